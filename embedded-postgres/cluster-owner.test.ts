@@ -22,84 +22,85 @@ after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-interface Scene {
+interface Fixture {
   cluster: string
-  /** A file of root outside the cluster, the prize of every trick. */
-  treasure: string
+  /** A file of root outside the cluster. */
+  rootFile: string
 }
 
-/** A small cluster of the old owner. Only root can make one, as only root may hand one over. */
-function newScene(t: TestContext): Scene | null {
+/** A small cluster of the old owner. Only root can create one. */
+function newFixture(t: TestContext): Fixture | null {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-postgres-'))
   folders.push(folder)
-  const scene = { cluster: join(folder, 'postgres'), treasure: join(folder, 'treasure') }
-  writeFileSync(scene.treasure, 'root')
+  const fixture = { cluster: join(folder, 'postgres'), rootFile: join(folder, 'root-file') }
+  writeFileSync(fixture.rootFile, 'root')
   if (process.geteuid?.() !== 0) {
-    t.diagnostic('not root: nothing can be handed over, and nothing is')
+    t.diagnostic('not root: owners cannot be changed')
     assert.throws(() => changeClusterOwner(folder, process.geteuid?.() ?? 0, NEW))
     return null
   }
-  mkdirSync(join(scene.cluster, 'base'), { recursive: true })
-  for (const name of ['PG_VERSION', 'base/1', 'zone']) writeFileSync(join(scene.cluster, name), '')
-  for (const name of ['', 'PG_VERSION', 'base', 'base/1', 'zone']) give(scene, name)
-  return scene
+  mkdirSync(join(fixture.cluster, 'base'), { recursive: true })
+  for (const name of ['PG_VERSION', 'base/1', 'zone'])
+    writeFileSync(join(fixture.cluster, name), '')
+  for (const name of ['', 'PG_VERSION', 'base', 'base/1', 'zone']) chown(fixture, name)
+  return fixture
 }
 
-function give({ cluster }: Scene, name: string, uid = OLD): void {
+function chown({ cluster }: Fixture, name: string, uid = OLD): void {
   chownSync(join(cluster, name), uid, uid)
 }
 
-function ownerOf({ cluster }: Scene, name: string): number {
+function ownerOf({ cluster }: Fixture, name: string): number {
   return lstatSync(join(cluster, name)).uid
 }
 
-function handOver({ cluster }: Scene): void {
+function changeOwner({ cluster }: Fixture): void {
   changeClusterOwner(cluster, OLD, NEW)
 }
 
-it('hands over every folder and file', t => {
-  const scene = newScene(t)
-  if (!scene) return
-  handOver(scene)
+it('changes the owner of every folder and file', t => {
+  const fixture = newFixture(t)
+  if (!fixture) return
+  changeOwner(fixture)
   for (const name of ['', 'PG_VERSION', 'base', 'base/1', 'zone']) {
-    assert.equal(ownerOf(scene, name), NEW.uid, name)
+    assert.equal(ownerOf(fixture, name), NEW.uid, name)
   }
 })
 
-it('never follows a link out of the cluster, to a file or to a folder', t => {
-  for (const target of ['treasure', '.']) {
-    const scene = newScene(t)
-    if (!scene) return
-    symlinkSync(join(scene.treasure, '..', target), join(scene.cluster, 'trap'))
-    assert.throws(() => handOver(scene), /trap does not belong in a database folder/)
-    assert.equal(lstatSync(scene.treasure).uid, 0)
+it('refuses a link out of the cluster, to a file or to a folder', t => {
+  for (const target of ['root-file', '.']) {
+    const fixture = newFixture(t)
+    if (!fixture) return
+    symlinkSync(join(fixture.rootFile, '..', target), join(fixture.cluster, 'foreign'))
+    assert.throws(() => changeOwner(fixture), /foreign does not belong in a database folder/)
+    assert.equal(lstatSync(fixture.rootFile).uid, 0)
   }
 })
 
-it('never gives away a file that has a second name elsewhere', t => {
-  const scene = newScene(t)
-  if (!scene) return
-  linkSync(scene.treasure, join(scene.cluster, 'trap'))
-  assert.throws(() => handOver(scene), /trap does not belong in a database folder/)
-  assert.equal(lstatSync(scene.treasure).uid, 0)
+it('refuses a file with a second hard link', t => {
+  const fixture = newFixture(t)
+  if (!fixture) return
+  linkSync(fixture.rootFile, join(fixture.cluster, 'foreign'))
+  assert.throws(() => changeOwner(fixture), /foreign does not belong in a database folder/)
+  assert.equal(lstatSync(fixture.rootFile).uid, 0)
 })
 
-it('never gives away the file of a third account', t => {
-  const scene = newScene(t)
-  if (!scene) return
-  give(scene, 'zone', 4713)
-  assert.throws(() => handOver(scene), /zone does not belong in a database folder/)
-  assert.equal(ownerOf(scene, 'zone'), 4713)
+it('refuses a file of a third account', t => {
+  const fixture = newFixture(t)
+  if (!fixture) return
+  chown(fixture, 'zone', 4713)
+  assert.throws(() => changeOwner(fixture), /zone does not belong in a database folder/)
+  assert.equal(ownerOf(fixture, 'zone'), 4713)
 })
 
-it('finishes a handover that was cut short', t => {
-  const scene = newScene(t)
-  if (!scene) return
-  symlinkSync(scene.treasure, join(scene.cluster, 'trap'))
-  assert.throws(() => handOver(scene))
-  rmSync(join(scene.cluster, 'trap'))
-  assert.equal(findClusterOwner(scene.cluster), OLD)
-  handOver(scene)
-  assert.equal(findClusterOwner(scene.cluster), NEW.uid)
-  assert.equal(ownerOf(scene, 'base/1'), NEW.uid)
+it('completes an interrupted change of the owner', t => {
+  const fixture = newFixture(t)
+  if (!fixture) return
+  symlinkSync(fixture.rootFile, join(fixture.cluster, 'foreign'))
+  assert.throws(() => changeOwner(fixture))
+  rmSync(join(fixture.cluster, 'foreign'))
+  assert.equal(findClusterOwner(fixture.cluster), OLD)
+  changeOwner(fixture)
+  assert.equal(findClusterOwner(fixture.cluster), NEW.uid)
+  assert.equal(ownerOf(fixture, 'base/1'), NEW.uid)
 })

@@ -18,7 +18,7 @@ export interface FileOwner {
   gid: number
 }
 
-/** Who owns a cluster, or null when there is none. Its PG_VERSION changes hands last of all. */
+/** The owner of a cluster, or null when there is none. PG_VERSION changes its owner last. */
 export function findClusterOwner(cluster: string): number | null {
   try {
     return lstatSync(join(cluster, 'PG_VERSION')).uid
@@ -28,7 +28,7 @@ export function findClusterOwner(cluster: string): number | null {
   }
 }
 
-/** An ordinary account cannot use a database of another one; it is told whose it is. */
+/** An ordinary account cannot use the cluster of another account. The error names its owner. */
 export function refuseForeignCluster(cluster: string): void {
   const ourselves = process.geteuid?.()
   const owner = lstatSync(cluster, { throwIfNoEntry: false })?.uid
@@ -41,13 +41,13 @@ export function refuseForeignCluster(cluster: string): void {
 }
 
 /**
- * Hands a cluster and all in it to another account; only root may call this.
+ * Changes the owner of a cluster and of everything in it. Only root may call this.
  *
- * A careless recursive chown lets the old owner take any file of the machine: by a link, or by
- * swapping a folder for a link while we walk. So each folder first becomes root's, and from then
- * on nobody else can change what is in it; only plain files of the old owner are handed over; and
- * anything that a cluster of ours never holds (a link, a second name, a stranger's file) ends the
- * walk. A walk that was cut short is simply walked again.
+ * A careless recursive chown would let the old owner take any file of the machine, by a link, or
+ * by swapping a folder for a link during the walk. So each folder first becomes root's, after
+ * which no other account can change its content; only plain files of the old owner change hands;
+ * and anything that a cluster never contains (a link, a second hard link, a file of a third
+ * account) stops the walk. An interrupted walk can be repeated.
  */
 export function changeClusterOwner(cluster: string, from: number, to: FileOwner): void {
   try {
@@ -62,18 +62,18 @@ interface OwnerChange {
   owners: ReadonlySet<number>
 }
 
-function changeFolderOwner(folder: string, handover: OwnerChange): void {
-  closeToOthers(folder, handover)
-  for (const name of namesWithVersionLast(folder)) {
+function changeFolderOwner(folder: string, change: OwnerChange): void {
+  takeFolder(folder, change)
+  for (const name of listVersionLast(folder)) {
     const path = join(folder, name)
-    if (lstatSync(path).isDirectory()) changeFolderOwner(path, handover)
-    else changeFileOwner(path, handover)
+    if (lstatSync(path).isDirectory()) changeFolderOwner(path, change)
+    else changeFileOwner(path, change)
   }
-  lchownSync(folder, handover.to.uid, handover.to.gid)
+  lchownSync(folder, change.to.uid, change.to.gid)
 }
 
-/** Through a descriptor, because chmod by path would follow a link that was put there meanwhile. */
-function closeToOthers(folder: string, { owners }: OwnerChange): void {
+/** By descriptor, because chmod by path would follow a link that replaced the folder. */
+function takeFolder(folder: string, { owners }: OwnerChange): void {
   const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants
   const descriptor = openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   try {
@@ -86,8 +86,8 @@ function closeToOthers(folder: string, { owners }: OwnerChange): void {
   }
 }
 
-/** As long as PG_VERSION is the old owner's, the walk is known to be unfinished. */
-function namesWithVersionLast(folder: string): string[] {
+/** While PG_VERSION belongs to the old owner, the walk is unfinished. */
+function listVersionLast(folder: string): string[] {
   const names = readdirSync(folder).filter(name => name !== 'PG_VERSION')
   const hasVersion = lstatSync(join(folder, 'PG_VERSION'), { throwIfNoEntry: false })
   return hasVersion ? [...names, 'PG_VERSION'] : names
@@ -102,6 +102,6 @@ function changeFileOwner(path: string, { to, owners }: OwnerChange): void {
 function unexpectedFileError(path: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     `${path} does not belong in a database folder, so its owner cannot be changed: remove it, ` +
-      'or hand the folder over with chown yourself.',
+      'or change the owner of the folder with chown.',
   )
 }

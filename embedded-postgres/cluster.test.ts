@@ -23,7 +23,7 @@ after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-async function newPlace(): Promise<ClusterLocation> {
+async function newLocation(): Promise<ClusterLocation> {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-postgres-'))
   chmodSync(folder, 0o755)
   folders.push(folder)
@@ -32,7 +32,7 @@ async function newPlace(): Promise<ClusterLocation> {
   return { binaries, account: await chooseAccount(needs), folder }
 }
 
-/** Stands where initdb stands and stops halfway, as a kill, a power cut or a full disk would. */
+/** In place of initdb: stops halfway, as after a kill, a power loss or on a full disk. */
 function brokenInitdb({ folder }: ClusterLocation, lastCommand: string): string {
   const script = join(folder, 'broken-initdb')
   const halfway = `for last; do :; done
@@ -42,10 +42,10 @@ function brokenInitdb({ folder }: ClusterLocation, lastCommand: string): string 
   return script
 }
 
-it('makes a cluster that asks for a password and leaves no scrap beside it', async () => {
-  const place = await newPlace()
-  const cluster = await ensureCluster(place)
-  assert.deepEqual(readdirSync(place.folder).sort(), ['postgres', 'postgres.password'])
+it('creates a cluster that requires a password and leaves no staging folder', async () => {
+  const location = await newLocation()
+  const cluster = await ensureCluster(location)
+  assert.deepEqual(readdirSync(location.folder).sort(), ['postgres', 'postgres.password'])
   const rules = readFileSync(join(cluster, 'pg_hba.conf'), 'utf8')
   const methods = rules
     .split('\n')
@@ -54,36 +54,37 @@ it('makes a cluster that asks for a password and leaves no scrap beside it', asy
   assert.deepEqual([...new Set(methods)], ['scram-sha-256'])
 })
 
-it('leaves nothing that looks like a cluster when initdb fails, and says why', async () => {
-  const place = await newPlace()
+it('leaves no cluster when initdb fails, and reports why', async () => {
+  const location = await newLocation()
   const failing = [
     ['echo "initdb: error: could not write: No space left on device" >&2; exit 1', /is full/],
-    ['kill -9 $$', /PostgreSQL did not start \(without a word\)/],
+    ['kill -9 $$', /PostgreSQL did not start \(no reason logged\)/],
   ] as const
   for (const [lastCommand, sentence] of failing) {
-    const initdb = brokenInitdb(place, lastCommand)
-    const broken = { ...place, binaries: { ...place.binaries, initdb } }
+    const initdb = brokenInitdb(location, lastCommand)
+    const broken = { ...location, binaries: { ...location.binaries, initdb } }
     await assert.rejects(ensureCluster(broken), sentence)
     const left = ['broken-initdb', 'postgres.log', 'postgres.password']
-    assert.deepEqual(readdirSync(place.folder).sort(), left)
+    assert.deepEqual(readdirSync(location.folder).sort(), left)
   }
   assert.match(
-    readFileSync(join(place.folder, 'postgres.log'), 'utf8'),
+    readFileSync(join(location.folder, 'postgres.log'), 'utf8'),
     /^initdb: error: could not/,
   )
-  const kept = readFileSync(join(place.folder, 'postgres.password'), 'utf8')
-  await ensureCluster(place)
-  assert.equal(readFileSync(join(place.folder, 'postgres.password'), 'utf8'), kept)
+  const kept = readFileSync(join(location.folder, 'postgres.password'), 'utf8')
+  await ensureCluster(location)
+  assert.equal(readFileSync(join(location.folder, 'postgres.password'), 'utf8'), kept)
 })
 
-it('clears away what a service left that was killed during initdb', async () => {
-  const place = await newPlace()
-  const leftOver = join(place.folder, 'postgres.new-of-a-killed-service')
+it('removes the staging folder of a service that was killed during initdb', async () => {
+  const location = await newLocation()
+  const leftOver = join(location.folder, 'postgres.new-of-a-killed-service')
   mkdirSync(join(leftOver, 'cluster', 'base'), { recursive: true })
   writeFileSync(join(leftOver, 'cluster', 'PG_VERSION'), '18\n')
-  writeFileSync(join(leftOver, 'password'), 'left over')
-  if (place.account.way === 'uid') execFileSync('chown', ['-R', `${place.account.uid}`, leftOver])
-  const cluster = await ensureCluster(place)
+  writeFileSync(join(leftOver, 'password'), 'abandoned')
+  if (location.account.kind === 'uid')
+    execFileSync('chown', ['-R', `${location.account.uid}`, leftOver])
+  const cluster = await ensureCluster(location)
   assert.equal(existsSync(leftOver), false)
   assert.ok(existsSync(join(cluster, 'global', 'pg_control')))
 })

@@ -17,8 +17,8 @@ import type { PostgresBinaries } from './binaries.ts'
 import { changeClusterOwner, findClusterOwner } from './cluster-owner.ts'
 import { loadOrCreatePassword, SUPERUSER } from './connection.ts'
 import {
+  describeFullDisk,
   diagnoseServerFailure,
-  diskFullSentence,
   EmbeddedPostgresError,
   FREE_MEGABYTES_MIN,
 } from './embedded-postgres-error.ts'
@@ -34,16 +34,16 @@ export interface ClusterLocation {
   folder: string
 }
 
-/** The cluster of a data folder, made when it is missing, in the hands of its account. */
-export async function ensureCluster(place: ClusterLocation): Promise<string> {
-  const cluster = clusterPath(place.folder)
+/** Creates the cluster of a data folder if it is missing, and makes its account the owner. */
+export async function ensureCluster(location: ClusterLocation): Promise<string> {
+  const cluster = clusterPath(location.folder)
   const owner = findClusterOwner(cluster)
   if (owner === null) {
-    await createCluster(place, cluster)
+    await createCluster(location, cluster)
     return cluster
   }
-  refuseOtherVersion(cluster, place.binaries.majorVersion)
-  const target = accountFileOwner(place.account)
+  refuseOtherVersion(cluster, location.binaries.majorVersion)
+  const target = accountFileOwner(location.account)
   if (owner !== target.uid || lstatSync(cluster).uid !== target.uid) {
     changeClusterOwner(cluster, owner, target)
   }
@@ -58,23 +58,23 @@ function refuseOtherVersion(cluster: string, majorVersion: number): void {
   const version = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim()
   if (version === String(majorVersion)) return
   throw new EmbeddedPostgresError(
-    `The database in ${cluster} was made by PostgreSQL ${version} and this Signalbox brings ` +
-      `PostgreSQL ${majorVersion}: carry it over with pg_dump and psql, or set DATABASE_URL to ` +
+    `The database in ${cluster} was created by PostgreSQL ${version} and this Signalbox includes ` +
+      `PostgreSQL ${majorVersion}: move it with pg_dump and psql, or set DATABASE_URL to ` +
       `a PostgreSQL ${version} that serves it.`,
   )
 }
 
-/** Names of half-made clusters; each try has its own, so a killed one is never written on. */
+/** Each attempt has its own staging folder, so that none continues one that was killed. */
 const STAGING_PREFIX = 'postgres.new-'
 const INITDB_MILLISECONDS_MAX = 300_000
 const OUTPUT_BYTES_MAX = 1024 * 1024
 
 /**
- * Makes the cluster aside and renames it when it is complete and on the disk. Whatever stops us
- * in between, `postgres` is either not there or whole.
+ * Creates the cluster in a staging folder and renames it once it is complete and on the disk, so
+ * that `postgres` is either missing or complete, also after a crash.
  */
-async function createCluster(place: ClusterLocation, cluster: string): Promise<void> {
-  const { account, folder } = place
+async function createCluster(location: ClusterLocation, cluster: string): Promise<void> {
+  const { account, folder } = location
   refuseForeignFiles(cluster)
   refuseFullDisk(folder)
   removeStagingFolders(folder)
@@ -86,7 +86,7 @@ async function createCluster(place: ClusterLocation, cluster: string): Promise<v
     writeFileSync(passwordFile, password, { mode: 0o600, flag: 'wx' })
     chownToAccount(account, passwordFile)
     chownToAccount(account, staging)
-    await runInitdb(place, join(staging, 'cluster'), passwordFile)
+    await runInitdb(location, join(staging, 'cluster'), passwordFile)
     renameSync(join(staging, 'cluster'), cluster)
     syncFolder(folder)
   } finally {
@@ -98,26 +98,26 @@ function refuseForeignFiles(cluster: string): void {
   const found = lstatSync(cluster, { throwIfNoEntry: false })
   if (!found || (found.isDirectory() && readdirSync(cluster).length === 0)) return
   throw new EmbeddedPostgresError(
-    `${cluster} is there but holds no database: move it away, or set SIGNALBOX_DATA_DIR to ` +
+    `${cluster} exists but contains no database: move it away, or set SIGNALBOX_DATA_DIR to ` +
       'another folder.',
   )
 }
 
 function refuseFullDisk(folder: string): void {
   if (readFreeMegabytes(folder) >= FREE_MEGABYTES_MIN) return
-  throw new EmbeddedPostgresError(diskFullSentence(folder))
+  throw new EmbeddedPostgresError(describeFullDisk(folder))
 }
 
-/** What cannot be removed now (an initdb of a killed service still writes) goes the next time. */
+/** What cannot be removed now, because an initdb of a killed service still writes, goes later. */
 function removeStagingFolders(folder: string): void {
   for (const name of readdirSync(folder).filter(name => name.startsWith(STAGING_PREFIX))) {
     const path = join(folder, name)
     try {
-      // In our own hands first: nobody can then swap a folder for a link while we remove.
+      // Take ownership first, so that no other account can swap a folder for a link meanwhile.
       if (process.geteuid?.() === 0) changeClusterOwner(path, lstatSync(path).uid, ROOT)
       rmSync(path, { recursive: true, force: true })
     } catch {
-      // Half-made clusters cost disk space and nothing else.
+      // A staging folder costs only disk space.
     }
   }
 }
@@ -125,11 +125,11 @@ function removeStagingFolders(folder: string): void {
 const ROOT = { uid: 0, gid: 0 }
 
 function chownToAccount(account: UnprivilegedAccount, path: string): void {
-  if (account.way === 'uid') lchownSync(path, account.uid, account.gid)
+  if (account.kind === 'uid') lchownSync(path, account.uid, account.gid)
 }
 
-async function runInitdb(place: ClusterLocation, cluster: string, passwordFile: string) {
-  const { account, binaries, folder } = place
+async function runInitdb(location: ClusterLocation, cluster: string, passwordFile: string) {
+  const { account, binaries, folder } = location
   const command = commandAs(account, binaries.initdb, [
     ...INITDB_OPTIONS,
     `--username=${SUPERUSER}`,
@@ -150,7 +150,7 @@ async function runInitdb(place: ClusterLocation, cluster: string, passwordFile: 
   }
 }
 
-/** Text sorts by code point, the same on every machine, whatever C library it has. */
+/** Text sorts by code point, the same on every machine and C library. */
 const INITDB_OPTIONS = [
   '--encoding=UTF8',
   '--locale-provider=builtin',
@@ -160,7 +160,7 @@ const INITDB_OPTIONS = [
   '--no-instructions',
 ]
 
-/** What the disk of a folder still takes from an ordinary account. */
+/** What an ordinary account may still write to the disk of a folder. */
 export function readFreeMegabytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return (bavail * bsize) / (1024 * 1024)

@@ -9,31 +9,31 @@ const CONNECT_MILLISECONDS_MAX = 10_000
 
 const WRONG_PASSWORD = '28P01'
 const NO_SUCH_DATABASE = '3D000'
-/** Two starts may create the database at once; the second hears one of these. */
-const CREATED_MEANWHILE = ['42P04', '23505']
+/** The errors of the slower of two starts that create the database at the same time. */
+const CREATED_CONCURRENTLY = ['42P04', '23505']
 
 /**
- * Opens the door of a server that says it is ready: makes the database when it is missing and
- * returns its connection string. Throws pg's error when the server does not let us in.
+ * Creates the database of a ready server if it is missing and returns the connection string.
+ * Throws pg's error when the server refuses the connection.
  */
 export async function openEmbeddedDatabase(folder: string, port: number): Promise<string> {
   const password = loadPassword(folder)
-  const address = buildConnectionString(password, port)
+  const connectionString = buildConnectionString(password, port)
   try {
-    await runStatement(address, 'select 1')
+    await runStatement(connectionString, 'select 1')
   } catch (error) {
     if (errorCode(error) === WRONG_PASSWORD) throw wrongPasswordError(folder, error)
     if (errorCode(error) !== NO_SUCH_DATABASE) throw error
     await createDatabase(buildConnectionString(password, port, 'postgres'))
   }
-  return address
+  return connectionString
 }
 
-async function createDatabase(address: string): Promise<void> {
+async function createDatabase(connectionString: string): Promise<void> {
   try {
-    await runStatement(address, `create database ${DATABASE}`)
+    await runStatement(connectionString, `create database ${DATABASE}`)
   } catch (error) {
-    if (!CREATED_MEANWHILE.includes(errorCode(error))) throw error
+    if (!CREATED_CONCURRENTLY.includes(errorCode(error))) throw error
   }
 }
 
@@ -43,7 +43,7 @@ async function runStatement(connectionString: string, statement: string): Promis
     application_name: 'signalbox start',
     connectionTimeoutMillis: CONNECT_MILLISECONDS_MAX,
   })
-  // A server that dies in between is heard of through the promises below.
+  // A server that exits meanwhile rejects the promises below.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -59,8 +59,8 @@ function errorCode(error: unknown): string {
 
 function wrongPasswordError(folder: string, cause: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
-    `The password in ${folder}/postgres.password does not open the database beside it: ` +
-      'restore the file that was there when the database was made.',
+    `The password in ${folder}/postgres.password does not match the database beside it: ` +
+      'restore the file from when the database was created.',
     { cause },
   )
 }
@@ -72,20 +72,20 @@ const DATABASE = 'signalbox'
 const PASSWORD_FILE = 'postgres.password'
 const PASSWORD_BYTES = 32
 
-/** The password of a cluster that exists. Without it nobody gets in, so its loss is an error. */
+/** The password of an existing cluster. Nothing else opens the cluster, so its loss is an error. */
 function loadPassword(folder: string): string {
   const password = readPassword(folder)
   if (password) return password
   throw new EmbeddedPostgresError(
-    `The database password in ${join(folder, PASSWORD_FILE)} is gone: restore that file from ` +
-      `a backup, or move ${join(folder, 'postgres')} away to begin with an empty database.`,
+    `The database password in ${join(folder, PASSWORD_FILE)} is missing: restore that file from ` +
+      `a backup, or move ${join(folder, 'postgres')} away to start with an empty database.`,
   )
 }
 
-/** The password for a cluster that is about to be made: kept from an earlier try, or a new one. */
+/** The password for a new cluster: that of an earlier attempt, or a new one. */
 export function loadOrCreatePassword(folder: string): string {
-  const kept = readPassword(folder)
-  if (kept) return kept
+  const existing = readPassword(folder)
+  if (existing) return existing
   const password = randomBytes(PASSWORD_BYTES).toString('base64url')
   writePrivateFile(folder, PASSWORD_FILE, `${password}\n`)
   return password
@@ -100,8 +100,8 @@ function readPassword(folder: string): string | null {
   }
 }
 
-/** The address with the password in it: a secret, for the pool only, never for a log. */
+/** Contains the password: for the pool, never for a log. */
 function buildConnectionString(password: string, port: number, database = DATABASE) {
-  // PGSSLMODE of the environment must not ask this server, on 127.0.0.1 only, for TLS.
+  // Overrides PGSSLMODE of the environment: a server on 127.0.0.1 needs no TLS.
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}?sslmode=disable`
 }

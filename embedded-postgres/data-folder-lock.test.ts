@@ -20,7 +20,7 @@ function newFolder(): string {
   return folder
 }
 
-it('belongs to one process until it lets go', async () => {
+it('locks the folder for one process until it is released', async () => {
   const folder = newFolder()
   const release = await lockDataFolder(folder)
   await assert.rejects(lockDataFolder(folder), /^EmbeddedPostgresError: Another Signalbox/)
@@ -30,13 +30,13 @@ it('belongs to one process until it lets go', async () => {
   releaseAgain()
 })
 
-it('many claims at once give the folder to exactly one', async () => {
+it('lets exactly one of many concurrent calls lock the folder', async () => {
   const folder = newFolder()
-  const claims = await Promise.allSettled(Array.from({ length: 20 }, () => lockDataFolder(folder)))
-  assert.equal(claims.filter(({ status }) => status === 'fulfilled').length, 1)
+  const locks = await Promise.allSettled(Array.from({ length: 20 }, () => lockDataFolder(folder)))
+  assert.equal(locks.filter(({ status }) => status === 'fulfilled').length, 1)
 })
 
-it('names the living owner by its process number', async () => {
+it('names the process ID of the running owner', async () => {
   const folder = newFolder()
   const owner = spawn('sleep', ['60'])
   await once(owner, 'spawn')
@@ -52,9 +52,9 @@ it('names the living owner by its process number', async () => {
   release()
 })
 
-it('a record whose number is another program now, or that is none, claims nothing', async () => {
+it('ignores a malformed record and one whose process ID was reused', async () => {
   const folder = newFolder()
-  const records = [{ pid: process.pid, identity: 'of an earlier life' }, { pid: '1' }, null, []]
+  const records = [{ pid: process.pid, identity: 'of an earlier process' }, { pid: '1' }, null, []]
   for (const text of [...records.map(record => JSON.stringify(record)), '', '{']) {
     writeFileSync(join(folder, 'owner.json'), text)
     const release = await lockDataFolder(folder)
@@ -63,7 +63,7 @@ it('a record whose number is another program now, or that is none, claims nothin
   }
 })
 
-it('lets go of its own record only', async () => {
+it('releases only its own record', async () => {
   const folder = newFolder()
   const release = await lockDataFolder(folder)
   const other = JSON.stringify({ pid: 1, identity: 'another' })
@@ -72,7 +72,7 @@ it('lets go of its own record only', async () => {
   assert.equal(readFileSync(join(folder, 'owner.json'), 'utf8'), other)
 })
 
-it('a lock left by a service that was killed while claiming is taken over', async () => {
+it('ignores the lock of a service that was killed while it held it', async () => {
   const folder = newFolder()
   mkdirSync(join(folder, 'owner.lock'))
   const release = await lockDataFolder(folder)

@@ -18,29 +18,29 @@ const folder = realpathSync(mkdtempSync(join(tmpdir(), 'signalbox-postgres-')))
 
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-it('makes a folder that nobody else may list, and that may be passed through only for root', () => {
-  const made = prepareDataFolder(join(folder, 'deep', 'down'))
-  assert.equal(statSync(made).mode & 0o777, asRoot ? 0o711 : 0o700)
+it('creates a folder that no other account may list, and only root lets others traverse', () => {
+  const created = prepareDataFolder(join(folder, 'deep', 'down'))
+  assert.equal(statSync(created).mode & 0o777, asRoot ? 0o711 : 0o700)
 })
 
-it('is made alike under a umask that allows nothing to others', test => {
+it('sets the same mode under a strict umask', test => {
   const before = process.umask(0o077)
   test.after(() => process.umask(before))
-  const made = prepareDataFolder(join(folder, 'strict', 'down'))
-  for (const path of [made, join(folder, 'strict')]) {
+  const created = prepareDataFolder(join(folder, 'strict', 'down'))
+  for (const path of [created, join(folder, 'strict')]) {
     assert.equal(statSync(path).mode & 0o777, asRoot ? 0o711 : 0o700)
   }
 })
 
-it('leaves a folder that is there as it is and follows a link to it', () => {
-  const made = prepareDataFolder(join(folder, 'real'))
-  chmodSync(made, 0o750)
-  symlinkSync(made, join(folder, 'link'))
-  assert.equal(prepareDataFolder(join(folder, 'link')), made)
-  assert.equal(statSync(made).mode & 0o777, 0o750)
+it('leaves an existing folder as it is and follows a link to it', () => {
+  const created = prepareDataFolder(join(folder, 'real'))
+  chmodSync(created, 0o750)
+  symlinkSync(created, join(folder, 'link'))
+  assert.equal(prepareDataFolder(join(folder, 'link')), created)
+  assert.equal(statSync(created).mode & 0o777, 0o750)
 })
 
-it('below the folder of an account it belongs to that account, even when root makes it', () => {
+it('gives a folder that root creates to the owner of the folder above', () => {
   const owner = asRoot ? 4711 : (process.geteuid?.() ?? 0)
   if (asRoot) chownSync(folder, owner, owner)
   assert.equal(statSync(prepareDataFolder(join(folder, 'home'))).uid, owner)

@@ -14,35 +14,38 @@ import { writePrivateFile } from './private-file.ts'
 import { readProcessIdentity } from './process-identity.ts'
 
 /**
- * Makes the data folder when it is missing and returns its real path. As root it is made so that
- * PostgreSQL's account may pass through it but not list it, and below somebody's folder it is
- * theirs. A folder that was there before is left as it is.
+ * Creates the data folder if it is missing and returns its real path. Root creates it so that
+ * PostgreSQL's account may traverse it but not list it, and gives it to the owner of the folder
+ * above. An existing folder stays as it is.
  */
 export function prepareDataFolder(path: string): string {
   const asRoot = process.geteuid?.() === 0
   const mode = asRoot ? 0o711 : 0o700
-  const firstMade = mkdirSync(resolve(path), { recursive: true, mode })
-  if (firstMade !== undefined) allowAll(resolve(path), { firstMade, mode })
-  if (asRoot && firstMade !== undefined) {
-    const { uid, gid } = statSync(dirname(firstMade))
+  const firstCreated = mkdirSync(resolve(path), { recursive: true, mode })
+  if (firstCreated !== undefined) setMode(resolve(path), { firstCreated, mode })
+  if (asRoot && firstCreated !== undefined) {
+    const { uid, gid } = statSync(dirname(firstCreated))
     if (uid !== 0) lchownSync(path, uid, gid)
   }
   return realpathSync(path)
 }
 
-/** A strict umask takes rights away from what is made, without which PostgreSQL cannot start. */
-function allowAll(path: string, { firstMade, mode }: { firstMade: string; mode: number }): void {
-  for (let folder = path; folder.length >= firstMade.length; folder = dirname(folder)) {
+/** PostgreSQL cannot start without the permissions that a strict umask removes. */
+function setMode(
+  path: string,
+  { firstCreated, mode }: { firstCreated: string; mode: number },
+): void {
+  for (let folder = path; folder.length >= firstCreated.length; folder = dirname(folder)) {
     chmodSync(folder, mode)
   }
 }
 
 const OWNER_FILE = 'owner.json'
 const LOCK_FOLDER = 'owner.lock'
-const LOCK_TRIES_MAX = 40
+const LOCK_ATTEMPTS_MAX = 40
 const LOCK_WAIT_MILLISECONDS = 50
 
-/** The service that runs the embedded server of a data folder: its `owner.json`. */
+/** The service that owns a data folder: its `owner.json`. */
 interface OwnerRecord {
   pid: number
   identity: string
@@ -50,9 +53,9 @@ interface OwnerRecord {
 }
 
 /**
- * Makes this process the owner of a data folder, or throws when another living service owns it.
- * A record left by a killed service counts for nothing, even when its number lives on in another
- * program. Returns the release.
+ * Makes this process the owner of a data folder, or throws when another running service owns it.
+ * The record of a killed service is ignored, even when another program has its process ID. Returns
+ * the function that releases the folder.
  */
 export async function lockDataFolder(folder: string): Promise<() => void> {
   await withLockFolder(folder, () => {
@@ -87,7 +90,7 @@ function readOwner(folder: string): OwnerRecord | null {
   return parseOwner(text)
 }
 
-/** Whoever wrote something else there was not us: it claims nothing. */
+/** A malformed record counts as none. */
 function parseOwner(text: string): OwnerRecord | null {
   try {
     const record = JSON.parse(text) as Partial<OwnerRecord> | null
@@ -99,13 +102,13 @@ function parseOwner(text: string): OwnerRecord | null {
 }
 
 /**
- * Only one process at a time looks and writes: making a folder either succeeds or says that it is
- * there. The work inside is done in a millisecond, so a lock that outlasts all our tries belongs
- * to a service that was killed in that millisecond, and is taken over.
+ * Lets one process at a time read and write the record: creating a folder is atomic. The work takes
+ * a millisecond, so a lock that survives all attempts belongs to a service that was killed in that
+ * millisecond, and is ignored.
  */
 async function withLockFolder(folder: string, work: () => void): Promise<void> {
   const lock = join(folder, LOCK_FOLDER)
-  for (let tries = 0; tries < LOCK_TRIES_MAX && !makeLock(lock); tries += 1) {
+  for (let attempts = 0; attempts < LOCK_ATTEMPTS_MAX && !createLock(lock); attempts += 1) {
     await delay(LOCK_WAIT_MILLISECONDS)
   }
   try {
@@ -115,7 +118,7 @@ async function withLockFolder(folder: string, work: () => void): Promise<void> {
   }
 }
 
-function makeLock(lock: string): boolean {
+function createLock(lock: string): boolean {
   try {
     mkdirSync(lock)
     return true

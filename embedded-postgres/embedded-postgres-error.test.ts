@@ -41,7 +41,7 @@ async function assertRefused(starting: Promise<unknown>, message: string): Promi
   await assert.rejects(starting, { name: 'EmbeddedPostgresError', message })
 }
 
-/** Does something as an account without rights: as nobody when we are root. */
+/** Runs `work` without privileges: as nobody when this process is root. */
 async function withoutRights(work: () => unknown): Promise<void> {
   const nobody = listMachineAccounts().find(({ name }) => name === 'nobody')
   if (asRoot) process.seteuid?.(nobody?.uid ?? 65_534)
@@ -52,7 +52,7 @@ async function withoutRights(work: () => unknown): Promise<void> {
   }
 }
 
-/** A file system of its own in memory. Only root may mount one, and not on every machine. */
+/** Mounts a file system in memory. Only root may, and not on every machine. */
 function mountMemory(t: TestContext, options: string): string | null {
   const folder = newFolder()
   const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', `mode=755,${options}`, 'tmpfs', folder])
@@ -68,7 +68,7 @@ const full = (path: string) =>
   `The disk that holds ${path} is full: free at least 200 MB, ` +
   'or set SIGNALBOX_DATA_DIR to a folder on another disk.'
 
-it('a data folder below a file is refused with the way out', async () => {
+it('refuses a data folder below a file', async () => {
   const file = join(newFolder(), 'file')
   writeFileSync(file, '')
   for (const path of [file, join(file, 'data')]) {
@@ -80,7 +80,7 @@ it('a data folder below a file is refused with the way out', async () => {
   }
 })
 
-it('an account that may not write the data folder is told whose start would work', async () => {
+it('names the fixes when the account may not write the data folder', async () => {
   const folder = newFolder()
   chmodSync(folder, 0o555)
   for (const path of [folder, join(folder, 'data')]) {
@@ -94,7 +94,7 @@ it('an account that may not write the data folder is told whose start would work
   }
 })
 
-it('a read-only file system is named as such', async t => {
+it('reports a read-only file system', async t => {
   const sentence = (path: string) =>
     `${path} is on a read-only file system: set SIGNALBOX_DATA_DIR to a writable folder.`
   const folder = mountMemory(t, 'size=1m,ro')
@@ -103,7 +103,7 @@ it('a read-only file system is named as such', async t => {
   assert.equal(error.message, sentence('/x'))
 })
 
-it('an ordinary account is told whose the database is', async () => {
+it('names the owner of a database of another account', async () => {
   await withoutRights(() =>
     assert.throws(() => refuseForeignCluster('/etc'), {
       message:
@@ -113,7 +113,7 @@ it('an ordinary account is told whose the database is', async () => {
   )
 })
 
-it('a taken port is named, and the folder stays free for the next start', async () => {
+it('names a port in use, and unlocks the folder for the next start', async () => {
   const dataDirectory = join(newFolder(), 'data')
   const listener = createServer().listen({ host: '127.0.0.1', port: 0 })
   await once(listener, 'listening')
@@ -129,7 +129,7 @@ it('a taken port is named, and the folder stays free for the next start', async 
   assert.equal(new URL(server.connectionString).port, String(port))
 })
 
-it('a disk too small for a database is refused before anything is written', async t => {
+it('refuses a disk that is too small before it writes anything', async t => {
   const folder = mountMemory(t, 'size=16m')
   if (folder) {
     const { bfree } = statfsSync(folder)
@@ -140,14 +140,14 @@ it('a disk too small for a database is refused before anything is written', asyn
   assert.equal(error.message, full('/x'))
 })
 
-it('a disk that filled up since is named, and freeing it is enough', async t => {
+it('reports a disk that has filled up, and starts once there is space again', async t => {
   const folder = mountMemory(t, 'size=256m')
   if (folder) {
     const first = await start(folder)
     await first.stop()
     fillDisk(join(folder, 'filler'))
     await assertRefused(start(folder), full(folder))
-    // One block for our own file, none for the server's: now it is the server that complains.
+    // One block for our file and none for the server's, so that the server fails.
     rmSync(join(folder, 'filler'))
     fillDisk(join(folder, 'filler'), 1)
     await assertRefused(start(folder), full(join(folder, 'postgres')))
@@ -156,7 +156,7 @@ it('a disk that filled up since is named, and freeing it is enough', async t => 
     await second.stop()
   }
   const output = 'FATAL:  could not write lock file "postmaster.pid": No space left on device'
-  assert.equal(troubleOf(output), full('/x/postgres'))
+  assert.equal(diagnosisOf(output), full('/x/postgres'))
 })
 
 function fillDisk(path: string, blocksLeft = 0): void {
@@ -164,85 +164,85 @@ function fillDisk(path: string, blocksLeft = 0): void {
   writeFileSync(path, Buffer.alloc((bavail - blocksLeft) * bsize))
 }
 
-it('a database of another PostgreSQL is left alone, with the way to carry it over', async () => {
+it('leaves a database of another major version alone, and explains how to move it', async () => {
   const dataDirectory = newFolder()
   const cluster = join(dataDirectory, 'postgres')
   mkdirSync(cluster)
   writeFileSync(join(cluster, 'PG_VERSION'), '17\n')
   await assertRefused(
     start(dataDirectory),
-    `The database in ${cluster} was made by PostgreSQL 17 and this Signalbox brings PostgreSQL ` +
-      '18: carry it over with pg_dump and psql, or set DATABASE_URL to a PostgreSQL 17 that ' +
-      'serves it.',
+    `The database in ${cluster} was created by PostgreSQL 17 and this Signalbox includes ` +
+      'PostgreSQL 18: move it with pg_dump and psql, or set DATABASE_URL to a PostgreSQL 17 ' +
+      'that serves it.',
   )
 })
 
-it('a folder of somebody else in the place of the database is left alone', async () => {
+it('leaves a foreign folder in the place of the database alone', async () => {
   const dataDirectory = newFolder()
   const cluster = join(dataDirectory, 'postgres')
   mkdirSync(join(cluster, 'photos'), { recursive: true })
   await assertRefused(
     start(dataDirectory),
-    `${cluster} is there but holds no database: move it away, or set SIGNALBOX_DATA_DIR to ` +
+    `${cluster} exists but contains no database: move it away, or set SIGNALBOX_DATA_DIR to ` +
       'another folder.',
   )
 })
 
-it('a lost or foreign password file is named, and the server does not stay behind', async () => {
+it('names a missing or wrong password file, and stops the server', async () => {
   const dataDirectory = newFolder()
   const passwordFile = join(dataDirectory, 'postgres.password')
   const server = await start(dataDirectory)
   await server.stop()
   writeFileSync(passwordFile, 'wrong\n')
-  await assert.rejects(start(dataDirectory), /does not open the database beside it/)
+  await assert.rejects(start(dataDirectory), /does not match the database beside it/)
   rmSync(passwordFile)
   await assertRefused(
     start(dataDirectory),
-    `The database password in ${passwordFile} is gone: restore that file from a backup, or ` +
-      `move ${join(dataDirectory, 'postgres')} away to begin with an empty database.`,
+    `The database password in ${passwordFile} is missing: restore that file from a backup, or ` +
+      `move ${join(dataDirectory, 'postgres')} away to start with an empty database.`,
   )
 })
 
-function troubleOf(output: string): string {
-  const place = { folder: '/x', cluster: '/x/postgres', port: 5432 }
-  return diagnoseServerFailure(output, place).error.message
+function diagnosisOf(output: string): string {
+  const location = { folder: '/x', cluster: '/x/postgres', port: 5432 }
+  return diagnoseServerFailure(output, location).error.message
 }
 
-it('whatever else stops PostgreSQL is one sentence that ends in a way out', () => {
+it('describes every other failure in one sentence with a fix', () => {
   const outputs = [
     'LOG:  could not bind IPv4 address "127.0.0.1": Permission denied',
     'FATAL:  could not map anonymous shared memory: Cannot allocate memory',
     'initdb: error: could not look up effective user ID 4711: user does not exist',
     'FATAL:  could not open file "global/pg_control": Permission denied',
-    'FATAL:  something that was never seen before',
+    'FATAL:  an unknown failure',
     '',
   ]
   for (const output of outputs) {
-    assert.match(troubleOf(output), /^[A-Z][^\n]*: [^\n]*(set|start) [^\n]*\.$/)
+    assert.match(diagnosisOf(output), /^[A-Z][^\n]*: [^\n]*(set|start) [^\n]*\.$/)
   }
-  assert.match(troubleOf(outputs[4] ?? ''), /\(FATAL: something that was never seen before\)/)
+  assert.match(diagnosisOf(outputs[4] ?? ''), /\(FATAL: an unknown failure\)/)
 })
 
-it('only what may pass by itself is worth another try', () => {
-  const place = { folder: '/x', cluster: '/x/postgres', port: 0 }
-  const passing = (output: string) => diagnoseServerFailure(output, place).transientCause
-  assert.equal(passing('FATAL:  lock file "postmaster.pid" already exists'), 'occupied')
-  assert.equal(passing('FATAL:  pre-existing shared memory block is still in use'), 'occupied')
-  assert.equal(passing('could not bind IPv4 address: Address already in use'), 'port')
-  assert.equal(passing('FATAL:  No space left on device'), null)
+it('marks only transient failures for a retry', () => {
+  const location = { folder: '/x', cluster: '/x/postgres', port: 0 }
+  const causeOf = (output: string) => diagnoseServerFailure(output, location).transientCause
+  assert.equal(causeOf('FATAL:  lock file "postmaster.pid" already exists'), 'occupied')
+  assert.equal(causeOf('FATAL:  pre-existing shared memory block is still in use'), 'occupied')
+  assert.equal(causeOf('could not bind IPv4 address: Address already in use'), 'port')
+  assert.equal(causeOf('FATAL:  No space left on device'), null)
 })
 
-it('a complaint about a client is no reason for the end of the server', () => {
+it('ignores errors of clients in the log', () => {
   const log = [
     '2026-11-21 04:41:24.420 UTC [1] PANIC:  could not write to file: No space left on device',
     '2026-11-21 04:41:24.421 UTC [2] FATAL:  password authentication failed for user "x"',
     '2026-11-21 04:41:24.422 UTC [1] LOG:  database system is shut down',
   ].join('\n')
   assert.equal(findLastFatalLine(log), 'PANIC: could not write to file: No space left on device')
-  assert.equal(findLastFatalLine('LOG:  all is well'), null)
+  assert.equal(findLastFatalLine('LOG:  ready'), null)
 })
 
-it('an error that is a bug of ours is not dressed up as advice', () => {
+it('returns an unknown error as it is', () => {
   const bug = new TypeError('x is not a function')
   assert.equal(toFolderError(bug, '/x'), bug)
 })

@@ -22,7 +22,7 @@ import {
 const asRoot = process.geteuid?.() === 0
 const folders: string[] = []
 
-/** A data folder that is not there yet, below a folder that all accounts or only ours may enter. */
+/** A data folder that does not exist yet, below a public or a private folder. */
 function newDataFolder(mode: 0o755 | 0o700): string {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-postgres-'))
   chmodSync(folder, mode)
@@ -53,7 +53,7 @@ async function query(statement: string, address = server.connectionString): Prom
   }
 }
 
-it('is a PostgreSQL 18 on 127.0.0.1 only that writes each commit to the disk', async () => {
+it('runs PostgreSQL 18 on 127.0.0.1 only and flushes each commit to the disk', async () => {
   const setting = async (name: string) => (await query(`show ${name}`))[0]
   assert.match(String(await setting('server_version')), /^18\./)
   assert.equal(await setting('listen_addresses'), '127.0.0.1')
@@ -63,14 +63,14 @@ it('is a PostgreSQL 18 on 127.0.0.1 only that writes each commit to the disk', a
   assert.equal(await setting('max_wal_size'), '4GB')
 })
 
-it('lets no one in without the password', async () => {
+it('refuses connections without the password', async () => {
   const url = new URL(server.connectionString)
   assert.match(url.password, /^[\w-]{43}$/)
   url.password = 'another'
   await assert.rejects(query('select 1', url.href), { code: '28P01' })
 })
 
-it('keeps every file to its owner and the password in one of them only', () => {
+it('makes every file private and keeps the password in one of them only', () => {
   const entries = readdirSync(dataDirectory, { recursive: true, withFileTypes: true })
   const files = entries
     .filter(entry => entry.isFile())
@@ -86,7 +86,7 @@ it('keeps every file to its owner and the password in one of them only', () => {
   )
 })
 
-it('never writes the values of a row to its log', async () => {
+it('never logs values of a row', async () => {
   await query('create table secrets (word text primary key)')
   const insert = () => query("insert into secrets values ('sesame')")
   await insert()
@@ -96,13 +96,13 @@ it('never writes the values of a row to its log', async () => {
   assert.doesNotMatch(log, /sesame/)
 })
 
-it('sorts text by code point and knows all of UTF-8, however the machine is set', async () => {
+it('sorts text by code point and supports UTF-8 in any locale', async () => {
   const words = "(values ('b'), ('B'), ('é'), ('a')) words (word)"
   assert.deepEqual(await query(`select word from ${words} order by word`), ['B', 'a', 'b', 'é'])
   assert.deepEqual(await query("select upper('é')"), ['É'])
 })
 
-it('is found by the roles beside it while it runs, and not before or after', async () => {
+it('is found by other roles only while it runs', async () => {
   const other = newDataFolder(0o755)
   assert.equal(await findRunningEmbeddedPostgres(other), null)
   const running = await startEmbeddedPostgres({ dataDirectory: other, port: 0 })
@@ -111,7 +111,7 @@ it('is found by the roles beside it while it runs, and not before or after', asy
   assert.equal(await findRunningEmbeddedPostgres(other), null)
 })
 
-it('below a private home it keeps rows and password, or says what to do instead', async t => {
+it('keeps rows and password in a private home, or names the fixes', async t => {
   const options = { dataDirectory: newDataFolder(0o700), port: 0 }
   if (asRoot && spawnSync('unshare', ['--user', '--map-user=1', 'true']).status !== 0) {
     t.diagnostic('user namespaces are off on this machine')
@@ -122,14 +122,14 @@ it('below a private home it keeps rows and password, or says what to do instead'
     return
   }
   const first = await startEmbeddedPostgres(options)
-  await query('create table kept as select 42 as answer', first.connectionString)
+  await query('create table stored as select 42 as answer', first.connectionString)
   await first.stop()
   await first.stop()
   assert.equal(existsSync(join(options.dataDirectory, 'owner.json')), false)
 
   const second = await startEmbeddedPostgres(options)
   assert.equal(second.isAdopted, false)
-  assert.deepEqual(await query('select answer from kept', second.connectionString), [42])
+  assert.deepEqual(await query('select answer from stored', second.connectionString), [42])
   const passwords = [first, second].map(
     ({ connectionString }) => new URL(connectionString).password,
   )

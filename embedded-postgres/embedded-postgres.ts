@@ -25,28 +25,28 @@ import { readLastFatalLine, serverLogPath } from './server-log.ts'
 import { chooseAccount } from './unprivileged-account.ts'
 
 interface EmbeddedPostgresOptions {
-  /** The cluster lives in its `postgres` folder, the log in its `postgres.log`. */
+  /** The cluster is its folder `postgres`, the log its file `postgres.log`. */
   dataDirectory: string
-  /** On 127.0.0.1; 0 takes any free one. */
+  /** On 127.0.0.1. 0 takes any free port. */
   port: number
 }
 
 export interface EmbeddedPostgres {
-  /** Holds the password: for the pool, never for a log. */
+  /** Contains the password: for the pool, never for a log. */
   connectionString: string
-  /** True when the server was left over from a service that was killed. */
+  /** True for a server that a killed service left behind. */
   isAdopted: boolean
   processId: number
-  /** Says in one sentence why, when the server goes away without `stop`. */
+  /** Resolves to one sentence with the reason when the server exits without `stop`. */
   exited: Promise<string>
-  /** Ends the server and gives the data folder free. May be called again, and after `exited`. */
+  /** Stops the server and unlocks the data folder. Idempotent; may follow `exited`. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the PostgreSQL 18 that npm installed, on a data folder that belongs to this process until
- * `stop`. The server outlives a kill of this process; the next start adopts it. Throws an
- * EmbeddedPostgresError whose one sentence says what to do.
+ * Starts the PostgreSQL 18 that npm installed, on a data folder that this process owns until
+ * `stop`. The server survives a kill of this process, and the next start adopts it. Throws an
+ * EmbeddedPostgresError whose message is one sentence with a fix.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -68,8 +68,8 @@ export async function startEmbeddedPostgres(
 }
 
 /**
- * The connection string of a server that already runs on this data folder, or null: for the roles
- * that work beside the service that owns it.
+ * Returns the connection string of the server that runs on this data folder, or null: for roles
+ * beside the service that owns the folder.
  */
 export async function findRunningEmbeddedPostgres(dataDirectory: string): Promise<string | null> {
   const path = resolve(dataDirectory)
@@ -89,25 +89,25 @@ const SETTLE_SECONDS_MAX = 30
 
 function createHandle(
   folder: string,
-  { postmaster, connectionString, isAdopted: adopted, ended }: RunningServer,
+  { postmaster, connectionString, isAdopted, ended }: RunningServer,
   release: () => void,
 ): EmbeddedPostgres {
   const { promise: exited, resolve: reportExit } = Promise.withResolvers<string>()
   let stopping: Promise<void> | undefined
-  ended.then(how => {
+  ended.then(end => {
     if (stopping) return
-    const lastWords = readLastFatalLine(folder)
-    const reason = lastWords ? ` after "${lastWords}"` : ''
-    reportExit(`The embedded PostgreSQL (process ${postmaster.processId}) ${how}${reason}.`)
+    const lastError = readLastFatalLine(folder)
+    const reason = lastError ? ` after "${lastError}"` : ''
+    reportExit(`The embedded PostgreSQL (process ${postmaster.processId}) ${end}${reason}.`)
   })
   const stop = () => {
     stopping ??= stopServer(postmaster).finally(release)
     return stopping
   }
-  return { connectionString, isAdopted: adopted, processId: postmaster.processId, exited, stop }
+  return { connectionString, isAdopted, processId: postmaster.processId, exited, stop }
 }
 
-/** A server that lets us in, and the promise of how it will end. */
+/** A server that accepts our connections. `ended` resolves to how it ended. */
 interface RunningServer {
   postmaster: Postmaster
   connectionString: string
@@ -115,28 +115,27 @@ interface RunningServer {
   ended: Promise<string>
 }
 
-/** A child of a killed server may be busy with one statement, and those may take a minute. */
-const TRIES_MAX = 120
-const BETWEEN_TRIES_MILLISECONDS = 500
+/** A child of a killed server may be busy with one statement, for up to a minute. */
+const ATTEMPTS_MAX = 120
+const RETRY_MILLISECONDS = 500
 
 /**
- * Adopts the server of a data folder or starts one, and tries again while what stands in the way
- * may pass by itself: children of a killed server, or a free port that was just taken.
+ * Adopts the server of a data folder or starts one. Retries while the cause of a failure is
+ * transient: children of a killed server, or a free port that another program just took.
  */
 async function adoptOrStartServer(folder: string, port: number): Promise<RunningServer> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     const adopted = await adoptServer(folder, port)
-    if (adopted)
-      return { ...adopted, isAdopted: true, ended: waitForAdoptedExit(adopted.postmaster) }
-    const place = await locateCluster(folder)
-    const cluster = await ensureCluster(place)
-    const launch = await launchServer(place, cluster, port === 0 ? await findFreePort() : port)
+    if (adopted) return adopted
+    const location = await locateCluster(folder)
+    const cluster = await ensureCluster(location)
+    const launch = await launchServer(location, cluster, port === 0 ? await findFreePort() : port)
     if (launch.outcome === 'ready') {
       const connectionString = await openOrStop(folder, launch.postmaster)
       return { ...launch, connectionString, isAdopted: false }
     }
-    if (tries === TRIES_MAX || !isTransient(launch, port)) throw launch.error
-    await delay(BETWEEN_TRIES_MILLISECONDS)
+    if (attempts === ATTEMPTS_MAX || !isTransient(launch, port)) throw launch.error
+    await delay(RETRY_MILLISECONDS)
   }
 }
 
@@ -147,8 +146,8 @@ async function locateCluster(folder: string): Promise<ClusterLocation> {
   return { binaries, account, folder }
 }
 
-function isTransient({ transientCause: passing }: ServerFailure, port: number): boolean {
-  return passing === 'occupied' || (passing === 'port' && port === 0)
+function isTransient({ transientCause }: ServerFailure, port: number): boolean {
+  return transientCause === 'occupied' || (transientCause === 'port' && port === 0)
 }
 
 async function openOrStop(folder: string, postmaster: Postmaster): Promise<string> {
@@ -158,7 +157,8 @@ async function openOrStop(folder: string, postmaster: Postmaster): Promise<strin
     await stopServer(postmaster)
     if (cause instanceof EmbeddedPostgresError) throw cause
     throw new EmbeddedPostgresError(
-      `PostgreSQL started but let nobody in: see ${serverLogPath(folder)}, then start again.`,
+      `PostgreSQL started but refused the connection: see ${serverLogPath(folder)}, ` +
+        'then start again.',
       { cause },
     )
   }
@@ -166,25 +166,20 @@ async function openOrStop(folder: string, postmaster: Postmaster): Promise<strin
 
 const EXIT_POLL_MILLISECONDS = 1000
 
-/** An adopted server is not our child: the system tells us nothing, so we look. */
+/** An adopted server is not a child process, so its exit is polled. */
 async function waitForAdoptedExit(postmaster: Postmaster): Promise<string> {
   while (isRunning(postmaster)) {
     await delay(EXIT_POLL_MILLISECONDS, undefined, { ref: false })
   }
-  return 'is gone'
-}
-
-interface AdoptedServer {
-  postmaster: Postmaster
-  connectionString: string
+  return 'exited'
 }
 
 /**
- * Takes over the server that a killed service left behind. One that is going down, that listens
- * on another port than the one asked for or that lets nobody in is ended instead. Null means that
- * none runs now, and that no lock file stands in the way of a new one.
+ * Adopts the server that a killed service left behind. Stops it instead when it is shutting down,
+ * listens on another port than the given one or refuses connections. Null means that no server
+ * runs and that no stale lock file prevents a start.
  */
-async function adoptServer(folder: string, port: number): Promise<AdoptedServer | null> {
+async function adoptServer(folder: string, port: number): Promise<RunningServer | null> {
   const cluster = clusterPath(folder)
   const postmaster = await waitForSettledPostmaster(cluster, RECOVERY_SECONDS_MAX)
   if (postmaster === null) {
@@ -194,13 +189,16 @@ async function adoptServer(folder: string, port: number): Promise<AdoptedServer 
   const isWanted = port === 0 || port === postmaster.port
   if (postmaster.status === 'ready' && isWanted) {
     const connectionString = await tryOpenDatabase(folder, postmaster.port)
-    if (connectionString !== null) return { postmaster, connectionString }
+    if (connectionString !== null) {
+      const ended = waitForAdoptedExit(postmaster)
+      return { postmaster, connectionString, isAdopted: true, ended }
+    }
   }
   await stopServer(postmaster)
   return null
 }
 
-/** The running server of a cluster, once it is past its start; null when there is none. */
+/** The running server of a cluster once it has started; null when there is none. */
 async function waitForSettledPostmaster(
   cluster: string,
   secondsMax: number,
@@ -214,7 +212,7 @@ async function tryOpenDatabase(folder: string, port: number): Promise<string | n
   try {
     return await openEmbeddedDatabase(folder, port)
   } catch (error) {
-    // A wrong password is for a person to mend; a server that is merely unwell is replaced.
+    // A wrong password needs a person; a server that only misbehaves is replaced.
     if (error instanceof EmbeddedPostgresError) throw error
     return null
   }

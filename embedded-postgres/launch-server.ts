@@ -19,12 +19,12 @@ type Launch =
   | { outcome: 'ready'; postmaster: Postmaster; ended: Promise<string> }
   | ({ outcome: 'failed' } & ServerFailure)
 
-/** After a crash the server replays up to 2 GB of its log before it lets anybody in. */
+/** After a crash the server replays up to 2 GB of WAL before it accepts connections. */
 export const RECOVERY_SECONDS_MAX = 900
 
 /**
- * Starts the server in a session of its own, so that neither Ctrl-C nor our death ends it, and
- * waits until it lets clients in. `ended` says how it ended, once it has.
+ * Starts the server in its own session, so that neither Ctrl-C nor the exit of this process stops
+ * it, and waits until it accepts connections. `ended` resolves to how it ended.
  */
 export async function launchServer(
   { account, binaries, folder }: ClusterLocation,
@@ -41,15 +41,13 @@ export async function launchServer(
   })
   closeSync(log.file)
   child.unref()
-  const end = watchExit(child)
-  const postmaster = await waitForReadyServer(child, cluster, end)
-  if (postmaster) return { outcome: 'ready', postmaster, ended: end.sentence }
-  if (end.error) {
+  const exit = watchExit(child)
+  const postmaster = await waitForReadyServer(child, cluster, exit)
+  if (postmaster) return { outcome: 'ready', postmaster, ended: exit.description }
+  if (exit.error) {
     throw new EmbeddedPostgresError(
       `${command.file} cannot be started here: ${OTHER_DATABASE_HINT}`,
-      {
-        cause: end.error,
-      },
+      { cause: exit.error },
     )
   }
   return { outcome: 'failed', ...diagnoseExit(log, { folder, cluster, port }) }
@@ -57,53 +55,52 @@ export async function launchServer(
 
 const WRITABLE_MEGABYTES_MIN = 1
 
-function diagnoseExit(log: ServerLog, place: ServerLocation): ServerFailure {
-  const words = readLogSince(log.path, log.startsAt)
-  // On a disk without a free block the server cannot even write down why it ends.
-  const isSilenced =
-    findLastFatalLine(words) === null && readFreeMegabytes(place.folder) < WRITABLE_MEGABYTES_MIN
-  return diagnoseServerFailure(isSilenced ? 'No space left on device' : words, place)
+function diagnoseExit(log: ServerLog, location: ServerLocation): ServerFailure {
+  const output = readLogSince(log.path, log.startsAt)
+  // On a full disk the server cannot even log why it exits.
+  const isDiskFull =
+    findLastFatalLine(output) === null &&
+    readFreeMegabytes(location.folder) < WRITABLE_MEGABYTES_MIN
+  return diagnoseServerFailure(isDiskFull ? 'No space left on device' : output, location)
 }
 
 interface ChildExit {
   hasExited: boolean
-  /** The program could not even be started. */
+  /** Why the program could not be started. */
   error: Error | null
-  sentence: Promise<string>
+  /** How it ended. */
+  description: Promise<string>
 }
 
 function watchExit(child: ChildProcess): ChildExit {
   const { promise, resolve } = Promise.withResolvers<string>()
-  const end: ChildExit = { hasExited: false, error: null, sentence: promise }
+  const exit: ChildExit = { hasExited: false, error: null, description: promise }
   child.once('error', error => {
-    end.hasExited = true
-    end.error = error
+    exit.hasExited = true
+    exit.error = error
   })
   child.once('exit', (code, signal) => {
-    end.hasExited = true
-    resolve(signal ? `ended by the signal ${signal}` : `ended with the code ${code}`)
+    exit.hasExited = true
+    resolve(signal ? `was ended by signal ${signal}` : `exited with code ${code}`)
   })
-  return end
+  return exit
 }
 
-/** The server once it lets clients in, or null when it ended instead. */
+/** The server once it accepts connections, or null when it exited instead. */
 async function waitForReadyServer(
   child: ChildProcess,
   cluster: string,
-  end: ChildExit,
+  exit: ChildExit,
 ): Promise<Postmaster | null> {
-  const seen: { server: Postmaster | null } = { server: null }
-  const isDecided = () => {
+  const findServer = () => {
     const found = findPostmaster(cluster)
-    if (found?.processId === child.pid) seen.server = found
-    return end.hasExited || seen.server?.status === 'ready'
+    return found?.processId === child.pid ? found : null
   }
-  if (
-    await waitUntil(isDecided, { timeoutSeconds: RECOVERY_SECONDS_MAX, intervalMilliseconds: 25 })
-  ) {
-    return end.hasExited ? null : seen.server
-  }
-  if (seen.server) await stopServer(seen.server)
+  const isSettled = () => exit.hasExited || findServer()?.status === 'ready'
+  const limits = { timeoutSeconds: RECOVERY_SECONDS_MAX, intervalMilliseconds: 25 }
+  if (await waitUntil(isSettled, limits)) return exit.hasExited ? null : findServer()
+  const server = findServer()
+  if (server) await stopServer(server)
   throw new EmbeddedPostgresError(
     `PostgreSQL was not ready within ${RECOVERY_SECONDS_MAX} seconds: see postgres.log beside ` +
       `${cluster}, then start again.`,
@@ -117,12 +114,12 @@ interface ServerArgumentsInput {
   port: number
 }
 
-/** The server's settings as arguments: they come with the program, not with the cluster's age. */
-async function buildServerArguments(place: ServerArgumentsInput): Promise<string[]> {
+/** The settings are arguments, so that they belong to the program and not to the cluster. */
+async function buildServerArguments(input: ServerArgumentsInput): Promise<string[]> {
   const settings = {
     ...SETTINGS,
-    port: String(place.port),
-    wal_compression: (await canCompressWithLz4(place)) ? 'lz4' : 'off',
+    port: String(input.port),
+    wal_compression: (await canCompressWithLz4(input)) ? 'lz4' : 'off',
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
@@ -137,7 +134,7 @@ const SETTINGS = {
   synchronous_commit: 'on',
   full_page_writes: 'on',
   autovacuum: 'on',
-  // After a checkpoint the first change of each page writes all of it: seldom is cheaper.
+  // The first change of a page after a checkpoint writes the whole page, so checkpoints are rare.
   checkpoint_timeout: '30min',
   min_wal_size: '256MB',
   max_wal_size: '4GB',
@@ -147,21 +144,21 @@ const SETTINGS = {
   logging_collector: 'off',
   log_destination: 'stderr',
   log_checkpoints: 'off',
-  // Details and statements carry the values of rows; no identifier may reach a log.
+  // Details and statements contain values of rows, and no identifier may reach a log.
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
 } as const
 
 const PROBE_MILLISECONDS_MAX = 20_000
 
-/** Builds differ; npm's for Linux came without LZ4. The older pglz costs too much CPU to be on. */
+/** The npm build for Linux came without LZ4. The older pglz costs too much CPU. */
 async function canCompressWithLz4({
   binaries,
   account,
   cluster,
 }: ServerArgumentsInput): Promise<boolean> {
-  const question = ['-D', cluster, '-c', 'wal_compression=lz4', '-C', 'wal_compression']
-  const { file, args, options } = commandAs(account, binaries.postgres, question)
+  const probe = ['-D', cluster, '-c', 'wal_compression=lz4', '-C', 'wal_compression']
+  const { file, args, options } = commandAs(account, binaries.postgres, probe)
   try {
     await promisify(execFile)(file, args, { ...options, timeout: PROBE_MILLISECONDS_MAX })
     return true

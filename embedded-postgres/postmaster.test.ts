@@ -40,7 +40,7 @@ function lockOf(cluster: string): string {
   return join(cluster, 'postmaster.pid')
 }
 
-/** A process whose arguments look as we choose; it sleeps. */
+/** A sleeping process with these arguments. */
 async function processNamed(name: string, ...options: string[]): Promise<number> {
   const script = 'process.stdout.write("."); setInterval(() => {}, 1000)'
   const child = spawn(process.execPath, ['-e', script, '--', ...options], {
@@ -58,7 +58,7 @@ async function deadProcess(): Promise<number> {
   return child.pid ?? 0
 }
 
-it('finds a postgres that was started on this folder, with its port and state', async () => {
+it('finds a postgres that was started on this folder, with its port and status', async () => {
   const cluster = newCluster()
   const processId = await processNamed('/opt/bin/postgres', '-D', cluster, '-c', 'port=5432')
   for (const status of ['starting', 'ready', 'stopping'] as const) {
@@ -70,14 +70,14 @@ it('finds a postgres that was started on this folder, with its port and state', 
   }
 })
 
-it('takes neither another program nor the postgres of another folder for ours', async () => {
+it('ignores another program and the postgres of another folder', async () => {
   const cluster = newCluster()
-  const strangers = [
+  const others = [
     await processNamed('/usr/bin/vim', '-D', cluster),
     await processNamed('/opt/bin/postgres', '-D', `${cluster}-other`),
     await deadProcess(),
   ]
-  for (const processId of strangers) {
+  for (const processId of others) {
     writeLock(cluster, processId)
     assert.equal(findPostmaster(cluster), null)
   }
@@ -93,7 +93,7 @@ it('finds the server of a folder that was moved while it ran', async () => {
   assert.equal(findPostmaster(now)?.processId, processId)
 })
 
-it('disarms a lock whose number is another program now, and keeps its memory keys', async () => {
+it('neutralizes a lock file whose process ID was reused, and keeps the rest', async () => {
   const cluster = newCluster()
   writeLock(cluster, await processNamed('/usr/bin/vim'))
   const before = statSync(lockOf(cluster)).ino
@@ -104,10 +104,10 @@ it('disarms a lock whose number is another program now, and keeps its memory key
   assert.equal(statSync(lockOf(cluster)).ino, before)
 })
 
-it('leaves the lock of a living server and that of a dead number to PostgreSQL', async () => {
+it('leaves a lock file of a running server or an unused process ID alone', async () => {
   const cluster = newCluster()
-  const living = await processNamed('postgres', '-D', cluster, '-c', 'port=5432')
-  for (const processId of [living, await deadProcess()]) {
+  const running = await processNamed('postgres', '-D', cluster, '-c', 'port=5432')
+  for (const processId of [running, await deadProcess()]) {
     writeLock(cluster, processId)
     const before = readFileSync(lockOf(cluster), 'utf8')
     await neutralizeStaleLockFile(cluster)
@@ -115,7 +115,7 @@ it('leaves the lock of a living server and that of a dead number to PostgreSQL',
   }
 })
 
-it('removes a lock that a power cut left empty, once it has stayed empty', async () => {
+it('removes a lock file that a power loss left empty', async () => {
   const cluster = newCluster()
   writeFileSync(lockOf(cluster), '')
   await neutralizeStaleLockFile(cluster)

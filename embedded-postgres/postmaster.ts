@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import { readCommandLine, readProcessIdentity } from './process-identity.ts'
 
-/** A PostgreSQL server that runs on a cluster right now, as its lock file describes it. */
+/** A PostgreSQL server that runs on a cluster, as its lock file describes it. */
 export interface Postmaster {
   processId: number
   identity: string
@@ -13,9 +13,9 @@ export interface Postmaster {
 }
 
 /**
- * The server that `postmaster.pid` of a cluster names, or null when there is no such file or no
- * such server. The file outlives a killed server, and its number may by now belong to any other
- * program, so the program behind the number must be a PostgreSQL that was started on this folder.
+ * The server that `postmaster.pid` of a cluster names, or null when there is no file or no server.
+ * The file survives a killed server, and another program may have its process ID by now, so the
+ * process must be a PostgreSQL that was started on this folder.
  */
 export function findPostmaster(cluster: string): Postmaster | null {
   const lock = readLock(cluster)
@@ -62,38 +62,41 @@ function servesFolder(processId: number, folders: string[]): boolean {
   const [program = '', ...options] = readCommandLine(processId) ?? []
   if (basename(program) !== 'postgres') return false
   const folder = options[options.indexOf('-D') + 1] ?? ''
-  // Outside Linux the line comes cut at spaces, so the folder is looked for in the whole of it.
-  return folders.some(ours => folder === ours || options.join(' ').includes(`-D ${ours} -c`))
+  // Outside Linux the command line is split at spaces, so all of it is searched for the folder.
+  return folders.some(path => folder === path || options.join(' ').includes(`-D ${path} -c`))
 }
 
-function toStatus(word: string): Postmaster['status'] {
-  if (word === 'ready' || word === 'stopping') return word
+function toStatus(text: string): Postmaster['status'] {
+  if (text === 'ready' || text === 'stopping') return text
   return 'starting'
 }
 
 /**
- * Makes a lock file of a dead server harmless when its number is not free (another program has it
- * now, or nobody has buried the dead yet), at which PostgreSQL would refuse to start. The file is
- * not removed: PostgreSQL needs the rest of it to see whether children of the dead server still
- * hold the shared memory. It does not mind the number of its own parent, so we write ours.
- * A file without a number is what a power cut leaves; it protects nothing and goes.
+ * Neutralizes the lock file of a dead server whose process ID is in use, by another program or by
+ * a zombie, because PostgreSQL would refuse to start. The file is not removed: PostgreSQL needs
+ * the rest of it to check whether children of the dead server still use the shared memory. It
+ * accepts the process ID of its own parent, so ours is written. A file without a process ID, which
+ * a power loss leaves, protects nothing and is removed.
  */
 export async function neutralizeStaleLockFile(cluster: string): Promise<void> {
-  const numberOf = () => Number.parseInt(readLockText(cluster) ?? 'none', 10)
+  const readProcessId = () => Number.parseInt(readLockText(cluster) ?? 'none', 10)
   if (readLockText(cluster) === null) return
-  // A server that starts at this moment has made the file and fills it within microseconds.
-  await waitUntil(() => !Number.isNaN(numberOf()), { timeoutSeconds: 1, intervalMilliseconds: 50 })
-  const processId = numberOf()
+  // A server that is starting creates the file and fills it within microseconds.
+  await waitUntil(() => !Number.isNaN(readProcessId()), {
+    timeoutSeconds: 1,
+    intervalMilliseconds: 50,
+  })
+  const processId = readProcessId()
   if (Number.isNaN(processId)) {
     rmSync(lockPath(cluster), { force: true })
-  } else if (isNumberTaken(processId) && findPostmaster(cluster) === null) {
+  } else if (isProcessIdInUse(processId) && findPostmaster(cluster) === null) {
     const [, ...rest] = (readLockText(cluster) ?? '').split('\n')
     overwrite(lockPath(cluster), [process.pid, ...rest].join('\n'))
   }
 }
 
-/** What PostgreSQL itself asks. A zombie keeps its number; some containers never bury theirs. */
-function isNumberTaken(processId: number): boolean {
+/** The check of PostgreSQL itself. A zombie keeps its ID, and some containers never reap theirs. */
+function isProcessIdInUse(processId: number): boolean {
   try {
     process.kill(processId, 0)
     return true
@@ -102,7 +105,7 @@ function isNumberTaken(processId: number): boolean {
   }
 }
 
-/** In place, so that the file stays the account's own; a link in its place is refused. */
+/** In place, so that the file keeps its owner. A link in its place is refused. */
 function overwrite(path: string, text: string): void {
   const { O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
   const file = openSync(path, O_WRONLY | O_TRUNC | O_NOFOLLOW)
@@ -114,16 +117,15 @@ function overwrite(path: string, text: string): void {
 }
 
 /**
- * Ways to end PostgreSQL (its manual, "Shutting Down the Server"), the kindest first. Fast
- * shutdown drops clients and leaves a clean disk; immediate shutdown leaves recovery to the next
- * start. Neither loses a commit.
+ * PostgreSQL manual, "Shutting Down the Server": a fast shutdown drops clients and writes a
+ * checkpoint; an immediate shutdown leaves recovery to the next start. Neither loses a commit.
  */
 const SHUTDOWN_SIGNALS = [
   { signal: 'SIGINT', secondsMax: 20 },
   { signal: 'SIGQUIT', secondsMax: 10 },
 ] as const
 
-/** Ends a server, ours or one that we found, and returns when it is gone. */
+/** Stops a server and returns when its process has exited. */
 export async function stopServer(postmaster: Postmaster): Promise<void> {
   const isGone = () => !isRunning(postmaster)
   for (const { signal, secondsMax } of SHUTDOWN_SIGNALS) {
@@ -131,7 +133,7 @@ export async function stopServer(postmaster: Postmaster): Promise<void> {
     if (await waitUntil(isGone, { timeoutSeconds: secondsMax, intervalMilliseconds: 25 })) return
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL (process ${postmaster.processId}) does not end: end it by hand, then start again.`,
+    `PostgreSQL (process ${postmaster.processId}) does not stop: kill it, then start again.`,
   )
 }
 
@@ -153,20 +155,15 @@ interface WaitOptions {
   intervalMilliseconds: number
 }
 
-/** For a pause between two tries. */
-export async function sleep(seconds: number): Promise<void> {
-  await delay(seconds * 1_000)
-}
-
-/** Asks again and again until the answer is yes (true) or patience ends (false). */
+/** Polls until the condition is true. Returns false when it is still false at the timeout. */
 export async function waitUntil(
-  isSo: () => boolean | Promise<boolean>,
-  patience: WaitOptions,
+  condition: () => boolean,
+  { timeoutSeconds, intervalMilliseconds }: WaitOptions,
 ): Promise<boolean> {
-  const asksMax = Math.ceil((patience.timeoutSeconds * 1000) / patience.intervalMilliseconds)
-  for (let asks = 0; asks < asksMax; asks += 1) {
-    if (await isSo()) return true
-    await delay(patience.intervalMilliseconds)
+  const pollsMax = Math.ceil((timeoutSeconds * 1000) / intervalMilliseconds)
+  for (let polls = 0; polls < pollsMax; polls += 1) {
+    if (condition()) return true
+    await delay(intervalMilliseconds)
   }
-  return isSo()
+  return condition()
 }

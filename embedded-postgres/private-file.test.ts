@@ -18,24 +18,24 @@ const folder = mkdtempSync(join(tmpdir(), 'signalbox-postgres-'))
 
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-it('replaces the file as a whole and lets only its owner read it', () => {
-  writeFileSync(join(folder, 'word'), 'a longer word than the next', { mode: 0o644 })
-  writePrivateFile(folder, 'word', 'open sesame')
-  assert.equal(readFileSync(join(folder, 'word'), 'utf8'), 'open sesame')
-  assert.equal(statSync(join(folder, 'word')).mode & 0o777, 0o600)
+it('replaces a file atomically and makes it private', () => {
+  writeFileSync(join(folder, 'secret'), 'a longer text than the next', { mode: 0o644 })
+  writePrivateFile(folder, 'secret', 'new text')
+  assert.equal(readFileSync(join(folder, 'secret'), 'utf8'), 'new text')
+  assert.equal(statSync(join(folder, 'secret')).mode & 0o777, 0o600)
 })
 
-it('replaces a link in its place instead of writing through it', () => {
+it('replaces a link instead of writing through it', () => {
   writeFileSync(join(folder, 'elsewhere'), 'untouched')
   symlinkSync(join(folder, 'elsewhere'), join(folder, 'link'))
-  writePrivateFile(folder, 'link', 'open sesame')
+  writePrivateFile(folder, 'link', 'new text')
   assert.equal(readFileSync(join(folder, 'elsewhere'), 'utf8'), 'untouched')
-  assert.equal(readFileSync(join(folder, 'link'), 'utf8'), 'open sesame')
+  assert.equal(readFileSync(join(folder, 'link'), 'utf8'), 'new text')
 })
 
-it('leaves no half of a file behind when it fails', () => {
+it('leaves no temporary file after a failure', () => {
   mkdirSync(join(folder, 'taken', 'full'), { recursive: true })
   const before = readdirSync(folder)
-  assert.throws(() => writePrivateFile(folder, 'taken', 'open sesame'))
+  assert.throws(() => writePrivateFile(folder, 'taken', 'new text'))
   assert.deepEqual(readdirSync(folder), before)
 })

@@ -17,7 +17,7 @@ async function sleeper(): Promise<ChildProcess & { pid: number }> {
   return child as ChildProcess & { pid: number }
 }
 
-it('is the same as long as a process lives and differs between two processes', async () => {
+it('is stable for a process and differs between two processes', async () => {
   const [first, second] = [await sleeper(), await sleeper()]
   assert.equal(typeof readProcessIdentity(first.pid), 'string')
   assert.equal(readProcessIdentity(first.pid), readProcessIdentity(first.pid))
@@ -27,7 +27,7 @@ it('is the same as long as a process lives and differs between two processes', a
   }
 })
 
-it('is nothing for a process that ended and for what is no process number', async () => {
+it('is null for a process that exited and for an invalid process ID', async () => {
   const child = await sleeper()
   child.kill('SIGKILL')
   await once(child, 'exit')
@@ -36,17 +36,17 @@ it('is nothing for a process that ended and for what is no process number', asyn
   }
 })
 
-it('is nothing for a dead process that nobody has buried yet', { timeout: 20_000 }, async () => {
-  // The shell leaves the dead child unburied: after `exec` the parent is a sleep, which never asks.
+it('is null for a zombie', { timeout: 20_000 }, async () => {
+  // The child stays a zombie: after `exec` its parent is a sleep, which never waits for it.
   const script = 'sleep 0.1 & echo $!; exec sleep 60'
   const parent = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'] })
   started.push(parent)
   const processId = Number(String((await once(parent.stdout, 'data'))[0]))
   while (readProcessIdentity(processId) !== null) await new Promise(setImmediate)
-  assert.doesNotThrow(() => process.kill(processId, 0), 'its number is still taken')
+  assert.doesNotThrow(() => process.kill(processId, 0), 'its process ID is still in use')
 })
 
-it('tells with which arguments a process was started', async () => {
+it('reads the arguments of a process', async () => {
   const child = await sleeper()
   assert.deepEqual(readCommandLine(child.pid), ['sleep', '60'])
   assert.equal(readCommandLine(2 ** 30), null)

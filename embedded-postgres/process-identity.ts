@@ -2,23 +2,22 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 
 /**
- * A text that is the same as long as this process lives and never comes back, even when its
- * number is given to another program: the number with the time of its start. Null when no such
- * process runs (a zombie does not run).
+ * Identifies a process for its lifetime and never again, even when the system reuses its ID: the ID
+ * with the time of the start. Null when no such process runs; a zombie does not run.
  */
 export function readProcessIdentity(processId: number): string | null {
   if (!Number.isSafeInteger(processId) || processId <= 0) return null
   if (!hasProcFolder()) return runPs(processId, 'lstart=')
   const stat = readProc(processId, 'stat')
   if (stat === null) return null
-  // The name, in parentheses, may itself hold spaces and parentheses; fields count from the last.
+  // The name, in parentheses, may contain spaces and parentheses; fields follow the last one.
   const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const startTicks = fields[18]
   if (state === 'Z' || state === 'X' || startTicks === undefined) return null
   return `${bootId()}:${processId}:${startTicks}`
 }
 
-/** The command line of a running process: its arguments, or null when there is none to see. */
+/** The arguments of a running process, or null when they cannot be read. */
 export function readCommandLine(processId: number): string[] | null {
   if (!hasProcFolder()) return runPs(processId, 'command=')?.split(' ') ?? null
   const line = readProc(processId, 'cmdline')
@@ -37,7 +36,7 @@ function readProc(processId: number, name: string): string | null {
   }
 }
 
-/** Ticks are counted from the boot, so two boots could give two processes the same number. */
+/** Ticks count from the boot, so processes of two boots could have the same ID and ticks. */
 function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }

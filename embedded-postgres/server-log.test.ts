@@ -28,7 +28,7 @@ function newFolder(): string {
   return folder
 }
 
-it('keeps on writing to the same log, which only its owner may read', () => {
+it('appends to one private log', () => {
   const folder = newFolder()
   const first = openServerLog(folder)
   appendFileSync(first.file, 'before\n')
@@ -40,7 +40,7 @@ it('keeps on writing to the same log, which only its owner may read', () => {
   for (const { file } of [first, second]) closeSync(file)
 })
 
-it('puts a log of more than 10 MB aside, and one older log is kept', () => {
+it('rotates a log of more than 10 MB, and keeps one older log', () => {
   const folder = newFolder()
   const path = join(folder, 'postgres.log')
   writeFileSync(path, 'old')
@@ -51,7 +51,7 @@ it('puts a log of more than 10 MB aside, and one older log is kept', () => {
   assert.equal(statSync(`${path}.1`).size, 10 * 1024 * 1024 + 1)
 })
 
-it('never writes through a link that somebody put in the place of the log', () => {
+it('refuses to write through a link', () => {
   const folder = newFolder()
   symlinkSync(join(folder, 'elsewhere'), join(folder, 'postgres.log'))
   assert.throws(() => openServerLog(folder), { code: 'ELOOP' })
@@ -67,7 +67,7 @@ it('reads at most the last 64 KB', () => {
   assert.ok(read.endsWith('end'))
 })
 
-it('quotes the last words of the last server, not of one before it', () => {
+it('returns the last error of the last server only', () => {
   const folder = newFolder()
   assert.equal(readLastFatalLine(folder), null)
   const path = join(folder, 'postgres.log')

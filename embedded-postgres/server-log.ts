@@ -17,9 +17,9 @@ const TAIL_BYTES_MAX = 64 * 1024
 
 export interface ServerLog {
   path: string
-  /** Open for appending. The server gets the file itself, not a pipe to us, and so outlives us. */
+  /** Open for appending. The server gets the file and not a pipe, and so survives this process. */
   file: number
-  /** Where the words of the next server begin. */
+  /** Where the output of the next server begins. */
   startsAt: number
 }
 
@@ -27,7 +27,7 @@ export function serverLogPath(folder: string): string {
   return join(folder, 'postgres.log')
 }
 
-/** Opens the server's log; one that has grown past 10 MB becomes `postgres.log.1` first. */
+/** Opens the log of the server. A log of more than 10 MB becomes `postgres.log.1` first. */
 export function openServerLog(folder: string): ServerLog {
   const path = serverLogPath(folder)
   const before = statSync(path, { throwIfNoEntry: false })
@@ -38,21 +38,21 @@ export function openServerLog(folder: string): ServerLog {
   return { path, file, startsAt: fstatSync(file).size }
 }
 
-/** Keeps what initdb said beside what the server says. On a full disk there is nothing to keep. */
-export function appendToServerLog(folder: string, words: string): void {
+/** For the output of initdb. Best effort: nothing can be logged on a full disk. */
+export function appendToServerLog(folder: string, output: string): void {
   try {
     const { file } = openServerLog(folder)
     try {
-      writeFileSync(file, words)
+      writeFileSync(file, output)
     } finally {
       closeSync(file)
     }
   } catch {
-    // The sentence that the caller is about to throw says more than a failure to log it.
+    // The error that the caller throws matters more than a failure to log it.
   }
 }
 
-/** What was written to the log since a place in it, at most its last 64 KB. */
+/** The log from an offset on, at most its last 64 KB. */
 export function readLogSince(path: string, startsAt: number): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
@@ -66,13 +66,13 @@ export function readLogSince(path: string, startsAt: number): string {
   }
 }
 
-/** Why the last server gave up, in its own words: a FATAL or PANIC line of its log, or null. */
+/** The last FATAL or PANIC line of the last server, or null. */
 export function readLastFatalLine(folder: string): string | null {
   try {
-    const words = readLogSince(serverLogPath(folder), 0)
-    return findLastFatalLine(words.slice(Math.max(words.lastIndexOf('starting PostgreSQL'), 0)))
+    const log = readLogSince(serverLogPath(folder), 0)
+    return findLastFatalLine(log.slice(Math.max(log.lastIndexOf('starting PostgreSQL'), 0)))
   } catch {
-    // The log may have been removed; a missing explanation must not hide the end itself.
+    // The log may have been removed; the exit must be reported without it.
     return null
   }
 }

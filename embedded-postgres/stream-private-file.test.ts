@@ -11,36 +11,36 @@ function emptyFolder(test: TestContext): string {
   return folder
 }
 
-it('writes piece after piece into a file for its owner alone', async test => {
+it('streams chunks into a private file', async test => {
   const folder = emptyFolder(test)
   const path = join(folder, 'long.txt')
   await streamPrivateFile(path, async write => {
     assert.equal(readdirSync(folder).includes('long.txt'), false)
-    for (let piece = 0; piece < 100; piece += 1) await write(`${piece}\n`)
+    for (let chunk = 0; chunk < 100; chunk += 1) await write(`${chunk}\n`)
   })
   assert.equal(readFileSync(path, 'utf8').split('\n').length, 101)
   assert.equal(statSync(path).mode & 0o777, 0o600)
   assert.deepEqual(readdirSync(folder), ['long.txt'])
 })
 
-it('leaves nothing when it does not come to its end', async test => {
+it('leaves no file when writing fails', async test => {
   const folder = emptyFolder(test)
   const half = streamPrivateFile(join(folder, 'half.txt'), async write => {
     await write('half')
-    throw new Error('cut off')
+    throw new Error('write failed')
   })
-  await assert.rejects(half, /cut off/)
+  await assert.rejects(half, /write failed/)
   assert.deepEqual(readdirSync(folder), [])
 })
 
-it('leaves what is there as it is', async test => {
+it('refuses to replace an existing file', async test => {
   const folder = emptyFolder(test)
-  const path = join(folder, 'kept.txt')
+  const path = join(folder, 'existing.txt')
   writeFileSync(path, 'mine')
   await assert.rejects(
     streamPrivateFile(path, write => write('theirs')),
     { code: 'EEXIST' },
   )
   assert.equal(readFileSync(path, 'utf8'), 'mine')
-  assert.deepEqual(readdirSync(folder), ['kept.txt'])
+  assert.deepEqual(readdirSync(folder), ['existing.txt'])
 })

@@ -38,29 +38,30 @@ function choose(folder: string, clusterOwner: number | null = null): Promise<Unp
   return chooseAccount({ program: postgres, folder, clusterOwner })
 }
 
-/** Only root has a choice, and it needs a machine on which the way in question is open. */
-async function hasWay(t: TestContext, way: 'uid' | 'namespace'): Promise<boolean> {
+/** Only root may choose, and the machine must allow this kind of account. */
+async function canUse(t: TestContext, kind: 'uid' | 'namespace'): Promise<boolean> {
   if (!asRoot) {
-    t.diagnostic('not root: there is one way only')
-    assert.deepEqual(await choose(newFolder()), { way: 'self' })
+    t.diagnostic('not root: PostgreSQL runs as this account')
+    assert.deepEqual(await choose(newFolder()), { kind: 'self' })
     return false
   }
   const { uid } = account('nobody')
   const probe =
-    way === 'uid'
+    kind === 'uid'
       ? spawnSync(postgres, ['--version'], { uid, cwd: '/' })
       : spawnSync('unshare', ['--user', '--map-user=1', 'true'])
-  if (probe.status !== 0) t.diagnostic(`the way "${way}" is closed on this machine`)
+  if (probe.status !== 0)
+    t.diagnostic(`an account of the kind "${kind}" is not available on this machine`)
   return probe.status === 0
 }
 
-it('in a folder that everybody may enter, root runs PostgreSQL as nobody', async t => {
-  if (!(await hasWay(t, 'uid'))) return
-  assert.deepEqual(await choose(newFolder()), { way: 'uid', ...account('nobody') })
+it('runs PostgreSQL as nobody for root in a folder that every account may enter', async t => {
+  if (!(await canUse(t, 'uid'))) return
+  assert.deepEqual(await choose(newFolder()), { kind: 'uid', ...account('nobody') })
 })
 
-it('in a private home of an ordinary account, root runs PostgreSQL as that account', async t => {
-  if (!(await hasWay(t, 'uid'))) return
+it('runs PostgreSQL as the owner for root in a private home of an ordinary account', async t => {
+  if (!(await canUse(t, 'uid'))) return
   const home = newFolder(0o700)
   const { uid, gid } = account('daemon')
   chownSync(home, uid, gid)
@@ -71,26 +72,26 @@ it('in a private home of an ordinary account, root runs PostgreSQL as that accou
   }
 })
 
-it('in a private home of root, PostgreSQL runs in a namespace', async t => {
-  if (!(await hasWay(t, 'namespace'))) return
+it('runs PostgreSQL in a user namespace in a private home of root', async t => {
+  if (!(await canUse(t, 'namespace'))) return
   const chosen = await choose(newFolder(0o700))
-  assert.equal(chosen.way, 'namespace')
+  assert.equal(chosen.kind, 'namespace')
   const { file, args, options } = commandAs(chosen, '/usr/bin/id', ['-un'])
   assert.equal(execFileSync(file, args, { ...options, encoding: 'utf8' }), 'daemon\n')
 })
 
-it('stays with the way in which the database was made as long as it is open', async t => {
-  if (!(await hasWay(t, 'namespace'))) return
+it('keeps the account of an existing cluster while that account works', async t => {
+  if (!(await canUse(t, 'namespace'))) return
   const folder = newFolder()
-  assert.equal((await choose(folder, 0)).way, 'namespace')
+  assert.equal((await choose(folder, 0)).kind, 'namespace')
   const followed = await choose(folder, account('daemon').uid)
   // In a checkout below a private folder no other account can reach the binaries.
-  if (!(await hasWay(t, 'uid'))) return assert.equal(followed.way, 'namespace')
-  assert.deepEqual(followed, { way: 'uid', ...account('daemon') })
+  if (!(await canUse(t, 'uid'))) return assert.equal(followed.kind, 'namespace')
+  assert.deepEqual(followed, { kind: 'uid', ...account('daemon') })
 })
 
-it('hands the database over when its folder moves to where its account cannot follow', async t => {
-  if (!(await hasWay(t, 'uid')) || !(await hasWay(t, 'namespace'))) return
+it('changes the owner of the cluster when its account can no longer enter the folder', async t => {
+  if (!(await canUse(t, 'uid')) || !(await canUse(t, 'namespace'))) return
   const home = newFolder()
   const dataDirectory = join(home, 'data')
   const ownerAfterStart = async () => {
@@ -106,8 +107,8 @@ it('hands the database over when its folder moves to where its account cannot fo
   assert.equal(await ownerAfterStart(), 0)
 })
 
-it('where no account can reach the folder, root is told in one sentence what to do', async t => {
-  if (!(await hasWay(t, 'uid'))) return
+it('names the folder and the fixes when no account can enter it', async t => {
+  if (!(await canUse(t, 'uid'))) return
   const home = newFolder(0o700)
   const folder = join(home, 'data')
   mkdirSync(folder, { mode: 0o700 })
@@ -123,8 +124,8 @@ it('where no account can reach the folder, root is told in one sentence what to 
   })
 })
 
-it('where no account can run the program, the sentence names the program', async t => {
-  if (!(await hasWay(t, 'uid'))) return
+it('names the program when no account can run it', async t => {
+  if (!(await canUse(t, 'uid'))) return
   const folder = newFolder()
   const program = join(folder, 'postgres')
   await assert.rejects(
@@ -133,14 +134,14 @@ it('where no account can run the program, the sentence names the program', async
   )
 })
 
-it('gives PostgreSQL none of our environment, which holds secrets', () => {
-  const ways: UnprivilegedAccount[] = [
-    { way: 'self' },
-    { way: 'uid', name: 'nobody', uid: 65_534, gid: 65_534 },
-    { way: 'namespace', uid: 1, gid: 1 },
+it('passes none of the environment, which contains secrets, to PostgreSQL', () => {
+  const accounts: UnprivilegedAccount[] = [
+    { kind: 'self' },
+    { kind: 'uid', name: 'nobody', uid: 65_534, gid: 65_534 },
+    { kind: 'namespace', uid: 1, gid: 1 },
   ]
-  for (const way of ways) {
-    const { options } = commandAs(way, '/bin/true', [])
+  for (const each of accounts) {
+    const { options } = commandAs(each, '/bin/true', [])
     assert.deepEqual(Object.keys(options.env ?? {}), ['PATH', 'LC_ALL'])
   }
 })

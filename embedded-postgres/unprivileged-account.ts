@@ -4,29 +4,29 @@ import { promisify } from 'node:util'
 import { EmbeddedPostgresError, OTHER_DATABASE_HINT } from './embedded-postgres-error.ts'
 
 /**
- * How PostgreSQL, which refuses to run as root, runs for us.
- * `self`: we are no root, so as ourselves. `uid`: as that account of the machine.
- * `namespace`: in a user namespace in which root bears the ordinary number `uid`. Seen from
- * outside it stays root without root's capabilities, which still opens root's private folders.
+ * The account that PostgreSQL runs under, because it refuses to run as root.
+ * `self`: that of this process, which is not root. `uid`: another account of the machine.
+ * `namespace`: root in a user namespace that maps it to the ordinary `uid`. Outside the namespace
+ * it is root without capabilities, which may still read root's private folders.
  */
 export type UnprivilegedAccount =
-  | { way: 'self' }
-  | { way: 'uid'; name: string; uid: number; gid: number }
-  | { way: 'namespace'; uid: number; gid: number }
+  | { kind: 'self' }
+  | { kind: 'uid'; name: string; uid: number; gid: number }
+  | { kind: 'namespace'; uid: number; gid: number }
 
 interface AccountNeeds {
   /** A program that the account must be able to run. */
   program: string
-  /** The data folder, real path; the account must be able to pass through it. */
+  /** The real path of the data folder. The account must be able to traverse it. */
   folder: string
-  /** Who owns the cluster that is there already, or null. Its account is tried first. */
+  /** The owner of an existing cluster, which is tried first, or null. */
   clusterOwner: number | null
 }
 
-/** Chooses the account by trying. Throws an EmbeddedPostgresError when none can do it. */
+/** Tries accounts until one works. Throws an EmbeddedPostgresError when none does. */
 export async function chooseAccount(needs: AccountNeeds): Promise<UnprivilegedAccount> {
-  if (process.geteuid?.() !== 0) return { way: 'self' }
-  for (const account of candidates(needs)) {
+  if (process.geteuid?.() !== 0) return { kind: 'self' }
+  for (const account of listCandidates(needs)) {
     if ((await findObstacle(account, needs)) === null) return account
   }
   throw await noUsableAccountError(needs)
@@ -34,7 +34,7 @@ export async function chooseAccount(needs: AccountNeeds): Promise<UnprivilegedAc
 
 /** The owner of the files that PostgreSQL writes under this account. */
 export function accountFileOwner(account: UnprivilegedAccount): { uid: number; gid: number } {
-  if (account.way === 'uid') return { uid: account.uid, gid: account.gid }
+  if (account.kind === 'uid') return { uid: account.uid, gid: account.gid }
   return { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 }
 }
 
@@ -45,12 +45,13 @@ interface Command {
 }
 
 /**
- * The command that runs a program under an account. Our environment stays with us: it holds
- * secrets, and PGPORT or PGOPTIONS in it would change the server. `C` keeps messages readable.
+ * The command that runs a program under an account. It does not inherit the environment, which
+ * contains secrets, and in which PGPORT or PGOPTIONS would change the server. Messages are parsed,
+ * so the locale is `C`.
  */
 export function commandAs(account: UnprivilegedAccount, file: string, args: string[]): Command {
   const options = { cwd: '/', env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } }
-  switch (account.way) {
+  switch (account.kind) {
     case 'self':
       return { file, args, options }
     case 'uid':
@@ -62,26 +63,26 @@ export function commandAs(account: UnprivilegedAccount, file: string, args: stri
   }
 }
 
-/** The cluster's account, then the folder's, then nobody, then root in disguise. */
-function candidates({ folder, clusterOwner }: AccountNeeds): UnprivilegedAccount[] {
+/** The cluster's owner, the folder's owner, `nobody`, then root in a user namespace. */
+function listCandidates({ folder, clusterOwner }: AccountNeeds): UnprivilegedAccount[] {
   const known = listMachineAccounts()
-  // PostgreSQL asks for the name of its account, so the disguise needs one that has a name.
-  const disguise = known.find(({ name }) => name === 'daemon') ?? known.find(({ uid }) => uid > 0)
-  const namespace = disguise && { way: 'namespace' as const, uid: disguise.uid, gid: disguise.gid }
+  // PostgreSQL looks up the name of its account, so the namespace maps to an account with a name.
+  const mapped = known.find(({ name }) => name === 'daemon') ?? known.find(({ uid }) => uid > 0)
+  const namespace = mapped && { kind: 'namespace' as const, uid: mapped.uid, gid: mapped.gid }
   const folderOwner = statSync(folder).uid
   const ordinary = [
     ...known.filter(({ uid }) => uid === clusterOwner),
     ...known.filter(({ uid }) => uid === folderOwner),
-    ...unprivilegedAmong(known),
+    ...filterUnprivileged(known),
   ]
     .filter(({ uid }) => uid !== 0)
-    .map(account => ({ way: 'uid' as const, ...account }))
+    .map(account => ({ kind: 'uid' as const, ...account }))
   if (!namespace) return ordinary
   return clusterOwner === 0 ? [namespace, ...ordinary] : [...ordinary, namespace]
 }
 
-/** An account that owns nothing. */
-function unprivilegedAmong(known: MachineAccount[]): MachineAccount[] {
+/** Accounts that own nothing. */
+function filterUnprivileged(known: MachineAccount[]): MachineAccount[] {
   const nobody = known.filter(({ name }) => name === 'nobody')
   return nobody.length > 0 ? nobody : known.filter(({ name }) => name === 'daemon')
 }
@@ -89,14 +90,14 @@ function unprivilegedAmong(known: MachineAccount[]): MachineAccount[] {
 type Obstacle = 'folder' | 'program'
 
 const PROBE_MILLISECONDS_MAX = 20_000
-const FOLDER_CLOSED = 77
+const FOLDER_CLOSED_CODE = 77
 
-/** Goes into the folder and runs the program under the account; null when both succeed. */
+/** Enters the folder and runs the program under the account. Null when both succeed. */
 async function findObstacle(
   account: UnprivilegedAccount,
   { folder, program }: AccountNeeds,
 ): Promise<Obstacle | null> {
-  const script = `cd "$1" || exit ${FOLDER_CLOSED}; exec "$2" --version`
+  const script = `cd "$1" || exit ${FOLDER_CLOSED_CODE}; exec "$2" --version`
   const { file, args, options } = commandAs(account, '/bin/sh', [
     '-c',
     script,
@@ -108,13 +109,13 @@ async function findObstacle(
     await promisify(execFile)(file, args, { ...options, timeout: PROBE_MILLISECONDS_MAX })
     return null
   } catch (error) {
-    return (error as { code?: unknown }).code === FOLDER_CLOSED ? 'folder' : 'program'
+    return (error as { code?: unknown }).code === FOLDER_CLOSED_CODE ? 'folder' : 'program'
   }
 }
 
 async function noUsableAccountError(needs: AccountNeeds): Promise<EmbeddedPostgresError> {
-  const [stranger] = unprivilegedAmong(listMachineAccounts())
-  const obstacle = stranger && (await findObstacle({ way: 'uid', ...stranger }, needs))
+  const [unprivileged] = filterUnprivileged(listMachineAccounts())
+  const obstacle = unprivileged && (await findObstacle({ kind: 'uid', ...unprivileged }, needs))
   const [closed, advice] =
     obstacle === 'program'
       ? [needs.program, 'install Signalbox outside private homes']
@@ -133,10 +134,10 @@ interface MachineAccount {
   gid: number
 }
 
-/** macOS numbers `nobody` -2, which Node cannot pass on; such accounts are left out. */
+/** The uid of `nobody` on macOS is -2, which Node cannot pass on. */
 const UID_MAX = 2 ** 31 - 1
 
-/** The accounts in /etc/passwd. Those of a directory service are not seen, and not needed. */
+/** The accounts in /etc/passwd; those of a directory service are not needed. */
 export function listMachineAccounts(): MachineAccount[] {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   return lines.flatMap(line => {
@@ -146,7 +147,7 @@ export function listMachineAccounts(): MachineAccount[] {
   })
 }
 
-/** How to call an account in a sentence, with or without a line in /etc/passwd. */
+/** The name of an account for a sentence, with or without a line in /etc/passwd. */
 export function findAccountName(uid: number): string {
   return listMachineAccounts().find(account => account.uid === uid)?.name ?? `account number ${uid}`
 }

@@ -37,7 +37,7 @@ const PRIVILEGES = [
   },
   {
     touch: /\bset(Timeout|Interval)\(|node:timers/,
-    allowed: /\/worker\.ts$|^roles\/http-worker-supervisor\.ts$/,
+    allowed: /\/worker\.ts$|^roles\/http-worker-supervisor\.ts$|^util\/wait\.ts$/,
   },
   { touch: /node:child_process/, allowed: /^roles\/simulator-process\.ts$/ },
   {

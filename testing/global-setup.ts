@@ -1,10 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '@signalbox/embedded-postgres/embedded-postgres.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '@signalbox/embedded-postgres'
 import { openDatabase } from '../service/db/database.ts'
 import { migrate } from '../service/db/migrate.ts'
 import { databaseUrl, TEMPLATE_DATABASE } from './fixtures/database.ts'

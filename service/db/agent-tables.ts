@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** What agents propose, what became of it, and the audit log. */
+/** Proposals of agents, their execution, and the audit log. */
 export interface AgentTables {
   audit_entries: {
     workspace_id: number
@@ -102,7 +102,7 @@ export interface AgentTables {
   }
 }
 
-/** What is known of agents, their approvals and their tokens. */
+/** OAuth clients, connections of agents and their tokens. */
 export interface OAuthTables {
   oauth_clients: {
     client_id: string

@@ -5,14 +5,14 @@ import { findPlacement, PLACED_TABLES } from './citus-tables.ts'
 import type { Database } from './database.ts'
 import { listTables } from './distribute-tables.ts'
 
-async function unlisted(database: Database): Promise<string[]> {
+async function findUnlisted(database: Database): Promise<string[]> {
   const tables = await listTables(database)
   return tables
     .filter(({ schema, name }) => findPlacement(schema, name) === null)
     .map(({ table }) => table)
 }
 
-async function columnsOf({ pool }: Database, table: string): Promise<string[]> {
+async function readColumns({ pool }: Database, table: string): Promise<string[]> {
   const { rows } = await pool.query(
     `select attname from pg_attribute
      where attrelid = $1::text::regclass and attnum > 0 and not attisdropped`,
@@ -21,33 +21,33 @@ async function columnsOf({ pool }: Database, table: string): Promise<string[]> {
   return rows.map(row => row.attname)
 }
 
-it('has a place in a cluster for every table, and for each one only', async test => {
+it('lists every table exactly once', async test => {
   const { database } = await createTestDatabase(test)
-  assert.deepEqual(await unlisted(database), [], 'name it in service/db/citus-tables.ts')
+  assert.deepEqual(await findUnlisted(database), [], 'add it to service/db/citus-tables.ts')
   const names = PLACED_TABLES.map(({ name }) => name)
   assert.deepEqual(names, [...new Set(names)])
   assert.ok((await listTables(database)).length > 40)
 })
 
-it('finds a table that is in no list, in each of the schemas', async test => {
+it('finds an unlisted table in each of the schemas', async test => {
   const { database } = await createTestDatabase(test)
   await database.pool.query(
     `create schema if not exists signalbox_store;
-     create table signalbox_store.unheard_of (tracker_id uuid primary key);
-     create table public.unheard_of (tracker_id uuid primary key);
-     create table people.unheard_of (id integer primary key)`,
+     create table signalbox_store.not_listed (tracker_id uuid primary key);
+     create table public.not_listed (tracker_id uuid primary key);
+     create table people.not_listed (id integer primary key)`,
   )
-  assert.deepEqual(await unlisted(database), [
-    'people.unheard_of',
-    'public.unheard_of',
-    'signalbox_store.unheard_of',
+  assert.deepEqual(await findUnlisted(database), [
+    'people.not_listed',
+    'public.not_listed',
+    'signalbox_store.not_listed',
   ])
 })
 
-it('keeps every row of a tracker on one node, beside copies of what is not a tracker’s', async test => {
+it('distributes or copies tables with a tracker, and distributes no others', async test => {
   const { database } = await createTestDatabase(test)
   for (const { schema, name, table } of await listTables(database)) {
-    const columns = await columnsOf(database, table)
+    const columns = await readColumns(database, table)
     const placement = findPlacement(schema, name)
     if (columns.includes('tracker_id')) {
       assert.ok(placement === 'distributed' || placement === 'reference', table)
@@ -59,11 +59,11 @@ it('keeps every row of a tracker on one node, beside copies of what is not a tra
 
 it('has tracker_id in every unique index of a distributed table and its partitions', async test => {
   const { database } = await createTestDatabase(test)
-  assert.deepEqual(await unshardable(database), [])
+  assert.deepEqual(await findUnshardable(database), [])
 })
 
-/** Every distributed table and partition needs a key of its own too: a shard without cannot move. */
-async function unshardable(database: Database): Promise<string[]> {
+/** Distributed tables and partitions also need a primary key: without one, a shard cannot move. */
+async function findUnshardable(database: Database): Promise<string[]> {
   const tables = (await listTables(database))
     .filter(({ schema, name }) => findPlacement(schema, name) === 'distributed')
     .map(({ table }) => table)

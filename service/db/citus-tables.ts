@@ -1,15 +1,15 @@
 /**
- * Where each table lives on a Citus cluster; on one PostgreSQL this says nothing. A table that is
- * in none of these lists fails a test (`citus-tables.test.ts`).
+ * The placement of each table on a Citus cluster; one PostgreSQL ignores it. A table that is in
+ * none of these lists fails `citus-tables.test.ts`.
  *
- * Names without a schema are those of `signalbox_store` and `public`; a table may be in either.
- * Partitions go with their parent and are not listed.
+ * Names without a schema are tables of `signalbox_store` or `public`. Partitions are placed with
+ * their parent and are not listed.
  */
 export type TablePlacement = 'reference' | 'distributed' | 'managed_local' | 'local'
 
 /**
- * Copied to every node, so that a node answers for its trackers alone. A table comes after those
- * that it references. Writing one needs every node, so nothing here is written per event.
+ * Copied to every node, so that a node needs no other one for its trackers. A table comes after
+ * those that it references. A write needs every node, so none of these is written per event.
  */
 const REFERENCE = ['workspaces', 'trackers', 'tracker_keys', 'ad_accounts', 'legacy_events']
 
@@ -40,7 +40,7 @@ const DISTRIBUTED = [
   'tracker_key_uses',
 ]
 
-/** On the coordinator, and known to every node: statements may join them to the tables above. */
+/** On the coordinator, and visible to every node: statements may join them to the tables above. */
 const MANAGED_LOCAL = [
   'people.users',
   'people.sessions',
@@ -62,7 +62,7 @@ const MANAGED_LOCAL = [
   'erasure_keys',
 ]
 
-/** On the coordinator alone: asked by themselves, through it. */
+/** On the coordinator alone, and never joined to the tables above. */
 const LOCAL = ['job_records', 'oauth_artifacts', 'kysely_migration', 'kysely_migration_lock']
 
 export interface PlacedTable {
@@ -71,7 +71,7 @@ export interface PlacedTable {
   placement: TablePlacement
 }
 
-/** In the order in which they are to be distributed. */
+/** In the order of distribution. */
 export const PLACED_TABLES: readonly PlacedTable[] = [
   ...toPlacedTables(REFERENCE, 'reference'),
   ...toPlacedTables(DISTRIBUTED, 'distributed'),
@@ -81,7 +81,7 @@ export const PLACED_TABLES: readonly PlacedTable[] = [
 
 const PLACEMENTS = new Map(PLACED_TABLES.map(({ name, placement }) => [name, placement]))
 
-/** Schemas whose tables are named without them. */
+/** Schemas whose tables are listed without their schema. */
 export const STORE_SCHEMAS = ['signalbox_store', 'public']
 
 /** Null for a table that is in no list. */

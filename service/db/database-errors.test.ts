@@ -10,15 +10,15 @@ function withCode(code: string): Error {
   return Object.assign(new Error('something about the store'), { code })
 }
 
-const PASSING = {
+const TRANSIENT = {
   ECONNREFUSED: 'no listener',
   ECONNRESET: 'the connection broke',
   EPIPE: 'the connection broke while writing',
-  ETIMEDOUT: 'no answer from the network',
-  ENOTFOUND: 'the name is unknown for now',
-  EAI_AGAIN: 'the name server is away',
-  EHOSTUNREACH: 'no way to the host',
-  ENETUNREACH: 'no way to the network',
+  ETIMEDOUT: 'the network timed out',
+  ENOTFOUND: 'the name does not resolve',
+  EAI_AGAIN: 'the name server is unavailable',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
   '08006': 'connection failure',
   '53100': 'disk full',
   '53300': 'too many connections',
@@ -29,45 +29,45 @@ const PASSING = {
   '25006': 'a standby that is not promoted yet',
 }
 
-const LASTING = {
+const PERMANENT = {
   '23505': 'unique violation',
   '23514': 'check violation',
-  '22P02': 'text that is no uuid',
+  '22P02': 'text that is not a uuid',
   '22021': 'a NUL in a text',
   '42P01': 'no such table',
-  '40P01': 'a dead-lock that took one victim',
-  '57000': 'operator intervention of no known kind',
-  ENOENT: 'a file',
+  '40P01': 'a deadlock',
+  '57000': 'an unspecified operator intervention',
+  ENOENT: 'a missing file',
   FST_ERR_CTP_BODY_TOO_LARGE: 'a code of another library',
 }
 
-for (const [code, meaning] of Object.entries(PASSING)) {
-  it(`${code} passes by itself: ${meaning}`, () => {
+for (const [code, meaning] of Object.entries(TRANSIENT)) {
+  it(`${code} means unavailable: ${meaning}`, () => {
     assert.equal(isStoreUnavailable(withCode(code)), true)
   })
 }
 
-for (const [code, meaning] of Object.entries(LASTING)) {
-  it(`${code} does not pass by waiting: ${meaning}`, () => {
+for (const [code, meaning] of Object.entries(PERMANENT)) {
+  it(`${code} does not mean unavailable: ${meaning}`, () => {
     assert.equal(isStoreUnavailable(withCode(code)), false)
   })
 }
 
-it('knows what Citus says about a node that went away, from its other internal errors', () => {
-  const internal = (sentence: string) => Object.assign(new Error(sentence), { code: 'XX000' })
-  const away = internal('failure on connection marked as essential: 127.0.0.1:5602')
-  assert.equal(isStoreUnavailable(away), true)
+it('distinguishes a lost Citus node from other internal errors', () => {
+  const internal = (message: string) => Object.assign(new Error(message), { code: 'XX000' })
+  const nodeLost = internal('failure on connection marked as essential: 127.0.0.1:5602')
+  assert.equal(isStoreUnavailable(nodeLost), true)
   assert.equal(isStoreUnavailable(internal('operation is not allowed on this node')), false)
 })
 
-it('takes nothing but errors for a sign', () => {
+it('ignores values that are not errors', () => {
   for (const value of [undefined, null, 'ECONNREFUSED', { code: '08006' }, 57]) {
     assert.equal(isStoreUnavailable(value), false)
   }
   assert.equal(isStoreUnavailable(new Error('some bug')), false)
 })
 
-async function failureOf(connectionString: string): Promise<unknown> {
+async function pingFailure(connectionString: string): Promise<unknown> {
   const options = { connectionString, connectionsMax: 1, applicationName: 'availability test' }
   const database = openDatabase({ ...options, onIdleError: () => {} })
   try {
@@ -80,20 +80,20 @@ async function failureOf(connectionString: string): Promise<unknown> {
   }
 }
 
-it('knows a server that is not there', async () => {
+it('recognizes a refused connection', async () => {
   const port = await findFreePort()
-  assert.equal(isStoreUnavailable(await failureOf(`postgres://u@127.0.0.1:${port}/x`)), true)
+  assert.equal(isStoreUnavailable(await pingFailure(`postgres://u@127.0.0.1:${port}/x`)), true)
 })
 
-it('knows a server that hangs up without a word', async test => {
+it('recognizes a server that closes the connection immediately', async test => {
   const server = createServer(socket => socket.destroy())
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   test.after(() => new Promise(resolve => server.close(resolve)))
   const { port } = server.address() as { port: number }
-  assert.equal(isStoreUnavailable(await failureOf(`postgres://u@127.0.0.1:${port}/x`)), true)
+  assert.equal(isStoreUnavailable(await pingFailure(`postgres://u@127.0.0.1:${port}/x`)), true)
 })
 
-it('knows the errors of a connection that is ended under a statement', async test => {
+it('recognizes a connection that is terminated during a statement', async test => {
   const { database } = await createTestDatabase(test)
   const victim = await database.pool.connect()
   try {
@@ -108,7 +108,7 @@ it('knows the errors of a connection that is ended under a statement', async tes
   }
 })
 
-it('knows a statement that was wrong from a store that is away', async test => {
+it('does not mistake an invalid statement for an unavailable store', async test => {
   const { database } = await createTestDatabase(test)
   const wrong = await database.pool.query('select * from nowhere').catch(error => error)
   assert.equal(isStoreUnavailable(wrong), false)

@@ -11,29 +11,56 @@ const SYSTEM_CODES = new Set([
 ])
 
 /**
- * PostgreSQL errors that pass by themselves: class 08 connection, 53 insufficient resources (disk
- * full, too many connections), 57P admin shutdown and crash recovery, 57014 a statement that took
- * too long, 58 system error, 25006 a standby that has not been promoted yet.
+ * Transient PostgreSQL errors: class 08 connection, 53 insufficient resources (disk full, too many
+ * connections), 57P admin shutdown and crash recovery, 57014 statement timeout, 58 system error,
+ * 25006 a standby that is not promoted yet.
  */
-const SQLSTATE_PREFIXES = ['08', '53', '57P', '57014', '58', '25006']
+const UNAVAILABLE_PREFIXES = ['08', '53', '57P', '57014', '58', '25006']
 
-/** What Citus says, as an internal error, when a node went away that it had a connection to. */
-const CITUS_SENTENCE = /^failure on connection marked as essential/
+/** The message of the internal error that Citus raises when a connected node goes away. */
+const CITUS_NODE_LOST = /^failure on connection marked as essential/
 
-/** What the driver says about a connection without giving it a code. */
-const DRIVER_SENTENCES =
+/** Messages of connection errors to which the driver gives no code. */
+const DRIVER_MESSAGES =
   /timeout exceeded when trying to connect|Connection terminated|is not queryable|read timeout/
 
-/** Is the store out of reach for now, as opposed to a statement that is wrong? */
+/** True when the store is unavailable for now, as opposed to a statement that is wrong. */
 export function isStoreUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const code = (error as { code?: unknown }).code
+  const { code } = error as { code?: unknown }
   if (typeof code === 'string') {
     if (SYSTEM_CODES.has(code)) return true
     if (/^[0-9A-Z]{5}$/.test(code)) {
-      if (CITUS_SENTENCE.test(error.message)) return true
-      return SQLSTATE_PREFIXES.some(prefix => code.startsWith(prefix))
+      if (CITUS_NODE_LOST.test(error.message)) return true
+      return UNAVAILABLE_PREFIXES.some(prefix => code.startsWith(prefix))
     }
   }
-  return DRIVER_SENTENCES.test(error.message)
+  return DRIVER_MESSAGES.test(error.message)
+}
+
+/** The SQLSTATE of an error, Node's code of a system error, or undefined. */
+function errorCode(error: unknown): unknown {
+  return (error as { code?: unknown }).code
+}
+
+/** A statement waited for a lock longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return errorCode(error) === '55P03'
+}
+
+/** PostgreSQL rolled the transaction back in favor of another one; it may be retried. */
+export function isRollback(error: unknown): boolean {
+  const code = errorCode(error)
+  return code === SERIALIZATION_FAILURE || code === DEADLOCK_DETECTED
+}
+
+const SERIALIZATION_FAILURE = '40001'
+const DEADLOCK_DETECTED = '40P01'
+
+export function isUniqueViolation(error: unknown): boolean {
+  return errorCode(error) === '23505'
+}
+
+export function isInsufficientPrivilege(error: unknown): boolean {
+  return errorCode(error) === '42501'
 }

@@ -10,16 +10,16 @@ async function oneValue({ pool }: Database, expression: string): Promise<unknown
   return rows[0].value
 }
 
-interface Watched {
+interface ObservedStore {
   database: Database
   connectionString: string
   /** Resolves when the first error of a connection is reported. */
-  broke: Promise<Error>
+  firstError: Promise<Error>
 }
 
-async function watchedStore(test: TestContext, connectionsMax: number): Promise<Watched> {
+async function observedStore(test: TestContext, connectionsMax: number): Promise<ObservedStore> {
   const connectionString = await createDatabaseFromTemplate(test, 'template0')
-  const { promise: broke, resolve } = Promise.withResolvers<Error>()
+  const { promise: firstError, resolve } = Promise.withResolvers<Error>()
   const database = openDatabase({
     connectionString,
     connectionsMax,
@@ -27,17 +27,17 @@ async function watchedStore(test: TestContext, connectionsMax: number): Promise<
     onIdleError: resolve,
   })
   test.after(() => database.close())
-  return { database, connectionString, broke }
+  return { database, connectionString, firstError }
 }
 
-it('leaves numeric as the text it is, digit by digit', async test => {
+it('reads numeric as text without changing a digit', async test => {
   const { database } = await createTestDatabase(test)
   for (const text of ['123456789012345.678900', '19.90', '-0.000001', '0.00', '1000']) {
     assert.equal(await oneValue(database, `'${text}'::numeric`), text)
   }
 })
 
-it('reads bigint as a number and refuses one that would lose digits', async test => {
+it('reads bigint as a number and throws when digits would be lost', async test => {
   const { database } = await createTestDatabase(test)
   assert.equal(await oneValue(database, '9007199254740991::bigint'), Number.MAX_SAFE_INTEGER)
   assert.equal(await oneValue(database, '(-9007199254740991)::bigint'), Number.MIN_SAFE_INTEGER)
@@ -48,14 +48,14 @@ it('reads bigint as a number and refuses one that would lose digits', async test
   await database.ping()
 })
 
-it('reads a date as the day that is written, in any time zone of the machine', async test => {
+it('reads a date as text, in any time zone of the machine', async test => {
   const { database } = await createTestDatabase(test)
   for (const day of ['2026-11-21', '1970-01-01', '2024-02-29']) {
     assert.equal(await oneValue(database, `'${day}'::date`), day)
   }
 })
 
-it('reads timestamptz as a moment, json as its value and uuid[] as a list', async test => {
+it('reads timestamptz as a Date, json as its value and uuid[] as an array', async test => {
   const { database } = await createTestDatabase(test)
   assert.deepEqual(
     await oneValue(database, "'2026-11-21 14:00:00.123+02'::timestamptz"),
@@ -67,43 +67,43 @@ it('reads timestamptz as a moment, json as its value and uuid[] as a list', asyn
 })
 
 it('shows its name in pg_stat_activity', async test => {
-  const { database } = await watchedStore(test, 1)
+  const { database } = await observedStore(test, 1)
   assert.equal(await oneValue(database, "current_setting('application_name')"), 'database test')
 })
 
-it('outlives a connection that breaks while it lies in the pool', async test => {
-  const { database, broke } = await watchedStore(test, 1)
+it('survives an idle connection that breaks', async test => {
+  const { database, firstError } = await observedStore(test, 1)
   const { database: killer } = await createTestDatabase(test)
   const pid = await oneValue(database, 'pg_backend_pid()')
   await killer.pool.query('select pg_terminate_backend($1)', [pid])
-  assert.ok((await broke) instanceof Error)
+  assert.ok((await firstError) instanceof Error)
   await database.ping()
 })
 
-it('outlives a connection that breaks between two statements of a transaction', async test => {
-  const { database, broke } = await watchedStore(test, 1)
+it('survives a connection that breaks between two statements of a transaction', async test => {
+  const { database, firstError } = await observedStore(test, 1)
   const { database: killer } = await createTestDatabase(test)
   const work = database.query.transaction().execute(async transaction => {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(transaction)
     await killer.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid])
-    await broke
+    await firstError
     await sql`select 1`.execute(transaction)
   })
   await assert.rejects(work)
   await database.ping()
 })
 
-it('says so when no connection can be had, instead of waiting for ever', async test => {
-  const { connectionString } = await watchedStore(test, 1)
+it('times out when the server never answers', async test => {
+  const { connectionString } = await observedStore(test, 1)
   const sockets = new Set<Socket>()
-  const silent = createServer(socket => void sockets.add(socket))
-  await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
+  const silentServer = createServer(socket => void sockets.add(socket))
+  await new Promise<void>(resolve => silentServer.listen(0, '127.0.0.1', resolve))
   test.after(() => {
     for (const socket of sockets) socket.destroy()
-    return new Promise(resolve => silent.close(resolve))
+    return new Promise(resolve => silentServer.close(resolve))
   })
   const url = new URL(connectionString)
-  url.port = String((silent.address() as { port: number }).port)
+  url.port = String((silentServer.address() as { port: number }).port)
   const database = openDatabase({
     connectionString: url.href,
     connectionsMax: 1,
@@ -114,24 +114,24 @@ it('says so when no connection can be had, instead of waiting for ever', async t
   await database.close()
 })
 
-it('a statement ends after a minute, but a migration may take its time', async test => {
-  const limitOf = async (isPatient: boolean) => {
+it('limits a statement to a minute, but not a migration', async test => {
+  const readLimit = async (hasNoTimeouts: boolean) => {
     const database = openDatabase({
       connectionString: await createDatabaseFromTemplate(test, 'template0'),
       connectionsMax: 1,
       applicationName: 'database test',
       onIdleError: () => {},
-      hasNoTimeouts: isPatient,
+      hasNoTimeouts,
     })
     test.after(() => database.close())
     const { rows } = await database.pool.query('show statement_timeout')
     return rows[0].statement_timeout
   }
-  assert.equal(await limitOf(false), '1min')
-  assert.equal(await limitOf(true), '0')
+  assert.equal(await readLimit(false), '1min')
+  assert.equal(await readLimit(true), '0')
 })
 
-it('closes its connections also when only the pool was used', async test => {
+it('closes its connections even if only the pool was used', async test => {
   const database = openDatabase({
     connectionString: await createDatabaseFromTemplate(test, 'template0'),
     connectionsMax: 1,

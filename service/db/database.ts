@@ -3,46 +3,46 @@ import pg from 'pg'
 import type { Tables } from './tables.ts'
 
 /**
- * The store as the rooms see it. `query` is the typed way; `pool` is for the hot path, where a
- * named prepared statement saves a third of the CPU of one typed query.
+ * `query` builds typed statements. `pool` is for the hot path, where a named prepared statement
+ * saves a third of the CPU of a typed one.
  */
 export interface Database {
   query: Kysely<Tables>
   pool: pg.Pool
-  /** Throws when the store does not answer. */
+  /** Throws when the store is unavailable. */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-/** A transaction, or the store itself where one statement is enough. */
+/** A transaction, or the store itself for a single statement. */
 export type Transaction = Pick<Database, 'query'>
 
 export interface DatabaseOptions {
   connectionString: string
   connectionsMax: number
-  /** Shown in pg_stat_activity, so that an operator sees which role holds a connection. */
+  /** Shown in pg_stat_activity, so that an operator can tell the roles apart. */
   applicationName: string
-  /** A connection breaks at any time, also between two statements; no caller would hear of it. */
+  /** A connection may break between two statements, when no caller waits for an error. */
   onIdleError: (error: Error) => void
-  /** For migrations: a statement may take as long as it needs. */
+  /** For migrations: statements have no time limit. */
   hasNoTimeouts?: boolean
 }
 
 const CONNECT_MILLISECONDS_MAX = 5_000
 const STATEMENT_MILLISECONDS_MAX = 60_000
-/** A server that vanished without a word cancels nothing; then we stop waiting ourselves. */
-const ANSWER_MILLISECONDS_MAX = 65_000
+/** A server that has vanished cancels no statement, so the client has a limit as well. */
+const QUERY_MILLISECONDS_MAX = 65_000
 
 const LIMITS = {
   statement_timeout: STATEMENT_MILLISECONDS_MAX,
-  query_timeout: ANSWER_MILLISECONDS_MAX,
+  query_timeout: QUERY_MILLISECONDS_MAX,
 }
 
 /**
- * Every statement here reaches rows by a key, and the planner should see no other way: how it
- * estimates a table that was never analyzed, or one that has grown a thousandfold since, must not
- * decide between a thousand index look-ups and reading the whole table
- * (docs/decisions/0022, `service/statement-plans.test.ts`).
+ * Every statement reads rows by a key, and the planner must not have another choice: estimates for
+ * a table that was never analyzed, or that has grown a thousandfold since, must not decide between
+ * a thousand index lookups and a scan of the whole table (docs/decisions/0022,
+ * `service/statement-plans.test.ts`).
  */
 export const PLANNER_SETTINGS = [
   'enable_seqscan=off',
@@ -51,7 +51,7 @@ export const PLANNER_SETTINGS = [
   'jit=off',
 ]
 
-/** The ledger and the deliveries, then everything else (docs/decisions/0023). */
+/** The ledger and the deliveries first, then everything else (docs/decisions/0023). */
 const SEARCH_PATH = 'search_path=signalbox_store,public'
 
 const SESSION = [...PLANNER_SETTINGS, SEARCH_PATH].map(setting => `-c ${setting}`).join(' ')
@@ -67,41 +67,41 @@ export function openDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
     types: { getTypeParser: findTypeParser },
   })
-  // The pool listens only while a connection is idle. Inside a transaction, between two statements,
-  // an error without a listener would end the process.
+  // The pool listens only on idle connections. Between two statements of a transaction, an error
+  // without a listener would crash the process.
   pool.on('connect', client => client.on('error', options.onIdleError))
   pool.on('error', () => {})
   const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  const reach = async () => void (await pool.query('select 1'))
+  const ping = async () => void (await pool.query('select 1'))
   const close = async () => {
     await query.destroy()
-    // Kysely ends the pool only when it was asked something itself.
+    // Kysely ends the pool only if it has run a query.
     if (!pool.ending) await pool.end()
   }
-  return { query, pool, ping: reach, close }
+  return { query, pool, ping, close }
 }
 
-/** Commits what `act` did, or nothing of it when it throws. */
+/** Commits what `work` did, or rolls back when it throws. */
 export async function inTransaction<T>(
   { pool }: Pick<Database, 'pool'>,
-  act: (client: pg.PoolClient) => Promise<T>,
+  work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
-  let broken = true
+  let isBroken = true
   try {
     await client.query('begin')
-    const result = await act(client)
+    const result = await work(client)
     await client.query('commit')
-    broken = false
+    isBroken = false
     return result
   } finally {
-    // A connection that is given up rolls back by itself.
-    client.release(broken)
+    // Closing the connection rolls back.
+    client.release(isBroken)
   }
 }
 
 /**
- * Waits five milliseconds in PostgreSQL, because timers belong to workers. Returns the clock of
+ * Waits five milliseconds in PostgreSQL, because only workers may use timers. Returns the time of
  * PostgreSQL in seconds.
  */
 export async function sleepInDatabase({ pool }: Pick<Database, 'pool'>): Promise<number> {
@@ -136,17 +136,17 @@ const BIGINT = 20
 const DATE = 1082
 
 /**
- * `numeric` stays text, so that money never becomes a float. `bigint` becomes a number and refuses
- * what would lose digits. `date` stays text: it is a day, not a moment in some time zone.
+ * `numeric` stays text, so that money never becomes a float. `bigint` becomes a number, and one
+ * that would lose digits throws. `date` stays text: it is a day, not an instant in a time zone.
  */
 function findTypeParser(oid: number, format?: unknown) {
-  if (oid === BIGINT) return safeInteger
+  if (oid === BIGINT) return parseSafeInteger
   if (oid === DATE) return (text: string) => text
   return pg.types.getTypeParser(oid, format as 'text')
 }
 
-function safeInteger(text: string): number {
+function parseSafeInteger(text: string): number {
   const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError('a bigint does not fit a safe integer')
+  if (!Number.isSafeInteger(value)) throw new RangeError('a bigint is not a safe integer')
   return value
 }

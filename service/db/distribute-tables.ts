@@ -2,17 +2,16 @@ import { findPlacement, PLACED_TABLES, STORE_SCHEMAS, type TablePlacement } from
 import { type Database, hasCitus, PLANNER_SETTINGS } from './database.ts'
 
 /**
- * On a database with the Citus extension: gives every table its place in the cluster
- * (`citus-tables.ts`). To be called on the coordinator after the migrations and in their turn.
- * Tables that have their place keep it, so it may be called again at any time; rows that are there
- * move with their table. Returns the tables that it placed. On any other database it does nothing.
+ * Distributes the tables over a Citus cluster as `citus-tables.ts` lists them, with the rows that
+ * they have. Does nothing on a database without Citus. Call it on the coordinator, after the
+ * migrations and under their lock. Idempotent. Returns the tables that it placed.
  */
 export async function distributeTables(database: Database): Promise<string[]> {
   if (!(await hasCitus(database))) return []
   const placed: string[] = []
-  for (const { table, placement } of await misplacedTables(database)) {
-    // An earlier table may have taken it along: a foreign key between the two does that.
-    if ((await currentPlacement(database, table)) === placement) continue
+  for (const { table, placement } of await findMisplacedTables(database)) {
+    // A foreign key may have placed it together with an earlier table.
+    if ((await readPlacement(database, table)) === placement) continue
     await placeTable(database, table, placement)
     placed.push(table)
   }
@@ -22,8 +21,8 @@ export async function distributeTables(database: Database): Promise<string[]> {
 }
 
 /**
- * The settings of our own connections do not reach those that the coordinator opens to other nodes,
- * so they become defaults of our account in this database; Citus takes them to every node.
+ * The settings of a connection do not reach those that the coordinator opens to other nodes, so
+ * they become defaults of the account in this database, which Citus copies to every node.
  */
 async function setPlannerSettings({ pool }: Database): Promise<void> {
   for (const setting of PLANNER_SETTINGS) {
@@ -36,15 +35,15 @@ async function setPlannerSettings({ pool }: Database): Promise<void> {
   }
 }
 
-interface Misplaced {
+interface MisplacedTable {
   /** With its schema, quoted. */
   table: string
   placement: Exclude<TablePlacement, 'local'>
 }
 
-/** In the order of the list. */
-async function misplacedTables(database: Database): Promise<Misplaced[]> {
-  const misplaced = new Map<string, Misplaced[]>()
+/** In the order of `PLACED_TABLES`. */
+async function findMisplacedTables(database: Database): Promise<MisplacedTable[]> {
+  const misplaced = new Map<string, MisplacedTable[]>()
   for (const { schema, name, table, current } of await readTables(database)) {
     const placement = findPlacement(schema, name)
     if (placement === null || placement === 'local' || placement === current) continue
@@ -61,7 +60,7 @@ export interface StoreTable {
   table: string
 }
 
-/** Every table of ours but partitions and those of extensions and of the jobs. */
+/** Every table except partitions, tables of extensions and the tables of the jobs. */
 export async function listTables({ pool }: Database): Promise<StoreTable[]> {
   const { rows } = await pool.query(
     `select space.nspname as schema, relation.relname as name,
@@ -94,14 +93,14 @@ async function readTables(
   return tables.map(table => ({ ...table, current: current.get(table.table) ?? 'local' }))
 }
 
-/** As the catalogue of Citus 11 to 13 writes it. */
+/** From the catalog of Citus 11 to 13. */
 const PLACEMENT = `case
     when place.partmethod = 'h' then 'distributed'
     when place.partmethod = 'n' and place.repmodel = 't' then 'reference'
     else 'managed_local'
   end`
 
-async function currentPlacement({ pool }: Database, table: string): Promise<TablePlacement> {
+async function readPlacement({ pool }: Database, table: string): Promise<TablePlacement> {
   const { rows } = await pool.query(
     `select ${PLACEMENT} as current from pg_dist_partition place
      where place.logicalrelid = $1::text::regclass`,
@@ -110,7 +109,11 @@ async function currentPlacement({ pool }: Database, table: string): Promise<Tabl
   return rows[0]?.current ?? 'local'
 }
 
-async function placeTable({ pool }: Database, table: string, placement: Misplaced['placement']) {
+async function placeTable(
+  { pool }: Database,
+  table: string,
+  placement: MisplacedTable['placement'],
+) {
   switch (placement) {
     case 'reference':
       await setReplicaIdentity(pool, table)
@@ -125,12 +128,12 @@ async function placeTable({ pool }: Database, table: string, placement: Misplace
       return pool.query(
         `select create_distributed_table($1::text::regclass, 'tracker_id',
            colocate_with => coalesce($2::text, 'none'))`,
-        [table, await firstDistributed(pool)],
+        [table, await findColocationTable(pool)],
       )
   }
 }
 
-/** A table without a primary key cannot be copied to a node that is added. */
+/** Without a primary key, a table could not be copied to a node that is added later. */
 async function setReplicaIdentity(pool: Database['pool'], table: string): Promise<void> {
   const { rows } = await pool.query(
     `select 1 from pg_index where indrelid = $1::text::regclass and indisprimary`,
@@ -139,8 +142,8 @@ async function setReplicaIdentity(pool: Database['pool'], table: string): Promis
   if (rows.length === 0) await pool.query(`alter table ${table} replica identity full`)
 }
 
-/** A table that the next one is put beside; null for the first. */
-async function firstDistributed(pool: Database['pool']): Promise<string | null> {
+/** A distributed table to colocate the next one with; null for the first. */
+async function findColocationTable(pool: Database['pool']): Promise<string | null> {
   const { rows } = await pool.query(
     `select format('%I.%I', space.nspname, relation.relname) as table
      from pg_dist_partition place
@@ -155,11 +158,10 @@ async function firstDistributed(pool: Database['pool']): Promise<string | null> 
 }
 
 /**
- * Repeats on the shards how much is remembered of a column, as the migrations said of its table or
- * of one of its partitions: Citus refuses `set statistics` on a table, and a partition that is
- * made or a shard that is moved begins with the default. On the partitions named, or on all
- * tables. Not to be called in the transaction that makes the partition: its shards are changed
- * over other connections.
+ * Copies the statistics targets of columns, which the migrations set on a table or one of its
+ * partitions, to the shards: Citus refuses `set statistics` on a table, and a new partition or a
+ * moved shard has the default. For the given partitions, or all tables. Do not call it in the
+ * transaction that creates the partition, because it uses other connections to the shards.
  */
 export async function setStatisticsTargets(
   { pool }: Database,

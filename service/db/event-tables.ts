@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** The ledger and the deliveries: the schema `signalbox_store`, and what is kept beside it. */
+/** The ledger and the deliveries: the schema `signalbox_store`, and related tables in `public`. */
 export interface EventTables {
   event_keys: {
     created_at: Date

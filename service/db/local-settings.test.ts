@@ -3,18 +3,18 @@ import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { localSettings, setLocally } from './local-settings.ts'
 
-it('holds until the transaction ends', async test => {
+it('applies until the transaction ends', async test => {
   const { database } = await createTestDatabase(test)
   const client = await database.pool.connect()
-  const shown = async () => (await client.query('show lock_timeout')).rows[0].lock_timeout
+  const readTimeout = async () => (await client.query('show lock_timeout')).rows[0].lock_timeout
   await client.query(`begin; ${localSettings({ lock_timeout: 500, enable_sort: 'off' })}`)
-  assert.equal(await shown(), '500ms')
+  assert.equal(await readTimeout(), '500ms')
   await client.query('commit')
-  assert.equal(await shown(), '0')
+  assert.equal(await readTimeout(), '0')
   client.release()
 })
 
-it('ends a statement that waits for a lock longer than it may', async test => {
+it('cancels a statement that waits longer than lock_timeout', async test => {
   const { database } = await createTestDatabase(test)
   const holder = await database.pool.connect()
   await holder.query('begin; lock table events in access exclusive mode')

@@ -1,7 +1,8 @@
 import { CompiledQuery } from 'kysely'
 import type { Database, Transaction } from './database.ts'
+import { isLockTimeout } from './database-errors.ts'
 
-/** Those that decide how a statement is carried out, and so are needed where its rows are. */
+/** Settings that decide how a statement runs, and so must hold on the node that has its rows. */
 export interface LocalSettings {
   lock_timeout?: number
   statement_timeout?: number
@@ -10,15 +11,15 @@ export interface LocalSettings {
   enable_sort?: 'off'
 }
 
-/** Settings for the rest of a transaction, times in milliseconds. */
+/** Sets these for the rest of a transaction. Times are in milliseconds. */
 export async function setLocally({ query }: Transaction, settings: LocalSettings): Promise<void> {
   await query.executeQuery(CompiledQuery.raw(localSettings(settings)))
 }
 
 /**
- * The same as text, for a transaction that is one round trip. On a Citus cluster a setting holds on
- * the coordinator alone, while the rows are locked and read on the other nodes: without the first
- * line a lock there is waited for without end. One PostgreSQL takes that line and does nothing.
+ * The same as SQL text, for a transaction that is one round trip. On a Citus cluster a setting
+ * holds on the coordinator alone, while rows are locked and read on the other nodes: without the
+ * first line, waiting for a lock there has no timeout. One PostgreSQL accepts and ignores it.
  */
 export function localSettings(settings: LocalSettings): string {
   const lines = Object.entries(settings).map(([name, value]) => `set local ${name} = ${value}`)
@@ -26,12 +27,11 @@ export function localSettings(settings: LocalSettings): string {
 }
 
 const LOCK_MILLISECONDS_MAX = 500
-const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * Runs `work` in a transaction that waits for each lock for half a second at most, because every
- * statement behind it waits as well. Null when a lock was held longer: nothing has changed then.
- * `settings` hold in it too.
+ * Runs `work` in a transaction that waits for each lock for at most half a second, because every
+ * statement behind it in the queue waits as well. Returns null, with nothing changed, when a lock
+ * was held longer. `settings` hold in the transaction too.
  */
 export async function withLockTimeout<Result>(
   { query }: Pick<Database, 'query'>,
@@ -47,9 +47,4 @@ export async function withLockTimeout<Result>(
     if (isLockTimeout(error)) return null
     throw error
   }
-}
-
-/** Whether a statement gave up because it waited for a lock longer than `lock_timeout`. */
-export function isLockTimeout(error: unknown): boolean {
-  return (error as { code?: string }).code === LOCK_NOT_AVAILABLE
 }

@@ -23,12 +23,13 @@ async function emptyStore(test: TestContext, count: number): Promise<Database[]>
 async function tableNames({ pool }: Database): Promise<string[]> {
   const { rows } = await pool.query(
     `select table_name from information_schema.tables
-     where table_schema in ('public', 'signalbox_store') and table_name not like 'kysely%' order by table_name`,
+     where table_schema in ('public', 'signalbox_store') and table_name not like 'kysely%'
+     order by table_name`,
   )
   return rows.map(row => row.table_name)
 }
 
-it('makes the whole schema on an empty database and says what it ran', async test => {
+it('creates the schema on an empty database and returns the migrations that ran', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
   assert.deepEqual(await migrate(database), MIGRATIONS)
   const tables = await tableNames(database)
@@ -36,7 +37,7 @@ it('makes the whole schema on an empty database and says what it ran', async tes
   await requireCurrentSchema(database)
 })
 
-it('does nothing the second time', async test => {
+it('runs no migration the second time', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
   await migrate(database)
   const before = await tableNames(database)
@@ -51,7 +52,7 @@ it('runs each migration once when several processes start together', async test 
   for (const database of databases) await requireCurrentSchema(database)
 })
 
-it('a process that starts after a migration finds it ended, with no time between', async test => {
+it('finds the schema current immediately after a migration', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
   for (let again = 0; again < 20; again += 1) {
     await migrate(database)
@@ -59,7 +60,7 @@ it('a process that starts after a migration finds it ended, with no time between
   }
 })
 
-it('refuses a database that a newer program has migrated, in one sentence', async test => {
+it('refuses a database that a newer program has migrated', async test => {
   const { database } = await createTestDatabase(test)
   await database.pool.query(
     `insert into kysely_migration (name, timestamp) values ('9999-from-the-future', '')`,
@@ -73,19 +74,19 @@ it('refuses a database that a newer program has migrated, in one sentence', asyn
   await assert.rejects(requireCurrentSchema(database), refusal)
 })
 
-it('tells a role that does not migrate what is missing', async test => {
+it('names the missing migrations to a role that does not migrate', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
   await assert.rejects(requireCurrentSchema(database), error => {
     assert.ok(error instanceof SchemaError)
-    const lack = `The database lacks ${MIGRATIONS.length} migration(s)`
-    assert.equal(error.message, `${lack}: run "npm run migrate" first.`)
+    const sentence = `The database lacks ${MIGRATIONS.length} migration(s)`
+    assert.equal(error.message, `${sentence}: run "npm run migrate" first.`)
     return true
   })
 })
 
-it('keeps nothing of a migration that fails, and names it', async test => {
+it('rolls back a migration that fails, and names it', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
-  await database.pool.query('create table sessions (somebody_elses integer)')
+  await database.pool.query('create table sessions (foreign_column integer)')
   await assert.rejects(migrate(database), error => {
     assert.ok(error instanceof SchemaError)
     assert.equal(
@@ -101,7 +102,7 @@ it('keeps nothing of a migration that fails, and names it', async test => {
   assert.deepEqual(await migrate(database), MIGRATIONS)
 })
 
-it('other roles do not look at a schema that is being migrated', async test => {
+it('refuses a schema that is being migrated to a role that does not migrate', async test => {
   const { database } = await createTestDatabase(test)
   const migrating = await database.pool.connect()
   await migrating.query("select pg_advisory_lock(hashtext('signalbox_migrations'))")
@@ -113,8 +114,8 @@ it('other roles do not look at a schema that is being migrated', async test => {
   await requireCurrentSchema(database)
 })
 
-it('processes that migrate an empty database at once all succeed, time after time', async test => {
-  for (let time = 0; time < 4; time += 1) {
+it('lets processes migrate an empty database at the same time, again and again', async test => {
+  for (let round = 0; round < 4; round += 1) {
     const ran = await Promise.all((await emptyStore(test, 3)).map(migrate))
     assert.deepEqual(ran.flat(), MIGRATIONS)
   }

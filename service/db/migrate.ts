@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { type Migration, type MigrationResultSet, Migrator } from 'kysely/migration'
 import type { Database } from './database.ts'
+import { isInsufficientPrivilege } from './database-errors.ts'
 import { distributeTables } from './distribute-tables.ts'
 import {
   LEDGER_UPGRADE,
@@ -15,43 +16,43 @@ import type { Tables } from './tables.ts'
 const FOLDER = join(import.meta.dirname, '..', 'migrations')
 const VERSIONS = { oldest: 15, newest: 18 }
 const MIGRATION_LOCK = 'signalbox_migrations'
-const INSUFFICIENT_PRIVILEGE = '42501'
 
-/** The store cannot be used as it is; the message says in one sentence what to do. */
+/** The schema of the store does not fit this program. The message is one sentence with a fix. */
 export class SchemaError extends Error {
   override name = 'SchemaError'
 }
 
 /**
- * Brings the schema to the newest version that this program knows, forward only, and that of the
- * jobs beside it. Processes that start at the same time wait for each other, from the first look at
- * the tables on: Kysely's look fails on tables that another process is just changing. It takes two
- * connections. Returns the names of our migrations that ran. Throws a SchemaError on a database
- * that a newer program has migrated, or in which the account may not create a schema.
+ * Migrates the schema, forward only, to the newest version that this program knows, and the schema
+ * of the jobs with it. Processes that start at the same time run one after the other, and take the
+ * lock before they read the tables: Kysely's introspection fails on tables that another process is
+ * changing. Uses two connections. Returns the names of the migrations that ran. Throws a
+ * SchemaError on a database that a newer program has migrated, or where the account may not create
+ * schemas.
  */
 export async function migrate(database: Database): Promise<string[]> {
   await requireSupportedServer(database)
-  const turn = await database.pool.connect()
+  const lock = await database.pool.connect()
   try {
-    await turn.query('select pg_advisory_lock(hashtext($1::text))', [MIGRATION_LOCK])
+    await lock.query('select pg_advisory_lock(hashtext($1::text))', [MIGRATION_LOCK])
     return await migrateUnderLock(database)
   } finally {
-    // Given back before the caller is told that it is done: the server hears of a closed connection
-    // later. Closed all the same, for a connection that can say nothing any more.
-    await turn
+    // Unlock before returning: the server notices a closed connection only later. Closing it as
+    // well covers a connection that is broken.
+    await lock
       .query('select pg_advisory_unlock(hashtext($1::text))', [MIGRATION_LOCK])
       .catch(() => {})
-    turn.release(true)
+    lock.release(true)
   }
 }
 
 async function migrateUnderLock(database: Database): Promise<string[]> {
   const migrator = createMigrator(database.query)
   await refuseNewerSchema(migrator, database)
-  const earlier = await prepareStoreInUse(migrator, database)
-  const { results = [], error } = earlier.error ? earlier : await migrator.migrateToLatest()
+  const prepared = await prepareStoreInUse(migrator, database)
+  const { results = [], error } = prepared.error ? prepared : await migrator.migrateToLatest()
   if (error) {
-    if (earlier.isPrepared) await releaseBound(database)
+    if (prepared.isPrepared) await releaseBound(database)
     if (isInsufficientPrivilege(error)) throwMissingPrivilege(error)
     const failed = results.find(result => result.status === 'Error')?.migrationName
     throw new SchemaError(`Migration ${failed ?? 'set'} failed; nothing of it was kept.`, {
@@ -60,10 +61,10 @@ async function migrateUnderLock(database: Database): Promise<string[]> {
   }
   await migrateJobs(database).catch(throwMissingPrivilege)
   await distributeTables(database)
-  return [...(earlier.results ?? []), ...results].map(result => result.migrationName)
+  return [...(prepared.results ?? []), ...results].map(result => result.migrationName)
 }
 
-/** A store in use is brought to the version before, and prepared while that goes on. */
+/** Migrates a store in use to the previous version, and prepares it while that version runs. */
 async function prepareStoreInUse(
   migrator: Migrator,
   database: Database,
@@ -71,13 +72,13 @@ async function prepareStoreInUse(
   const isPrepared = false
   if (!(await pendingMigrations(migrator)).includes(LEDGER_UPGRADE.to)) return { isPrepared }
   if (!(await needsLedgerUpgrade(database))) return { isPrepared }
-  const brought = await migrator.migrateTo(LEDGER_UPGRADE.from)
-  if (brought.error) return { ...brought, isPrepared }
+  const migrated = await migrator.migrateTo(LEDGER_UPGRADE.from)
+  if (migrated.error) return { ...migrated, isPrepared }
   await prepareLedgerUpgrade(database)
-  return { ...brought, isPrepared: true }
+  return { ...migrated, isPrepared: true }
 }
 
-/** For roles that do not migrate: throws a SchemaError unless the schema is exactly ours. */
+/** For roles that do not migrate: throws a SchemaError unless the schema is current. */
 export async function requireCurrentSchema(database: Database): Promise<void> {
   await requireSupportedServer(database)
   if (await isBeingMigrated(database)) {
@@ -164,10 +165,6 @@ async function refuseNewerSchema(migrator: Migrator, database: Database): Promis
   }
 }
 
-function isInsufficientPrivilege(error: unknown): boolean {
-  return (error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE
-}
-
 function throwMissingPrivilege(cause: unknown): never {
   if (!isInsufficientPrivilege(cause)) throw cause
   throw new SchemaError(
@@ -177,28 +174,24 @@ function throwMissingPrivilege(cause: unknown): never {
   )
 }
 
-/** Where graphile-worker keeps its tables, apart from ours. `jobs/store.ts` writes it out. */
+/** The schema of graphile-worker's tables. The statements of `jobs/store.ts` name it. */
 export const JOBS_SCHEMA = 'signalbox_jobs'
 
-/** The last migration of the graphile-worker in package.json; a test compares. */
+/** The last migration of the graphile-worker in package.json. A test compares the two. */
 const NEWEST_MIGRATION = 20
 
-/**
- * Makes the tables of the jobs, or brings them to the version that this program knows; `migrate`
- * sees to it that nobody else does at the same time. It needs the right to create schemas in the
- * database.
- */
+/** Requires the lock of `migrate`, and the privilege to create schemas. */
 async function migrateJobs({ pool }: Database): Promise<void> {
-  // Every role reads this file to see how the tables are; only who makes them needs the library.
+  // Every role loads this file to check the schema; only a migration needs the library.
   const { Logger, runMigrations } = await import('graphile-worker')
-  // Whoever migrates hears of a failure by the exception.
-  const silence = new Logger(() => () => {})
-  await runMigrations({ pgPool: pool, schema: JOBS_SCHEMA, logger: silence })
+  // A failure is thrown; nothing else is worth a log line.
+  const silentLogger = new Logger(() => () => {})
+  await runMigrations({ pgPool: pool, schema: JOBS_SCHEMA, logger: silentLogger })
 }
 
 /**
- * How the tables of the jobs are: `missing` some or all, `current`, or changed by a `newer` program
- * in a way that ours cannot work with.
+ * `missing` when some or all tables of the jobs are, `newer` when a newer program made a breaking
+ * change to them.
  */
 export async function readJobsSchemaState({
   query,

@@ -8,18 +8,18 @@ export interface NotificationListenerOptions {
   connectionString: string
   channel: string
   onNotification: () => void
-  /** The connection broke; notices are missed until somebody listens again. */
+  /** The connection broke. Notifications are missed until the caller listens again. */
   onLost: () => void
 }
 
-/** A server that takes the connection and stays silent must not hold up whoever asks. */
+/** A server that accepts the connection and never answers must not block the caller. */
 const CONNECT_MILLISECONDS_MAX = 5_000
 
-/** Listens on a channel with a connection of its own (LISTEN belongs to one connection). */
+/** Listens on a channel over its own connection, because LISTEN belongs to a connection. */
 export async function listenForNotifications(
   options: NotificationListenerOptions,
 ): Promise<NotificationListener> {
-  const { connectionString, channel, onNotification: onNotice, onLost } = options
+  const { connectionString, channel, onNotification, onLost } = options
   const client = new pg.Client({
     connectionString,
     application_name: 'signalbox notices',
@@ -28,7 +28,7 @@ export async function listenForNotifications(
     keepAlive: true,
   })
   let isClosed = false
-  client.on('notification', onNotice)
+  client.on('notification', onNotification)
   client.on('error', () => {})
   client.on('end', () => {
     if (!isClosed) onLost()

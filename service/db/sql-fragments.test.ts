@@ -32,13 +32,13 @@ const AWKWARD = [
   '[2:3]={1,2}',
 ]
 
-/** PostgreSQL holds every character but NUL; lone surrogates are no text. */
+/** PostgreSQL stores every character but NUL. */
 const text = fc.oneof(
   fc.constantFrom(...AWKWARD),
   fc.string({ unit: 'binary' }).map(value => value.replaceAll('\0', '')),
 )
 
-it('brings any text through PostgreSQL unchanged', async test => {
+it('round-trips any text through PostgreSQL', async test => {
   const { database } = await createTestDatabase(test)
   const values = fc.array(fc.option(text), { maxLength: 20 })
   await fc.assert(
@@ -50,7 +50,7 @@ it('brings any text through PostgreSQL unchanged', async test => {
   )
 })
 
-it('brings any JSON through as it was written, and nothing as null', async test => {
+it('round-trips any JSON as it was written, and null', async test => {
   const { database } = await createTestDatabase(test)
   const columns: BatchColumn<string | null>[] = [
     { name: 'label', type: 'text', text: () => 'row' },
@@ -72,7 +72,7 @@ it('brings any JSON through as it was written, and nothing as null', async test 
   )
 })
 
-it('makes rows of columns, with nulls where a row has nothing', async test => {
+it('builds rows of columns, with null for a missing value', async test => {
   const { database } = await createTestDatabase(test)
   const columns: BatchColumn<{ name: string | null; count: number }>[] = [
     { name: 'name', type: 'text', text: row => row.name },
@@ -94,7 +94,7 @@ it('makes rows of columns, with nulls where a row has nothing', async test => {
   )
 })
 
-it('stays the same statement for no rows at all', async test => {
+it('returns no rows for an empty batch', async test => {
   const { database } = await createTestDatabase(test)
   const columns: BatchColumn<string>[] = [{ name: 'name', type: 'text', text: row => row }]
   const from = unnestColumns(columns, { alias: 'batch', firstParameter: 1 })

@@ -1,4 +1,4 @@
-/** A column of a batch: its name, its PostgreSQL type, and how a row's value is written as text. */
+/** A column of a batch: its name, its PostgreSQL type, and the value of a row as text. */
 export interface BatchColumn<Row> {
   name: string
   type: string
@@ -6,9 +6,9 @@ export interface BatchColumn<Row> {
 }
 
 /**
- * `unnest($1::uuid[], $2::text[], ...) as alias(tracker_id, event_id, ...)`: one parameter a
- * column, so that the statement stays the same, and stays prepared, for any number of rows. With
- * `number`, a last column of this name counts the rows from 1 on.
+ * `unnest($1::uuid[], $2::text[], ...) as alias(tracker_id, event_id, ...)`: one parameter per
+ * column, so that one prepared statement serves any number of rows. `number` names a last column
+ * that numbers the rows from 1.
  */
 export function unnestColumns<Row>(
   columns: readonly BatchColumn<Row>[],
@@ -25,26 +25,26 @@ export function unnestColumns<Row>(
   return `unnest(${arrays.join(', ')})${ordinality} as ${alias}(${names.join(', ')})`
 }
 
-/** The parameters for `unnestColumns`: one array literal a column. */
+/** The parameters for `unnestColumns`: one array literal per column. */
 export function toArrayParameters<Row>(
   columns: readonly BatchColumn<Row>[],
   rows: readonly Row[],
 ): string[] {
   return columns.map(({ type, text }) => {
-    if (type === 'json') return jsonList(rows.map(text))
+    if (type === 'json') return joinJson(rows.map(text))
     if (type === 'bytea') return byteaLiteral(rows.map(text))
-    return PLAIN_TYPES.has(type) ? plainLiteral(rows, text) : arrayLiteral(rows.map(text))
+    return UNQUOTED_TYPES.has(type) ? unquotedLiteral(rows, text) : arrayLiteral(rows.map(text))
   })
 }
 
-/** One table's part of writing a batch: its rows come from a source that has these columns. */
+/** The write of a batch to one table, from a source with these columns. */
 export interface BatchWrite<Row> {
   columns: BatchColumn<Row>[]
-  /** The statement; the source is the name of a common table expression, or an `unnestColumns`. */
+  /** The statement. The source is the name of a CTE, or an `unnestColumns`. */
   from: (source: string) => string
 }
 
-/** A write as a statement of its own, with its parameters. */
+/** A write as a separate statement, with its parameters. */
 export function buildBatchWrite<Row>(
   { columns, from }: BatchWrite<Row>,
   rows: readonly Row[],
@@ -53,8 +53,8 @@ export function buildBatchWrite<Row>(
   return { text, values: toArrayParameters(columns, rows) }
 }
 
-/** What we write of these types has no character that an array literal would take for its own. */
-const PLAIN_TYPES = new Set([
+/** Types whose values never need quotes in an array literal. */
+const UNQUOTED_TYPES = new Set([
   'uuid',
   'smallint',
   'integer',
@@ -64,26 +64,26 @@ const PLAIN_TYPES = new Set([
   'date',
 ])
 
-/** Hexadecimal, whose one backslash is written twice in an array. */
+/** Hexadecimal with one backslash, which an array literal doubles. */
 function byteaLiteral(values: readonly (string | null)[]): string {
   return `{${values.map(value => (value === null ? 'NULL' : `\\${value}`)).join(',')}}`
 }
 
-function plainLiteral<Row>(rows: readonly Row[], text: (row: Row) => string | null): string {
+function unquotedLiteral<Row>(rows: readonly Row[], text: (row: Row) => string | null): string {
   return `{${rows.map(row => text(row) ?? 'NULL').join(',')}}`
 }
 
 /**
- * JSON texts in a row. JSON escapes control characters, so U+001F can stand between them and no
- * quote needs a backslash; an empty text is NULL.
+ * JSON texts separated by U+001F, which JSON escapes, so that no quote needs a backslash. An empty
+ * text is NULL.
  */
-function jsonList(values: readonly (string | null)[]): string {
+function joinJson(values: readonly (string | null)[]): string {
   return values.map(value => value ?? '').join('\x1f')
 }
 
 /**
- * PostgreSQL's array input syntax. Written here because the driver escapes each value with two
- * regular expressions, which took a fifth of the CPU of a commit (`npm run bench -- acceptance`).
+ * PostgreSQL's array input syntax. The driver escapes each value with two regular expressions,
+ * which took a fifth of the CPU of a commit (`npm run bench -- acceptance`).
  */
 export function arrayLiteral(values: readonly (string | null)[]): string {
   return `{${values.map(value => (value === null ? 'NULL' : quoteElement(value))).join(',')}}`
@@ -97,20 +97,20 @@ function quoteElement(value: string): string {
 }
 
 /**
- * A parameter with the trackers of rows, each once. `tracker_id = any(...)` beside a join with the
- * rows keeps a statement on the nodes that own these trackers: Citus prunes no shard by a join.
+ * A parameter with the distinct trackers of rows. `tracker_id = any(...)` beside a join with the
+ * rows keeps a statement on the nodes of these trackers: Citus prunes no shards by a join.
  */
 export function trackerIdArray(rows: readonly { trackerId: string }[]): string {
-  return plainLiteral([...new Set(rows.map(({ trackerId }) => trackerId))], id => id)
+  return unquotedLiteral([...new Set(rows.map(({ trackerId }) => trackerId))], id => id)
 }
 
-/** Rows over which the writers of one count are spread. */
+/** Rows over which concurrent writers of one counter are spread. */
 const COUNTER_SHARDS = 8
 
-/** The slot of the connection that runs the statement, as SQL. */
+/** The shard for the connection that runs the statement, as SQL. */
 export const COUNTER_SHARD = `pg_backend_pid() % ${COUNTER_SHARDS}`
 
-/** The UTC day of a time, as SQL. */
+/** The UTC day of a timestamp, as SQL. */
 export function utcDay(column: string): string {
   return `(${column} at time zone 'UTC')::date`
 }

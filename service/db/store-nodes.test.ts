@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { distributeTables } from './distribute-tables.ts'
 import { openStoreNodes } from './store-nodes.ts'
 
-it('has one node on one PostgreSQL, and asks nothing to find it', async test => {
+it('returns the database itself on one PostgreSQL, without a query', async test => {
   const { database, connectionString } = await createTestDatabase(test)
   const nodes = await openStoreNodes(database, {
     connectionString,
@@ -14,13 +14,13 @@ it('has one node on one PostgreSQL, and asks nothing to find it', async test => 
     monotonicSeconds: () => 0,
   })
   assert.equal(nodes.isCluster, false)
-  let asked = 0
+  let queries = 0
   database.pool.on('acquire', () => {
-    asked += 1
+    queries += 1
   })
   assert.equal(await nodes.findNode('0190aaaa-0000-7000-8000-000000000001'), database)
   assert.deepEqual(nodes.all(), [database])
-  assert.equal(asked, 0)
+  assert.equal(queries, 0)
   await nodes.close()
   await database.ping()
 })

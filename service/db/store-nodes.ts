@@ -2,36 +2,34 @@ import { LRUCache } from 'lru-cache'
 import { type Database, type DatabaseOptions, hasCitus, openDatabase } from './database.ts'
 
 /**
- * The nodes that hold the trackers. On one PostgreSQL there is one node, and nothing is asked. On a
- * Citus cluster a statement costs half as much at the node that owns its trackers as through the
- * coordinator; any node answers for any tracker, so a node that was right a moment ago never gives
- * a wrong answer, only a slower one.
+ * The nodes that store the trackers. One PostgreSQL is one node, without any lookup. On a Citus
+ * cluster a statement costs half as much at the node that owns its trackers as through the
+ * coordinator. Any node answers for any tracker, so an outdated node is slower but never wrong.
  */
 export interface StoreNodes {
   /** False on one PostgreSQL. */
   readonly isCluster: boolean
-  /** The node that owns this tracker. Throws when that is not known and cannot be asked. */
+  /** The node that owns this tracker. Throws when it is unknown and the coordinator is away. */
   findNode(trackerId: string): Promise<Database>
-  /** Those that own a tracker, as far as is known; never none. */
+  /** The known nodes that own trackers; at least one. */
   all(): Database[]
   close(): Promise<void>
 }
 
-/** A store that is one PostgreSQL. Closing this leaves the database open: it has its own handle. */
+/** A store that is one PostgreSQL. `close` leaves the database open for its owner. */
 export function singleNode(database: Database): StoreNodes {
-  const nodeOf = async () => database
-  return { isCluster: false, findNode: nodeOf, all: () => [database], close: async () => {} }
+  const findNode = async () => database
+  return { isCluster: false, findNode, all: () => [database], close: async () => {} }
 }
 
 export interface StoreNodesOptions extends DatabaseOptions {
-  /** Seconds of a clock that only goes forward. */
   monotonicSeconds: () => number
 }
 
 /**
- * Opens the nodes of the store behind `coordinator`, which is what `options` opened: connections to
- * the others are made as they are used, with the same database, account and limits, as many to each
- * node as to the coordinator.
+ * Opens the nodes of the store behind `coordinator`, which `options` opened. Connections to other
+ * nodes open on demand, with the same database, account and limits, as many to each node as to the
+ * coordinator.
  */
 export async function openStoreNodes(
   coordinator: Database,
@@ -42,10 +40,10 @@ export async function openStoreNodes(
     : singleNode(coordinator)
 }
 
-/** A moved shard is found within this time; until then its statements take the longer way. */
+/** A moved shard is found within this time; until then its statements take a detour. */
 const SHARD_MAP_SECONDS_MAX = 5
 
-/** A hash is 4 bytes and never changes; beyond this they are asked for again. */
+/** A hash is 4 bytes and never changes. */
 const HASHES_MAX = 100_000
 
 interface ShardRange {
@@ -71,7 +69,7 @@ class CitusNodes implements StoreNodes {
   }
 
   async findNode(trackerId: string): Promise<Database> {
-    const [hash, shards] = await Promise.all([this.#hashOf(trackerId), this.#currentShards()])
+    const [hash, shards] = await Promise.all([this.#findHash(trackerId), this.#findShards()])
     const shard = shards.find(({ min, max }) => min <= hash && hash <= max)
     // Not distributed yet: the coordinator has everything.
     return shard ? this.#nodeAt(shard.address) : this.#coordinator
@@ -89,8 +87,8 @@ class CitusNodes implements StoreNodes {
 
   #nodeAt(address: string | null): Database {
     if (address === null) return this.#coordinator
-    const known = this.#nodes.get(address)
-    if (known) return known
+    const open = this.#nodes.get(address)
+    if (open) return open
     const url = new URL(this.#options.connectionString)
     url.host = address
     const node = openDatabase({ ...this.#options, connectionString: url.href })
@@ -98,22 +96,22 @@ class CitusNodes implements StoreNodes {
     return node
   }
 
-  #hashOf(trackerId: string): Promise<number> {
-    const known = this.#hashes.get(trackerId)
-    if (known) return known
-    const asked = queryTrackerHash(this.#coordinator, trackerId)
-    this.#hashes.set(trackerId, asked)
-    asked.catch(() => this.#hashes.delete(trackerId))
-    return asked
+  #findHash(trackerId: string): Promise<number> {
+    const cached = this.#hashes.get(trackerId)
+    if (cached) return cached
+    const hash = queryTrackerHash(this.#coordinator, trackerId)
+    this.#hashes.set(trackerId, hash)
+    hash.catch(() => this.#hashes.delete(trackerId))
+    return hash
   }
 
-  /** Only the first call waits; later ones take what is known while it is read again. */
-  async #currentShards(): Promise<ShardRange[]> {
+  /** Only the first call waits. Later ones use the last map while a new one is read. */
+  async #findShards(): Promise<ShardRange[]> {
     const age = this.#options.monotonicSeconds() - this.#readAt
     if (this.#shards && age < SHARD_MAP_SECONDS_MAX) return this.#shards
     const reading = this.#readShards()
     if (!this.#shards) return reading
-    // Without the coordinator the nodes go on as they are known.
+    // Without the coordinator, the last map stays in use.
     reading.catch(() => {})
     return this.#shards
   }
@@ -141,7 +139,7 @@ async function queryTrackerHash({ pool }: Database, trackerId: string): Promise<
   return rows[0].hash
 }
 
-/** The ranges of one distributed table; all the others lie beside it. */
+/** The shards of one distributed table, with which all others are colocated. */
 async function readShards({ pool }: Database): Promise<ShardRange[]> {
   const { rows } = await pool.query({
     name: 'read-shards',

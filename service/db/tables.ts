@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 import type { AgentTables, OAuthTables } from './agent-tables.ts'
 import type { EventTables } from './event-tables.ts'
 
-/** The columns as they come from and go to PostgreSQL. `migrate.test.ts` compares them with it. */
+/** The columns of every table. `tables.test.ts` compares them with the migrated schema. */
 export interface Tables extends PeopleTables, OAuthTables, AgentTables, EventTables {
   workspaces: {
     id: Generated<number>
@@ -181,7 +181,7 @@ export interface Tables extends PeopleTables, OAuthTables, AgentTables, EventTab
   }
 }
 
-/** The tables of the schema `people`. better-auth writes them, but for what is marked as ours. */
+/** The schema `people`, which better-auth writes. */
 interface PeopleTables {
   'people.users': {
     id: Generated<number>

@@ -1,16 +1,16 @@
 import { type Database, isCitusCluster } from './database.ts'
 
-/** The tracker that a statement names, or none. */
+/** A condition on the tracker of a statement, or none. */
 export interface TrackerCondition {
-  /** The value of the parameter in `condition`, or no value. */
+  /** The value of the parameter in `condition`; empty without a condition. */
   values: readonly string[]
-  /** That a row is of the tracker, as SQL after another condition; empty where none is named. */
+  /** SQL that follows another condition; empty without a condition. */
   condition: (column: string, parameter: number) => string
 }
 
 const NO_CONDITION: TrackerCondition = { values: [], condition: () => '' }
 
-function trackerCondition(trackerId: string): TrackerCondition {
+function createTrackerCondition(trackerId: string): TrackerCondition {
   return {
     values: [trackerId],
     condition: (column, parameter) => `and ${column} = $${parameter}::uuid`,
@@ -18,33 +18,34 @@ function trackerCondition(trackerId: string): TrackerCondition {
 }
 
 /**
- * Asks for rows of several trackers: all at once on one PostgreSQL, and tracker by tracker on a
- * Citus cluster. There a statement goes to one shard when it names its tracker by a parameter, and
- * to all shards of all nodes when it joins its table with a list.
+ * Queries rows of several trackers: with one statement on one PostgreSQL, tracker by tracker on a
+ * Citus cluster. There a statement with its tracker as a parameter goes to one shard, and one that
+ * joins its table with a list goes to all shards of all nodes.
  */
-export async function queryByTracker<Row extends { trackerId: string }, Answer>(
+export async function queryByTracker<Row extends { trackerId: string }, Result>(
   database: Pick<Database, 'pool'>,
   rows: readonly Row[],
-  ask: (rows: readonly Row[], own: TrackerCondition) => Promise<Answer[]>,
-): Promise<Answer[]> {
-  if (!(await isCitusCluster(database))) return ask(rows, NO_CONDITION)
-  const answers: Answer[] = []
-  for (const [trackerId, own] of Map.groupBy(rows, row => row.trackerId)) {
-    answers.push(...(await ask(own, trackerCondition(trackerId))))
+  query: (rows: readonly Row[], tracker: TrackerCondition) => Promise<Result[]>,
+): Promise<Result[]> {
+  if (!(await isCitusCluster(database))) return query(rows, NO_CONDITION)
+  const results: Result[] = []
+  for (const [trackerId, trackerRows] of Map.groupBy(rows, row => row.trackerId)) {
+    results.push(...(await query(trackerRows, createTrackerCondition(trackerId))))
   }
-  return answers
+  return results
 }
 
-/** A part of a batch: rows of one tracker. */
+/** The part of a batch that belongs to one tracker. */
 export interface TrackerBatch {
   trackerId: string
-  /** Rows to delete at most. */
+  /** The most rows to delete. */
   limit: number
 }
 
 /**
- * Deletes a batch of at most `rowsMax` rows, tracker by tracker: on a Citus cluster a statement
- * that locks rows names one tracker. Returns how many it deleted, as `deleteRows` does.
+ * Deletes a batch of at most `rowsMax` rows, tracker by tracker, because on a Citus cluster a
+ * statement that locks rows must name one tracker. Returns the number of deleted rows, as
+ * `deleteRows` does.
  */
 export async function deleteByTracker(
   trackerIds: readonly string[],

@@ -1,8 +1,8 @@
-import { sleep } from '@signalbox/embedded-postgres/postmaster.ts'
-import { isStoreUnavailable } from '../db/database-errors.ts'
+import { isRollback, isStoreUnavailable } from '../db/database-errors.ts'
 import type { OutboundEvent, SendOutcome } from '../platforms/platform.ts'
 import { formatUtcDay } from '../util/calendar-day.ts'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { sleep } from '../util/wait.ts'
 import type { ClaimedBatch } from './claim-store.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import type { Settlement } from './retry-policy.ts'
@@ -121,9 +121,6 @@ const MARGIN_SECONDS = 1
 /** A process that is stopping has half a minute for everything. */
 const STOPPING_SECONDS_MAX = 5
 
-/** PostgreSQL rolled the transaction back in favor of another one: 40001 and 40P01. */
-const ROLLBACK_CODES = new Set<unknown>(['40001', '40P01'])
-
 /**
  * Writes to the database, and retries while it is unavailable and the lease lasts. A connection
  * that breaks between the platform's answer and its settlement would otherwise send every event of
@@ -142,14 +139,14 @@ export async function retryWhileLeased<Result>(
     } catch (error) {
       const lastAt = leaseEndsAtSeconds - MARGIN_SECONDS
       const endsAt = isStopping?.() ? Math.min(lastAt, startedAt + STOPPING_SECONDS_MAX) : lastAt
-      if (!isTransientError(error) || monotonicSeconds() + pauseSeconds > endsAt) throw error
+      if (
+        !(isStoreUnavailable(error) || isRollback(error)) ||
+        monotonicSeconds() + pauseSeconds > endsAt
+      )
+        throw error
     }
     onRetry?.()
     await sleep(pauseSeconds)
     pauseSeconds = Math.min(pauseSeconds * 2, PAUSE_SECONDS_MAX)
   }
-}
-
-function isTransientError(error: unknown): boolean {
-  return isStoreUnavailable(error) || ROLLBACK_CODES.has((error as { code?: unknown }).code)
 }

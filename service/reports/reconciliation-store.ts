@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { isUniqueViolation } from '../db/database-errors.ts'
 import { arrayLiteral } from '../db/sql-fragments.ts'
 import { type Destination, destinationOf } from '../delivery/destination-store.ts'
 import type { DayReconciliation } from './reconcile-day.ts'
@@ -92,7 +93,6 @@ export interface NewReport extends DestinationDay {
 
 /** The next ID of a tracker is its last one plus 1, which a concurrent process may take. */
 const ATTEMPTS_MAX = 10
-const UNIQUE_VIOLATION = '23505'
 
 /**
  * Saves a report in place of the previous one. A report without counts does not replace one with
@@ -118,14 +118,10 @@ export async function saveReport({ pool }: Database, report: NewReport): Promise
       await pool.query({ name: 'save-report', text: SAVE_REPORT, values })
       return
     } catch (error) {
-      if (attempts === ATTEMPTS_MAX || !isIdConflict(error)) throw error
+      // The statement handles a conflict of day and destination, so only the ID can conflict.
+      if (attempts === ATTEMPTS_MAX || !isUniqueViolation(error)) throw error
     }
   }
-}
-
-/** The statement handles a conflict of day and destination, so only the ID can conflict. */
-function isIdConflict(error: unknown): boolean {
-  return (error as { code?: unknown }).code === UNIQUE_VIOLATION
 }
 
 const PRESERVED_COLUMNS = [

@@ -25,7 +25,7 @@ describe('a service that loses what it stands on', { concurrency: true }, () => 
       process.kill(postgres, 'SIGKILL')
       assert.deepEqual(await first.exited, { code: 1, signal: null })
       assert.deepEqual(fatalLines(first), [
-        `The embedded PostgreSQL (process ${postgres}) ended by the signal SIGKILL.`,
+        `The embedded PostgreSQL (process ${postgres}) was ended by signal SIGKILL.`,
       ])
       assert.equal(await isReachable(simulator), false)
     })
@@ -55,7 +55,7 @@ describe('a service that loses what it stands on', { concurrency: true }, () => 
     const postgres = place.postgresProcessId() ?? 0
     process.kill(postgres, 'SIGKILL')
     assert.deepEqual(await heir.exited, { code: 1, signal: null })
-    assert.deepEqual(fatalLines(heir), [`The embedded PostgreSQL (process ${postgres}) is gone.`])
+    assert.deepEqual(fatalLines(heir), [`The embedded PostgreSQL (process ${postgres}) exited.`])
   })
 })
 

@@ -2,7 +2,7 @@ import {
   type EmbeddedPostgres,
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
-} from '@signalbox/embedded-postgres/embedded-postgres.ts'
+} from '@signalbox/embedded-postgres'
 import { type Database, openDatabase } from '../db/database.ts'
 import { openStoreNodes, type StoreNodes } from '../db/store-nodes.ts'
 import type { ServiceLogger } from '../http/service-app.ts'

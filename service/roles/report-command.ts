@@ -1,4 +1,3 @@
-import { waitUntil } from '@signalbox/embedded-postgres/postmaster.ts'
 import { Command } from 'commander'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
@@ -9,6 +8,7 @@ import { findReports } from '../reports/reconciliation-store.ts'
 import { firstDueAt, REPORT_DAYS_MAX } from '../reports/report-schedule.ts'
 import { addHoursToDay, isCalendarDay, toDaySpan } from '../util/calendar-day.ts'
 import { formatIsoMinute } from '../util/date-text.ts'
+import { sleep } from '../util/wait.ts'
 import { openStore } from './open-store.ts'
 import { parseTracker, type TrackerReference } from './option-values.ts'
 import { formatReportTable } from './report-table.ts'
@@ -44,8 +44,9 @@ async function findDestinations(
 }
 
 const REFRESH_JOB = 'refresh-report'
-const REFRESH_TIMEOUT_SECONDS = 60
-const POLL_MILLISECONDS = 100
+const POLL_SECONDS = 0.1
+/** One minute. */
+const POLLS_MAX = 600
 
 /** The workers make reports, since they know the platform and its credentials. */
 async function refreshReports(
@@ -55,12 +56,10 @@ async function refreshReports(
 ): Promise<void> {
   const trackerIds = [...new Set(destinations.map(({ trackerId }) => trackerId))]
   for (const trackerId of trackerIds) await enqueueJob(database, REFRESH_JOB, { trackerId, date })
-  const timing = {
-    timeoutSeconds: REFRESH_TIMEOUT_SECONDS,
-    intervalMilliseconds: POLL_MILLISECONDS,
+  for (let polls = 0; polls < POLLS_MAX; polls += 1) {
+    if (!(await hasPendingJob(database, REFRESH_JOB))) return
+    await sleep(POLL_SECONDS)
   }
-  const isDone = async () => !(await hasPendingJob(database, REFRESH_JOB))
-  if (await waitUntil(isDone, timing)) return
   throw new StartError(
     'No worker made the report within a minute: start "npm start" or "deliver" with ' +
       'SIGNALBOX_JOBS on; the report is made as soon as a worker runs.',

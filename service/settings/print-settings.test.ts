@@ -4,11 +4,11 @@ import { it } from 'node:test'
 import { renderSettingsPage, SETTINGS_PAGE_PATH } from './print-settings.ts'
 import { SETTINGS } from './settings.ts'
 
-it('the page is fresh; run node service/settings/print-settings.ts when it is not', () => {
+it('matches the committed page; otherwise run npm run settings:print', () => {
   assert.equal(readFileSync(SETTINGS_PAGE_PATH, 'utf8'), renderSettingsPage())
 })
 
-it('gives every variable one row of five cells', () => {
+it('prints one row of five cells for every variable', () => {
   const rows = renderSettingsPage()
     .split('\n')
     .filter(line => line.startsWith('| `'))
@@ -20,7 +20,7 @@ it('gives every variable one row of five cells', () => {
   for (const row of rows) assert.equal(row.split(/(?<!\\)\|/).length, 7, row)
 })
 
-it('shows default, range and meaning of a number, and marks a secret', () => {
+it('prints the default, range and description, and marks a secret', () => {
   const page = renderSettingsPage().replaceAll(/ +\|/g, ' |')
   assert.match(page, /^\| `PORT` \| `3000` \| integer, 0 to 65535 \| \| Port of the HTTP service/m)
   assert.match(page, /^\| `DATABASE_URL` \| unset \| absolute URL \| yes \| PostgreSQL 15 to 18/m)

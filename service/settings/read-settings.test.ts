@@ -30,7 +30,7 @@ it('refuses an invalid value in one sentence that names the variable and its ran
   }
 })
 
-it('refuses an invalid secret without showing it', () => {
+it('refuses an invalid secret without printing it', () => {
   assert.throws(
     () => readSettings({ SIGNALBOX_CREDENTIAL_KEY: 'not-a-key-but-private' }),
     (error: Error) => error instanceof SettingsError && !error.message.includes('private'),
@@ -46,7 +46,7 @@ it('reads a secret from a file, and refuses both forms together', () => {
   )
 })
 
-it('reads comma-separated previous keys and never shows them', () => {
+it('reads comma-separated previous keys and never prints them', () => {
   const [one, two] = ['ab'.repeat(32), 'CD'.repeat(32)]
   const read = (value: string) =>
     readSettings({ SIGNALBOX_CREDENTIAL_KEY_PREVIOUS: value }).credentialKeysPrevious
@@ -98,7 +98,7 @@ it('warns of an unknown SIGNALBOX_ variable with the nearest name', () => {
   ])
 })
 
-it('keeps identity as long as an event may be sent, and never longer than the event', () => {
+it('requires identity to be kept as long as an event may be sent, and no longer than the event', () => {
   const { payloadRetentionDays, ledgerRetentionMonths, attemptRetentionDays } = readSettings({})
   assert.deepEqual(
     [payloadRetentionDays, ledgerRetentionMonths, attemptRetentionDays],
@@ -146,7 +146,7 @@ it('refuses half of a social sign-in client', () => {
   })
 })
 
-it('gives every setting a sentence and a variable of its own', () => {
+it('has a sentence and a unique variable for every setting', () => {
   const settings = Object.values(SETTINGS)
   for (const { variable, description } of settings) assert.ok(description.endsWith('.'), variable)
   assert.equal(new Set(settings.map(({ variable }) => variable)).size, settings.length)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { InvalidValue, type Setting } from './setting-types.ts'
 import { type GivenVariable, SETTINGS, type Settings } from './settings.ts'
 
-/** A setting that stops the start. The message is one sentence and never holds a secret's value. */
+/** An invalid setting. The message is one sentence and never contains the value of a secret. */
 export class SettingsError extends Error {
   override name = 'SettingsError'
 }
@@ -11,7 +11,7 @@ type Environment = Record<string, string | undefined>
 
 /** Reads and checks every setting. Throws a SettingsError at the first invalid one. */
 export function readSettings(environment: Environment): Settings {
-  // What each setting's own parse returns is what the type of the table says of it.
+  // Each setting's own `parse` returns the type that the table declares.
   const values = {} as Record<keyof typeof SETTINGS, never>
   const given: GivenVariable[] = []
   for (const [name, setting] of Object.entries(SETTINGS)) {
@@ -57,7 +57,7 @@ function parseValue({ variable, isSecret, parse }: Setting<unknown>, text: strin
   }
 }
 
-/** With half of an OAuth client, only the person who signs in would see an error. */
+/** With half of an OAuth client, the first error would appear at sign-in. */
 function requireWholeClient(provider: string, clientId?: string, clientSecret?: string): void {
   if ((clientId === undefined) === (clientSecret === undefined)) return
   const id = `SIGNALBOX_${provider}_CLIENT_ID`
@@ -98,10 +98,10 @@ function warnOfUnknownVariables(environment: Environment): string[] {
 
 const DISTANCE_MAX = 4
 
-/** The candidate with the fewest edits (Levenshtein) to `word`, or null when none is near. */
-function findNearestName(word: string, candidates: readonly string[]): string | null {
+/** The candidate with the fewest edits (Levenshtein) from `name`, or null when none is near. */
+function findNearestName(name: string, candidates: readonly string[]): string | null {
   const ranked = candidates
-    .map(candidate => ({ candidate, distance: editDistance(word, candidate) }))
+    .map(candidate => ({ candidate, distance: editDistance(name, candidate) }))
     .sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
   return best && best.distance <= DISTANCE_MAX ? best.candidate : null

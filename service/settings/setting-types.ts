@@ -3,25 +3,25 @@ import { parseNetworks } from '../util/ip-address.ts'
 /** One environment variable: how it is read, checked and described. */
 export interface Setting<Value> {
   variable: string
-  /** As a person would write it; null when unset means something of its own. */
+  /** As an operator would write it; null when unset has its own meaning. */
   default: string | null
   /** A secret is never printed and may also come from a file, NAME_FILE. */
   isSecret: boolean
-  /** What the variable takes, as the settings page says it. */
+  /** The accepted values, as text for the settings page. */
   range: string
   description: string
-  /** The value of a text that was given or is the default. Throws an InvalidValue. */
+  /** Parses the given text or the default. Throws an InvalidValue. */
   parse: (text: string) => Value
 }
 
-/** A value outside its range. The message completes "PORT must ...". */
+/** The value does not fit. The message completes "PORT must ...". */
 export class InvalidValue extends Error {
   override name = 'InvalidValue'
 }
 
 interface Description<Default> {
   description: string
-  /** Left out: the value is undefined when the variable is unset. */
+  /** Without a default, the value of an unset variable is undefined. */
   default?: Default
 }
 
@@ -60,7 +60,7 @@ export function text<Default extends string | undefined = undefined>(
   return describe(variable, rest, { range: 'text', isSecret, parse: given => given })
 }
 
-/** One of a few words. */
+/** One of several values. */
 export function choice<Choice extends string, Default extends Choice | undefined = undefined>(
   variable: string,
   { choices, ...rest }: Description<Default> & { choices: readonly Choice[] },
@@ -80,12 +80,12 @@ export function toggle(
   variable: string,
   { default: preset, ...rest }: { default: boolean; description: string },
 ): Described<boolean, string> {
-  const words = { ...rest, choices: ['on', 'off'], default: preset ? 'on' : 'off' } as const
-  const { parse, ...setting } = choice(variable, words)
-  return { ...setting, default: words.default, parse: given => parse(given) === 'on' }
+  const options = { ...rest, choices: ['on', 'off'], default: preset ? 'on' : 'off' } as const
+  const { parse, ...setting } = choice(variable, options)
+  return { ...setting, default: options.default, parse: given => parse(given) === 'on' }
 }
 
-/** An absolute URL; `part` keeps what is needed of it. */
+/** An absolute URL. `part` extracts what the program uses. */
 export function url(
   variable: string,
   {
@@ -111,7 +111,7 @@ interface Pattern {
   isSecret?: boolean
 }
 
-/** Text of a form. */
+/** Text that matches a pattern. */
 export function matching<Default extends string | undefined = undefined>(
   variable: string,
   { pattern, requirement, isSecret = false, ...rest }: Description<Default> & Pattern,
@@ -126,7 +126,7 @@ export function matching<Default extends string | undefined = undefined>(
   })
 }
 
-/** Texts of a form with commas between them; none when it is unset. */
+/** Comma-separated texts that match a pattern together; none when unset. */
 export function list(
   variable: string,
   options: { description: string; default?: string } & Pattern,
@@ -136,7 +136,7 @@ export function list(
   return { ...setting, default: options.default ?? '', parse: items }
 }
 
-/** Addresses and CIDR ranges with commas between them; none when it is unset. */
+/** Comma-separated addresses and CIDR ranges; none when unset. */
 export function networks(
   variable: string,
   { description }: { description: string },

@@ -12,7 +12,7 @@ import {
 } from './setting-types.ts'
 import { SIGN_IN_SETTINGS } from './sign-in-settings.ts'
 
-/** Meta accepts some events for 62 days; an event keeps its identity as long as it may be sent. */
+/** Meta accepts some events for 62 days, and an event needs its identity while it may be sent. */
 export const PAYLOAD_RETENTION_DAYS_MIN = 63
 
 /**
@@ -66,7 +66,7 @@ export const SETTINGS = {
   }),
   publicOrigin: url('SIGNALBOX_PUBLIC_ORIGIN', {
     part: given => new URL(given).origin,
-    description: 'Origin of the absolute URLs in answers. Unset: http://HOST:PORT.',
+    description: 'Origin of the absolute URLs in responses. Unset: http://HOST:PORT.',
   }),
   trustedProxies: networks('SIGNALBOX_TRUSTED_PROXIES', {
     description: 'Proxies whose X-Forwarded-For is trusted for the client address. Unset: none.',
@@ -129,7 +129,7 @@ export const SETTINGS = {
     default: 10_000,
     min: 1,
     max: 1_000_000,
-    description: 'Events that may wait for a commit. Above it, new events are answered with 503.',
+    description: 'Events that may wait for a commit. Above it, new events get 503.',
   }),
   commitEventsMax: integer('SIGNALBOX_COMMIT_EVENTS_MAX', {
     default: 1_000,
@@ -157,7 +157,7 @@ export const SETTINGS = {
   eventLoopDelayMillisecondsMax: integer('SIGNALBOX_EVENT_LOOP_DELAY_MILLISECONDS_MAX', {
     default: 1_000,
     max: 60_000,
-    description: 'Event loop delay above which new requests are answered with 503. 0: never.',
+    description: 'Event loop delay above which new requests get 503. 0: never.',
   }),
   deliveryBatchMax: integer('SIGNALBOX_DELIVERY_BATCH_MAX', {
     default: 1_000,
@@ -197,7 +197,7 @@ export const SETTINGS = {
     default: 24,
     min: 1,
     max: 168,
-    description: 'After this time, test mode of a destination ends by itself.',
+    description: 'After this time, test mode of a destination ends automatically.',
   }),
   payloadRetentionDays: integer('SIGNALBOX_PAYLOAD_RETENTION_DAYS', {
     default: 90,
@@ -215,20 +215,20 @@ export const SETTINGS = {
     default: 90,
     min: 1,
     max: 3_650,
-    description: 'Days that requests to the platform and their answers are kept.',
+    description: 'Days that requests to the platform and their responses are kept.',
   }),
 }
 
 type SettingName = keyof typeof SETTINGS
 
-/** The settings of a running program. Times are seconds where no other unit is named. */
+/** The settings of a running program. Times are in seconds unless the name has another unit. */
 export type Settings = { [Name in SettingName]: SettingValue<(typeof SETTINGS)[Name]> } & {
-  /** Sentences about variables that no setting reads. They never stop the start. */
+  /** Sentences about unknown variables. They never stop the start. */
   warnings: string[]
   given: readonly GivenVariable[]
 }
 
-/** A variable of the environment; the value of a secret is null. */
+/** A variable that is set; the value of a secret is null. */
 export interface GivenVariable {
   variable: string
   value: string | null

@@ -32,7 +32,7 @@ import type { Database } from '../database.ts'
 import { migrate, requireCurrentSchema } from '../migrate.ts'
 import { LEDGER_UPGRADE } from './upgrade-store.ts'
 
-/** What processes of the version before do until they are refused. */
+/** The load of processes of the previous version, until the store refuses them. */
 async function writeUntilRefused(
   { signal }: TestContext,
   { store, known }: { store: EarlierStore; known: Acknowledged },
@@ -40,7 +40,7 @@ async function writeUntilRefused(
   const acceptInto = (trackerId: string, from: number) =>
     repeatUntilRefused(signal, async times => {
       const fresh = numbers(from + times * 20, 20)
-      // A repeated one among them.
+      // Event 5 is a repeat.
       const events = [5, ...fresh].map(n => createEarlierEvent(trackerId, n))
       assert.equal(await accept(store, events, known), 1)
     })
@@ -56,7 +56,7 @@ async function writeUntilRefused(
   ])
 }
 
-it('keeps all that was acknowledged, while the version before goes on writing', async test => {
+it('loses no acknowledged event while the previous version keeps writing', async test => {
   const { store, known } = await createFilledStore(test)
   const database = openUpgradedDatabase(test, store)
   const writers = writeUntilRefused(test, { store, known })
@@ -64,45 +64,48 @@ it('keeps all that was acknowledged, while the version before goes on writing', 
   assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
   await writers
   const written = [...known.events.keys()].filter(key => /event-(1\d{4}|5\d{5})$/.test(key))
-  assert.ok(written.length > 0, 'nothing was acknowledged beside the upgrade')
+  assert.ok(written.length > 0, 'no event was acknowledged during the upgrade')
   assert.equal(known.erased.size, 10)
   await assertUpgraded(database, known)
   await requireCurrentSchema(database)
   assert.deepEqual(await migrate(database), [])
 })
 
-/** What stops the preparation at a step, and the statement with which it waits there. */
+/** Locks that block the preparation at a step, and the statement that then waits. */
 const AT_KEYS = {
-  hold: 'begin isolation level repeatable read; select 1 from trackers',
-  waitsWith: 'create unique index%',
+  lock: 'begin isolation level repeatable read; select 1 from trackers',
+  waitingStatement: 'create unique index%',
 }
 const AT_EVENT_IDS = {
-  hold: `begin; select pg_advisory_xact_lock_shared(hashtext('signalbox_event_keys'))`,
-  waitsWith: 'select pg_advisory_xact_lock(%',
+  lock: `begin; select pg_advisory_xact_lock_shared(hashtext('signalbox_event_keys'))`,
+  waitingStatement: 'select pg_advisory_xact_lock(%',
 }
 const AT_DELIVERIES = {
-  hold: `begin; select 1 from deliveries where tracker_id = '${OTHER_TRACKER}' and id = 500 for update`,
-  waitsWith: 'select pg_sleep(0.05)',
+  lock: `begin; select 1 from deliveries where tracker_id = '${OTHER_TRACKER}' and id = 500 for update`,
+  waitingStatement: 'select pg_sleep(0.05)',
 }
-/** A row can only be held once the tables are prepared, so the last one stops before. */
+/** A row can be locked only after the tables are prepared, so the last one stops there first. */
 const INTERRUPTIONS = [[AT_KEYS], [AT_EVENT_IDS], [AT_EVENT_IDS, AT_DELIVERIES]]
 
-it('goes on where it was when its connections break', async test => {
+it('resumes after its connections break', async test => {
   const { store, known } = await createFilledStore(test)
   const writers = writeUntilRefused(test, { store, known })
-  for (const stops of INTERRUPTIONS) {
+  for (const steps of INTERRUPTIONS) {
     let migrated: Promise<void> | undefined
-    let earlier: Awaited<ReturnType<typeof holdBy>> | undefined
-    for (const { hold, waitsWith } of stops) {
-      const holder = await holdBy(store, hold)
+    let earlier: Awaited<ReturnType<typeof openBlocker>> | undefined
+    for (const { lock, waitingStatement } of steps) {
+      const blocker = await openBlocker(store, lock)
       earlier?.release(true)
-      earlier = holder
+      earlier = blocker
       migrated ??= assert.rejects(migrate(openUpgradedDatabase(test, store)), { code: '57P01' })
-      await eventually(waitsWith, async () => (await waiting(store, waitsWith)).length > 0)
+      await eventually(
+        waitingStatement,
+        async () => (await findWaiting(store, waitingStatement)).length > 0,
+      )
     }
-    const last = stops.at(-1)?.waitsWith ?? ''
-    await eventually('it is ended there', async () => {
-      const [processId] = await waiting(store, last)
+    const last = steps.at(-1)?.waitingStatement ?? ''
+    await eventually('the waiting connection is terminated', async () => {
+      const [processId] = await findWaiting(store, last)
       if (processId === undefined) return false
       await store.pool.query('select pg_terminate_backend($1)', [processId])
       return true
@@ -116,15 +119,15 @@ it('goes on where it was when its connections break', async test => {
   await assertUpgraded(database, known)
 })
 
-async function holdBy({ pool }: EarlierStore, statements: string) {
+async function openBlocker({ pool }: EarlierStore, statements: string) {
   const client = await pool.connect()
   client.on('error', () => {})
   await client.query(statements)
   return client
 }
 
-/** The processes of the server that work for the upgrade on such a statement. */
-async function waiting({ pool }: EarlierStore, statement: string): Promise<number[]> {
+/** Process IDs of the upgrade's connections that run such a statement. */
+async function findWaiting({ pool }: EarlierStore, statement: string): Promise<number[]> {
   const { rows } = await pool.query(
     `select pid from pg_stat_activity
      where datname = current_database() and application_name = 'upgrade test'
@@ -134,7 +137,7 @@ async function waiting({ pool }: EarlierStore, statement: string): Promise<numbe
   return rows.map(({ pid }) => pid)
 }
 
-it('upgrades a store without trackers as it is', async test => {
+it('upgrades a store without trackers without preparation', async test => {
   const store = await createEarlierStore(test)
   const database = openUpgradedDatabase(test, store)
   assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
@@ -144,7 +147,7 @@ it('upgrades a store without trackers as it is', async test => {
   assert.deepEqual(await schemaOf(database), await schemaOf(fresh))
 })
 
-it('upgrades a store that has trackers and no events, with a gate for the version before', async test => {
+it('upgrades a store with trackers and no events, and refuses the previous version', async test => {
   const store = await createEarlierStore(test)
   await addTrackers(store, [TRACKER])
   await addPayloadDay(store, '2026-11-20')
@@ -157,7 +160,7 @@ it('upgrades a store that has trackers and no events, with a gate for the versio
   await assert.rejects(store.pool.query('select from events'), { code: '57P03' })
 })
 
-/** What the tables of the schema are made of, in any order of columns. */
+/** Columns and indexes of the schema, independent of the order of columns. */
 async function schemaOf({ pool }: Database): Promise<unknown[]> {
   const { rows } = await pool.query(
     `select relname, array_agg(attname || ' ' || format_type(atttypid, atttypmod) || ' '

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, inTransaction } from '../database.ts'
-import { isLockTimeout } from '../local-settings.ts'
+import { isLockTimeout } from '../database-errors.ts'
 
-/** The migration that this prepares, and the one before it. */
+/** The migration that this module prepares, and the one before it. */
 export const LEDGER_UPGRADE = {
   from: '0015-replay-by-id',
   to: '0016-queue-and-history',
@@ -11,35 +11,35 @@ export const LEDGER_UPGRADE = {
 
 const LOCK_MILLISECONDS_MAX = 200
 const AUTOVACUUM_LOCK_MILLISECONDS_MAX = 60_000
-const LOCK_TRIES_MAX = 600
+const LOCK_ATTEMPTS_MAX = 600
 const BATCH_ROWS = 5_000
-const BATCH_TRIES_MAX = 1_000
+const BATCH_ATTEMPTS_MAX = 1_000
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Whether the tables of the version before are to be taken over while it goes on. A store that has
- * no tracker is not in use, and is migrated as it is.
+ * True for a store with trackers at the previous version, which is upgraded while that version
+ * runs. A store without trackers is not in use and needs no preparation.
  */
 export async function needsLedgerUpgrade({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query(
     `select to_regclass('public.events') is not null
-       and to_regclass('public.trackers') is not null as is_there`,
+       and to_regclass('public.trackers') is not null as is_present`,
   )
-  if (!rows[0].is_there) return false
+  if (!rows[0].is_present) return false
   const { rows: trackers } = await pool.query('select 1 from public.trackers limit 1')
   return trackers.length > 0
 }
 
 /**
- * Prepares a store in use for `0016-queue-and-history.sql`, beside processes of the version before:
- * builds the new keys, enters the ids of all events, copies deliveries, and keeps all of it up to
- * date by triggers. It reads every event and copies every delivery once, so it may take hours; when
- * it is interrupted it goes on where it was. The store needs room for the copy of `deliveries`.
+ * Prepares a store in use for `0016-queue-and-history.sql`, while processes of the previous version
+ * run: builds the new keys, inserts the IDs of all events, copies deliveries, and keeps both up to
+ * date with triggers. It reads every event and copies every delivery once, so it may take hours. It
+ * resumes after an interruption. The disk needs space for the copy of `deliveries`.
  */
 export async function prepareLedgerUpgrade(database: Database): Promise<void> {
   await withShortLocks(database, readSql('prepare.sql'))
   await buildKeys(database)
-  await enterEventIds(database)
+  await insertEventIds(database)
   await copyDeliveries(database)
   await withShortLocks(database, readSql('bound.sql'))
   for (const table of ['events_legacy', 'deliveries_legacy']) {
@@ -49,7 +49,7 @@ export async function prepareLedgerUpgrade(database: Database): Promise<void> {
   await database.pool.query(readSql('switch-over.sql'))
 }
 
-/** The switch has failed: the version before may go on for as long as it likes. */
+/** After a failed switchover: the previous version may run without a time limit again. */
 export async function releaseBound(database: Database): Promise<void> {
   await withShortLocks(
     database,
@@ -60,12 +60,12 @@ export async function releaseBound(database: Database): Promise<void> {
 }
 
 /**
- * Waits for locks for a moment only, since everything behind them waits too, and then tries again:
- * for less than PostgreSQL's `deadlock_timeout`, after which it could end a statement of the
- * version before for our sake. Only an autovacuum is given the time to make room.
+ * Waits for locks only briefly, because every statement behind it in the queue waits too, and then
+ * retries. The wait is shorter than PostgreSQL's `deadlock_timeout`, after which PostgreSQL could
+ * cancel a statement of the previous version. Only an autovacuum gets the time to finish.
  */
 async function withShortLocks(database: Database, statements: string): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     try {
       await inTransaction(database, async client => {
         await client.query(`set local lock_timeout = ${AUTOVACUUM_LOCK_MILLISECONDS_MAX}`)
@@ -76,13 +76,13 @@ async function withShortLocks(database: Database, statements: string): Promise<v
       })
       return
     } catch (error) {
-      if (!isLockTimeout(error) || tries === LOCK_TRIES_MAX) throw error
+      if (!isLockTimeout(error) || attempts === LOCK_ATTEMPTS_MAX) throw error
       await database.pool.query('select pg_sleep(0.3)')
     }
   }
 }
 
-/** Unique indexes in the form of the new primary keys, built beside the writers. */
+/** Unique indexes for the new primary keys, built concurrently with writers. */
 async function buildKeys({ pool }: Database): Promise<void> {
   const { rows } = await pool.query(
     `select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
@@ -106,54 +106,54 @@ async function buildKeys({ pool }: Database): Promise<void> {
       [`${schema}.${index}`],
     )
     if (found[0]?.indisvalid) continue
-    // What an interrupted build left behind.
+    // An interrupted build leaves an invalid index.
     await pool.query(`drop index concurrently if exists ${schema}.${index}`)
     await pool.query(`create unique index concurrently ${index} on ${table} (${columns})`)
   }
 }
 
 /**
- * In the order of the key, batch by batch. The lock keeps out deletions, which do not see keys that
- * are being entered (prepare.sql). It is taken in a statement of its own, so that the batch sees
- * what those before it have deleted.
+ * In the order of the key, batch by batch. The lock excludes deletions, which do not see keys that
+ * are being inserted (prepare.sql). A separate statement takes it, so that the snapshot of the
+ * batch includes earlier deletions.
  */
-async function enterEventIds(database: Database): Promise<void> {
-  await inBatches(database, { step: 'event ids', start: [NO_ID, '-infinity', ''] }, after =>
+async function insertEventIds(database: Database): Promise<void> {
+  await runBatches(database, { step: 'event ids', start: [NO_ID, '-infinity', ''] }, after =>
     inTransaction(database, async client => {
       await client.query(`select pg_advisory_xact_lock(hashtext('signalbox_event_keys'))`)
-      const { rows } = await client.query(ENTER_EVENT_IDS, after)
+      const { rows } = await client.query(INSERT_EVENT_IDS, after)
       return rows[0]
     }),
   )
 }
 
-const ENTER_EVENT_IDS = `
+const INSERT_EVENT_IDS = `
   with batch as materialized (
     select tracker_id, created_at, event_id from signalbox_store.events_legacy
     where (tracker_id, created_at, event_id) > ($1::uuid, $2::timestamptz, $3::text)
     order by tracker_id, created_at, event_id limit ${BATCH_ROWS}
-  ), entered as (
+  ), inserted as (
     insert into signalbox_store.event_keys (tracker_id, space, id_digest, created_at)
     select tracker_id, space, signalbox_store.event_id_digest(event_id), created_at
     from batch cross join (values (0::smallint), (1::smallint)) as both_spaces(space)
     on conflict (tracker_id, space, id_digest) do nothing
   )
-  select array[tracker_id::text, created_at::text, event_id] as last, 0 as missed from batch
+  select array[tracker_id::text, created_at::text, event_id] as last, 0 as skipped from batch
   order by tracker_id desc, created_at desc, event_id desc limit 1`
 
 /**
- * In the order of the earlier key. A row that is being changed is left to the trigger, and the
- * batch is repeated for the sake of those that were only locked: waiting for one while others are
- * held could dead-lock with a worker that settles several.
+ * In the order of the previous key. Locked rows are skipped and the batch is repeated: a row that
+ * changes is copied by the trigger, and waiting for one row while holding others could deadlock
+ * with a worker that settles several.
  */
 async function copyDeliveries(database: Database): Promise<void> {
-  await inBatches(database, { step: 'deliveries', start: [NO_ID, '', '0'] }, async after => {
+  await runBatches(database, { step: 'deliveries', start: [NO_ID, '', '0'] }, async after => {
     const { rows } = await database.pool.query(COPY_DELIVERIES, after)
     return rows[0]
   })
 }
 
-/** What both tables hold. */
+/** The columns of both tables. */
 const COPIED_COLUMNS = `created_at, id, first_sent_at, updated_at, replayed_at, attempt_count,
   attempts_before_replay, is_test, tracker_id, destination_id, event_id, status, status_reason,
   platform_trace_id, last_error, attempt_ids`
@@ -182,17 +182,17 @@ const COPY_DELIVERIES = `
     on conflict (tracker_id, created_at, id) do nothing
   )
   select array[tracker_id::text, event_id, id::text] as last,
-    (select count(*) from batch) - (select count(*) from locked) as missed
+    (select count(*) from batch) - (select count(*) from locked) as skipped
   from batch order by tracker_id desc, event_id desc, id desc limit 1`
 
-/** The key of the last row of a batch, and how many of its rows were locked by others. */
+/** The key of the last row of a batch, and how many of its rows other transactions had locked. */
 interface Batch {
   last: string[]
-  missed: number
+  skipped: number
 }
 
-/** Runs batches until there are no more, from where an earlier call has come to. */
-async function inBatches(
+/** Runs batches to the end, from where an earlier call stopped. */
+async function runBatches(
   database: Database,
   { step, start }: { step: string; start: readonly string[] },
   copy: (after: string[]) => Promise<Batch | undefined>,
@@ -203,16 +203,16 @@ async function inBatches(
     [step],
   )
   let after: string[] = rows[0]?.after ?? [...start]
-  for (let tries = 1; ; ) {
+  for (let attempts = 1; ; ) {
     const batch = await copy(after)
     if (!batch) return
-    if (batch.missed > 0) {
-      if (tries === BATCH_TRIES_MAX) throw new Error(`rows of ${step} are locked all the time`)
-      tries += 1
+    if (batch.skipped > 0) {
+      if (attempts === BATCH_ATTEMPTS_MAX) throw new Error(`rows of ${step} stay locked`)
+      attempts += 1
       await pool.query('select pg_sleep(0.05)')
       continue
     }
-    tries = 1
+    attempts = 1
     after = batch.last
     await pool.query(
       `insert into signalbox_store.upgrade_progress (step, after) values ($1::text, $2::text[])

@@ -38,7 +38,7 @@ async function upgradedStore(test: TestContext) {
   return { store, known, database }
 }
 
-it('takes an earlier id for a duplicate in both spaces', async test => {
+it('treats the ID of an earlier event as a duplicate in both spaces', async test => {
   const { database } = await upgradedStore(test)
   for (const space of ['secret', 'publishable'] as const) {
     const repeated = ledgerEntry({ trackerId: TRACKER, eventId: 'event-5', space })
@@ -47,7 +47,7 @@ it('takes an earlier id for a duplicate in both spaces', async test => {
   }
 })
 
-it('stores new events in the legacy partition up to its bound and in others after it', async test => {
+it('stores new events in the legacy partition up to its bound, then in others', async test => {
   const { database } = await upgradedStore(test)
   const { rows } = await database.pool.query('select until from legacy_events')
   const until: Date = rows[0].until
@@ -68,7 +68,7 @@ it('stores new events in the legacy partition up to its bound and in others afte
   assert.equal(await reserveDeliveryIds(database, TRACKER, 10), 1_000_010)
 })
 
-it('reads events of before the upgrade as they were stored, and repeated bodies of theirs', async test => {
+it('reads earlier events as they were stored, and recognizes their repeated bodies', async test => {
   const { database } = await upgradedStore(test)
   const [event] = await findEventsById(database, TRACKER, ['event-5'])
   assert.deepEqual(
@@ -91,7 +91,7 @@ it('reads events of before the upgrade as they were stored, and repeated bodies 
   assert.equal((await findEventsById(database, TRACKER, ['event-5']))[0]?.differingSubmissions, 0)
 })
 
-it('erases a person from events of before and after the upgrade', async test => {
+it('erases a person from events stored before and after the upgrade', async test => {
   const { database } = await upgradedStore(test)
   const digest = hash('sha256', '12@example.com')
   const unindexed = hash('sha256', '17@example.com')
@@ -111,7 +111,7 @@ it('erases a person from events of before and after the upgrade', async test => 
   )
 })
 
-it('replays, claims and settles a delivery that failed before', async test => {
+it('replays, claims and settles a delivery that failed before the upgrade', async test => {
   const { database } = await upgradedStore(test)
   const { rows } = await database.pool.query(
     `select id, created_at, attempt_count from deliveries
@@ -139,9 +139,9 @@ it('replays, claims and settles a delivery that failed before', async test => {
     where tracker_id = $1 and id <> $3`,
     [TRACKER, new Date(at.getTime() + DAY_MILLISECONDS), failed.id],
   )
-  const lane = { trackerId: TRACKER, destinationId: TRACKER, isProbe: false }
+  const queue = { trackerId: TRACKER, destinationId: TRACKER, isProbe: false }
   const claimed = await claimDeliveries(database, {
-    queue: lane,
+    queue,
     limit: 10,
     claimedAt: at,
     leaseSeconds: 60,
@@ -185,7 +185,7 @@ async function statusOf({ pool }: Database, id: number): Promise<string[]> {
   return rows.map(({ status }) => status)
 }
 
-it('expires earlier events row by row, with their keys and deliveries', async test => {
+it('expires earlier events with their keys and deliveries', async test => {
   const { database } = await upgradedStore(test)
   const now = new Date('2027-01-17T12:00:00.000Z')
   const { rows } = await database.pool.query(
@@ -206,7 +206,7 @@ it('expires earlier events row by row, with their keys and deliveries', async te
   assert.deepEqual(await storeEntries(database, [again], [plan]), ['event-200'])
 })
 
-/** Statements of version 0.5 in every form in which it reaches the tables. */
+/** Statements of version 0.5, one for each way in which it uses the tables. */
 const EARLIER_STATEMENTS = [
   `select events.* from unnest(array['event-1']) as asked(event_id) cross join lateral (
      select * from events where tracker_id = '${TRACKER}' and event_id = asked.event_id limit 1
@@ -222,9 +222,9 @@ const EARLIER_STATEMENTS = [
   `delete from event_payloads where tracker_id = '${TRACKER}'`,
 ]
 
-it('refuses what the version before sends, as if the store were away', async test => {
+it('refuses statements of the previous version like an unavailable store', async test => {
   const { store, known } = await createFilledStore(test)
-  await assertKeptStatementRefused(test, store)
+  await assertPreparedStatementRefused(test, store)
   await assert.rejects(accept(store, [createEarlierEvent(TRACKER, 5_000)], known), {
     code: REFUSED,
   })
@@ -233,11 +233,14 @@ it('refuses what the version before sends, as if the store were away', async tes
   }
 })
 
-/** A prepared statement that returns all columns works until the switch. */
-async function assertKeptStatementRefused(test: TestContext, store: EarlierStore): Promise<void> {
+/** A prepared statement that returns all columns works until the switchover. */
+async function assertPreparedStatementRefused(
+  test: TestContext,
+  store: EarlierStore,
+): Promise<void> {
   const client = await store.pool.connect()
   const text = 'select events.* from events where tracker_id = $1 limit 1'
-  const read = () => client.query({ name: 'kept', text, values: [OTHER_TRACKER] })
+  const read = () => client.query({ name: 'prepared', text, values: [OTHER_TRACKER] })
   const database = openUpgradedDatabase(test, store)
   try {
     assert.equal((await read()).rows.length, 1)
