@@ -6,228 +6,23 @@ import type { AddressInfo } from 'node:net'
 import { dirname, isAbsolute, join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { it, type TestContext } from 'node:test'
+import { formatStartSummary } from '../service/roles/start-summary.ts'
 import { runCommand } from '../testing/fixtures/command-line.ts'
 import { createDatabaseFromTemplate, TEMPLATE_DATABASE } from '../testing/fixtures/database.ts'
 import { createInstallation, runProgram } from '../testing/fixtures/program.ts'
-
-/** A fenced `sh` block that the test runs, found by its page and its first command. */
-interface TestedBlock {
-  page: string
-  begins: string
-  /** What its output contains. */
-  expected: RegExp
-  /** Commands that the page leaves to the reader. */
-  before?: string
-  /** Placeholders of this block, beside those of every page. */
-  values?: Record<string, string>
-}
-
-interface UntestedBlock {
-  page: string
-  begins: string
-  /** The test that covers the commands, or the reason why none can. */
-  coveredBy: string
-}
-
-const OPERATIONS = 'docs/operations'
-const SIMULATOR = 'graph-simulator/README.md'
-const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
-
-/** In the order in which they run on one installation. */
-const TESTED: readonly TestedBlock[] = [
-  { page: 'README.md', begins: 'SECRET=$(sed', expected: /HTTP\/1\.1 202 / },
-  {
-    page: 'README.md',
-    begins: 'curl -s http://127.0.0.1:3000/api/v1/events/order-1001',
-    expected: /"status":"(queued|sent|accepted)"/,
-    values: { $SECRET: '$TRACKER_SECRET' },
-  },
-  {
-    page: `${OPERATIONS}/contract.md`,
-    begins: 'curl -sI',
-    expected: /^etag: "[\s\S]*\n200\n$/im,
-  },
-  {
-    page: `${OPERATIONS}/contract.md`,
-    begins: 'curl -s -o openapi.json',
-    expected: /signed with the development key/,
-  },
-  {
-    page: `${OPERATIONS}/contract.md`,
-    begins: 'openssl genpkey',
-    expected: /^$/,
-  },
-  {
-    page: `${OPERATIONS}/contract.md`,
-    begins: 'npm run contract:sign',
-    expected: /signed with the key/,
-    before: 'openssl genpkey -algorithm ed25519 -out release-key.pem',
-  },
-  {
-    page: `${OPERATIONS}/browser-keys.md`,
-    begins: 'npm run key -- list',
-    expected: /publishable[\s\S]*revoked/,
-    values: { c0de: `$(sed -n 's/.*_secret": ".*\\(....\\)".*/\\1/p' forwarding.json)` },
-  },
-  {
-    page: `${OPERATIONS}/reconciliation.md`,
-    begins: 'npm run report',
-    expected: new RegExp(YESTERDAY),
-    values: { '2026-11-20': YESTERDAY },
-  },
-  {
-    page: `${OPERATIONS}/agents.md`,
-    begins: 'npm run client',
-    expected: /Terminal/,
-  },
-  {
-    page: `${OPERATIONS}/agents.md`,
-    begins:
-      'token=$(sed -n \'s/.*"execution_token": "\\(.*\\)".*/\\1/p\' .data/credentials.json)\ncurl',
-    expected: /"execution_mode":/,
-  },
-  {
-    page: `${OPERATIONS}/agents.md`,
-    begins: 'npm run campaigns',
-    expected: /campaign:\d+/,
-    values: { '120200000000001001': '$CAMPAIGN' },
-    before:
-      'CAMPAIGN=$(npm run campaigns -- list --account 1 | sed -n "/^campaign/{s/.*campaign:\\([0-9]*\\).*/\\1/p;q;}")',
-  },
-  {
-    page: `${OPERATIONS}/credentials.md`,
-    begins: 'install -m 600',
-    expected: /^$/,
-  },
-  {
-    page: `${OPERATIONS}/credentials.md`,
-    begins: 'npm run provision',
-    expected: /shop\.json/,
-  },
-  {
-    page: `${OPERATIONS}/credentials.md`,
-    begins: 'npm run credential -- list',
-    expected: /active/,
-    before: '"$EDITOR" meta-token',
-  },
-  {
-    page: `${OPERATIONS}/audit.md`,
-    begins: 'npm run audit -- export',
-    expected: /shop\.ndjson/,
-  },
-  {
-    page: `${OPERATIONS}/audit.md`,
-    begins: 'npm run audit -- verify',
-    expected: /workspace 1/i,
-  },
-  {
-    page: `${OPERATIONS}/erasure.md`,
-    begins: 'digest=$(printf',
-    expected: /"deletion_request_id"/,
-  },
-  {
-    page: `${OPERATIONS}/people.md`,
-    begins: 'npm run people',
-    expected: /disabled[\s\S]*active/,
-  },
-  {
-    page: 'browser/README.md',
-    begins: 'node browser/print-forwarder.ts',
-    expected: /\/sb/,
-  },
-  {
-    page: SIMULATOR,
-    begins: "curl 'http://127.0.0.1:3001/_simulator/health'",
-    expected: /"forgotten":/,
-  },
-  {
-    page: SIMULATOR,
-    begins: 'curl http://127.0.0.1:3001/_simulator/faults',
-    expected: /"rules":/,
-  },
-  {
-    page: SIMULATOR,
-    begins: 'curl http://127.0.0.1:3001/_simulator/tokens',
-    expected: /"revoked":1/,
-  },
-  {
-    page: SIMULATOR,
-    begins: 'curl http://127.0.0.1:3001/_simulator/stats',
-    expected: /"page_rows":5/,
-  },
-  {
-    page: SIMULATOR,
-    begins: 'curl http://127.0.0.1:3001/_simulator/other-events',
-    expected: /"added":501/,
-  },
-]
-
-const UNTESTED: readonly UntestedBlock[] = [
-  {
-    page: 'README.md',
-    begins: 'npm ci\nnpm start',
-    coveredBy: 'this test starts the program of `npm start`; npm ci needs a registry',
-  },
-  {
-    page: 'README.md',
-    begins: 'claude mcp add',
-    coveredBy: 'needs Claude Code',
-  },
-  {
-    page: 'CONTRIBUTING.md',
-    begins: 'npm ci\nexport PATH',
-    coveredBy: 'npm test would run this test again; npm ci needs a registry',
-  },
-  { page: 'benchmarks/README.md', begins: 'npm run bench', coveredBy: 'takes minutes' },
-  {
-    page: 'examples/agent/README.md',
-    begins: 'npm start',
-    coveredBy: 'examples/agent/agent.test.ts',
-  },
-  {
-    page: 'examples/cdnow/README.md',
-    begins: 'npm start',
-    coveredBy: 'examples/cdnow/cdnow.test.ts',
-  },
-  {
-    page: SIMULATOR,
-    begins: 'node graph-simulator/main.ts',
-    coveredBy: 'this test uses the simulator that `all` starts',
-  },
-  {
-    page: `${OPERATIONS}/agents.md`,
-    begins: 'claude mcp add',
-    coveredBy: 'needs Claude Code',
-  },
-  {
-    page: `${OPERATIONS}/agents.md`,
-    begins:
-      'token=$(sed -n \'s/.*"execution_token": "\\(.*\\)".*/\\1/p\' .data/credentials.json)\nclaude',
-    coveredBy: 'needs Claude Code',
-  },
-  {
-    page: `${OPERATIONS}/credentials.md`,
-    begins: 'mv .data/credential-key',
-    coveredBy: 'service/roles/credential-command.test.ts',
-  },
-  {
-    page: `${OPERATIONS}/erasure.md`,
-    begins: 'psql "$DATABASE_URL"',
-    coveredBy: 'needs psql, which no npm package brings',
-  },
-  {
-    page: `${OPERATIONS}/running.md`,
-    begins: 'export DATABASE_URL=',
-    coveredBy: 'service/roles/separate-roles.test.ts',
-  },
-  {
-    page: `${OPERATIONS}/running.md`,
-    begins: 'PGPASSWORD=',
-    coveredBy: 'needs pg_dump, which no npm package brings',
-  },
-]
+import { TESTED, type TestedBlock, UNTESTED } from './command-blocks.ts'
 
 const root = join(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+const EXAMPLE_SUMMARY = {
+  origin: 'http://127.0.0.1:3000',
+  store: 'embedded PostgreSQL',
+  platform: 'simulator',
+  metricsUrl: 'http://127.0.0.1:3002/metrics',
+  outboxFolder: '/outbox',
+  credentialsPath: null,
+}
 
 it('every sh block of a page is run here, or listed with the reason why not', () => {
   const known = [...TESTED, ...UNTESTED]
@@ -256,6 +51,13 @@ it('the commands of the pages work on a service that was just started', async te
   assert.deepEqual(failures, [])
 })
 
+it('the README shows the banner of the start', () => {
+  const labels = /(?<=^Signalbox is ready at .*\n\n)(?: {2}.*\n)+/m.exec(read('README.md'))?.[0]
+  const shown = labels?.match(/(?<=^ {2})\S+(?: \S+)*?(?= {2})/gm) ?? []
+  const summary = formatStartSummary({ ...EXAMPLE_SUMMARY, at: new Date(), given: [] })
+  assert.deepEqual(shown, summary.match(/(?<=^ {2})\S+(?: \S+)*?(?= {2})/gm))
+})
+
 interface Block {
   page: string
   /** Without comments before the first command. */
@@ -271,9 +73,7 @@ function findBlocks(): Block[] {
     },
   )
   return pages.flatMap(page => {
-    const fences = readFileSync(join(root, page), 'utf8').matchAll(
-      /^( *)```sh\n([\s\S]*?)^ *```$/gm,
-    )
+    const fences = read(page).matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)
     return [...fences].map(([, indent = '', body = '']) => ({
       page,
       script: body.replaceAll(new RegExp(`^${indent}`, 'gm'), '').replace(/^(#.*\n)+/, ''),
@@ -379,7 +179,7 @@ const FILE_OPTIONS = /^--(out|from|token-from|head|document|jwks|key-from|jwks-o
 
 /** The arguments of Node, with npm's script in place and files in the folder of the shell. */
 function parseCommand([program, ...words]: string[], home: string): string[] {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { scripts } = JSON.parse(read('package.json'))
   const [, script = '', , ...rest] = words
   const [, ...scriptWords] = program === 'npm' ? scripts[script].split(' ') : ['', ...words]
   const all = program === 'npm' ? [...scriptWords, ...rest] : scriptWords

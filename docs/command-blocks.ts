@@ -1,0 +1,216 @@
+/** A fenced `sh` block that the test runs, found by its page and its first command. */
+export interface TestedBlock {
+  page: string
+  begins: string
+  /** What its output contains. */
+  expected: RegExp
+  /** Commands that the page leaves to the reader. */
+  before?: string
+  /** Placeholders of this block, beside those of every page. */
+  values?: Record<string, string>
+}
+
+interface UntestedBlock {
+  page: string
+  begins: string
+  /** The test that covers the commands, or the reason why none can. */
+  coveredBy: string
+}
+
+const OPERATIONS = 'docs/operations'
+const SIMULATOR = 'graph-simulator/README.md'
+const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+
+/** In the order in which they run on one installation. */
+export const TESTED: readonly TestedBlock[] = [
+  { page: 'README.md', begins: 'SECRET=$(sed', expected: /HTTP\/1\.1 202 / },
+  {
+    page: 'README.md',
+    begins: 'curl -s http://127.0.0.1:3000/api/v1/events/order-1001',
+    expected: /"status":"(queued|sent|accepted)"/,
+    values: { $SECRET: '$TRACKER_SECRET' },
+  },
+  {
+    page: `${OPERATIONS}/contract.md`,
+    begins: 'curl -sI',
+    expected: /^etag: "[\s\S]*\n200\n$/im,
+  },
+  {
+    page: `${OPERATIONS}/contract.md`,
+    begins: 'curl -s -o openapi.json',
+    expected: /signed with the development key/,
+  },
+  {
+    page: `${OPERATIONS}/contract.md`,
+    begins: 'openssl genpkey',
+    expected: /^$/,
+  },
+  {
+    page: `${OPERATIONS}/contract.md`,
+    begins: 'npm run contract:sign',
+    expected: /signed with the key/,
+    before: 'openssl genpkey -algorithm ed25519 -out release-key.pem',
+  },
+  {
+    page: `${OPERATIONS}/browser-keys.md`,
+    begins: 'npm run key -- list',
+    expected: /publishable[\s\S]*revoked/,
+    values: { c0de: `$(sed -n 's/.*_secret": ".*\\(....\\)".*/\\1/p' forwarding.json)` },
+  },
+  {
+    page: `${OPERATIONS}/reconciliation.md`,
+    begins: 'npm run report',
+    expected: new RegExp(YESTERDAY),
+    values: { '2026-11-20': YESTERDAY },
+  },
+  {
+    page: `${OPERATIONS}/agents.md`,
+    begins: 'npm run client',
+    expected: /Terminal/,
+  },
+  {
+    page: `${OPERATIONS}/agents.md`,
+    begins:
+      'token=$(sed -n \'s/.*"execution_token": "\\(.*\\)".*/\\1/p\' .data/credentials.json)\ncurl',
+    expected: /"execution_mode":/,
+  },
+  {
+    page: `${OPERATIONS}/agents.md`,
+    begins: 'npm run campaigns',
+    expected: /campaign:\d+/,
+    values: { '120200000000001001': '$CAMPAIGN' },
+    before:
+      'CAMPAIGN=$(npm run campaigns -- list --account 1 | sed -n "/^campaign/{s/.*campaign:\\([0-9]*\\).*/\\1/p;q;}")',
+  },
+  {
+    page: `${OPERATIONS}/credentials.md`,
+    begins: 'install -m 600',
+    expected: /^$/,
+  },
+  {
+    page: `${OPERATIONS}/credentials.md`,
+    begins: 'npm run provision',
+    expected: /shop\.json/,
+  },
+  {
+    page: `${OPERATIONS}/credentials.md`,
+    begins: 'npm run credential -- list',
+    expected: /active/,
+    before: '"$EDITOR" meta-token',
+  },
+  {
+    page: `${OPERATIONS}/audit.md`,
+    begins: 'npm run audit -- export',
+    expected: /shop\.ndjson/,
+  },
+  {
+    page: `${OPERATIONS}/audit.md`,
+    begins: 'npm run audit -- verify',
+    expected: /workspace 1/i,
+  },
+  {
+    page: `${OPERATIONS}/erasure.md`,
+    begins: 'digest=$(printf',
+    expected: /"deletion_request_id"/,
+  },
+  {
+    page: `${OPERATIONS}/people.md`,
+    begins: 'npm run people',
+    expected: /disabled[\s\S]*active/,
+  },
+  {
+    page: 'browser/README.md',
+    begins: 'node browser/print-forwarder.ts',
+    expected: /\/sb/,
+  },
+  {
+    page: SIMULATOR,
+    begins: "curl 'http://127.0.0.1:3001/_simulator/health'",
+    expected: /"forgotten":/,
+  },
+  {
+    page: SIMULATOR,
+    begins: 'curl http://127.0.0.1:3001/_simulator/faults',
+    expected: /"rules":/,
+  },
+  {
+    page: SIMULATOR,
+    begins: 'curl http://127.0.0.1:3001/_simulator/tokens',
+    expected: /"revoked":1/,
+  },
+  {
+    page: SIMULATOR,
+    begins: 'curl http://127.0.0.1:3001/_simulator/stats',
+    expected: /"page_rows":5/,
+  },
+  {
+    page: SIMULATOR,
+    begins: 'curl http://127.0.0.1:3001/_simulator/other-events',
+    expected: /"added":501/,
+  },
+]
+
+export const UNTESTED: readonly UntestedBlock[] = [
+  {
+    page: 'README.md',
+    begins: 'npm ci\nnpm start',
+    coveredBy: 'this test starts the program of `npm start`; npm ci needs a registry',
+  },
+  {
+    page: 'README.md',
+    begins: 'claude mcp add',
+    coveredBy: 'needs Claude Code',
+  },
+  {
+    page: 'CONTRIBUTING.md',
+    begins: 'npm ci\nexport PATH',
+    coveredBy: 'npm test would run this test again; npm ci needs a registry',
+  },
+  { page: 'benchmarks/README.md', begins: 'npm run bench', coveredBy: 'takes minutes' },
+  {
+    page: 'examples/agent/README.md',
+    begins: 'npm start',
+    coveredBy: 'examples/agent/agent.test.ts',
+  },
+  {
+    page: 'examples/cdnow/README.md',
+    begins: 'npm start',
+    coveredBy: 'examples/cdnow/cdnow.test.ts',
+  },
+  {
+    page: SIMULATOR,
+    begins: 'node graph-simulator/main.ts',
+    coveredBy: 'this test uses the simulator that `all` starts',
+  },
+  {
+    page: `${OPERATIONS}/agents.md`,
+    begins: 'claude mcp add',
+    coveredBy: 'needs Claude Code',
+  },
+  {
+    page: `${OPERATIONS}/agents.md`,
+    begins:
+      'token=$(sed -n \'s/.*"execution_token": "\\(.*\\)".*/\\1/p\' .data/credentials.json)\nclaude',
+    coveredBy: 'needs Claude Code',
+  },
+  {
+    page: `${OPERATIONS}/credentials.md`,
+    begins: 'mv .data/credential-key',
+    coveredBy: 'service/roles/credential-command.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/erasure.md`,
+    begins: 'psql "$DATABASE_URL"',
+    coveredBy: 'needs psql, which no npm package brings',
+  },
+  {
+    page: `${OPERATIONS}/running.md`,
+    begins: 'export DATABASE_URL=',
+    coveredBy: 'service/roles/separate-roles.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/running.md`,
+    begins: 'PGPASSWORD=',
+    coveredBy: 'needs pg_dump, which no npm package brings',
+  },
+]
