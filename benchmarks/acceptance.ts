@@ -31,7 +31,7 @@ export interface AcceptanceFigures {
   largeBodies: LargeBodyFigures
 }
 
-/** What the table holds, against what the clients were told. */
+/** The rows in the table, compared with the responses that clients received. */
 export interface RowCounts {
   events: number
   deliveries: number
@@ -53,21 +53,21 @@ export async function measureAcceptance(
   closers.push(store.close)
   const machine = await describeMachine(store.database, store.dataDirectory)
   const generatorPerSecond = await measureGenerator(plan)
-  const stage = await startTargets(store, closers)
+  const setup = await startTargets(store, closers)
   const loads = plan.connections.map(connections => ({
     connections,
     rounds: [] as AcceptanceRound[],
   }))
   for (let round = 0; round < plan.rounds; round += 1) {
     for (const { connections, rounds } of loads) {
-      rounds.push(await measureRound(stage, { ...plan, connections }))
+      rounds.push(await measureRound(setup, { ...plan, connections }))
     }
   }
   const accepted = loads
     .flatMap(({ rounds }) => rounds)
     .reduce((sum, { service }) => sum + countAccepted(service), 0)
-  const memory = readProcessMemory(stage.service.processId)
-  await stage.service.stop()
+  const memory = readProcessMemory(setup.service.processId)
+  await setup.service.stop()
   return {
     machine,
     generatorPerSecond,

@@ -17,9 +17,9 @@ it('acceptance stores one row for each 2xx answer, with and without delivery bes
   assert.ok(Number(answers) > 0)
   assert.equal(rows, answers)
   assert.equal(deliveries, answers)
-  const [, whileDelivering, told] = /^rows (\d+), 2xx answers (\d+) \(a'\)$/m.exec(stdout) ?? []
-  assert.ok(Number(told) > 0)
-  assert.equal(whileDelivering, told)
+  const [, whileDelivering, answered] = /^rows (\d+), 2xx answers (\d+) \(a'\)$/m.exec(stdout) ?? []
+  assert.ok(Number(answered) > 0)
+  assert.equal(whileDelivering, answered)
   const [, ofLargeBodies, toldOfThem] = /^rows (\d+), 2xx answers (\d+) \(e\)$/m.exec(stdout) ?? []
   assert.ok(Number(toldOfThem) > 0)
   assert.equal(ofLargeBodies, toldOfThem)
@@ -36,7 +36,7 @@ it('workers measures bare HTTP, serve with each number of workers, and npm start
   assert.match(stdout, /^npm start +[1-9]/m)
 })
 
-it('fresh tells how far delivery is behind, with and without history', () => {
+it('fresh reports the delivery backlog with and without history', () => {
   const load = ['--history', '0,500', '--minutes', '0.02', '--connections', '4']
   const { status, stdout, stderr } = bench('fresh', ...load, ...TINY)
   assert.equal(stderr, '')
@@ -67,7 +67,7 @@ it('delivery brings all of it there although requests fail, some of it twice', (
   assert.match(stdout, /^failed: HTTP 503 code 2 1, /m)
 })
 
-it('delivery brings all of it there in several lanes', () => {
+it('delivery delivers every event to several destinations', () => {
   const stdout = deliver('lanes', '--events', '300', '--lanes', '3')
   assert.match(stdout, /^lanes: one round of 300 deliveries to 3 destinations, /m)
   assert.match(stdout, /^requests per 1,000 events +10\.00$/m)

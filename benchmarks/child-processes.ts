@@ -85,7 +85,7 @@ export function startWorker(
 
 interface ForkedProgram {
   processId: number
-  /** The first thing that the program tells us. */
+  /** The program's first message. */
   message: unknown
   stop(): Promise<void>
 }
@@ -93,7 +93,7 @@ interface ForkedProgram {
 interface ForkRequest {
   /** A file of this folder. */
   program: string
-  /** What it is told at its start, if anything. */
+  /** The message sent to it at its start, if any. */
   order?: object
   answerSecondsMax: number
 }

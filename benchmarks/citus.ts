@@ -61,19 +61,19 @@ export async function measureCitus(
 ): Promise<CitusFigures | string> {
   const reason = findCitusObstacle()
   if (reason) return reason
-  const stage = await createSetup(citus, closers)
-  const machine = await describeMachine(stage.places.plain, FOLDER)
+  const setup = await createSetup(citus, closers)
+  const machine = await describeMachine(setup.places.plain, FOLDER)
   const loads: CitusLoad[] = []
   for (const trackers of citus.trackers) {
-    loads.push({ trackers, rounds: await measureRounds(stage, { ...citus, trackers }) })
+    loads.push({ trackers, rounds: await measureRounds(setup, { ...citus, trackers }) })
   }
-  const { plain, coordinator } = stage.places
+  const { plain, coordinator } = setup.places
   const stores = [
-    { name: 'PostgreSQL', stored: await countEvents(plain), committed: stage.committed.plain },
+    { name: 'PostgreSQL', stored: await countEvents(plain), committed: setup.committed.plain },
     {
       name: 'cluster',
       stored: await countEvents(coordinator),
-      committed: stage.committed.owner + stage.committed.coordinator,
+      committed: setup.committed.owner + setup.committed.coordinator,
     },
   ]
   return { machine, plan: citus, loads, stores }
@@ -164,14 +164,14 @@ interface LoadPlan {
   trackers: number
 }
 
-async function measureRounds(stage: CitusSetup, plan: LoadPlan): Promise<CitusRound[]> {
+async function measureRounds(setup: CitusSetup, plan: LoadPlan): Promise<CitusRound[]> {
   for (let commit = 0; commit < WARM_UP_COMMITS; commit += 1) {
-    for (const place of PLACES) await measureCommit(stage, place, plan)
+    for (const place of PLACES) await measureCommit(setup, place, plan)
   }
   const rounds: CitusRound[] = []
   for (let round = 0; round < plan.commits; round += 1) {
     const costs: Partial<CitusRound> = {}
-    for (const place of rotatePlaces(round)) costs[place] = await measureCommit(stage, place, plan)
+    for (const place of rotatePlaces(round)) costs[place] = await measureCommit(setup, place, plan)
     rounds.push(costs as CitusRound)
   }
   return rounds

@@ -151,7 +151,7 @@ function secondsSinceStart({ startedAt }: DrainResult, at: Date): number {
 }
 
 function trackerSeconds(drained: DrainResult, moment: keyof DrainedTracker): number[] {
-  return drained.lanes.map(lane => secondsSinceStart(drained, lane[moment]))
+  return drained.lanes.map(destination => secondsSinceStart(drained, destination[moment]))
 }
 
 function sum(numbers: readonly number[]): number {

@@ -58,7 +58,8 @@ export async function measureDeliveryRound(
 
 async function fillStore(store: BenchStore, { events, lanes, batchEvents }: DeliveryLoad) {
   const trackerIds: string[] = []
-  for (let lane = 0; lane < lanes; lane += 1) trackerIds.push((await store.newTracker()).trackerId)
+  for (let destination = 0; destination < lanes; destination += 1)
+    trackerIds.push((await store.newTracker()).trackerId)
   const stored = await storeDeliveries(store.database, { trackerIds, count: events })
   const bodies = await buildRequestBodies(store.database, stored, batchEvents)
   return { trackerIds, pipeSeconds: await measurePlatformLimit(bodies, lanes) }

@@ -112,7 +112,7 @@ it('names a round of failures in which nothing failed', () => {
   assert.deepEqual(faults, ['No request failed: there were too few of them.'])
 })
 
-it('names an outage that nobody met, and events that did not survive it', () => {
+it('reports an outage that no request met, and events that were lost in it', () => {
   const unmet = outage({ drained: { requests: 10, failedRequests: 0 } })
   assert.deepEqual(findOutageFaults(unmet), ['No request was made while the platform was gone.'])
   const lost = outage({ drained: { accepted: 98 }, simulator: { unique_events: 98 } })

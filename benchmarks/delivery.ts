@@ -85,7 +85,7 @@ export function reportDelivery(figures: DeliveryFigures): BenchFindings {
 
 interface SectionForm<Round> {
   measures: Measure<Round>[]
-  /** What is told of each round below the table. */
+  /** The line printed for each round below the table. */
   line: (round: Round) => string
 }
 
@@ -176,7 +176,7 @@ export function findOutageFaults(round: OutageRound): string[] {
   return faults
 }
 
-/** Every event once, and again only when nobody could know that it had come. */
+/** Every event arrives once, and again only when its result was unknown. */
 function findArrivalFaults({ load, drained, simulator }: DeliveryRound | OutageRound): string[] {
   const { events } = load
   const { accepted, unknownEvents } = drained

@@ -141,7 +141,7 @@ const MILLISECONDS_MAX = 500
 /** A look costs the store up to 2 ms, so it looks more seldom the longer the wait has been. */
 const SHARE_OF_WAIT = 0.005
 
-/** Asks until the answer is yes, or for so long. Returns the last answer. */
+/** Polls until the condition holds or the time is over. Returns whether it holds. */
 export async function pollUntil(
   isDone: () => Promise<boolean>,
   secondsMax: number,

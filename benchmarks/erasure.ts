@@ -27,7 +27,7 @@ interface Erasure extends StoredPerson {
   milliseconds: number
 }
 
-/** Of people whom nobody knows, so that no figure holds the start of a process. */
+/** Warm-up erasures of unknown people, so that no figure includes process startup. */
 const WARM_UP_ERASURES = 20
 
 /** Erases people of trackers of different sizes in one store, through the service, one by one. */

@@ -84,22 +84,22 @@ export async function measureGrowth(plan: BenchPlan, closers: Closers): Promise<
   const store = await openBenchStore()
   closers.push(store.close)
   const machine = await describeMachine(store.database, store.dataDirectory)
-  const stages: GrowthStore[] = []
-  for (const history of plan.growth.history) stages.push(await createGrowthStore(store, history))
+  const stores: GrowthStore[] = []
+  for (const history of plan.growth.history) stores.push(await createGrowthStore(store, history))
   for (let round = 0; round < plan.rounds; round += 1) {
-    for (const stage of stages)
-      stage.size.acceptance.push(await measureAcceptance(store, stage, plan))
+    for (const setup of stores)
+      setup.size.acceptance.push(await measureAcceptance(store, setup, plan))
   }
-  for (const stage of stages) {
-    await measureIntervals(stage, plan.growth)
-    const { bench, size } = stage
+  for (const setup of stores) {
+    await measureIntervals(setup, plan.growth)
+    const { bench, size } = setup
     const { connectionString, tracker } = bench
     const operations = { connectionString, failures: plan.growth.failures }
     const eraserId = tracker.trackerId
     size.operations = await measureOperations(bench.database, { ...operations, eraserId })
   }
-  for (const { size } of stages) size.dayPages = await measureDay(store, size.history)
-  return { machine, plan: plan.growth, rounds: plan.rounds, sizes: stages.map(({ size }) => size) }
+  for (const { size } of stores) size.dayPages = await measureDay(store, size.history)
+  return { machine, plan: plan.growth, rounds: plan.rounds, sizes: stores.map(({ size }) => size) }
 }
 
 interface GrowthStore {

@@ -97,9 +97,9 @@ export async function measureRetention(
   }
 }
 
-function createLoader(plan: BenchPlan, stage: { store: BenchStore; service: ServiceProcess }) {
-  const { url: origin } = stage.service
-  const { trackerSecret } = stage.store.tracker
+function createLoader(plan: BenchPlan, setup: { store: BenchStore; service: ServiceProcess }) {
+  const { url: origin } = setup.service
+  const { trackerSecret } = setup.store.tracker
   const connections = plan.connections.at(-1) as number
   return (perSecondMax?: number) =>
     runLoad({

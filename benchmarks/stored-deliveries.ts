@@ -47,14 +47,14 @@ export async function storeDeliveries(
     const at = new Date()
     const length = Math.min(commitEvents, count - first)
     const drafts = Array.from({ length }, (_, index) => {
-      const lane = lanes[(first + index) % lanes.length] as StoredTracker
+      const destination = lanes[(first + index) % lanes.length] as StoredTracker
       const draft = createPurchaseDraft({
-        trackerId: lane.trackerId,
+        trackerId: destination.trackerId,
         count: first + index,
         run,
         at,
       })
-      lane.eventIds.push(draft.eventId)
+      destination.eventIds.push(draft.eventId)
       return draft
     })
     await commit(drafts)

@@ -20,7 +20,7 @@ const COMMIT_EVENTS_MAX = 1_000
 const QUEUE_MAX = 10_000
 
 /**
- * A program: the service's doorframe, guard, route, validation, consent, hashing and group commit
+ * A program: the service's HTTP layer, guard, route, validation, consent, hashing and group commit
  * as they are, but the commit answers "new" without a store. It builds what `service/server.ts`
  * builds, less the rooms that only ask the store. It is the peer of `serve`: what the database
  * costs is the difference between the two.

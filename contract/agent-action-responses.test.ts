@@ -46,33 +46,33 @@ it('describes the responses that only these operations have', () => {
 })
 
 it('201 for each documented proposal as in its example, then 200 with the same body', async test => {
-  const under = await exampleWorld(test)
+  const fixture = await exampleWorld(test)
   const requests = requestsOf(PROPOSE)
   assert.equal(requests.length, 2)
   for (const [name, body] of requests) {
-    const first = await under.send(PROPOSE, { body })
+    const first = await fixture.send(PROPOSE, { body })
     assertDocumented(PROPOSE, first, 201)
-    assert.deepEqual(under.shown(first), findExample(PROPOSE, 201, name))
-    const again = await under.send(PROPOSE, { body })
+    assert.deepEqual(fixture.shown(first), findExample(PROPOSE, 201, name))
+    const again = await fixture.send(PROPOSE, { body })
     assertDocumented(PROPOSE, again, 200)
     assert.deepEqual(again.body, first.body)
-    if (name === 'changes') assert.deepEqual(under.shown(again), findExample(PROPOSE, 200, name))
+    if (name === 'changes') assert.deepEqual(fixture.shown(again), findExample(PROPOSE, 200, name))
   }
 })
 
 it('200 for the documented dry run as in its example, and stores nothing', async test => {
-  const under = await exampleWorld(test)
+  const fixture = await exampleWorld(test)
   for (const [name, body] of requestsOf(DRY_RUN)) {
-    const reply = await under.send(DRY_RUN, { body })
+    const reply = await fixture.send(DRY_RUN, { body })
     assertDocumented(DRY_RUN, reply, 200)
-    assert.deepEqual(under.shown(reply), findExample(DRY_RUN, 200, name))
+    assert.deepEqual(fixture.shown(reply), findExample(DRY_RUN, 200, name))
   }
-  assert.deepEqual((await under.send(LIST)).body.actions, [])
+  assert.deepEqual((await fixture.send(LIST)).body.actions, [])
 })
 
 it('200 returns the documented proposals exactly as in the examples', async test => {
-  const under = await exampleWorld(test)
-  for (const [, body] of requestsOf(PROPOSE)) await under.send(PROPOSE, { body })
+  const fixture = await exampleWorld(test)
+  for (const [, body] of requestsOf(PROPOSE)) await fixture.send(PROPOSE, { body })
   for (const [address, name, path] of [
     [LIST, 'pending', '/actions?status=pending&page=1&account_id=3'],
     [POLICY, 'first', '/actions/policy'],
@@ -80,16 +80,16 @@ it('200 returns the documented proposals exactly as in the examples', async test
     [ACTION, 'blocked', '/actions/43'],
     [BATCH, 'changes', '/action-batches/12'],
   ] as const) {
-    const reply = await under.request('GET', path)
+    const reply = await fixture.request('GET', path)
     assertDocumented(address, reply, 200)
-    assert.deepEqual(under.shown(reply), findExample(address, 200, name), name)
+    assert.deepEqual(fixture.shown(reply), findExample(address, 200, name), name)
   }
 })
 
 it('200 returns the receipt of the example with the digest of its document', async test => {
-  const under = await exampleWorld(test)
-  for (const [, body] of requestsOf(PROPOSE)) await under.send(PROPOSE, { body })
-  const reply = await under.request('GET', '/actions/43/decision-receipt')
+  const fixture = await exampleWorld(test)
+  for (const [, body] of requestsOf(PROPOSE)) await fixture.send(PROPOSE, { body })
+  const reply = await fixture.request('GET', '/actions/43/decision-receipt')
   assertDocumented(RECEIPT, reply, 200)
   // The hash depends on everything that was written before, whoever wrote it.
   const { hash: linked, ...place } = reply.body.chain_entry
@@ -98,7 +98,7 @@ it('200 returns the receipt of the example with the digest of its document', asy
   assert.deepEqual(place, shownPlace)
   assert.deepEqual({ ...reply.body, chain_entry: example.chain_entry }, example)
   assert.equal(hash('sha256', canonicalJson(example.document)), example.document_sha256)
-  const { rows } = await under.service.database.pool.query(
+  const { rows } = await fixture.service.database.pool.query(
     'select hash from audit_entries where workspace_id = 2 and sequence = $1',
     [example.chain_entry.sequence],
   )
@@ -106,10 +106,10 @@ it('200 returns the receipt of the example with the digest of its document', asy
 })
 
 it('401 for a missing or unknown token, with a challenge without OAuth metadata', async test => {
-  const under = await exampleWorld(test)
+  const fixture = await exampleWorld(test)
   for (const address of ALL) {
-    for (const secret of [null, 'garbage', under.service.tracker.trackerSecret]) {
-      const reply = await under.send(address, { secret })
+    for (const secret of [null, 'garbage', fixture.service.tracker.trackerSecret]) {
+      const reply = await fixture.send(address, { secret })
       assertDocumented(address, reply, 401)
       assert.deepEqual(reply.body, findExample(address, 401, 'unauthenticated'))
       assert.equal(reply.headers.get('www-authenticate'), 'Bearer')
@@ -118,26 +118,26 @@ it('401 for a missing or unknown token, with a challenge without OAuth metadata'
 })
 
 it('403 for a proposal with a read-only token, and for any token from a browser', async test => {
-  const under = await exampleWorld(test)
-  const secret = await under.issueToken({ tier: 'read' })
+  const fixture = await exampleWorld(test)
+  const secret = await fixture.issueToken({ tier: 'read' })
   for (const address of POSTS) {
     const [[, body] = []] = requestsOf(address)
-    const reply = await under.send(address, { secret, body })
+    const reply = await fixture.send(address, { secret, body })
     assertDocumented(address, reply, 403)
     assert.deepEqual(reply.body, findExample(address, 403, 'lacking'))
   }
   for (const address of ALL) {
-    const reply = await under.send(address, { headers: { origin: 'https://shop.example' } })
+    const reply = await fixture.send(address, { headers: { origin: 'https://shop.example' } })
     assertDocumented(address, reply, 403)
     assert.deepEqual(reply.body, findExample(address, 403, 'from_a_browser'))
   }
 })
 
 it('404 for another workspace and for unknown resources', async test => {
-  const under = await exampleWorld(test)
-  const other = await createAgentActionsFixture(under.service)
+  const fixture = await exampleWorld(test)
+  const other = await createAgentActionsFixture(fixture.service)
   for (const address of ALL) {
-    const reply = await under.send(address, { secret: other.token })
+    const reply = await fixture.send(address, { secret: other.token })
     assertDocumented(address, reply, 404)
     assert.deepEqual(reply.body, findExample(address, 404, 'another_workspace'))
   }
@@ -146,19 +146,19 @@ it('404 for another workspace and for unknown resources', async test => {
     [RECEIPT, 'no_action'],
     [BATCH, 'no_batch'],
   ] as const) {
-    const reply = await under.send(address)
+    const reply = await fixture.send(address)
     assertDocumented(address, reply, 404)
     assert.deepEqual(reply.body, findExample(address, 404, name))
   }
   const [[, body] = []] = requestsOf(PROPOSE)
-  await under.send(PROPOSE, { body })
-  const waiting = await under.send(RECEIPT)
+  await fixture.send(PROPOSE, { body })
+  const waiting = await fixture.send(RECEIPT)
   assertDocumented(RECEIPT, waiting, 404)
   assert.deepEqual(waiting.body, findExample(RECEIPT, 404, 'not_ended'))
 })
 
 it('both operations with a body return 400, 413 and 415 as documented', async test => {
-  const under = await exampleWorld(test)
+  const fixture = await exampleWorld(test)
   const csv = { 'content-type': 'text/csv' }
   for (const address of POSTS) {
     for (const [status, name, options] of [
@@ -166,43 +166,45 @@ it('both operations with a body return 400, 413 and 415 as documented', async te
       [413, 'too_large', { rawBody: ' '.repeat(262_145) }],
       [415, 'wrong_type', { rawBody: 'x', headers: csv }],
     ] as const) {
-      const reply = await under.send(address, options)
+      const reply = await fixture.send(address, options)
       assertDocumented(address, reply, status)
       assert.deepEqual(reply.body, findExample(address, status, name))
     }
-    const largest = await under.send(address, { rawBody: ' '.repeat(262_144) })
+    const largest = await fixture.send(address, { rawBody: ' '.repeat(262_144) })
     assertDocumented(address, largest, 400)
   }
 })
 
 it('422 names a wrong ad account or a reused key, as documented', async test => {
-  const under = await exampleWorld(test)
+  const fixture = await exampleWorld(test)
   for (const address of POSTS) {
     const [[, body] = []] = requestsOf(address)
-    const reply = await under.send(address, { body: { ...(body as object), account_id: 4 } })
+    const reply = await fixture.send(address, { body: { ...(body as object), account_id: 4 } })
     assertDocumented(address, reply, 422)
     assert.deepEqual(reply.body, findExample(address, 422, 'account_id'))
   }
-  const list = await under.request('GET', '/actions?account_id=4')
+  const list = await fixture.request('GET', '/actions?account_id=4')
   assertDocumented(LIST, list, 422)
   assert.deepEqual(list.body, findExample(LIST, 422, 'account_id'))
   const [[, body] = []] = requestsOf(PROPOSE)
-  await under.send(PROPOSE, { body })
-  const other = await under.send(PROPOSE, { body: { ...(body as object), rationale: 'Another.' } })
+  await fixture.send(PROPOSE, { body })
+  const other = await fixture.send(PROPOSE, {
+    body: { ...(body as object), rationale: 'Another.' },
+  })
   assertDocumented(PROPOSE, other, 422)
   assert.deepEqual(other.body, findExample(PROPOSE, 422, 'idempotency_key'))
 })
 
 it('500 for an internal error, and 503 while the store is unavailable', async test => {
-  const under = await exampleWorld(test)
-  const { pool } = under.service.database
+  const fixture = await exampleWorld(test)
+  const { pool } = fixture.service.database
   await pool.query(
     'alter table agent_batches rename to gone; alter table agent_policies rename to g',
   )
   await pool.query('alter table agent_receipts rename to lost')
-  await assertEverywhere(under, 500, 'fault')
-  await loseStore(under.service)
-  await assertEverywhere(under, 503, 'store_away')
+  await assertEverywhere(fixture, 500, 'fault')
+  await loseStore(fixture.service)
+  await assertEverywhere(fixture, 503, 'store_away')
 })
 
 interface ExampleWorld extends AgentActionsFixture {
@@ -222,20 +224,24 @@ async function exampleWorld(test: TestContext): Promise<ExampleWorld> {
   ]) {
     await service.database.pool.query(`alter table ${table} alter column id restart with ${id}`)
   }
-  const under = await createAgentActionsFixture(service, { platformAccountId: '1234567890' })
+  const fixture = await createAgentActionsFixture(service, { platformAccountId: '1234567890' })
   const send = (address: Address, options?: RequestOptions) => {
     const ids = address[0].slice(BASE.length).replace('{action}', '41').replace('{batch}', '12')
-    return under.request(address[1].toUpperCase(), ids, options)
+    return fixture.request(address[1].toUpperCase(), ids, options)
   }
   const shown = ({ text }: Reply) =>
     JSON.parse(text.replaceAll(service.url, 'https://signalbox.example'))
-  return { ...under, send, shown }
+  return { ...fixture, send, shown }
 }
 
-async function assertEverywhere(under: ExampleWorld, status: number, name: string): Promise<void> {
+async function assertEverywhere(
+  fixture: ExampleWorld,
+  status: number,
+  name: string,
+): Promise<void> {
   for (const address of ALL) {
     const [[, body] = []] = address[1] === 'post' ? requestsOf(address) : []
-    const reply = await under.send(address, body === undefined ? {} : { body })
+    const reply = await fixture.send(address, body === undefined ? {} : { body })
     assertDocumented(address, reply, status)
     assert.deepEqual(reply.body, findExample(address, status, name))
   }

@@ -25,10 +25,10 @@ it('describes the responses that only agents get', () => {
 })
 
 it('200 returns the members of its example: connection, client, account, workspace and signals', async test => {
-  const { under, ask } = await asked(test)
+  const { fixture, ask } = await asked(test)
   const reply = await ask()
   assertDocumented(CONTEXT, reply, 200)
-  const { workspace, service } = under
+  const { workspace, service } = fixture
   const example = findExample(CONTEXT, 200, 'context')
   assert.deepEqual(shapeOf(reply.body), shapeOf(example))
   assert.deepEqual(reply.body, {
@@ -48,8 +48,8 @@ it('200 returns the members of its example: connection, client, account, workspa
 })
 
 it('200 reports whether signals arrive for this workspace and this ad account only', async test => {
-  const { under, ask } = await asked(test)
-  const { service, workspace } = under
+  const { fixture, ask } = await asked(test)
+  const { service, workspace } = fixture
   const { pool } = service.database
   await service.submit(samplePurchase())
   const signals = async () => (await ask()).body.signals
@@ -64,35 +64,35 @@ it('200 reports whether signals arrive for this workspace and this ad account on
 })
 
 it('401 without a token, with a challenge that links to the metadata', async test => {
-  const { under } = await asked(test)
+  const { fixture } = await asked(test)
   for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: 'Basic x' }]) {
-    const reply = await under.send(PATH, { headers: headers as Record<string, string> })
+    const reply = await fixture.send(PATH, { headers: headers as Record<string, string> })
     assertDocumented(CONTEXT, reply, 401)
     assert.deepEqual(reply.body, findExample(CONTEXT, 401, 'unauthenticated'))
     assert.equal(
       reply.headers.get('www-authenticate'),
-      `Bearer resource_metadata="${under.service.url}` +
+      `Bearer resource_metadata="${fixture.service.url}` +
         '/.well-known/oauth-protected-resource/api/v1/agent"',
     )
   }
 })
 
 it('403 for a connection without the permission', async test => {
-  const { under, ask } = await asked(test)
-  await under.service.database.pool.query(`update agent_connections set permissions = '{}'`)
+  const { fixture, ask } = await asked(test)
+  await fixture.service.database.pool.query(`update agent_connections set permissions = '{}'`)
   const reply = await ask()
   assertDocumented(CONTEXT, reply, 403)
   assert.deepEqual(reply.body, findExample(CONTEXT, 403, 'lacking'))
 })
 
 it('500 for an internal error, and 503 while the store is unavailable', async test => {
-  const { under, ask } = await asked(test)
-  const { pool } = under.service.database
+  const { fixture, ask } = await asked(test)
+  const { pool } = fixture.service.database
   await pool.query('alter table ad_accounts rename to gone')
   const fault = await ask()
   assertDocumented(CONTEXT, fault, 500)
   assert.deepEqual(fault.body, findExample(CONTEXT, 500, 'fault'))
-  await loseStore(under.service)
+  await loseStore(fixture.service)
   const away = await ask()
   assertDocumented(CONTEXT, away, 503)
   assert.deepEqual(away.body, findExample(CONTEXT, 503, 'store_away'))
@@ -100,10 +100,10 @@ it('500 for an internal error, and 503 while the store is unavailable', async te
 
 async function asked(test: Parameters<typeof startOauthFixture>[0]) {
   const limits = { oauthRatePerMinute: 100_000 }
-  const under: OauthFixture = await startOauthFixture(test, { limits })
-  const { accessToken } = await connectAgent(under, agentResource(under))
+  const fixture: OauthFixture = await startOauthFixture(test, { limits })
+  const { accessToken } = await connectAgent(fixture, agentResource(fixture))
   const headers = { authorization: `Bearer ${accessToken}` }
-  return { under, ask: () => under.send(PATH, { headers }) }
+  return { fixture, ask: () => fixture.send(PATH, { headers }) }
 }
 
 /** New connections go to a port where nobody listens, and the old ones are ended. */

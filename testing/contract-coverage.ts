@@ -7,7 +7,7 @@ export interface ContractResponse {
   status: number
 }
 
-/** Names the file in which a run collects its answers; unset where nobody asks for them. */
+/** Names the file in which a run collects its answers; unset when they are not collected. */
 export const RESPONSES_FILE = 'SIGNALBOX_TEST_ANSWERS'
 
 const recorded = new Set<string>()
@@ -37,7 +37,7 @@ interface DescribedOperation {
 
 /**
  * What a document and a run's answers do not have in common, one sentence each: a status that no
- * test has seen is a promise that nobody keeps, and one that is not documented surprises a client.
+ * test has seen is an unverified promise, and one that is not documented surprises a client.
  */
 export function findCoverageGaps(paths: Paths, answers: readonly ContractResponse[]): string[] {
   return Object.entries(paths).flatMap(([path, methods]) =>

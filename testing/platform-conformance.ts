@@ -11,7 +11,7 @@ import type {
   TargetConfig,
 } from '../service/platforms/platform.ts'
 
-/** What the suite has to be told of a platform. */
+/** What the suite needs to know about a platform. */
 export interface PlatformUnderTest<Target> {
   /** The plug-in, for the platform or its simulator at this address. */
   create(baseUrl: string): Platform<Target>

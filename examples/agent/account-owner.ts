@@ -73,7 +73,7 @@ function expectPage({ status, path }: BrowserPage, what: string): void {
   if (status !== 200) throw new Error(`${what}: ${path} answered ${status}`)
 }
 
-/** What the person of the story knows. The agents are told nothing of it but where MCP is. */
+/** What the account owner knows. The agents know only the address of the MCP server. */
 export interface Credentials {
   base_url: string
   workspace_id: number

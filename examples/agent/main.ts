@@ -38,11 +38,11 @@ async function run(credentials: Credentials): Promise<void> {
     if (!plot) throw new Error(`there is no plot for ${name}`)
     const agent = await open(mcpUrl, url => person.approveAgent(url))
     expectEqual('the version of the server', agent.serverVersion, '0.3.0')
-    const told = await runScenario(agent, person, plot)
+    const answered = await runScenario(agent, person, plot)
     await person.revokeNewestConnection()
     expectEqual('a revoked agent has to ask again', await isRevoked(agent), true)
     await agent.close().catch(() => {})
-    process.stdout.write(`${name}, MCP ${agent.revision}, ${TOOLS.length} tools: ${told}\n`)
+    process.stdout.write(`${name}, MCP ${agent.revision}, ${TOOLS.length} tools: ${answered}\n`)
   }
   expectEqual('the audit log is intact', await person.isLogIntact(), true)
   process.stdout.write('Every agent was connected, decided on and disconnected.\n')

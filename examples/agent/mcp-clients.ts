@@ -12,7 +12,7 @@ type AuthorizePerson = (url: URL) => Promise<URL>
 interface ToolResult {
   isError: boolean
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: the story looks at any answer
+  // biome-ignore lint/suspicious/noExplicitAny: the scenario asserts on any response
   content: any
 }
 
@@ -28,7 +28,7 @@ export interface AgentClient {
 
 type OpenClient = (mcpUrl: string, askPerson: AuthorizePerson) => Promise<AgentClient>
 
-/** How the official clients are opened: from one address alone, whatever they need they find. */
+/** How the official clients connect: from one address, they discover everything else. */
 export const OPEN_CLIENTS: Readonly<Record<string, OpenClient>> = {
   'client 2, auto': (url, ask) => openClient2(url, ask, { versionNegotiation: { mode: 'auto' } }),
   'client 2, default': (url, ask) => openClient2(url, ask, {}),

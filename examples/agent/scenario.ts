@@ -40,14 +40,14 @@ export const INCREASE_BUDGET: Scenario['propose'] = entities => {
   return { entity, change, sentence: 'a cent more a day for a campaign' }
 }
 
-/** The last ad rests when it runs, and runs when it rests, so that the story can be told again. */
+/** Pauses the last ad if it is active and resumes it otherwise, so that the scenario can repeat. */
 export const TOGGLE_STATUS: Scenario['propose'] = entities => {
   const entity = findEntity(entities.toReversed(), one => one.type === 'ad')
   const type = entity.status === 'active' ? 'pause' : 'resume'
   return { entity, change: { type, params: {} }, sentence: 'another status for an ad' }
 }
 
-/** One agent from its first call to the receipt; the line that tells of it. Throws when it lies. */
+/** Runs one agent from its first call to the receipt and returns a summary line. */
 export async function runScenario(
   agent: AgentClient,
   person: AccountOwner,
@@ -142,7 +142,7 @@ function target({ type, id, name }: Entity) {
   return { type, id, name }
 }
 
-/** Throws what was expected and what came when they differ; the story ends there. */
+/** Throws with the expected and the actual value when they differ, which ends the scenario. */
 export function expectEqual(what: string, found: unknown, expected: unknown): void {
   if (isDeepStrictEqual(found, expected)) return
   throw new Error(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`)

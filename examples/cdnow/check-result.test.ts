@@ -68,7 +68,7 @@ it('an event that is not stored, or stored otherwise, is a difference', () => {
     'cdnow-0001-00004-1997-01-01: is not stored',
   ])
   const { event, deliveries } = STORED
-  const spoilt: StoredEvent[] = [
+  const altered: StoredEvent[] = [
     { event: { ...event, value_amount: '29.3' }, deliveries },
     { event: { ...event, value_currency: 'EUR' }, deliveries },
     { event: { ...event, value_data: null }, deliveries },
@@ -76,19 +76,19 @@ it('an event that is not stored, or stored otherwise, is a difference', () => {
     { event, deliveries: [...deliveries, ...deliveries] },
     { event, deliveries: [{ status: 'retrying', explanation: 'Later.' }] },
   ]
-  for (const stored of spoilt) {
+  for (const stored of altered) {
     assert.ok(checkPurchase(PURCHASE, stored, [RECEIPT]).differences.length > 0)
   }
 })
 
 it('a receipt with other money, another time or a raw customer number is a difference', () => {
-  const spoilt: Receipt[] = [
+  const altered: Receipt[] = [
     { ...RECEIPT, custom_data: { ...RECEIPT.custom_data, value: '29.31' } },
     { ...RECEIPT, custom_data: { ...RECEIPT.custom_data, num_items: '3' } },
     { ...RECEIPT, event_time: '1794744001' },
     { ...RECEIPT, user_data: { external_id: ['00004'] } },
   ]
-  for (const receipt of spoilt) {
+  for (const receipt of altered) {
     assert.equal(checkPurchase(PURCHASE, STORED, [receipt]).differences.length, 1)
   }
 })

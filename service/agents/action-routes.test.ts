@@ -8,31 +8,33 @@ import type { Reply } from '../../testing/fixtures/service.ts'
 const DAY_SECONDS = 86_400
 
 it('returns 201 after executing allowed actions', async test => {
-  const under = await startAgentActionsFixture(test)
-  await allow(under)
-  const reply = await under.request('POST', '/actions', { body: buildProposal(under.entityId(1)) })
+  const fixture = await startAgentActionsFixture(test)
+  await allow(fixture)
+  const reply = await fixture.request('POST', '/actions', {
+    body: buildProposal(fixture.entityId(1)),
+  })
   assert.equal(reply.status, 201, reply.text)
   const { id, status, approval_required, actions } = reply.body.proposal
   assert.equal(status, 'completed')
   assert.equal(approval_required, false)
-  const batch = await under.request('GET', `/action-batches/${id}`)
+  const batch = await fixture.request('GET', `/action-batches/${id}`)
   assert.equal(batch.body.batch.actions[0].status, 'verified')
-  const receipt = await under.request('GET', `/actions/${actions[0].id}/decision-receipt`)
+  const receipt = await fixture.request('GET', `/actions/${actions[0].id}/decision-receipt`)
   assert.equal(receipt.body.disposition.outcome_status, 'verified')
   assert.equal(receipt.body.document.after.daily_budget_minor, 13_500)
 })
 
 it('returns 401 for anything but an active execution token', async test => {
-  const under = await startAgentActionsFixture(test)
-  const { service, token } = under
+  const fixture = await startAgentActionsFixture(test)
+  const { service, token } = fixture
   const { mcp, management } = await issueAgentTokens(service)
   const statusOf = async (secret: string | null) =>
-    (await under.request('GET', '/actions', { secret })).status
+    (await fixture.request('GET', '/actions', { secret })).status
   for (const secret of [null, 'garbage', mcp, management, service.tracker.trackerSecret]) {
     assert.equal(await statusOf(secret), 401)
   }
   const headers = { authorization: `Basic ${btoa(`${token}:`)}` }
-  assert.equal((await under.request('GET', '/actions', { secret: null, headers })).status, 401)
+  assert.equal((await fixture.request('GET', '/actions', { secret: null, headers })).status, 401)
   assert.equal(await statusOf(token), 200)
   const { pool } = service.database
   for (const table of ['people.users', 'workspaces', 'ad_accounts']) {
@@ -45,49 +47,49 @@ it('returns 401 for anything but an active execution token', async test => {
 })
 
 it('returns 401 immediately after revocation', async test => {
-  const under = await startAgentActionsFixture(test)
-  const { client } = under.workspace.owner
-  const path = `/browser/workspaces/${under.workspace.workspaceId}/execution-tokens`
+  const fixture = await startAgentActionsFixture(test)
+  const { client } = fixture.workspace.owner
+  const path = `/browser/workspaces/${fixture.workspace.workspaceId}/execution-tokens`
   const { body } = await client.call('GET', path)
   await client.call('DELETE', `${path}/${body.tokens[0].id}`)
-  assert.equal((await under.request('GET', '/actions/policy')).status, 401)
+  assert.equal((await fixture.request('GET', '/actions/policy')).status, 401)
 })
 
 it('returns 404 for data of another ad account of the workspace', async test => {
-  const under = await startAgentActionsFixture(test)
-  const adAccountId = await under.addAccount()
-  const secret = await under.issueToken({ adAccountId })
-  const body = buildProposal(under.entityId(1, adAccountId))
-  const { proposal } = (await under.request('POST', '/actions', { secret, body })).body
+  const fixture = await startAgentActionsFixture(test)
+  const adAccountId = await fixture.addAccount()
+  const secret = await fixture.issueToken({ adAccountId })
+  const body = buildProposal(fixture.entityId(1, adAccountId))
+  const { proposal } = (await fixture.request('POST', '/actions', { secret, body })).body
   const [action] = proposal.actions
   for (const path of [
     `/actions/${action.id}`,
     `/actions/${action.id}/decision-receipt`,
     `/action-batches/${proposal.id}`,
   ]) {
-    assert.equal((await under.request('GET', path)).status, 404, path)
+    assert.equal((await fixture.request('GET', path)).status, 404, path)
   }
-  assert.equal((await under.request('GET', `/actions/${action.id}`, { secret })).status, 200)
-  assert.deepEqual((await under.request('GET', '/actions')).body.actions, [])
-  assert.equal((await under.request('GET', '/actions', { secret })).body.actions.length, 1)
+  assert.equal((await fixture.request('GET', `/actions/${action.id}`, { secret })).status, 200)
+  assert.deepEqual((await fixture.request('GET', '/actions')).body.actions, [])
+  assert.equal((await fixture.request('GET', '/actions', { secret })).body.actions.length, 1)
 })
 
 it('returns 404 for invalid IDs', async test => {
-  const under = await startAgentActionsFixture(test)
-  const { service, token: secret } = under
+  const fixture = await startAgentActionsFixture(test)
+  const { service, token: secret } = fixture
   for (const id of ['0', '-1', 'x', '1e3', '2147483648', '%00', '1 ']) {
-    assert.equal((await under.request('GET', `/actions/${id}`)).status, 404, id)
-    assert.equal((await under.request('GET', `/action-batches/${id}`)).status, 404, id)
+    assert.equal((await fixture.request('GET', `/actions/${id}`)).status, 404, id)
+    assert.equal((await fixture.request('GET', `/action-batches/${id}`)).status, 404, id)
     const path = `/api/v1/agent/workspaces/${id}/actions`
     assert.equal((await service.request('GET', path, { secret })).status, 404, id)
   }
 })
 
 it('returns 422 naming every invalid and unknown field', async test => {
-  const under = await startAgentActionsFixture(test)
+  const fixture = await startAgentActionsFixture(test)
   const action = { type: 'delete', params: { budget: 1 }, target_entity: { id: 'x' } }
   const body = { actions: [action], ad_account_id: 1, evidence: [], target_source: 'guess' }
-  const reply = await under.request('POST', '/actions', { body })
+  const reply = await fixture.request('POST', '/actions', { body })
   assert.equal(reply.status, 422)
   assert.deepEqual(Object.keys(reply.body.errors).toSorted(), [
     'actions.0.params.budget',
@@ -105,15 +107,15 @@ it('returns 422 naming every invalid and unknown field', async test => {
 })
 
 it('limits the size of a 422 response to many invalid actions', async test => {
-  const under = await startAgentActionsFixture(test)
+  const fixture = await startAgentActionsFixture(test)
   const rawBody = `{"actions":[${Array(80_000).fill('{}').join(',')}]}`
-  const reply = await under.request('POST', '/actions/dry-run', { rawBody })
+  const reply = await fixture.request('POST', '/actions/dry-run', { rawBody })
   assert.equal(reply.status, 422)
   assert.ok(reply.text.length < 200_000, `${reply.text.length} bytes`)
 })
 
 it('accepts the longest valid proposal in four-byte characters', async test => {
-  const under = await startAgentActionsFixture(test)
+  const fixture = await startAgentActionsFixture(test)
   const actions = Array.from({ length: 25 }, (_, index) => ({
     type: 'pause',
     params: {},
@@ -122,12 +124,12 @@ it('accepts the longest valid proposal in four-byte characters', async test => {
   }))
   const body = buildProposal('1', { actions, rationale: '🌱'.repeat(4_000) })
   assert.ok(Buffer.byteLength(JSON.stringify(body)) > 200_000)
-  const reply = await under.request('POST', '/actions', { body })
+  const reply = await fixture.request('POST', '/actions', { body })
   assert.equal(reply.status, 201, reply.text.slice(0, 500))
 })
 
 it('returns 422 naming an invalid status and page', async test => {
-  const under = await startAgentActionsFixture(test)
+  const fixture = await startAgentActionsFixture(test)
   for (const [query, field] of [
     ['status=done', 'status'],
     ['status=', 'status'],
@@ -137,63 +139,63 @@ it('returns 422 naming an invalid status and page', async test => {
     ['account_id=', 'account_id'],
     ['account_id=999', 'account_id'],
   ]) {
-    const reply = await under.request('GET', `/actions?${query}`)
+    const reply = await fixture.request('GET', `/actions?${query}`)
     assert.equal(reply.status, 422, query)
     assert.deepEqual(Object.keys(reply.body.errors), [field], query)
   }
 })
 
 it('returns 201 to one of many concurrent identical proposals, else 200', async test => {
-  const under = await startAgentActionsFixture(test)
-  await allow(under)
-  const body = buildProposal(under.entityId(1))
+  const fixture = await startAgentActionsFixture(test)
+  await allow(fixture)
+  const body = buildProposal(fixture.entityId(1))
   const replies = await Promise.all(
-    Array.from({ length: 6 }, () => under.request('POST', '/actions', { body })),
+    Array.from({ length: 6 }, () => fixture.request('POST', '/actions', { body })),
   )
   assert.deepEqual(statusesOf(replies), [200, 200, 200, 200, 200, 201])
   assert.equal(new Set(replies.map(reply => reply.body.proposal.id)).size, 1)
-  const { rows } = await under.service.database.pool.query(
+  const { rows } = await fixture.service.database.pool.query(
     'select version from ad_entities where id = $1',
-    [under.entityId(1)],
+    [fixture.entityId(1)],
   )
   assert.equal(rows[0].version, 2)
 })
 
 it('stores one of many concurrent proposals with one key, else returns 422', async test => {
-  const under = await startAgentActionsFixture(test)
+  const fixture = await startAgentActionsFixture(test)
   const replies = await Promise.all(
     Array.from({ length: 6 }, (_, index) => {
-      const body = buildProposal(under.entityId(1), { rationale: `Reason ${index}.` })
-      return under.request('POST', '/actions', { body })
+      const body = buildProposal(fixture.entityId(1), { rationale: `Reason ${index}.` })
+      return fixture.request('POST', '/actions', { body })
     }),
   )
   assert.deepEqual(statusesOf(replies), [201, 422, 422, 422, 422, 422])
 })
 
 it('limits requests per address for all tokens', async test => {
-  const under = await startAgentActionsFixture(test, {
+  const fixture = await startAgentActionsFixture(test, {
     limits: { agentRatePerMinute: 2 },
     monotonicSeconds: () => 1_000,
   })
-  const secret = await under.issueToken()
-  assert.equal((await under.request('GET', '/actions')).status, 200)
-  assert.equal((await under.request('GET', '/actions', { secret })).status, 200)
-  const refused = await under.request('POST', '/actions', { rawBody: '{' })
+  const secret = await fixture.issueToken()
+  assert.equal((await fixture.request('GET', '/actions')).status, 200)
+  assert.equal((await fixture.request('GET', '/actions', { secret })).status, 200)
+  const refused = await fixture.request('POST', '/actions', { rawBody: '{' })
   assert.equal(refused.status, 429)
   assert.equal(refused.headers.get('retry-after'), '30')
   assert.equal(refused.headers.get('ratelimit-policy'), '"agents";q=2;w=60')
 })
 
 it('records the last use of a token, but not of a refused request', async test => {
-  const under = await startAgentActionsFixture(test)
+  const fixture = await startAgentActionsFixture(test)
   const lastUse = async () => {
     const text = 'select last_used_at from execution_tokens'
-    return (await under.service.database.pool.query(text)).rows[0].last_used_at
+    return (await fixture.service.database.pool.query(text)).rows[0].last_used_at
   }
-  await under.request('GET', '/actions', { headers: { origin: 'https://shop.example' } })
+  await fixture.request('GET', '/actions', { headers: { origin: 'https://shop.example' } })
   assert.equal(await lastUse(), null)
-  await under.request('GET', '/actions')
-  const at = under.service.clock.now()
+  await fixture.request('GET', '/actions')
+  const at = fixture.service.clock.now()
   await eventually('the use is recorded', async () => (await lastUse())?.getTime() === at.getTime())
 })
 

@@ -12,11 +12,11 @@ import type { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { addMember, createTestPerson } from '../../testing/fixtures/people.ts'
 
 it('lists, approves and executes a proposal, and returns its result', async test => {
-  const under = await startAgentActionsFixture(test)
-  const { call } = pagesOf(under)
-  await changeMode(under, 'ask')
-  const proposed = await under.request('POST', '/actions', {
-    body: buildProposal(under.entityId(1)),
+  const fixture = await startAgentActionsFixture(test)
+  const { call } = pagesOf(fixture)
+  await changeMode(fixture, 'ask')
+  const proposed = await fixture.request('POST', '/actions', {
+    body: buildProposal(fixture.entityId(1)),
   })
   const { id } = proposed.body.proposal
   const queue = await call('GET', '/approvals')
@@ -40,13 +40,13 @@ it('lists, approves and executes a proposal, and returns its result', async test
   const listed = await call('GET', '/actions?status=verified')
   assert.deepEqual(listed.body.actions, [action])
   const receipt = await call('GET', `/actions/${action.id}/receipt`)
-  assert.equal(receipt.body.document.decision.decided_by, under.workspace.owner.userId)
+  assert.equal(receipt.body.document.decision.decided_by, fixture.workspace.owner.userId)
 })
 
 it('reads the audit log in pages, verifies it and exports it', async test => {
-  const under = await startAgentActionsFixture(test)
-  const { call } = pagesOf(under)
-  await under.request('POST', '/actions', { body: buildProposal(under.entityId(1)) })
+  const fixture = await startAgentActionsFixture(test)
+  const { call } = pagesOf(fixture)
+  await fixture.request('POST', '/actions', { body: buildProposal(fixture.entityId(1)) })
   const sequences: number[] = []
   let before: number | null = null
   do {
@@ -76,23 +76,23 @@ it('reads the audit log in pages, verifies it and exports it', async test => {
 })
 
 it('returns 403 for cross-site requests', async test => {
-  const under = await startAgentActionsFixture(test)
-  const { client } = under.workspace.owner
+  const fixture = await startAgentActionsFixture(test)
+  const { client } = fixture.workspace.owner
   const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
   for (const { method, url } of BROWSER_ACTION_OPERATIONS) {
-    const path = url.replace(':workspace', String(under.workspace.workspaceId))
+    const path = url.replace(':workspace', String(fixture.workspace.workspaceId))
     const asked = BROWSER_PATH + path.replaceAll(/:\w+/g, '1')
     assert.equal((await client.call(method, asked, { headers })).status, 403, url)
   }
 })
 
 it('returns 404 for proposals and actions of another workspace', async test => {
-  const under = await startAgentActionsFixture(test)
-  const { body } = await under.request('POST', '/actions', { body: buildProposal('999') })
+  const fixture = await startAgentActionsFixture(test)
+  const { body } = await fixture.request('POST', '/actions', { body: buildProposal('999') })
   const { id, actions } = body.proposal
-  const stranger = await createAgentActionsFixture(under.service)
+  const stranger = await createAgentActionsFixture(fixture.service)
   for (const [place, status] of [
-    [under, 200],
+    [fixture, 200],
     [stranger, 404],
   ] as const) {
     const { call } = pagesOf(place)
@@ -102,28 +102,28 @@ it('returns 404 for proposals and actions of another workspace', async test => {
 })
 
 it('returns 409 to the second of two concurrent decisions, and executes once', async test => {
-  const under = await startAgentActionsFixture(test)
-  await changeMode(under, 'ask')
-  const { body } = await under.request('POST', '/actions', {
-    body: buildProposal(under.entityId(1)),
+  const fixture = await startAgentActionsFixture(test)
+  await changeMode(fixture, 'ask')
+  const { body } = await fixture.request('POST', '/actions', {
+    body: buildProposal(fixture.entityId(1)),
   })
   const path = `/approvals/${body.proposal.id}/decision`
-  const admins = await Promise.all([newAdmin(under), newAdmin(under), newAdmin(under)])
+  const admins = await Promise.all([newAdmin(fixture), newAdmin(fixture), newAdmin(fixture)])
   const decision = { decision: 'approve', reason: 'Yes.' }
   const replies = await Promise.all(
-    admins.map(client => pagesOf(under, client).call('POST', path, decision)),
+    admins.map(client => pagesOf(fixture, client).call('POST', path, decision)),
   )
   assert.deepEqual(replies.map(({ status }) => status).toSorted(), [200, 409, 409])
-  const { rows } = await under.service.database.pool.query(
+  const { rows } = await fixture.service.database.pool.query(
     'select version from ad_entities where id = $1',
-    [under.entityId(1)],
+    [fixture.entityId(1)],
   )
   assert.equal(rows[0].version, 2)
 })
 
 it('returns 409 to the second of two concurrent policy changes', async test => {
-  const under = await startAgentActionsFixture(test)
-  const { call } = pagesOf(under)
+  const fixture = await startAgentActionsFixture(test)
+  const { call } = pagesOf(fixture)
   const { policy } = (await call('GET', '/policy')).body
   const { changed_at: _, ...submission } = policy
   const replies = await Promise.all(
@@ -136,10 +136,10 @@ it('returns 409 to the second of two concurrent policy changes', async test => {
 })
 
 it('returns 422 naming every invalid field of a decision, a policy and a query', async test => {
-  const under = await startAgentActionsFixture(test)
-  const { call } = pagesOf(under)
-  const { body } = await under.request('POST', '/actions', {
-    body: buildProposal(under.entityId(1)),
+  const fixture = await startAgentActionsFixture(test)
+  const { call } = pagesOf(fixture)
+  const { body } = await fixture.request('POST', '/actions', {
+    body: buildProposal(fixture.entityId(1)),
   })
   const path = `/approvals/${body.proposal.id}/decision`
   for (const [method, place, given, fields] of [
@@ -181,8 +181,8 @@ async function newAdmin({ service, workspace }: AgentActionsFixture): Promise<Br
   return client
 }
 
-async function changeMode(under: AgentActionsFixture, execution_mode: string): Promise<void> {
-  const { call } = pagesOf(under)
+async function changeMode(fixture: AgentActionsFixture, execution_mode: string): Promise<void> {
+  const { call } = pagesOf(fixture)
   const { policy } = (await call('GET', '/policy')).body
   const { changed_at: _, ...submission } = policy
   const reply = await call('PUT', '/policy', { ...submission, execution_mode })

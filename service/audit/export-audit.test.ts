@@ -37,14 +37,14 @@ it('exports entries that can be recomputed, then the signed head', async test =>
 })
 
 it('reads a long log page by page on demand, without holding a connection', async test => {
-  const under = await createAuditFixture(test)
-  await insertAuditLog(under, 1_700)
-  const stream = exportAudit(under.database, under.workspaceId)
+  const fixture = await createAuditFixture(test)
+  await insertAuditLog(fixture, 1_700)
+  const stream = exportAudit(fixture.database, fixture.workspaceId)
   const chunks = stream.iterator()
   const first = await chunks.next()
   assert.equal(String(first.value).trimEnd().split('\n').length, 500)
-  await under.write(1)
-  assert.equal(under.database.pool.totalCount - under.database.pool.idleCount, 0)
+  await fixture.write(1)
+  assert.equal(fixture.database.pool.totalCount - fixture.database.pool.idleCount, 0)
   let [lines, last] = [500, '']
   for await (const chunk of chunks) {
     const found = String(chunk).trimEnd().split('\n')

@@ -23,11 +23,11 @@ async function findingAfter(
   test: TestContext,
   tamper: (tampering: Tampering) => Promise<unknown>,
 ): Promise<{ at: number | null; finding: string }> {
-  const under = await createAuditFixture(test)
-  await under.write(ENTRIES)
-  assert.ok((await under.verify()).is_intact)
-  await tamperWithLog(under, tamper)
-  const { broken_at, finding, is_intact } = await under.verify()
+  const fixture = await createAuditFixture(test)
+  await fixture.write(ENTRIES)
+  assert.ok((await fixture.verify()).is_intact)
+  await tamperWithLog(fixture, tamper)
+  const { broken_at, finding, is_intact } = await fixture.verify()
   assert.equal(is_intact, broken_at === null)
   return { at: broken_at, finding }
 }
@@ -265,27 +265,27 @@ it('finds entries with invalid sequences', async test => {
 })
 
 it('finds the log of another workspace', async test => {
-  const under = await createAuditFixture(test)
-  const other = await under.newWorkspace()
-  await under.write(3)
-  await under.write(3, other)
-  await tamperWithLog(under, async ({ client }) => {
+  const fixture = await createAuditFixture(test)
+  const other = await fixture.newWorkspace()
+  await fixture.write(3)
+  await fixture.write(3, other)
+  await tamperWithLog(fixture, async ({ client }) => {
     for (const table of ['audit_entries', 'audit_heads']) {
-      await client.query(`delete from ${table} where workspace_id = $1`, [under.workspaceId])
-      await client.query(`update ${table} set workspace_id = $1`, [under.workspaceId])
+      await client.query(`delete from ${table} where workspace_id = $1`, [fixture.workspaceId])
+      await client.query(`update ${table} set workspace_id = $1`, [fixture.workspaceId])
     }
   })
-  const { broken_at, finding } = await under.verify()
+  const { broken_at, finding } = await fixture.verify()
   assert.equal(broken_at, 1)
   assert.equal(finding, 'Entry 1 was written for another workspace.')
 })
 
 it('cannot find a restored older head without a checkpoint', async test => {
-  const under = await createAuditFixture(test)
-  await under.write(6)
-  const older = await findHead(under.database, under.workspaceId)
-  await under.write(3)
-  await tamperWithLog(under, async tampering => {
+  const fixture = await createAuditFixture(test)
+  await fixture.write(6)
+  const older = await findHead(fixture.database, fixture.workspaceId)
+  await fixture.write(3)
+  await tamperWithLog(fixture, async tampering => {
     await remove(tampering, 'sequence > 6')
     await tampering.client.query('update audit_heads set sequence = 6, hash = $1, signature = $2', [
       older?.hash,
@@ -293,7 +293,7 @@ it('cannot find a restored older head without a checkpoint', async test => {
     ])
   })
   // verify-chains.test.ts finds it with data outside the database.
-  assert.ok((await under.verify()).is_intact)
+  assert.ok((await fixture.verify()).is_intact)
 })
 
 function forgedText(body: string) {

@@ -13,13 +13,13 @@ interface Receipt {
 
 /** Writes a log with receipts for the entries 2, 4 and 6; the actions are irrelevant. */
 async function receiptsUnderTest(test: TestContext): Promise<AuditFixture> {
-  const under = await createAuditFixture(test)
+  const fixture = await createAuditFixture(test)
   for (const actionId of [11, 12, 13]) {
-    await under.write(1)
-    await insertReceipt(under, await appendReceipt(under, actionId))
+    await fixture.write(1)
+    await insertReceipt(fixture, await appendReceipt(fixture, actionId))
   }
-  assert.ok((await under.verify()).is_intact)
-  return under
+  assert.ok((await fixture.verify()).is_intact)
+  return fixture
 }
 
 async function appendReceipt(
@@ -53,9 +53,9 @@ function insertReceipt({ asOwner, workspaceId }: AuditFixture, receipt: Receipt)
 
 /** Returns the finding after the database owner ran a statement. */
 async function findingAfter(test: TestContext, statement: string) {
-  const under = await receiptsUnderTest(test)
-  await under.asOwner(client => client.query(statement))
-  const { broken_at: at, finding } = await under.verify()
+  const fixture = await receiptsUnderTest(test)
+  await fixture.asOwner(client => client.query(statement))
+  const { broken_at: at, finding } = await fixture.verify()
   return { at, finding }
 }
 
@@ -120,11 +120,11 @@ it('finds a receipt without an entry', async test => {
 })
 
 it('finds a receipt in a workspace with an empty log', async test => {
-  const under = await receiptsUnderTest(test)
-  const other = await under.newWorkspace()
-  await under.asOwner(client =>
+  const fixture = await receiptsUnderTest(test)
+  const other = await fixture.newWorkspace()
+  await fixture.asOwner(client =>
     client.query('update agent_receipts set workspace_id = $1 where action_id = 11', [other]),
   )
-  assert.deepEqual((await under.verify(other)).broken_at, 1)
-  assert.deepEqual((await under.verify()).broken_at, 2)
+  assert.deepEqual((await fixture.verify(other)).broken_at, 1)
+  assert.deepEqual((await fixture.verify()).broken_at, 2)
 })

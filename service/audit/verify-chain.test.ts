@@ -5,9 +5,9 @@ import { readEntries, withSnapshot } from './audit-read-store.ts'
 import { scanChain } from './verify-chain.ts'
 
 it('scans a log of several pages, and finds a gap after the first page', async test => {
-  const under = await createAuditFixture(test)
-  const { database, keys, workspaceId, asOwner } = under
-  await insertAuditLog(under, 1_200)
+  const fixture = await createAuditFixture(test)
+  const { database, keys, workspaceId, asOwner } = fixture
+  await insertAuditLog(fixture, 1_200)
   const intact = await scanChain(database, keys, { workspaceId })
   assert.deepEqual([intact.entries, intact.last.sequence, intact.finding], [1_200, 1_200, null])
   // The first entry of a page, and the last one.
@@ -21,10 +21,10 @@ it('scans a log of several pages, and finds a gap after the first page', async t
 })
 
 it('scans a log of exactly one page', async test => {
-  const under = await createAuditFixture(test)
-  await insertAuditLog(under, 500)
-  assert.equal((await under.verify()).entries, 500)
-  assert.ok((await under.verify()).is_intact)
+  const fixture = await createAuditFixture(test)
+  await insertAuditLog(fixture, 500)
+  assert.equal((await fixture.verify()).entries, 500)
+  assert.ok((await fixture.verify()).is_intact)
 })
 
 it('is not affected by entries that are appended during the scan', async test => {

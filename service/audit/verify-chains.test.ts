@@ -17,7 +17,7 @@ interface VerifyOptions {
 
 /** An audit log with a data folder for its checkpoints. */
 async function auditWithCheckpoints(test: TestContext) {
-  const under = await createAuditFixture(test)
+  const fixture = await createAuditFixture(test)
   const dataDirectory = mkdtempSync(join(tmpdir(), 'signalbox-audit-'))
   test.after(() => rmSync(dataDirectory, { recursive: true, force: true }))
   const checkpointErrors: unknown[] = []
@@ -26,14 +26,14 @@ async function auditWithCheckpoints(test: TestContext) {
     trustedHead,
     folder = dataDirectory,
   }: VerifyOptions = {}) => {
-    const { database, keys, clock } = under
+    const { database, keys, clock } = fixture
     const onCheckpointError = (error: unknown) => void checkpointErrors.push(error)
     const context = { database, keys, dataDirectory: folder, now: clock.now(), onCheckpointError }
     const options = { workspaceId: workspaceId ?? null, trustedHead: trustedHead ?? null }
     const chains: VerifiedChain[] = await Array.fromAsync(verifyChains(context, options))
     return chains.map(({ workspaceId: id, broken_at, finding }) => ({ id, broken_at, finding }))
   }
-  return { ...under, dataDirectory, checkpointErrors, verifyAll }
+  return { ...fixture, dataDirectory, checkpointErrors, verifyAll }
 }
 
 /** Acts as a database owner who kept the head row of an earlier, shorter log. */
@@ -60,13 +60,13 @@ async function headOf({ database, workspaceId }: AuditFixture): Promise<StoredHe
 }
 
 it('finds a tail truncated to an older signed head by its checkpoint', async test => {
-  const under = await auditWithCheckpoints(test)
-  const { write, verifyAll, workspaceId: id } = under
+  const fixture = await auditWithCheckpoints(test)
+  const { write, verifyAll, workspaceId: id } = fixture
   await write(4)
-  const older = await headOf(under)
+  const older = await headOf(fixture)
   await write(3)
   assert.equal((await verifyAll())[0]?.broken_at, null)
-  await restoreHead(under, older)
+  await restoreHead(fixture, older)
   const missing = {
     id,
     broken_at: 5,
@@ -82,18 +82,18 @@ it('finds a tail truncated to an older signed head by its checkpoint', async tes
 })
 
 it('finds a tail truncated to an older signed head by a provided head', async test => {
-  const under = await auditWithCheckpoints(test)
-  const { write, verifyAll, workspaceId: id } = under
+  const fixture = await auditWithCheckpoints(test)
+  const { write, verifyAll, workspaceId: id } = fixture
   await write(4)
-  const older = await headOf(under)
+  const older = await headOf(fixture)
   await write(3)
-  const trustedHead = await headOf(under)
+  const trustedHead = await headOf(fixture)
   assert.equal(
-    (await verifyAll({ trustedHead, folder: join(under.dataDirectory, 'elsewhere') }))[0]
+    (await verifyAll({ trustedHead, folder: join(fixture.dataDirectory, 'elsewhere') }))[0]
       ?.broken_at,
     null,
   )
-  await restoreHead(under, older)
+  await restoreHead(fixture, older)
   assert.deepEqual(await verifyAll({ trustedHead }), [
     {
       id,
@@ -104,8 +104,8 @@ it('finds a tail truncated to an older signed head by a provided head', async te
 })
 
 it('reports the missing log of a deleted workspace that has a checkpoint', async test => {
-  const under = await auditWithCheckpoints(test)
-  const { write, verifyAll, newWorkspace, asOwner, workspaceId } = under
+  const fixture = await auditWithCheckpoints(test)
+  const { write, verifyAll, newWorkspace, asOwner, workspaceId } = fixture
   const other = await newWorkspace()
   await write(2)
   await write(2, other)
@@ -143,15 +143,15 @@ it('verifies one workspace and keeps the checkpoints of the others', async test 
 })
 
 it('stores only sequences and hashes, readable by the owner of the file alone', async test => {
-  const under = await auditWithCheckpoints(test)
-  await under.write(2)
-  await under.verifyAll()
-  const path = join(under.dataDirectory, 'audit-heads.json')
+  const fixture = await auditWithCheckpoints(test)
+  await fixture.write(2)
+  await fixture.verifyAll()
+  const path = join(fixture.dataDirectory, 'audit-heads.json')
   assert.equal(statSync(path).mode & 0o777, 0o600)
-  assert.deepEqual(readdirSync(under.dataDirectory), ['audit-heads.json'])
-  const { hash } = await headOf(under)
+  assert.deepEqual(readdirSync(fixture.dataDirectory), ['audit-heads.json'])
+  const { hash } = await headOf(fixture)
   assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), {
-    [under.workspaceId]: { sequence: 2, hash: hash.toString('hex') },
+    [fixture.workspaceId]: { sequence: 2, hash: hash.toString('hex') },
   })
 })
 

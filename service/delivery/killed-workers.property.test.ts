@@ -31,7 +31,7 @@ const PAUSE_MILLISECONDS_MAX = 300
 const EVENT_NAMES = ['Purchase', 'Lead']
 const WEIGHTS = { submit: 6, kill: 4, fail: 5, replay: 2 } as const
 
-interface Stage {
+interface TestSetup {
   service: TestService
   queues: { trackerSecret: string; datasetId: string }[]
   workers: WorkerProcesses
@@ -40,12 +40,12 @@ interface Stage {
 }
 
 async function playWithProcesses(test: TestContext, seed: number): Promise<string[]> {
-  const stage = await setUp(test, seed)
-  const { service, workers, choices } = stage
+  const fixture = await setUp(test, seed)
+  const { service, workers, choices } = fixture
   await scriptFaults(service.simulatorUrl, [SLOW])
   for (let number = 0; number < WORKERS; number += 1) await workers.start()
   for (let number = 0; number < STEPS; number += 1) {
-    await perform(stage)
+    await perform(fixture)
     await delay(choices.integer(0, PAUSE_MILLISECONDS_MAX))
   }
   await workers.kill()
@@ -54,14 +54,14 @@ async function playWithProcesses(test: TestContext, seed: number): Promise<strin
   await drainDeliveries(service)
   const story = await readDeliveryHistory(service)
   test.diagnostic(`seed ${seed}: ${summaryOf(story)}, ${workers.killed.size} killed`)
-  assert.equal(story.deliveries.length, stage.eventIds.length)
+  assert.equal(story.deliveries.length, fixture.eventIds.length)
   return [
     ...findInvariantViolations(story, { lostWorkers: workers.killed }),
     ...(await findSentCountErrors(service, story)),
   ]
 }
 
-async function setUp(test: TestContext, seed: number): Promise<Stage> {
+async function setUp(test: TestContext, seed: number): Promise<TestSetup> {
   const startAt = new Date(Date.now() - 1_000).toISOString()
   const service = await startTestService(test, { startAt })
   await recordDeliveryTransitions(service.database)
@@ -75,21 +75,21 @@ async function setUp(test: TestContext, seed: number): Promise<Stage> {
   return { service, queues, workers, choices: createSeededRandom(seed), eventIds: [] }
 }
 
-async function perform(stage: Stage): Promise<void> {
-  const { service, choices, workers } = stage
-  const { trackerSecret: secret } = choices.pick(stage.queues)
+async function perform(fixture: TestSetup): Promise<void> {
+  const { service, choices, workers } = fixture
+  const { trackerSecret: secret } = choices.pick(fixture.queues)
   keepTime(service)
   switch (choices.weighted(WEIGHTS)) {
     case 'submit':
-      return submitSome(stage, secret)
+      return submitSome(fixture, secret)
     case 'kill':
-      await submitSome(stage, secret)
+      await submitSome(fixture, secret)
       await delay(choices.integer(0, PAUSE_MILLISECONDS_MAX))
       await workers.kill()
       await workers.expireLeasesOfKilled()
       return workers.start()
     case 'fail':
-      return scriptFaults(service.simulatorUrl, someFaults(stage))
+      return scriptFaults(service.simulatorUrl, someFaults(fixture))
     case 'replay': {
       const body = choices.random() < 0.5 ? {} : { limit: choices.integer(1, 5) }
       const { status } = await service.request('POST', '/api/v1/deliveries/replay', {
@@ -106,7 +106,10 @@ function keepTime({ clock }: TestService): void {
   clock.advance((Date.now() - clock.now().getTime()) / 1_000)
 }
 
-async function submitSome({ service, choices, eventIds }: Stage, secret: string): Promise<void> {
+async function submitSome(
+  { service, choices, eventIds }: TestSetup,
+  secret: string,
+): Promise<void> {
   for (let left = choices.integer(1, EVENTS_A_STEP_MAX); left > 0; left -= 1) {
     const event_id = `event-${eventIds.length + 1}`
     eventIds.push(event_id)
@@ -121,7 +124,7 @@ const SLOW: FaultRule = { delay_ms: 300, probability: 0.7 }
 /** A queue rests for a minute after these, and no process of the test lives so long. */
 const RESTING_CODES = [4, 10, 190, 368]
 
-function someFaults({ choices, queues, eventIds }: Stage): FaultRule[] {
+function someFaults({ choices, queues, eventIds }: TestSetup): FaultRule[] {
   const datasetIds = queues.map(({ datasetId }) => datasetId)
   const recent = { datasetIds, eventIds: eventIds.slice(-10), eventNames: EVENT_NAMES }
   const rules = randomFaults(choices, recent).filter(

@@ -17,10 +17,10 @@ import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 const EVIL = 'https://evil.example'
 
 it('code injection: rejects a code of another client or with another verifier', async test => {
-  const under = await startOauthFixture(test)
-  const honest = await createOauthAgent(under)
-  const thief = await createOauthAgent(under)
-  const code = (await approve(under.workspace, await honest.authorizationUrl())).searchParams.get(
+  const fixture = await startOauthFixture(test)
+  const honest = await createOauthAgent(fixture)
+  const thief = await createOauthAgent(fixture)
+  const code = (await approve(fixture.workspace, await honest.authorizationUrl())).searchParams.get(
     'code',
   )
   for (const changes of [
@@ -32,16 +32,16 @@ it('code injection: rejects a code of another client or with another verifier', 
     { redirect_uri: 'http://127.0.0.1:9999/callback' },
     { redirect_uri: EVIL },
   ]) {
-    const reply = await requestToken(under, honest, { code, ...changes })
+    const reply = await requestToken(fixture, honest, { code, ...changes })
     assert.equal(reply.status, 400, JSON.stringify(changes))
     assert.match(reply.body.error, /^invalid_(grant|request)$/)
   }
-  assert.equal((await requestToken(under, honest, { code })).status, 200)
+  assert.equal((await requestToken(fixture, honest, { code })).status, 200)
 })
 
 it('PKCE downgrade: rejects a missing challenge and `plain` before consent', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
   for (const changes of [
     { code_challenge: null, code_challenge_method: null },
     { code_challenge: null },
@@ -50,17 +50,17 @@ it('PKCE downgrade: rejects a missing challenge and `plain` before consent', asy
     { code_challenge: 'short' },
   ]) {
     const url = await agent.authorizationUrl(changes)
-    const page = await under.workspace.owner.client.get(url.pathname + url.search)
-    const callback = new URL(page.redirects.at(-1) ?? '', under.service.url)
+    const page = await fixture.workspace.owner.client.get(url.pathname + url.search)
+    const callback = new URL(page.redirects.at(-1) ?? '', fixture.service.url)
     assert.equal(callback.searchParams.get('error'), 'invalid_request', JSON.stringify(changes))
   }
 })
 
 it('redirect mismatch: never redirects to an unregistered URI', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   const registered = 'https://agent.example/callback'
-  const clientId = await under.register([registered, CALLBACK])
-  const agent = await createOauthAgent(under, { clientId, redirectUri: registered })
+  const clientId = await fixture.register([registered, CALLBACK])
+  const agent = await createOauthAgent(fixture, { clientId, redirectUri: registered })
   for (const redirectUri of [
     `${registered}/more`,
     `${registered}?x=1`,
@@ -82,29 +82,29 @@ it('redirect mismatch: never redirects to an unregistered URI', async test => {
     null,
   ]) {
     const url = await agent.authorizationUrl({ redirect_uri: redirectUri })
-    const page = await under.workspace.owner.client.get(url.pathname + url.search)
+    const page = await fixture.workspace.owner.client.get(url.pathname + url.search)
     assert.equal(page.status, 400, String(redirectUri))
     assert.deepEqual(page.redirects, [], String(redirectUri))
     assert.match(page.text, /Connection failed/)
     assert.equal(page.text.includes('evil'), false)
   }
   const anyPort = await agent.authorizationUrl({ redirect_uri: 'http://127.0.0.1:1/callback' })
-  assert.equal((await openApproval(under.workspace.owner.client, anyPort)).status, 200)
+  assert.equal((await openApproval(fixture.workspace.owner.client, anyPort)).status, 200)
 })
 
 it('open redirect: does not redirect for an unknown client', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under, { clientId: 'nobody', redirectUri: EVIL })
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture, { clientId: 'nobody', redirectUri: EVIL })
   const url = await agent.authorizationUrl()
-  const page = await under.workspace.owner.client.get(url.pathname + url.search)
+  const page = await fixture.workspace.owner.client.get(url.pathname + url.search)
   assert.equal(page.status, 400)
   assert.deepEqual(page.redirects, [])
 })
 
 it('mix-up: names the issuer, so that a client rejects another one', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const callback = await approve(under.workspace, await agent.authorizationUrl())
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const callback = await approve(fixture.workspace, await agent.authorizationUrl())
   for (const [name, value] of [
     ['iss', EVIL],
     ['state', 'another'],
@@ -117,9 +117,9 @@ it('mix-up: names the issuer, so that a client rejects another one', async test 
 })
 
 it('CSRF: returns 403 for an approval from another site', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const { adAccountId, owner } = under.workspace
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const { adAccountId, owner } = fixture.workspace
   const page = await openApproval(owner.client, await agent.authorizationUrl())
   const fields = { ad_account_id: String(adAccountId), decision: 'approve' }
   for (const headers of [
@@ -132,13 +132,13 @@ it('CSRF: returns 403 for an approval from another site', async test => {
     const reply = await owner.client.post(page.path, fields, headers as Record<string, string>)
     assert.equal(reply.status, 403, JSON.stringify(headers))
   }
-  const { rows } = await under.service.database.pool.query('select 1 from agent_connections')
+  const { rows } = await fixture.service.database.pool.query('select 1 from agent_connections')
   assert.equal(rows.length, 0)
 })
 
 it('CSRF: returns 403 for a device form from another site, and rejects a forged form', async test => {
-  const under = await startOauthFixture(test)
-  const { client: browser } = under.workspace.owner
+  const fixture = await startOauthFixture(test)
+  const { client: browser } = fixture.workspace.owner
   const fields = { user_code: 'BBBB-BBBB', confirm: 'yes', xsrf: 'forged' }
   const cross = await browser.post('/oauth2/device', fields, { origin: EVIL })
   assert.equal(cross.status, 403)
@@ -151,9 +151,9 @@ it('CSRF: returns 403 for a device form from another site, and rejects a forged 
 })
 
 it('clickjacking: forbids frames, scripts and referrers on consent pages', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const { client: browser } = under.workspace.owner
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const { client: browser } = fixture.workspace.owner
   const consent = await openApproval(browser, await agent.authorizationUrl())
   const device = await browser.get('/oauth2/device')
   const failed = await browser.get('/oauth2/authorize')
@@ -179,10 +179,10 @@ it('clickjacking: forbids frames, scripts and referrers on consent pages', async
 })
 
 it('privilege: returns 422 for an ad account that the person does not own', async test => {
-  const under = await startOauthFixture(test)
-  const stranger = await createTestWorkspace(under.service)
-  const agent = await createOauthAgent(under)
-  const { client: browser } = under.workspace.owner
+  const fixture = await startOauthFixture(test)
+  const stranger = await createTestWorkspace(fixture.service)
+  const agent = await createOauthAgent(fixture)
+  const { client: browser } = fixture.workspace.owner
   await openApproval(browser, await agent.authorizationUrl())
   for (const adAccountId of [String(stranger.adAccountId), '0', '-1', '1e1', ' ', 'x']) {
     const page = await browser.submit({
@@ -190,98 +190,101 @@ it('privilege: returns 422 for an ad account that the person does not own', asyn
     })
     assert.equal(page.status, 422, adAccountId)
   }
-  const { rows } = await under.service.database.pool.query('select 1 from agent_connections')
+  const { rows } = await fixture.service.database.pool.query('select 1 from agent_connections')
   assert.equal(rows.length, 0)
 })
 
 it('session fixation: does not approve a request of another browser', async test => {
-  const under = await startOauthFixture(test)
-  const attacker = await createTestWorkspace(under.service)
-  const agent = await createOauthAgent(under)
+  const fixture = await startOauthFixture(test)
+  const attacker = await createTestWorkspace(fixture.service)
+  const agent = await createOauthAgent(fixture)
   const begun = await openApproval(attacker.owner.client, await agent.authorizationUrl())
-  const victim = under.workspace.owner.client
+  const victim = fixture.workspace.owner.client
   const page = await victim.get(begun.path)
   assert.equal(page.status, 400)
   assert.match(page.text, /expired or was started in another browser/)
-  const fields = { ad_account_id: String(under.workspace.adAccountId), decision: 'approve' }
+  const fields = { ad_account_id: String(fixture.workspace.adAccountId), decision: 'approve' }
   assert.equal((await victim.post(begun.path, fields)).status, 400)
 })
 
 it('two people in one browser: asks the second person separately', async test => {
-  const under = await startOauthFixture(test)
-  const second = await createTestWorkspace(under.service)
-  await connectAgent(under)
-  const { client: browser } = under.workspace.owner
+  const fixture = await startOauthFixture(test)
+  const second = await createTestWorkspace(fixture.service)
+  await connectAgent(fixture)
+  const { client: browser } = fixture.workspace.owner
   for (const [name, value] of second.owner.client.cookies) browser.cookies.set(name, value)
-  const agent = await createOauthAgent(under)
+  const agent = await createOauthAgent(fixture)
   await openApproval(browser, await agent.authorizationUrl())
   const callback = await submitDecision(browser, {
     ad_account_id: String(second.adAccountId),
     decision: 'approve',
   })
   await agent.exchange(callback)
-  const { rows } = await under.service.database.pool.query(
+  const { rows } = await fixture.service.database.pool.query(
     'select user_id from agent_connections order by id',
   )
   assert.deepEqual(rows, [
-    { user_id: under.workspace.owner.userId },
+    { user_id: fixture.workspace.owner.userId },
     { user_id: second.owner.userId },
   ])
 })
 
 it('replay: counts a page submitted twice as one approval, and rejects a second decision', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const { owner, adAccountId } = under.workspace
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const { owner, adAccountId } = fixture.workspace
   const page = await openApproval(owner.client, await agent.authorizationUrl())
   const fields = { ad_account_id: String(adAccountId), decision: 'approve' }
   const cookies = [...owner.client.cookies].map(pair => pair.join('=')).join('; ')
   const post = () =>
-    fetch(under.service.url + page.path, {
+    fetch(fixture.service.url + page.path, {
       method: 'POST',
       redirect: 'manual',
-      headers: { cookie: cookies, origin: under.service.url, 'sec-fetch-site': 'same-origin' },
+      headers: { cookie: cookies, origin: fixture.service.url, 'sec-fetch-site': 'same-origin' },
       body: new URLSearchParams(fields),
     })
   const replies = await Promise.all([post(), post(), post()])
   assert.ok(replies.some(({ status }) => status === 303))
-  const { rows } = await under.service.database.pool.query('select 1 from agent_connections')
+  const { rows } = await fixture.service.database.pool.query('select 1 from agent_connections')
   assert.equal(rows.length, 1)
   assert.equal((await post()).status, 400)
 })
 
 it('resource confusion: rejects a token of the other resource', async test => {
-  const under = await startOauthFixture(test)
-  const mcp = await connectAgent(under)
-  const management = await connectAgent(under, agentResource(under))
-  assert.deepEqual(await checkTokenAccess(under, mcp.accessToken), { mcp: 200, agent: 401 })
-  assert.deepEqual(await checkTokenAccess(under, management.accessToken), { mcp: 401, agent: 200 })
-  const agent = await createOauthAgent(under)
+  const fixture = await startOauthFixture(test)
+  const mcp = await connectAgent(fixture)
+  const management = await connectAgent(fixture, agentResource(fixture))
+  assert.deepEqual(await checkTokenAccess(fixture, mcp.accessToken), { mcp: 200, agent: 401 })
+  assert.deepEqual(await checkTokenAccess(fixture, management.accessToken), {
+    mcp: 401,
+    agent: 200,
+  })
+  const agent = await createOauthAgent(fixture)
   for (const changes of [
-    { resource: `${under.service.url}/mcp/` },
-    { resource: `${under.service.url}/MCP` },
+    { resource: `${fixture.service.url}/mcp/` },
+    { resource: `${fixture.service.url}/MCP` },
     { resource: 'https://evil.example/mcp' },
-    { resource: under.service.url },
+    { resource: fixture.service.url },
     { resource: 'mcp' },
   ]) {
     const url = await agent.authorizationUrl(changes)
-    const page = await under.workspace.owner.client.get(url.pathname + url.search)
-    const callback = new URL(page.redirects.at(-1) ?? '', under.service.url)
+    const page = await fixture.workspace.owner.client.get(url.pathname + url.search)
+    const callback = new URL(page.redirects.at(-1) ?? '', fixture.service.url)
     assert.equal(callback.searchParams.get('error'), 'invalid_target', JSON.stringify(changes))
   }
-  const both = await agent.authorizationUrl({ resource: `${under.service.url}/mcp` })
-  both.searchParams.append('resource', `${under.service.url}/api/v1/agent`)
-  const page = await under.workspace.owner.client.get(both.pathname + both.search)
+  const both = await agent.authorizationUrl({ resource: `${fixture.service.url}/mcp` })
+  both.searchParams.append('resource', `${fixture.service.url}/api/v1/agent`)
+  const page = await fixture.workspace.owner.client.get(both.pathname + both.search)
   assert.match(page.redirects.at(-1) ?? '', /error=invalid_target/)
 })
 
 it('XSS: escapes a script in a client name', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   const name = '<script>alert(1)</script>"\'&'
-  const clientId = await under.register([CALLBACK], name)
-  const agent = await createOauthAgent(under, { clientId })
+  const clientId = await fixture.register([CALLBACK], name)
+  const agent = await createOauthAgent(fixture, { clientId })
   const page = await openApproval(
-    under.workspace.owner.client,
+    fixture.workspace.owner.client,
     await agent.authorizationUrl({ state: '"><script>' }),
   )
   assert.equal(page.status, 200)

@@ -18,13 +18,13 @@ import { addAdAccount } from '../../testing/fixtures/people.ts'
 const OPEN = 200
 
 it('issues tokens after approval to an agent that only knows the address', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const callback = await approve(under.workspace, await agent.authorizationUrl())
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const callback = await approve(fixture.workspace, await agent.authorizationUrl())
   assert.equal(callback.origin + callback.pathname, CALLBACK)
   assert.deepEqual([...callback.searchParams.keys()].sort(), ['code', 'iss', 'state'])
   assert.equal(callback.searchParams.get('state'), agent.state)
-  assert.equal(callback.searchParams.get('iss'), under.service.url)
+  assert.equal(callback.searchParams.get('iss'), fixture.service.url)
   const tokens = await agent.exchange(callback)
   assert.equal(tokens.token_type, 'bearer')
   assert.equal(tokens.expires_in, 3_600)
@@ -32,41 +32,41 @@ it('issues tokens after approval to an agent that only knows the address', async
   assert.match(tokens.access_token, /^[\w-]{43}$/)
   assert.match(tokens.refresh_token ?? '', /^[\w-]{43}$/)
   assert.equal('id_token' in tokens, false)
-  assert.deepEqual(await checkTokenAccess(under, tokens.access_token), { mcp: OPEN, agent: 401 })
+  assert.deepEqual(await checkTokenAccess(fixture, tokens.access_token), { mcp: OPEN, agent: 401 })
 })
 
 it('binds client, person, permissions and one ad account into a connection', async test => {
-  const under = await startOauthFixture(test)
-  const { agent } = await connectAgent(under)
-  const { rows } = await under.service.database.pool.query(
+  const fixture = await startOauthFixture(test)
+  const { agent } = await connectAgent(fixture)
+  const { rows } = await fixture.service.database.pool.query(
     `select client_id, user_id, workspace_id, ad_account_id, audience, permissions, name,
        created_at, revoked_at from agent_connections`,
   )
   assert.deepEqual(rows, [
     {
       client_id: agent.client.client_id,
-      user_id: under.workspace.owner.userId,
-      workspace_id: under.workspace.workspaceId,
-      ad_account_id: under.workspace.adAccountId,
+      user_id: fixture.workspace.owner.userId,
+      workspace_id: fixture.workspace.workspaceId,
+      ad_account_id: fixture.workspace.adAccountId,
       audience: 'mcp',
       permissions: ['ad-account.read', 'actions.propose'],
       name: 'Test agent',
-      created_at: under.service.clock.now(),
+      created_at: fixture.service.clock.now(),
       revoked_at: null,
     },
   ])
 })
 
 it('returns access_denied and creates nothing after a denial', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const { client: browser } = under.workspace.owner
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const { client: browser } = fixture.workspace.owner
   await openApproval(browser, await agent.authorizationUrl())
   const callback = await submitDecision(browser, { decision: 'deny' })
   assert.equal(callback.searchParams.get('error'), 'access_denied')
   assert.equal(callback.searchParams.get('state'), agent.state)
-  assert.equal(callback.searchParams.get('iss'), under.service.url)
-  const { rows } = await under.service.database.pool.query(
+  assert.equal(callback.searchParams.get('iss'), fixture.service.url)
+  const { rows } = await fixture.service.database.pool.query(
     `select 1 from agent_connections union all
      select 1 from oauth_artifacts where model in ('Grant', 'AuthorizationCode')`,
   )
@@ -74,9 +74,9 @@ it('returns access_denied and creates nothing after a denial', async test => {
 })
 
 it('redirects to sign in first, and then back to the request', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const { client: browser } = under.workspace.owner
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const { client: browser } = fixture.workspace.owner
   const cookies = new Map(browser.cookies)
   browser.cookies.clear()
   const url = await agent.authorizationUrl()
@@ -87,19 +87,19 @@ it('redirects to sign in first, and then back to the request', async test => {
   const back = await browser.get(decodeURIComponent(path))
   assert.equal(back.status, 200)
   const callback = await submitDecision(browser, {
-    ad_account_id: String(under.workspace.adAccountId),
+    ad_account_id: String(fixture.workspace.adAccountId),
     decision: 'approve',
   })
   assert.ok(callback.searchParams.get('code'))
 })
 
 it('preselects a single ad account, and returns 422 when none of several is chosen', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const { owner, workspaceId, adAccountId } = under.workspace
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const { owner, workspaceId, adAccountId } = fixture.workspace
   const one = await openApproval(owner.client, await agent.authorizationUrl())
   assert.equal(one.text.match(/ checked/g)?.length, 1)
-  const second = await addAdAccount(under.service, workspaceId, 'Shop US')
+  const second = await addAdAccount(fixture.service, workspaceId, 'Shop US')
   const several = await openApproval(owner.client, await agent.authorizationUrl())
   assert.equal(several.text.match(/ checked/g), null)
   const again = await owner.client.submit({ fields: { decision: 'approve' } })
@@ -111,14 +111,14 @@ it('preselects a single ad account, and returns 422 when none of several is chos
   })
   const { access_token: token } = await agent.exchange(callback)
   assert.notEqual(second, adAccountId)
-  assert.deepEqual(await checkTokenAccess(under, token), { mcp: OPEN, agent: 401 })
+  assert.deepEqual(await checkTokenAccess(fixture, token), { mcp: OPEN, agent: 401 })
 })
 
 it('defaults to the scope of the resource, and returns invalid_scope for an unknown one', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const { workspace } = under
-  const { resource = '' } = agentResource(under)
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const { workspace } = fixture
+  const { resource = '' } = agentResource(fixture)
   for (const [changes, scope] of [
     [{ scope: null }, 'mcp:use'],
     [{ scope: null, resource }, 'ad-account.read'],
@@ -136,46 +136,49 @@ it('defaults to the scope of the resource, and returns invalid_scope for an unkn
 })
 
 it('returns 400 invalid_grant for a reused code and revokes its tokens', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const callback = await approve(under.workspace, await agent.authorizationUrl())
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const callback = await approve(fixture.workspace, await agent.authorizationUrl())
   const code = callback.searchParams.get('code')
-  const first = await requestToken(under, agent, { code })
+  const first = await requestToken(fixture, agent, { code })
   assert.equal(first.status, 200)
-  const second = await requestToken(under, agent, { code })
+  const second = await requestToken(fixture, agent, { code })
   assert.equal(second.status, 400)
   assert.equal(second.body.error, 'invalid_grant')
-  assert.deepEqual(await checkTokenAccess(under, first.body.access_token), { mcp: 401, agent: 401 })
+  assert.deepEqual(await checkTokenAccess(fixture, first.body.access_token), {
+    mcp: 401,
+    agent: 401,
+  })
 })
 
 it('returns 400 invalid_grant for a code after 60 seconds', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
   for (const [seconds, status] of [
     [59, 200],
     [60, 400],
   ] as const) {
-    const callback = await approve(under.workspace, await agent.authorizationUrl())
-    under.advance(seconds)
-    const reply = await requestToken(under, agent, { code: callback.searchParams.get('code') })
+    const callback = await approve(fixture.workspace, await agent.authorizationUrl())
+    fixture.advance(seconds)
+    const reply = await requestToken(fixture, agent, { code: callback.searchParams.get('code') })
     assert.equal(reply.status, status, `${seconds} ${reply.text}`)
   }
 })
 
 it('returns 401 for an access token after an hour', async test => {
-  const under = await startOauthFixture(test)
-  const { accessToken } = await connectAgent(under)
-  under.advance(3_599)
-  assert.equal((await checkTokenAccess(under, accessToken)).mcp, OPEN)
-  under.advance(1)
-  assert.equal((await checkTokenAccess(under, accessToken)).mcp, 401)
+  const fixture = await startOauthFixture(test)
+  const { accessToken } = await connectAgent(fixture)
+  fixture.advance(3_599)
+  assert.equal((await checkTokenAccess(fixture, accessToken)).mcp, OPEN)
+  fixture.advance(1)
+  assert.equal((await checkTokenAccess(fixture, accessToken)).mcp, 401)
 })
 
 it('forbids caching of token responses and names their request ID', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
-  const callback = await approve(under.workspace, await agent.authorizationUrl())
-  const reply = await requestToken(under, agent, { code: callback.searchParams.get('code') })
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
+  const callback = await approve(fixture.workspace, await agent.authorizationUrl())
+  const reply = await requestToken(fixture, agent, { code: callback.searchParams.get('code') })
   assert.equal(reply.headers.get('cache-control'), 'no-store')
   assert.match(reply.headers.get('request-id') ?? '', /^req_[0-9a-f]{32}$/)
   assert.equal(reply.headers.get('x-content-type-options'), 'nosniff')

@@ -40,54 +40,54 @@ const INVALIDATIONS: [name: string, apply: string, undo: string][] = [
 
 for (const [name, apply, undo] of INVALIDATIONS) {
   it(`returns 401 and invalid_grant immediately when ${name}`, async test => {
-    const under = await startOauthFixture(test)
-    const { database } = under.service
-    const mcp = await connectAgent(under)
-    const management = await connectAgent(under, agentResource(under))
-    assert.deepEqual(await checkTokenAccess(under, mcp.accessToken), { mcp: OPEN, agent: 401 })
-    assert.deepEqual(await checkTokenAccess(under, management.accessToken), {
+    const fixture = await startOauthFixture(test)
+    const { database } = fixture.service
+    const mcp = await connectAgent(fixture)
+    const management = await connectAgent(fixture, agentResource(fixture))
+    assert.deepEqual(await checkTokenAccess(fixture, mcp.accessToken), { mcp: OPEN, agent: 401 })
+    assert.deepEqual(await checkTokenAccess(fixture, management.accessToken), {
       mcp: 401,
       agent: 200,
     })
     await database.pool.query(apply)
-    assert.deepEqual(await checkTokenAccess(under, mcp.accessToken), { mcp: 401, agent: 401 })
-    assert.deepEqual(await checkTokenAccess(under, management.accessToken), {
+    assert.deepEqual(await checkTokenAccess(fixture, mcp.accessToken), { mcp: 401, agent: 401 })
+    assert.deepEqual(await checkTokenAccess(fixture, management.accessToken), {
       mcp: 401,
       agent: 401,
     })
-    assert.equal(await refreshError(under, mcp), 'invalid_grant')
+    assert.equal(await refreshError(fixture, mcp), 'invalid_grant')
     await database.pool.query(undo)
-    assert.equal((await checkTokenAccess(under, mcp.accessToken)).mcp, OPEN)
+    assert.equal((await checkTokenAccess(fixture, mcp.accessToken)).mcp, OPEN)
   })
 }
 
 it('revokes all tokens of one connection and none of another', async test => {
-  const under = await startOauthFixture(test)
-  const { workspaceId } = under.workspace
-  const first = await connectAgent(under)
-  const second = await connectAgent(under)
-  const { database, clock } = under.service
+  const fixture = await startOauthFixture(test)
+  const { workspaceId } = fixture.workspace
+  const first = await connectAgent(fixture)
+  const second = await connectAgent(fixture)
+  const { database, clock } = fixture.service
   const { rows } = await database.pool.query('select id from agent_connections order by id')
   const connection = { workspaceId, connectionId: rows[0].id }
   assert.equal(await revokeConnection(database, connection, clock.now()), true)
   assert.equal(await revokeConnection(database, connection, clock.now()), false)
-  assert.equal((await checkTokenAccess(under, first.accessToken)).mcp, 401)
-  assert.equal(await refreshError(under, first), 'invalid_grant')
-  assert.equal((await checkTokenAccess(under, second.accessToken)).mcp, OPEN)
-  assert.equal(await refreshError(under, second), undefined)
+  assert.equal((await checkTokenAccess(fixture, first.accessToken)).mcp, 401)
+  assert.equal(await refreshError(fixture, first), 'invalid_grant')
+  assert.equal((await checkTokenAccess(fixture, second.accessToken)).mcp, OPEN)
+  assert.equal(await refreshError(fixture, second), undefined)
 })
 
 it('revokes tokens when the ad account changes, and renews the connection by another approval', async test => {
-  const under = await startOauthFixture(test)
-  const { workspaceId, adAccountId: formerId } = under.workspace
-  const before = await connectAgent(under)
-  const { database } = under.service
-  const adAccountId = await addAdAccount(under.service, workspaceId, 'Shop US')
+  const fixture = await startOauthFixture(test)
+  const { workspaceId, adAccountId: formerId } = fixture.workspace
+  const before = await connectAgent(fixture)
+  const { database } = fixture.service
+  const adAccountId = await addAdAccount(fixture.service, workspaceId, 'Shop US')
   const { rows } = await database.pool.query('select id from agent_connections')
   const connection = { workspaceId, connectionId: rows[0].id }
   assert.equal(await rebindConnection(database, connection, adAccountId), formerId)
-  assert.equal((await checkTokenAccess(under, before.accessToken)).mcp, 401)
-  assert.equal(await refreshError(under, before), 'invalid_grant')
+  assert.equal((await checkTokenAccess(fixture, before.accessToken)).mcp, 401)
+  assert.equal(await refreshError(fixture, before), 'invalid_grant')
   const { rows: after } = await database.pool.query(
     'select id, ad_account_id, grant_id, revoked_at from agent_connections',
   )
@@ -95,41 +95,41 @@ it('revokes tokens when the ad account changes, and renews the connection by ano
     { id: connection.connectionId, ad_account_id: adAccountId, grant_id: null, revoked_at: null },
   ])
   const again = await approve(
-    { ...under.workspace, adAccountId },
+    { ...fixture.workspace, adAccountId },
     await before.agent.authorizationUrl(),
   )
   const { access_token: token } = await before.agent.exchange(again)
-  assert.equal((await checkTokenAccess(under, token)).mcp, OPEN)
+  assert.equal((await checkTokenAccess(fixture, token)).mcp, OPEN)
   const { rows: renewed } = await database.pool.query('select id from agent_connections')
   assert.deepEqual(renewed, [{ id: connection.connectionId }])
 })
 
 it('revokes the whole connection by either token, for its own client only', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   for (const kind of ['accessToken', 'refreshToken'] as const) {
-    const mine = await connectAgent(under)
-    const another = await connectAgent(under)
+    const mine = await connectAgent(fixture)
+    const another = await connectAgent(fixture)
     const revoke = (clientId: string) =>
-      under.send('/oauth2/revoke', { form: { token: mine[kind], client_id: clientId } })
+      fixture.send('/oauth2/revoke', { form: { token: mine[kind], client_id: clientId } })
     const stranger = await revoke(another.agent.client.client_id)
     assert.equal(stranger.status, 200)
-    assert.equal((await checkTokenAccess(under, mine.accessToken)).mcp, OPEN)
+    assert.equal((await checkTokenAccess(fixture, mine.accessToken)).mcp, OPEN)
     assert.equal((await revoke(mine.agent.client.client_id)).status, 200)
-    assert.equal((await checkTokenAccess(under, mine.accessToken)).mcp, 401)
-    assert.equal(await refreshError(under, mine), 'invalid_grant')
-    assert.equal((await checkTokenAccess(under, another.accessToken)).mcp, OPEN)
+    assert.equal((await checkTokenAccess(fixture, mine.accessToken)).mcp, 401)
+    assert.equal(await refreshError(fixture, mine), 'invalid_grant')
+    assert.equal((await checkTokenAccess(fixture, another.accessToken)).mcp, OPEN)
   }
-  const unknown = await under.send('/oauth2/revoke', {
-    form: { token: 'garbage', client_id: await under.register() },
+  const unknown = await fixture.send('/oauth2/revoke', {
+    form: { token: 'garbage', client_id: await fixture.register() },
   })
   assert.equal(unknown.status, 200)
 })
 
 async function refreshError(
-  under: OauthFixture,
+  fixture: OauthFixture,
   { agent, refreshToken }: Awaited<ReturnType<typeof connectAgent>>,
 ): Promise<string | undefined> {
-  const reply = await requestToken(under, agent, {
+  const reply = await requestToken(fixture, agent, {
     grant_type: 'refresh_token',
     refresh_token: refreshToken,
     redirect_uri: null,

@@ -13,10 +13,10 @@ const OPEN = 200
 const AT = '2026-11-21T12:00:00.000Z'
 
 it('audits an issued token with its tier and expiry, never the token', async test => {
-  const under = await startOauthFixture(test)
-  const { client, userId } = under.workspace.owner
-  const { page, api } = pathsOf(under)
-  const { adAccountId } = under.workspace
+  const fixture = await startOauthFixture(test)
+  const { client, userId } = fixture.workspace.owner
+  const { page, api } = pathsOf(fixture)
+  const { adAccountId } = fixture.workspace
   const input = { name: 'Jane Doe', tier: 'write', days: 30, ad_account_id: adAccountId }
   const { status, body } = await client.call('POST', api, { body: input })
   assert.equal(status, 201)
@@ -24,8 +24,8 @@ it('audits an issued token with its tier and expiry, never the token', async tes
   await client.submit({ action: page, fields: { name: 'Jane Doe', tier: 'read', days: '90' } })
   // Rejected: invalid input and missing permissions.
   assert.equal((await client.call('POST', api, { body: { ...input, days: 31 } })).status, 422)
-  await refusedOthers(under, { method: 'POST', path: api, body: input })
-  const entries = await readAuditEntries(under.service.database, under.workspace.workspaceId)
+  await refusedOthers(fixture, { method: 'POST', path: api, body: input })
+  const entries = await readAuditEntries(fixture.service.database, fixture.workspace.workspaceId)
   const entry = (id: number, tier: string, expiresAt: string) => ({
     at: AT,
     actor: { type: 'person', id: String(userId) },
@@ -42,13 +42,13 @@ it('audits an issued token with its tier and expiry, never the token', async tes
 })
 
 it('audits concurrent revocations of a token once', async test => {
-  const under = await startOauthFixture(test)
-  const { workspaceId, adAccountId, owner } = under.workspace
-  const { page, api } = pathsOf(under)
+  const fixture = await startOauthFixture(test)
+  const { workspaceId, adAccountId, owner } = fixture.workspace
+  const { page, api } = pathsOf(fixture)
   const input = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
   const { id } = (await owner.client.call('POST', api, { body: input })).body
-  await refusedOthers(under, { method: 'DELETE', path: `${api}/${id}` })
-  const { database } = under.service
+  await refusedOthers(fixture, { method: 'DELETE', path: `${api}/${id}` })
+  const { database } = fixture.service
   assert.deepEqual(await readAuditEntries(database, workspaceId, 'execution_token.revoked'), [])
   const revoke = () => owner.client.call('DELETE', `${api}/${id}`)
   const revocations = await runSimultaneously(database, 'execution_tokens', [
@@ -70,10 +70,10 @@ it('audits concurrent revocations of a token once', async test => {
 })
 
 it('audits no rolled-back issue or revocation', async test => {
-  const under = await startOauthFixture(test)
-  const { workspaceId, adAccountId, owner } = under.workspace
-  const { database } = under.service
-  const { api } = pathsOf(under)
+  const fixture = await startOauthFixture(test)
+  const { workspaceId, adAccountId, owner } = fixture.workspace
+  const { database } = fixture.service
+  const { api } = pathsOf(fixture)
   const input = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
   const { id } = (await owner.client.call('POST', api, { body: input })).body
   await failCommits(database, 'execution_tokens')
@@ -83,17 +83,17 @@ it('audits no rolled-back issue or revocation', async test => {
 })
 
 it('neither issues nor revokes a token when the audit fails', async test => {
-  const under = await startOauthFixture(test)
-  const { adAccountId, owner } = under.workspace
-  const { api } = pathsOf(under)
+  const fixture = await startOauthFixture(test)
+  const { adAccountId, owner } = fixture.workspace
+  const { api } = pathsOf(fixture)
   const input = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
   const { id, token } = (await owner.client.call('POST', api, { body: input })).body
-  await blockAuditWrites(under.service.database)
+  await blockAuditWrites(fixture.service.database)
   assert.equal((await owner.client.call('POST', api, { body: input })).status, 500)
   assert.equal((await owner.client.call('DELETE', `${api}/${id}`)).status, 500)
-  const { rows } = await under.service.database.pool.query('select id from execution_tokens')
+  const { rows } = await fixture.service.database.pool.query('select id from execution_tokens')
   assert.deepEqual(rows, [{ id }])
-  assert.equal((await checkTokenAccess(under, token)).mcp, OPEN)
+  assert.equal((await checkTokenAccess(fixture, token)).mcp, OPEN)
 })
 
 function pathsOf({ workspace }: OauthFixture) {
@@ -110,11 +110,11 @@ interface Attempt {
 }
 
 /** An admin, and an owner of another workspace, try the same. */
-async function refusedOthers(under: OauthFixture, { method, path, body }: Attempt) {
-  const { workspaceId } = under.workspace
-  const admin = await createTestPerson(under.service)
-  await addMember(under.service, { workspaceId, userId: admin.userId, role: 'admin' })
-  const { owner: stranger } = await createTestWorkspace(under.service)
+async function refusedOthers(fixture: OauthFixture, { method, path, body }: Attempt) {
+  const { workspaceId } = fixture.workspace
+  const admin = await createTestPerson(fixture.service)
+  await addMember(fixture.service, { workspaceId, userId: admin.userId, role: 'admin' })
+  const { owner: stranger } = await createTestWorkspace(fixture.service)
   for (const [person, status] of [
     [admin, 403],
     [stranger, 404],

@@ -15,54 +15,54 @@ const OPEN = 200
 const DAY_SECONDS = 86_400
 
 it('issues a token that is shown once and opens only MCP', async test => {
-  const under = await startOauthFixture(test)
-  const { client: browser } = under.workspace.owner
-  const path = `/workspaces/${under.workspace.workspaceId}/tokens`
+  const fixture = await startOauthFixture(test)
+  const { client: browser } = fixture.workspace.owner
+  const path = `/workspaces/${fixture.workspace.workspaceId}/tokens`
   const page = await browser.get(path)
   assert.equal(page.status, 200, page.text)
   const fields = { name: 'CI', tier: 'write', days: '90' }
   const issued = await browser.submit({ action: path, fields })
   const [token = ''] = /sbx_wet_[0-9a-f]{72}/.exec(issued.text) ?? []
   assert.equal(parseTokenKind(token), 'execution')
-  assert.deepEqual(await checkTokenAccess(under, token), { mcp: OPEN, agent: 401 })
+  assert.deepEqual(await checkTokenAccess(fixture, token), { mcp: OPEN, agent: 401 })
   const again = await browser.get(path)
   assert.equal(again.text.includes(token), false)
   assert.match(again.text, new RegExp(`ends in ${token.slice(-4)}`))
-  const { rows } = await under.service.database.pool.query('select id from execution_tokens')
+  const { rows } = await fixture.service.database.pool.query('select id from execution_tokens')
   const revoked = await browser.submit({ action: `${path}/${rows[0].id}/revoke` })
   assert.match(revoked.text, /Token revoked/)
-  assert.equal((await checkTokenAccess(under, token)).mcp, 401)
+  assert.equal((await checkTokenAccess(fixture, token)).mcp, 401)
 })
 
 it('grants the permissions of the tier, for one ad account only', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   for (const [tier, permissions] of [
     ['read', ['ad-account.read']],
     ['write', ['ad-account.read', 'actions.propose']],
     ['admin', ['ad-account.read', 'actions.propose']],
   ] as const) {
-    const { token } = await issue(under, { tier })
-    const principal = await verifyAgentToken(under.service.database, {
+    const { token } = await issue(fixture, { tier })
+    const principal = await verifyAgentToken(fixture.service.database, {
       authorization: `Bearer ${token}`,
       audience: 'mcp',
-      origin: under.service.url,
-      now: under.service.clock.now(),
+      origin: fixture.service.url,
+      now: fixture.service.clock.now(),
     })
     assert.equal(principal.kind, 'execution_token')
     assert.deepEqual(principal.permissions, permissions)
-    assert.equal(principal.adAccountId, under.workspace.adAccountId)
-    assert.equal(principal.workspaceId, under.workspace.workspaceId)
+    assert.equal(principal.adAccountId, fixture.workspace.adAccountId)
+    assert.equal(principal.workspaceId, fixture.workspace.workspaceId)
   }
 })
 
 for (const days of [30, 90, 365]) {
   it(`expires a token after ${days} days`, async test => {
-    const under = await startOauthFixture(test)
-    const { token } = await issue(under, { days })
-    under.advance(days * DAY_SECONDS - 1)
-    assert.equal((await checkTokenAccess(under, token)).mcp, OPEN)
-    under.advance(1)
-    assert.equal((await checkTokenAccess(under, token)).mcp, 401)
+    const fixture = await startOauthFixture(test)
+    const { token } = await issue(fixture, { days })
+    fixture.advance(days * DAY_SECONDS - 1)
+    assert.equal((await checkTokenAccess(fixture, token)).mcp, OPEN)
+    fixture.advance(1)
+    assert.equal((await checkTokenAccess(fixture, token)).mcp, 401)
   })
 }
 
@@ -72,20 +72,20 @@ it('returns 401 immediately when the issuer, the workspace or the ad account is 
     ['workspaces', ''],
     ['ad_accounts', ''],
   ] as const) {
-    const under = await startOauthFixture(test)
-    const { token } = await issue(under, {})
-    await under.service.database.pool.query(`update ${table} set status = 'disabled' ${where}`)
-    assert.equal((await checkTokenAccess(under, token)).mcp, 401, table)
+    const fixture = await startOauthFixture(test)
+    const { token } = await issue(fixture, {})
+    await fixture.service.database.pool.query(`update ${table} set status = 'disabled' ${where}`)
+    assert.equal((await checkTokenAccess(fixture, token)).mcp, 401, table)
     test.mock.timers.reset()
   }
 })
 
 it('returns 422 naming every invalid field', async test => {
-  const under = await startOauthFixture(test)
-  const { client } = under.workspace.owner
-  const stranger = await createTestWorkspace(under.service)
-  const path = `/browser/workspaces/${under.workspace.workspaceId}/execution-tokens`
-  const good = { name: 'CI', ad_account_id: under.workspace.adAccountId, tier: 'read', days: 30 }
+  const fixture = await startOauthFixture(test)
+  const { client } = fixture.workspace.owner
+  const stranger = await createTestWorkspace(fixture.service)
+  const path = `/browser/workspaces/${fixture.workspace.workspaceId}/execution-tokens`
+  const good = { name: 'CI', ad_account_id: fixture.workspace.adAccountId, tier: 'read', days: 30 }
   const empty = await client.call('POST', path, { body: {} })
   assert.equal(empty.status, 422)
   assert.deepEqual(Object.keys(empty.body.errors).sort(), ['ad_account_id', 'days', 'name', 'tier'])
@@ -108,8 +108,8 @@ it('returns 422 naming every invalid field', async test => {
 })
 
 it('enforces the permission table for every operation and role', async test => {
-  const under = await startOauthFixture(test)
-  const { service, workspace } = under
+  const fixture = await startOauthFixture(test)
+  const { service, workspace } = fixture
   const { workspaceId, adAccountId, owner } = workspace
   const admin = await createTestPerson(service)
   await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })

@@ -5,10 +5,10 @@ import { createOauthAgent, startOauthFixture } from '../../testing/fixtures/oaut
 const STILL = { steadySeconds: () => 0 }
 
 it('returns 429 as an OAuth error with Retry-After at the token endpoints', async test => {
-  const under = await startOauthFixture(test, { limits: { oauthRatePerMinute: 2 }, ...STILL })
+  const fixture = await startOauthFixture(test, { limits: { oauthRatePerMinute: 2 }, ...STILL })
   const statuses: number[] = []
   for (const path of ['/oauth2/token', '/oauth2/revoke', '/oauth2/device/code']) {
-    const reply = await under.send(path, { form: { grant_type: 'x' } })
+    const reply = await fixture.send(path, { form: { grant_type: 'x' } })
     statuses.push(reply.status)
     if (reply.status !== 429) continue
     assert.deepEqual(Object.keys(reply.body), ['error', 'error_description'])
@@ -21,8 +21,8 @@ it('returns 429 as an OAuth error with Retry-After at the token endpoints', asyn
 })
 
 it('returns a 429 page after too many device codes from one address', async test => {
-  const under = await startOauthFixture(test, { limits: { userCodeRatePerMinute: 3 }, ...STILL })
-  const { client: browser } = under.workspace.owner
+  const fixture = await startOauthFixture(test, { limits: { userCodeRatePerMinute: 3 }, ...STILL })
+  const { client: browser } = fixture.workspace.owner
   for (const code of ['BBBB-BBBB', 'CCCC-CCCC', 'DDDD-DDDD']) {
     await browser.get('/oauth2/device')
     assert.equal((await browser.submit({ fields: { user_code: code } })).status, 200)
@@ -36,8 +36,8 @@ it('returns a 429 page after too many device codes from one address', async test
 })
 
 it('returns a 429 page after too many authorization requests', async test => {
-  const under = await startOauthFixture(test, { limits: { oauthRatePerMinute: 1 }, ...STILL })
-  const { client: browser } = under.workspace.owner
+  const fixture = await startOauthFixture(test, { limits: { oauthRatePerMinute: 1 }, ...STILL })
+  const { client: browser } = fixture.workspace.owner
   assert.equal((await browser.get('/oauth2/authorize')).status, 400)
   const page = await browser.get('/oauth2/authorize')
   assert.equal(page.status, 429)
@@ -46,8 +46,8 @@ it('returns a 429 page after too many authorization requests', async test => {
 })
 
 it('returns 400 invalid_request for missing parameters, and never a page to a program', async test => {
-  const under = await startOauthFixture(test)
-  const agent = await createOauthAgent(under)
+  const fixture = await startOauthFixture(test)
+  const agent = await createOauthAgent(fixture)
   const clientId = agent.client.client_id
   for (const [form, error] of [
     [{}, 'invalid_request'],
@@ -57,15 +57,15 @@ it('returns 400 invalid_request for missing parameters, and never a page to a pr
     [{ client_id: clientId, grant_type: 'password' }, 'unsupported_grant_type'],
     [{ client_id: clientId, grant_type: 'refresh_token', refresh_token: 'x' }, 'invalid_grant'],
   ] as [Record<string, string>, string][]) {
-    const reply = await under.send('/oauth2/token', { form, headers: { accept: 'text/html' } })
+    const reply = await fixture.send('/oauth2/token', { form, headers: { accept: 'text/html' } })
     assert.equal(reply.status, 400, reply.text)
     assert.equal(reply.body.error, error)
     assert.equal(typeof reply.body.error_description, 'string')
   }
-  const unknown = await under.send('/oauth2/token', { form: { client_id: 'nobody' } })
+  const unknown = await fixture.send('/oauth2/token', { form: { client_id: 'nobody' } })
   assert.equal(unknown.status, 401)
   assert.equal(unknown.body.error, 'invalid_client')
-  const json = await under.send('/oauth2/token', { json: { grant_type: 'authorization_code' } })
+  const json = await fixture.send('/oauth2/token', { json: { grant_type: 'authorization_code' } })
   assert.equal(json.status, 400)
   assert.equal(json.body.error, 'invalid_request')
 })

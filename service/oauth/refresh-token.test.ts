@@ -20,66 +20,66 @@ const refresh = (refreshToken: string, more: Record<string, string> = {}) => ({
 })
 
 it('exchanges a refresh token for a new pair with the same scope', async test => {
-  const under = await startOauthFixture(test)
-  const { agent, accessToken, refreshToken } = await connectAgent(under)
+  const fixture = await startOauthFixture(test)
+  const { agent, accessToken, refreshToken } = await connectAgent(fixture)
   const again = await agent.refresh(refreshToken)
   assert.notEqual(again.access_token, accessToken)
   assert.notEqual(again.refresh_token, refreshToken)
   assert.equal(again.scope, 'mcp:use')
   assert.equal(again.expires_in, 3_600)
-  assert.equal((await checkTokenAccess(under, again.access_token)).mcp, OPEN)
+  assert.equal((await checkTokenAccess(fixture, again.access_token)).mcp, OPEN)
 })
 
 it('returns 400 invalid_grant for a reused refresh token and revokes the connection', async test => {
-  const under = await startOauthFixture(test)
-  const { agent, refreshToken } = await connectAgent(under)
+  const fixture = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(fixture)
   const honest = await agent.refresh(refreshToken)
-  const thief = await requestToken(under, agent, refresh(refreshToken))
+  const thief = await requestToken(fixture, agent, refresh(refreshToken))
   assert.equal(thief.status, 400)
   assert.equal(thief.body.error, 'invalid_grant')
-  assert.deepEqual(await checkTokenAccess(under, honest.access_token), { mcp: 401, agent: 401 })
-  const next = await requestToken(under, agent, refresh(honest.refresh_token ?? ''))
+  assert.deepEqual(await checkTokenAccess(fixture, honest.access_token), { mcp: 401, agent: 401 })
+  const next = await requestToken(fixture, agent, refresh(honest.refresh_token ?? ''))
   assert.equal(next.body.error, 'invalid_grant')
-  const { rows } = await under.service.database.pool.query(
+  const { rows } = await fixture.service.database.pool.query(
     'select revoked_at is not null as is_revoked from agent_connections',
   )
   assert.deepEqual(rows, [{ is_revoked: true }])
 })
 
 it('expires refresh tokens after 30 days, each new one after 30 more', async test => {
-  const under = await startOauthFixture(test)
-  const { agent, refreshToken } = await connectAgent(under)
-  under.advance(29 * DAY_SECONDS)
+  const fixture = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(fixture)
+  fixture.advance(29 * DAY_SECONDS)
   const later = await agent.refresh(refreshToken)
-  under.advance(29 * DAY_SECONDS)
+  fixture.advance(29 * DAY_SECONDS)
   const last = await agent.refresh(later.refresh_token ?? '')
-  under.advance(30 * DAY_SECONDS)
-  const reply = await requestToken(under, agent, refresh(last.refresh_token ?? ''))
+  fixture.advance(30 * DAY_SECONDS)
+  const reply = await requestToken(fixture, agent, refresh(last.refresh_token ?? ''))
   assert.equal(reply.status, 400)
   assert.equal(reply.body.error, 'invalid_grant')
 })
 
 it('does not widen the scope or the resource on refresh', async test => {
-  const under = await startOauthFixture(test)
-  const { agent, refreshToken } = await connectAgent(under)
-  const { resource = '' } = agentResource(under)
+  const fixture = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(fixture)
+  const { resource = '' } = agentResource(fixture)
   for (const [more, error] of [
     [{ scope: 'mcp:use ad-account.read' }, 'invalid_scope'],
     [{ scope: 'ad-account.read' }, 'invalid_scope'],
     [{ resource }, 'invalid_target'],
   ] as const) {
-    const another = error === 'invalid_target' ? await connectAgent(under) : null
+    const another = error === 'invalid_target' ? await connectAgent(fixture) : null
     const used = another ?? { agent, refreshToken }
-    const reply = await requestToken(under, used.agent, refresh(used.refreshToken, more))
+    const reply = await requestToken(fixture, used.agent, refresh(used.refreshToken, more))
     assert.equal(reply.status, 400)
     assert.equal(reply.body.error, error)
   }
 })
 
 it('returns 400 invalid_grant for a refresh token of another client', async test => {
-  const under = await startOauthFixture(test)
-  const { refreshToken } = await connectAgent(under)
-  const { agent: stranger } = await connectAgent(under)
-  const reply = await requestToken(under, stranger, refresh(refreshToken))
+  const fixture = await startOauthFixture(test)
+  const { refreshToken } = await connectAgent(fixture)
+  const { agent: stranger } = await connectAgent(fixture)
+  const reply = await requestToken(fixture, stranger, refresh(refreshToken))
   assert.equal(reply.body.error, 'invalid_grant')
 })

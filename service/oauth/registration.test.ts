@@ -6,9 +6,9 @@ import { deleteExpiredOauthRecords } from './artifact-store.ts'
 const DAY_SECONDS = 86_400
 
 it('returns 201 with exactly six members, whatever else a client requests', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   const redirectUris = ['https://agent.example/callback', 'http://127.0.0.1:4000/cb']
-  const { status, body } = await under.send('/oauth/register', {
+  const { status, body } = await fixture.send('/oauth/register', {
     json: {
       client_name: 'Agent',
       redirect_uris: redirectUris,
@@ -32,9 +32,9 @@ it('returns 201 with exactly six members, whatever else a client requests', asyn
 })
 
 it('creates only a client', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   const counts = () =>
-    under.service.database.pool
+    fixture.service.database.pool
       .query(
         `select (select count(*) from people.users) as people,
            (select count(*) from agent_connections) as connections,
@@ -44,7 +44,7 @@ it('creates only a client', async test => {
       )
       .then(({ rows }) => rows[0])
   const before = await counts()
-  await under.register()
+  await fixture.register()
   assert.deepEqual(await counts(), { ...before, clients: before.clients + 1 })
 })
 
@@ -87,10 +87,10 @@ const REFUSED: [why: string, uri: string][] = [
 ]
 
 it('returns 400 for every ambiguous redirect URI', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   for (const [why, uri] of REFUSED) {
     const json = { client_name: 'Agent', redirect_uris: ['https://agent.example/cb', uri] }
-    const reply = await under.send('/oauth/register', { json })
+    const reply = await fixture.send('/oauth/register', { json })
     assert.equal(reply.status, 400, why)
     assert.deepEqual(Object.keys(reply.body), ['error', 'error_description'], why)
     assert.equal(reply.body.error, 'invalid_redirect_uri', why)
@@ -100,7 +100,7 @@ it('returns 400 for every ambiguous redirect URI', async test => {
 })
 
 it('accepts https, loopback with any port, and approved native schemes', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   for (const uri of [
     'https://agent.example',
     'https://agent.example/cb?x=1',
@@ -111,12 +111,12 @@ it('accepts https, loopback with any port, and approved native schemes', async t
     'cursor://anysphere.cursor-retrieval/oauth/callback',
     'vscode://agent/cb',
   ]) {
-    await under.register([uri])
+    await fixture.register([uri])
   }
 })
 
 it('returns 400 as an OAuth error for any malformed body', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   const good = ['https://agent.example/cb']
   for (const json of [
     null,
@@ -136,7 +136,7 @@ it('returns 400 as an OAuth error for any malformed body', async test => {
     { client_name: 'Agent', redirect_uris: [7] },
     { client_name: 'Agent', redirect_uris: Array(11).fill(good[0]) },
   ]) {
-    const reply = await under.send('/oauth/register', { json })
+    const reply = await fixture.send('/oauth/register', { json })
     assert.equal(reply.status, 400, JSON.stringify(json))
     assert.equal(reply.body.error, 'invalid_request', JSON.stringify(json))
     assert.equal(reply.headers.get('access-control-allow-origin'), '*')
@@ -146,7 +146,7 @@ it('returns 400 as an OAuth error for any malformed body', async test => {
     ['client_name=Agent', 'application/x-www-form-urlencoded'],
     [' '.repeat(65_537), 'application/json'],
   ] as const) {
-    const reply = await under.service.request('POST', '/oauth/register', {
+    const reply = await fixture.service.request('POST', '/oauth/register', {
       secret: null,
       rawBody,
       headers: { 'content-type': type },
@@ -157,23 +157,23 @@ it('returns 400 as an OAuth error for any malformed body', async test => {
 })
 
 it('returns 429 as an OAuth error with Retry-After after too many registrations', async test => {
-  const under = await startOauthFixture(test, {
+  const fixture = await startOauthFixture(test, {
     limits: { registrationRatePerMinute: 3 },
     monotonicSeconds: () => 0,
   })
-  for (let count = 0; count < 3; count += 1) await under.register()
+  for (let count = 0; count < 3; count += 1) await fixture.register()
   const json = { client_name: 'Flood', redirect_uris: ['https://agent.example/cb'] }
-  const reply = await under.send('/oauth/register', { json })
+  const reply = await fixture.send('/oauth/register', { json })
   assert.equal(reply.status, 429)
   assert.equal(reply.body.error, 'temporarily_unavailable')
   assert.match(reply.headers.get('retry-after') ?? '', /^\d+$/)
-  const { rows } = await under.service.database.pool.query('select 1 from oauth_clients')
+  const { rows } = await fixture.service.database.pool.query('select 1 from oauth_clients')
   assert.equal(rows.length, 3)
 })
 
 it('answers a preflight with 204', async test => {
-  const under = await startOauthFixture(test)
-  const reply = await under.send('/oauth/register', {
+  const fixture = await startOauthFixture(test)
+  const reply = await fixture.send('/oauth/register', {
     method: 'OPTIONS',
     headers: { origin: 'https://agent.example', 'access-control-request-method': 'POST' },
   })
@@ -183,16 +183,16 @@ it('answers a preflight with 204', async test => {
 })
 
 it('deletes an unapproved client after 30 days and keeps an approved one', async test => {
-  const under = await startOauthFixture(test)
-  const approved = await createOauthAgent(under)
-  await approve(under.workspace, await approved.authorizationUrl())
-  const unapproved = await under.register()
-  const { database, clock } = under.service
-  under.advance(30 * DAY_SECONDS)
+  const fixture = await startOauthFixture(test)
+  const approved = await createOauthAgent(fixture)
+  await approve(fixture.workspace, await approved.authorizationUrl())
+  const unapproved = await fixture.register()
+  const { database, clock } = fixture.service
+  fixture.advance(30 * DAY_SECONDS)
   const early = await deleteExpiredOauthRecords(database, clock.now())
   assert.equal(early.clients, 0)
   assert.ok(early.artifacts > 0)
-  under.advance(1)
+  fixture.advance(1)
   assert.deepEqual(await deleteExpiredOauthRecords(database, clock.now()), {
     clients: 1,
     artifacts: 0,

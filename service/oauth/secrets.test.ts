@@ -15,13 +15,13 @@ import {
 import { issueExecutionToken } from './execution-tokens.ts'
 
 it('stores and logs no bearer value', async test => {
-  const under = await startOauthFixture(test)
-  const { database, clock } = under.service
-  const { owner, workspaceId, adAccountId } = under.workspace
+  const fixture = await startOauthFixture(test)
+  const { database, clock } = fixture.service
+  const { owner, workspaceId, adAccountId } = fixture.workspace
   const { client: browser } = owner
   const secrets: [string, string][] = []
 
-  const agent = await createOauthAgent(under)
+  const agent = await createOauthAgent(fixture)
   const url = await agent.authorizationUrl()
   await browser.get(url.pathname + url.search)
   for (const [name, value] of browser.cookies) secrets.push([name, value])
@@ -32,16 +32,19 @@ it('stores and logs no bearer value', async test => {
   })
   const code = callback.searchParams.get('code') ?? ''
   secrets.push(['code', code])
-  const tokens = await requestToken(under, agent, { code })
+  const tokens = await requestToken(fixture, agent, { code })
   secrets.push(['access token', tokens.body.access_token])
   secrets.push(['refresh token', tokens.body.refresh_token])
   const rotated = await agent.refresh(tokens.body.refresh_token)
   secrets.push(['second access token', rotated.access_token])
   secrets.push(['second refresh token', rotated.refresh_token ?? ''])
-  secrets.push(['management token', (await connectAgent(under, agentResource(under))).accessToken])
+  secrets.push([
+    'management token',
+    (await connectAgent(fixture, agentResource(fixture))).accessToken,
+  ])
 
-  const form = { client_id: await createDeviceClient(under) }
-  const device = await under.send('/oauth2/device/code', { form })
+  const form = { client_id: await createDeviceClient(fixture) }
+  const device = await fixture.send('/oauth2/device/code', { form })
   secrets.push(['device code', device.body.device_code])
   secrets.push(['user code', device.body.user_code.replace('-', '')])
   await browser.get('/oauth2/device')
@@ -51,7 +54,7 @@ it('stores and logs no bearer value', async test => {
   const half = await dumpAsText(database)
   await submitDecision(browser, { ad_account_id: String(adAccountId), decision: 'approve' })
 
-  const scope = { database, audit: createTestAuditTrail(under.service) }
+  const scope = { database, audit: createTestAuditTrail(fixture.service) }
   const issued = await issueExecutionToken(scope, {
     workspaceId,
     issuedBy: owner.userId,
@@ -62,11 +65,11 @@ it('stores and logs no bearer value', async test => {
     issuedAt: clock.now(),
   })
   secrets.push(['execution token', issued.token])
-  const again = await approve(under.workspace, await agent.authorizationUrl())
+  const again = await approve(fixture.workspace, await agent.authorizationUrl())
   secrets.push(['unused code', again.searchParams.get('code') ?? ''])
 
   const stored = [open, half, await dumpAsText(database)].join('\n')
-  const logged = under.service.logged()
+  const logged = fixture.service.logged()
   assert.ok(stored.includes('AccessToken') && stored.includes('DeviceCode'))
   assert.ok(logged.includes('/oauth2/token'))
   assert.ok(secrets.length >= 14)

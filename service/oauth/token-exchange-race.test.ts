@@ -21,23 +21,23 @@ const RUNS = 10
 const PARALLEL = 6
 
 it('issues tokens at most once for six concurrent exchanges of a code', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   for (let run = 0; run < RUNS; run += 1) {
-    const agent = await createOauthAgent(under)
-    const callback = await approve(under.workspace, await agent.authorizationUrl())
+    const agent = await createOauthAgent(fixture)
+    const callback = await approve(fixture.workspace, await agent.authorizationUrl())
     const code = callback.searchParams.get('code')
-    const replies = await atOnce(() => requestToken(under, agent, { code }))
+    const replies = await atOnce(() => requestToken(fixture, agent, { code }))
     assert.ok(succeeded(replies) <= 1, `run ${run}`)
     assertInvalidGrants(replies)
   }
 })
 
 it('issues tokens at most once for six concurrent refreshes, and revokes them', async test => {
-  const under = await startOauthFixture(test)
+  const fixture = await startOauthFixture(test)
   for (let run = 0; run < RUNS; run += 1) {
-    const { agent, accessToken, refreshToken } = await connectAgent(under)
+    const { agent, accessToken, refreshToken } = await connectAgent(fixture)
     const replies = await atOnce(() =>
-      requestToken(under, agent, {
+      requestToken(fixture, agent, {
         grant_type: 'refresh_token',
         refresh_token: refreshToken,
         redirect_uri: null,
@@ -49,17 +49,17 @@ it('issues tokens at most once for six concurrent refreshes, and revokes them', 
     // Any of the six could be the thief.
     const winner = replies.find(({ status }) => status === 200)
     const tokens = [accessToken, winner?.body.access_token].filter(Boolean)
-    for (const token of tokens) assert.equal((await checkTokenAccess(under, token)).mcp, 401)
+    for (const token of tokens) assert.equal((await checkTokenAccess(fixture, token)).mcp, 401)
   }
 })
 
 it('issues tokens several times with a check-then-act store, which proves the race', async test => {
-  const under = await startOauthFixture(test)
-  const origin = await naiveServer(test, under)
+  const fixture = await startOauthFixture(test)
+  const origin = await naiveServer(test, fixture)
   let worst = 0
   for (let run = 0; run < RUNS && worst < 2; run += 1) {
-    const agent = await createOauthAgent(under)
-    const callback = await approve(under.workspace, await agent.authorizationUrl())
+    const agent = await createOauthAgent(fixture)
+    const callback = await approve(fixture.workspace, await agent.authorizationUrl())
     const form = new URLSearchParams({
       grant_type: 'authorization_code',
       client_id: agent.client.client_id,

@@ -69,12 +69,15 @@ interface PresentedCredential {
 }
 
 /** The credential as it is sent. */
-export function presentCredential(cast: FuzzAccounts, credential: Credential): PresentedCredential {
-  const inQuery = IN_QUERY[credential]?.(cast) ?? null
-  return { authorization: IN_HEADER[credential]?.(cast) ?? null, queryKey: inQuery }
+export function presentCredential(
+  accounts: FuzzAccounts,
+  credential: Credential,
+): PresentedCredential {
+  const inQuery = IN_QUERY[credential]?.(accounts) ?? null
+  return { authorization: IN_HEADER[credential]?.(accounts) ?? null, queryKey: inQuery }
 }
 
-type ByCredential<Value> = Partial<Record<Credential, (cast: FuzzAccounts) => Value>>
+type ByCredential<Value> = Partial<Record<Credential, (accounts: FuzzAccounts) => Value>>
 
 const IN_QUERY: ByCredential<string> = {
   publishable_query: ({ own }) => own.publishableKey,
@@ -101,23 +104,23 @@ const IN_HEADER: ByCredential<string | string[]> = {
   non_ascii: () => 'Bearer \xff\xfe\x80',
 }
 
-/** Whose data a credential of this kind may see; null: nobody's. */
+/** The tracker whose data a credential of this kind may read, or null. */
 export function findVisibleTracker(
-  cast: FuzzAccounts,
+  accounts: FuzzAccounts,
   credential: Credential,
 ): ProvisionedTracker | null {
-  if (credential.startsWith('second')) return cast.second
+  if (credential.startsWith('second')) return accounts.second
   const ofOwn = ['own', 'own_lower_scheme', 'publishable', 'publishable_query']
-  return ofOwn.includes(credential) ? cast.own : null
+  return ofOwn.includes(credential) ? accounts.own : null
 }
 
 /** The trackers whose ids may not stand in an answer to this credential. */
 export function listForeignTrackers(
-  cast: FuzzAccounts,
+  accounts: FuzzAccounts,
   credential: Credential,
 ): ProvisionedTracker[] {
-  const known = findVisibleTracker(cast, credential)
-  return [cast.own, cast.second].filter(tracker => tracker !== known)
+  const known = findVisibleTracker(accounts, credential)
+  return [accounts.own, accounts.second].filter(tracker => tracker !== known)
 }
 
 /** An agent of a cast, whose ad account has what the examples of the document name. */

@@ -19,7 +19,7 @@ interface FuzzOptions {
   operations: readonly DocumentOperation[]
   /** One a caller; so many requests are under way at once. */
   accounts: readonly FuzzAccounts[]
-  /** Texts that nobody may see, whoever asks. */
+  /** Texts that no response may contain. */
   secrets: readonly string[]
   seed: number
 }
@@ -51,7 +51,7 @@ export function createFuzzer(run: FuzzOptions): Fuzzer {
   const { service, accounts: casts, seed } = run
   const connections = openKeepAliveConnections(service.url, casts.length)
   const requests = arbitraryRequest(run.operations)
-  const story: FuzzResult = {
+  const fuzzResult: FuzzResult = {
     coverage: new StatusCoverage(),
     acknowledged: new Set(),
     acceptedCount: 0,
@@ -60,30 +60,33 @@ export function createFuzzer(run: FuzzOptions): Fuzzer {
   let round = 0
   let hasFailed = false
 
-  const playCaller = async (cast: FuzzAccounts, numRuns: number, ownSeed: number) => {
+  const playCaller = async (fuzzAccounts: FuzzAccounts, numRuns: number, ownSeed: number) => {
     let shrinks = 0
     let isFailing = false
     const property = fc.asyncProperty(requests, async request => {
       // What failed is tried in simpler forms, a while; the other callers need not go on.
       if (isFailing ? ++shrinks > SHRINKS_MAX : hasFailed) return
-      const faults = await sendAndCheck(request, { ...run, connections, cast, story })
+      const faults = await sendAndCheck(request, { ...run, connections, fuzzAccounts, fuzzResult })
       if (faults.length === 0) return
       hasFailed = true
       isFailing = true
       throw new Error(faults.join('\n'))
     })
     const { failed, errorInstance } = await fc.check(property, { numRuns, seed: ownSeed })
-    if (failed) story.failures.push(errorInstance instanceof Error ? errorInstance.message : '')
+    if (failed)
+      fuzzResult.failures.push(errorInstance instanceof Error ? errorInstance.message : '')
   }
 
-  const play = async (cases: number) => {
+  const runRequests = async (cases: number) => {
     round += 1
     const seedOf = (caller: number) => Math.imul(seed, 1_000_003) + round * 1_009 + caller
     await Promise.all(
-      casts.map((cast, at) => playCaller(cast, Math.ceil(cases / casts.length), seedOf(at) | 0)),
+      casts.map((fuzzAccounts, at) =>
+        playCaller(fuzzAccounts, Math.ceil(cases / casts.length), seedOf(at) | 0),
+      ),
     )
   }
-  return { result: story, run: play, close: connections.close }
+  return { result: fuzzResult, run: runRequests, close: connections.close }
 }
 
 const WEIGHT_MAX = 20
@@ -105,13 +108,13 @@ function computeWeight({ address, body }: DocumentOperation): number {
 
 interface RequestContext extends FuzzOptions {
   connections: KeepAliveConnections
-  cast: FuzzAccounts
-  story: FuzzResult
+  fuzzAccounts: FuzzAccounts
+  fuzzResult: FuzzResult
 }
 
-async function sendAndCheck(request: FuzzRequest, meeting: RequestContext): Promise<string[]> {
-  const { service, operations, cast, connections, story } = meeting
-  const sent = buildRequest(request, cast, service.clock.now())
+async function sendAndCheck(request: FuzzRequest, exchange: RequestContext): Promise<string[]> {
+  const { service, operations, fuzzAccounts, connections, fuzzResult } = exchange
+  const sent = buildRequest(request, fuzzAccounts, service.clock.now())
   const line = formatCurlCommand(request, sent)
   let reply: Reply
   try {
@@ -120,16 +123,16 @@ async function sendAndCheck(request: FuzzRequest, meeting: RequestContext): Prom
     return [`no answer: ${error}`, line]
   }
   const operation = findOperation(sent, operations)
-  story.coverage.record(operation?.operationId ?? 'nothing there', reply.status)
-  recordAcknowledgement(request, { reply, cast, story })
-  const foreignIds = listForeignTrackers(cast, request.credential).flatMap(
+  fuzzResult.coverage.record(operation?.operationId ?? 'nothing there', reply.status)
+  recordAcknowledgement(request, { reply, fuzzAccounts, fuzzResult })
+  const foreignIds = listForeignTrackers(fuzzAccounts, request.credential).flatMap(
     ({ trackerId, destinationId }) => [trackerId, destinationId],
   )
   const faults = findResponseProblems({
     sent,
     reply,
     operations,
-    secrets: meeting.secrets,
+    secrets: exchange.secrets,
     foreignIds,
   })
   return faults.length === 0
@@ -139,13 +142,17 @@ async function sendAndCheck(request: FuzzRequest, meeting: RequestContext): Prom
 
 function recordAcknowledgement(
   { credential }: FuzzRequest,
-  { reply, cast, story }: { reply: Reply; cast: FuzzAccounts; story: FuzzResult },
+  {
+    reply,
+    fuzzAccounts,
+    fuzzResult,
+  }: { reply: Reply; fuzzAccounts: FuzzAccounts; fuzzResult: FuzzResult },
 ): void {
   const { status, body } = reply
-  const tracker = findVisibleTracker(cast, credential)
+  const tracker = findVisibleTracker(fuzzAccounts, credential)
   if (tracker === null || typeof body?.event_id !== 'string' || body.persisted === false) return
-  story.acknowledged.add(`${tracker.trackerId} ${body.event_id}`)
-  if (status === 202) story.acceptedCount += 1
+  fuzzResult.acknowledged.add(`${tracker.trackerId} ${body.event_id}`)
+  if (status === 202) fuzzResult.acceptedCount += 1
 }
 
 function truncateBody({ text }: Reply): string {
@@ -186,7 +193,7 @@ function sum(one: number, other: number): number {
   return one + other
 }
 
-/** What a process holds on to, after everything that nobody needs is gone. */
+/** The heap that a process uses after garbage collection. */
 export interface ProcessFootprint {
   /** Objects, and the bytes of buffers, which stand beside the heap. */
   heldBytes: number
@@ -204,7 +211,7 @@ export function measureFootprint(): ProcessFootprint {
   return { heldBytes: heapUsed + arrayBuffers, resources }
 }
 
-/** Node shows its collector only to whoever asks at the start, or this way. */
+/** Node exposes its garbage collector only by a flag at the start, or this way. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

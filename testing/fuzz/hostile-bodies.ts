@@ -66,7 +66,7 @@ const UNEXPECTED_NAMES = [
   ...['a.b', 'a/b', 'a~b', '\ud83d', 'x'.repeat(300), 'then', 'toJSON', '$ref'],
 ]
 
-/** Members that nobody declared, where the value is an object. */
+/** Adds undeclared members to an object. */
 const unexpectedMembers = fc
   .array(fc.tuple(fc.constantFrom(...UNEXPECTED_NAMES), oddValues), { minLength: 1, maxLength: 3 })
   .map((added): Change => {
@@ -115,7 +115,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 const BODY_BYTES_MAX = 65_536
 
-/** Bodies that nobody should send: no JSON, nearly JSON, and JSON that two readers read apart. */
+/** Invalid bodies: not JSON, almost JSON, and JSON that parsers interpret differently. */
 export function hostileBytes(validText: fc.Arbitrary<string>): fc.Arbitrary<Buffer> {
   return fc.oneof(
     fc.constantFrom(...INVALID_TEXTS.map(text => Buffer.from(text))),

@@ -11,7 +11,7 @@ export const METHODS = [
 
 export const hostileMethods = fc.constantFrom(...METHODS)
 
-/** How whoever asks presents itself: the right way or another one. */
+/** How a caller presents its credential: correctly or not. */
 export const CREDENTIALS = [
   ...([
     'own',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { CANARY } from './realistic-values.ts'
 
-/** Stand in a path for ids that are known only once somebody is there to send it. */
+/** Placeholders in a path for IDs that are known only when the request is sent. */
 export const OWN_DESTINATION_PLACEHOLDER = '{{own_destination}}'
 export const SECOND_DESTINATION_PLACEHOLDER = '{{second_destination}}'
 
@@ -125,7 +125,7 @@ const QUERY_VALUES = [
   ...['x'.repeat(1_500), encodedEmail, '\xe9'],
 ]
 
-/** Queries with names of the document and of nobody, in the forms that parsers make lists of. */
+/** Queries with documented and unknown names, in the forms that parsers turn into lists. */
 export function hostileQueries(names: readonly string[]): fc.Arbitrary<string> {
   const strange = ['key', 'email', '__proto__', 'constructor', 'hasOwnProperty', '', 'x', '%00']
   const name = fc.constantFrom(...names, ...names, ...strange)

@@ -67,7 +67,7 @@ export function resolveReference(schema: Schema): Schema {
   return resolveReference(names.reduce((node, name) => node[name], document))
 }
 
-/** The operations at one path, whatever their methods. */
+/** The operations at one path, of every method. */
 export interface FoundOperations {
   operations: DocumentOperation[]
   /** The path is written as in the document; otherwise it only decodes to it. */
@@ -89,7 +89,7 @@ export function findOperationsAt(
   return null
 }
 
-/** An empty id is an id, which nobody has. */
+/** An empty ID is valid but unknown. */
 function matches(template: string[], segments: string[]): boolean {
   if (template.length !== segments.length) return false
   return template.every((part, at) => part.startsWith('{') || part === segments[at])

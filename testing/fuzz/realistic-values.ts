@@ -43,7 +43,7 @@ const digests = fc
   .constantFrom(email.toLowerCase(), '4915127310684', externalId.toLowerCase())
   .map(text => hash('sha256', text))
 
-/** The person in the spellings that callers use, and what nobody can read. */
+/** The person's identifiers in the spellings that callers use, and invalid ones. */
 const userData = members({
   em: fc.constantFrom(email, ` ${email.toUpperCase()}`, [email, email], hash('sha256', 'x')),
   ph: fc.constantFrom(phone, '0049 1512 7310684', ['+1'], 4_915_127_310_684),

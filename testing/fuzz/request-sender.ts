@@ -10,14 +10,14 @@ import type { FuzzRequest } from './request-generator.ts'
 const LINE_CHARACTERS_MAX = 2_000
 
 /** The request as this cast sends it at this time. */
-export function buildRequest(request: FuzzRequest, cast: FuzzAccounts, at: Date): SentRequest {
-  const { authorization, queryKey } = presentCredential(cast, request.credential)
-  const path = fillPlaceholders(request.path, cast)
+export function buildRequest(request: FuzzRequest, accounts: FuzzAccounts, at: Date): SentRequest {
+  const { authorization, queryKey } = presentCredential(accounts, request.credential)
+  const path = fillPlaceholders(request.path, accounts)
   const query = [request.query, queryKey && `key=${queryKey}`].filter(Boolean).join('&')
   const headers: HeaderLines = {
     ...request.headers,
     ...(authorization === null ? {} : { authorization }),
-    ...(request.isSigned ? signRequest(request, cast, at) : {}),
+    ...(request.isSigned ? signRequest(request, accounts, at) : {}),
   }
   const target = encodeTarget(query === '' ? path : `${path}?${query}`)
   return { method: request.method, target, headers, body: request.body }

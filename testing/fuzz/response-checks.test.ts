@@ -90,10 +90,10 @@ it('finds a header that is missing or wrong', () => {
 it('finds a secret and a raw identifier, in the body and in a header', () => {
   const secret = `sbx_sk_${'0'.repeat(72)}`
   for (const [text, fault] of [
-    [SECRET, /^a secret is told$/],
-    [secret, /^a credential of the kind sk is told$/],
-    [CANARY.email.toUpperCase(), /^a raw identifier is told: .*KANARIE/s],
-    [CANARY.ipAddress, /^a raw identifier is told: .*45\.83\.91/s],
+    [SECRET, /^a secret is exposed$/],
+    [secret, /^a credential of the kind sk is exposed$/],
+    [CANARY.email.toUpperCase(), /^a raw identifier is exposed: .*KANARIE/s],
+    [CANARY.ipAddress, /^a raw identifier is exposed: .*45\.83\.91/s],
   ] as const) {
     for (const answer of [{ body: { message: text } }, { headers: { 'x-debug': text } }]) {
       const faults = faultsOf(answer)
@@ -104,6 +104,6 @@ it('finds a secret and a raw identifier, in the body and in a header', () => {
 })
 
 it('finds what belongs to another tracker', () => {
-  const fault = 'something of another tracker is told'
+  const fault = 'something of another tracker is exposed'
   assert.deepEqual(faultsOf({ body: { message: `No ${FOREIGN_ID}.` } }), [fault])
 })

@@ -39,7 +39,7 @@ export function findResponseProblems(judged: CheckedResponse): string[] {
   return [
     ...checkForm(judged),
     ...checkStatus(judged),
-    ...(isForeign ? ['something of another tracker is told'] : []),
+    ...(isForeign ? ['something of another tracker is exposed'] : []),
     ...findLeaks(`${reply.text}\n${formatHeaders(reply)}`, judged.secrets),
   ]
 }
@@ -109,14 +109,14 @@ function checkSchema({ address }: DocumentOperation, sent: SentRequest, reply: R
   return [...ofHeaders, ...formatSchemaErrors(check(responses + body, reply.body), status)]
 }
 
-/** Credentials, identifiers of the planted person, and what belongs to somebody else. */
+/** Finds credentials, the canary person's identifiers and data of other trackers. */
 export function findLeaks(text: string, secrets: readonly string[]): string[] {
   const trace = findCanaryTrace(text)
   const mark = /sbx_(sk|fwd|wet)_[0-9a-f]{16}/.exec(text)?.[1]
   return [
-    ...(trace === null ? [] : [`a raw identifier is told: ${trace}`]),
-    ...(mark === undefined ? [] : [`a credential of the kind ${mark} is told`]),
-    ...(secrets.some(secret => text.includes(secret)) ? ['a secret is told'] : []),
+    ...(trace === null ? [] : [`a raw identifier is exposed: ${trace}`]),
+    ...(mark === undefined ? [] : [`a credential of the kind ${mark} is exposed`]),
+    ...(secrets.some(secret => text.includes(secret)) ? ['a secret is exposed'] : []),
   ]
 }
 

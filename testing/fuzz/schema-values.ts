@@ -37,7 +37,7 @@ interface GeneratorContext {
 function valuesOfType(
   type: string,
   schema: Schema,
-  grounds: GeneratorContext,
+  context: GeneratorContext,
 ): fc.Arbitrary<unknown> {
   switch (type) {
     case 'string':
@@ -53,12 +53,12 @@ function valuesOfType(
     case 'null':
       return fc.constant(null)
     case 'array':
-      return fc.array(schema.items ? grounds.within(schema.items) : fc.jsonValue(), {
+      return fc.array(schema.items ? context.within(schema.items) : fc.jsonValue(), {
         minLength: schema.minItems ?? 0,
         maxLength: Math.min(schema.maxItems ?? ITEMS_MAX, ITEMS_MAX),
       })
     case 'object':
-      return objects(schema, grounds)
+      return objects(schema, context)
     default:
       return fc.jsonValue({ maxDepth: 2 })
   }

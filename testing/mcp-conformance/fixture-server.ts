@@ -31,7 +31,7 @@ export function createFixtureServer(era: McpEra): McpServer {
     completion: { values: [], total: 0, hasMore: false },
   }))
   if (!isOld) return server
-  // Without sessions there is nobody to tell; the answer is all that the suite looks at.
+  // Without sessions there is no client to notify; the suite only checks the response.
   server.server.setRequestHandler('resources/subscribe', async () => ({}))
   server.server.setRequestHandler('resources/unsubscribe', async () => ({}))
   return server

@@ -23,32 +23,32 @@ const fitsAnswer = ajv.compile(QueuedBatchAnswer)
 
 it('returns pages of pending batches of the workspace, oldest first', async test => {
   const { database } = await createTestDatabase(test)
-  const stage = await createAgentFixture(database)
-  await setPolicy(stage, 'ask')
+  const fixture = await createAgentFixture(database)
+  await setPolicy(fixture, 'ask')
   const other = await createAgentFixture(database)
   await propose(other, RAISE)
   const ids: number[] = []
   for (let number = 0; number <= BATCHES_PER_PAGE; number += 1) {
-    ids.push((await propose(stage, number % 2 === 0 ? RAISE : PAUSE)).batchId)
-    stage.clock.advance(60)
+    ids.push((await propose(fixture, number % 2 === 0 ? RAISE : PAUSE)).batchId)
+    fixture.clock.advance(60)
   }
-  const request = { person: stage.owner, workspaceId: stage.workspaceId }
+  const request = { person: fixture.owner, workspaceId: fixture.workspaceId }
   const body = { decision: 'reject', reason: 'No.' }
-  await decideActions(stage.context, { ...request, batchId: ids.shift() }, body)
+  await decideActions(fixture.context, { ...request, batchId: ids.shift() }, body)
 
-  const queue = await readApprovalQueue(stage.context, request, {})
+  const queue = await readApprovalQueue(fixture.context, request, {})
   assert.ok(fitsQueue(queue), ajv.errorsText(fitsQueue.errors))
   assert.deepEqual(
     queue.batches.map(({ id }) => id),
     ids,
   )
   assert.equal(queue.has_more, false)
-  await propose(stage, RAISE)
-  assert.equal((await readApprovalQueue(stage.context, request, { page: '1' })).has_more, true)
-  assert.equal((await readApprovalQueue(stage.context, request, { page: '2' })).batches.length, 1)
+  await propose(fixture, RAISE)
+  assert.equal((await readApprovalQueue(fixture.context, request, { page: '1' })).has_more, true)
+  assert.equal((await readApprovalQueue(fixture.context, request, { page: '2' })).batches.length, 1)
   for (const page of ['0', 'x', -1]) {
     await assert.rejects(
-      readApprovalQueue(stage.context, request, { page }),
+      readApprovalQueue(fixture.context, request, { page }),
       error => error instanceof Refusal && error.status === 422,
     )
   }
@@ -56,11 +56,11 @@ it('returns pages of pending batches of the workspace, oldest first', async test
 
 it('tells the reader whether they may decide, and why not', async test => {
   const { database } = await createTestDatabase(test)
-  const stage = await createAgentFixture(database)
-  const { workspaceId, context } = stage
-  await setPolicy(stage, 'ask')
-  const { batchId } = await propose(stage, RAISE)
-  const readAs = async (person = stage.owner) => {
+  const fixture = await createAgentFixture(database)
+  const { workspaceId, context } = fixture
+  await setPolicy(fixture, 'ask')
+  const { batchId } = await propose(fixture, RAISE)
+  const readAs = async (person = fixture.owner) => {
     const answer = await readQueuedBatch(context, { person, workspaceId, batchId })
     assert.ok(fitsAnswer(answer), ajv.errorsText(fitsAnswer.errors))
     return answer.batch
@@ -69,12 +69,12 @@ it('tells the reader whether they may decide, and why not', async test => {
   assert.deepEqual([batch.may_decide, batch.may_not_reason], [true, null])
   assert.deepEqual([batch.currency, batch.ad_account_name], ['EUR', 'Shop EU'])
   assert.equal(batch.responsible, 'Ada Example')
-  assert.match(String((await readAs(stage.responsible)).may_not_reason), /your own credential/)
-  const member = await createFixtureMember(stage, 'member')
+  assert.match(String((await readAs(fixture.responsible)).may_not_reason), /your own credential/)
+  const member = await createFixtureMember(fixture, 'member')
   assert.match(String((await readAs(member)).may_not_reason), /admins can decide/)
-  stage.clock.advance(72 * 3_600)
+  fixture.clock.advance(72 * 3_600)
   assert.match(String((await readAs()).may_not_reason), /approval period has ended/)
-  const request = { person: stage.owner, workspaceId, batchId }
+  const request = { person: fixture.owner, workspaceId, batchId }
   await decideActions(context, request, { decision: 'approve', reason: 'Now.' })
   assert.match(String((await readAs()).may_not_reason), /no pending actions/)
   const stranger = await createAgentFixture(database)
@@ -86,11 +86,11 @@ it('tells the reader whether they may decide, and why not', async test => {
 
 it('lists stale actions, whose entity changed since the proposal', async test => {
   const { database } = await createTestDatabase(test)
-  const stage = await createAgentFixture(database)
-  const { adAccountId, otherAccountId, workspaceId, context, clock } = stage
-  await setPolicy(stage, 'ask')
-  const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
-  const request = { person: stage.owner, workspaceId, batchId }
+  const fixture = await createAgentFixture(database)
+  const { adAccountId, otherAccountId, workspaceId, context, clock } = fixture
+  await setPolicy(fixture, 'ask')
+  const { batchId, actionIds } = await propose(fixture, RAISE, PAUSE)
+  const request = { person: fixture.owner, workspaceId, batchId }
   const change = { status: 'paused', at: clock.now() } as const
   await applyExternalChange(database, { adAccountId: otherAccountId, ...ENTITIES[1] }, change)
   const before = await readQueuedBatch(context, request)

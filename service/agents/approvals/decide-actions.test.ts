@@ -33,9 +33,9 @@ async function stageInAskMode(
   options?: Parameters<typeof createAgentFixture>[1],
 ) {
   const { database } = await createTestDatabase(test)
-  const stage = await createAgentFixture(database, options)
-  await setPolicy(stage, 'ask')
-  return stage
+  const fixture = await createAgentFixture(database, options)
+  await setPolicy(fixture, 'ask')
+  return fixture
 }
 
 function decide(
@@ -55,26 +55,26 @@ const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as con
 const PAUSE = { type: 'pause', entity: 2 } as const
 
 it('executes on approval, ends the action on rejection, and stores the decision', async test => {
-  const stage = await stageInAskMode(test)
-  const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
+  const fixture = await stageInAskMode(test)
+  const { batchId, actionIds } = await propose(fixture, RAISE, PAUSE)
   const [first, second] = actionIds
   const part = { ...APPROVE, action_ids: [first] }
-  const [approved, ...others] = await decide(stage, batchId, { body: part })
+  const [approved, ...others] = await decide(fixture, batchId, { body: part })
   assert.equal(others.length, 0)
   assert.equal(approved?.status, 'executing')
-  assert.deepEqual(approved.executionStartedAt, stage.clock.now())
-  const [rejected] = await decide(stage, batchId, { body: REJECT, person: stage.responsible })
+  assert.deepEqual(approved.executionStartedAt, fixture.clock.now())
+  const [rejected] = await decide(fixture, batchId, { body: REJECT, person: fixture.responsible })
   assert.deepEqual(
     [rejected?.id, rejected?.status, rejected?.outcome, rejected?.decisionReason],
     [second, 'rejected', null, REJECT.reason],
   )
-  assert.equal(rejected?.decidedBy, stage.responsible.userId)
-  const told = await readAuditEntries(stage.database, stage.workspaceId)
+  assert.equal(rejected?.decidedBy, fixture.responsible.userId)
+  const told = await readAuditEntries(fixture.database, fixture.workspaceId)
   assert.deepEqual(
     told.slice(-2).map(({ action, actor, subject }) => [action, actor.id, subject.id]),
     [
-      ['action.approved', String(stage.owner.userId), String(first)],
-      ['action.rejected', String(stage.responsible.userId), String(second)],
+      ['action.approved', String(fixture.owner.userId), String(first)],
+      ['action.rejected', String(fixture.responsible.userId), String(second)],
     ],
   )
   // The log, which is never deleted, does not contain text that people write.
@@ -82,61 +82,61 @@ it('executes on approval, ends the action on rejection, and stores the decision'
 })
 
 it('approves without execution in suggest_only', async test => {
-  const stage = await stageInAskMode(test)
-  await setPolicy(stage, 'suggest_only')
-  const { batchId } = await propose(stage, RAISE)
-  const [action] = await decide(stage, batchId)
+  const fixture = await stageInAskMode(test)
+  await setPolicy(fixture, 'suggest_only')
+  const { batchId } = await propose(fixture, RAISE)
+  const [action] = await decide(fixture, batchId)
   assert.equal(action?.status, 'approved_without_execution')
   assert.equal(action.executionStartedAt, null)
-  assert.equal((await readCurrentEntity(stage, 1)).version, 1)
+  assert.equal((await readCurrentEntity(fixture, 1)).version, 1)
 })
 
 it('returns 404 for a proposal of another workspace, and for an invalid ID', async test => {
-  const stage = await stageInAskMode(test)
-  const other = await createAgentFixture(stage.database)
+  const fixture = await stageInAskMode(test)
+  const other = await createAgentFixture(fixture.database)
   const { batchId } = await propose(other, RAISE)
   for (const id of [batchId, 0, 'x', 2 ** 40, undefined]) {
-    await assert.rejects(decide(stage, id), isRefusal(404))
+    await assert.rejects(decide(fixture, id), isRefusal(404))
   }
-  await assert.rejects(decide(other, batchId, { person: stage.owner }), isRefusal(404))
+  await assert.rejects(decide(other, batchId, { person: fixture.owner }), isRefusal(404))
 })
 
 it('returns 403 for a member, and for the proposer if there is another owner', async test => {
-  const stage = await stageInAskMode(test)
-  const { batchId } = await propose(stage, RAISE)
-  const member = await createFixtureMember(stage, 'member')
-  await assert.rejects(decide(stage, batchId, { person: member }), isRefusal(403, /role/))
-  const own = { person: stage.responsible }
-  await assert.rejects(decide(stage, batchId, own), isRefusal(403, /your own credential/))
-  const admin = await createFixtureMember(stage, 'admin')
-  const [action] = await decide(stage, batchId, { person: admin })
+  const fixture = await stageInAskMode(test)
+  const { batchId } = await propose(fixture, RAISE)
+  const member = await createFixtureMember(fixture, 'member')
+  await assert.rejects(decide(fixture, batchId, { person: member }), isRefusal(403, /role/))
+  const own = { person: fixture.responsible }
+  await assert.rejects(decide(fixture, batchId, own), isRefusal(403, /your own credential/))
+  const admin = await createFixtureMember(fixture, 'admin')
+  const [action] = await decide(fixture, batchId, { person: admin })
   assert.equal(action?.status, 'executing')
 })
 
 it('lets the only owner approve a proposal of their own credential', async test => {
-  const stage = await stageInAskMode(test, { isAlone: true })
-  await createFixtureMember(stage, 'admin')
-  const { batchId } = await propose(stage, RAISE)
-  const [action] = await decide(stage, batchId)
+  const fixture = await stageInAskMode(test, { isAlone: true })
+  await createFixtureMember(fixture, 'admin')
+  const { batchId } = await propose(fixture, RAISE)
+  const [action] = await decide(fixture, batchId)
   assert.equal(action?.status, 'executing')
 })
 
 it('returns 409 with the statuses if nothing is pending', async test => {
-  const stage = await stageInAskMode(test)
-  const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
-  await decide(stage, batchId, { body: { ...REJECT, action_ids: [actionIds[0]] } })
+  const fixture = await stageInAskMode(test)
+  const { batchId, actionIds } = await propose(fixture, RAISE, PAUSE)
+  await decide(fixture, batchId, { body: { ...REJECT, action_ids: [actionIds[0]] } })
   const again = { ...APPROVE, action_ids: [actionIds[0]] }
-  await assert.rejects(decide(stage, batchId, { body: again }), isRefusal(409, /rejected/))
-  const [rest] = await decide(stage, batchId)
+  await assert.rejects(decide(fixture, batchId, { body: again }), isRefusal(409, /rejected/))
+  const [rest] = await decide(fixture, batchId)
   assert.equal(rest?.id, actionIds[1])
 })
 
 it('returns 422 naming every invalid field, and each action of another proposal', async test => {
-  const stage = await stageInAskMode(test)
-  const { batchId, actionIds } = await propose(stage, RAISE)
-  const { actionIds: others } = await propose(stage, PAUSE)
+  const fixture = await stageInAskMode(test)
+  const { batchId, actionIds } = await propose(fixture, RAISE)
+  const { actionIds: others } = await propose(fixture, PAUSE)
   const fieldsOf = async (body: unknown) => {
-    const refused = await decide(stage, batchId, { body }).catch(error => error)
+    const refused = await decide(fixture, batchId, { body }).catch(error => error)
     assert.equal(refused.status, 422)
     return Object.keys(refused.errors).toSorted()
   }
@@ -147,31 +147,31 @@ it('returns 422 naming every invalid field, and each action of another proposal'
 })
 
 it('accepts one of two concurrent decisions and returns 409 to the other', async test => {
-  const stage = await stageInAskMode(test)
-  const person = await createFixtureMember(stage, 'admin')
+  const fixture = await stageInAskMode(test)
+  const person = await createFixtureMember(fixture, 'admin')
   for (let round = 0; round < 5; round += 1) {
-    const { batchId, actionIds } = await propose(stage, PAUSE, RAISE)
+    const { batchId, actionIds } = await propose(fixture, PAUSE, RAISE)
     const answers = await Promise.allSettled([
-      decide(stage, batchId, { body: REJECT }),
-      decide(stage, batchId, { person, body: round % 2 === 0 ? APPROVE : REJECT }),
+      decide(fixture, batchId, { body: REJECT }),
+      decide(fixture, batchId, { person, body: round % 2 === 0 ? APPROVE : REJECT }),
     ])
     const [accepted] = answers.filter(answer => answer.status === 'fulfilled')
     const [refused] = answers.filter(answer => answer.status === 'rejected')
     assert.equal(accepted?.value.length, 2)
     assert.equal(refused?.reason.status, 409)
-    const entries = await readAuditEntries(stage.database, stage.workspaceId)
+    const entries = await readAuditEntries(fixture.database, fixture.workspaceId)
     const ofFirst = entries.filter(({ subject }) => subject.id === String(actionIds[0]))
     assert.equal(ofFirst.filter(({ subject }) => subject.type === 'action').length, 2)
   }
 })
 
 /** Changes after the proposal, and the resulting status and outcome of an approval. */
-const ENDINGS: Record<string, [(stage: AgentFixture) => Promise<unknown>, string, string]> = {
-  'after 72 hours': [async stage => stage.clock.advance(72 * 3_600), 'rejected', 'expired'],
+const ENDINGS: Record<string, [(fixture: AgentFixture) => Promise<unknown>, string, string]> = {
+  'after 72 hours': [async fixture => fixture.clock.advance(72 * 3_600), 'rejected', 'expired'],
   'of a changed entity': [changeName, 'rejected', 'stale'],
   'of a revoked token': [
     // The database has one token.
-    stage => revokeWorkspaceToken(stage.context, { ...ownerOf(stage), tokenId: 1 }),
+    fixture => revokeWorkspaceToken(fixture.context, { ...ownerOf(fixture), tokenId: 1 }),
     'rejected',
     'proposer_revoked',
   ],
@@ -182,12 +182,12 @@ const ENDINGS: Record<string, [(stage: AgentFixture) => Promise<unknown>, string
     'proposer_revoked',
   ],
   'for a disabled ad account': [
-    ({ database, ...stage }) => setAdAccountStatus(database, stage, 'disabled'),
+    ({ database, ...fixture }) => setAdAccountStatus(database, fixture, 'disabled'),
     'rejected',
     'account_changed',
   ],
   'of a type that is no longer allowed': [
-    stage => setPolicy(stage, 'ask', { allowed_types: ['pause'] }),
+    fixture => setPolicy(fixture, 'ask', { allowed_types: ['pause'] }),
     'blocked',
     'policy_changed',
   ],
@@ -204,23 +204,23 @@ function ownerOf({ owner: person, workspaceId }: AgentFixture) {
 
 for (const [when, [change, status, outcome]] of Object.entries(ENDINGS)) {
   it(`ends the action as ${outcome} on approval ${when}`, async test => {
-    const stage = await stageInAskMode(test)
-    const { batchId, actionIds } = await propose(stage, RAISE)
-    await change(stage)
-    const [action] = await decide(stage, batchId)
+    const fixture = await stageInAskMode(test)
+    const { batchId, actionIds } = await propose(fixture, RAISE)
+    await change(fixture)
+    const [action] = await decide(fixture, batchId)
     assert.deepEqual([action?.status, action?.outcome], [status, outcome])
     assert.equal(action?.decidedBy, null)
-    const [entry] = (await readAuditEntries(stage.database, stage.workspaceId)).slice(-1)
+    const [entry] = (await readAuditEntries(fixture.database, fixture.workspaceId)).slice(-1)
     assert.equal(entry?.actor.type, 'system')
-    assert.deepEqual(entry.details.asked_by, stage.owner.userId)
-    const name = { workspaceId: stage.workspaceId, actionId: actionIds[0] ?? 0 }
-    assert.ok(await findReceipt(stage.database, name))
+    assert.deepEqual(entry.details.asked_by, fixture.owner.userId)
+    const name = { workspaceId: fixture.workspaceId, actionId: actionIds[0] ?? 0 }
+    assert.ok(await findReceipt(fixture.database, name))
   })
 }
 
 it('ends actions of a connection that was revoked or moved to another ad account', async test => {
-  const stage = await stageInAskMode(test)
-  const { context, otherAccountId } = stage
+  const fixture = await stageInAskMode(test)
+  const { context, otherAccountId } = fixture
   const outcomeAfter = async (credential: AgentFixture, change: () => Promise<void>) => {
     const principal = await resolvePrincipal(credential, 'connection')
     const { result } = await submitProposal(context, principal, buildProposal(RAISE))
@@ -233,12 +233,12 @@ it('ends actions of a connection that was revoked or moved to another ad account
     )
     return action?.outcome
   }
-  const connection = { ...ownerOf(stage), connectionId: 1 }
+  const connection = { ...ownerOf(fixture), connectionId: 1 }
   const move = () => changeConnectionAdAccount(context, connection, otherAccountId)
-  assert.equal(await outcomeAfter(stage, move), 'proposer_revoked')
-  const other = await createAgentFixture(stage.database)
+  assert.equal(await outcomeAfter(fixture, move), 'proposer_revoked')
+  const other = await createAgentFixture(fixture.database)
   await setPolicy(other, 'ask')
-  const { rows } = await stage.database.pool.query(
+  const { rows } = await fixture.database.pool.query(
     'select min(id) as id from agent_connections where workspace_id = $1',
     [other.workspaceId],
   )
@@ -248,9 +248,9 @@ it('ends actions of a connection that was revoked or moved to another ad account
 })
 
 it('returns 403 to a person who loses their role during the decision', async test => {
-  const stage = await stageInAskMode(test)
-  const { database, workspaceId, owner } = stage
-  const { batchId } = await propose(stage, RAISE)
+  const fixture = await stageInAskMode(test)
+  const { database, workspaceId, owner } = fixture
+  const { batchId } = await propose(fixture, RAISE)
   const demoted = Promise.withResolvers<void>()
   const isWaiting = Promise.withResolvers<void>()
   const change = database.query.transaction().execute(async query => {
@@ -260,7 +260,7 @@ it('returns 403 to a person who loses their role during the decision', async tes
     await demoted.promise
   })
   await isWaiting.promise
-  const refusal = assert.rejects(decide(stage, batchId), isRefusal(403, /role/))
+  const refusal = assert.rejects(decide(fixture, batchId), isRefusal(403, /role/))
   // The first role check passed; the decision waits for the workspace lock.
   await eventually('the decision waits', async () => {
     const { rows } = await database.pool.query(

@@ -13,16 +13,16 @@ const HOURS_72 = 72 * 3_600
 
 it('expires a pending action once, after 72 hours', async test => {
   const { database } = await createTestDatabase(test)
-  const stage = await createAgentFixture(database)
-  await setPolicy(stage, 'ask')
-  const { batchId } = await propose(stage, RAISE, PAUSE)
-  stage.clock.advance(1)
-  const { batchId: younger } = await propose(stage, RAISE)
-  const expire = () => expireApprovals({ ...stage.context, now: stage.clock.now() })
+  const fixture = await createAgentFixture(database)
+  await setPolicy(fixture, 'ask')
+  const { batchId } = await propose(fixture, RAISE, PAUSE)
+  fixture.clock.advance(1)
+  const { batchId: younger } = await propose(fixture, RAISE)
+  const expire = () => expireApprovals({ ...fixture.context, now: fixture.clock.now() })
 
-  stage.clock.advance(HOURS_72 - 2)
+  fixture.clock.advance(HOURS_72 - 2)
   assert.deepEqual(await expire(), { expired: 0, more: false })
-  stage.clock.advance(1)
+  fixture.clock.advance(1)
   assert.deepEqual(await expire(), { expired: 2, more: false })
   assert.deepEqual(await expire(), { expired: 0, more: false })
   for (const { status, outcome } of await findActionsOfBatch(database, batchId)) {
@@ -30,7 +30,7 @@ it('expires a pending action once, after 72 hours', async test => {
   }
   const [waiting] = await findActionsOfBatch(database, younger)
   assert.equal(waiting?.status, 'pending')
-  const told = await readAuditEntries(database, stage.workspaceId, 'action.rejected')
+  const told = await readAuditEntries(database, fixture.workspaceId, 'action.rejected')
   assert.deepEqual(
     told.map(({ actor, details }) => [actor.type, details.outcome]),
     [
@@ -42,17 +42,17 @@ it('expires a pending action once, after 72 hours', async test => {
 
 it('ends the action once under a concurrent decision and expiry', async test => {
   const { database } = await createTestDatabase(test)
-  const stage = await createAgentFixture(database)
-  await setPolicy(stage, 'ask')
-  const { batchId } = await propose(stage, PAUSE)
-  stage.clock.advance(HOURS_72)
-  const request = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
+  const fixture = await createAgentFixture(database)
+  await setPolicy(fixture, 'ask')
+  const { batchId } = await propose(fixture, PAUSE)
+  fixture.clock.advance(HOURS_72)
+  const request = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId }
   const body = { decision: 'reject', reason: 'Too late.' }
   await Promise.allSettled([
-    decideActions(stage.context, request, body),
-    expireApprovals({ ...stage.context, now: stage.clock.now() }),
+    decideActions(fixture.context, request, body),
+    expireApprovals({ ...fixture.context, now: fixture.clock.now() }),
   ])
   const [action] = await findActionsOfBatch(database, batchId)
   assert.deepEqual([action?.status, action?.outcome], ['rejected', 'expired'])
-  assert.equal((await readAuditEntries(database, stage.workspaceId, 'action.rejected')).length, 1)
+  assert.equal((await readAuditEntries(database, fixture.workspaceId, 'action.rejected')).length, 1)
 })

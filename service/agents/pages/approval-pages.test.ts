@@ -23,11 +23,11 @@ const REASON = 'It was planned.'
 const HOUR_SECONDS = 3_600
 
 it('approves one change and rejects the others, each with a reason', async test => {
-  const under = await startAgentActionsFixture(test)
-  await setExecutionMode(under, 'ask')
-  const [path, ids] = await proposedThree(under)
-  const { client } = under.workspace.owner
-  const queue = await client.get(approvalsPath(under))
+  const fixture = await startAgentActionsFixture(test)
+  await setExecutionMode(fixture, 'ask')
+  const [path, ids] = await proposedThree(fixture)
+  const { client } = fixture.workspace.owner
+  const queue = await client.get(approvalsPath(fixture))
   assert.match(queue.text, /Proposal 1: 3 changes/)
   assert.match(queue.text, /€120\.00[\s\S]*€135\.00[\s\S]*\+€15\.00 \(\+12\.5%\)/)
 
@@ -49,13 +49,13 @@ it('approves one change and rejects the others, each with a reason', async test 
   ])
   assert.equal(rest.text.match(/<span class="tag">Rejected<\/span>/g)?.length, 2)
   assert.doesNotMatch(rest.text, /name="reason"/)
-  assert.match((await client.get(approvalsPath(under))).text, /No pending approvals/)
+  assert.match((await client.get(approvalsPath(fixture))).text, /No pending approvals/)
 })
 
 it('returns 422 with the submitted form and links to invalid fields', async test => {
-  const under = await startAgentActionsFixture(test)
-  const [path, ids] = await proposedThree(under)
-  const { client } = under.workspace.owner
+  const fixture = await startAgentActionsFixture(test)
+  const [path, ids] = await proposedThree(fixture)
+  const { client } = fixture.workspace.owner
   const [one = '', two = ''] = ids
   const long = 'x'.repeat(1_001)
   for (const [fields, sentence, anchor] of [
@@ -101,28 +101,28 @@ it('returns 422 with the submitted form and links to invalid fields', async test
   const kept = await decide(client, path, [...fields, ['reason', `${REASON}\n"<b>`]])
   assert.match(kept.text, />\nIt was planned\.\n&#34;&#60;b&#62;<\/textarea>/)
   assert.equal(kept.text.match(/type="checkbox"[^>]* checked/g)?.length, 2)
-  assert.match((await client.get(approvalsPath(under))).text, /3 changes/)
+  assert.match((await client.get(approvalsPath(fixture))).text, /3 changes/)
 })
 
 it('counts a line break as one character of the reason', async test => {
-  const under = await startAgentActionsFixture(test)
-  const [path, [id = '']] = await proposedThree(under)
+  const fixture = await startAgentActionsFixture(test)
+  const [path, [id = '']] = await proposedThree(fixture)
   const reason = `${'x'.repeat(499)}\r\n${'y'.repeat(500)}`
   const fields: Pairs = [
     ['decision', 'reject'],
     ['action_ids', id],
     ['reason', reason],
   ]
-  const page = await decide(under.workspace.owner.client, path, fields)
+  const page = await decide(fixture.workspace.owner.client, path, fields)
   assert.equal(page.status, 200)
 })
 
 it('returns 409 with the decision of the other person', async test => {
-  const under = await startAgentActionsFixture(test)
-  const path = await submitSingleActionProposal(under)
-  const second = await signInAs(under, 'admin', 'Grace Example')
+  const fixture = await startAgentActionsFixture(test)
+  const path = await submitSingleActionProposal(fixture)
+  const second = await signInAs(fixture, 'admin', 'Grace Example')
   await second.get(path)
-  const { client } = under.workspace.owner
+  const { client } = fixture.workspace.owner
   await client.get(path)
   await client.submit({ action: path, fields: { reason: REASON }, button: ['decision', 'reject'] })
   const late = await second.submit({
@@ -138,9 +138,9 @@ it('returns 409 with the decision of the other person', async test => {
 })
 
 it('shows a member disabled buttons with the reason', async test => {
-  const under = await startAgentActionsFixture(test)
-  const path = await submitSingleActionProposal(under)
-  const member = await signInAs(under, 'member')
+  const fixture = await startAgentActionsFixture(test)
+  const path = await submitSingleActionProposal(fixture)
+  const member = await signInAs(fixture, 'member')
   const page = await member.get(path)
   assert.match(page.text, /<fieldset id="action_ids"[^>]* disabled>/)
   assert.match(page.text, /Only owners and admins can decide; ask one of them\./)
@@ -151,14 +151,14 @@ it('shows a member disabled buttons with the reason', async test => {
   ])
   assert.equal(sent.status, 403)
   assert.match(sent.text, /Your decision was not saved[\s\S]*Your role/)
-  assert.match((await member.get(approvalsPath(under))).text, /one change[\s\S]*Review</)
+  assert.match((await member.get(approvalsPath(fixture))).text, /one change[\s\S]*Review</)
 })
 
 it('lets the proposer reject but not approve if there is another owner', async test => {
-  const under = await startAgentActionsFixture(test)
-  const path = await submitSingleActionProposal(under)
-  await signInAs(under, 'owner')
-  const { client } = under.workspace.owner
+  const fixture = await startAgentActionsFixture(test)
+  const path = await submitSingleActionProposal(fixture)
+  await signInAs(fixture, 'owner')
+  const { client } = fixture.workspace.owner
   const page = await client.get(path)
   assert.match(page.text, /value="approve"[^>]* disabled>/)
   assert.doesNotMatch(page.text, /value="reject"[^>]* disabled>/)
@@ -177,15 +177,15 @@ it('lets the proposer reject but not approve if there is another owner', async t
 })
 
 it('warns about a stale entity, and rejects the change on approval', async test => {
-  const under = await startAgentActionsFixture(test)
-  await setExecutionMode(under, 'ask')
-  const path = await submitSingleActionProposal(under)
-  const { service, workspace } = under
-  const place = { adAccountId: workspace.adAccountId, type: 'campaign', id: under.entityId(1) }
+  const fixture = await startAgentActionsFixture(test)
+  await setExecutionMode(fixture, 'ask')
+  const path = await submitSingleActionProposal(fixture)
+  const { service, workspace } = fixture
+  const place = { adAccountId: workspace.adAccountId, type: 'campaign', id: fixture.entityId(1) }
   const at = service.clock.now()
   await applyExternalChange(service.database, place as never, { at, dailyBudgetMinor: 9_000 })
   const { client } = workspace.owner
-  assert.match((await client.get(approvalsPath(under))).text, /The entity was changed elsewhere/)
+  assert.match((await client.get(approvalsPath(fixture))).text, /The entity was changed elsewhere/)
   assert.match((await client.get(path)).text, /The entity was changed elsewhere/)
   const after = await decide(client, path, [
     ['decision', 'approve'],
@@ -195,12 +195,12 @@ it('warns about a stale entity, and rejects the change on approval', async test 
 })
 
 it('allows only rejection after 72 hours', async test => {
-  const under = await startAgentActionsFixture(test)
-  const path = await submitSingleActionProposal(under)
-  const { client } = under.workspace.owner
-  under.service.clock.advance(71 * HOUR_SECONDS)
+  const fixture = await startAgentActionsFixture(test)
+  const path = await submitSingleActionProposal(fixture)
+  const { client } = fixture.workspace.owner
+  fixture.service.clock.advance(71 * HOUR_SECONDS)
   assert.match((await client.get(path)).text, /60 minutes left/)
-  under.service.clock.advance(HOUR_SECONDS)
+  fixture.service.clock.advance(HOUR_SECONDS)
   const page = await client.get(path)
   assert.match(page.text, /Expired/)
   assert.match(page.text, /value="approve"[^>]* disabled>/)
@@ -215,14 +215,16 @@ function decide(client: BrowserClient, path: string, pairs: Pairs) {
 }
 
 /** The path of the page, and the action IDs of its form. */
-async function proposedThree(under: AgentActionsFixture): Promise<[string, [string, ...string[]]]> {
-  const target = (position: number) => ({ type: 'campaign', id: under.entityId(position) })
-  const path = await submitTestProposal(under, [
+async function proposedThree(
+  fixture: AgentActionsFixture,
+): Promise<[string, [string, ...string[]]]> {
+  const target = (position: number) => ({ type: 'campaign', id: fixture.entityId(position) })
+  const path = await submitTestProposal(fixture, [
     { ...BUDGET_INCREASE, target_entity: target(1) },
     { type: 'pause', params: {}, target_entity: target(2), rationale: 'It does not sell.' },
     { type: 'resume', params: {}, target_entity: target(3), rationale: 'It is summer.' },
   ])
-  const { text } = await under.workspace.owner.client.get(path)
+  const { text } = await fixture.workspace.owner.client.get(path)
   assert.equal(formsOf(text).length, 2)
   const boxes = text.matchAll(/type="checkbox" name="action_ids" value="(\d+)" checked/g)
   const ids = [...boxes].map(([, id = '']) => id)

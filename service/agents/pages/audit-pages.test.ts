@@ -8,19 +8,19 @@ import {
 } from '../../../testing/fixtures/agent-actions.ts'
 import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
 
-async function withEntries(under: AgentActionsFixture, proposals: number): Promise<string> {
+async function withEntries(fixture: AgentActionsFixture, proposals: number): Promise<string> {
   for (let number = 1; number <= proposals; number += 1) {
-    const body = buildProposal(under.entityId(1), { idempotency_key: `key-${number}` })
-    assert.equal((await under.request('POST', '/actions', { body })).status, 201)
+    const body = buildProposal(fixture.entityId(1), { idempotency_key: `key-${number}` })
+    assert.equal((await fixture.request('POST', '/actions', { body })).status, 201)
   }
-  return `/workspaces/${under.workspace.workspaceId}/audit`
+  return `/workspaces/${fixture.workspace.workspaceId}/audit`
 }
 
 it('shows entries newest first, with the current names of actors', async test => {
-  const under = await startAgentActionsFixture(test)
-  const path = await withEntries(under, 1)
-  const { owner } = under.workspace
-  await under.service.database.pool.query('update people.users set name = $1 where id = $2', [
+  const fixture = await startAgentActionsFixture(test)
+  const path = await withEntries(fixture, 1)
+  const { owner } = fixture.workspace
+  await fixture.service.database.pool.query('update people.users set name = $1 where id = $2', [
     'Grace Renamed',
     owner.userId,
   ])
@@ -32,9 +32,9 @@ it('shows entries newest first, with the current names of actors', async test =>
 })
 
 it('links older and newer pages with the same filter', async test => {
-  const under = await startAgentActionsFixture(test)
-  const path = await withEntries(under, 60)
-  const { client } = under.workspace.owner
+  const fixture = await startAgentActionsFixture(test)
+  const path = await withEntries(fixture, 60)
+  const { client } = fixture.workspace.owner
   const link = (text: string, words: string) =>
     new RegExp(`<a href="([^"]*)" rel="\\w+">${words}`)
       .exec(text)?.[1]
@@ -61,19 +61,19 @@ it('links older and newer pages with the same filter', async test => {
 })
 
 it('verifies the log and names the first changed entry', async test => {
-  const under = await startAgentActionsFixture(test)
-  const path = await withEntries(under, 2)
-  const { client } = under.workspace.owner
+  const fixture = await startAgentActionsFixture(test)
+  const path = await withEntries(fixture, 2)
+  const { client } = fixture.workspace.owner
   await client.get(path)
   const intact = await client.submit({ action: `${path}/verify` })
   assert.equal(intact.status, 200)
   assert.match(intact.text, /The log is intact/)
-  const { pool } = under.service.database
+  const { pool } = fixture.service.database
   await pool.query('alter table audit_entries disable trigger all')
   await pool.query(
     `update audit_entries set body = replace(body, 'submitted', 'withdrawn')
      where sequence = 2 and workspace_id = $1`,
-    [under.workspace.workspaceId],
+    [fixture.workspace.workspaceId],
   )
   await client.get(path)
   const broken = await client.submit({ action: `${path}/verify` })
@@ -81,12 +81,12 @@ it('verifies the log and names the first changed entry', async test => {
 })
 
 it('downloads the whole log as NDJSON', async test => {
-  const under = await startAgentActionsFixture(test)
-  const path = await withEntries(under, 2)
-  const { status, headers, text } = await under.workspace.owner.client.get(`${path}/export`)
+  const fixture = await startAgentActionsFixture(test)
+  const path = await withEntries(fixture, 2)
+  const { status, headers, text } = await fixture.workspace.owner.client.get(`${path}/export`)
   assert.equal(status, 200)
   assert.equal(headers.get('content-type'), 'application/x-ndjson; charset=utf-8')
-  const { workspaceId } = under.workspace
+  const { workspaceId } = fixture.workspace
   const name = `attachment; filename="audit-${workspaceId}.ndjson"`
   assert.equal(headers.get('content-disposition'), name)
   assert.equal(headers.get('cache-control'), 'no-store')
@@ -101,11 +101,11 @@ it('downloads the whole log as NDJSON', async test => {
 })
 
 it('returns 403 to a member with an explanation', async test => {
-  const under = await startAgentActionsFixture(test)
-  const path = await withEntries(under, 1)
-  const { userId, client } = await createTestPerson(under.service)
-  await addMember(under.service, {
-    workspaceId: under.workspace.workspaceId,
+  const fixture = await startAgentActionsFixture(test)
+  const path = await withEntries(fixture, 1)
+  const { userId, client } = await createTestPerson(fixture.service)
+  await addMember(fixture.service, {
+    workspaceId: fixture.workspace.workspaceId,
     userId,
     role: 'member',
   })

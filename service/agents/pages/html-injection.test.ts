@@ -12,10 +12,10 @@ const ALLOWED_TAGS =
 
 for (const [kind, hostile] of Object.entries(HOSTILE_TEXTS)) {
   it(`escapes ${kind} on every page`, async test => {
-    const under = await startAgentActionsFixture(test)
-    const path = await submitHostileProposal(under, hostile)
-    const { client } = under.workspace.owner
-    const base = `/workspaces/${under.workspace.workspaceId}`
+    const fixture = await startAgentActionsFixture(test)
+    const path = await submitHostileProposal(fixture, hostile)
+    const { client } = fixture.workspace.owner
+    const base = `/workspaces/${fixture.workspace.workspaceId}`
     const waiting = [await client.get(`${base}/approvals`), await client.get(path)]
     const form = [
       ['action_ids', '1'],

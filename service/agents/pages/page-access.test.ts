@@ -11,16 +11,16 @@ import { createTestWorkspace } from '../../../testing/fixtures/people.ts'
 const PAGES = ['approvals', 'approvals/1', 'policy', 'audit', 'audit/export']
 const FORMS = ['approvals/1', 'policy', 'audit/verify']
 
-async function withProposal(under: AgentActionsFixture): Promise<string> {
-  const body = buildProposal(under.entityId(1))
-  assert.equal((await under.request('POST', '/actions', { body })).status, 201)
-  return `/workspaces/${under.workspace.workspaceId}`
+async function withProposal(fixture: AgentActionsFixture): Promise<string> {
+  const body = buildProposal(fixture.entityId(1))
+  assert.equal((await fixture.request('POST', '/actions', { body })).status, 201)
+  return `/workspaces/${fixture.workspace.workspaceId}`
 }
 
 it('redirects to sign-in and back to the page', async test => {
-  const under = await startAgentActionsFixture(test)
-  const base = await withProposal(under)
-  const { url } = under.service
+  const fixture = await startAgentActionsFixture(test)
+  const base = await withProposal(fixture)
+  const { url } = fixture.service
   const own = { origin: url, 'sec-fetch-site': 'same-origin' }
   for (const page of PAGES) {
     const response = await fetch(`${url}${base}/${page}`, { redirect: 'manual' })
@@ -34,26 +34,26 @@ it('redirects to sign-in and back to the page', async test => {
     assert.equal(response.status, 303, form)
     assert.match(response.headers.get('location') ?? '', /^\/sign-in\?return_to=/)
   }
-  assert.equal(await pendingCount(under), 1)
+  assert.equal(await pendingCount(fixture), 1)
   const client = new BrowserClient(url)
   client.cookies.set('session', 'made-up')
   assert.match((await client.get(`${base}/policy`)).path, /^\/sign-in/)
 })
 
 it('rejects execution tokens', async test => {
-  const under = await startAgentActionsFixture(test)
-  const base = await withProposal(under)
-  const headers = { authorization: `Bearer ${under.token}` }
+  const fixture = await startAgentActionsFixture(test)
+  const base = await withProposal(fixture)
+  const headers = { authorization: `Bearer ${fixture.token}` }
   for (const page of PAGES) {
     const order = { redirect: 'manual', headers } as const
-    assert.equal((await fetch(`${under.service.url}${base}/${page}`, order)).status, 303, page)
+    assert.equal((await fetch(`${fixture.service.url}${base}/${page}`, order)).status, 303, page)
   }
 })
 
 it('returns 404 for another workspace and its proposals', async test => {
-  const under = await startAgentActionsFixture(test)
-  const base = await withProposal(under)
-  const { owner: stranger, workspaceId } = await createTestWorkspace(under.service)
+  const fixture = await startAgentActionsFixture(test)
+  const base = await withProposal(fixture)
+  const { owner: stranger, workspaceId } = await createTestWorkspace(fixture.service)
   for (const page of PAGES) {
     const { status, text } = await stranger.client.get(`${base}/${page}`)
     assert.equal(status, 404, page)
@@ -74,13 +74,13 @@ it('returns 404 for another workspace and its proposals', async test => {
     )
     assert.equal((await stranger.client.get(`/workspaces/${id}/audit`)).status, 404, id)
   }
-  assert.equal(await pendingCount(under), 1)
+  assert.equal(await pendingCount(fixture), 1)
 })
 
 it('returns 403 for cross-site form submissions', async test => {
-  const under = await startAgentActionsFixture(test)
-  const base = await withProposal(under)
-  const { client } = under.workspace.owner
+  const fixture = await startAgentActionsFixture(test)
+  const base = await withProposal(fixture)
+  const { client } = fixture.workspace.owner
   const cookie = [...client.cookies].map(pair => pair.join('=')).join('; ')
   const evil = 'https://evil.example'
   for (const headers of [
@@ -93,26 +93,26 @@ it('returns 403 for cross-site form submissions', async test => {
     for (const form of FORMS) {
       const order = { method: 'POST', redirect: 'manual', body: fieldsOfAll() } as const
       const sent = { ...order, headers: { cookie, ...headers } as Record<string, string> }
-      const response = await fetch(`${under.service.url}${base}/${form}`, sent)
+      const response = await fetch(`${fixture.service.url}${base}/${form}`, sent)
       assert.equal(response.status, 403, `${form} ${JSON.stringify(headers)}`)
     }
   }
-  assert.equal(await pendingCount(under), 1)
+  assert.equal(await pendingCount(fixture), 1)
 })
 
 it('returns 415 for anything but a form', async test => {
-  const under = await startAgentActionsFixture(test)
-  const base = await withProposal(under)
-  const { client } = under.workspace.owner
+  const fixture = await startAgentActionsFixture(test)
+  const base = await withProposal(fixture)
+  const { client } = fixture.workspace.owner
   const body = { decision: 'approve', reason: 'x', action_ids: [1] }
   assert.equal((await client.call('POST', `${base}/approvals/1`, { body })).status, 415)
 })
 
 it('sends security headers and no-store on every page', async test => {
-  const under = await startAgentActionsFixture(test)
-  const base = await withProposal(under)
+  const fixture = await startAgentActionsFixture(test)
+  const base = await withProposal(fixture)
   for (const page of [...PAGES, 'approvals/999', 'audit?action=x']) {
-    const { headers, text } = await under.workspace.owner.client.get(`${base}/${page}`)
+    const { headers, text } = await fixture.workspace.owner.client.get(`${base}/${page}`)
     assert.match(
       headers.get('content-security-policy') ?? '',
       /^default-src 'none'; style-src 'self';/,
@@ -125,10 +125,10 @@ it('sends security headers and no-store on every page', async test => {
 })
 
 it('requires a person with an initial password to change it first', async test => {
-  const under = await startAgentActionsFixture(test)
-  const base = await withProposal(under)
-  const { owner } = under.workspace
-  await under.service.database.pool.query(
+  const fixture = await startAgentActionsFixture(test)
+  const base = await withProposal(fixture)
+  const { owner } = fixture.workspace
+  await fixture.service.database.pool.query(
     'update people.users set must_change_password = true where id = $1',
     [owner.userId],
   )

@@ -25,16 +25,16 @@ after(() => chromium.close())
 const NOW = { startAt: new Date().toISOString() }
 
 it('completes a review on a phone: link, decision, policy and log', async test => {
-  const under = await startAgentActionsFixture(test, NOW)
+  const fixture = await startAgentActionsFixture(test, NOW)
   const {
     page,
     assertAccessible: look,
     consoleMessages: said,
   } = await openMobilePage(test, chromium)
-  const base = baseOf(under)
+  const base = baseOf(fixture)
 
-  await page.goto(await proposed(under, 'key-1'))
-  await signInWithPassword(page, under.workspace.owner.email)
+  await page.goto(await proposed(fixture, 'key-1'))
+  await signInWithPassword(page, fixture.workspace.owner.email)
   await page.getByRole('heading', { name: 'Proposal 1' }).waitFor()
   await look()
   await page.getByText('Nothing is executed here').waitFor()
@@ -54,7 +54,7 @@ it('completes a review on a phone: link, decision, policy and log', async test =
   await page.getByText('at most 20%, at most €30.00').waitFor()
   await look()
 
-  await proposed(under, 'key-2')
+  await proposed(fixture, 'key-2')
   await page.getByRole('link', { name: 'Approvals' }).click()
   await page.getByRole('heading', { name: 'Proposal 2: 2 changes' }).waitFor()
   await look()
@@ -90,10 +90,10 @@ it('completes a review on a phone: link, decision, policy and log', async test =
 })
 
 it('rejects a change with the keyboard alone', async test => {
-  const under = await startAgentActionsFixture(test, NOW)
+  const fixture = await startAgentActionsFixture(test, NOW)
   const { page } = await openMobilePage(test, chromium)
-  await page.goto(await proposed(under, 'key-1'))
-  await signInWithPassword(page, under.workspace.owner.email)
+  await page.goto(await proposed(fixture, 'key-1'))
+  await signInWithPassword(page, fixture.workspace.owner.email)
   await page.getByRole('checkbox').first().focus()
   await page.keyboard.press('Space')
   assert.equal(await page.getByRole('checkbox').first().isChecked(), false)
@@ -108,12 +108,12 @@ it('rejects a change with the keyboard alone', async test => {
 })
 
 it('shows a member disabled controls with the reason', async test => {
-  const under = await startAgentActionsFixture(test, NOW)
+  const fixture = await startAgentActionsFixture(test, NOW)
   const { page, assertAccessible: look } = await openMobilePage(test, chromium)
-  const member = await createTestPerson(under.service)
-  const { workspaceId } = under.workspace
-  await addMember(under.service, { workspaceId, userId: member.userId, role: 'member' })
-  await page.goto(await proposed(under, 'key-1'))
+  const member = await createTestPerson(fixture.service)
+  const { workspaceId } = fixture.workspace
+  await addMember(fixture.service, { workspaceId, userId: member.userId, role: 'member' })
+  await page.goto(await proposed(fixture, 'key-1'))
   await signInWithPassword(page, member.email)
   await page.getByText('Only owners and admins can decide').waitFor()
   await look()
@@ -132,16 +132,16 @@ it('shows a member disabled controls with the reason', async test => {
 
 it('keeps layout and text intact with hostile input', async test => {
   for (const kind of ['long', 'markup', 'direction'] as const) {
-    const under = await startAgentActionsFixture(test, NOW)
+    const fixture = await startAgentActionsFixture(test, NOW)
     const { page, assertAccessible: look } = await openMobilePage(test, chromium)
     const dialogs: string[] = []
     page.on('dialog', dialog => {
       dialogs.push(dialog.message())
       return dialog.dismiss()
     })
-    const path = await submitHostileProposal(under, HOSTILE_TEXTS[kind] ?? '')
-    await page.goto(under.service.url + path)
-    await signInWithPassword(page, under.workspace.owner.email)
+    const path = await submitHostileProposal(fixture, HOSTILE_TEXTS[kind] ?? '')
+    await page.goto(fixture.service.url + path)
+    await signInWithPassword(page, fixture.workspace.owner.email)
     await page.getByRole('heading', { name: 'Proposal 1' }).waitFor()
     await page.getByText('Evidence of the agent').click()
     await look()
@@ -161,8 +161,8 @@ function baseOf({ workspace }: AgentActionsFixture): string {
 }
 
 /** Proposes two changes and returns the URL for the person. */
-async function proposed(under: AgentActionsFixture, idempotency_key: string): Promise<string> {
-  const target = (position: number) => ({ type: 'campaign', id: under.entityId(position) })
+async function proposed(fixture: AgentActionsFixture, idempotency_key: string): Promise<string> {
+  const target = (position: number) => ({ type: 'campaign', id: fixture.entityId(position) })
   const actions = [
     {
       type: 'increase_budget',
@@ -173,7 +173,7 @@ async function proposed(under: AgentActionsFixture, idempotency_key: string): Pr
     { type: 'pause', params: {}, target_entity: target(2), rationale: 'It does not sell.' },
   ]
   const body = buildProposal('1', { actions, idempotency_key })
-  const reply = await under.request('POST', '/actions', { body })
+  const reply = await fixture.request('POST', '/actions', { body })
   assert.equal(reply.status, 201, reply.text)
   return reply.body.proposal.inbox_url
 }

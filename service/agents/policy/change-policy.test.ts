@@ -19,11 +19,11 @@ const BODY: PolicySubmission = {
 }
 
 async function stageOf(test: TestContext) {
-  const stage = await createAgentFixture((await createTestDatabase(test)).database)
-  const { database, context, workspaceId, owner: person } = stage
+  const fixture = await createAgentFixture((await createTestDatabase(test)).database)
+  const { database, context, workspaceId, owner: person } = fixture
   const change = (body: unknown, by = person) =>
     changePolicy(context, { person: by, workspaceId: String(workspaceId) }, body)
-  return { ...stage, change, read: () => readPolicy(database, workspaceId) }
+  return { ...fixture, change, read: () => readPolicy(database, workspaceId) }
 }
 
 it('starts with suggest_only and narrow limits', async test => {
@@ -92,14 +92,14 @@ it('returns 409 for all but one of many concurrent changes', async test => {
 })
 
 it('returns 403 unless the person is an owner, and 404 unless they are a member', async test => {
-  const stage = await stageOf(test)
+  const fixture = await stageOf(test)
   for (const role of ['admin', 'member'] as const) {
-    const person = await createFixtureMember(stage, role)
-    await assert.rejects(stage.change(BODY, person), { status: 403 })
+    const person = await createFixtureMember(fixture, role)
+    await assert.rejects(fixture.change(BODY, person), { status: 403 })
   }
-  const stranger = (await createAgentFixture(stage.database)).owner
-  await assert.rejects(stage.change(BODY, stranger), { status: 404 })
-  assert.equal((await stage.read()).version, 0)
+  const stranger = (await createAgentFixture(fixture.database)).owner
+  await assert.rejects(fixture.change(BODY, stranger), { status: 404 })
+  assert.equal((await fixture.read()).version, 0)
 })
 
 it('returns 422 naming every invalid field', async test => {

@@ -28,17 +28,17 @@ async function stageOf(test: TestContext, { startAt = LATE } = {}) {
     ...{ applicationName: 'signalbox test', onIdleError: () => {} },
   })
   test.after(() => database.close())
-  const stage = await createAgentFixture(database, { clock: new TestClock(startAt) })
-  const principal = await resolvePrincipal(stage)
+  const fixture = await createAgentFixture(database, { clock: new TestClock(startAt) })
+  const principal = await resolvePrincipal(fixture)
   const propose = async (changes: ProposedChange[], by: AgentPrincipal = principal) => {
-    const { actions } = await proposeActions(stage.context, by, buildProposal(...changes))
+    const { actions } = await proposeActions(fixture.context, by, buildProposal(...changes))
     return actions
   }
   const codes = async (...changes: ProposedChange[]) =>
     (await propose(changes)).map(({ policyReasons }) =>
       policyReasons.map(({ code }) => code).join(),
     )
-  return { ...stage, stage, propose, codes }
+  return { ...fixture, fixture, propose, codes }
 }
 
 const by = (minor: number): ProposedChange => ({
@@ -46,8 +46,8 @@ const by = (minor: number): ProposedChange => ({
 })
 
 it('counts increases and decreases of the day towards its total', async test => {
-  const { stage, codes } = await stageOf(test)
-  await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
+  const { fixture, codes } = await stageOf(test)
+  await setPolicy(fixture, 'auto_with_limits', { daily_total_minor_max: 1_000 })
   assert.deepEqual(await codes(by(600)), ['within_limits'])
   assert.deepEqual(await codes(by(401)), ['daily_total_exceeded'])
   const down = { type: 'decrease_budget', entity: 2, budgetMinor: 3_600 } as const
@@ -57,8 +57,8 @@ it('counts increases and decreases of the day towards its total', async test => 
 })
 
 it('counts actions without a budget change towards the daily number', async test => {
-  const { stage, codes } = await stageOf(test)
-  await setPolicy(stage, 'auto_with_limits', { actions_per_day_max: 2 })
+  const { fixture, codes } = await stageOf(test)
+  await setPolicy(fixture, 'auto_with_limits', { actions_per_day_max: 2 })
   const pause = { type: 'pause', entity: 3 } as const
   assert.deepEqual(await codes(pause), ['within_limits'])
   assert.deepEqual(await codes(pause, by(1)), ['within_limits', 'actions_per_day_exceeded'])
@@ -66,8 +66,8 @@ it('counts actions without a budget change towards the daily number', async test
 })
 
 it('counts earlier actions of a proposal, except blocked ones', async test => {
-  const { stage, propose, codes } = await stageOf(test)
-  await setPolicy(stage, 'auto_with_limits', {
+  const { fixture, propose, codes } = await stageOf(test)
+  await setPolicy(fixture, 'auto_with_limits', {
     ...{ daily_total_minor_max: 1_000, actions_per_day_max: 2, change_minor_max: 800 },
   })
   const set = (minor: number) =>
@@ -92,8 +92,8 @@ it('counts earlier actions of a proposal, except blocked ones', async test => {
 })
 
 it('uses the time zone of the ad account', async test => {
-  const { stage, codes, clock } = await stageOf(test)
-  await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
+  const { fixture, codes, clock } = await stageOf(test)
+  await setPolicy(fixture, 'auto_with_limits', { daily_total_minor_max: 1_000 })
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
   clock.advance(HOUR - 1)
   assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
@@ -106,8 +106,8 @@ it('uses the time zone of the ad account', async test => {
 })
 
 it('has one total for a day of 25 hours', async test => {
-  const { stage, codes, clock } = await stageOf(test, { startAt: '2026-10-24T22:00:00.000Z' })
-  await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
+  const { fixture, codes, clock } = await stageOf(test, { startAt: '2026-10-24T22:00:00.000Z' })
+  await setPolicy(fixture, 'auto_with_limits', { daily_total_minor_max: 1_000 })
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
   clock.advance(25 * HOUR - 1)
   assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
@@ -116,13 +116,13 @@ it('has one total for a day of 25 hours', async test => {
 })
 
 it('keeps the daily limits under concurrent proposals', async test => {
-  const { stage, propose, database, workspaceId, clock } = await stageOf(test)
+  const { fixture, propose, database, workspaceId, clock } = await stageOf(test)
   const limits = [
     [{ daily_total_minor_max: 5_000 }, 7],
     [{ actions_per_day_max: 10 }, 3],
   ] as const
   for (const [limit, expected] of limits) {
-    await setPolicy(stage, 'auto_with_limits', limit)
+    await setPolicy(fixture, 'auto_with_limits', limit)
     const tries = Array.from({ length: AT_ONCE }, () => propose([by(700)]))
     const statuses = (await Promise.all(tries)).flat().map(({ status }) => status)
     assert.equal(statuses.filter(status => status === 'executing').length, expected)
@@ -138,9 +138,9 @@ it('keeps the daily limits under concurrent proposals', async test => {
 })
 
 it('counts each ad account separately, also concurrently', async test => {
-  const { stage, propose, otherAccountId, adAccountId } = await stageOf(test)
-  await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_400 })
-  const other = await createExecutionPrincipal(stage, { account: otherAccountId })
+  const { fixture, propose, otherAccountId, adAccountId } = await stageOf(test)
+  await setPolicy(fixture, 'auto_with_limits', { daily_total_minor_max: 1_400 })
+  const other = await createExecutionPrincipal(fixture, { account: otherAccountId })
   const tries = Array.from({ length: AT_ONCE }, (_, at) =>
     at % 2 === 0 ? propose([by(700)]) : propose([by(700)], other),
   )
@@ -151,10 +151,10 @@ it('counts each ad account separately, also concurrently', async test => {
 })
 
 it('applies a concurrently changed policy to every later decision', async test => {
-  const { stage, propose, database, workspaceId } = await stageOf(test)
-  await setPolicy(stage, 'auto_with_limits')
+  const { fixture, propose, database, workspaceId } = await stageOf(test)
+  await setPolicy(fixture, 'auto_with_limits')
   const tries = Array.from({ length: AT_ONCE }, (_, at) =>
-    at === AT_ONCE / 2 ? setPolicy(stage, 'ask') : propose([by(1)]),
+    at === AT_ONCE / 2 ? setPolicy(fixture, 'ask') : propose([by(1)]),
   )
   await Promise.all(tries)
   const { rows } = await database.pool.query(

@@ -23,11 +23,11 @@ const CHANGES: ProposedChange[] = [
 ]
 
 async function stageOf(test: TestContext) {
-  const stage = await createAgentFixture((await createTestDatabase(test)).database)
-  const principal = await resolvePrincipal(stage)
+  const fixture = await createAgentFixture((await createTestDatabase(test)).database)
+  const principal = await resolvePrincipal(fixture)
   const dryRun = async (body: unknown, by = principal) =>
-    (await dryRunActions(stage.context, by, body)).dry_run.actions
-  return { ...stage, stage, principal, dryRun }
+    (await dryRunActions(fixture.context, by, body)).dry_run.actions
+  return { ...fixture, fixture, principal, dryRun }
 }
 
 const onlyActions = ({ actions }: ReturnType<typeof buildProposal>) => ({ actions })
@@ -38,21 +38,21 @@ function rowsOf(dump: Dump): string[] {
 }
 
 it('stores nothing', async test => {
-  const { stage, dryRun, database } = await stageOf(test)
-  await setPolicy(stage, 'auto_with_limits')
+  const { fixture, dryRun, database } = await stageOf(test)
+  await setPolicy(fixture, 'auto_with_limits')
   const before = rowsOf(await dumpDatabase(database))
   assert.equal((await dryRun(onlyActions(buildProposal(...CHANGES)))).length, CHANGES.length)
   assert.deepEqual(rowsOf(await dumpDatabase(database)), before)
   // The same comparison detects a real proposal.
-  await proposeActions(stage.context, await resolvePrincipal(stage), buildProposal(...CHANGES))
+  await proposeActions(fixture.context, await resolvePrincipal(fixture), buildProposal(...CHANGES))
   assert.notDeepEqual(rowsOf(await dumpDatabase(database)), before)
 })
 
 it('returns the decisions of the same proposal', async test => {
-  const { stage, dryRun, context, principal } = await stageOf(test)
+  const { fixture, dryRun, context, principal } = await stageOf(test)
   for (const mode of EXECUTION_MODES) {
     for (const limits of [{}, { daily_total_minor_max: 1_500 }, { actions_per_day_max: 1 }]) {
-      await setPolicy(stage, mode, limits)
+      await setPolicy(fixture, mode, limits)
       const body = buildProposal(...CHANGES)
       const rehearsed = await dryRun(onlyActions(body))
       const { actions } = await proposeActions(context, principal, body)
@@ -71,8 +71,8 @@ it('returns the decisions of the same proposal', async test => {
 })
 
 it('returns the current and the proposed state', async test => {
-  const { stage, dryRun } = await stageOf(test)
-  await setPolicy(stage, 'auto_with_limits')
+  const { fixture, dryRun } = await stageOf(test)
+  await setPolicy(fixture, 'auto_with_limits')
   const [raise] = await dryRun(onlyActions(buildProposal(...CHANGES)))
   assert.ok(raise?.status === 'evaluated' && raise.would_auto_execute)
   const { before, proposed } = raise.diff
@@ -96,9 +96,9 @@ it('returns a reason instead of a diff for a missing entity', async test => {
 })
 
 it('returns 403 without the permission, and 422 naming every invalid field', async test => {
-  const { stage, dryRun, otherAccountId } = await stageOf(test)
+  const { fixture, dryRun, otherAccountId } = await stageOf(test)
   const { actions } = buildProposal(...CHANGES)
-  const reader = await createExecutionPrincipal(stage, { tier: 'read' })
+  const reader = await createExecutionPrincipal(fixture, { tier: 'read' })
   await assert.rejects(dryRun({ actions }, reader), { status: 403 })
   const twice = { actions: [...actions, actions[0]], account_id: otherAccountId }
   await assert.rejects(dryRun(twice), ({ status, errors }: Refusal) => {

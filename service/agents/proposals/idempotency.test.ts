@@ -26,11 +26,11 @@ async function stageOf(test: TestContext) {
     ...{ applicationName: 'signalbox test', onIdleError: () => {} },
   })
   test.after(() => database.close())
-  const stage = await createAgentFixture(database)
-  const principal = await resolvePrincipal(stage)
-  const propose = (body: unknown, by = principal) => proposeActions(stage.context, by, body)
-  const submitted = () => readAuditEntries(database, stage.workspaceId, 'proposal.submitted')
-  return { ...stage, stage, principal, propose, submitted }
+  const fixture = await createAgentFixture(database)
+  const principal = await resolvePrincipal(fixture)
+  const propose = (body: unknown, by = principal) => proposeActions(fixture.context, by, body)
+  const submitted = () => readAuditEntries(database, fixture.workspaceId, 'proposal.submitted')
+  return { ...fixture, fixture, principal, propose, submitted }
 }
 
 const KEY_TAKEN = {
@@ -57,10 +57,10 @@ it('returns the stored proposal for the same key and equivalent content', async 
 })
 
 it('returns the current state of the stored proposal after a policy change', async test => {
-  const { stage, propose } = await stageOf(test)
+  const { fixture, propose } = await stageOf(test)
   const body = buildProposal(RAISE)
   const first = await propose(body)
-  await setPolicy(stage, 'auto_with_limits')
+  await setPolicy(fixture, 'auto_with_limits')
   const again = await propose(body)
   assert.deepEqual(again, { ...first, isNew: false })
   const anew = await propose({ ...body, idempotency_key: 'another key' })
@@ -85,13 +85,13 @@ it('returns 422 on the key if anything else differs', async test => {
 })
 
 it('returns 422 on the key for another credential or ad account', async test => {
-  const { stage, propose, otherAccountId, submitted } = await stageOf(test)
+  const { fixture, propose, otherAccountId, submitted } = await stageOf(test)
   const body = buildProposal(RAISE)
   await propose(body)
   const others = [
-    await resolvePrincipal(stage, 'connection'),
-    await createExecutionPrincipal(stage),
-    await createExecutionPrincipal(stage, { account: otherAccountId }),
+    await resolvePrincipal(fixture, 'connection'),
+    await createExecutionPrincipal(fixture),
+    await createExecutionPrincipal(fixture, { account: otherAccountId }),
   ]
   for (const other of others) await assert.rejects(propose(body, other), KEY_TAKEN)
   assert.equal((await submitted()).length, 1)
@@ -138,8 +138,8 @@ it('stores one of many concurrent proposals with one key; the others get 422', a
 })
 
 it('stores one proposal if two ad accounts use a key concurrently', async test => {
-  const { stage, principal, propose, otherAccountId, submitted } = await stageOf(test)
-  const other = await createExecutionPrincipal(stage, { account: otherAccountId })
+  const { fixture, principal, propose, otherAccountId, submitted } = await stageOf(test)
+  const other = await createExecutionPrincipal(fixture, { account: otherAccountId })
   const rounds = 6
   for (let round = 0; round < rounds; round += 1) {
     const body = buildProposal(RAISE)

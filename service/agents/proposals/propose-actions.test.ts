@@ -26,17 +26,17 @@ const PAUSE = { type: 'pause', entity: 2 } as const
 const IMPOSSIBLE = { type: 'resume', entity: 3 } as const
 
 async function stageOf(test: TestContext) {
-  const stage = await createAgentFixture((await createTestDatabase(test)).database)
-  const principal = await resolvePrincipal(stage)
-  const propose = (body: unknown, by = principal) => proposeActions(stage.context, by, body)
+  const fixture = await createAgentFixture((await createTestDatabase(test)).database)
+  const principal = await resolvePrincipal(fixture)
+  const propose = (body: unknown, by = principal) => proposeActions(fixture.context, by, body)
   const count = async (table: string) =>
-    (await stage.database.pool.query(`select from ${table}`)).rowCount
-  return { ...stage, principal, propose, count, stage }
+    (await fixture.database.pool.query(`select from ${table}`)).rowCount
+  return { ...fixture, principal, propose, count, fixture }
 }
 
 it('returns 403 without the permission to propose, and stores nothing', async test => {
-  const { stage, propose, count } = await stageOf(test)
-  const reader = await createExecutionPrincipal(stage, { tier: 'read' })
+  const { fixture, propose, count } = await stageOf(test)
+  const reader = await createExecutionPrincipal(fixture, { tier: 'read' })
   await assert.rejects(propose(buildProposal(RAISE), reader), { status: 403 })
   await assert.rejects(propose('nonsense', reader), { status: 403 })
   assert.equal(await count('agent_batches'), 0)
@@ -96,8 +96,8 @@ it('keeps an action that requires approval pending for 72 hours', async test => 
 })
 
 it('stores allowed actions as executing and impossible ones as blocked', async test => {
-  const { stage, propose, clock, database } = await stageOf(test)
-  await setPolicy(stage, 'auto_with_limits', { change_minor_max: 500 })
+  const { fixture, propose, clock, database } = await stageOf(test)
+  await setPolicy(fixture, 'auto_with_limits', { change_minor_max: 500 })
   const { batch, actions } = await propose(buildProposal(PAUSE, RAISE, IMPOSSIBLE))
   assert.equal(batch.policyDecision, 'block')
   const now = clock.now()
@@ -119,8 +119,8 @@ it('stores allowed actions as executing and impossible ones as blocked', async t
 })
 
 it('audits the proposal, then each action with its decision', async test => {
-  const { stage, propose, database, workspaceId, principal, clock } = await stageOf(test)
-  await setPolicy(stage, 'auto_with_limits', { change_minor_max: 500 })
+  const { fixture, propose, database, workspaceId, principal, clock } = await stageOf(test)
+  await setPolicy(fixture, 'auto_with_limits', { change_minor_max: 500 })
   const before = await readAuditEntries(database, workspaceId)
   const { batch, actions } = await propose(buildProposal(PAUSE, RAISE, IMPOSSIBLE))
   const entries = (await readAuditEntries(database, workspaceId)).slice(before.length)
@@ -189,12 +189,12 @@ it('stores and returns the text of an agent unchanged, and never in the audit lo
 })
 
 it('stores evidence with the time at which the credential used the tool', async test => {
-  const { propose, principal, stage, database, clock } = await stageOf(test)
+  const { propose, principal, fixture, database, clock } = await stageOf(test)
   const readAt = clock.now()
   await recordToolUse(database, principal, 'get_account_state', readAt)
   await recordToolUse(
     database,
-    await resolvePrincipal(stage, 'connection'),
+    await resolvePrincipal(fixture, 'connection'),
     'get_performance',
     readAt,
   )
@@ -248,8 +248,8 @@ it('returns the URL of the approval page', async test => {
 })
 
 it('names the connection as the proposer', async test => {
-  const { stage, propose, database, workspaceId } = await stageOf(test)
-  const connection = await resolvePrincipal(stage, 'connection')
+  const { fixture, propose, database, workspaceId } = await stageOf(test)
+  const connection = await resolvePrincipal(fixture, 'connection')
   const { actions } = await propose(buildProposal(RAISE), connection)
   const id = 'connectionId' in connection ? connection.connectionId : 0
   const { personId } = connection
@@ -259,7 +259,7 @@ it('names the connection as the proposer', async test => {
 })
 
 it('does not find entities of another ad account', async test => {
-  const { stage, propose, database, otherAccountId } = await stageOf(test)
+  const { fixture, propose, database, otherAccountId } = await stageOf(test)
   await database.pool.query(
     `update ad_entities set id = '999' where ad_account_id = $1 and id = $2`,
     [otherAccountId, '903'],
@@ -272,7 +272,7 @@ it('does not find entities of another ad account', async test => {
     [actions[0]?.status, actions[0]?.policyReasons[0]?.code, actions[0]?.before],
     ['blocked', 'entity_not_found', null],
   )
-  const other = await createExecutionPrincipal(stage, { account: otherAccountId })
+  const other = await createExecutionPrincipal(fixture, { account: otherAccountId })
   const own = await propose({ ...buildProposal(PAUSE), actions: [foreign] }, other)
   assert.equal(own.actions[0]?.status, 'pending')
 })

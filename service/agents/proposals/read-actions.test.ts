@@ -26,9 +26,9 @@ const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as con
 const IMPOSSIBLE = { type: 'resume', entity: 3 } as const
 
 async function stageOf(test: TestContext) {
-  const stage = await createAgentFixture((await createTestDatabase(test)).database)
-  const { workspaceId, adAccountId, otherAccountId, context } = stage
-  const principal = await resolvePrincipal(stage)
+  const fixture = await createAgentFixture((await createTestDatabase(test)).database)
+  const { workspaceId, adAccountId, otherAccountId, context } = fixture
+  const principal = await resolvePrincipal(fixture)
   const propose = async (changes: ProposedChange[], by = principal) =>
     proposeActions(context, by, buildProposal(...changes))
   const scope: ReadScope = { workspaceId, adAccountId }
@@ -36,7 +36,7 @@ async function stageOf(test: TestContext) {
     { workspaceId, adAccountId: otherAccountId },
     { workspaceId: workspaceId + 1_000, adAccountId: null },
   ]
-  return { ...stage, stage, propose, scope, foreign }
+  return { ...fixture, fixture, propose, scope, foreign }
 }
 
 it('lists the actions of an ad account page by page, newest first', async test => {
@@ -64,9 +64,9 @@ it('lists the actions of an ad account page by page, newest first', async test =
 })
 
 it('filters actions by status, ad account and workspace', async test => {
-  const { stage, context, propose, scope, otherAccountId, workspaceId } = await stageOf(test)
+  const { fixture, context, propose, scope, otherAccountId, workspaceId } = await stageOf(test)
   const { actions: own } = await propose([RAISE, IMPOSSIBLE])
-  const other = await createExecutionPrincipal(stage, { account: otherAccountId })
+  const other = await createExecutionPrincipal(fixture, { account: otherAccountId })
   const { actions: others } = await propose([RAISE], other)
   const idsOf = async (where: ReadScope, status?: string) => {
     const { actions } = await listActions(context, where, status === undefined ? {} : { status })

@@ -18,9 +18,9 @@ import { findReceipt } from './receipt-store.ts'
 import { createAction, type TransitionInput, transitionAction } from './transition-action.ts'
 
 async function stageOf(test: TestContext) {
-  const stage = await createAgentFixture((await createTestDatabase(test)).database)
-  const { context, database, workspaceId, clock } = stage
-  const principal = await resolvePrincipal(stage)
+  const fixture = await createAgentFixture((await createTestDatabase(test)).database)
+  const { context, database, workspaceId, clock } = fixture
+  const principal = await resolvePrincipal(fixture)
   const body = buildProposal({ type: 'pause', entity: 1 })
   const { batch, actions } = await proposeActions(context, principal, body)
   const [action] = actions
@@ -42,7 +42,7 @@ async function stageOf(test: TestContext) {
     })
   const setStatus = (status: ActionStatus) =>
     database.pool.query('update agent_actions set status = $2 where id = $1', [action.id, status])
-  return { ...stage, batch, action, name, inTransaction, transition, setStatus }
+  return { ...fixture, batch, action, name, inTransaction, transition, setStatus }
 }
 
 const SYSTEM = { type: 'system', id: null } as const
