@@ -18,6 +18,7 @@ import { findLeaks } from '../testing/fuzz/response-checks.ts'
 
 const OWN_SEED = 20_261_121
 const CASES = Number(process.env.SIGNALBOX_FUZZ_CASES ?? (isShortRun() ? 2_000 : 20_000))
+const REACHING_CASES_MIN = 20_000
 const CALLERS = 16
 /** Callers whose platform takes nothing from them. */
 const REFUSED_CALLERS = 2
@@ -68,7 +69,8 @@ it(`no request breaks the contract, leaks a secret or crashes the process (seed 
   const told = [`${again}:`, ...new Set(failures), ...troubles].join('\n\n')
   assert.equal(failures.length, 0, told)
   assert.ok(callers.result.coverage.total >= CASES)
-  assertReached(callers.result)
+  // A short run makes too few requests to reach each operation with a valid one.
+  if (CASES >= REACHING_CASES_MIN) assertReached(callers.result)
   assertHealthy(before, after)
   await assertKept(service, callers.result)
   assert.deepEqual(troublesIn(service.logged()), [])

@@ -109,7 +109,8 @@ function progress(): Transform {
     objectMode: true,
     transform(event, _encoding, done) {
       const { type, data } = event
-      if (type === 'test:complete' && data.details?.type === 'test' && data.file) {
+      const isTest = data.file && data.name !== data.file && !data.name?.endsWith('.test.mjs')
+      if (type === 'test:complete' && data.details?.type === 'test' && isTest) {
         noteTest(data, Math.round((performance.now() - startedAt) / 1_000))
       }
       const isSummary = type === 'test:diagnostic' && /^tests \d+$/.test(data.message)
