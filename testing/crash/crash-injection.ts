@@ -4,8 +4,8 @@ import type { ProposalContext } from '../../service/agents/proposals/agents-cont
 import { type Database, openDatabase } from '../../service/db/database.ts'
 
 /**
- * The statement or response at which a process crashes. A statement at the crash point is either not
- * executed, or executed without its result being received.
+ * The statement or response at which a process crashes. A statement at the crash point is either
+ * not executed, or executed without its result being received.
  */
 export interface CrashPoint {
   at: 'before statement' | 'after statement' | 'answer'

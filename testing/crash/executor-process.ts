@@ -7,8 +7,8 @@ import { FIXTURE_AUDIT_KEYS } from '../fixtures/agents.ts'
 import { CrashableProcess, createCrashableDatabase } from './crash-injection.ts'
 
 /**
- * A program that resumes unfinished executions at a given time and halts before one statement, where
- * the test kills it. It prints `stopped` then, or `done` if it never reaches that statement.
+ * A program that resumes unfinished executions at a given time and halts before one statement,
+ * where the test kills it. It prints `stopped` then, or `done` if it never reaches that statement.
  */
 const [connectionString = '', moment = '', stopBefore = ''] = process.argv.slice(2)
 

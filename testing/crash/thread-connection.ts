@@ -38,7 +38,7 @@ export class ThreadConnection {
 
 const CONNECTIONS_MAX = 200
 
-/** Opens connections until they reach `count` different threads; the system assigns them at random. */
+/** Opens connections, which the system assigns at random, until they reach `count` threads. */
 export async function connectToThreads(origin: string, count: number): Promise<ThreadConnection[]> {
   const byThread = new Map<string, ThreadConnection>()
   for (let tries = 0; tries < CONNECTIONS_MAX && byThread.size < count; tries += 1) {

@@ -185,7 +185,8 @@ export async function findTableErrors(
   const expected = [
     `Reconciliation of ${date} (UTC)`,
     `Target | ${fullestReport.datasetId}`,
-    `Total | ${report.accepted_count} | ${report.meta_count} | ${formatSigned(report.observed_gap)}`,
+    `Total | ${report.accepted_count} | ${report.meta_count} | ` +
+      formatSigned(report.observed_gap),
     ...BUCKET_NAMES.map(name => {
       const { count, basis } = report.buckets[name]
       return `${name} | ${formatSigned(count)} | ${basis}`
