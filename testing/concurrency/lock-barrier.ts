@@ -8,7 +8,7 @@ import { eventually } from '../fixtures/program.ts'
 /**
  * Runs all operations simultaneously: the rows of this table stay locked until every operation waits
  * for one, so that none finishes before the last has started. An operation that finds nothing to do,
- * because another was faster, ends without findWaitingWorkers.
+ * because another was faster, ends without waiting.
  */
 export async function runSimultaneously<T>(
   { pool }: Pick<Database, 'pool'>,
@@ -23,7 +23,7 @@ export async function runSimultaneously<T>(
     const results = Promise.all(
       operations.map(operation => operation().finally(() => (finishedCount += 1))),
     )
-    await eventually('all of them wait or have finishedCount', async () => {
+    await eventually('all of them wait or have finished', async () => {
       return (await countLockWaiters({ pool })) + finishedCount >= operations.length
     })
     await client.query('commit')
@@ -51,10 +51,10 @@ async function lockRows(client: pg.PoolClient, table: string): Promise<void> {
 export async function countLockWaiters({ pool }: Pick<Database, 'pool'>): Promise<number> {
   const activity = sharedCluster() ? 'citus_stat_activity' : 'pg_stat_activity'
   const { rows } = await pool.query(
-    `select count(*) as findWaitingWorkers from ${activity}
+    `select count(*) as waiting from ${activity}
      where datname = current_database() and wait_event_type = 'Lock'`,
   )
-  return rows[0].findWaitingWorkers
+  return rows[0].waiting
 }
 
 /** Blocks all claims until it is released, so that several workers claim simultaneously. */
