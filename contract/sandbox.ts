@@ -80,7 +80,7 @@ const SandboxConsentEvent = named(
 
 /**
  * The body of POST /sandbox/keyed-events: that of POST /events, but `consent_basis` may be left
- * out (spec: Endpoints, Sandbox validation).
+ * out.
  */
 export const SandboxEventSubmission = named(
   'SandboxEventSubmission',

@@ -90,7 +90,7 @@ export const LegitimateInterestEvent = named(
   }),
 )
 
-/** The body of POST /events: one of two variants, told apart by `consent_basis` (spec: Event). */
+/** The body of POST /events: one of two variants, told apart by `consent_basis`. */
 export const EventSubmission = named(
   'EventSubmission',
   Type.Unsafe<Static<typeof ConsentEvent> | Static<typeof LegitimateInterestEvent>>({

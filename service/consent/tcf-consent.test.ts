@@ -6,7 +6,7 @@ import vectors from './vectors/tcf-vectors.json' with { type: 'json' }
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 
-/** What section E of the domain reference makes of each vector at that moment. */
+/** The expected decision for each vector at that time. */
 const EXPECTED = new Map([
   ['all_ads_purposes_granted_v2_3', 'granted: tc_ad_purposes_granted'],
   ['all_ads_purposes_granted_core_only_v2_2_shape', 'unknown: tc_disclosed_vendors_missing'],
