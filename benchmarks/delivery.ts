@@ -106,8 +106,8 @@ function section<Round extends DeliveryRound | OutageRound>(
   ])
   return [
     '',
-    `${scenario}: ${medians} of ${formatFigure(events, 0)} deliveries to ${destinations}, at most ` +
-      `${formatFigure(batchEvents, 0)} in a request`,
+    `${scenario}: ${medians} of ${formatFigure(events, 0)} deliveries to ${destinations}, at ` +
+      `most ${formatFigure(batchEvents, 0)} in a request`,
     '',
     formatTable(rows),
     '',

@@ -189,7 +189,7 @@ export const AGENT_ACTION_RESPONSE_DESCRIPTIONS: Record<
     ...PROPOSING,
     200: 'A proposal with this key and the same content already exists.',
     201: 'The proposal is stored. Actions that the policy allows are carried out.',
-    422: 'The request is invalid: errors name every invalid field. Or another proposal has the key.',
+    422: 'The request is invalid (errors name each field), or another proposal has the key.',
   },
   listActions: {
     ...EVERYWHERE,

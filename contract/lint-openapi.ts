@@ -4,8 +4,8 @@ import { lintFromString, loadConfig } from '@redocly/openapi-core'
 const RULES = join(import.meta.dirname, 'redocly.yaml')
 
 /**
- * The linter's problems in a document, one line each: rule, location and message. It reads the rules
- * beside this file and makes no network requests.
+ * The linter's problems in a document, one line each: rule, location and message. It reads the
+ * rules beside this file and makes no network requests.
  */
 export async function lintOpenapi(text: string): Promise<string[]> {
   const config = await loadConfig({ configPath: RULES })

@@ -54,7 +54,7 @@ const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
   sendTestPurchase: {
     200: 'The platform accepted the test purchase.',
     404: 'This tracker has no such destination.',
-    422: 'Test mode is off (message only), or the body is invalid (errors name every invalid field).',
+    422: 'Test mode is off (message only), or the body is invalid (errors name each field).',
     502: 'The platform did not accept the test purchase. The event has the reason.',
     503: 'The store is unavailable, or this process has no platform. Nothing was sent.',
   },

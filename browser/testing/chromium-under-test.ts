@@ -98,8 +98,8 @@ interface Violation {
 }
 
 /**
- * The axe-core violations of the page in light and dark mode, one line each: the rules of WCAG 2.2 A
- * and AA and best practices, with impact "serious" or "critical".
+ * The axe-core violations of the page in light and dark mode, one line each: the rules of WCAG 2.2
+ * A and AA and best practices, with impact "serious" or "critical".
  */
 export async function findAccessibilityViolations(page: Page): Promise<string[]> {
   const findings: string[] = []

@@ -50,8 +50,8 @@ function runTests(files: readonly string[]): Promise<number> {
 let cluster: CitusCluster | undefined
 
 /**
- * One Citus cluster for all test files instead of one PostgreSQL: `createTestDatabase` hands out databases
- * of it. Where there can be none, the suites say why and are skipped.
+ * One Citus cluster for all test files instead of one PostgreSQL: `createTestDatabase` hands out
+ * databases of it. Where there can be none, the suites say why and are skipped.
  */
 async function globalSetup(): Promise<void> {
   if (findCitusObstacle()) return

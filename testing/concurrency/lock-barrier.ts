@@ -6,9 +6,9 @@ import type { TestDatabase } from '../fixtures/database.ts'
 import { eventually } from '../fixtures/program.ts'
 
 /**
- * Runs all operations simultaneously: the rows of this table stay locked until every operation waits
- * for one, so that none finishes before the last has started. An operation that finds nothing to do,
- * because another was faster, ends without waiting.
+ * Runs all operations simultaneously: the rows of this table stay locked until every operation
+ * waits for one, so that none finishes before the last has started. An operation that finds nothing
+ * to do, because another was faster, ends without waiting.
  */
 export async function runSimultaneously<T>(
   { pool }: Pick<Database, 'pool'>,
