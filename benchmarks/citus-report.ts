@@ -19,8 +19,8 @@ export function reportCitus(figures: CitusFigures | string): BenchFindings {
   const { rows, commits } = plan
   const text = [
     machine,
-    `${formatFigure(commits, 0)} commits of ${formatFigure(rows, 0)} purchases in each place, one ` +
-      'in flight, the places in turn; medians, CPU and WAL of all servers of a place',
+    `${formatFigure(commits, 0)} commits of ${formatFigure(rows, 0)} purchases in each place, ` +
+      'one in flight, the places in turn; medians, CPU and WAL of all servers of a place',
     ...loads.flatMap(load => ['', loadTable(load, rows), '', aimedText(load)]),
     '',
     ...stores.map(
