@@ -166,6 +166,13 @@ it('the simulator, the embedded PostgreSQL and the contract import nothing of th
   assert.deepEqual(foreignImports, [])
 })
 
+it('ad platforms get no transaction, so that no lock waits for their answers', () => {
+  const path = 'agents/policy/ad-platform.ts'
+  const source = files.find(file => file.path === path)?.source ?? ''
+  assert.match(source, /\bchangeEntity\(adAccountId: number, change: EntityChange\)/)
+  assert.deepEqual(importsOf(path, source), [])
+})
+
 it('every file says in its name what belongs in it', () => {
   const vague = everything
     .map(({ path }) => path)

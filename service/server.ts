@@ -11,7 +11,7 @@ import {
   type RequestLimits,
   type RequestRates,
 } from './access/request-limits.ts'
-import { simulatedPlatform } from './agents/executor/ad-entity-store.ts'
+import { createSimulatedPlatform } from './agents/executor/ad-entity-store.ts'
 import { seedSimulatedAccount } from './agents/executor/simulated-account-store.ts'
 import { agentsRoutes } from './agents/routes.ts'
 import { type AuditTrail, createAuditTrail } from './audit/audit-store.ts'
@@ -217,7 +217,14 @@ function agentsContext(
   const verifyTracker = (trackerId: string) =>
     verifyIngestion({ commits, platforms }, { trackerId }, now())
   const parts = { logger, limits, audit, auditKeys, onTouchError, verifyTracker }
-  return { database, now, publicOrigin, mcpOrigins, platform: simulatedPlatform, ...parts }
+  return {
+    database,
+    now,
+    publicOrigin,
+    mcpOrigins,
+    platform: createSimulatedPlatform(database),
+    ...parts,
+  }
 }
 
 function oauthContext(options: ServerOptions, { limits, audit }: RouteDependencies) {

@@ -70,6 +70,10 @@ export interface AgentTables {
     execution_started_at: Date | null
     executed_at: Date | null
     finished_at: Date | null
+    change_requested_at: Date | null
+    change_policy_version: number | null
+    change_attempts: Generated<number>
+    rollback_requested_at: Date | null
     created_at: Date
     updated_at: Date
   }
@@ -98,6 +102,7 @@ export interface AgentTables {
     daily_budget_minor: number | null
     version: number
     next_fault: string | null
+    last_change_key: string | null
     changed_at: Date
   }
 }

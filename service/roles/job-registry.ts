@@ -1,5 +1,5 @@
 import { expireApprovals } from '../agents/approvals/expire-approvals.ts'
-import { simulatedPlatform } from '../agents/executor/ad-entity-store.ts'
+import { createSimulatedPlatform } from '../agents/executor/ad-entity-store.ts'
 import { resumeExecutions } from '../agents/executor/execution-triggers.ts'
 import { createAuditTrail } from '../audit/audit-store.ts'
 import type { AuditKeys } from '../audit/signed-head.ts'
@@ -125,7 +125,12 @@ function agentJobs({ delivery: { database }, auditKeys }: JobDependencies): Job[
       schedule: '*/1 * * * *',
       timeoutSeconds: 50,
       run: repeatUntilDone(({ now }) =>
-        resumeExecutions({ database, now: () => now, audit, platform: simulatedPlatform }),
+        resumeExecutions({
+          database,
+          now: () => now,
+          audit,
+          platform: createSimulatedPlatform(database),
+        }),
       ),
     },
     {

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
+import { createSimulatedPlatform } from '../../service/agents/executor/ad-entity-store.ts'
 import type { ProposalContext } from '../../service/agents/proposals/agents-context.ts'
 import { type Database, openDatabase } from '../../service/db/database.ts'
 
@@ -88,7 +89,8 @@ interface CrashingOperation {
 
 /**
  * Runs an operation with its own connections until it crashes: nothing reaches the store afterward
- * and its connections are closed. Returns whether it crashed; rethrows any other error.
+ * and its connections are closed. The statements of the simulated platform count, too. Returns
+ * whether it crashed; rethrows any other error.
  */
 export async function runUntilCrash(
   { context }: { context: ProposalContext },
@@ -103,7 +105,8 @@ export async function runUntilCrash(
   const process = new CrashableProcess()
   process.arm(crashPoint, async () => {})
   try {
-    await operation({ ...context, database: createCrashableDatabase(own, process) })
+    const database = createCrashableDatabase(own, process)
+    await operation({ ...context, database, platform: createSimulatedPlatform(database) })
   } catch (error) {
     if (!process.hasCrashed()) throw error
   } finally {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { simulatedPlatform } from '../../service/agents/executor/ad-entity-store.ts'
+import { createSimulatedPlatform } from '../../service/agents/executor/ad-entity-store.ts'
 import { resumeExecutions } from '../../service/agents/executor/execution-triggers.ts'
 import { createAuditTrail } from '../../service/audit/audit-store.ts'
 import { openDatabase } from '../../service/db/database.ts'
@@ -7,10 +7,12 @@ import { FIXTURE_AUDIT_KEYS } from '../fixtures/agents.ts'
 import { CrashableProcess, createCrashableDatabase } from './crash-injection.ts'
 
 /**
- * A program that resumes unfinished executions at a given time and halts before one statement,
- * where the test kills it. It prints `stopped` then, or `done` if it never reaches that statement.
+ * A program that resumes unfinished executions at a given time and halts before one statement, or
+ * after one change of an entity. The test kills it there. It prints `stopped` then, or `done` if it
+ * never halts.
  */
-const [connectionString = '', moment = '', stopBefore = ''] = process.argv.slice(2)
+const [connectionString = '', moment = '', stopBefore = '', stopAfterChange = ''] =
+  process.argv.slice(2)
 
 const database = openDatabase({
   connectionString,
@@ -22,16 +24,30 @@ const crashable = new CrashableProcess()
 let statements = 0
 crashable.arm(null, async () => {
   statements += 1
-  if (statements !== Number(stopBefore)) return
-  process.stdout.write('stopped\n')
-  // Waiting for input that never comes keeps the process alive.
-  await once(process.stdin, 'end')
+  if (statements === Number(stopBefore)) await halt()
 })
+const crashableDatabase = createCrashableDatabase(database, crashable)
+const platform = createSimulatedPlatform(crashableDatabase)
+let changes = 0
 await resumeExecutions({
-  database: createCrashableDatabase(database, crashable),
+  database: crashableDatabase,
   now: () => new Date(moment),
   audit: createAuditTrail(FIXTURE_AUDIT_KEYS),
-  platform: simulatedPlatform,
+  platform: {
+    ...platform,
+    changeEntity: async (...change) => {
+      const after = await platform.changeEntity(...change)
+      changes += 1
+      if (changes === Number(stopAfterChange)) await halt()
+      return after
+    },
+  },
 })
 await database.close()
 process.stdout.write('done\n')
+
+async function halt(): Promise<void> {
+  process.stdout.write('stopped\n')
+  // Waiting for input that never comes keeps the process alive.
+  await once(process.stdin, 'end')
+}

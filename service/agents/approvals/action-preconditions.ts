@@ -38,7 +38,6 @@ export function hasExpired({ expiresAt }: Pick<Action, 'expiresAt'>, at: Date): 
 /** What the execution of an action depends on besides its entity, at one time. */
 export interface ActionPreconditions {
   at: Date
-  adAccountId: number
   /** Null while the ad account and the credential of the proposer are active. */
   failureOutcome: Extract<ActionOutcome, 'account_changed' | 'proposer_revoked'> | null
   policy: ActionPolicy
@@ -62,7 +61,7 @@ export async function lockPreconditions(
   const isProposerActive = await lockActivePrincipal(transaction, { kind, id, adAccountId }, at)
   const proposerOutcome = isProposerActive ? null : 'proposer_revoked'
   const failureOutcome = isActive ? proposerOutcome : 'account_changed'
-  return { at, adAccountId, failureOutcome, policy, timeZone, currency }
+  return { at, failureOutcome, policy, timeZone, currency }
 }
 
 /**

@@ -130,13 +130,13 @@ function isPending({ status }: { status: ActionStatus }): boolean {
 }
 
 async function findStaleActionIds(
-  { database, platform }: QueueContext,
+  { platform }: QueueContext,
   adAccountId: number,
   actions: readonly Action[],
 ): Promise<number[]> {
   const pending = actions.filter(isPending)
   const targets = pending.map(({ target }) => target)
-  const entities = await platform.readEntities(database, adAccountId, targets)
+  const entities = await platform.readEntities(adAccountId, targets)
   const isStale = ({ target, before }: Action) => !isUnchanged(before, findEntity(entities, target))
   return pending.filter(isStale).map(({ id }) => id)
 }

@@ -1,3 +1,4 @@
+import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import { DecisionSubmission } from '@signalbox/contract/agents/approvals.ts'
 import type { AuditAction } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -46,39 +47,52 @@ export async function decideActions(
   const { workspaceId } = await requireRole(database, person, intent)
   const decision = checkDecision(body)
   const batchId = parseRowId(ids.batchId) ?? 0
+  const batch = { workspaceId, batchId }
+  const selected = await selectActions(database, batch, decision.action_ids)
+  const entities = decision.decision === 'approve' ? await readTargets(context, selected) : []
   return database.query.transaction().execute(async query => {
-    const actionIds = await selectActionIds(
+    const actions = await lockActions(
       { query },
-      { workspaceId, batchId },
-      decision.action_ids,
+      selected.map(({ id }) => id),
     )
-    const actions = await lockActions({ query }, actionIds)
     const pending = actions.filter(({ status }) => status === 'pending')
     const [first] = pending
     if (!first) throw nothingPending(actions)
     const preconditions = await lockPreconditions({ query }, first, now())
     const input = { decision, userId: person.userId, at: preconditions.at }
     await requireDecider({ query }, first, input)
-    return applyDecision({ query }, context, { input, preconditions, pending })
+    return applyDecision({ query }, context, { input, preconditions, entities, pending })
   })
 }
 
-/** The selected actions of the batch, by default all of them. */
-async function selectActionIds(
+/** Called before the transaction: the executor compares the entities with the approval again. */
+async function readTargets(
+  { platform }: DecisionContext,
+  actions: readonly Action[],
+): Promise<EntityState[]> {
+  const pending = actions.filter(({ status }) => status === 'pending')
+  const [first] = pending
+  if (!first) return []
+  const targets = pending.map(({ target }) => target)
+  return platform.readEntities(first.adAccountId, targets)
+}
+
+/** The selected actions of the batch, by default all of them. Throws a Refusal: 404 or 422. */
+async function selectActions(
   transaction: Transaction,
   { workspaceId, batchId }: { workspaceId: number; batchId: number },
   actionIds: readonly number[] | undefined,
-): Promise<number[]> {
-  const actions = await findActionsOfBatch(transaction, batchId)
-  const ids = actions.filter(action => action.workspaceId === workspaceId).map(({ id }) => id)
-  if (ids.length === 0) throw Refusal.notFound('There is no such proposal in this workspace.')
+): Promise<Action[]> {
+  const stored = await findActionsOfBatch(transaction, batchId)
+  const actions = stored.filter(action => action.workspaceId === workspaceId)
+  if (actions.length === 0) throw Refusal.notFound('There is no such proposal in this workspace.')
   const errors: FieldErrors = {}
   actionIds?.forEach((id, index) => {
-    if (ids.includes(id)) return
+    if (actions.some(action => action.id === id)) return
     errors[`action_ids.${index}`] = ['The proposal has no action with this id.']
   })
   if (Object.keys(errors).length > 0) throw Refusal.ofFields(errors)
-  return actionIds ? [...actionIds] : ids
+  return actions.filter(({ id }) => actionIds?.includes(id) ?? true)
 }
 
 function nothingPending(actions: readonly Action[]): Refusal {
@@ -114,18 +128,17 @@ interface DecisionInput {
 interface ApplyDecisionInput {
   input: DecisionInput
   preconditions: ActionPreconditions
+  /** The targets of an approval, as read before the transaction. */
+  entities: readonly EntityState[]
   /** Locked actions of one ad account. */
   pending: readonly Action[]
 }
 
 async function applyDecision(
   transaction: Transaction,
-  { audit, platform }: DecisionContext,
-  { input, preconditions, pending }: ApplyDecisionInput,
+  { audit }: DecisionContext,
+  { input, preconditions, entities, pending }: ApplyDecisionInput,
 ): Promise<Action[]> {
-  const targets = pending.map(({ target }) => target)
-  const { adAccountId } = preconditions
-  const entities = await platform.readEntities(transaction, adAccountId, targets)
   const updated: Action[] = []
   for (const action of pending) {
     const transition =

@@ -4,8 +4,17 @@ import type { Transaction } from '../../db/database.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { AdPlatform, EntityChange, EntityRef } from '../policy/ad-platform.ts'
 
-/** Simulated campaigns in the database; nothing here calls a real platform. */
-export const simulatedPlatform: AdPlatform = { readEntities, changeEntity }
+/**
+ * Simulated campaigns in the database; nothing here calls a real platform. Like one, it commits a
+ * change before it answers.
+ */
+export function createSimulatedPlatform(database: Transaction): AdPlatform {
+  return {
+    readEntities: (adAccountId, refs) => readEntities(database, adAccountId, refs),
+    changeEntity: (adAccountId, change) =>
+      database.query.transaction().execute(query => changeEntity({ query }, adAccountId, change)),
+  }
+}
 
 async function readEntities(
   { query }: Transaction,
@@ -31,8 +40,8 @@ async function readEntities(
 async function changeEntity(
   { query }: Transaction,
   adAccountId: number,
-  { expected, desired, at }: EntityChange,
-): Promise<boolean> {
+  { key, expected, desired, at }: EntityChange,
+): Promise<EntityState | null> {
   const entity = await query
     .selectFrom('ad_entities')
     .selectAll()
@@ -41,21 +50,23 @@ async function changeEntity(
     .where('id', '=', expected.id)
     .forUpdate()
     .executeTakeFirst()
-  if (entity?.version !== expected.version) return false
+  if (entity?.last_change_key === key) return toEntityState(entity)
+  if (entity?.version !== expected.version) return null
   const { status, daily_budget_minor } = applyFault(
     entity.next_fault,
     desired,
     toEntityState(entity),
   )
-  await query
+  const changed = await query
     .updateTable('ad_entities')
     .set({ status, daily_budget_minor, next_fault: null, changed_at: at })
-    .set('version', entity.version + 1)
+    .set({ version: entity.version + 1, last_change_key: key })
     .where('ad_account_id', '=', adAccountId)
     .where('type', '=', expected.type)
     .where('id', '=', expected.id)
-    .execute()
-  return true
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return toEntityState(changed)
 }
 
 type EntitySettings = Pick<EntityState, 'status' | 'daily_budget_minor'>

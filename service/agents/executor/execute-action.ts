@@ -1,99 +1,71 @@
 import type { ActionOutcome, EntityState } from '@signalbox/contract/agents/actions.ts'
-import type { AuditAction } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../db/database.ts'
 import {
   type ActionPreconditions,
-  hasSameSettings,
   isUnchanged,
   lockPreconditions,
   reevaluatePolicy,
 } from '../approvals/action-preconditions.ts'
-import type { AdPlatform } from '../policy/ad-platform.ts'
+import type { EntityChange } from '../policy/ad-platform.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
-import { lockActions } from '../proposals/action-store.ts'
+import { getAction, lockActions, recordChangeRequest } from '../proposals/action-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
-import { transitionAction } from '../proposals/transition-action.ts'
+import { type TransitionInput, transitionAction } from '../proposals/transition-action.ts'
 
 export type ExecutionContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'platform'>
 
-/**
- * Executes and verifies an action that is `executing`, or resumes an interrupted one. Returns an
- * action in any other status unchanged. The change and its verification are separate transactions,
- * so that a failed verification never loses the record of the change. Idempotent and safe to call
- * concurrently.
- */
-export async function runExecution(context: ExecutionContext, actionId: number): Promise<Action> {
-  const executed = await executeAction(context, actionId)
-  return executed.status === 'executed_pending_verification'
-    ? confirmExecution(context, actionId)
-    : executed
-}
-
-export function isInProgress({ status }: Pick<Action, 'status'>): boolean {
-  return status === 'executing' || status === 'executed_pending_verification'
-}
-
-const SYSTEM = { type: 'system', id: null } as const
+export const SYSTEM = { type: 'system', id: null } as const
 
 /**
- * Changes the entity of an action that is `executing`, in one transaction with its audit entry.
- * Checks and locks all preconditions first; if one fails, nothing is changed and the action fails.
- * Returns an action in any other status unchanged.
+ * Changes the entity of an action that is `executing`. Commits the request, asks the platform
+ * outside of any transaction, and commits the answer. An interrupted execution sends the same
+ * request again: its key makes the change happen at most once. Returns an action in any other
+ * status unchanged.
  */
-export async function executeAction(
-  { database, now, audit, platform }: ExecutionContext,
-  actionId: number,
-): Promise<Action> {
+export async function executeAction(context: ExecutionContext, actionId: number): Promise<Action> {
+  const action = await requestChange(context, actionId)
+  if (action.status !== 'executing') return action
+  const change = { ...toEntityChange(action), at: context.now() }
+  const after = await context.platform.changeEntity(action.adAccountId, change)
+  return settleChange(context, action, after)
+}
+
+/**
+ * Checks and locks all preconditions and commits the request for the change, or fails the action.
+ * Once requested, the change may have been made, so that the preconditions are not checked again.
+ */
+async function requestChange(context: ExecutionContext, actionId: number): Promise<Action> {
+  const { database, now, audit } = context
+  const seen = await getAction(database, actionId)
+  if (seen.status !== 'executing') return seen
+  const found = seen.changeRequest ? null : await readTarget(context, seen)
   return database.query.transaction().execute(async query => {
     const transaction = { query }
     const action = await lockAction(transaction, actionId)
     if (action.status !== 'executing') return action
     const at = now()
+    if (action.changeRequest) {
+      return recordChangeRequest(transaction, action, { ...action.changeRequest, at })
+    }
     const preconditions = await lockPreconditions(transaction, action, at)
-    const fail = (outcome: ActionOutcome) =>
-      transitionAction(transaction, audit, {
-        action,
-        to: 'failed',
-        outcome,
-        at,
-        actor: SYSTEM,
-        auditAction: 'action.failed',
-        details: { policy_version: preconditions.policy.version },
-      })
-    const failureOutcome =
-      preconditions.failureOutcome ??
-      (isStillAllowed(action, preconditions) ? null : 'policy_changed')
-    if (failureOutcome !== null) return fail(failureOutcome)
-    const expected = await readUnchangedTarget(transaction, platform, action)
-    const { adAccountId, proposed: desired } = action
-    if (!expected || !desired) return fail('stale')
-    const isChanged = await platform.changeEntity(transaction, adAccountId, {
-      expected,
-      desired,
-      at,
-    })
-    if (!isChanged) return fail('stale')
-    const [after = null] = await platform.readEntities(transaction, adAccountId, [action.target])
-    return transitionAction(transaction, audit, {
-      action,
-      to: 'executed_pending_verification',
-      outcome: null,
-      at,
-      actor: SYSTEM,
-      auditAction: 'action.executed',
-      details: {
-        policy_version: preconditions.policy.version,
-        version_after: after?.version ?? null,
-      },
-      changes: { after, executedAt: at },
-    })
+    const policyVersion = preconditions.policy.version
+    const outcome = findFailure(action, preconditions, found)
+    if (outcome === null) return recordChangeRequest(transaction, action, { policyVersion, at })
+    const details = { policy_version: policyVersion }
+    const failure = { to: 'failed', outcome, auditAction: 'action.failed', details } as const
+    return transitionAction(transaction, audit, { action, ...failure, at, actor: SYSTEM })
   })
 }
 
-async function lockAction(transaction: Transaction, actionId: number): Promise<Action> {
-  const [action] = await lockActions(transaction, [actionId])
-  if (action) return action
-  throw new Error(`there is no action ${actionId}`)
+function findFailure(
+  action: Action,
+  preconditions: ActionPreconditions,
+  found: EntityState | null,
+): ActionOutcome | null {
+  if (preconditions.failureOutcome !== null) return preconditions.failureOutcome
+  if (!isStillAllowed(action, preconditions)) return 'policy_changed'
+  // The entity must be as it was evaluated and approved.
+  return isUnchanged(action.before, found) && action.proposed ? null : 'stale'
 }
 
 /** An approved action must still be possible; others must still be allowed without approval. */
@@ -103,125 +75,74 @@ function isStillAllowed(action: Action, preconditions: ActionPreconditions): boo
   return decision !== 'block' && preconditions.policy.execution_mode !== 'suggest_only'
 }
 
-/**
- * Reads the entity again before the change. Null if it differs from the state that was evaluated
- * and approved.
- */
-async function readUnchangedTarget(
-  transaction: Transaction,
-  platform: AdPlatform,
-  { adAccountId, target, before }: Pick<Action, 'adAccountId' | 'target' | 'before'>,
-): Promise<EntityState | null> {
-  const [found = null] = await platform.readEntities(transaction, adAccountId, [target])
-  return isUnchanged(before, found) ? found : null
+/** The same for every repeat. */
+function toEntityChange({
+  id,
+  before: expected,
+  proposed: desired,
+}: Action): Omit<EntityChange, 'at'> {
+  if (expected && desired) return { key: `action-${id}`, expected, desired }
+  throw new Error(`action ${id} was requested without a state to change`)
 }
 
-interface Confirmation extends ActionTransition {
-  auditAction: AuditAction
-  /** The final state. */
-  found: EntityState | null
-}
-
-/**
- * Verifies a change. The entity has the proposed state, or the previous state is restored, or a
- * person must check. Returns an action in any other status unchanged.
- */
-export async function confirmExecution(
+/** Commits the answer of the platform; `after` is null if the entity was not as expected. */
+async function settleChange(
   context: ExecutionContext,
-  actionId: number,
+  { id, adAccountId, target }: Action,
+  after: EntityState | null,
 ): Promise<Action> {
   const { database, now, audit } = context
+  const found = after ?? (await readTarget(context, { adAccountId, target }))
   return database.query.transaction().execute(async query => {
-    const action = await lockAction({ query }, actionId)
-    if (action.status !== 'executed_pending_verification') return action
+    const action = await lockAction({ query }, id)
+    if (action.status !== 'executing') return action
     const at = now()
-    const { found, ...transition } = await resolveConfirmation({ query }, context, { action, at })
-    return transitionAction({ query }, audit, {
-      action,
-      ...transition,
-      at,
-      actor: SYSTEM,
-      details: { version_found: found?.version ?? null },
-      // Keep the state after the change if the entity is gone.
-      changes: { after: found ?? action.after },
-    })
+    const settlement = after
+      ? { ...EXECUTED, changes: { after, executedAt: at } }
+      : resolveStaleAnswer(action, found)
+    const version = found?.version ?? null
+    const details = {
+      policy_version: action.changeRequest?.policyVersion ?? null,
+      ...(after ? { version_after: version } : { version_found: version }),
+    }
+    return transitionAction({ query }, audit, { action, ...settlement, details, at, actor: SYSTEM })
   })
 }
 
-interface ExecutedAction {
-  action: Action
-  at: Date
-}
+type Settlement = ActionTransition & Pick<TransitionInput, 'auditAction' | 'changes'>
 
-async function resolveConfirmation(
-  transaction: Transaction,
-  context: ExecutionContext,
-  { action, at }: ExecutedAction,
-): Promise<Confirmation> {
-  const found = await readTarget(transaction, context, action)
-  switch (verifyChange(action, found)) {
-    case 'as_proposed':
-      return { to: 'verified', outcome: null, auditAction: 'action.verified', found }
-    case 'changed_elsewhere':
-      return { ...UNCERTAIN, outcome: 'changed_elsewhere', found }
-    case 'not_applied':
-      return rollBack(transaction, context, { action, at, found })
-  }
-}
-
-const UNCERTAIN = { to: 'execution_uncertain', auditAction: 'action.uncertain' } as const
-
-/** Restores the previous state unless the version changed: never undoes other changes. */
-async function rollBack(
-  transaction: Transaction,
-  context: ExecutionContext,
-  { action, at, found: expected }: ExecutedAction & { found: EntityState | null },
-): Promise<Confirmation> {
-  const { before, adAccountId } = action
-  if (!before || !expected) return { ...UNCERTAIN, outcome: 'not_applied', found: expected }
-  if (!hasSameSettings(expected, before)) {
-    const change = { expected, desired: before, at }
-    const isChanged = await context.platform.changeEntity(transaction, adAccountId, change)
-    const found = await readTarget(transaction, context, action)
-    if (!isChanged) return { ...UNCERTAIN, outcome: 'changed_elsewhere', found }
-    // The platform may apply another change again.
-    if (!found || !hasSameSettings(found, before)) {
-      return { ...UNCERTAIN, outcome: 'not_applied', found }
-    }
-    return { to: 'rolled_back', outcome: 'not_applied', auditAction: 'action.rolled_back', found }
-  }
-  return {
-    to: 'rolled_back',
-    outcome: 'not_applied',
-    auditAction: 'action.rolled_back',
-    found: expected,
-  }
-}
-
-async function readTarget(
-  transaction: Transaction,
-  { platform }: ExecutionContext,
-  { adAccountId, target }: Action,
-): Promise<EntityState | null> {
-  const [found = null] = await platform.readEntities(transaction, adAccountId, [target])
-  return found
-}
+const EXECUTED = {
+  to: 'executed_pending_verification',
+  outcome: null,
+  auditAction: 'action.executed',
+} as const
 
 /**
- * The result of a verification:
- * - `as_proposed`: the entity has the proposed state.
- * - `not_applied`: it has another state and was not changed since, so the platform applied another
- *   change. The previous state can be restored.
- * - `changed_elsewhere`: it was changed since, or is gone. Restoring would undo that change.
+ * Nothing was changed if the request was sent once. An earlier attempt may have made the change
+ * before another one replaced it; then a person must check.
  */
-type Verification = 'as_proposed' | 'not_applied' | 'changed_elsewhere'
+function resolveStaleAnswer({ changeRequest }: Action, found: EntityState | null): Settlement {
+  return changeRequest?.attempts === 1
+    ? { to: 'failed', outcome: 'stale', auditAction: 'action.failed' }
+    : {
+        to: 'execution_uncertain',
+        outcome: 'changed_elsewhere',
+        auditAction: 'action.uncertain',
+        changes: { after: found },
+      }
+}
 
-/** Compares the found state with the proposed one; `after` is the state right after the change. */
-export function verifyChange(
-  { proposed, after }: Pick<Action, 'proposed' | 'after'>,
-  found: EntityState | null,
-): Verification {
-  if (found === null || proposed === null || after === null) return 'changed_elsewhere'
-  if (hasSameSettings(found, proposed)) return 'as_proposed'
-  return found.version === after.version ? 'not_applied' : 'changed_elsewhere'
+export async function lockAction(transaction: Transaction, actionId: number): Promise<Action> {
+  const [action] = await lockActions(transaction, [actionId])
+  if (action) return action
+  throw new Error(`there is no action ${actionId}`)
+}
+
+/** Asks the platform, so call it outside of transactions. */
+export async function readTarget(
+  { platform }: ExecutionContext,
+  { adAccountId, target }: Pick<Action, 'adAccountId' | 'target'>,
+): Promise<EntityState | null> {
+  const [found = null] = await platform.readEntities(adAccountId, [target])
+  return found
 }

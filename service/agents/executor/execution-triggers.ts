@@ -2,13 +2,15 @@ import type { ActionBatch, ProposalResult } from '@signalbox/contract/agents/pro
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 import { parseRowId } from '../../util/row-id.ts'
 import { type DecisionRequest, decideActions } from '../approvals/decide-actions.ts'
+import type { Action } from '../proposals/action.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
 import { findUnfinishedActions } from '../proposals/open-action-store.ts'
 import { toProposalResult } from '../proposals/proposal-view.ts'
 import { proposeActions } from '../proposals/propose-actions.ts'
 import { readBatch } from '../proposals/read-actions.ts'
-import { type ExecutionContext, isInProgress, runExecution } from './execute-action.ts'
+import { confirmExecution } from './confirm-execution.ts'
+import { type ExecutionContext, executeAction } from './execute-action.ts'
 
 export interface SubmittedProposal {
   result: ProposalResult
@@ -48,6 +50,23 @@ export async function decideAndExecute(
   for (const { id } of decided.filter(isInProgress)) await runExecution(context, id)
   const scope = { workspaceId: parseRowId(request.workspaceId) ?? 0, adAccountId: null }
   return readBatch(context, scope, request.batchId)
+}
+
+/**
+ * Executes and verifies an action that is `executing`, or resumes an interrupted one. Returns an
+ * action in any other status unchanged. Every call to the platform is between two transactions, so
+ * that no lock waits for the platform and a crash loses no record of a change. Idempotent and safe
+ * to call concurrently.
+ */
+export async function runExecution(context: ExecutionContext, actionId: number): Promise<Action> {
+  const executed = await executeAction(context, actionId)
+  return executed.status === 'executed_pending_verification'
+    ? confirmExecution(context, actionId)
+    : executed
+}
+
+function isInProgress({ status }: Action): boolean {
+  return status === 'executing' || status === 'executed_pending_verification'
 }
 
 /** Longer than a request may take, so that jobs do not resume a running execution. */

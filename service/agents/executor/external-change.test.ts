@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { createTestWorkspace, type PeopleContext } from '../../../testing/fixtures/people.ts'
 import { TestClock } from '../../../testing/fixtures/test-clock.ts'
-import { listEntities, simulatedPlatform } from './ad-entity-store.ts'
+import { createSimulatedPlatform, listEntities } from './ad-entity-store.ts'
 import {
   applyExternalChange,
   type EntityLocation,
@@ -25,9 +25,10 @@ it('returns an external change with a new version', async test => {
     ...{ name: change.name, status: 'paused', daily_budget_minor: 9, version: 2 },
   }
   assert.deepEqual(outcome, { changed: expected })
-  assert.deepEqual(await simulatedPlatform.readEntities(database, place.adAccountId, [place]), [
-    expected,
-  ])
+  assert.deepEqual(
+    await createSimulatedPlatform(database).readEntities(place.adAccountId, [place]),
+    [expected],
+  )
 })
 
 it('keeps undefined members and increments the version', async test => {
@@ -55,16 +56,46 @@ it('injects a fault into one change, and can remove it', async test => {
     assert.equal(await setNextFault(database, place, fault), true)
     const [expected = campaign] = await read()
     const desired = { ...expected, daily_budget_minor: budget }
-    const change = { expected, desired, at }
-    assert.equal(await simulatedPlatform.changeEntity(database, place.adAccountId, change), true)
-    return (await read())[0]?.daily_budget_minor
+    const change = { key: `key-${expected.version}`, expected, desired, at }
+    const after = await platform.changeEntity(place.adAccountId, change)
+    assert.deepEqual([after], await read())
+    return after?.daily_budget_minor
   }
-  const read = () => simulatedPlatform.readEntities(database, place.adAccountId, [place])
+  const platform = createSimulatedPlatform(database)
+  const read = () => platform.readEntities(place.adAccountId, [place])
   assert.equal(await budgetAfter('ignored', 500), campaign.daily_budget_minor)
   assert.equal(await budgetAfter('altered', 500), 250)
   await setNextFault(database, place, 'ignored')
   assert.equal(await budgetAfter(null, 600), 600)
   assert.equal(await setNextFault(database, { ...place, id: '1' }, null), false)
+})
+
+it('applies a change once for its key and answers a repeat with the same state', async test => {
+  const { database, at, campaign: expected, place } = await campaignUnderTest(test)
+  const { adAccountId } = place
+  const platform = createSimulatedPlatform(database)
+  const change = { key: 'one', expected, desired: { ...expected, daily_budget_minor: 500 }, at }
+  const send = () => platform.changeEntity(adAccountId, change)
+  const answers = await Promise.all([send(), send(), send()])
+  const after = { ...change.desired, version: 2 }
+  assert.deepEqual(answers, [after, after, after])
+  assert.equal(await platform.changeEntity(adAccountId, { ...change, key: 'two' }), null)
+  assert.deepEqual(await platform.readEntities(adAccountId, [place]), [after])
+})
+
+it('answers a repeat as stale after an external change or another key', async test => {
+  const { database, at, campaign: expected, place } = await campaignUnderTest(test)
+  const { adAccountId } = place
+  const platform = createSimulatedPlatform(database)
+  const first = { key: 'one', expected, desired: { ...expected, daily_budget_minor: 500 }, at }
+  const after = await platform.changeEntity(adAccountId, first)
+  assert.ok(after)
+  await platform.changeEntity(adAccountId, { ...first, key: 'two', expected: after })
+  assert.equal(await platform.changeEntity(adAccountId, first), null)
+  await applyExternalChange(database, place, { dailyBudgetMinor: 700, at })
+  assert.equal(await platform.changeEntity(adAccountId, { ...first, key: 'two' }), null)
+  const [found] = await platform.readEntities(adAccountId, [place])
+  assert.deepEqual([found?.daily_budget_minor, found?.version], [700, 4])
 })
 
 async function campaignUnderTest(test: TestContext) {

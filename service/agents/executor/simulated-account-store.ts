@@ -40,6 +40,7 @@ export async function insertSimulatedEntities(
     ad_account_id: adAccountId,
     version: 1,
     next_fault: null,
+    last_change_key: null,
     changed_at: at,
   }))
   const [account, ...rest] = rows
@@ -67,7 +68,8 @@ type ExternalChangeResult = { changed: EntityState } | 'no_entity' | 'no_budget'
 
 /**
  * Changes a simulated entity like an ads manager: without a proposal, policy or audit entry.
- * Increments the version, so that approvals of the earlier version become stale.
+ * Increments the version, so that approvals of the earlier version become stale, and forgets the
+ * key of the last change, so that a repeat of that change is answered as stale.
  */
 export async function applyExternalChange(
   database: Database,
@@ -118,6 +120,7 @@ async function overwriteEntity(
   const row = await query
     .updateTable('ad_entities')
     .set({ name, status, daily_budget_minor, version: entity.version + 1, changed_at: at })
+    .set('last_change_key', null)
     .where('ad_account_id', '=', adAccountId)
     .where('type', '=', entity.type)
     .where('id', '=', entity.id)

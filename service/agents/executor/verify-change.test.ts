@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import fc from 'fast-check'
-import { verifyChange } from './execute-action.ts'
+import { verifyChange } from './confirm-execution.ts'
 
 const state: fc.Arbitrary<EntityState> = fc.record({
   type: fc.constant('campaign'),

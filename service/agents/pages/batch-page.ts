@@ -139,7 +139,7 @@ const STATUS_RESULTS: Record<ActionStatus, string> = {
   executed_pending_verification: 'Reload this page in a moment.',
   verified: 'The change was verified and is as proposed.',
   failed: 'Nothing was changed.',
-  execution_uncertain: `It was executed, but the actual state is different. ${CHECK_YOURSELF}`,
+  execution_uncertain: `It was requested, but the actual state is different. ${CHECK_YOURSELF}`,
   rolled_back: 'It did not take effect as proposed, and the previous state was restored.',
   blocked: 'The policy does not allow it. Nothing was changed.',
 }

@@ -1,5 +1,4 @@
 import type { EntityState, EntityType } from '@signalbox/contract/agents/actions.ts'
-import type { Transaction } from '../../db/database.ts'
 
 export interface EntityRef {
   type: EntityType
@@ -9,6 +8,8 @@ export interface EntityRef {
 
 /** A change that applies only to an expected version. */
 export interface EntityChange {
+  /** The idempotency key: a repeat with the same key never changes the entity again. */
+  key: string
   /** The state that was read; the change fails if the version differs. */
   expected: EntityState
   desired: EntityState
@@ -16,22 +17,19 @@ export interface EntityChange {
 }
 
 /**
- * The ad platform as agents need it. The only implementation is simulated and uses our database
+ * The ad platform as agents need it. Its methods take no transaction and must not be called inside
+ * one: a platform answers over the network, and row locks must not wait for it
+ * (docs/decisions/0028). The only implementation is simulated and uses our database
  * (service/agents/executor/).
  */
 export interface AdPlatform {
   /** Current entities in the requested order, without those that do not exist. */
-  readEntities(
-    transaction: Transaction,
-    adAccountId: number,
-    refs: readonly EntityRef[],
-  ): Promise<EntityState[]>
-  /** False if the entity is no longer as expected; nothing is changed then. */
-  changeEntity(
-    transaction: Transaction,
-    adAccountId: number,
-    change: EntityChange,
-  ): Promise<boolean>
+  readEntities(adAccountId: number, refs: readonly EntityRef[]): Promise<EntityState[]>
+  /**
+   * The state right after the change, also for a repeat with the same key while the entity still
+   * has that state. Null if the entity is no longer as expected; nothing is changed then.
+   */
+  changeEntity(adAccountId: number, change: EntityChange): Promise<EntityState | null>
 }
 
 export function findEntity(

@@ -14,6 +14,15 @@ export async function findAction(
   return row ? toAction(row) : null
 }
 
+/** Throws if there is no such action. */
+export async function getAction(transaction: Transaction, actionId: number): Promise<Action> {
+  const row = await selectActions(transaction)
+    .where('agent_actions.id', '=', actionId)
+    .executeTakeFirst()
+  if (row) return toAction(row)
+  throw new Error(`there is no action ${actionId}`)
+}
+
 /** The actions of one batch, ordered by position. */
 export async function findActionsOfBatch(
   transaction: Transaction,
@@ -148,6 +157,44 @@ export async function updateAction(
   return found !== undefined
 }
 
+/**
+ * Records that the change of a locked action is sent, for the first time or again, and renews its
+ * lease. The policy and the time of the first request stay.
+ */
+export async function recordChangeRequest(
+  { query }: Transaction,
+  action: Action,
+  { policyVersion, at }: { policyVersion: number; at: Date },
+): Promise<Action> {
+  const first = action.changeRequest ?? { requestedAt: at, policyVersion, attempts: 0 }
+  const changeRequest = { ...first, attempts: first.attempts + 1 }
+  await query
+    .updateTable('agent_actions')
+    .set({
+      change_requested_at: changeRequest.requestedAt,
+      change_policy_version: changeRequest.policyVersion,
+      change_attempts: changeRequest.attempts,
+      updated_at: at,
+    })
+    .where('id', '=', action.id)
+    .execute()
+  return { ...action, changeRequest, updatedAt: at }
+}
+
+/** Records that the previous state of a locked action is restored, and renews its lease. */
+export async function recordRollbackRequest(
+  { query }: Transaction,
+  action: Action,
+  at: Date,
+): Promise<Action> {
+  await query
+    .updateTable('agent_actions')
+    .set({ rollback_requested_at: at, updated_at: at })
+    .where('id', '=', action.id)
+    .execute()
+  return { ...action, rollbackRequestedAt: at, updatedAt: at }
+}
+
 /** The sum and the number of actions that were started in an ad account since a given time. */
 export async function findUsageSince(
   { query }: Transaction,
@@ -202,6 +249,8 @@ export function toAction(row: ActionRow): Action {
     executionStartedAt: row.execution_started_at,
     executedAt: row.executed_at,
     finishedAt: row.finished_at,
+    changeRequest: toChangeRequest(row),
+    rollbackRequestedAt: row.rollback_requested_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     proposer: {
@@ -212,6 +261,15 @@ export function toAction(row: ActionRow): Action {
     },
     expiresAt: row.expires_at,
   }
+}
+
+function toChangeRequest({
+  change_requested_at: requestedAt,
+  change_policy_version: policyVersion,
+  change_attempts: attempts,
+}: ActionRow): Action['changeRequest'] {
+  if (requestedAt === null || policyVersion === null) return null
+  return { requestedAt, policyVersion, attempts }
 }
 
 /** jsonb is parsed on reading; the table types describe the text that is written. */

@@ -23,10 +23,23 @@ export interface Action extends NewAction {
   decisionReason: string | null
   executedAt: Date | null
   finishedAt: Date | null
+  /** Null until the executor commits that it asks the platform for the change. */
+  changeRequest: ChangeRequest | null
+  /** Null unless the executor asks the platform to restore the previous state. */
+  rollbackRequestedAt: Date | null
   updatedAt: Date
   proposer: ActionProposer
   /** When the approval period ends. */
   expiresAt: Date
+}
+
+/** The committed intent to change an entity. A resumed execution repeats it without a new check. */
+export interface ChangeRequest {
+  requestedAt: Date
+  /** The version of the policy that allowed it. */
+  policyVersion: number
+  /** How often the change was sent, including a call that is running. */
+  attempts: number
 }
 
 /** An evaluated action that is not stored yet. */
@@ -65,7 +78,7 @@ export interface ActionProposer {
  */
 export const ACTION_TRANSITIONS = {
   pending: ['rejected', 'approved_without_execution', 'executing', 'blocked'],
-  executing: ['executed_pending_verification', 'failed'],
+  executing: ['executed_pending_verification', 'failed', 'execution_uncertain'],
   executed_pending_verification: ['verified', 'rolled_back', 'execution_uncertain'],
   rejected: [],
   approved_without_execution: [],

@@ -1,8 +1,8 @@
-import type { ActionSubmission } from '@signalbox/contract/agents/actions.ts'
+import type { ActionSubmission, EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../db/database.ts'
 import { startOfAccountDay } from '../policy/account-time.ts'
-import { type AdPlatform, findEntity } from '../policy/ad-platform.ts'
+import { type EntityRef, findEntity } from '../policy/ad-platform.ts'
 import { type DayUsage, type Evaluation, evaluateAction } from '../policy/evaluate-action.ts'
 import { INITIAL_STATUS_BY_DECISION, type NewAction } from './action.ts'
 import { findUsageSince } from './action-store.ts'
@@ -11,6 +11,8 @@ import type { Batch } from './batch-store.ts'
 
 interface EvaluationInput {
   submissions: readonly ActionSubmission[]
+  /** The targets as the platform has them; read them before the transaction begins. */
+  entities: readonly EntityState[]
   account: AdAccountSettings
   policy: ActionPolicy
   at: Date
@@ -28,12 +30,9 @@ export interface EvaluatedAction {
  */
 export async function evaluateActions(
   transaction: Transaction,
-  platform: AdPlatform,
-  { submissions, account, policy, at }: EvaluationInput,
+  { submissions, entities, account, policy, at }: EvaluationInput,
 ): Promise<EvaluatedAction[]> {
   const { adAccountId, timeZone } = account
-  const targets = submissions.map(({ target_entity: { type, id } }) => ({ type, id }))
-  const entities = await platform.readEntities(transaction, adAccountId, targets)
   let usedToday = await findUsageSince(transaction, adAccountId, startOfAccountDay(at, timeZone))
   const evaluated: EvaluatedAction[] = []
   for (const submission of submissions) {
@@ -44,6 +43,10 @@ export async function evaluateActions(
     if (evaluation.decision !== 'block') usedToday = addUsage(usedToday, evaluation.changeMinor)
   }
   return evaluated
+}
+
+export function listTargets(submissions: readonly ActionSubmission[]): EntityRef[] {
+  return submissions.map(({ target_entity: { type, id } }) => ({ type, id }))
 }
 
 function addUsage({ changedMinor, actionCount }: DayUsage, changeMinor: number): DayUsage {

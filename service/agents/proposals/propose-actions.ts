@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { PolicyDecision } from '@signalbox/contract/agents/actions.ts'
+import type { EntityState, PolicyDecision } from '@signalbox/contract/agents/actions.ts'
 import type { Evidence, ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -11,7 +11,12 @@ import { findActionsOfBatch } from './action-store.ts'
 import { lockActiveAdAccount } from './ad-account-store.ts'
 import type { ProposalContext } from './agents-context.ts'
 import { type Batch, findBatchByKey, insertBatch, type NewBatch } from './batch-store.ts'
-import { buildNewAction, type EvaluatedAction, evaluateActions } from './evaluate-actions.ts'
+import {
+  buildNewAction,
+  type EvaluatedAction,
+  evaluateActions,
+  listTargets,
+} from './evaluate-actions.ts'
 import { countPending } from './open-action-store.ts'
 import { findToolUses } from './tool-use-store.ts'
 import { createAction } from './transition-action.ts'
@@ -49,15 +54,30 @@ export async function proposeActions(
     proposer,
     adAccountId: principal.adAccountId,
   })
-  const input = { principal, proposer, submission, contentSha256 }
+  const content = { principal, proposer, submission, contentSha256 }
+  const input = { ...content, entities: await readTargets(context, content) }
   return context.database.query.transaction().execute(query => propose({ query }, context, input))
 }
 
-interface ProposalInput {
+interface ProposalContent {
   principal: AgentPrincipal
   proposer: ActionProposer
   submission: ProposalSubmission
   contentSha256: Buffer
+}
+
+interface ProposalInput extends ProposalContent {
+  /** Null for a retry, which evaluates nothing. */
+  entities: readonly EntityState[] | null
+}
+
+async function readTargets(
+  { database, platform }: ProposalContext,
+  { principal: { workspaceId, adAccountId }, submission }: ProposalContent,
+): Promise<EntityState[] | null> {
+  const { idempotency_key: idempotencyKey, actions } = submission
+  if (await findBatchByKey(database, { workspaceId, idempotencyKey })) return null
+  return platform.readEntities(adAccountId, listTargets(actions))
 }
 
 async function propose(
@@ -70,12 +90,15 @@ async function propose(
   if (!account) throw new Refusal(403, 'The ad account of this credential is no longer active.')
   const saved = await findSavedProposal(transaction, input)
   if (saved) return saved
+  const { entities } = input
+  if (!entities) throw new Error('the batch of an idempotency key is gone')
   // Read the clock under the lock, so that usage is counted on the day that is recorded.
   const at = context.now()
   const policy = await lockPolicy(transaction, workspaceId)
   const submissions = input.submission.actions
-  const evaluated = await evaluateActions(transaction, context.platform, {
+  const evaluated = await evaluateActions(transaction, {
     submissions,
+    entities,
     account,
     policy,
     at,
@@ -112,7 +135,7 @@ async function requireQueueCapacity(
 /** The proposal that was stored with this idempotency key, if any. */
 async function findSavedProposal(
   transaction: Transaction,
-  { principal: { workspaceId }, submission, contentSha256 }: ProposalInput,
+  { principal: { workspaceId }, submission, contentSha256 }: ProposalContent,
 ): Promise<Proposal | null> {
   const { idempotency_key: idempotencyKey } = submission
   const batch = await findBatchByKey(transaction, { workspaceId, idempotencyKey })
@@ -139,7 +162,7 @@ function computeContentDigest(
 
 async function buildBatch(
   transaction: Transaction,
-  { principal, proposer, submission, contentSha256 }: ProposalInput,
+  { principal, proposer, submission, contentSha256 }: ProposalContent,
   { evaluated, policyVersion, at }: EvaluatedProposal,
 ): Promise<NewBatch> {
   const uses = await findToolUses(transaction, principal, new Date(0))

@@ -104,6 +104,8 @@ const UNDECIDED = {
   decidedAt: null,
   decisionReason: null,
   executedAt: null,
+  changeRequest: null,
+  rollbackRequestedAt: null,
 } as const
 
 type RecordedTransition = Pick<TransitionInput, 'at' | 'actor' | 'auditAction' | 'details'> & {

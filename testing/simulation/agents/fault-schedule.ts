@@ -55,7 +55,7 @@ type Entity = ProposedChange['entity']
 
 const HOUR_SECONDS = 3_600
 /** Statements of the longest step; a later crash point is never reached. */
-const STATEMENTS_MAX = 45
+const STATEMENTS_MAX = 60
 
 const entity = fc.constantFrom<Entity>(0, 1, 2, 3)
 const credential = fc.constantFrom(...CREDENTIALS)

@@ -14,7 +14,6 @@ import {
   type EntityChange,
   readActionTransitions,
   readEntityChanges,
-  type TransitionContext,
 } from './transition-log.ts'
 
 /** Everything that there is to know about one fixture, from the store alone. */
@@ -28,8 +27,9 @@ interface AgentHistory {
 type AddViolation = (fault: string) => void
 
 /**
- * Returns a sentence for each violated invariant: every execution needs a policy decision or an
- * approval that is valid at that moment; no action is executed twice or in another ad account;
+ * Returns a sentence for each violated invariant: every request for a change needs a policy
+ * decision or an approval that is valid at that moment; every change needs a committed request and
+ * happens once for its key, in the ad account of its action; every request reaches a final status;
  * statuses follow the transition table; audit log and receipts are complete.
  */
 export async function findInvariantViolations(
@@ -43,11 +43,11 @@ export async function findInvariantViolations(
     const transitions = history.transitions.filter(({ actionId }) => actionId === action.id)
     checkTransitions(action, transitions, add)
     for (const transition of transitions) {
-      if (transition.to === 'executed_pending_verification')
-        checkExecution(history, { action, transition }, add)
-      if (transition.to === 'executing') checkDecision(action, transition, add)
+      if (transition.isRequest) checkRequest(action, transition, add)
+      else if (transition.to === 'executing') checkDecision(action, transition, add)
     }
-    checkFinalState(action, transitions, add)
+    checkChanges(history, { action, transitions }, add)
+    checkFinalState(history, { action, transitions }, add)
     if (isOver && !isFinal(action.status)) add(`is stuck as ${action.status}`)
   }
   violations.push(...findUnexplainedChanges(history), ...(await findMissingAuditEntries(history)))
@@ -80,7 +80,11 @@ function checkTransitions(
   add: AddViolation,
 ): void {
   let status: string | null = null
-  for (const { from, to } of transitions) {
+  for (const { from, to, isRequest } of transitions) {
+    if (isRequest) {
+      if (to !== 'executing') add(`requested a change while it was ${to}`)
+      continue
+    }
     if (from !== status) add(`moved from ${from} but was ${status}`)
     const isAllowed = from === null ? INITIAL_ACTION_STATUSES.includes(to) : canTransition(from, to)
     if (!isAllowed) add(`moved from ${from} to ${to}`)
@@ -89,36 +93,62 @@ function checkTransitions(
   if (status !== action.status) add(`is ${action.status} but its last transition was to ${status}`)
 }
 
-/** Every condition holds at the moment of execution, as recorded by the store. */
-function checkExecution(
-  { changes, fixture }: AgentHistory,
-  {
-    action,
-    transition: { context, transaction },
-  }: { action: Action; transition: ActionTransition },
+/** Every condition holds at the moment of the request, as recorded by the store. */
+function checkRequest(action: Action, { context }: ActionTransition, add: AddViolation): void {
+  const types = context.allowedTypes ?? [...ACTION_TYPES]
+  if (!types.includes(action.type)) add('was requested although its type is not allowed')
+  if (context.accountStatus !== 'active') add('was requested in a disabled ad account')
+  if (!context.isCredentialLive) add('was requested for an expired or revoked credential')
+  if (!context.isAnswerable) add('was requested without a responsible owner')
+  if (action.decidedBy === null) {
+    if (action.policyDecision !== 'allow') add('was requested without approval')
+    if (context.mode !== 'auto_with_limits')
+      add(`was requested automatically in mode ${context.mode}`)
+  } else if (context.mode === 'suggest_only') add('was requested in mode suggest_only')
+}
+
+interface ActionHistory {
+  action: Action
+  transitions: readonly ActionTransition[]
+}
+
+/** At most one change and one rollback, each requested before, of the version it was meant for. */
+function checkChanges(
+  { changes }: AgentHistory,
+  { action, transitions }: ActionHistory,
   add: AddViolation,
 ): void {
-  const types = context.allowedTypes ?? [...ACTION_TYPES]
-  if (!types.includes(action.type)) add('was executed although its type is not allowed')
-  if (context.accountStatus !== 'active') add('was executed in a disabled ad account')
-  if (!context.isCredentialLive) add('was executed for an expired or revoked credential')
-  if (!context.isAnswerable) add('was executed without a responsible owner')
-  if (action.decidedBy === null) {
-    if (action.policyDecision !== 'allow') add('was executed without approval')
-    if (context.mode !== 'auto_with_limits')
-      add(`was executed automatically in mode ${context.mode}`)
-  } else if (context.mode === 'suggest_only') add('was executed in mode suggest_only')
-  const entityChanges = changes.filter(change => change.transaction === transaction)
-  const [change] = entityChanges
-  if (entityChanges.length !== 1) add(`changed ${entityChanges.length} entities`)
-  if (!change) return
-  const { type, id, adAccountId, versionBefore } = change
-  if (type !== action.target.type || id !== action.target.id) add('changed another entity')
-  if (adAccountId !== action.adAccountId || adAccountId !== fixture.adAccountId) {
-    add('changed another ad account')
+  const [change, ...repeats] = changes.filter(({ key }) => key === `action-${action.id}`)
+  const rollbacks = changes.filter(({ key }) => key === `action-${action.id}-rollback`)
+  if (repeats.length > 0) add(`made its change ${repeats.length + 1} times`)
+  if (rollbacks.length > 1) add(`was rolled back ${rollbacks.length} times`)
+  for (const made of [change ?? [], rollbacks].flat()) {
+    if (!made.isRequested) add('made a change before its request was committed')
+    if (!isTargetOf(action, made)) add('changed another entity')
   }
-  if (versionBefore !== action.before?.version)
+  if (change && change.versionBefore !== action.before?.version)
     add('changed a version other than the evaluated one')
+  for (const { versionBefore } of rollbacks) {
+    if (versionBefore !== change?.after?.version) add('was rolled back over an external change')
+  }
+  const isExecuted = transitions.some(({ to }) => to === 'executed_pending_verification')
+  if (isExecuted && !change) add('was executed without a change')
+  if (change && !MAY_HAVE_CHANGED.includes(action.status))
+    add(`is ${action.status} but changed an entity`)
+}
+
+const MAY_HAVE_CHANGED: readonly Action['status'][] = [
+  'executing',
+  'executed_pending_verification',
+  'verified',
+  'rolled_back',
+  'execution_uncertain',
+]
+
+function isTargetOf({ target, adAccountId }: Action, change: EntityChange): boolean {
+  return (
+    change.adAccountId === adAccountId && change.type === target.type && change.id === target.id
+  )
 }
 
 /** Who approved it, unless the policy allowed it. */
@@ -135,51 +165,46 @@ function checkDecision(
     add('was approved without the required role')
   if (decidedBy === proposer.personId && context.otherOwners > 0)
     add('was approved by its proposer')
-  if (!isUnchanged(action, context)) add('was approved although it was stale')
+  // The entity is read before the transaction. A change in between must fail the execution.
+  const isStale = context.entity?.version !== action.before?.version
+  if (isStale && isFinal(action.status) && action.status !== 'failed')
+    add(`was approved although it was stale, and is ${action.status}`)
 }
 
-function isUnchanged({ before }: Action, { entity }: TransitionContext): boolean {
-  return entity?.version === before?.version
-}
-
-/** The final status matches the entity. */
+/** The final status matches a version that the entity really had. */
 function checkFinalState(
-  action: Action,
-  transitions: readonly ActionTransition[],
+  { changes, fixture }: AgentHistory,
+  { action, transitions }: ActionHistory,
   add: AddViolation,
 ): void {
+  const { status } = action
+  if (action.adAccountId !== fixture.adAccountId) add('belongs to another ad account')
   const executions = transitions.filter(({ to }) => to === 'executed_pending_verification')
   if (executions.length > 1) add(`was executed ${executions.length} times`)
-  const entity = transitions.at(-1)?.context.entity
+  const entity = changes
+    .filter(change => isTargetOf(action, change))
+    .find(({ after }) => after?.version === action.after?.version)?.after
   const isAs = (state: Action['before']) =>
     entity?.status === state?.status && entity?.daily_budget_minor === state?.daily_budget_minor
-  if (action.status === 'verified' && !isAs(action.proposed))
+  if (status === 'verified' && !isAs(action.proposed))
     add('is verified but differs from the proposal')
-  if (action.status === 'rolled_back' && !isAs(action.before))
+  if (status === 'rolled_back' && !isAs(action.before))
     add('is rolled back but differs from the previous state')
-  const isDone = ['verified', 'rolled_back', 'execution_uncertain'].includes(action.status)
-  if (isDone && executions.length === 0) add(`is ${action.status} but was never executed`)
+  const isExecuted = executions.length > 0
+  if (['verified', 'rolled_back'].includes(status) && !isExecuted)
+    add(`is ${status} but was never executed`)
+  const isRequested = transitions.some(({ isRequest }) => isRequest)
+  if ((isExecuted || status === 'execution_uncertain') && !isRequested)
+    add(`is ${status} but was never requested`)
 }
 
-/** Only external changes may lack a transition in the same transaction. */
-function findUnexplainedChanges({
-  fixture,
-  changes,
-  transitions,
-  actions,
-}: AgentHistory): string[] {
-  return changes.flatMap(({ transaction, adAccountId, type, id }) => {
-    if (fixture.externalTransactions.has(transaction)) return []
-    const [transition, ...others] = transitions.filter(other => other.transaction === transaction)
-    const action = transition && actions.get(transition.actionId)
-    const mayChange = ['executed_pending_verification', 'rolled_back', 'execution_uncertain']
-    const fits =
-      others.length === 0 &&
-      mayChange.includes(transition?.to ?? '') &&
-      action?.adAccountId === adAccountId &&
-      action.target.type === type &&
-      action.target.id === id
-    return fits ? [] : [`${type} ${id} of account ${adAccountId} was changed by no action`]
+/** External changes have no key; the executor's changes have the key of an action. */
+function findUnexplainedChanges({ fixture, changes, actions }: AgentHistory): string[] {
+  return changes.flatMap(({ transaction, key, adAccountId, type, id }) => {
+    const actionId = Number(/^action-(\d+)(-rollback)?$/.exec(key ?? '')?.[1] ?? 0)
+    const isExternal = fixture.externalTransactions.has(transaction)
+    if (isExternal ? key === null : actions.has(actionId)) return []
+    return [`${type} ${id} of account ${adAccountId} was changed by no action`]
   })
 }
 
@@ -199,7 +224,9 @@ async function findMissingAuditEntries({
     const logged = entries
       .filter(({ subject }) => subject.type === 'action' && subject.id === String(id))
       .map(({ details }) => details.status)
-    const expected = transitions.filter(({ actionId }) => actionId === id).map(({ to }) => to)
+    const expected = transitions
+      .filter(({ actionId, isRequest }) => actionId === id && !isRequest)
+      .map(({ to }) => to)
     const receipts = rows.filter(row => row.action_id === id).length
     return [
       ...(logged.join() === expected.join()

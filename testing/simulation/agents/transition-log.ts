@@ -3,12 +3,12 @@ import type { Database } from '../../../service/db/database.ts'
 
 /** One transition of an action, as recorded by the store. */
 export interface ActionTransition {
-  /** The database transaction that made it. */
-  transaction: string
   actionId: number
   /** Null when the action was created. */
   from: ActionStatus | null
   to: ActionStatus
+  /** The status stays `executing`; the change is requested from the platform for the first time. */
+  isRequest: boolean
   /** The state that the transition depends on, read in the same transaction. */
   context: TransitionContext
 }
@@ -32,7 +32,12 @@ export interface EntityChange {
   type: string
   id: string
   versionBefore: number
-  versionAfter: number
+  /** The entity after the change. */
+  after: TransitionContext['entity']
+  /** The idempotency key of the executor; null for an external change. */
+  key: string | null
+  /** Whether an earlier transaction committed the request with this key. */
+  isRequested: boolean
 }
 
 /**
@@ -55,21 +60,25 @@ export async function recordActionTransitions({ pool }: Database): Promise<void>
 
 const CREATE_TABLES = `
   create table recorded_transitions (
-    position bigint generated always as identity primary key, transaction text not null,
+    position bigint generated always as identity primary key, is_request boolean not null,
     workspace_id integer not null, action_id integer not null, status_before text,
     status_after text not null, context jsonb not null
   );
   create table recorded_changes (
     position bigint generated always as identity primary key, transaction text not null,
     ad_account_id integer not null, type text not null, id text not null,
-    version_before integer not null, version_after integer not null
+    version_before integer not null, version_after integer not null, after jsonb not null,
+    key text, is_requested boolean not null
   )`
 
 const CREATE_TRANSITION_TRIGGER = `
   create function record_action_transition() returns trigger language plpgsql as $$
-  declare batch agent_batches; context jsonb;
+  declare batch agent_batches; context jsonb; is_request boolean = false;
   begin
-    if tg_op = 'UPDATE' and new.status = old.status then return null; end if;
+    if tg_op = 'UPDATE' and new.status = old.status then
+      is_request = old.change_requested_at is null and new.change_requested_at is not null;
+      if not is_request then return null; end if;
+    end if;
     select * into batch from agent_batches where id = new.batch_id;
     context = jsonb_build_object(
       'accountStatus', (select status from ad_accounts where id = new.ad_account_id),
@@ -96,21 +105,29 @@ const CREATE_TRANSITION_TRIGGER = `
           'daily_budget_minor', daily_budget_minor)
         from ad_entities where ad_account_id = new.ad_account_id and type = new.target_type
           and id = new.target_id));
-    insert into recorded_transitions (transaction, workspace_id, action_id, status_before,
+    insert into recorded_transitions (is_request, workspace_id, action_id, status_before,
       status_after, context)
-    values (pg_current_xact_id()::text, new.workspace_id, new.id,
+    values (is_request, new.workspace_id, new.id,
       case when tg_op = 'UPDATE' then old.status end, new.status, context);
     return null;
   end $$`
 
 const CREATE_CHANGE_TRIGGER = `
   create function record_entity_change() returns trigger language plpgsql as $$
+  declare requested boolean;
   begin
     if new.version = old.version then return null; end if;
+    select xmin <> pg_current_xact_id()::xid and case
+        when new.last_change_key like '%-rollback' then rollback_requested_at is not null
+        else change_requested_at is not null end
+      into requested from agent_actions
+      where id = split_part(new.last_change_key, '-', 2)::integer;
     insert into recorded_changes (transaction, ad_account_id, type, id, version_before,
-      version_after)
+      version_after, after, key, is_requested)
     values (pg_current_xact_id()::text, new.ad_account_id, new.type, new.id, old.version,
-      new.version);
+      new.version, jsonb_build_object('status', new.status, 'version', new.version,
+        'daily_budget_minor', new.daily_budget_minor), new.last_change_key,
+      coalesce(requested, false));
     return null;
   end $$`
 
@@ -124,10 +141,10 @@ export async function readActionTransitions(
     [workspaceId],
   )
   return rows.map(row => ({
-    transaction: row.transaction,
     actionId: row.action_id,
     from: row.status_before,
     to: row.status_after,
+    isRequest: row.is_request,
     context: row.context,
   }))
 }
@@ -147,6 +164,8 @@ export async function readEntityChanges(
     type: row.type,
     id: row.id,
     versionBefore: row.version_before,
-    versionAfter: row.version_after,
+    after: row.after,
+    key: row.key,
+    isRequested: row.is_requested,
   }))
 }
