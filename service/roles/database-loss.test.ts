@@ -40,7 +40,7 @@ describe('a service that loses what it stands on', { concurrency: true }, () => 
       async () => {
         process.kill(simulatorOf(second), 'SIGKILL')
         assert.deepEqual(await second.exited, { code: 1, signal: null })
-        assert.deepEqual(fatalLines(second), ['The simulator ended: no reason given'])
+        assert.deepEqual(fatalLines(second), ['The simulator exited: no error output'])
         assert.equal(place.postgresProcessId(), null)
       },
     )
