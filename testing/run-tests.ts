@@ -5,6 +5,7 @@ import { Transform } from 'node:stream'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
+import { globalTeardown as stopStore } from './global-setup.ts'
 
 /**
  * `npm test` and `npm run test:full`. Loading the service costs 2 CPU seconds, so the files of a
@@ -45,6 +46,10 @@ const options = {
   globalSetupPath: join(import.meta.dirname, 'run-setup.ts'),
 }
 const results = run(options)
+// The runner leaves its set-up behind on a signal: end PostgreSQL here.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void stopStore().finally(() => process.exit(1)))
+}
 results.on('test:fail', event => {
   hasFailed ||= event.todo === undefined
 })
