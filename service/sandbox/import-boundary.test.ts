@@ -1,3 +1,4 @@
+// Runs alone: a module that another test of the process has loaded resolves nothing again.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
