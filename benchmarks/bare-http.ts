@@ -20,7 +20,7 @@ process.once('disconnect', () => process.exit(0))
 
 function answer(_: IncomingMessage, response: ServerResponse, body: Buffer): void {
   const { event_id } = JSON.parse(body.toString('utf8'))
-  const text = JSON.stringify({ event_id, duplicate: false, warnings: [] })
+  const text = JSON.stringify({ event_id, duplicate: false, warnings: [], notices: [] })
   response.writeHead(202, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(text),

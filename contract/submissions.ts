@@ -110,12 +110,40 @@ export const IngestionWarning = named(
 )
 export type IngestionWarning = Static<typeof IngestionWarning>
 
+export const NOTICE_CODES = [
+  'member_ignored',
+  'member_dropped',
+  'member_redacted',
+  'consent_unreadable',
+] as const
+
+/** A member that was accepted without its full effect. Never holds a submitted value. */
+export const IngestionNotice = named(
+  'IngestionNotice',
+  Type.Object({
+    code: Type.Unsafe<(typeof NOTICE_CODES)[number]>({
+      type: 'string',
+      enum: [...NOTICE_CODES],
+      description:
+        '`member_ignored`: not a member of this API. `member_dropped`: known, but its value ' +
+        'cannot be used. `member_redacted`: held an e-mail address or a phone number, which a ' +
+        'token replaces. `consent_unreadable`: a consent input that neither grants nor denies.',
+    }),
+    field: Type.String({ description: 'Dotted path of the member; `*` for an unreadable name.' }),
+    message: Type.String(),
+  }),
+)
+export type IngestionNotice = Static<typeof IngestionNotice>
+
 export const NewEvent = named(
   'NewEvent',
   Type.Object({
     event_id: Type.String(),
     duplicate: Type.Literal(false),
     warnings: Type.Array(IngestionWarning),
+    notices: Type.Array(IngestionNotice, {
+      description: 'Members that were accepted without their full effect; empty when all counted.',
+    }),
   }),
 )
 

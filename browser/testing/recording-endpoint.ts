@@ -112,7 +112,7 @@ function accepted({ event }: RecordedRequest): Answer {
   return {
     status: 202,
     headers: { location, 'idempotency-key': event_id, 'request-id': 'req_1' },
-    body: JSON.stringify({ event_id, duplicate: false, warnings: [] }),
+    body: JSON.stringify({ event_id, duplicate: false, warnings: [], notices: [] }),
   }
 }
 

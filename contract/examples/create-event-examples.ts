@@ -56,7 +56,7 @@ export const CREATE_EVENT_EXAMPLES: OperationExamples = {
     202: {
       purchase: {
         summary: 'Stored',
-        value: { event_id: 'order-1001', duplicate: false, warnings: [] },
+        value: { event_id: 'order-1001', duplicate: false, warnings: [], notices: [] },
       },
       undated_consent: {
         summary: 'Stored, with a warning',
@@ -72,11 +72,12 @@ export const CREATE_EVENT_EXAMPLES: OperationExamples = {
                 'carries identity.',
             },
           ],
+          notices: [],
         },
       },
       withdrawal: {
         summary: 'Stored; what waited for the visitor is not sent',
-        value: { event_id: 'withdrawal-7f3a', duplicate: false, warnings: [] },
+        value: { event_id: 'withdrawal-7f3a', duplicate: false, warnings: [], notices: [] },
       },
     },
     401: {

@@ -153,8 +153,13 @@ export function toEventRows(events: readonly EventRecord[]): EventRow[] {
 }
 
 function notesText({ event: { notes } }: EventRow): string | null {
-  if (notes.dropped.length === 0 && notes.unknownMembers.length === 0) return null
-  return JSON.stringify({ dropped: notes.dropped, unknown_members: notes.unknownMembers })
+  const { dropped, unknownMembers, redacted } = notes
+  if (dropped.length + unknownMembers.length + redacted.length === 0) return null
+  return JSON.stringify({
+    dropped,
+    unknown_members: unknownMembers,
+    redacted: redacted.length === 0 ? undefined : redacted,
+  })
 }
 
 const DIGEST_HEX_DIGITS = 32

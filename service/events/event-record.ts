@@ -66,6 +66,8 @@ export interface EventRecord {
 export interface EventNotes {
   dropped: { field: string; reason: string }[]
   unknownMembers: string[]
+  /** Members in which a token replaced an identifier. */
+  redacted: string[]
 }
 
 /** The expiring part: digests, IP address, user agent, click IDs, visitor and full page URL. */

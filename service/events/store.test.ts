@@ -28,6 +28,7 @@ it('returns every member of an event as stored', async test => {
     notes: {
       dropped: [{ field: 'user_data.em', reason: 'no e-mail' }],
       unknownMembers: ['colour'],
+      redacted: ['value_data.order_id'],
     },
     payload: {
       visitorId: 'visitor-1',
@@ -65,6 +66,7 @@ it('returns every member of an event as stored', async test => {
     notes: {
       dropped: [{ field: 'user_data.em', reason: 'no e-mail' }],
       unknown_members: ['colour'],
+      redacted: ['value_data.order_id'],
     },
     differingSubmissions: 0,
     lastDifferingAt: null,

@@ -47,6 +47,8 @@ export interface StoredEvent extends EventRef {
 export interface StoredNotes {
   dropped: { field: string; reason: string }[]
   unknown_members: string[]
+  /** Absent without redactions, and in events from before there were any. */
+  redacted?: string[]
 }
 
 export interface StoredPayload {

@@ -1,4 +1,4 @@
-import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
+import type { IngestionNotice, IngestionWarning } from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/authenticate-browser.ts'
 import type { TrackerIdentity } from '../access/store.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
@@ -6,6 +6,7 @@ import type { EventSpace } from '../events/event-record.ts'
 import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
+import { buildNotices } from './ingestion-notices.ts'
 import { validateSubmission } from './validate-submission.ts'
 
 export interface AcceptanceContext {
@@ -33,7 +34,7 @@ interface EventRequest {
 
 type AcceptanceResult = { eventId: string; space: EventSpace } & (
   | { isDuplicate: true }
-  | { isDuplicate: false; warnings: IngestionWarning[] }
+  | { isDuplicate: false; warnings: IngestionWarning[]; notices: IngestionNotice[] }
 )
 
 /** A valid submission, ready to be committed. */
@@ -41,6 +42,7 @@ interface PreparedEvent {
   draft: EventDraft
   bodyBytes: number
   warnings: IngestionWarning[]
+  notices: IngestionNotice[]
 }
 
 /**
@@ -65,13 +67,13 @@ export function prepareEvent(request: EventRequest): PreparedEvent {
     platforms: request.platforms,
     edge: browser?.edge ?? null,
   })
-  return { draft, bodyBytes, warnings: decision.warnings }
+  return { draft, bodyBytes, warnings: decision.warnings, notices: buildNotices(draft) }
 }
 
 /** Second half of createEvent: waits for the commit. Throws a 503 refusal if the queue is full. */
 export async function acceptEvent(
   context: AcceptanceContext,
-  { draft, bodyBytes, warnings }: PreparedEvent,
+  { draft, bodyBytes, warnings, notices }: PreparedEvent,
 ): Promise<AcceptanceResult> {
   const { trackerId, eventId, space, eventName, visitorId, receivedAt } = draft
   const { isNew } = await context.commits.submit(draft, bodyBytes)
@@ -79,7 +81,7 @@ export async function acceptEvent(
   if (eventName === 'consent_withdrawal' && visitorId !== null) {
     await context.skipWaitingDeliveries({ trackerId, visitorId, at: receivedAt })
   }
-  return { eventId, space, isDuplicate: false, warnings }
+  return { eventId, space, isDuplicate: false, warnings, notices }
 }
 
 /** Fixed, so that each tracker has one verification event and later calls find it. */

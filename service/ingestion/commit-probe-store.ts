@@ -57,7 +57,7 @@ function buildProbeRecord(trackerId: string, at: Date): EventRecord {
     valueCurrency: null,
     valueData: null,
     consent: null,
-    notes: { dropped: [], unknownMembers: [] },
+    notes: { dropped: [], unknownMembers: [], redacted: [] },
     bodyDigest: Buffer.alloc(0),
     payload: { visitorId: null, digests: {}, plain: {}, clickIds: {}, pageUrl },
     session: null,

@@ -8,7 +8,12 @@ it('returns 202 for a purchase and delivers it once', async test => {
   const service = await startTestService(test)
   const reply = await service.submit(samplePurchase())
   assert.equal(reply.status, 202)
-  assert.deepEqual(reply.body, { event_id: 'order-1001', duplicate: false, warnings: [] })
+  assert.deepEqual(reply.body, {
+    event_id: 'order-1001',
+    duplicate: false,
+    warnings: [],
+    notices: [],
+  })
   assert.equal(await service.deliver(), 1)
   const { body } = await service.read('order-1001')
   assert.equal(body.deliveries[0].status, 'accepted')
@@ -18,7 +23,7 @@ it('returns 202 for a purchase and delivers it once', async test => {
 it('returns Location and Idempotency-Key with 202 and with 200', async test => {
   const service = await startTestService(test)
   for (const [status, body] of [
-    [202, { event_id: 'order-1001', duplicate: false, warnings: [] }],
+    [202, { event_id: 'order-1001', duplicate: false, warnings: [], notices: [] }],
     [200, { event_id: 'order-1001', duplicate: true }],
   ] as const) {
     const reply = await service.submit(samplePurchase())
@@ -88,7 +93,7 @@ it('ignores unknown members and names them in the explanation', async test => {
   const { body } = await service.read('order-1001')
   assert.match(
     body.deliveries[0].explanation,
-    / Ignored unknown members: utm_campaign, campaign\.$/,
+    / Ignored unknown members: utm_campaign, campaign, \*\.$/,
   )
 })
 

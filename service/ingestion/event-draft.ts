@@ -133,6 +133,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
         toDroppedFields(placeholders, field => field, DROP_REASONS.placeholder),
       ),
       unknownMembers: findUnknownMembers(body),
+      redacted: [],
     },
     bodyDigest: digestBody(body, { trackerId, eventId }),
   }
@@ -198,14 +199,17 @@ function omitAbsentSignals(inputs: ConsentSignals): Partial<ConsentSignals> {
 
 const CONSENT_INPUT_NAMES = ['consent', 'tcf', 'consent_mode', 'gpc'] as const
 
-/** Unknown members are ignored. Their names are stored to explain why they had no effect. */
+/**
+ * Unknown members are ignored. Their names are stored to explain why they had no effect; a name
+ * that may itself be an identifier becomes `*`.
+ */
 function findUnknownMembers(body: object): string[] {
-  const unknown: string[] = []
+  const unknown = new Set<string>()
   for (const name of Object.keys(body)) {
-    if (KNOWN_MEMBERS.has(name) || !/^[A-Za-z][A-Za-z_-]{0,39}$/.test(name)) continue
-    if (unknown.length < UNKNOWN_MEMBERS_MAX) unknown.push(name)
+    if (KNOWN_MEMBERS.has(name) || unknown.size >= UNKNOWN_MEMBERS_MAX) continue
+    unknown.add(/^[A-Za-z][A-Za-z_-]{0,39}$/.test(name) ? name : '*')
   }
-  return unknown
+  return [...unknown]
 }
 
 /** The part of the registry that acceptance needs. */

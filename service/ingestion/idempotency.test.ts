@@ -10,7 +10,7 @@ const KEY = 'idempotency-key'
 it('takes the event ID from Idempotency-Key, bare or quoted', async test => {
   const service = await startTestService(test)
   const bare = await service.submit(PURCHASE, { [KEY]: 'order-7' })
-  assert.deepEqual(bare.body, { event_id: 'order-7', duplicate: false, warnings: [] })
+  assert.deepEqual(bare.body, { event_id: 'order-7', duplicate: false, warnings: [], notices: [] })
   const quoted = await service.submit(PURCHASE, { [KEY]: '"order-7"' })
   assert.equal(quoted.status, 200)
   assert.deepEqual(quoted.body, { event_id: 'order-7', duplicate: true })

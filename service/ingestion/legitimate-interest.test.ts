@@ -16,7 +16,12 @@ it('stores a lifecycle event without deliveries', async test => {
     ['signal_verification', 'verification', 'modeled'],
   ]) {
     const reply = await service.submit({ ...WITHDRAWAL, event_id: event_name, event_name })
-    assert.deepEqual(reply.body, { event_id: event_name, duplicate: false, warnings: [] })
+    assert.deepEqual(reply.body, {
+      event_id: event_name,
+      duplicate: false,
+      warnings: [],
+      notices: [],
+    })
     const { event, deliveries } = (await service.read(event_name as string)).body
     assert.equal(event.event_class, event_class)
     assert.equal(event.measurement_class, measurement_class)

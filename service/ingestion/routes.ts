@@ -46,8 +46,8 @@ export function ingestionRoutes(
       reply.header('location', locationOf(event_id, accepted.space))
       echoIdempotencyKey(reply, event_id)
       if (accepted.isDuplicate) return reply.code(200).send({ event_id, duplicate: true })
-      const { warnings } = accepted
-      return reply.code(202).send({ event_id, duplicate: false, warnings })
+      const { warnings, notices } = accepted
+      return reply.code(202).send({ event_id, duplicate: false, warnings, notices })
     },
   })
 

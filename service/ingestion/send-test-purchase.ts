@@ -127,7 +127,7 @@ function buildTestPurchaseRecord(
     valueCurrency,
     valueData: JSON.stringify({ value, currency: valueCurrency, order_id: orderId }),
     consent: JSON.stringify({ decision: { outcome: 'granted', reason: 'names_no_person' } }),
-    notes: { dropped: [], unknownMembers: [] },
+    notes: { dropped: [], unknownMembers: [], redacted: [] },
     bodyDigest: digestBody(body, { trackerId, eventId }),
     payload,
     session: null,

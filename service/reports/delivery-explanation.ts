@@ -193,6 +193,9 @@ function noteSentences({ notes, differingSubmissions, lastDifferingAt }: StoredE
     const dropped = notes.dropped.map(({ field, reason }) => `${field} (${trimmedReason(reason)})`)
     sentences.push(`Dropped on receipt: ${dropped.join(', ')}.`)
   }
+  if (notes?.redacted) {
+    sentences.push(`Identifiers replaced by tokens in: ${notes.redacted.join(', ')}.`)
+  }
   if (notes && notes.unknown_members.length > 0) {
     sentences.push(`Ignored unknown members: ${notes.unknown_members.join(', ')}.`)
   }

@@ -98,7 +98,7 @@ it('the first start on an empty folder needs no settings', async test => {
     const response = await bash(send)
     assert.match(response, /^HTTP\/1.1 202 Accepted\r\n/)
     const [, body = ''] = response.split('\r\n\r\n')
-    const accepted = { event_id: 'order-1001', duplicate: false, warnings: [] }
+    const accepted = { event_id: 'order-1001', duplicate: false, warnings: [], notices: [] }
     assert.deepEqual(JSON.parse(body), accepted)
 
     await eventually('the purchase is accepted', async () => {

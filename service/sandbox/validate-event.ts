@@ -71,6 +71,7 @@ function buildEventMessage(
     describeDelivery(draft, platforms),
     describeAge(draft),
     describeHashed(draft),
+    describeRedacted(draft),
     describeDropped(draft),
     describeUnknown(draft),
     ...draft.decision.warnings.map(({ message }) => `Warning: ${message}`),
@@ -124,6 +125,10 @@ function describeAge({ decision, eventTime, receivedAt }: EventDraft): string {
 function describeHashed({ digests }: EventDraft): string {
   const count = Object.values(digests).flat().length
   return count === 0 ? '' : `${formatCount(count, 'identifier')} would be hashed.`
+}
+
+function describeRedacted({ notes: { redacted } }: EventDraft): string {
+  return redacted.length === 0 ? '' : `Identifiers replaced by tokens in: ${redacted.join(', ')}.`
 }
 
 function describeDropped({ notes: { dropped } }: EventDraft): string {
