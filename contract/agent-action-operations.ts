@@ -16,7 +16,7 @@ import { MessageError, READ_ERRORS, ValidationError, WRITE_ERRORS } from './erro
 /** OpenAPI, Security Requirement. */
 const EXECUTION_TOKEN: readonly Record<string, readonly string[]>[] = [{ executionToken: [] }]
 
-/** What these operations have in common; `credential` is what the route asks for by itself. */
+/** What these operations have in common; each route checks its `credential` itself. */
 const CONFIG = {
   tag: 'Agent actions',
   credential: 'agent',
@@ -37,8 +37,8 @@ const FOUND_REFUSALS = { ...READ_ERRORS, 404: MessageError } as const
 const BODY_REFUSALS = { ...WRITE_ERRORS, 404: MessageError, 422: ValidationError } as const
 
 /**
- * The actions of agents for programs with an execution token: the same verbs as the tools of MCP.
- * Not among the ten operations of the REST contract.
+ * Agent actions for programs with an execution token: the same operations as the MCP tools. They
+ * are not among the ten operations of the REST contract.
  */
 export const dryRunActions = {
   method: 'POST',
@@ -48,9 +48,9 @@ export const dryRunActions = {
     operationId: 'dryRunActions',
     summary: 'Preview the outcome of actions without proposing them',
     description:
-      'Reads the entities, applies the policy of the workspace and says what each action would ' +
-      'change. Nothing is stored and nobody is asked. Limits of a day count earlier actions of ' +
-      'the same request as if they were carried out.',
+      'Reads the entities, applies the policy of the workspace and returns what each action ' +
+      'would change. It stores nothing and requests no approval. Daily limits count earlier ' +
+      'actions of the same request as if they were executed.',
   },
   schema: {
     params: WorkspacePath,
@@ -65,12 +65,12 @@ export const proposeActions = {
   config: {
     ...CONFIG,
     operationId: 'proposeActions',
-    summary: 'Propose changes of the ads',
+    summary: 'Propose changes to campaigns, ad sets and ads',
     description:
-      'Stores one to twenty-five actions as one proposal. The policy of the workspace allows, ' +
-      'blocks or hands each to a person; what it allows is carried out before the answer. The ' +
-      'same idempotency_key with the same content is the same proposal: when an answer is lost, ' +
-      'send the same again. Read the batch to see what became of it.',
+      'Stores 1 to 25 actions as one proposal. The policy of the workspace allows each action, ' +
+      'blocks it or requires approval; allowed actions are executed before the response. The ' +
+      'same idempotency_key with the same content is the same proposal: if a response is lost, ' +
+      'send the same request again. Read the batch to see the outcome.',
   },
   schema: {
     params: WorkspacePath,
@@ -85,18 +85,18 @@ export const listActions = {
   config: {
     ...CONFIG,
     operationId: 'listActions',
-    summary: 'List the actions of the ad account, the newest first',
-    description: 'Whoever proposed them. Pages are of one size.',
+    summary: 'List the actions of the ad account, newest first',
+    description: 'Includes the actions of every proposer. The page size is fixed.',
   },
   schema: {
     params: WorkspacePath,
     querystring: Type.Object({
       status: Type.Optional(
-        Type.Enum([...ACTION_STATUSES], { description: 'Only actions that stand there now.' }),
+        Type.Enum([...ACTION_STATUSES], { description: 'Only actions with this status.' }),
       ),
       page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Counted from 1.' })),
       account_id: Type.Optional(
-        rowId('The ad account of the token. It may be left out; any other is refused.'),
+        rowId('The ad account of the token. Optional; any other ad account is refused.'),
       ),
     }),
     response: { 200: ActionList, ...FOUND_REFUSALS, 422: ValidationError },
@@ -110,7 +110,7 @@ export const getActionPolicy = {
     ...CONFIG,
     operationId: 'getActionPolicy',
     summary: 'Read the policy that applies to proposals',
-    description: 'People change it in their dashboard; no token can.',
+    description: 'Owners change it in the dashboard; no token can.',
   },
   schema: { params: WorkspacePath, response: { 200: PolicyAnswer, ...FOUND_REFUSALS } },
 } as const
@@ -121,8 +121,8 @@ export const getAction = {
   config: {
     ...CONFIG,
     operationId: 'getAction',
-    summary: 'Read one action with everything that happened to it',
-    description: '`explanation` says in a sentence what happened and what comes next.',
+    summary: 'Read one action with its history',
+    description: '`explanation` is one sentence about what happened and what happens next.',
   },
   schema: { params: ActionPath, response: { 200: ActionAnswer, ...FOUND_REFUSALS } },
 } as const
@@ -133,10 +133,10 @@ export const getActionDecisionReceipt = {
   config: {
     ...CONFIG,
     operationId: 'getActionDecisionReceipt',
-    summary: 'Read the receipt of an action that has ended',
+    summary: 'Read the receipt of a finished action',
     description:
-      'The canonical document of what was proposed, decided and done, its digest, and the entry ' +
-      'of the audit log that holds this digest. It never changes.',
+      'The canonical document of what was proposed, decided and executed, its digest, and the ' +
+      'audit log entry that contains the digest. A receipt never changes.',
   },
   schema: { params: ActionPath, response: { 200: DecisionReceipt, ...FOUND_REFUSALS } },
 } as const
@@ -147,8 +147,8 @@ export const getActionBatch = {
   config: {
     ...CONFIG,
     operationId: 'getActionBatch',
-    summary: 'Read one proposal with its actions as they are now',
-    description: 'Its status follows from the statuses of its actions.',
+    summary: 'Read the current state of one proposal and its actions',
+    description: 'Its status is derived from the statuses of its actions.',
   },
   schema: { params: BatchPath, response: { 200: ActionBatch, ...FOUND_REFUSALS } },
 } as const
@@ -166,10 +166,10 @@ export type AgentActionOperation = (typeof AGENT_ACTION_OPERATIONS)[number]
 
 const EVERYWHERE = {
   401:
-    'The execution token is missing, expired or revoked, or of another kind (tokens of OAuth are ' +
-    'for MCP); or its issuer, the workspace or the ad account is disabled.',
+    'The execution token is missing, expired or revoked, or is a token of another kind (OAuth ' +
+    'tokens are for MCP); or its issuer, the workspace or the ad account is disabled.',
   403: 'The token is valid but came from a browser (Origin header). Revoke it.',
-  404: 'The workspace is not that of the token.',
+  404: 'The token belongs to another workspace.',
 }
 const PROPOSING = {
   ...EVERYWHERE,
@@ -179,7 +179,7 @@ const PROPOSING = {
   413: 'The body is larger than 256 KiB.',
 }
 
-/** What an answer means for the caller, where the statuses alone do not say it. */
+/** What a response means for the caller, where the status alone is not enough. */
 export const AGENT_ACTION_RESPONSE_DESCRIPTIONS: Record<
   AgentActionOperation['config']['operationId'],
   Record<number, string>
@@ -188,30 +188,30 @@ export const AGENT_ACTION_RESPONSE_DESCRIPTIONS: Record<
   proposeActions: {
     ...PROPOSING,
     200: 'A proposal with this key and the same content already exists.',
-    201: 'The proposal is stored. Actions that the policy allows are carried out.',
-    422: 'The request is invalid (errors name each field), or another proposal has the key.',
+    201: 'The proposal is stored. Actions that the policy allows are executed.',
+    422: 'The request is invalid (errors name each field), or another proposal has this key.',
   },
   listActions: {
     ...EVERYWHERE,
     200: 'One page of actions.',
-    422: 'A parameter is wrong, or account_id is not the ad account of the token.',
+    422: 'A parameter is invalid, or account_id is not the ad account of the token.',
   },
-  getActionPolicy: { ...EVERYWHERE, 200: 'The policy as it is now.' },
+  getActionPolicy: { ...EVERYWHERE, 200: 'The current policy.' },
   getAction: {
     ...EVERYWHERE,
-    200: 'The action as it is now.',
-    404: 'The workspace is not that of the token, or the ad account has no such action.',
+    200: 'The current state of the action.',
+    404: 'The token belongs to another workspace, or the ad account has no such action.',
   },
   getActionDecisionReceipt: {
     ...EVERYWHERE,
     200: 'The receipt.',
     404:
-      'The workspace is not that of the token, or the ad account has no such action, or the ' +
-      'action has not ended yet.',
+      'The token belongs to another workspace, the ad account has no such action, or the ' +
+      'action is not finished yet.',
   },
   getActionBatch: {
     ...EVERYWHERE,
-    200: 'The proposal as it is now.',
-    404: 'The workspace is not that of the token, or the ad account has no such proposal.',
+    200: 'The current state of the proposal.',
+    404: 'The token belongs to another workspace, or the ad account has no such proposal.',
   },
 }

@@ -2,23 +2,25 @@ import Type, { type Static } from 'typebox'
 import { READ_ERRORS } from './errors.ts'
 import { named, timestamp } from './scalars.ts'
 
-/** Answer of getAgentContext: what an agent was approved for, and nothing beyond it. */
+/** Response of getAgentContext: what the agent was approved for, and nothing else. */
 export const AgentContext = named(
   'AgentContext',
   Type.Object({
     connection: Type.Object({
       id: Type.Integer(),
-      name: Type.String({ description: 'As the workspace calls it.' }),
+      name: Type.String({ description: 'The name that the workspace gave it.' }),
       approved_at: timestamp('When a person approved it.'),
     }),
     client: Type.Object({
-      name: Type.String({ description: 'As the client registered itself; not verified.' }),
+      name: Type.String({
+        description: 'The name under which the client registered; not verified.',
+      }),
     }),
     permissions: Type.Array(Type.String({ enum: ['ad-account.read', 'actions.propose'] }), {
       description: 'What was approved for this ad account.',
     }),
     ad_account: Type.Object({
-      id: Type.Integer({ description: "Ours, not the platform's number." }),
+      id: Type.Integer({ description: "The id in Signalbox, not the platform's number." }),
       name: Type.String(),
       platform: Type.String(),
       currency: Type.String({ description: 'ISO 4217.' }),
@@ -44,18 +46,18 @@ const OAUTH_MANAGEMENT: readonly Record<string, readonly string[]>[] = [
 
 /**
  * What agents call with a credential that a person approved. Not among the ten operations of the
- * REST contract; `credential` is what the route asks for by itself.
+ * REST contract; the route checks its `credential` itself.
  */
 export const getAgentContext = {
   method: 'GET',
   url: '/agent/context',
   config: {
     operationId: 'getAgentContext',
-    summary: 'What this connection is approved for',
+    summary: 'Read what this connection is approved for',
     description:
-      'The connection, the one ad account and workspace that a person bound it to, and whether ' +
-      'signals arrive. Read-only. It takes the OAuth management credential alone, a token of the ' +
-      'resource {base_url}/agent; no other credential opens it, and it opens nothing else.',
+      'Returns the connection, the ad account and workspace that a person approved it for, and ' +
+      'whether signals arrive. Read-only. It accepts only the OAuth management credential, a ' +
+      'token for the resource {base_url}/agent, which is valid for nothing else.',
     tag: 'Agents',
     credential: 'agent',
     security: OAUTH_MANAGEMENT,
@@ -68,17 +70,17 @@ export const getAgentContext = {
 export const AGENT_OPERATIONS = [getAgentContext] as const
 export type AgentOperation = (typeof AGENT_OPERATIONS)[number]
 
-/** What an answer means for the caller, where the statuses alone do not say it. */
+/** What a response means for the caller, where the status alone is not enough. */
 export const AGENT_RESPONSE_DESCRIPTIONS: Record<
   AgentOperation['config']['operationId'],
   Record<number, string>
 > = {
   getAgentContext: {
-    200: 'What the connection is for, as it is now.',
+    200: 'The connection as it is now.',
     401:
-      'The token is missing, expired or revoked, or of another kind; or the person, the ' +
-      'workspace or the ad account is disabled. Stop using it; the challenge leads to the ' +
-      'metadata.',
+      'The token is missing, expired, revoked or of another kind; or the user, the workspace ' +
+      'or the ad account is disabled. Stop using it; the WWW-Authenticate header has the URL of ' +
+      'the metadata.',
     403: 'The connection lacks the permission ad-account.read.',
   },
 }

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { deliveryId, freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
 
-/** Closed set; the moves between them are in `docs/states.md`. */
+/** Closed set; `docs/states.md` has the transitions. */
 export const DELIVERY_STATUSES = [
   'queued',
   'sent',
@@ -26,15 +26,17 @@ const deliveryMembers = {
   status: Type.Unsafe<DeliveryStatus>({ type: 'string', enum: [...DELIVERY_STATUSES] }),
   is_test: Type.Boolean(),
   attempt_count: Type.Integer({ minimum: 0 }),
-  last_error: nullable(freeForm('The last response of the platform or error of the network.')),
+  last_error: nullable(freeForm('The last response of the platform, or the last network error.')),
   platform_response: nullable(
     freeForm(
-      "The platform's last answer, without secrets; `attempts` lists the requests that carried " +
+      "The platform's last response, without secrets; `attempts` lists the requests that sent " +
         'the event, the oldest first, at most twenty.',
     ),
   ),
-  platform_trace_id: nullable(Type.String({ description: 'For the platform support desk.' })),
-  next_attempt_at: nullable(timestamp('The time of the next attempt; null when none is due.')),
+  platform_trace_id: nullable(
+    Type.String({ description: 'For the support team of the platform.' }),
+  ),
+  next_attempt_at: nullable(timestamp('The time of the next attempt; null if none is planned.')),
   created_at: timestamp('When the delivery was planned.'),
   updated_at: nullable(timestamp('When the status last changed.')),
 }

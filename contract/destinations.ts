@@ -2,10 +2,10 @@ import Type, { type Static } from 'typebox'
 import { CURRENCY_PATTERN, UNSIGNED_DECIMAL_PATTERN } from './decimal.ts'
 import { freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
 
-/** Visible ASCII, as platforms show their codes. */
+/** Visible ASCII, the form of the platforms' codes. */
 export const TEST_CODE_PATTERN = '^[!-~]*$'
 
-/** Where a tracker's events go. Its credential is no member of any read. */
+/** Where a tracker's events are sent. No read returns its credential. */
 export const Destination = named(
   'Destination',
   Type.Object({
@@ -18,7 +18,7 @@ export const Destination = named(
     config: nullable(
       freeForm(
         '`dataset_id`; `test_event_code`, kept while test mode is off; `test_mode_until`, when ' +
-          'test mode ends by itself, null while it is off; `status_reason`, why it is inactive.',
+          'test mode turns off, null while it is off; `status_reason`, why it is inactive.',
       ),
     ),
     status: Type.Unsafe<'active' | 'inactive'>({ type: 'string', enum: ['active', 'inactive'] }),
@@ -31,7 +31,7 @@ export type Destination = Static<typeof Destination>
 export const TestModeSubmission = named(
   'TestModeSubmission',
   Type.Object({
-    enabled: Type.Boolean({ description: 'Whether new events go out as test events.' }),
+    enabled: Type.Boolean({ description: 'Whether new events are sent as test events.' }),
     test_event_code: Type.Optional(
       nullable(
         Type.String({
@@ -52,7 +52,9 @@ export const TestMode = named(
   'TestMode',
   Type.Object({
     destination: Destination,
-    test_mode: Type.Boolean({ description: 'Whether new events go out as test events now.' }),
+    test_mode: Type.Boolean({
+      description: 'Whether new events are currently sent as test events.',
+    }),
   }),
 )
 
@@ -62,20 +64,20 @@ export const TestPurchaseSubmission = named(
     value: Type.Optional(
       Type.String({
         pattern: UNSIGNED_DECIMAL_PATTERN,
-        description: 'Decimal text, kept exactly; 1.00 when it is left out.',
+        description: 'Decimal text, stored exactly; default 1.00.',
       }),
     ),
     currency: Type.Optional(
       Type.String({
         pattern: CURRENCY_PATTERN,
-        description: 'ISO 4217, in any case; USD when it is left out.',
+        description: 'ISO 4217, in any case; default USD.',
       }),
     ),
     order_id: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 128,
-        description: 'One that is clearly no order is made when it is left out.',
+        description: 'By default, a value that is clearly not a real order.',
       }),
     ),
   }),
@@ -85,9 +87,9 @@ export type TestPurchaseSubmission = Static<typeof TestPurchaseSubmission>
 export const TestPurchase = named(
   'TestPurchase',
   Type.Object({
-    event_id: Type.String({ description: 'Read it like any other event.' }),
+    event_id: Type.String({ description: 'The id of the event, readable like any other.' }),
     status: Type.String({ description: 'The status of its delivery.' }),
-    trace_id: nullable(Type.String({ description: 'For the platform support desk.' })),
+    trace_id: nullable(Type.String({ description: 'For the support team of the platform.' })),
   }),
 )
 export type TestPurchase = Static<typeof TestPurchase>

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { named } from './scalars.ts'
 
-/** Every error except validation errors: one sentence that says what to do. */
+/** Every error except validation errors: one sentence with what to do. */
 export const MessageError = named(
   'MessageError',
   Type.Object({ message: Type.String({ description: 'One sentence for a person.' }) }),

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { Event } from './events.ts'
 import { named, nullable } from './scalars.ts'
 
-/** Events on a page: what a request gets that names no number, and the most that any gets. */
+/** Events per page: the default and the maximum. */
 export const PER_PAGE_DEFAULT = 25
 export const PER_PAGE_MAX = 100
 
@@ -15,7 +15,7 @@ export const PageLink = named(
 )
 export type PageLink = Static<typeof PageLink>
 
-/** A page in the form that clients of this interface know from Laravel. */
+/** A page in the form that clients know from Laravel. */
 export const EventPage = named(
   'EventPage',
   Type.Object({

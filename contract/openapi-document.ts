@@ -3,17 +3,17 @@ import { createOperationObject } from './operation-object.ts'
 import { BASE_PATH, DOCUMENTED_OPERATIONS, type DocumentedOperation } from './operations.ts'
 import { RESPONSE_HEADERS } from './response-headers.ts'
 
-/** Of the contract, not of the program; clients are generated from one version and pinned to it. */
+/** The version of the contract, not of the program. Generated clients are pinned to one version. */
 export const API_VERSION = '0.5.0'
 
 type Json = Record<string, unknown>
 
 /**
- * The contract as an OpenAPI 3.1.0 document, made from the operations that the service itself
- * routes by. It is the same at every call: members stand in the order in which they are declared.
- * With a base URL its server is that one; without, a template that a reader fills in.
+ * The contract as an OpenAPI 3.1.0 document, made from the operations that the service uses as its
+ * routes. Members are in the order of their declaration, so the document is deterministic. Without
+ * a base URL, its server is a template for the reader to fill in.
  *
- * It carries no `x-signed`: that marker promises a signature, which `signOpenapi` adds with it.
+ * It has no `x-signed`: that member promises a signature, and `signOpenapi` adds both.
  */
 export function createOpenapiDocument(baseUrl?: string): Json {
   const register = new SchemaRegister()
@@ -97,7 +97,7 @@ const PUBLISHABLE_KEY_IN_QUERY = {
   type: 'apiKey',
   in: 'query',
   name: 'key',
-  description: 'A publishable key where there are no headers: in a beacon.',
+  description: 'A publishable key, for beacons, which cannot set a header.',
 }
 
 const OAUTH_MANAGEMENT = {

@@ -19,7 +19,7 @@ import {
 import { SANDBOX_OPERATIONS } from './sandbox-operations.ts'
 import { DuplicateEvent, EventSubmission, NewEvent, NewVerification } from './submissions.ts'
 
-/** Where every operation below lives, under the public origin. */
+/** The path of every operation below, under the public origin. */
 export const BASE_PATH = '/api/v1'
 
 const DestinationPath = Type.Object({
@@ -35,13 +35,12 @@ const EVENT_CREDENTIALS: readonly Record<string, readonly string[]>[] = [
 
 const KeyInQuery = Type.String({
   pattern: '^sbx_pk_[0-9a-f]{72}$',
-  description:
-    'A publishable key, for beacons, which carry no Authorization header. Never a tracker secret.',
+  description: 'A publishable key, for beacons, which cannot set a header. Never a tracker secret.',
 })
 
 /**
  * The operations of the REST contract. Each has the shape of a Fastify route, so that the service
- * spreads it (`app.route({ ...createEvent, handler })`) and cannot drift from what is printed.
+ * spreads it (`app.route({ ...createEvent, handler })`) and cannot drift from the document.
  */
 export const createEvent = {
   method: 'POST',
@@ -50,11 +49,11 @@ export const createEvent = {
     operationId: 'createEvent',
     summary: 'Submit one conversion event',
     description:
-      'Stores the event durably and plans its deliveries, or answers that an event with this id ' +
-      'is there already. Give every event an id of your own: then a request that got no answer ' +
-      'can be sent again without counting twice. Pages send with a publishable key, from an ' +
-      'origin that is registered with it (CORS); their `user_data` may hold neither the address ' +
-      'nor the user agent of the browser, which come from the trusted edge.',
+      'Stores the event durably and plans its deliveries, or reports that an event with this id ' +
+      'already exists. Choose the id of every event yourself, so that you can retry a request ' +
+      'that got no response without counting the event twice. Pages send with a publishable key ' +
+      'from an origin registered for that key (CORS); their `user_data` must not contain the IP ' +
+      'address or user agent of the browser, which come from the trusted edge.',
     tag: 'Events',
     credential: 'tracker_or_publishable',
     security: EVENT_CREDENTIALS,
@@ -81,8 +80,8 @@ export const verifySignalIngestion = {
     operationId: 'verifySignalIngestion',
     summary: 'Verify that the tracker can write to the event ledger',
     description:
-      'Records one event without identity, once per tracker. It is never delivered and is no ' +
-      'evidence that real events arrive.',
+      'Records one event without identity, once per tracker. It is never delivered and does not ' +
+      'prove that real events arrive.',
     tag: 'Events',
     credential: 'tracker',
     requestHeaders: [],
@@ -117,8 +116,8 @@ export const getEvent = {
       space: Type.Optional(
         Type.Union([Type.Literal('secret'), Type.Literal('publishable')], {
           description:
-            'Whose event ids are meant: those that a tracker secret sent, or those that a ' +
-            "publishable key sent. Without it the secret's event is read, else the page's.",
+            'Whether the id is of an event sent with the tracker secret or with a publishable ' +
+            "key. By default, the tracker secret's event is read, or else the publishable key's.",
         }),
       ),
     }),
@@ -136,11 +135,11 @@ export const setDestinationTestMode = {
   url: '/destinations/:destination/test-mode',
   config: {
     operationId: 'setDestinationTestMode',
-    summary: "Switch a destination's test mode",
+    summary: "Turn a destination's test mode on or off",
     description:
-      'While it is on, new events go out as test events, with the test event code, apart from ' +
-      'live ones. It switches itself off after a day. Events that wait already keep what they ' +
-      'are.',
+      'While test mode is on, new events are sent as test events with the test event code, ' +
+      'apart from live events. It turns off after one day. Deliveries planned earlier do not ' +
+      'change.',
     tag: 'Destinations',
     credential: 'tracker',
     requestHeaders: [],
@@ -158,10 +157,11 @@ export const sendTestPurchase = {
   url: '/destinations/:destination/test-purchase',
   config: {
     operationId: 'sendTestPurchase',
-    summary: 'Send one controlled test purchase and return the platform response',
+    summary: 'Send one test purchase and return the platform response',
     description:
-      'Only while test mode is on. The purchase names no person, is kept in the ledger with ' +
-      'class `test`, and counts in no report. It is tried once.',
+      'Available only while test mode is on. The purchase contains no user data, is stored in ' +
+      'the ledger with class `test`, and is excluded from reports. It is sent once, without ' +
+      'retries.',
     tag: 'Destinations',
     credential: 'tracker',
     requestHeaders: [],
@@ -188,9 +188,9 @@ export const replayDeliveries = {
     operationId: 'replayDeliveries',
     summary: 'Replay failed deliveries',
     description:
-      'Looks at failed deliveries, the newest events first, and queues those that the platform ' +
-      'may still take. Without a filter it looks at all of them, up to the limit. A delivery ' +
-      'that was first sent more than 48 hours ago may count twice; its explanation says so.',
+      'Queues failed deliveries that the platform may still accept, newest events first. ' +
+      'Without a filter, all failed deliveries are considered, up to the limit. A delivery first ' +
+      'sent more than 48 hours ago may be counted twice; its explanation mentions this.',
     tag: 'Deliveries',
     credential: 'tracker',
     requestHeaders: [],
@@ -217,7 +217,7 @@ export const OPERATIONS = [
 ] as const
 export type Operation = (typeof OPERATIONS)[number]
 
-/** What the document describes: the REST contract, and the sandbox and agents beside it. */
+/** Everything in the OpenAPI document: the REST contract, the sandbox and the agents. */
 export const DOCUMENTED_OPERATIONS = [
   ...OPERATIONS,
   ...SANDBOX_OPERATIONS,

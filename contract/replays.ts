@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { deliveryId, named } from './scalars.ts'
 
-/** How many failed deliveries one request may look at, and how many it does by default. */
+/** The most failed deliveries that one request considers, and the default. */
 export const REPLAY_LIMIT_MAX = 10_000
 export const REPLAY_LIMIT_DEFAULT = 1_000
 
@@ -26,7 +26,7 @@ export const ReplaySubmission = named(
         minimum: 1,
         maximum: REPLAY_LIMIT_MAX,
         default: REPLAY_LIMIT_DEFAULT,
-        description: 'How many failed deliveries are looked at; those of the newest events first.',
+        description: 'Number of failed deliveries to consider, newest events first.',
       }),
     ),
   }),
@@ -39,10 +39,10 @@ const count = (description: string) =>
 export const ReplayResult = named(
   'ReplayResult',
   Type.Object({
-    queued: count('Deliveries that are sent again.'),
-    expired: count('Not sent: the event is older than the platform takes.'),
-    payload_expired: count('Not sent: the identity payload of the event is gone.'),
-    capped: Type.Boolean({ description: 'More failed deliveries matched than were looked at.' }),
+    queued: count('Deliveries queued to be sent again.'),
+    expired: count('Not queued: the event is too old for the platform.'),
+    payload_expired: count('Not queued: the identity payload of the event was deleted.'),
+    capped: Type.Boolean({ description: 'More failed deliveries matched than the limit.' }),
   }),
 )
 export type ReplayResult = Static<typeof ReplayResult>

@@ -4,15 +4,15 @@ import { READ_ERRORS, ValidationError, WRITE_ERRORS } from './errors.ts'
 import { EventList, PER_PAGE_DEFAULT, PER_PAGE_MAX } from './event-pages.ts'
 import { EmqReport, ReconciliationReports } from './reports.ts'
 
-/** The operations that look at what was stored, and the one that forgets a person. */
+/** The operations that read stored data, and the one that erases a person. */
 export const listEvents = {
   method: 'GET',
   url: '/dashboard/events',
   config: {
     operationId: 'listEvents',
-    summary: 'List the events of the tracker, the newest first',
+    summary: 'List the events of the tracker, newest first',
     description:
-      'Each event comes with its deliveries. The metrics count live deliveries of the last seven ' +
+      'Each event includes its deliveries. The metrics count live deliveries of the last seven ' +
       'days.',
     tag: 'Events',
     credential: 'tracker',
@@ -26,7 +26,7 @@ export const listEvents = {
         Type.Integer({
           minimum: 1,
           default: PER_PAGE_DEFAULT,
-          description: `Events a page; more than ${PER_PAGE_MAX} are capped.`,
+          description: `Events per page; larger values are capped at ${PER_PAGE_MAX}.`,
         }),
       ),
     }),
@@ -39,10 +39,10 @@ export const getReconciliationReport = {
   url: '/reports/reconciliation',
   config: {
     operationId: 'getReconciliationReport',
-    summary: 'Compare our counts of a day with what the platform counted',
+    summary: "Compare one day's counts with the platform's counts",
     description:
-      'One report a destination. It is made on the next day and again two days later, because ' +
-      'platforms count late. A day without a report has an empty list.',
+      'One report per destination. It is created on the next day and updated two days later, ' +
+      'because platforms count late. The list is empty for a day without reports.',
     tag: 'Reports',
     credential: 'tracker',
     requestHeaders: [],
@@ -61,8 +61,8 @@ export const getEmqReport = {
   url: '/reports/emq',
   config: {
     operationId: 'getEmqReport',
-    summary: 'How well the platform can match the events to people',
-    description: 'One snapshot a day and destination, the newest first.',
+    summary: 'Read how well the platform can match events to people',
+    description: 'One snapshot per day and destination, newest first.',
     tag: 'Reports',
     credential: 'tracker',
     requestHeaders: [],
@@ -78,8 +78,9 @@ export const deleteUserData = {
     operationId: 'deleteUserData',
     summary: 'Erase a person, identified by the digest of one identifier',
     description:
-      'Removes the identity of every event and session with that digest, and stops what waits ' +
-      'to be delivered. Repeating it gives the same request id, and forgets what came since.',
+      'Deletes the identity of every event and session with that digest, and cancels their ' +
+      'pending deliveries. A repeated request returns the same request id and erases what ' +
+      'arrived since.',
     tag: 'User data',
     credential: 'tracker',
     requestHeaders: [],

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { Destination } from './destinations.ts'
 import { freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
 
-/** What explains a part of the gap between our count and the platform's (decisions section 8). */
+/** What explains a part of the gap between our count and the platform's. */
 export const BUCKET_NAMES = [
   'test_events',
   'pending',
@@ -24,11 +24,13 @@ export type ReportStatus = (typeof REPORT_STATUSES)[number]
 export const ReconciliationBucket = named(
   'ReconciliationBucket',
   Type.Object({
-    count: Type.Integer({ description: 'Events; negative when the platform has more than we.' }),
+    count: Type.Integer({
+      description: 'Events; negative if the platform counted more than we did.',
+    }),
     basis: Type.Unsafe<'measured' | 'estimated'>({
       type: 'string',
       enum: ['measured', 'estimated'],
-      description: 'Counted, or concluded from what was counted.',
+      description: 'Counted, or derived from counts.',
     }),
     explanation: Type.String({ description: 'For a person.' }),
   }),
@@ -52,7 +54,7 @@ export const ReconciliationReport = named(
     report_date: Type.String({ format: 'date', description: 'UTC day.' }),
     accepted_count: Type.Integer({ description: 'Events that the platform accepted from us.' }),
     meta_count: Type.Integer({ description: 'Events that the platform reports.' }),
-    observed_gap: Type.Integer({ description: 'accepted_count less meta_count.' }),
+    observed_gap: Type.Integer({ description: 'accepted_count minus meta_count.' }),
     event_counts: Type.Object({
       accepted: countsByName('Event name -> events accepted from us.'),
       meta: countsByName('Event name -> events that the platform reports.'),
@@ -62,10 +64,10 @@ export const ReconciliationReport = named(
       additionalProperties: ReconciliationBucket,
       description: `What explains the gap: ${BUCKET_NAMES.join(', ')}.`,
     }),
-    unexplained_residual: Type.Integer({ description: 'The gap less what the buckets explain.' }),
+    unexplained_residual: Type.Integer({ description: 'The gap minus the sum of the buckets.' }),
     status: Type.Unsafe<ReportStatus>({ type: 'string', enum: [...REPORT_STATUSES] }),
-    created_at: nullable(timestamp('When it was first made.')),
-    updated_at: nullable(timestamp('When it was last made anew.')),
+    created_at: nullable(timestamp('When it was created.')),
+    updated_at: nullable(timestamp('When it was last updated.')),
     destination: Destination,
   }),
 )
@@ -88,13 +90,13 @@ export const EmqSnapshot = named(
     destination_id: Type.String(),
     score: Type.Number({
       description:
-        "Event match quality, 0 to 10: the platform's of Purchase, else the mean of all event " +
-        'names, weighted by their events.',
+        "Event match quality, 0 to 10: the platform's score of Purchase, or else the mean of all " +
+        'event names, weighted by their events.',
     }),
     week_over_week_change: nullable(
       Type.Number({
         description:
-          'Against the snapshot of 6 to 8 days before, the one closest to 7; null without one.',
+          'Change since the snapshot closest to 7 days before (6 to 8); null if there is none.',
       }),
     ),
     alerted: Type.Boolean({
@@ -102,16 +104,16 @@ export const EmqSnapshot = named(
     }),
     platform_response: nullable(
       freeForm(
-        "The platform's whole answer. Its member `signalbox` is ours, about what the platform " +
-          'accepted from us on the UTC days `from` to `until`: `coverage` is a list of ' +
-          '`event_name`, `events` and `keys` (match key -> per cent of these events that carried ' +
+        "The platform's complete response. We add the member `signalbox`, about what the platform" +
+          ' accepted from us on the UTC days `from` to `until`: `coverage` is a list of ' +
+          '`event_name`, `events` and `keys` (match key -> percent of these events that carried ' +
           'it); `advice` a list of `event_name`, `key`, `kind` (`send_more` or ' +
           '`lost_on_the_way`), `sentence` and `possible_gain_percent`, which may be null. Null ' +
-          'in old snapshots when all answers together are longer than 8 MB.',
+          'in old snapshots when all responses together exceed 8 MB.',
       ),
     ),
-    measured_at: timestamp('When the platform was asked.'),
-    created_at: nullable(timestamp('When it was kept.')),
+    measured_at: timestamp('When the platform was queried.'),
+    created_at: nullable(timestamp('When it was stored.')),
     updated_at: nullable(timestamp('When it last changed.')),
   }),
 )

@@ -6,7 +6,7 @@ import {
   SandboxKey,
 } from './sandbox.ts'
 
-/** What any sandbox operation may be refused with. */
+/** Errors of every sandbox operation. */
 const REFUSALS = {
   400: MessageError,
   429: MessageError,
@@ -14,7 +14,7 @@ const REFUSALS = {
   503: MessageError,
 } as const
 
-/** What a sandbox operation that reads a body may be refused with, besides its own refusals. */
+/** Errors of sandbox operations that read a body, besides their own. */
 const BODY_REFUSALS = {
   413: MessageError,
   415: MessageError,
@@ -27,18 +27,18 @@ const SANDBOX_KEY: readonly Record<string, readonly string[]>[] = [{ sandboxKey:
 
 /**
  * The operations of the sandbox. They are not among the ten of the REST contract, and have the same
- * form. `credential` is what `guardRoutes` asks for; the sandbox asks for its key itself. Open to
- * browsers: any page may read every answer (CORS).
+ * form. `credential` is what `guardRoutes` checks; the sandbox checks its key itself. Any page may
+ * read every response (CORS).
  */
 export const sandboxDiscovery = {
   method: 'GET',
   url: '/sandbox',
   config: {
     operationId: 'sandboxDiscovery',
-    summary: 'What the sandbox is, with a key and a request to try',
+    summary: 'Read about the sandbox, with a key and an example request',
     description:
-      'Needs no account and no credential. The key in it works at once, so one read is enough ' +
-      'to begin.',
+      'Needs no account and no credential. The included key works immediately, so one request ' +
+      'is enough to start.',
     tag: 'Sandbox',
     credential: 'none',
     security: NO_CREDENTIAL,
@@ -54,8 +54,8 @@ export const readSandboxKey = {
   url: '/sandbox/keys',
   config: {
     operationId: 'readSandboxKey',
-    summary: 'Get a sandbox key by reading',
-    description: 'For agents that may only read. Every answer holds a new key.',
+    summary: 'Get a sandbox key with GET',
+    description: 'For agents that can only send GET requests. Every response has a new key.',
     tag: 'Sandbox',
     credential: 'none',
     security: NO_CREDENTIAL,
@@ -73,8 +73,8 @@ export const createSandboxKey = {
     operationId: 'createSandboxKey',
     summary: 'Get a sandbox key',
     description:
-      'Needs no body, no account and nobody to approve it. The key opens the validation of the ' +
-      'sandbox and nothing of production.',
+      'Needs no body, no account and no approval. The key is valid for sandbox validation only, ' +
+      'never in production.',
     tag: 'Sandbox',
     credential: 'none',
     security: NO_CREDENTIAL,
@@ -92,8 +92,8 @@ export const validateSandboxEvent = {
     operationId: 'validateSandboxEvent',
     summary: 'Validate one conversion event',
     description:
-      'Runs the validation, the consent decision and the normalisation of POST /events, and says ' +
-      'what would become of the event. It stores nothing and sends nothing.',
+      'Runs the validation, the consent decision and the normalization of POST /events, and ' +
+      'returns what would happen to the event. It stores nothing and sends nothing.',
     tag: 'Sandbox',
     credential: 'none',
     security: SANDBOX_KEY,
@@ -120,12 +120,12 @@ export const SANDBOX_OPERATIONS = [
 ] as const
 export type SandboxOperation = (typeof SANDBOX_OPERATIONS)[number]
 
-/** What an answer means for the caller, where the statuses alone do not say it. */
+/** What a response means for the caller, where the status alone is not enough. */
 export const SANDBOX_RESPONSE_DESCRIPTIONS: Record<
   SandboxOperation['config']['operationId'],
   Record<number, string>
 > = {
-  sandboxDiscovery: { 200: 'The sandbox, a key that works now, and a request to try it with.' },
+  sandboxDiscovery: { 200: 'The sandbox, a valid key, and an example request.' },
   readSandboxKey: { 200: 'A new key.' },
   createSandboxKey: { 201: 'A new key.' },
   validateSandboxEvent: {

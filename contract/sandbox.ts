@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { named, timestamp } from './scalars.ts'
 import { ConsentEvent, LegitimateInterestEvent } from './submissions.ts'
 
-/** What a sandbox key opens, and nothing else. */
+/** The only scope of a sandbox key. */
 export const SANDBOX_SCOPE = 'sandbox:events.validate'
 
 const url = (description: string) => Type.String({ format: 'uri', description })
@@ -33,7 +33,7 @@ export const SandboxDiscovery = named(
   Type.Object({
     environment: Type.Literal('sandbox'),
     authentication_required: Type.Literal(true, {
-      description: 'Validation asks for a sandbox key; `self_serve_key` holds one.',
+      description: 'Validation requires a sandbox key; `self_serve_key` has one.',
     }),
     account_required: Type.Literal(false),
     production_data: Type.Literal(false),
@@ -72,7 +72,7 @@ const SandboxConsentEvent = named(
     ...ConsentEvent.properties,
     consent_basis: Type.Optional(
       Type.Literal('consent', {
-        description: 'Assumed when it is left out. POST /events requires it.',
+        description: 'The default. POST /events requires it.',
       }),
     ),
   }),
@@ -95,7 +95,9 @@ export const SandboxEventResult = named(
   Type.Object({
     sandbox: Type.Literal(true),
     accepted: Type.Literal(true),
-    event_id: Type.String({ description: "The caller's, or a new one when it gave none." }),
+    event_id: Type.String({
+      description: "The caller's id, or a new one if the request has none.",
+    }),
     status: Type.Literal('validated'),
     persisted: Type.Literal(false),
     provider_delivery: Type.Literal(false),

@@ -1,6 +1,6 @@
 import Type, { type TSchema, type TUnsafe } from 'typebox'
 
-/** Names a schema. The printer gives every named schema a place under `components/schemas`. */
+/** Names a schema, which the printer puts under `components/schemas`. */
 export function named<Schema extends TSchema>(name: string, schema: Schema): Schema {
   return { ...schema, title: name }
 }
@@ -31,12 +31,12 @@ export function freeForm(description: string) {
 }
 
 /**
- * Ids of deliveries are 64 bits wide and stay within what JavaScript can hold exactly. Clients in
+ * Ids of deliveries are 64 bits wide and stay within what JavaScript represents exactly. Clients in
  * other languages need a 64-bit type for them.
  */
 export function deliveryId() {
   return Type.Integer({ format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 }
 
-/** Other integers fit in 32 bits, so that every client language can hold them. */
+/** Other integers fit in 32 bits, so that every client language can represent them. */
 export const INTEGER_MAX = 2_147_483_647

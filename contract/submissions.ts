@@ -41,7 +41,7 @@ const submissionMembers = {
     Type.String({
       minLength: 1,
       maxLength: EVENT_ID_CHARACTERS_MAX,
-      description: 'Idempotency key. Without it the Idempotency-Key header, else a new id.',
+      description: 'Idempotency key. Defaults to the Idempotency-Key header, or else a new id.',
     }),
   ),
   parent_event_id: Type.Optional(Type.String({ maxLength: EVENT_ID_CHARACTERS_MAX })),
@@ -90,7 +90,7 @@ export const LegitimateInterestEvent = named(
   }),
 )
 
-/** The body of POST /events: one of two variants, told apart by `consent_basis`. */
+/** The body of POST /events: one of two variants, selected by `consent_basis`. */
 export const EventSubmission = named(
   'EventSubmission',
   Type.Unsafe<Static<typeof ConsentEvent> | Static<typeof LegitimateInterestEvent>>({

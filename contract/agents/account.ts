@@ -5,32 +5,32 @@ import { ActionPolicy } from './policy.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
-/** Answer of get_account_state: for what the credential is good, and the ads as they are now. */
+/** Result of get_account_state: the credential's permissions and the current ads. */
 export const AccountState = named(
   'AccountState',
   Type.Object({
     workspace: Type.Object({ id: rowId('The workspace.'), name: Type.String() }),
     ad_account: Type.Object({
-      id: rowId("Ours, not the platform's number."),
+      id: rowId("The id in Signalbox, not the platform's number."),
       name: Type.String(),
       platform: Type.String(),
-      currency: Type.String({ description: 'ISO 4217; every *_minor member is in it.' }),
-      time_zone: Type.String({ description: 'IANA time zone; days begin in it.' }),
+      currency: Type.String({ description: 'ISO 4217; the currency of every *_minor member.' }),
+      time_zone: Type.String({ description: 'IANA time zone; it determines when a day starts.' }),
       is_simulated: Type.Boolean({
-        description: 'True: campaigns and their changes are a rehearsal; no platform is called.',
+        description: 'True: campaigns and their changes are simulated; no platform is called.',
       }),
     }),
     credential: Type.Object({
       type: Type.Enum(['connection', 'execution_token']),
       name: Type.String(),
       permissions: Type.Array(Type.String({ enum: ['ad-account.read', 'actions.propose'] })),
-      expires_at: timestamp('When the token that was presented ends.'),
+      expires_at: timestamp('When the presented token expires.'),
     }),
     policy: ActionPolicy,
-    entities: Type.Array(EntityState, { description: 'Parents before what belongs to them.' }),
-    entities_omitted: count('How many more there are.'),
-    pending_actions: count('How many of its actions wait for a person.'),
-    read_at: timestamp('When.'),
+    entities: Type.Array(EntityState, { description: 'Parents before their children.' }),
+    entities_omitted: count('Number of entities left out.'),
+    pending_actions: count('Number of actions that await approval.'),
+    read_at: timestamp('When it was read.'),
   }),
 )
 export type AccountState = Static<typeof AccountState>
@@ -38,25 +38,28 @@ export type AccountState = Static<typeof AccountState>
 const Revenue = Type.Array(
   Type.Object({
     currency: Type.String({ description: 'ISO 4217.' }),
-    amount: Type.String({ description: 'Decimal: the sum of what the events said.' }),
+    amount: Type.String({ description: 'Decimal: the sum of the values of the events.' }),
   }),
 )
 
-/** Answer of get_performance: what we stored and what the platform says, told apart. */
+/** Result of get_performance: what we stored and what the platform reports, kept apart. */
 export const Performance = named(
   'Performance',
   Type.Object({
     ad_account_id: rowId('The ad account.'),
     since: Type.String({ format: 'date', description: 'First day, UTC.' }),
-    until: Type.String({ format: 'date', description: 'Last day, UTC; it may not be over.' }),
+    until: Type.String({
+      format: 'date',
+      description: 'Last day, UTC; it may still be in progress.',
+    }),
     ledger: Type.Object({
       source: Type.Literal('signalbox_ledger'),
-      explanation: Type.String({ description: 'What these figures are and are not.' }),
+      explanation: Type.String({ description: 'What these numbers mean, and what they do not.' }),
       events: Type.Array(
         Type.Object({
           event_name: Type.String(),
-          stored: count('Events that happened on these days.'),
-          accepted: count('Of them, those that the platform took as live events.'),
+          stored: count('Events with an event time on these days.'),
+          accepted: count('Those that the platform accepted as live events.'),
           revenue: Revenue,
         }),
       ),
@@ -64,12 +67,12 @@ export const Performance = named(
     platform: Type.Object({
       source: Type.Literal('platform_reports'),
       explanation: Type.String(),
-      days_reported: count('Days of these for which the platform gave its counts.'),
+      days_reported: count('Number of these days for which the platform reported counts.'),
       events: Type.Array(
         Type.Object({
           event_name: Type.String(),
-          counted: count('By the platform, whoever sent them.'),
-          sent: count('By us, as the same reports say.'),
+          counted: count('Counted by the platform, from all senders.'),
+          sent: count('Sent by us, according to the same reports.'),
         }),
       ),
     }),
@@ -77,13 +80,15 @@ export const Performance = named(
 )
 export type Performance = Static<typeof Performance>
 
-/** Answer of get_signal_health. */
+/** Result of get_signal_health. */
 export const SignalHealth = named(
   'SignalHealth',
   Type.Object({
     ad_account_id: rowId('The ad account.'),
     status: Type.Enum(['healthy', 'degraded', 'not_connected']),
-    findings: Type.Array(Type.String({ description: 'One sentence that says what to do.' })),
+    findings: Type.Array(
+      Type.String({ description: 'One sentence with the problem and what to do.' }),
+    ),
     trackers: Type.Array(
       Type.Object({
         id: Type.String(),
@@ -91,7 +96,7 @@ export const SignalHealth = named(
         last_event_at: nullable(
           Type.String({
             format: 'date-time',
-            description: 'Null: nothing was stored yet, but perhaps a verification.',
+            description: 'Null: no event was stored yet, except perhaps a verification event.',
           }),
         ),
         destinations: Type.Array(
@@ -103,27 +108,27 @@ export const SignalHealth = named(
             last_accepted_at: nullable(
               Type.String({
                 format: 'date-time',
-                description: 'Null: by none of the newest 10,000 requests of the tracker.',
+                description: 'Null: not among the newest 10,000 requests of the tracker.',
               }),
             ),
             deliveries_last_day: Type.Unsafe<Record<string, number>>({
               type: 'object',
               additionalProperties: { type: 'integer' },
               description:
-                'How many live deliveries stand in which status, of events of the last 24 hours ' +
-                '(the newest 20,000 of a tracker).',
+                'Live deliveries by status, for events of the last 24 hours (at most the newest ' +
+                '20,000 of a tracker).',
             }),
-            match_quality: nullable(Type.Number({ description: 'The newest score, 0 to 10.' })),
+            match_quality: nullable(Type.Number({ description: 'The latest score, 0 to 10.' })),
           }),
         ),
       }),
     ),
-    read_at: timestamp('When.'),
+    read_at: timestamp('When it was read.'),
   }),
 )
 export type SignalHealth = Static<typeof SignalHealth>
 
-/** Answer of verify_signal_ingestion. */
+/** Result of verify_signal_ingestion. */
 export const IngestionVerification = named(
   'IngestionVerification',
   Type.Object({
@@ -131,8 +136,10 @@ export const IngestionVerification = named(
       Type.Object({
         tracker_id: Type.String(),
         event_id: Type.String(),
-        duplicate: Type.Boolean({ description: 'True: it was verified before.' }),
-        is_stored: Type.Boolean({ description: 'Read back from the ledger.' }),
+        duplicate: Type.Boolean({ description: 'True: the tracker was verified before.' }),
+        is_stored: Type.Boolean({
+          description: 'Whether the event was read back from the ledger.',
+        }),
       }),
     ),
     explanation: Type.String(),

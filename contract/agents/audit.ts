@@ -9,9 +9,11 @@ export const AuditLogEntry = named(
     actor: Type.Object({
       type: Type.String(),
       id: nullable(Type.String()),
-      name: nullable(Type.String({ description: 'As it is called now; null when it is gone.' })),
+      name: nullable(
+        Type.String({ description: 'Its current name; null if it no longer exists.' }),
+      ),
     }),
-    action: Type.String({ description: 'Such as action.approved.' }),
+    action: Type.String({ description: 'For example action.approved.' }),
     subject: Type.Object({ type: Type.String(), id: Type.String() }),
     details: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
     hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
@@ -19,27 +21,29 @@ export const AuditLogEntry = named(
 )
 export type AuditLogEntry = Static<typeof AuditLogEntry>
 
-/** A part of the log, newest first. */
+/** A page of the log, newest first. */
 export const AuditPage = named(
   'AuditPage',
   Type.Object({
     entries: Type.Array(AuditLogEntry),
     next_before: nullable(
-      Type.Integer({ description: 'Ask with `before` for what is older; null: there is nothing.' }),
+      Type.Integer({
+        description: 'Pass it as `before` to read older entries; null if there are none.',
+      }),
     ),
   }),
 )
 export type AuditPage = Static<typeof AuditPage>
 
-/** What a walk along the whole chain found. */
+/** The result of verifying the whole chain. */
 export const AuditVerification = named(
   'AuditVerification',
   Type.Object({
     is_intact: Type.Boolean(),
-    entries: Type.Integer({ description: 'How many were read.' }),
-    broken_at: nullable(Type.Integer({ description: 'The first one that is wrong or missing.' })),
+    entries: Type.Integer({ description: 'Number of entries read.' }),
+    broken_at: nullable(Type.Integer({ description: 'The first entry that is wrong or missing.' })),
     finding: Type.String({ description: 'One sentence.' }),
-    verified_at: timestamp('When.'),
+    verified_at: timestamp('When it was verified.'),
   }),
 )
 export type AuditVerification = Static<typeof AuditVerification>

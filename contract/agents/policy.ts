@@ -18,27 +18,27 @@ export const PolicyLimits = named(
         Type.Integer({
           minimum: 0,
           maximum: 1_000,
-          description: 'The largest change of one budget, of what it was. Null: no limit.',
+          description: 'The largest change of one budget, in percent. Null: no limit.',
         }),
       ),
       change_minor_max: minor('The largest change of one budget, in minor units. Null: no limit.'),
       daily_total_minor_max: minor(
-        'The largest sum of changes of one ad account in its day, in minor units. Null: no limit.',
+        'The largest sum of changes to an ad account per day, in minor units. Null: no limit.',
       ),
       actions_per_day_max: nullable(
-        Type.Integer({ minimum: 0, maximum: 10_000, description: 'Of one ad account in its day.' }),
+        Type.Integer({ minimum: 0, maximum: 10_000, description: 'Per ad account and day.' }),
       ),
       allowed_types: Type.Array(Type.Enum([...ACTION_TYPES]), {
         maxItems: ACTION_TYPES.length,
         uniqueItems: true,
-        description: 'Every other type is blocked in any mode.',
+        description: 'All other types are blocked in every mode.',
       }),
       quiet_hours: nullable(
         Type.Object(
-          { from: time('First minute, HH:MM.'), until: time('First minute after, HH:MM.') },
+          { from: time('Start, HH:MM, inclusive.'), until: time('End, HH:MM, exclusive.') },
           {
             additionalProperties: false,
-            description: 'In the time zone of the ad account; nothing runs without a person then.',
+            description: 'In the time zone of the ad account; every action requires approval then.',
           },
         ),
       ),
@@ -48,19 +48,19 @@ export const PolicyLimits = named(
 )
 export type PolicyLimits = Static<typeof PolicyLimits>
 
-/** How a workspace lets its agents act. */
+/** What the agents of a workspace may do. */
 export const ActionPolicy = named(
   'ActionPolicy',
   Type.Object({
     version: Type.Integer({
       minimum: 0,
-      description: 'Increases with every change; 0: never changed.',
+      description: 'Increases with every change; 0 if never changed.',
     }),
     execution_mode: Type.Enum([...EXECUTION_MODES], {
       description:
-        'suggest_only: a person decides and carries it out elsewhere. ask: what a person ' +
-        'approves is carried out. auto_with_limits: what is within the limits is carried out at ' +
-        'once, and a person decides on the rest.',
+        'suggest_only: a person decides and makes the change elsewhere. ask: approved actions ' +
+        'are executed. auto_with_limits: actions within the limits are executed immediately, ' +
+        'and all others require approval.',
     }),
     limits: PolicyLimits,
     changed_at: nullable(Type.String({ format: 'date-time' })),
@@ -71,14 +71,14 @@ export type ActionPolicy = Static<typeof ActionPolicy>
 export const PolicyAnswer = named('PolicyAnswer', Type.Object({ policy: ActionPolicy }))
 export type PolicyAnswer = Static<typeof PolicyAnswer>
 
-/** What an owner sends to change it: both members, whole. */
+/** What an owner sends to change the policy: both members, complete. */
 export const PolicySubmission = named(
   'PolicySubmission',
   Type.Object(
     {
       version: Type.Integer({
         minimum: 0,
-        description: 'The version that was shown; 409 when it has changed since.',
+        description: 'The version that was displayed; 409 if it has changed since.',
       }),
       execution_mode: Type.Enum([...EXECUTION_MODES]),
       limits: PolicyLimits,

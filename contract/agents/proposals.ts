@@ -15,10 +15,10 @@ import {
   TargetEntity,
 } from './actions.ts'
 
-/** How many actions one proposal may hold. */
+/** The most actions in one proposal. */
 export const ACTIONS_MAX = 25
 
-/** Tools whose answers may be named as evidence. */
+/** Tools whose results may be named as evidence. */
 export const EVIDENCE_TOOLS = [
   'get_account_state',
   'get_performance',
@@ -35,13 +35,13 @@ export const Evidence = named(
       fields_used: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
         minItems: 1,
         maxItems: 50,
-        description: 'Paths into the answer of that tool, such as campaigns.0.daily_budget_minor.',
+        description: 'Paths into the result of that tool, such as campaigns.0.daily_budget_minor.',
       }),
       action_index: Type.Optional(
         Type.Integer({
           minimum: 0,
           maximum: ACTIONS_MAX - 1,
-          description: 'Which action it is for, counted from 0; left out: for all of them.',
+          description: 'The action that it is for, counted from 0; all actions if omitted.',
         }),
       ),
     },
@@ -51,12 +51,12 @@ export const Evidence = named(
 export type Evidence = Static<typeof Evidence>
 
 const account = Type.Optional(
-  rowId('The ad account of the credential. It may be left out; any other is refused.'),
+  rowId('The ad account of the credential. Optional; any other ad account is refused.'),
 )
 const actions = Type.Array(ActionSubmission, {
   minItems: 1,
   maxItems: ACTIONS_MAX,
-  description: 'At most one for each entity.',
+  description: 'At most one per entity.',
 })
 
 export const ProposalSubmission = named(
@@ -67,16 +67,16 @@ export const ProposalSubmission = named(
       rationale: Type.String({
         minLength: 1,
         maxLength: 4_000,
-        description: 'Why these changes together, for the person who decides.',
+        description: 'Why these changes are proposed together, for the person who decides.',
       }),
       idempotency_key: Type.String({
         minLength: 1,
         maxLength: 64,
-        description: 'The same key with the same content is the same proposal, however often sent.',
+        description: 'Repeating a request with the same key and content returns the same proposal.',
       }),
       evidence: Type.Array(Evidence, { minItems: 1, maxItems: 3 }),
       target_source: Type.Enum(['human_supplied'], {
-        description: 'A person named the entities: you did not choose them by yourself.',
+        description: 'A person named the entities; the agent did not choose them.',
       }),
       account_id: account,
     },
@@ -91,7 +91,7 @@ export const DryRunSubmission = named(
 )
 export type DryRunSubmission = Static<typeof DryRunSubmission>
 
-/** What was said of where the figures come from, and whether it can be so. */
+/** Where the agent says its numbers come from, and when it last read that source. */
 export const EvidenceProvenance = named(
   'EvidenceProvenance',
   Type.Object({
@@ -104,7 +104,7 @@ export const EvidenceProvenance = named(
         tool_used_at: nullable(
           Type.String({
             format: 'date-time',
-            description: 'When this credential used that tool last; null: it never did.',
+            description: 'When this credential last used that tool; null if it never did.',
           }),
         ),
       }),
@@ -128,12 +128,12 @@ export const ProposedAction = named(
   }),
 )
 
-/** Answer of propose-actions. */
+/** Result of propose-actions. */
 export const ProposalResult = named(
   'ProposalResult',
   Type.Object({
     proposal: Type.Object({
-      id: rowId('Of the batch: get_action_batch takes it.'),
+      id: rowId('The id of the batch, for get_action_batch.'),
       scope: Type.Object({
         workspace_id: rowId('The workspace.'),
         ad_account_id: rowId('The one ad account.'),
@@ -141,12 +141,18 @@ export const ProposalResult = named(
       evidence_provenance: EvidenceProvenance,
       status: Type.Enum([...BATCH_STATUSES]),
       policy_decision: Type.Enum([...POLICY_DECISIONS], {
-        description: 'The strictest of its actions.',
+        description: 'The strictest decision on its actions.',
       }),
       policy_reasons: Type.Array(PolicyReason),
       approval_required: Type.Boolean(),
-      inbox_url: Type.String({ format: 'uri', description: 'Where a person decides on this one.' }),
-      approval_queue_url: Type.String({ format: 'uri', description: 'All that wait.' }),
+      inbox_url: Type.String({
+        format: 'uri',
+        description: 'The page where a person decides on this proposal.',
+      }),
+      approval_queue_url: Type.String({
+        format: 'uri',
+        description: 'The page of all pending proposals.',
+      }),
       rationale: Type.String(),
       proposed_by: Proposer,
       actions: Type.Array(ProposedAction),
@@ -155,12 +161,12 @@ export const ProposalResult = named(
 )
 export type ProposalResult = Static<typeof ProposalResult>
 
-const judged = {
+const actionMembers = {
   type: Type.Enum([...ACTION_TYPES]),
   target_entity: TargetEntity,
 }
 
-/** Answer of dry_run_actions. Nothing is stored. */
+/** Result of dry_run_actions. Nothing is stored. */
 export const DryRunResult = named(
   'DryRunResult',
   Type.Object({
@@ -168,7 +174,7 @@ export const DryRunResult = named(
       actions: Type.Array(
         Type.Union([
           Type.Object({
-            ...judged,
+            ...actionMembers,
             status: Type.Literal('evaluated'),
             policy_decision: Type.Enum([...POLICY_DECISIONS]),
             policy_reasons: Type.Array(PolicyReason),
@@ -177,7 +183,7 @@ export const DryRunResult = named(
             diff: Type.Object({ before: EntityState, proposed: EntityState }),
           }),
           Type.Object({
-            ...judged,
+            ...actionMembers,
             status: Type.Literal('dry_run_unavailable'),
             reason: Type.String({ description: 'One sentence.' }),
           }),
@@ -188,7 +194,7 @@ export const DryRunResult = named(
 )
 export type DryRunResult = Static<typeof DryRunResult>
 
-/** Answer of get_action_batch: a proposal as it is now. */
+/** Result of get_action_batch: the current state of a proposal. */
 export const ActionBatch = named(
   'ActionBatch',
   Type.Object({
@@ -203,7 +209,7 @@ export const ActionBatch = named(
       policy_decision: Type.Enum([...POLICY_DECISIONS]),
       inbox_url: Type.String({ format: 'uri' }),
       created_at: timestamp('When it was proposed.'),
-      expires_at: timestamp('Until then a person may decide.'),
+      expires_at: timestamp('A person can decide until then.'),
       actions: Type.Array(AgentAction),
     }),
   }),
@@ -213,33 +219,36 @@ export type ActionBatch = Static<typeof ActionBatch>
 export const ActionAnswer = named('ActionAnswer', Type.Object({ action: AgentAction }))
 export type ActionAnswer = Static<typeof ActionAnswer>
 
-/** Answer of list_actions: newest first. */
+/** Result of list_actions: newest first. */
 export const ActionList = named(
   'ActionList',
   Type.Object({
     actions: Type.Array(AgentAction),
     page: Type.Integer({ minimum: 1 }),
-    per_page: Type.Integer({ description: 'Always the same.' }),
+    per_page: Type.Integer({ description: 'The fixed page size.' }),
     has_more: Type.Boolean(),
   }),
 )
 export type ActionList = Static<typeof ActionList>
 
-/** Answer of get_action_decision_receipt. */
+/** Result of get_action_decision_receipt. */
 export const DecisionReceipt = named(
   'DecisionReceipt',
   Type.Object({
     document: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       additionalProperties: true,
-      description: 'The action, who decided what and why, and what was read before and after.',
+      description: 'The action, who decided what and why, and the entity before and after.',
     }),
     document_sha256: Type.String({
       pattern: '^[0-9a-f]{64}$',
       description: 'SHA-256 of the canonical document (RFC 8785), in hexadecimal.',
     }),
     chain_entry: Type.Object({
-      sequence: Type.Integer({ minimum: 1, description: "In the workspace's audit log." }),
+      sequence: Type.Integer({
+        minimum: 1,
+        description: "Its place in the workspace's audit log.",
+      }),
       hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
     }),
     disposition: Type.Object({

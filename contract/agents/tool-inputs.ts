@@ -1,16 +1,16 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { ACTION_STATUSES, rowId } from './actions.ts'
 
-/** How many days get_performance can look back, and how many it does unless asked otherwise. */
+/** The most days that get_performance can look back, and its default. */
 const PERFORMANCE_DAYS_MAX = 90
 export const PERFORMANCE_DAYS = 7
 
-/** Nothing else may be given: the ad account always comes from the credential. */
+/** Allows no other members: the ad account always comes from the credential. */
 function strict<Properties extends TProperties>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: false })
 }
 
-/** Input of the tools that are told nothing. */
+/** Input of tools without arguments. */
 export const NoInput = strict({})
 
 /** Input of get_performance. */
@@ -20,7 +20,7 @@ export const PerformanceInput = strict({
       minimum: 1,
       maximum: PERFORMANCE_DAYS_MAX,
       default: PERFORMANCE_DAYS,
-      description: 'How many days, counted back from today (UTC), which is one of them.',
+      description: 'Number of days up to and including today (UTC).',
     }),
   ),
 })
@@ -29,7 +29,7 @@ export type PerformanceInput = Static<typeof PerformanceInput>
 /** Input of list_actions. */
 export const ActionListInput = strict({
   status: Type.Optional(
-    Type.Enum([...ACTION_STATUSES], { description: 'Only actions that stand there now.' }),
+    Type.Enum([...ACTION_STATUSES], { description: 'Only actions with this status.' }),
   ),
   page: Type.Optional(
     Type.Integer({ minimum: 1, default: 1, description: 'Counted from 1; see has_more.' }),
@@ -38,10 +38,12 @@ export const ActionListInput = strict({
 
 /** Input of get_action and get_action_decision_receipt. */
 export const ActionIdInput = strict({
-  action_id: rowId('From the answer of propose-actions, get_action_batch or list_actions.'),
+  action_id: rowId('From the result of propose-actions, get_action_batch or list_actions.'),
 })
 
 /** Input of get_action_batch. */
 export const BatchIdInput = strict({
-  batch_id: rowId('The proposal.id in the answer of propose-actions, or batch_id of an action.'),
+  batch_id: rowId(
+    'The proposal.id in the result of propose-actions, or the batch_id of an action.',
+  ),
 })

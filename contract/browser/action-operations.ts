@@ -5,13 +5,13 @@ import { PolicyAnswer, PolicySubmission } from '../agents/policy.ts'
 import { ActionBatch, ActionList, DecisionReceipt } from '../agents/proposals.ts'
 import { MessageError, ValidationError } from '../errors.ts'
 
-/** 401: nobody is signed in. 403: another site asks, or the role does not allow it. */
+/** 401: not signed in. 403: the request comes from another site, or the role does not allow it. */
 const REFUSALS = { 401: MessageError, 403: MessageError, 404: MessageError } as const
 const CHECKED_REFUSALS = { ...REFUSALS, 422: ValidationError } as const
 
 /**
  * What people do with the actions of agents in the dashboard, in the shape of Fastify routes below
- * BROWSER_PATH. The session's cookie is the credential. Paths stand below one workspace.
+ * BROWSER_PATH. The session cookie is the credential. Paths are below one workspace.
  */
 export const readApprovalQueue = operation('readApprovalQueue', 'GET /approvals', {
   response: { 200: ApprovalQueue, ...CHECKED_REFUSALS },
@@ -19,7 +19,7 @@ export const readApprovalQueue = operation('readApprovalQueue', 'GET /approvals'
 export const readQueuedBatch = operation('readQueuedBatch', 'GET /approvals/:batch', {
   response: { 200: QueuedBatchAnswer, ...REFUSALS },
 })
-/** 409: nothing is left to decide, because somebody was first. */
+/** 409: another person has already decided. */
 export const decideActions = operation('decideActions', 'POST /approvals/:batch/decision', {
   body: DecisionSubmission,
   response: { 200: ActionBatch, ...CHECKED_REFUSALS, 409: MessageError },
@@ -28,7 +28,7 @@ export const decideActions = operation('decideActions', 'POST /approvals/:batch/
 export const getPolicy = operation('getPolicy', 'GET /policy', {
   response: { 200: PolicyAnswer, ...REFUSALS },
 })
-/** 409: somebody changed it since it was shown. */
+/** 409: the policy has changed since it was displayed. */
 export const changePolicy = operation('changePolicy', 'PUT /policy', {
   body: PolicySubmission,
   response: { 200: PolicyAnswer, ...CHECKED_REFUSALS, 409: MessageError },
@@ -47,7 +47,7 @@ export const readAuditLog = operation('readAuditLog', 'GET /audit', {
 export const verifyAuditLog = operation('verifyAuditLog', 'POST /audit/verification', {
   response: { 200: AuditVerification, ...REFUSALS },
 })
-/** A download: one entry a line, oldest first (application/x-ndjson). */
+/** A download: one entry per line, oldest first (application/x-ndjson). */
 export const exportAuditLog = operation('exportAuditLog', 'GET /audit/export', {
   response: { 200: Type.String(), ...REFUSALS },
 })

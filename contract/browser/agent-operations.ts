@@ -8,13 +8,13 @@ import {
   IssuedExecutionToken,
 } from './agents.ts'
 
-/** 401: nobody is signed in. 403: another site asks, or the role does not allow it. */
+/** 401: not signed in. 403: the request comes from another site, or the role does not allow it. */
 const REFUSALS = { 401: MessageError, 403: MessageError, 404: MessageError } as const
 const Nothing = Type.Unsafe<undefined>({})
 
 /**
  * What owners do with the agents of a workspace in the dashboard, in the shape of Fastify routes
- * below BROWSER_PATH. The session's cookie is the credential.
+ * below BROWSER_PATH. The session cookie is the credential.
  */
 export const listConnections = {
   method: 'GET',

@@ -9,18 +9,20 @@ export const Connection = named(
   'Connection',
   Type.Object({
     id: id('The connection.'),
-    name: Type.String({ description: 'As the workspace calls it.' }),
-    client_name: Type.String({ description: 'As the client calls itself; nobody verified it.' }),
+    name: Type.String({ description: 'The name that the workspace gave it.' }),
+    client_name: Type.String({
+      description: 'The name that the client gave itself; not verified.',
+    }),
     audience: Type.String({ enum: ['mcp', 'agent'] }),
     permissions: Permissions,
     ad_account_id: id('The one ad account that it is bound to.'),
     ad_account_name: Type.String(),
     approved_by: Type.String({ description: 'Who approved it.' }),
-    approved_at: timestamp('When it was approved first.'),
+    approved_at: timestamp('When it was first approved.'),
     last_used_at: nullable(Type.String({ format: 'date-time' })),
     revoked_at: nullable(Type.String({ format: 'date-time' })),
     needs_approval: Type.Boolean({
-      description: 'Its ad account was changed; the agent has to be approved again.',
+      description: 'Its ad account was changed; the agent must be approved again.',
     }),
   }),
 )
@@ -30,13 +32,13 @@ export const ConnectionList = named(
 )
 export type ConnectionList = Static<typeof ConnectionList>
 
-/** What may be changed; a member that is left out stays as it is. */
+/** Members that can be changed; omitted members do not change. */
 export const ConnectionChange = named(
   'ConnectionChange',
   Type.Object({
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
     ad_account_id: Type.Optional(
-      id('Another active ad account of the workspace. It stops what was issued before.'),
+      id('Another active ad account of the workspace. Revokes all tokens issued before.'),
     ),
   }),
 )
@@ -47,12 +49,12 @@ export const ExecutionToken = named(
     id: id('The token.'),
     name: Type.String(),
     tier: Type.String({ enum: ['read', 'write', 'admin'] }),
-    last_characters: Type.String({ description: 'By which its holder knows it.' }),
+    last_characters: Type.String({ description: 'The last characters, to recognize the token.' }),
     ad_account_id: id('The one ad account that it is for.'),
     ad_account_name: Type.String(),
     issued_by: Type.String(),
     created_at: timestamp('When it was issued.'),
-    expires_at: timestamp('When it ends by itself.'),
+    expires_at: timestamp('When it expires.'),
     last_used_at: nullable(Type.String({ format: 'date-time' })),
     revoked_at: nullable(Type.String({ format: 'date-time' })),
   }),
@@ -77,8 +79,8 @@ export const IssuedExecutionToken = named(
   'IssuedExecutionToken',
   Type.Object({
     id: id('The token.'),
-    token: Type.String({ description: 'Shown this once.' }),
-    expires_at: timestamp('When it ends by itself.'),
+    token: Type.String({ description: 'Shown only once.' }),
+    expires_at: timestamp('When it expires.'),
   }),
 )
 export type IssuedExecutionToken = Static<typeof IssuedExecutionToken>

@@ -18,10 +18,10 @@ import {
   WorkspaceSubmission,
 } from './people.ts'
 
-/** Where the dashboard's interface lives, under the public origin. It is not for other programs. */
+/** The path of the dashboard's API, under the public origin. It is not for other programs. */
 export const BROWSER_PATH = '/browser'
 
-/** 401: nobody is signed in. 403: another site asks, or the role does not allow it. */
+/** 401: not signed in. 403: the request comes from another site, or the role does not allow it. */
 const REFUSALS = { 401: MessageError, 403: MessageError } as const
 const FOUND_REFUSALS = { ...REFUSALS, 404: MessageError } as const
 const CHECKED_REFUSALS = { ...REFUSALS, 422: ValidationError } as const
@@ -29,7 +29,7 @@ const ALL_REFUSALS = { ...FOUND_REFUSALS, 422: ValidationError } as const
 const Nothing = Type.Unsafe<undefined>({})
 
 /**
- * The operations of pages in the dashboard, in the shape of Fastify routes. The session's cookie is
+ * The operations of pages in the dashboard, in the shape of Fastify routes. The session cookie is
  * the credential. Not signed and not versioned: the dashboard is delivered with the service.
  */
 export const getMe = read('getMe', '/me', { 200: Me, ...REFUSALS })

@@ -12,7 +12,7 @@ export const Me = named(
   'Me',
   Type.Object({
     user_id: id('The person.'),
-    session_id: id('The session that asks.'),
+    session_id: id('The session of this request.'),
     name: Type.String(),
     email: Type.String(),
     is_email_verified: Type.Boolean(),
@@ -23,11 +23,11 @@ export type Me = Static<typeof Me>
 export const Session = named(
   'Session',
   Type.Object({
-    id: id('Names it among the sessions of this person.'),
-    is_current: Type.Boolean({ description: 'The one that asks.' }),
+    id: id('Its number among the sessions of this person.'),
+    is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
     user_agent: nullable(Type.String()),
     created_at: timestamp('When the person signed in.'),
-    expires_at: timestamp('When it ends by itself.'),
+    expires_at: timestamp('When it expires.'),
   }),
 )
 export const SessionList = named('SessionList', Type.Object({ sessions: Type.Array(Session) }))
@@ -56,7 +56,7 @@ export const Member = named(
     email: Type.String(),
     role: Role,
     is_disabled: Type.Boolean(),
-    created_at: timestamp('Since when they belong to it.'),
+    created_at: timestamp('When they joined.'),
   }),
 )
 export const MemberList = named('MemberList', Type.Object({ members: Type.Array(Member) }))
@@ -68,13 +68,13 @@ export const Invitation = named(
   'Invitation',
   Type.Object({
     id: Type.String({ format: 'uuid' }),
-    workspace_id: id('Where to.'),
+    workspace_id: id('The workspace that it is for.'),
     workspace_name: Type.String(),
     email: Type.String(),
     role: Role,
     inviter_name: nullable(Type.String()),
-    created_at: timestamp('When it was made or renewed.'),
-    expires_at: timestamp('Until when it can be accepted.'),
+    created_at: timestamp('When it was created or renewed.'),
+    expires_at: timestamp('When it expires.'),
   }),
 )
 export const InvitationList = named(
@@ -100,9 +100,9 @@ export const InvitationAnswer = named(
 export const AdAccount = named(
   'AdAccount',
   Type.Object({
-    id: id('Ours; destinations and connections name it.'),
+    id: id('The id in Signalbox, used by destinations and connections.'),
     platform: Type.String(),
-    platform_account_id: Type.String({ description: "The platform's number." }),
+    platform_account_id: Type.String({ description: "The platform's number of the ad account." }),
     name: Type.String(),
     currency: Type.String({ description: 'ISO 4217.' }),
     time_zone: Type.String({ description: 'IANA.' }),
@@ -132,7 +132,7 @@ export const AdAccountChange = named(
     status: Type.Unsafe<'active' | 'disabled'>({ type: 'string', enum: ['active', 'disabled'] }),
   }),
 )
-export const Created = named('Created', Type.Object({ id: id('What was made.') }))
+export const Created = named('Created', Type.Object({ id: id('The id of the new object.') }))
 export const CreatedInvitation = named(
   'CreatedInvitation',
   Type.Object({ id: Type.String({ format: 'uuid' }) }),

@@ -71,13 +71,13 @@ function nextStepOf(status: number, retrySeconds: string | undefined): string {
     case 403:
       return (
         'do not call this tool again with this credential. Tell the person you work for that it ' +
-        'may not do this; an owner of the workspace can approve another connection or issue ' +
+        'lacks the permission; an owner of the workspace can approve another connection or issue ' +
         'another token.'
       )
     case 404:
       return (
-        'look with list_actions for what there is and where it stands; only what belongs to the ' +
-        'ad account of this credential is found.'
+        'call list_actions to see the actions and their statuses; this credential can read only ' +
+        'its own ad account.'
       )
     case 409:
       return 'read the current state again, then decide whether the call still makes sense.'

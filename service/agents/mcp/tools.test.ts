@@ -186,7 +186,7 @@ it('does not find data of another workspace', async test => {
     assert.equal((await mcp.callTool(name, given)).isError, false, name)
     const answer = await mcp.callTool(name, given, stranger)
     assert.equal(answer.isError, true, name)
-    assert.match(answer.text, /Next step: look with list_actions/)
+    assert.match(answer.text, /Next step: call list_actions/)
   }
   const { content: listed } = await mcp.callTool('list_actions', {}, stranger)
   assert.deepEqual(listed.actions, [])
