@@ -88,6 +88,11 @@ const REFUSALS: Record<string, Refusal> = {
       'SIGNALBOX_MAIL_URL must be an smtp:// or smtps:// address such as ' +
       'smtps://user:password@mail.example.',
   },
+  'a store address of another scheme, without its password': {
+    line: 'serve',
+    environment: { DATABASE_URL: 'http://jane:hidden@127.0.0.1:9/signalbox' },
+    message: 'DATABASE_URL must be a URL such as postgres://user:password@host:5432/database.',
+  },
   'a store that does not run, without its password': {
     line: 'serve',
     environment: { DATABASE_URL: 'postgres://jane:hidden@127.0.0.1:9/signalbox' },

@@ -37,6 +37,30 @@ it('refuses an invalid secret without printing it', () => {
   )
 })
 
+it('refuses a DATABASE_URL of another scheme or without a host, and never prints it', () => {
+  const example = 'postgres://user:password@host:5432/database'
+  const wrong = {
+    'http://jane:hidden@127.0.0.1:5432/signalbox': `be a URL such as ${example}`,
+    'mysql://jane:hidden@127.0.0.1/signalbox': `be a URL such as ${example}`,
+    'jane:hidden@127.0.0.1:5432/signalbox': `be a URL such as ${example}`,
+    'not a URL, hidden': `be a URL such as ${example}`,
+    'postgres:///signalbox?password=hidden': `name a host, as in ${example}`,
+    'postgresql:hidden': `name a host, as in ${example}`,
+  }
+  for (const [DATABASE_URL, requirement] of Object.entries(wrong)) {
+    const message = `DATABASE_URL must ${requirement}.`
+    assert.throws(() => readSettings({ DATABASE_URL }), { name: 'SettingsError', message })
+  }
+  for (const DATABASE_URL of [
+    'postgres://jane:hidden@127.0.0.1:5432/signalbox?sslmode=require',
+    'postgresql://db.example/signalbox',
+    'postgres://jane@%2Frun%2Fpostgresql/signalbox',
+    'postgres:///signalbox?host=/run/postgresql',
+  ]) {
+    assert.equal(readSettings({ DATABASE_URL }).databaseUrl, DATABASE_URL)
+  }
+})
+
 it('reads a secret from a file, and refuses both forms together', () => {
   const path = import.meta.filename
   assert.throws(() => readSettings({ DATABASE_URL_FILE: '/no/such/file' }), SettingsError)

@@ -104,6 +104,31 @@ export function url(
   })
 }
 
+/** The URL of a PostgreSQL server, which may listen on a Unix socket: `?host=/run/postgresql`. */
+export function postgresUrl(
+  variable: string,
+  { description }: { description: string },
+): Described<string, undefined> {
+  return describe(
+    variable,
+    { description },
+    {
+      range: '`postgres://` or `postgresql://` URL',
+      isSecret: true,
+      parse: given => {
+        const parsed = URL.parse(given)
+        if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol)) {
+          throw new InvalidValue('be a URL such as postgres://user:password@host:5432/database')
+        }
+        if (parsed.hostname === '' && !parsed.searchParams.get('host')) {
+          throw new InvalidValue('name a host, as in postgres://user:password@host:5432/database')
+        }
+        return given
+      },
+    },
+  )
+}
+
 interface Pattern {
   pattern: RegExp
   /** Completes "must ...". */

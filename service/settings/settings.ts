@@ -5,6 +5,7 @@ import {
   list,
   matching,
   networks,
+  postgresUrl,
   type SettingValue,
   text,
   toggle,
@@ -42,8 +43,7 @@ export const SETTINGS = {
     choices: ['json', 'pretty'],
     description: 'Format of the log. Unset: `pretty` on a terminal, `json` otherwise.',
   }),
-  databaseUrl: url('DATABASE_URL', {
-    isSecret: true,
+  databaseUrl: postgresUrl('DATABASE_URL', {
     description: 'PostgreSQL 15 to 18. Unset: the embedded PostgreSQL in the data folder.',
   }),
   dataDirectory: {
