@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -15,7 +16,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import pg from 'pg'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
+import {
+  type EmbeddedPostgres,
+  findRunningEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from './embedded-postgres.ts'
 import { findFreePort } from './free-port.ts'
 import { findPostmaster, stopServer } from './postmaster.ts'
 import { listMachineAccounts } from './unprivileged-account.ts'
@@ -155,6 +160,20 @@ describe('the server of a killed service', { concurrency: 4 }, () => {
         `Another Signalbox (process ${service.pid}) is already using ${dataFolder}: ` +
         'stop that one, or give this one a SIGNALBOX_DATA_DIR of its own.',
     })
+    assert.deepEqual(await query(output.connectionString, 'select 1'), [1])
+  })
+
+  it('is not adopted by a start on a hot copy of its folder', async () => {
+    const dataFolder = newDataFolder()
+    const copy = newDataFolder()
+    const { service, output } = await startService(dataFolder)
+    cpSync(dataFolder, copy, { recursive: true })
+    const refusal = (user: string) =>
+      new RegExp(`copy of ${dataFolder}\\S*, which ${user} is using`)
+    await assert.rejects(start(copy), refusal(`another Signalbox \\(process ${service.pid}\\)`))
+    await killHard(service)
+    await assert.rejects(start(copy), refusal(`PostgreSQL \\(process ${output.processId}\\)`))
+    await assert.rejects(findRunningEmbeddedPostgres(copy), /is a copy of/)
     assert.deepEqual(await query(output.connectionString, 'select 1'), [1])
   })
 

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
@@ -50,6 +59,34 @@ it('names the process ID of the running owner', async () => {
   await once(owner, 'exit')
   const release = await lockDataFolder(folder)
   release()
+})
+
+it('tells the copy of a folder in use from a folder in use', async () => {
+  const original = newFolder()
+  const copy = join(newFolder(), 'copy')
+  const release = await lockDataFolder(original)
+  cpSync(original, copy, { recursive: true })
+  await assert.rejects(lockDataFolder(copy), {
+    name: 'EmbeddedPostgresError',
+    message:
+      `${copy} is a copy of ${original}, which another Signalbox (process ${process.pid}) is ` +
+      'using, and a copy of files that change may be damaged: copy it again while that one is ' +
+      'stopped, or use pg_dump. The copy of an atomic snapshot starts without its owner.json and ' +
+      'postgres/postmaster.pid.',
+  })
+  const moved = `${original}-moved`
+  folders.push(moved)
+  renameSync(original, moved)
+  await assert.rejects(lockDataFolder(moved), /is already using/)
+  renameSync(moved, original)
+  release()
+})
+
+it('does not call a folder a copy by a record of an earlier version, which names none', async () => {
+  const folder = newFolder()
+  const identity = readProcessIdentity(process.pid)
+  writeFileSync(join(folder, 'owner.json'), JSON.stringify({ pid: process.pid, identity }))
+  await assert.rejects(lockDataFolder(folder), /is already using/)
 })
 
 it('ignores a malformed record and one whose process ID was reused', async () => {

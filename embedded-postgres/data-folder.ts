@@ -50,32 +50,74 @@ interface OwnerRecord {
   pid: number
   identity: string
   startedAt: string
+  /** The folder that it owns; empty in a record of an earlier version. */
+  folder: string
 }
 
 /**
  * Makes this process the owner of a data folder, or throws when another running service owns it.
- * The record of a killed service is ignored, even when another program has its process ID. Returns
- * the function that releases the folder.
+ * The record of a killed service is ignored, even when another program has its process ID. A copy
+ * of a folder in use holds the record of the original's owner: it is refused as what it is, because
+ * its files are of different moments. Returns the function that releases the folder.
  */
 export async function lockDataFolder(folder: string): Promise<() => void> {
   await withLockFolder(folder, () => {
     const owner = readOwner(folder)
     if (owner !== null && readProcessIdentity(owner.pid) === owner.identity) {
+      const user = `another Signalbox (process ${owner.pid})`
+      if (isCopyOf(folder, owner.folder)) throw copiedInUseError(folder, owner.folder, user)
       throw new EmbeddedPostgresError(
         `Another Signalbox (process ${owner.pid}) is already using ${folder}: stop that one, ` +
           'or give this one a SIGNALBOX_DATA_DIR of its own.',
       )
     }
-    writePrivateFile(folder, OWNER_FILE, `${JSON.stringify(createOwnerRecord())}\n`)
+    writePrivateFile(folder, OWNER_FILE, `${JSON.stringify(createOwnerRecord(folder))}\n`)
   })
   return () => releaseDataFolder(folder)
 }
 
-function createOwnerRecord(): OwnerRecord {
+/**
+ * True when `recorded`, the path that a file of `folder` names as its own, is another folder that
+ * exists. A folder that was moved while in use still is the one that its files name; after a move
+ * nothing is at the old path.
+ */
+export function isCopyOf(folder: string, recorded: string): boolean {
+  if (recorded === '' || recorded === folder) return false
+  const original = readFolderIdentity(recorded)
+  return original !== null && original !== readFolderIdentity(folder)
+}
+
+/** The same for every path to a folder, also after a move; null when nothing is there. */
+function readFolderIdentity(path: string): string | null {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true })
+    return `${dev}:${ino}`
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    // A folder that this account may not look into is another one than its own.
+    return ['ENOENT', 'ENOTDIR'].includes(code) ? null : code
+  }
+}
+
+/** `user` is the process that uses the original. */
+export function copiedInUseError(
+  folder: string,
+  original: string,
+  user: string,
+): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    `${folder} is a copy of ${original}, which ${user} is using, and a copy of files that change ` +
+      'may be damaged: copy it again while that one is stopped, or use pg_dump. The copy of an ' +
+      'atomic snapshot starts without its owner.json and postgres/postmaster.pid.',
+  )
+}
+
+function createOwnerRecord(folder: string): OwnerRecord {
   return {
     pid: process.pid,
     identity: readProcessIdentity(process.pid) ?? '',
     startedAt: new Date(performance.timeOrigin).toISOString(),
+    folder,
   }
 }
 
@@ -95,7 +137,8 @@ function parseOwner(text: string): OwnerRecord | null {
   try {
     const record = JSON.parse(text) as Partial<OwnerRecord> | null
     if (typeof record?.pid !== 'number' || typeof record.identity !== 'string') return null
-    return { pid: record.pid, identity: record.identity, startedAt: record.startedAt ?? '' }
+    const { pid, identity, startedAt = '', folder = '' } = record
+    return { pid, identity, startedAt, folder: typeof folder === 'string' ? folder : '' }
   } catch {
     return null
   }
@@ -129,7 +172,7 @@ function createLock(lock: string): boolean {
 }
 
 function releaseDataFolder(folder: string): void {
-  if (readOwner(folder)?.identity === createOwnerRecord().identity) {
+  if (readOwner(folder)?.identity === readProcessIdentity(process.pid)) {
     rmSync(join(folder, OWNER_FILE), { force: true })
   }
 }

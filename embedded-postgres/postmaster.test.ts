@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
@@ -70,6 +79,22 @@ it('finds a postgres that was started on this folder, with its port and status',
   }
 })
 
+it('refuses a copy of a cluster in use instead of taking its server', async () => {
+  const cluster = newCluster()
+  const processId = await processNamed('/opt/bin/postgres', '-D', cluster, '-c', 'port=5432')
+  writeLock(cluster, processId)
+  const copy = join(newCluster(), 'copy')
+  cpSync(cluster, copy, { recursive: true })
+  assert.throws(
+    () => findPostmaster(copy),
+    ({ name, message }: Error) =>
+      name === 'EmbeddedPostgresError' &&
+      message.startsWith(
+        `${copy} is a copy of ${cluster}, which PostgreSQL (process ${processId}) is using, `,
+      ),
+  )
+})
+
 it('ignores another program and the postgres of another folder', async () => {
   const cluster = newCluster()
   const others = [
@@ -86,10 +111,12 @@ it('ignores another program and the postgres of another folder', async () => {
 })
 
 it('finds the server of a folder that was moved while it ran', async () => {
-  const [before, now] = [newCluster(), newCluster()]
+  const before = newCluster()
+  const now = `${before}-moved`
+  folders.push(now)
   const processId = await processNamed('postgres', '-D', before, '-c', 'port=5432')
   writeLock(before, processId)
-  writeFileSync(lockOf(now), readFileSync(lockOf(before)))
+  renameSync(before, now)
   assert.equal(findPostmaster(now)?.processId, processId)
 })
 

@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { copiedInUseError, isCopyOf } from './data-folder.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import { readCommandLine, readProcessIdentity } from './process-identity.ts'
 
@@ -15,13 +16,17 @@ export interface Postmaster {
 /**
  * The server that `postmaster.pid` of a cluster names, or null when there is no file or no server.
  * The file survives a killed server, and another program may have its process ID by now, so the
- * process must be a PostgreSQL that was started on this folder.
+ * process must be a PostgreSQL that was started on this folder. Throws when the cluster is a copy
+ * of one that a server is using: to adopt that server would be to write into the original.
  */
 export function findPostmaster(cluster: string): Postmaster | null {
   const lock = readLock(cluster)
   if (lock === null) return null
   const identity = readProcessIdentity(lock.processId)
   if (identity === null || !servesFolder(lock.processId, [lock.folder, cluster])) return null
+  if (isCopyOf(cluster, lock.folder)) {
+    throw copiedInUseError(cluster, lock.folder, `PostgreSQL (process ${lock.processId})`)
+  }
   return { processId: lock.processId, identity, port: lock.port, status: toStatus(lock.status) }
 }
 
