@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { openDatabase } from './database.ts'
-import { isStoreUnavailable } from './database-errors.ts'
+import { findStoreFailureCause, isStoreUnavailable } from './database-errors.ts'
 
 function withCode(code: string): Error {
   return Object.assign(new Error('something about the store'), { code })
@@ -46,6 +46,28 @@ for (const [code, meaning] of Object.entries(TRANSIENT)) {
     assert.equal(isStoreUnavailable(withCode(code)), true)
   })
 }
+
+it('names the cause of an unavailable store', () => {
+  const causes = Object.keys(TRANSIENT).map(code => [code, findStoreFailureCause(withCode(code))])
+  assert.deepEqual(Object.fromEntries(causes.filter(([, cause]) => cause !== 'unreachable')), {
+    '53100': 'disk_full',
+    '53300': 'too_many_connections',
+    '57P01': 'shutting_down',
+    '57P03': 'shutting_down',
+    '57014': 'timeout',
+    '58030': 'io_error',
+    '25006': 'read_only',
+  })
+  assert.equal(findStoreFailureCause(withCode('53200')), 'out_of_memory')
+  assert.equal(findStoreFailureCause(withCode('53400')), 'resource_limit')
+  assert.equal(
+    findStoreFailureCause(new Error('Connection terminated unexpectedly')),
+    'unreachable',
+  )
+  for (const code of Object.keys(PERMANENT)) {
+    assert.equal(findStoreFailureCause(withCode(code)), null)
+  }
+})
 
 for (const [code, meaning] of Object.entries(PERMANENT)) {
   it(`${code} does not mean unavailable: ${meaning}`, () => {

@@ -38,6 +38,37 @@ export function isStoreUnavailable(error: unknown): boolean {
   return DRIVER_MESSAGES.test(error.message)
 }
 
+/** Why the store is unavailable, as `/readyz` and the log name it. */
+export type StoreFailureCause =
+  | 'unreachable'
+  | 'shutting_down'
+  | 'read_only'
+  | 'disk_full'
+  | 'out_of_memory'
+  | 'too_many_connections'
+  | 'resource_limit'
+  | 'timeout'
+  | 'io_error'
+
+/** By SQLSTATE, the longest prefix first. */
+const CAUSES_BY_PREFIX: readonly [prefix: string, cause: StoreFailureCause][] = [
+  ['53100', 'disk_full'],
+  ['53200', 'out_of_memory'],
+  ['53300', 'too_many_connections'],
+  ['57014', 'timeout'],
+  ['25006', 'read_only'],
+  ['53', 'resource_limit'],
+  ['57P', 'shutting_down'],
+  ['58', 'io_error'],
+]
+
+/** Why the store is unavailable; null for an error that is not about its availability. */
+export function findStoreFailureCause(error: unknown): StoreFailureCause | null {
+  if (!isStoreUnavailable(error)) return null
+  const code = String(errorCode(error))
+  return CAUSES_BY_PREFIX.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'unreachable'
+}
+
 /** The SQLSTATE of an error, Node's code of a system error, or undefined. */
 function errorCode(error: unknown): unknown {
   return (error as { code?: unknown }).code

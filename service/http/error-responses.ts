@@ -6,13 +6,15 @@ import type {
   RawRequestDefaultExpression as Incoming,
   RawReplyDefaultExpression as Response,
 } from 'fastify'
-import { isStoreUnavailable } from '../db/database-errors.ts'
+import { findStoreFailureCause } from '../db/database-errors.ts'
 import { generateRequestId, SECURITY_HEADERS } from './headers.ts'
 import { Refusal } from './refusal.ts'
 import { type MalformedRequest, recordFailure } from './request-log.ts'
 
 const STORE_RETRY_SECONDS = 2
 const STORE_UNAVAILABLE = 'The store is unavailable; try again.'
+/** Reads still work, so "unavailable" would send an operator to the network. */
+const STORE_FULL = 'The disk of the store is full, so nothing can be stored; try again later.'
 
 /** The default of routes. */
 export const BODY_BYTES_MAX = 65_536
@@ -58,8 +60,12 @@ function isNotRetryable(status: number): boolean {
  */
 export function toRefusal(error: Error, target: string, bodyBytesMax = BODY_BYTES_MAX): Refusal {
   if (error instanceof Refusal) return error
-  if (isStoreUnavailable(error)) {
-    return Refusal.unavailable(STORE_UNAVAILABLE, STORE_RETRY_SECONDS, 'store_unavailable')
+  const failureCause = findStoreFailureCause(error)
+  if (failureCause !== null) {
+    const isFull = failureCause === 'disk_full'
+    const message = isFull ? STORE_FULL : STORE_UNAVAILABLE
+    const reason = isFull ? 'store_disk_full' : 'store_unavailable'
+    return Refusal.unavailable(message, STORE_RETRY_SECONDS, reason)
   }
   const { code = '', statusCode = 500 } = error as FastifyError
   // In an absolute-form target (RFC 9112, 3.2.2) more than the path can be invalid.

@@ -1,3 +1,4 @@
+import { findStoreFailureCause, type StoreFailureCause } from '../db/database-errors.ts'
 import { recordRefusalReason } from './request-log.ts'
 import type { ServiceApp } from './service-app.ts'
 
@@ -22,7 +23,8 @@ type Counts = Readonly<Record<string, number>>
 
 /**
  * `/livez`: the process responds. It checks nothing else, so that an unavailable store does not
- * restart the process. `/readyz`: all checks pass; otherwise 503 with the names of those that fail.
+ * restart the process. `/readyz`: all checks pass; otherwise 503 with the names of those that fail,
+ * and in `causes` why the store makes them fail, such as `disk_full`.
  */
 export function healthRoutes(
   app: ServiceApp,
@@ -35,24 +37,41 @@ export function healthRoutes(
   app.get('/readyz', { config }, async (request, reply) => {
     const results = await Promise.all(checks.map(runCheck))
     const failed = results.filter(({ status }) => status !== 'ok').map(({ name }) => name)
+    const causes = Object.fromEntries(
+      results.flatMap(({ name, cause }) => (cause === null ? [] : [[name, cause]])),
+    )
+    const withCause = (name: string) => (causes[name] ? `${name}:${causes[name]}` : name)
     const reason = pauseReason()
     if (reason !== null) failed.push(reason)
     const status = failed.length === 0 ? 'ok' : 'unavailable'
-    const body = { status, failed, ...(circuits && { circuits: await circuits() }) }
+    const body = {
+      status,
+      failed,
+      ...(Object.keys(causes).length > 0 && { causes }),
+      ...(circuits && { circuits: await circuits() }),
+    }
     if (failed.length === 0) return reply.code(200).send(body)
-    recordRefusalReason(request, `not_ready:${failed.join(',')}`)
+    recordRefusalReason(request, `not_ready:${failed.map(withCause).join(',')}`)
     return reply.code(503).header('retry-after', '2').send(body)
   })
 }
 
-async function runCheck({
-  name,
-  check,
-}: ReadinessCheck): Promise<{ name: string; status: string }> {
+interface CheckResult {
+  name: string
+  status: 'ok' | 'failed'
+  cause: StoreFailureCause | null
+}
+
+async function runCheck({ name, check }: ReadinessCheck): Promise<CheckResult> {
   try {
     await check()
-    return { name, status: 'ok' }
-  } catch {
-    return { name, status: 'failed' }
+    return { name, status: 'ok', cause: null }
+  } catch (error) {
+    return { name, status: 'failed', cause: findRootCause(error) }
   }
+}
+
+/** A check may wrap the error of the store. */
+function findRootCause(error: unknown): StoreFailureCause | null {
+  return findStoreFailureCause(error) ?? findStoreFailureCause((error as { cause?: unknown }).cause)
 }

@@ -166,7 +166,7 @@ it('logs unavailability at warn and never at error', async test => {
      create trigger full_disk before insert on events for each row execute function full_disk()`,
   )
   const away = await lineOf(service, await service.submit(samplePurchase()))
-  assert.deepEqual(away, { ...warned, reason: 'store_unavailable:53100' })
+  assert.deepEqual(away, { ...warned, reason: 'store_disk_full:53100' })
 
   const submissions = Array.from({ length: 20 }, (_, order) =>
     service.submit(samplePurchase({ event_id: `order-${order}` })),

@@ -54,13 +54,44 @@ it('returns 503 from /readyz while the disk is full and recovers by itself', asy
     .map(line => JSON.parse(line))
   const ofCommits = told.filter(({ msg }) => /commit/.test(msg))
   assert.deepEqual(
-    ofCommits.map(({ level, msg, err }) => [level, msg, err?.code]),
+    ofCommits.map(({ level, msg, err, cause }) => [level, msg, err?.code, cause]),
     [
-      ['warn', 'a commit failed', '53100'],
-      ['error', 'commits are failing; /readyz returns 503 until one succeeds', '53100'],
-      ['info', 'commits work again', undefined],
+      ['warn', 'a commit failed', '53100', 'disk_full'],
+      [
+        'error',
+        'commits are failing; /readyz returns 503 until one succeeds',
+        '53100',
+        'disk_full',
+      ],
+      ['info', 'commits work again', undefined, undefined],
     ],
   )
+})
+
+it('says of a full disk, and of nothing else, that it is full', async test => {
+  const { service, clock, submit } = await serviceOnClock(test)
+  const mend = await refuseEvents(service, 'disk_full')
+  const refused = await service.submit(samplePurchase({ event_id: 'refused' }))
+  assert.deepEqual(
+    [refused.status, refused.body.message],
+    [503, 'The disk of the store is full, so nothing can be stored; try again later.'],
+  )
+  for (let count = 0; count < 2; count += 1) await submit()
+  const readiness = async () =>
+    (await service.request('GET', '/readyz', { secret: null })).body.causes
+  assert.deepEqual(await readiness(), { commits: 'disk_full' }, 'by the commits that failed')
+  clock.seconds += 2
+  assert.deepEqual(await readiness(), { commits: 'disk_full' }, 'by the probe')
+  await mend()
+  await refuseEvents(service, 'too_many_connections')
+  const other = await service.submit(samplePurchase({ event_id: 'other' }))
+  assert.deepEqual(
+    [other.status, other.body.message],
+    [503, 'The store is unavailable; try again.'],
+  )
+  assert.deepEqual(await readiness(), { commits: 'too_many_connections' })
+  clock.seconds += 2
+  assert.deepEqual(await readiness(), { commits: 'too_many_connections' })
 })
 
 it('returns 200 from /readyz after a successful commit, without a probe', async test => {

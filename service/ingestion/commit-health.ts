@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../db/database.ts'
-import { isStoreUnavailable } from '../db/database-errors.ts'
+import { findStoreFailureCause, isStoreUnavailable } from '../db/database-errors.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import { singleFlight } from '../util/single-flight.ts'
@@ -42,6 +42,7 @@ export class CommitHealth {
   /** One per node. */
   readonly #streaks: CommitFailureStreak[] = []
   #probedAt = Number.NEGATIVE_INFINITY
+  #lastError: unknown
 
   constructor(options: CommitHealthOptions) {
     this.#options = options
@@ -78,9 +79,14 @@ export class CommitHealth {
   async check(): Promise<void> {
     if (this.#isReady) return
     const now = this.#options.monotonicSeconds()
-    if (now - this.#probedAt < PROBE_SECONDS) throw new Error('commits are failing')
+    if (now - this.#probedAt < PROBE_SECONDS) {
+      throw new Error('commits are failing', { cause: this.#lastError })
+    }
     this.#probedAt = now
-    await this.#probe()
+    await this.#probe().catch(error => {
+      this.#lastError = error
+      throw error
+    })
     this.#endStreaks(this.#streaks)
   }
 
@@ -101,6 +107,7 @@ export class CommitHealth {
       return
     }
     this.failures.store += 1
+    this.#lastError = error
     const wasReady = this.#isReady
     streak.failures += 1
     if (streak.failures === 1) this.#options.onFailed(error)
@@ -129,9 +136,12 @@ export function createCommitHealth({ nodes, logger, now, monotonicSeconds }: Com
   return new CommitHealth({
     probe: () => probeNodes(nodes, now()),
     monotonicSeconds,
-    onFailed: err => logger.warn({ err }, 'a commit failed'),
+    onFailed: err => logger.warn({ err, cause: findStoreFailureCause(err) }, 'a commit failed'),
     onUnready: err =>
-      logger.error({ err }, 'commits are failing; /readyz returns 503 until one succeeds'),
+      logger.error(
+        { err, cause: findStoreFailureCause(err) },
+        'commits are failing; /readyz returns 503 until one succeeds',
+      ),
     onReady: () => logger.info('commits work again'),
   })
 }

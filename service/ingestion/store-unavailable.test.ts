@@ -18,7 +18,11 @@ it('returns 503 while the database is unavailable and recovers', async test => {
   assertUnavailable(await service.read('before'))
   const ready = await service.request('GET', '/readyz', { secret: null })
   assert.equal(ready.status, 503)
-  assert.deepEqual(ready.body, { status: 'unavailable', failed: ['store'] })
+  assert.deepEqual(ready.body, {
+    status: 'unavailable',
+    failed: ['store'],
+    causes: { store: 'unreachable' },
+  })
   assert.equal((await service.request('GET', '/livez', { secret: null })).status, 200)
   mend()
   assert.equal((await service.read('during')).status, 404)

@@ -99,5 +99,7 @@ const CONNECTION_ERRORS: Record<string, string> = {
   '28P01': 'The user or the password in DATABASE_URL is refused by the PostgreSQL',
   '28000': 'The user in DATABASE_URL is refused by the PostgreSQL',
   '3D000': 'The database in DATABASE_URL does not exist in the PostgreSQL',
+  '53100': 'The disk is full of the PostgreSQL',
+  '53300': 'Too many connections are open to the PostgreSQL',
   '57P03': 'PostgreSQL is still starting: try again; it runs',
 }

@@ -1,3 +1,4 @@
+import { findStoreFailureCause } from '../db/database-errors.ts'
 import { listenForNotifications, type NotificationListener } from '../db/notification-listener.ts'
 import type { CircuitChange } from '../delivery/circuit-breaker.ts'
 import type { DeliveryContext, DestinationStatusChange } from '../delivery/delivery-context.ts'
@@ -89,7 +90,8 @@ export async function startDelivery(
     },
     onError: err => {
       meter.onError()
-      logger.error({ err }, 'the delivery worker failed; it continues')
+      const cause = findStoreFailureCause(err)
+      logger.error({ err, cause }, 'the delivery worker failed; it continues')
     },
     onQueuesChecked: meter.onQueuesChecked,
     onCircuitChanged: change => logCircuitChange(context, change),
