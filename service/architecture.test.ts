@@ -72,7 +72,7 @@ const PLATFORM_WORD_EXCEPTIONS: Record<string, { reason: string; words: readonly
     reason: 'The merge of a session keeps the time of a click that it has seen, in SQL.',
     words: ['fbc'],
   },
-  'events/dictionary-codec.ts': {
+  'events/column-dictionaries.ts': {
     reason: 'Stored rows hold places in these lists.',
     words: ['fbc', 'fbp', 'fbclid'],
   },

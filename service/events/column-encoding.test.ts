@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { ledgerEntry } from '../../testing/fixtures/stored-events.ts'
+import { COLUMN_DICTIONARIES } from './column-dictionaries.ts'
 import {
   decodeConsent,
   decodeDigests,
@@ -14,7 +15,6 @@ import {
   encodeUserData,
   encodeValueData,
 } from './column-encoding.ts'
-import { COLUMN_DICTIONARIES } from './dictionary-codec.ts'
 import type { IdentityPayload } from './event-record.ts'
 
 const CAPTURED_AT = new Date('2026-11-21T11:00:00.000Z')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { DictionaryCodec } from './dictionary-codec.ts'
+import { DictionaryCodec } from './column-encoding.ts'
 
 const PHRASES = ['{"title":"', '"title":"', '","price":"', "it's ", '~A', 'ü\\n']
 

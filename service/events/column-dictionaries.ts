@@ -1,0 +1,100 @@
+const GRANTED = [
+  '"ad_user_data":"granted"',
+  '"ad_personalization":"granted"',
+  '"ad_storage":"granted"',
+  '"analytics_storage":"granted"',
+]
+const BY_CONSENT =
+  '"decision":{"outcome":"granted","reason":"granted_by_consent","granted_by":["consent"],' +
+  '"denied_by":[],"inputs":{"consent":{"state":"granted","why":"words_granted","field":"consent.'
+
+const CONSENT = [
+  `{${GRANTED.join(',')},"captured_at":`,
+  `{${GRANTED.join(',')}`,
+  `,${BY_CONSENT}ad_user_data","captured_at":`,
+  BY_CONSENT,
+  '}},"rules_version":"1","captured_at":',
+  ...GRANTED,
+  '"denied"',
+  '"granted"',
+  '"captured_at":',
+  '"decision":{"outcome":',
+  '"reason":"attested_by_basis","granted_by":[],"denied_by":[],"inputs":{',
+  '"reason":"legitimate_interest","granted_by":[],"denied_by":[],"inputs":{',
+  '"reason":',
+  '"granted_by":["',
+  '"denied_by":[],"inputs":{',
+  '{"state":"granted","why":"',
+  '{"state":"unknown","why":"',
+  'words_granted","field":"consent.',
+  'tc_ad_purposes_granted","field":"tcf',
+  '"consent_mode":{',
+  '"tcf":{',
+]
+
+const VALUE = [
+  '{"value":"',
+  '","currency":"',
+  ',"order_id":"',
+  ',"contents":[{"id":"',
+  '","title":"',
+  '","quantity":',
+  ',"quantity":',
+  ',"item_price":"',
+  '"},{"id":"',
+  '"}],"num_items":',
+  '","category":"',
+]
+
+const USER_DATA = [
+  '{"digests":{"em":["',
+  '{"digests":{"',
+  '"],"ph":["',
+  '"],"fn":["',
+  '"],"ln":["',
+  '"],"ct":["',
+  '"],"st":["',
+  '"],"zp":["',
+  '"],"country":["',
+  '"],"external_id":["',
+  '"]},"plain":{"client_ip_address":"',
+  '"]},"plain":{"',
+  '","client_user_agent":"Mozilla/5.0 (',
+  'client_user_agent":"Mozilla/5.0 (',
+  ',"fbp":0',
+  ',"fbc":0',
+  'Windows NT 10.0; Win64; x64',
+  'Macintosh; Intel Mac OS X 10_15_7',
+  'X11; Linux x86_64',
+  'Linux; Android ',
+  'iPhone; CPU iPhone OS ',
+  ') AppleWebKit/537.36 (KHTML, like Gecko) Chrome/',
+  ') AppleWebKit/605.1.15 (KHTML, like Gecko) Version/',
+  ' like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) ',
+  '.0.0.0 Safari/537.36',
+  '.0.0.0 Mobile Safari/537.36',
+  ' Mobile/15E148',
+  ' Safari/604.1',
+  ' Safari/605.1.15',
+  ' Edg/',
+]
+
+const CLICK_IDS = [
+  '{"fbc":"fb.1.',
+  '","fbp":"fb.1.',
+  '{"fbp":"fb.1.',
+  '"fbclid":"',
+  '"gclid":"',
+  '"}',
+]
+
+/**
+ * The common phrases of each column, as `JSON.stringify` writes them. Rows hold indexes into these
+ * lists, so phrases never move and new ones go to the end.
+ */
+export const COLUMN_DICTIONARIES = {
+  consent: CONSENT,
+  value: VALUE,
+  userData: USER_DATA,
+  clickIds: CLICK_IDS,
+} as const satisfies Record<string, readonly string[]>
