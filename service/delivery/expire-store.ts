@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-import type { Database } from '../db/database.ts'
+import { type Database, deleteByTracker, type TrackerBatch } from '../db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
-import { deleteByTracker, type TrackerBatch } from '../db/tracker-sharding.ts'
 import { NIL_UUID } from '../util/uuid.ts'
 import { ADD_COUNTS } from './delivery-columns.ts'
 import { IS_COUNTED } from './plan-store.ts'

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import type { Database } from '../db/database.ts'
-import { deleteByTracker, type TrackerBatch } from '../db/tracker-sharding.ts'
+import { type Database, deleteByTracker, type TrackerBatch } from '../db/database.ts'
 import { changePartitions } from './partition-store.ts'
 
 /** The most rows that one statement deletes, so that no other statement waits long for it. */

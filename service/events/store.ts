@@ -1,6 +1,5 @@
-import type { Database } from '../db/database.ts'
+import { type Database, queryByTracker } from '../db/database.ts'
 import { arrayLiteral } from '../db/sql-fragments.ts'
-import { queryByTracker } from '../db/tracker-sharding.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import {
   COLUMN_DEFAULTS,

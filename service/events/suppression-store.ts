@@ -1,6 +1,5 @@
-import { type Database, hasCitus, sleepInDatabase } from '../db/database.ts'
+import { type Database, hasCitus, queryByTracker, sleepInDatabase } from '../db/database.ts'
 import { arrayLiteral, type BatchWrite } from '../db/sql-fragments.ts'
-import { queryByTracker } from '../db/tracker-sharding.ts'
 import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
 /** See `computeKeyedDigest`. */

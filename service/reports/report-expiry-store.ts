@@ -1,5 +1,4 @@
-import type { Database } from '../db/database.ts'
-import { deleteByTracker, type TrackerBatch } from '../db/tracker-sharding.ts'
+import { type Database, deleteByTracker, type TrackerBatch } from '../db/database.ts'
 
 /** The most rows that one call deletes. */
 export const EXPIRY_BATCH_REPORTS = 1_000
