@@ -3,12 +3,12 @@ import type { OutboundEvent, SendOutcome } from '../platforms/platform.ts'
 import { formatUtcDay } from '../util/calendar-day.ts'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
 import { sleep } from '../util/wait.ts'
+import type { SentGroup, SentTally } from './attempt-store.ts'
 import type { ClaimedBatch } from './claim-store.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import type { Settlement } from './retry-policy.ts'
 import { clampEventTime } from './review-deliveries.ts'
 import type { OutboundDelivery } from './send-events.ts'
-import type { SentGroup, SentTally } from './sent-counts-store.ts'
 import { type KeyedSettlement, settleDeliveries } from './settlement-store.ts'
 
 interface BatchSettlement {

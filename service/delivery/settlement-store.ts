@@ -8,14 +8,6 @@ import {
   utcDay,
 } from '../db/sql-fragments.ts'
 import {
-  ADD_COUNTS,
-  FIXED_COLUMNS,
-  REPLAY_COLUMNS,
-  rowsFromJson,
-  rowsToJson,
-} from './delivery-columns.ts'
-import type { Settlement } from './retry-policy.ts'
-import {
   COUNTED_GROUP_TYPES,
   countedGroups,
   countSentExpressions,
@@ -23,7 +15,15 @@ import {
   countSentWrites,
   type SentMark,
   type SentTally,
-} from './sent-counts-store.ts'
+} from './attempt-store.ts'
+import {
+  ADD_COUNTS,
+  FIXED_COLUMNS,
+  REPLAY_COLUMNS,
+  rowsFromJson,
+  rowsToJson,
+} from './delivery-columns.ts'
+import type { Settlement } from './retry-policy.ts'
 
 /** A settlement with the time that its delivery's primary key begins with. */
 export interface KeyedSettlement extends Settlement {
