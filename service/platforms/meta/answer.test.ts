@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type MetaResponse, noAnswer, readMetaAnswer } from './answer.ts'
+import { type MetaResponse, readMetaAnswer } from './client.ts'
+import { noAnswer } from './graph-api.ts'
 
 function response(
   status: number,

@@ -1,13 +1,17 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { isObject, parseJsonObject } from '../../util/is-object.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platform.ts'
-import { classifyTransportError, noAnswer, readMetaAnswer } from './answer.ts'
+import { classifyErrorCode, classifyHttpStatus } from './error-codes.ts'
 import {
   buildGraphHeaders,
   buildGraphUrl,
+  classifyTransportError,
   type MetaOptions,
+  noAnswer,
   readResponseText,
   readWaitSeconds,
   redactToken,
+  toSendError,
   UNWRITABLE_MESSAGE,
 } from './graph-api.ts'
 import { joinClickCookies, normalizeMetaIdentity } from './normalize-identity.ts'
@@ -72,6 +76,129 @@ async function sendBatch(
   } catch (error) {
     return classifyTransportError(error)
   }
+}
+
+const TEXT_CHARACTERS_MAX = 500
+
+export interface MetaResponse {
+  status: number
+  body: string
+  /** How long the headers ask the client to wait, in seconds; 0 without a request. */
+  waitSeconds: number
+  /** The trace id from the headers, for answers whose body names none. */
+  traceId: string | null
+}
+
+/** Reads Meta's answer to a batch of `sentCount` events (Meta: Graph API, Handling Errors). */
+export function readMetaAnswer(response: MetaResponse, sentCount: number): SendAnswer {
+  const body = parseJsonObject(response.body)
+  const error = objectMember(body, 'error')
+  if (error) return readRefusal(response, error)
+  if (response.status === 200 && body?.events_received === sentCount) {
+    return {
+      ...commonMembers(response, body),
+      outcome: 'accepted',
+      answer: { events_received: sentCount, messages: body.messages ?? [] },
+      error: null,
+    }
+  }
+  return readUnreadable(response, body)
+}
+
+function readRefusal(response: MetaResponse, error: Record<string, unknown>): SendAnswer {
+  const code = integerMember(error, 'code')
+  const subcode = integerMember(error, 'error_subcode')
+  const isTransient = error.is_transient === true
+  const { outcome, waitSecondsMin } =
+    code === null
+      ? classifyHttpStatus(response.status)
+      : classifyErrorCode({ code, subcode, isTransient })
+  return {
+    ...commonMembers(response, error),
+    outcome,
+    waitSeconds: Math.max(response.waitSeconds, waitSecondsMin),
+    answer: { error: publicMembers(error) },
+    error: toSendError(outcome, {
+      code,
+      subcode,
+      message: textMember(error, 'message') || 'The platform gave no reason.',
+      user_title: textMember(error, 'error_user_title'),
+      user_message: textMember(error, 'error_user_msg'),
+      http_status: response.status,
+    }),
+  }
+}
+
+/** HTML from a proxy, an empty or cut body, or fewer events received than were sent. */
+function readUnreadable(response: MetaResponse, body: Record<string, unknown> | null): SendAnswer {
+  const received = body?.events_received
+  const message =
+    received === undefined
+      ? `The platform answered HTTP ${response.status} without a readable body.`
+      : `The platform reports ${toShortJson(received)} events received, not as many as sent.`
+  const { outcome, waitSecondsMin } = classifyHttpStatus(response.status)
+  return {
+    ...commonMembers(response, body),
+    outcome,
+    waitSeconds: Math.max(response.waitSeconds, waitSecondsMin),
+    answer: received === undefined ? null : { events_received: received },
+    error: toSendError(outcome, { message, http_status: response.status }),
+  }
+}
+
+/** The members that every answer has. */
+function commonMembers(response: MetaResponse, named: Record<string, unknown> | null) {
+  return {
+    waitSeconds: response.waitSeconds,
+    httpStatus: response.status,
+    traceId: traceMember(named) ?? response.traceId,
+  }
+}
+
+const PUBLIC_MEMBERS = [
+  'message',
+  'type',
+  'code',
+  'error_subcode',
+  'is_transient',
+  'error_user_title',
+  'error_user_msg',
+  'fbtrace_id',
+  'error_data',
+]
+
+function publicMembers(error: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    PUBLIC_MEMBERS.filter(name => error[name] !== undefined).map(name => {
+      const value = error[name]
+      return [name, typeof value === 'string' ? value.slice(0, TEXT_CHARACTERS_MAX) : value]
+    }),
+  )
+}
+
+function objectMember(body: Record<string, unknown> | null, name: string) {
+  const value = body?.[name]
+  return isObject(value) ? value : null
+}
+
+/** The store takes no NUL; a trace id that is not plain visible text is not one. */
+function traceMember(named: Record<string, unknown> | null): string | null {
+  const text = textMember(named, 'fbtrace_id')
+  return text !== null && /^[!-~]+$/.test(text) ? text : null
+}
+
+function textMember(body: Record<string, unknown> | null, name: string): string | null {
+  const value = body?.[name]
+  return typeof value === 'string' ? value.slice(0, TEXT_CHARACTERS_MAX) : null
+}
+
+function integerMember(body: Record<string, unknown>, name: string): number | null {
+  const value = body[name]
+  return Number.isSafeInteger(value) ? (value as number) : null
+}
+
+function toShortJson(value: unknown): string {
+  return JSON.stringify(value).slice(0, TEXT_CHARACTERS_MAX)
 }
 
 /** In the form of Meta's own codes. Meta answers 200 to a code that it does not know, too. */

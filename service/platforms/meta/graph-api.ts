@@ -1,3 +1,5 @@
+import type { SendAnswer, SendError } from '../platform.ts'
+
 /** Where the Graph API is, and how long to wait for it. */
 export interface MetaOptions {
   /** The Graph API's origin, or the simulator's. */
@@ -148,4 +150,73 @@ function secondsBetween(from: string | null, until: string): number {
 function readHttpDate(text: string): number {
   if (!HTTP_DATE.test(text)) return Number.NaN
   return Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)
+}
+
+/** System calls before there is a connection. */
+const UNCONNECTED_STEPS = new Set(['getaddrinfo', 'connect'])
+const UNCONNECTED_CODES = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
+
+/** OpenSSL's errors about a certificate, and Node's when it names another host. */
+const CERTIFICATE_ERROR =
+  /CERT|LEAF_SIGNATURE|HOSTNAME_MISMATCH|^INVALID_(CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$/
+/** The TLS handshake failed. Other TLS errors can also come after the request. */
+const TLS_PROTOCOL_ERROR =
+  /^ERR_SSL_.*(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|PROTOCOL|HANDSHAKE_FAILURE)/
+
+/**
+ * Classifies what `fetch` threw. Before there is a trusted connection nothing has been sent, so the
+ * batch is retried. After that the platform may have the events, so the outcome is unknown.
+ */
+export function classifyTransportError(error: unknown): SendAnswer {
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return noAnswer('unknown', 'The platform did not answer in time.')
+  }
+  const { name, code = name ?? 'no reason', syscall = '' } = causeOf(error)
+  if (UNCONNECTED_STEPS.has(syscall) || UNCONNECTED_CODES.has(code)) {
+    return noAnswer('retry', `The platform could not be reached (${code}).`)
+  }
+  if (CERTIFICATE_ERROR.test(code) || TLS_PROTOCOL_ERROR.test(code)) {
+    return noAnswer('retry', `No secure connection to the platform was possible (${code}).`)
+  }
+  return noAnswer('unknown', `The connection to the platform broke (${code}).`)
+}
+
+interface Cause {
+  name?: string
+  code?: string | undefined
+  syscall?: string
+  /** One for each address that was tried. */
+  errors?: Cause[]
+}
+
+function causeOf(error: unknown): Cause {
+  const { cause = error as Cause } = error as { cause?: Cause }
+  return cause.errors?.[0] ?? cause
+}
+
+/** No answer came back, whether or not the request went out. */
+export function noAnswer(outcome: 'retry' | 'config' | 'unknown', message: string): SendAnswer {
+  return {
+    outcome,
+    waitSeconds: 0,
+    httpStatus: null,
+    traceId: null,
+    answer: null,
+    error: toSendError(outcome, { message }),
+  }
+}
+
+export function toSendError(
+  outcome: SendError['class'],
+  known: Partial<SendError> & { message: string },
+): SendError {
+  return {
+    class: outcome,
+    code: null,
+    subcode: null,
+    user_title: null,
+    user_message: null,
+    http_status: null,
+    ...known,
+  }
 }

@@ -7,10 +7,10 @@ import type {
   Platform,
   Unavailable,
 } from '../../platform.ts'
-import { classifyTransportError } from '../answer.ts'
 import {
   buildGraphHeaders,
   buildGraphUrl,
+  classifyTransportError,
   type MetaOptions,
   readResponseText,
   readWaitSeconds,
