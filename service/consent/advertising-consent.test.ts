@@ -70,11 +70,12 @@ describe('readAdvertisingConsent', () => {
     assert.equal(verdict({ do_not_sell: false, sale_of_data: false, us_privacy: '1YNN' }), silent)
   })
 
-  it('expires grants and denials after 395 days; captured_at alone is never a signal', () => {
+  it('expires a grant after 395 days, never a denial; captured_at alone is no signal', () => {
     const captured_at = '2025-10-22T11:59:59Z'
     const expired = 'unknown: consent_expired in consent.captured_at'
     assert.equal(verdict({ ads: true, captured_at }), expired)
-    assert.equal(verdict({ ads: false, captured_at }), expired)
+    assert.equal(verdict({ ads: 'oui', captured_at }), expired)
+    assert.equal(verdict({ ads: false, captured_at }), 'denied: words_denied in consent.ads')
     assert.equal(verdict({ captured_at }), silent)
     const justInTime = { ads: true, captured_at: '2025-10-22T12:00:00Z' }
     assert.equal(verdict(justInTime), 'granted: words_granted in consent.ads')

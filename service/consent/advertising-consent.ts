@@ -3,6 +3,7 @@ import {
   type CapturedAt,
   CONSENT_AGE_DAYS_MAX,
   type ConsentSignal,
+  isCapturedAfterOptOut,
   isOlderThanDays,
   normalizeMemberName,
   noSignal,
@@ -17,8 +18,8 @@ import {
  * because it may be a denial in another language. Null means no answer: it does not affect a grant
  * beside it, but alone it is an unreadable signal, not an absent one.
  *
- * Consent captured more than 395 days ago is expired, granted or denied. A `captured_at` without
- * any other member is no signal at any age.
+ * A grant captured more than 395 days ago is expired; a denial never lapses. A `captured_at`
+ * without any other member is no signal at any age.
  */
 export function readAdvertisingConsent(
   consent: UntrustedObject | undefined,
@@ -29,11 +30,11 @@ export function readAdvertisingConsent(
   const captured_at = toCredibleTime(captured, receivedAt)
   const { denied, unreadable, granted, unset } = collectFields(consent)
   if (!denied && !unreadable && !granted && !unset) return noSignal('consent', captured_at)
+  if (denied !== null) return { state: 'denied', why: 'words_denied', field: denied, captured_at }
   if (captured instanceof Date && isOlderThanDays(captured, receivedAt, CONSENT_AGE_DAYS_MAX)) {
     const field = 'consent.captured_at'
     return { state: 'unknown', why: 'consent_expired', field, captured_at }
   }
-  if (denied !== null) return { state: 'denied', why: 'words_denied', field: denied, captured_at }
   if (granted !== null && unreadable === null) {
     return { state: 'granted', why: 'words_granted', field: granted, captured_at }
   }
@@ -146,9 +147,10 @@ const GPC_MEMBERS = ['gpc', 'sec_gpc', 'Sec-GPC', 'global_privacy_control', 'glo
  * every grant. Any other value is no signal, because the W3C draft defines only "1".
  *
  * Only an explicit advertising grant in the same object overrides it, if it is provably later:
- * `captured_at` after `gpc_captured_at`. Browsers send GPC with every request, so a signal without
- * a time of its own is as recent as the event. Consent Mode and TCF never override it: where an
- * opt-out law applies, their defaults are grants that no person made.
+ * `captured_at` more than 5 minutes after `gpc_captured_at` (`isCapturedAfterOptOut`). Browsers
+ * send GPC with every request, so a signal without a time of its own is as recent as the event.
+ * Consent Mode and TCF never override it: where an opt-out law applies, their defaults are grants
+ * that no person made.
  */
 export function readGlobalPrivacyControl(
   consent: UntrustedObject | undefined,
@@ -160,15 +162,19 @@ export function readGlobalPrivacyControl(
   if (member === undefined) return noSignal('consent.gpc')
   const field = `consent.${member}`
   const captured_at = toCredibleTime(parseCapturedAt(consent.gpc_captured_at), receivedAt)
-  if (isGrantedAfter(advertisingConsent, captured_at)) {
+  if (isGrantedAfter(advertisingConsent, captured_at, receivedAt)) {
     return { state: 'unknown', why: 'gpc_overruled_by_later_grant', field, captured_at }
   }
   return { state: 'denied', why: 'gpc_opt_out', field, captured_at }
 }
 
-function isGrantedAfter({ state, captured_at }: ConsentSignal, gpcAt: string | null): boolean {
+function isGrantedAfter(
+  { state, captured_at }: ConsentSignal,
+  gpcAt: string | null,
+  receivedAt: Date,
+): boolean {
   if (state !== 'granted' || captured_at === null || gpcAt === null) return false
-  return Date.parse(captured_at) > Date.parse(gpcAt)
+  return isCapturedAfterOptOut(new Date(captured_at), { optedOutAt: new Date(gpcAt), receivedAt })
 }
 
 /**
@@ -178,7 +184,7 @@ function isGrantedAfter({ state, captured_at }: ConsentSignal, gpcAt: string | n
  * ad_user_data and an unreadable word are unknown. analytics_storage never matters.
  *
  * Consent Mode has no time of its own, so `consent.captured_at` dates it, unless the object has a
- * `captured_at`. Only its own time can expire it.
+ * `captured_at`. Only its own time can expire a grant; a denial never lapses.
  */
 export function readConsentMode(
   consentMode: UntrustedObject | undefined,
@@ -188,13 +194,13 @@ export function readConsentMode(
   if (consentMode === undefined) return noSignal('consent_mode')
   const ownTime = parseCapturedAt(consentMode.captured_at)
   const captured_at = toCredibleTime(ownTime === 'missing' ? consentCaptured : ownTime, receivedAt)
+  const { denied, unreadable, storage, userData, any } = collectSignals(consentMode)
+  if (denied !== null) return { state: 'denied', why: 'words_denied', field: denied, captured_at }
   if (ownTime instanceof Date && isOlderThanDays(ownTime, receivedAt, CONSENT_AGE_DAYS_MAX)) {
     const field = 'consent_mode.captured_at'
     return { state: 'unknown', why: 'consent_expired', field, captured_at }
   }
-  const { denied, unreadable, storage, userData, any } = collectSignals(consentMode)
   if (any === null) return noSignal('consent_mode')
-  if (denied !== null) return { state: 'denied', why: 'words_denied', field: denied, captured_at }
   if (unreadable !== null) {
     return { state: 'unknown', why: 'words_unreadable', field: unreadable, captured_at }
   }

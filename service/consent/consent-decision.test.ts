@@ -84,14 +84,23 @@ describe('decideConsent on the basis of consent', () => {
     }
   })
 
-  it('ignores an expired consent object and uses the other inputs', () => {
-    const expired = { ads: false, captured_at: '2025-01-01T00:00:00Z' }
+  it('ignores an expired grant and uses the other inputs', () => {
+    const expired = { ads: true, captured_at: '2025-01-01T00:00:00Z' }
     const { outcome, reason, inputs } = decide({
       consent: expired,
       consent_mode: { ad_storage: 'granted', ad_user_data: 'granted' },
     })
     assert.deepEqual({ outcome, reason }, { outcome: 'granted', reason: 'granted_by_consent_mode' })
     assert.equal(inputs.consent.why, 'consent_expired')
+  })
+
+  it('denies on a denial of any age beside a newer grant', () => {
+    const { outcome, reason, denied_field } = decide({
+      consent: { ads: false, captured_at: '2025-01-01T00:00:00Z' },
+      consent_mode: { ad_storage: 'granted', ad_user_data: 'granted', captured_at: RECENT },
+    })
+    assert.deepEqual({ outcome, reason }, { outcome: 'denied', reason: 'conflicting_signals' })
+    assert.equal(denied_field, 'consent.ads')
   })
 
   it('denies on Global Privacy Control before the decision table and keeps the other details', () => {

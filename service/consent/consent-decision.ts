@@ -11,6 +11,7 @@ import {
   type ConsentContext,
   type ConsentSignal,
   type ConsentState,
+  isCapturedAfterOptOut,
   parseCapturedAt,
 } from './consent-signal.ts'
 import { readTcfConsent } from './tcf-consent.ts'
@@ -237,20 +238,31 @@ type WithdrawalCheck = { allowed: true } | { allowed: false; reason: 'consent_wi
 /** A granted decision, new or stored with the event. */
 export type ConsentGrant = Pick<ConsentGranted, 'reason' | 'captured_at'>
 
+/** The times that decide whether a withdrawal blocks an event. */
+export interface WithdrawalTimes {
+  /** The latest withdrawal of the person; null if there is none. */
+  withdrawnAt: Date | null
+  /** When the service received the event. */
+  receivedAt: Date
+}
+
 /**
- * Checks whether a granted event may be delivered after the visitor's latest withdrawal (null if
- * there is none). Runs when the event is accepted and again when it is sent.
+ * Checks whether a granted event may be delivered after the latest withdrawal of its person. Runs
+ * when the event is accepted and again when it is sent.
  *
- * Only consent captured after the withdrawal allows delivery. A grant without `captured_at` is
- * blocked, and so is an attestation, which names no new signal from the person. An equal time is
- * not later. A TC string has day precision: midnight of the day of withdrawal is earlier.
+ * Only consent captured after the withdrawal allows delivery (`isCapturedAfterOptOut`). A grant
+ * without `captured_at` is blocked, and so is an attestation, which names no new signal from the
+ * person. A TC string has day precision: midnight of the day of withdrawal is earlier.
  */
-export function checkWithdrawal(grant: ConsentGrant, withdrawnAt: Date | null): WithdrawalCheck {
+export function checkWithdrawal(
+  grant: ConsentGrant,
+  { withdrawnAt, receivedAt }: WithdrawalTimes,
+): WithdrawalCheck {
   if (withdrawnAt === null) return { allowed: true }
   const captured = parseCapturedAt(grant.captured_at)
   const isReopened =
     grant.reason !== 'attested_by_basis' &&
     captured instanceof Date &&
-    captured.getTime() > withdrawnAt.getTime()
+    isCapturedAfterOptOut(captured, { optedOutAt: withdrawnAt, receivedAt })
   return isReopened ? { allowed: true } : { allowed: false, reason: 'consent_withdrawn' }
 }

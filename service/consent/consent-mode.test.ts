@@ -65,6 +65,11 @@ describe('readConsentMode', () => {
     const borrowed = readConsentMode(GRANTED, parseCapturedAt(old), RECEIVED_AT)
     assert.equal(borrowed.state, 'granted')
   })
+
+  it('denies on a denial of any age', () => {
+    const denied = { ...GRANTED, ad_storage: 'denied', captured_at: '2025-01-01T00:00:00Z' }
+    assert.equal(verdict(denied), 'denied: words_denied')
+  })
 })
 
 function verdict(consentMode: Record<string, unknown> | undefined): string {

@@ -15,6 +15,8 @@ export type SignalReason =
   | 'tc_string_undecodable'
   | 'tc_policy_too_old'
   | 'tc_disclosed_vendors_missing'
+  | 'tc_created_in_future'
+  | 'tc_strings_conflict'
   | 'consent_expired'
   | 'gpc_opt_out'
   | 'gpc_overruled_by_later_grant'
@@ -114,7 +116,7 @@ const DAY_MILLISECONDS = 86_400_000
 /** Accepted difference between two clocks. */
 const CLOCK_TOLERANCE_MINUTES = 5
 
-/** Older consent is expired. TCF requires asking again at least every 13 months. */
+/** An older grant is expired. TCF requires asking again at least every 13 months. */
 export const CONSENT_AGE_DAYS_MAX = 395
 
 const DAY = String.raw`(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`
@@ -148,6 +150,18 @@ export function parseCapturedAt(value: unknown): CapturedAt {
 export function toCredibleTime(captured: CapturedAt, receivedAt: Date): string | null {
   if (!(captured instanceof Date)) return null
   return isLaterThan(captured, receivedAt) ? null : captured.toISOString()
+}
+
+/**
+ * Whether a consent overrules an opt-out. It must be captured later by more than the clock
+ * tolerance, and not after the receipt of its event: otherwise a clock that runs five minutes fast
+ * would make a consent from before the opt-out look newer.
+ */
+export function isCapturedAfterOptOut(
+  captured: Date,
+  { optedOutAt, receivedAt }: { optedOutAt: Date; receivedAt: Date },
+): boolean {
+  return captured.getTime() <= receivedAt.getTime() && isLaterThan(captured, optedOutAt)
 }
 
 /** Whether `captured` is later than `at` by more than the clock tolerance. */

@@ -25,12 +25,23 @@ describe('readGlobalPrivacyControl', () => {
     assert.equal(verdict(undefined), 'unknown: no_signal in consent.gpc')
   })
 
-  it('yields to an advertising grant captured after the dated signal', () => {
+  it('yields to an advertising grant captured more than 5 minutes after the dated signal', () => {
     const consent = { gpc: true, gpc_captured_at: '2026-11-01T00:00:00Z' }
-    const later = granted('2026-11-01T00:00:00.001Z')
+    const later = granted('2026-11-01T00:05:00.001Z')
     assert.equal(verdict(consent, later), 'unknown: gpc_overruled_by_later_grant in consent.gpc')
-    const sameTime = granted('2026-11-01T00:00:00.000Z')
-    assert.equal(verdict(consent, sameTime), 'denied: gpc_opt_out in consent.gpc')
+    const soon = granted('2026-11-01T00:05:00.000Z')
+    assert.equal(verdict(consent, soon), 'denied: gpc_opt_out in consent.gpc')
+  })
+
+  it('does not yield to a grant from a clock that is ahead of the receipt', () => {
+    const consent = { gpc: true, gpc_captured_at: '2026-11-21T11:50:00Z' }
+    const ahead = granted('2026-11-21T12:00:00.001Z')
+    assert.equal(verdict(consent, ahead), 'denied: gpc_opt_out in consent.gpc')
+    const atReceipt = granted('2026-11-21T12:00:00.000Z')
+    assert.equal(
+      verdict(consent, atReceipt),
+      'unknown: gpc_overruled_by_later_grant in consent.gpc',
+    )
   })
 
   it('does not yield to a grant without proof that it is later', () => {

@@ -5,6 +5,7 @@ import { readTcfConsent } from './tcf-consent.ts'
 import vectors from './vectors/tcf-vectors.json' with { type: 'json' }
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
+const RECENT = '2026-11-20T00:00:00Z'
 
 /** The expected decision for each vector at that time. */
 const EXPECTED = new Map([
@@ -105,10 +106,44 @@ describe('readTcfConsent', () => {
     assert.equal(undated.captured_at, '2026-11-02T00:00:00.000Z')
   })
 
-  it('discards a date in the future', () => {
-    const string = buildTcString({ created: '2027-01-01' })
-    const { state, captured_at } = readTcfConsent({ string }, RECEIVED_AT)
-    assert.deepEqual({ state, captured_at }, { state: 'granted', captured_at: null })
+  it('denies on a refusal of any age or date', () => {
+    const refused = 'denied: tc_ad_purposes_refused'
+    assert.equal(verdictOf({ created: '2025-01-01', purposes: [1] }), refused)
+    assert.equal(verdictOf({ created: '2027-11-21', purposes: [] }), refused)
+    const old = { string: buildTcString({ purposes: [] }), captured_at: '2025-01-01T00:00:00Z' }
+    assert.equal(verdict(old), refused)
+  })
+
+  it('grants nothing by a string from the future, but tolerates a day', () => {
+    assert.equal(verdictOf({ created: '2026-11-22' }), 'granted: tc_ad_purposes_granted')
+    assert.equal(verdictOf({ created: '2026-11-23' }), 'unknown: tc_created_in_future')
+    const dated = { string: buildTcString({ created: '2027-11-21' }), captured_at: RECENT }
+    assert.equal(verdict(dated), 'unknown: tc_created_in_future')
+  })
+
+  it('reads strings in conflict as unknown, and as denied if one of them refuses', () => {
+    const grants = buildTcString()
+    const refuses = buildTcString({ purposes: [1] })
+    const expired = buildTcString({ created: '2025-01-01' })
+    for (const one of ['string', 'tc_string', 'consent_string']) {
+      const both = { [one]: grants, tcString: refuses }
+      assert.equal(verdict(both), 'denied: tc_ad_purposes_refused')
+      assert.equal(verdict({ ...both, [one]: expired }), 'denied: tc_ad_purposes_refused')
+      assert.equal(verdict({ [one]: 'junk', tcString: refuses }), 'denied: tc_ad_purposes_refused')
+      assert.equal(verdict({ [one]: grants, tcString: expired }), 'unknown: tc_strings_conflict')
+      assert.equal(verdict({ [one]: 'junk', tcString: grants }), 'unknown: tc_strings_conflict')
+      assert.equal(verdict({ [one]: 42, tcString: grants }), 'unknown: tc_strings_conflict')
+    }
+  })
+
+  it('reads equal strings as one, ignores blank ones, and dates two grants by the older', () => {
+    const grants = buildTcString()
+    const granted = 'granted: tc_ad_purposes_granted'
+    assert.equal(verdict({ string: grants, tcString: grants }), granted)
+    assert.equal(verdict({ string: '', tc_string: null, tcString: grants }), granted)
+    const older = buildTcString({ created: '2026-10-01' })
+    const { captured_at } = readTcfConsent({ string: grants, tcString: older }, RECEIVED_AT)
+    assert.equal(captured_at, '2026-10-01T00:00:00.000Z')
   })
 })
 

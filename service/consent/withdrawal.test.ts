@@ -3,41 +3,51 @@ import { describe, it } from 'node:test'
 import { type ConsentGrant, checkWithdrawal } from './consent-decision.ts'
 
 const WITHDRAWN_AT = new Date('2026-11-10T09:00:00.000Z')
+const RECEIVED_AT = new Date('2026-11-10T12:00:00.000Z')
+const ALLOWED = { allowed: true }
 const BLOCKED = { allowed: false, reason: 'consent_withdrawn' }
 
 describe('checkWithdrawal', () => {
   it('allows any grant of a visitor who never withdrew', () => {
-    assert.deepEqual(checkWithdrawal(grant('attested_by_basis', null), null), { allowed: true })
-    assert.deepEqual(checkWithdrawal(grant('granted_by_consent', null), null), { allowed: true })
+    const never = { withdrawnAt: null, receivedAt: RECEIVED_AT }
+    assert.deepEqual(checkWithdrawal(grant('attested_by_basis', null), never), ALLOWED)
+    assert.deepEqual(checkWithdrawal(grant('granted_by_consent', null), never), ALLOWED)
   })
 
-  it('allows consent captured after the withdrawal, but not at the same millisecond', () => {
-    const verdictAt = (time: string) =>
-      checkWithdrawal(grant('granted_by_consent', time), WITHDRAWN_AT)
-    assert.deepEqual(verdictAt('2026-11-10T09:00:00.001Z'), { allowed: true })
-    assert.deepEqual(verdictAt('2026-11-10T09:00:00.000Z'), BLOCKED)
-    assert.deepEqual(verdictAt('2026-11-10T08:59:59.999Z'), BLOCKED)
+  it('allows consent captured more than 5 minutes after the withdrawal', () => {
+    assert.deepEqual(check('granted_by_consent', '2026-11-10T09:05:00.001Z'), ALLOWED)
+    assert.deepEqual(check('granted_by_consent', '2026-11-10T09:05:00.000Z'), BLOCKED)
+    assert.deepEqual(check('granted_by_consent', '2026-11-10T09:00:00.001Z'), BLOCKED)
+    assert.deepEqual(check('granted_by_consent', '2026-11-10T08:59:59.999Z'), BLOCKED)
+  })
+
+  it('blocks consent captured after the receipt of its event, by a clock that runs fast', () => {
+    assert.deepEqual(check('granted_by_consent', '2026-11-10T12:00:00.000Z'), ALLOWED)
+    assert.deepEqual(check('granted_by_consent', '2026-11-10T12:00:00.001Z'), BLOCKED)
   })
 
   it('compares times, not text: an offset does not make a consent later', () => {
-    const early = grant('granted_by_tcf', '2026-11-10T10:30:00+02:00')
-    assert.deepEqual(checkWithdrawal(early, WITHDRAWN_AT), BLOCKED)
+    assert.deepEqual(check('granted_by_tcf', '2026-11-10T10:30:00+02:00'), BLOCKED)
   })
 
   it('blocks a grant without a capture time', () => {
-    assert.deepEqual(checkWithdrawal(grant('granted_by_consent_mode', null), WITHDRAWN_AT), BLOCKED)
+    assert.deepEqual(check('granted_by_consent_mode', null), BLOCKED)
   })
 
   it("blocks the caller's attestation, dated or not", () => {
-    const dated = grant('attested_by_basis', '2026-11-20T00:00:00.000Z')
-    assert.deepEqual(checkWithdrawal(dated, WITHDRAWN_AT), BLOCKED)
-    assert.deepEqual(checkWithdrawal(grant('attested_by_basis', null), WITHDRAWN_AT), BLOCKED)
+    assert.deepEqual(check('attested_by_basis', '2026-11-10T11:00:00.000Z'), BLOCKED)
+    assert.deepEqual(check('attested_by_basis', null), BLOCKED)
   })
 
   it('blocks an invalid stored time', () => {
-    assert.deepEqual(checkWithdrawal(grant('granted_by_consent', 'soon'), WITHDRAWN_AT), BLOCKED)
+    assert.deepEqual(check('granted_by_consent', 'soon'), BLOCKED)
   })
 })
+
+function check(reason: ConsentGrant['reason'], captured_at: ConsentGrant['captured_at']) {
+  const times = { withdrawnAt: WITHDRAWN_AT, receivedAt: RECEIVED_AT }
+  return checkWithdrawal(grant(reason, captured_at), times)
+}
 
 function grant(
   reason: ConsentGrant['reason'],

@@ -11,12 +11,16 @@ async function deliveryOf(service: TestService, eventId = 'order-1001') {
 }
 
 /** A withdrawal that another process has just committed: nothing that waits was touched yet. */
-async function withdraw(service: TestService, key: string): Promise<void> {
+async function withdraw(
+  service: TestService,
+  key: string,
+  createdAt = service.clock.now(),
+): Promise<void> {
   const { trackerId } = service.tracker
   const withdrawal = {
     trackerId,
     eventId: `withdrawal of ${key}`,
-    createdAt: service.clock.now(),
+    createdAt,
     payload: null,
     withdrawnKeys: [key],
   }
@@ -93,6 +97,25 @@ it('sends an event with consent captured after the withdrawal', async test => {
   await service.submit(samplePurchase({ consent }))
   await service.deliver()
   assert.equal((await deliveryOf(service)).status, 'accepted')
+})
+
+it('skips an event whose consent proves no choice after the withdrawal', async test => {
+  const service = await startTestService(test)
+  const withdrawnAt = service.clock.now()
+  service.clock.advance(3_600)
+  for (const [event_id, captured_at] of [
+    ['soon', '2026-11-21T12:05:00Z'],
+    ['ahead', '2026-11-21T13:00:01Z'],
+  ]) {
+    const consent = { ad_user_data: 'granted', captured_at }
+    await service.submit(samplePurchase({ event_id, consent }))
+  }
+  await withdraw(service, 'visitor-1', withdrawnAt)
+  service.clock.advance(60)
+  await service.deliver()
+  for (const eventId of ['soon', 'ahead']) {
+    assert.equal((await deliveryOf(service, eventId)).status, 'skipped:consent', eventId)
+  }
 })
 
 it('fails an event whose identity payload has expired, with an explanation', async test => {

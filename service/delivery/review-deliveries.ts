@@ -119,10 +119,13 @@ function settleReviewed(
   return { send: null, settle: settleUnsent(delivery, status, input) }
 }
 
-function isStillConsented({ consentCapturedAt }: StoredEvent, withdrawnAt: Date | null): boolean {
-  if (withdrawnAt === null) return true
+function isStillConsented(
+  { consentCapturedAt, createdAt }: StoredEvent,
+  withdrawnAt: Date | null,
+): boolean {
   const captured_at = consentCapturedAt?.toISOString() ?? null
-  return checkWithdrawal({ reason: 'granted_by_consent', captured_at }, withdrawnAt).allowed
+  const grant = { reason: 'granted_by_consent', captured_at } as const
+  return checkWithdrawal(grant, { withdrawnAt, receivedAt: createdAt }).allowed
 }
 
 /**

@@ -18,8 +18,9 @@ it('skips the waiting deliveries of the visitor who withdraws, and of no other v
   assert.equal(deliveries[0].updated_at, '2026-11-21T12:01:00.000Z')
   assert.equal(
     deliveries[0].explanation,
-    'Not sent: the visitor withdrew consent, and the consent of 2026-11-21T11:00:00.000Z is ' +
-      'older than the withdrawal. It stays in the ledger.',
+    'Not sent: the visitor withdrew consent, and the consent of 2026-11-21T11:00:00.000Z does ' +
+      'not overrule that: it would have to be captured more than 5 minutes after the withdrawal, ' +
+      'and no later than the receipt of the event. It stays in the ledger.',
   )
   assert.equal(event.consent.decision.outcome, 'granted')
   assert.equal((await service.read('of-other')).body.deliveries[0].status, 'queued')
@@ -35,6 +36,9 @@ it('withholds later events of the visitor until new consent is captured', async 
     ['at', { ad_user_data: 'granted', captured_at: '2026-11-21T12:00:00Z' }, 'skipped:consent'],
     ['undated', { ad_user_data: 'granted' }, 'skipped:consent'],
     ['attested', { captured_at: '2026-11-21T12:30:00Z' }, 'skipped:consent'],
+    // A clock that runs five minutes fast.
+    ['soon', { ad_user_data: 'granted', captured_at: '2026-11-21T12:05:00Z' }, 'skipped:consent'],
+    ['ahead', { ad_user_data: 'granted', captured_at: '2026-11-21T13:00:01Z' }, 'skipped:consent'],
     ['after', { ad_user_data: 'granted', captured_at: '2026-11-21T12:30:00Z' }, 'queued'],
   ] as const) {
     const reply = await service.submit(samplePurchase({ event_id, consent }))
@@ -103,7 +107,7 @@ it('keeps the latest withdrawal, and a duplicate changes nothing', async test =>
   const between = { ad_user_data: 'granted', captured_at: '2026-11-21T12:05:00Z' }
   await service.submit(samplePurchase({ event_id: 'between', consent: between }))
   assert.equal((await service.read('between')).body.deliveries[0].status, 'skipped:consent')
-  const after = { ad_user_data: 'granted', captured_at: '2026-11-21T12:15:00Z' }
+  const after = { ad_user_data: 'granted', captured_at: '2026-11-21T12:15:01Z' }
   await service.submit(samplePurchase({ event_id: 'after', consent: after }))
   assert.equal((await service.read('after')).body.deliveries[0].status, 'queued')
 })

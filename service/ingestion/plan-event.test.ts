@@ -85,7 +85,7 @@ it('withholds a granted event if the visitor withdrew after the consent', () => 
   assert.equal(record.session, null)
   const decision = (JSON.parse(record.consent ?? '') as { decision: object }).decision
   assert.partialDeepStrictEqual(decision, { outcome: 'withheld', reason: 'consent_withdrawn' })
-  const before = plan(samplePurchase(), { withdrawnAt: new Date('2026-11-21T10:59:59.999Z') })
+  const before = plan(samplePurchase(), { withdrawnAt: new Date('2026-11-21T10:54:59.999Z') })
   assert.equal(before.deliveries[0]?.status, 'queued')
 })
 

@@ -49,11 +49,12 @@ export function planEvent(
   }
 }
 
-function decideDisposition({ decision }: EventDraft, input: PlanInput): EventDisposition {
+function decideDisposition(draft: EventDraft, input: PlanInput): EventDisposition {
+  const { decision } = draft
   switch (decision.outcome) {
     case 'granted':
       if (findErasedDigests(input).size > 0) return { kind: 'withhold', reason: 'erased' }
-      return isWithdrawn(decision, input)
+      return isWithdrawn(draft, decision, input)
         ? { kind: 'withhold', reason: 'consent_withdrawn' }
         : { kind: 'deliver' }
     case 'withheld':
@@ -64,8 +65,13 @@ function decideDisposition({ decision }: EventDraft, input: PlanInput): EventDis
   }
 }
 
-function isWithdrawn(decision: ConsentGranted, { withdrawnAt }: PlanInput): boolean {
-  return withdrawnAt !== 'unchecked' && !checkWithdrawal(decision, withdrawnAt).allowed
+function isWithdrawn(
+  { receivedAt }: EventDraft,
+  decision: ConsentGranted,
+  { withdrawnAt }: PlanInput,
+): boolean {
+  if (withdrawnAt === 'unchecked') return false
+  return !checkWithdrawal(decision, { withdrawnAt, receivedAt }).allowed
 }
 
 const NO_DIGESTS: ReadonlySet<string> = new Set()

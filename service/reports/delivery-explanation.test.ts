@@ -73,8 +73,9 @@ it('distinguishes a withdrawal from unreadable consent', () => {
   const withdrawn = { status: 'skipped:consent', statusReason: 'consent_withdrawn' }
   assert.equal(
     explain(withdrawn, { consentCapturedAt: AT }),
-    'Not sent: the visitor withdrew consent, and the consent of 2026-11-21T12:00:00.000Z is ' +
-      'older than the withdrawal. It stays in the ledger.',
+    'Not sent: the visitor withdrew consent, and the consent of 2026-11-21T12:00:00.000Z does ' +
+      'not overrule that: it would have to be captured more than 5 minutes after the withdrawal, ' +
+      'and no later than the receipt of the event. It stays in the ledger.',
   )
   assert.match(explain(withdrawn), /withdrew consent, and no later consent is known\./)
   const unread = { status: 'skipped:consent', statusReason: 'no_signal' }

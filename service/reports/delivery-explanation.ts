@@ -144,7 +144,9 @@ function consentSentence({ statusReason }: StoredDelivery, event: StoredEvent): 
   }
   if (statusReason === 'consent_withdrawn') {
     const reason = event.consentCapturedAt
-      ? `the consent of ${event.consentCapturedAt.toISOString()} is older than the withdrawal`
+      ? `the consent of ${event.consentCapturedAt.toISOString()} does not overrule that: it ` +
+        'would have to be captured more than 5 minutes after the withdrawal, and no later than ' +
+        'the receipt of the event'
       : 'no later consent is known'
     return `Not sent: the visitor withdrew consent, and ${reason}. It stays in the ledger.`
   }
