@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { expireLeases } from '../../testing/fixtures/deliveries.ts'
+import { acceptedSettlement, expireLeases } from '../../testing/fixtures/deliveries.ts'
 import {
   DESTINATION_ID,
   ledgerEntry,
@@ -67,19 +67,10 @@ function idsOf({ deliveries }: ClaimedDeliveries): number[] {
   return deliveries.map(({ id }) => id).sort((a, b) => a - b)
 }
 
-function accepted({ createdAt, id }: ClaimedDelivery): KeyedSettlement {
-  return {
-    createdAt,
-    id,
-    status: 'accepted',
-    reason: 'accepted',
-    nextAttemptAt: null,
-    replayableUntil: null,
-    isUncounted: false,
-    error: null,
-    traceId: 'A1',
-    attemptId: '0190cccc-0000-7000-8000-000000000001',
-  }
+const ANSWERED = { traceId: 'A1', attemptId: '0190cccc-0000-7000-8000-000000000001' }
+
+function accepted(delivery: ClaimedDelivery): KeyedSettlement {
+  return acceptedSettlement(delivery, ANSWERED)
 }
 
 function settle(

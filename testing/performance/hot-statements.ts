@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { findTrackerByKey } from '../../service/access/store.ts'
 import { type Database, isCitusCluster } from '../../service/db/database.ts'
-import { clearAnswers, findAttempts, insertAttempt } from '../../service/delivery/attempt-store.ts'
+import { clearAnswers, findAttempts } from '../../service/delivery/attempt-store.ts'
 import { countWaitingOfDay, readBacklog } from '../../service/delivery/backlog-store.ts'
-import { claimDeliveries, claimDelivery } from '../../service/delivery/claim-store.ts'
+import { claimDelivery } from '../../service/delivery/claim-store.ts'
 import { countAcceptance, findDeliveries } from '../../service/delivery/delivery-store.ts'
 import {
   bringForwardRetries,
@@ -17,7 +17,6 @@ import {
 import { findDestinationRoutes, reserveDeliveryIds } from '../../service/delivery/plan-store.ts'
 import { replayFailed } from '../../service/delivery/replay-store.ts'
 import { countMatchKeys, countSentOfDay } from '../../service/delivery/sent-counts-store.ts'
-import { settleDeliveries } from '../../service/delivery/settlement-store.ts'
 import { skipWaitingOfVisitor, tryStopErased } from '../../service/delivery/skip-store.ts'
 import {
   eraseEvents,
@@ -46,6 +45,7 @@ import { insertEvents } from '../../service/ingestion/store.ts'
 import { findActiveDestinations } from '../../service/reports/reconciliation-store.ts'
 import { findDueSnapshots } from '../../service/reports/snapshot-store.ts'
 import { deleteEventBatch } from '../../service/retention/store.ts'
+import { deliverAccepted } from '../fixtures/deliveries.ts'
 import { ledgerEntry, plannedDelivery } from '../fixtures/stored-events.ts'
 import {
   CHILD_EVERY,
@@ -259,59 +259,17 @@ function accept(database: Database, ids: readonly string[]) {
   return insertEvents(database, entries, deliveries)
 }
 
-async function claimAndSettle(database: Database): Promise<void> {
-  const lane = { trackerId: TRACKER, destinationId: DESTINATION, isProbe: false }
-  const claim = {
-    queue: lane,
+function claimAndSettle(database: Database) {
+  return deliverAccepted(database, {
+    trackerId: TRACKER,
+    destinationId: DESTINATION,
     limit: ROWS_PER_STATEMENT,
-    claimedAt: STATEMENT_TIME,
-    leaseSeconds: 60,
-  }
-  const { deliveries, leaseEndsAt } = await claimDeliveries(database, claim)
-  await findEventsByRef(database, TRACKER, deliveries)
-  const attemptId = randomUUID()
-  await insertAttempt(database, {
-    trackerId: TRACKER,
-    id: attemptId,
-    destinationId: DESTINATION,
-    startedAt: STATEMENT_TIME,
-    durationMilliseconds: 1,
-    eventCount: deliveries.length,
-    isTest: false,
-    result: ACCEPTED,
-  })
-  await settleDeliveries(database, {
-    trackerId: TRACKER,
-    destinationId: DESTINATION,
-    leaseEndsAt,
     at: STATEMENT_TIME,
-    settlements: deliveries.map(({ createdAt, id }) => ({
-      createdAt,
-      id,
-      status: 'accepted',
-      reason: 'accepted',
-      nextAttemptAt: null,
-      replayableUntil: null,
-      isUncounted: false,
-      error: null,
-      traceId: null,
-      attemptId,
-    })),
-    sent: {
-      groups: [{ number: 0, eventName: 'Purchase', eventOn: LARGE_STORE_DAY, keys: ['em', 'ph'] }],
-      marks: new Map(deliveries.map(({ id }) => [id, { groupNumber: 0, unknown: 0 }])),
-    },
+    traceId: null,
+    matchKeys: ['em', 'ph'],
+    readEvents: deliveries => findEventsByRef(database, TRACKER, deliveries),
   })
 }
-
-const ACCEPTED = {
-  outcome: 'accepted',
-  httpStatus: 200,
-  traceId: null,
-  answer: {},
-  waitSeconds: 0,
-  error: null,
-} as const
 
 async function replay(
   database: Database,

@@ -12,6 +12,7 @@ import {
   STORED_AT,
   TRACKER,
 } from '../../../testing/earlier-version/filled-store.ts'
+import { acceptedSettlement } from '../../../testing/fixtures/deliveries.ts'
 import {
   assertCountersMatch,
   ledgerEntry,
@@ -25,11 +26,10 @@ import { settleDeliveries } from '../../delivery/settlement-store.ts'
 import { erasePerson } from '../../erasure/erase-person.ts'
 import { findEventsById, recordDifferingSubmissions } from '../../events/store.ts'
 import { expireOldEvents } from '../../retention/expire-events.ts'
+import { DAY_MILLISECONDS } from '../../util/calendar-day.ts'
 import type { Database } from '../database.ts'
 import { migrate } from '../migrate.ts'
 import { prepareLedgerUpgrade } from './upgrade-store.ts'
-
-const DAY_MILLISECONDS = 86_400_000
 
 async function upgradedStore(test: TestContext) {
   const { store, known } = await createFilledStore(test)
@@ -157,20 +157,7 @@ it('replays, claims and settles a delivery that failed before the upgrade', asyn
     destinationId: TRACKER,
     leaseEndsAt: claimed.leaseEndsAt,
     at,
-    settlements: [
-      {
-        createdAt: delivery.createdAt,
-        id: delivery.id,
-        status: 'accepted',
-        reason: 'accepted',
-        nextAttemptAt: null,
-        replayableUntil: null,
-        isUncounted: false,
-        error: null,
-        traceId: null,
-        attemptId: null,
-      },
-    ],
+    settlements: [acceptedSettlement(delivery)],
     sent: { groups: [], marks: new Map() },
   })
   assert.equal(settled, 1)
