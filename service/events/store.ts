@@ -1,6 +1,5 @@
 import { type Database, queryByTracker } from '../db/database.ts'
 import { arrayLiteral } from '../db/sql-fragments.ts'
-import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import {
   COLUMN_DEFAULTS,
   decodeConsent,
@@ -14,7 +13,13 @@ import {
   payloadCreatedAt,
   unnestEventRefs,
 } from './event-columns.ts'
-import { BODY_DIGEST_BYTES, BOTH_SPACES, type EventSpace, SPACE_NUMBERS } from './event-record.ts'
+import {
+  BODY_DIGEST_BYTES,
+  BOTH_SPACES,
+  type EventSpace,
+  type IdentityPayload,
+  SPACE_NUMBERS,
+} from './event-record.ts'
 
 /** A stored event with its payload and session. */
 export interface StoredEvent extends EventRef {
@@ -50,14 +55,8 @@ export interface StoredNotes {
   redacted?: string[]
 }
 
-export interface StoredPayload {
-  visitorId: string | null
-  digests: Record<string, string[]>
-  plain: Record<string, string>
-  clickIds: Record<string, string>
-  /** As in IdentityPayload. */
-  platforms?: Record<string, PlatformIdentity>
-}
+/** The page URL of a stored event is its `eventSource`. */
+export type StoredPayload = Omit<IdentityPayload, 'pageUrl'>
 
 export interface StoredSession {
   visitorId: string
