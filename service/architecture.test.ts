@@ -86,8 +86,6 @@ const PLATFORM_WORD_EXCEPTIONS: Record<string, { reason: string; words: readonly
 const FORBIDDEN_NAMES =
   /^(utils|helpers?|common|shared|misc|lib|manager|data|info|types|index|util)\.|^(utils|helpers|common|shared|misc|lib)$|-service\.ts$/
 const LINES_MAX = 300
-/** Tests and what they are made of. */
-const TEST_LINES_MAX = 350
 const LINE_CHARACTERS_MAX = 100
 const FOLDERS =
   '{contract,service,graph-simulator,embedded-postgres,browser,design,benchmarks,examples,testing}'
@@ -181,9 +179,7 @@ it('every file says in its name what belongs in it', () => {
 })
 
 it(`no file is longer than ${LINES_MAX} lines and no line than ${LINE_CHARACTERS_MAX}`, () => {
-  const long = everything.filter(
-    ({ path, source }) => source.split('\n').length > lineLimit(path) + 1,
-  )
+  const long = everything.filter(({ source }) => source.split('\n').length > LINES_MAX + 1)
   const wide = everything.filter(
     ({ path, source }) =>
       !path.endsWith('.test.ts') &&
@@ -211,10 +207,6 @@ it('the core modules have no word of a platform', () => {
   })
   assert.deepEqual(unused, [])
 })
-
-function lineLimit(path: string): number {
-  return path.startsWith('testing/') || path.endsWith('.test.ts') ? TEST_LINES_MAX : LINES_MAX
-}
 
 function layerOf(path: string): number {
   const [module = ''] = path.split('/')

@@ -119,7 +119,7 @@ it('finds a body that is not canonical JSON', async test => {
   assert.deepEqual(
     await findingAfter(test, tampering => {
       const spaced = tampering.at(9).body.replace('{', '{ ')
-      return setBody(tampering, 9, forgedText(spaced))
+      return setBody(tampering, 9, { body: spaced, hash: hashBody(spaced) })
     }),
     { at: 9, finding: 'Entry 9 is not canonical JSON.' },
   )
@@ -295,7 +295,3 @@ it('cannot find a restored older head without a checkpoint', async test => {
   // verify-chains.test.ts finds it with data outside the database.
   assert.ok((await fixture.verify()).is_intact)
 })
-
-function forgedText(body: string) {
-  return { body, hash: hashBody(body) }
-}

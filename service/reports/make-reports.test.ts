@@ -51,6 +51,10 @@ async function reportOf(service: TestService, day = DAY) {
   }
 }
 
+function explained(counts: [number, number], buckets: Record<string, number>) {
+  return { counts, buckets, residual: 0, status: 'explained' }
+}
+
 const MATCHED = { counts: [2, 2], buckets: {}, residual: 0, status: 'matched' }
 
 it('makes the report at 06:00 of the next day and not before', async test => {
@@ -77,18 +81,8 @@ it('makes the report again on the third morning with late events', async test =>
   service.clock.advance(1)
   // The second day's report is due again too, and the third day's for the first time.
   await makeDue(service)
-  assert.deepEqual(await reportOf(service), {
-    counts: [2, 3],
-    buckets: { late_event_time: -1 },
-    residual: 0,
-    status: 'explained',
-  })
-  assert.deepEqual(await reportOf(service, '2026-11-22'), {
-    counts: [1, 0],
-    buckets: { late_event_time: 1 },
-    residual: 0,
-    status: 'explained',
-  })
+  assert.deepEqual(await reportOf(service), explained([2, 3], { late_event_time: -1 }))
+  assert.deepEqual(await reportOf(service, '2026-11-22'), explained([1, 0], { late_event_time: 1 }))
   const [report] = await reportsOf(service)
   assert.deepEqual(
     [report.created_at, report.updated_at],
@@ -142,17 +136,15 @@ it('explains test events, unanswered attempts, other senders and browsers togeth
   })
   service.clock.advance(UNTIL_FIRST)
   await makeDue(service)
-  assert.deepEqual(await reportOf(service), {
-    counts: [5, 3 + 1 + 1 + 1 + 4],
-    buckets: {
+  assert.deepEqual(
+    await reportOf(service),
+    explained([5, 3 + 1 + 1 + 1 + 4], {
       test_events: -1,
       unknown_outcome: -1,
       platform_deduplicated: 1,
       other_senders: -4,
-    },
-    residual: 0,
-    status: 'explained',
-  })
+    }),
+  )
 })
 
 it('remembers other senders to the dataset for a week', async test => {
@@ -167,12 +159,7 @@ it('remembers other senders to the dataset for a week', async test => {
   })
   service.clock.advance(24 * HOUR)
   await makeDue(service)
-  assert.deepEqual(await reportOf(service, '2026-11-22'), {
-    counts: [1, 3],
-    buckets: { other_senders: -2 },
-    residual: 0,
-    status: 'explained',
-  })
+  assert.deepEqual(await reportOf(service, '2026-11-22'), explained([1, 3], { other_senders: -2 }))
 })
 
 it('leaves a surplus unexplained without a sign of other senders', async test => {
