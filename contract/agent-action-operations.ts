@@ -1,9 +1,9 @@
 import Type from 'typebox'
-import { ACTION_STATUSES, rowId } from './agents/actions.ts'
+import { ActionStatus, rowId } from './agents/actions.ts'
 import { PolicyAnswer } from './agents/policy.ts'
 import {
   ActionAnswer,
-  ActionBatch,
+  ActionBatchAnswer,
   ActionList,
   DecisionReceipt,
   DryRunResult,
@@ -11,7 +11,9 @@ import {
   ProposalResult,
   ProposalSubmission,
 } from './agents/proposals.ts'
+import { ActionPage } from './agents/tool-inputs.ts'
 import { MessageError, READ_ERRORS, ValidationError, WRITE_ERRORS } from './errors.ts'
+import { described } from './scalars.ts'
 
 /** OpenAPI, Security Requirement. */
 const EXECUTION_TOKEN: readonly Record<string, readonly string[]>[] = [{ executionToken: [] }]
@@ -91,10 +93,8 @@ export const listActions = {
   schema: {
     params: WorkspacePath,
     querystring: Type.Object({
-      status: Type.Optional(
-        Type.Enum([...ACTION_STATUSES], { description: 'Only actions with this status.' }),
-      ),
-      page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Counted from 1.' })),
+      status: Type.Optional(described(ActionStatus, 'Only actions with this status.')),
+      page: Type.Optional(ActionPage),
       account_id: Type.Optional(
         rowId('The ad account of the token. Optional; any other ad account is refused.'),
       ),
@@ -150,7 +150,7 @@ export const getActionBatch = {
     summary: 'Read the current state of one proposal and its actions',
     description: 'Its status is derived from the statuses of its actions.',
   },
-  schema: { params: BatchPath, response: { 200: ActionBatch, ...FOUND_REFUSALS } },
+  schema: { params: BatchPath, response: { 200: ActionBatchAnswer, ...FOUND_REFUSALS } },
 } as const
 
 export const AGENT_ACTION_OPERATIONS = [

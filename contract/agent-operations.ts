@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { Permission } from './agents/actions.ts'
 import { READ_ERRORS } from './errors.ts'
 import { named, timestamp } from './scalars.ts'
 
@@ -6,35 +7,47 @@ import { named, timestamp } from './scalars.ts'
 export const AgentContext = named(
   'AgentContext',
   Type.Object({
-    connection: Type.Object({
-      id: Type.Integer(),
-      name: Type.String({ description: 'The name that the workspace gave it.' }),
-      approved_at: timestamp('When a person approved it.'),
-    }),
-    client: Type.Object({
-      name: Type.String({
-        description: 'The name under which the client registered; not verified.',
+    connection: named(
+      'AgentConnection',
+      Type.Object({
+        id: Type.Integer(),
+        name: Type.String({ description: 'The name that the workspace gave it.' }),
+        approved_at: timestamp('When a person approved it.'),
       }),
-    }),
-    permissions: Type.Array(Type.String({ enum: ['ad-account.read', 'actions.propose'] }), {
+    ),
+    client: named(
+      'AgentClient',
+      Type.Object({
+        name: Type.String({
+          description: 'The name under which the client registered; not verified.',
+        }),
+      }),
+    ),
+    permissions: Type.Array(Permission, {
       description: 'What was approved for this ad account.',
     }),
-    ad_account: Type.Object({
-      id: Type.Integer({ description: "The id in Signalbox, not the platform's number." }),
-      name: Type.String(),
-      platform: Type.String(),
-      currency: Type.String({ description: 'ISO 4217.' }),
-      time_zone: Type.String({ description: 'IANA time zone.' }),
-    }),
-    workspace: Type.Object({ id: Type.Integer(), name: Type.String() }),
-    signals: Type.Object({
-      tracker_connected: Type.Boolean({
-        description: 'A tracker of the workspace has stored an event.',
+    ad_account: named(
+      'AdAccount',
+      Type.Object({
+        id: Type.Integer({ description: "The id in Signalbox, not the platform's number." }),
+        name: Type.String(),
+        platform: Type.String(),
+        currency: Type.String({ description: 'ISO 4217.' }),
+        time_zone: Type.String({ description: 'IANA time zone.' }),
       }),
-      dataset_connected: Type.Boolean({
-        description: 'An active destination delivers for this ad account.',
+    ),
+    workspace: named('Workspace', Type.Object({ id: Type.Integer(), name: Type.String() })),
+    signals: named(
+      'SignalState',
+      Type.Object({
+        tracker_connected: Type.Boolean({
+          description: 'A tracker of the workspace has stored an event.',
+        }),
+        dataset_connected: Type.Boolean({
+          description: 'An active destination delivers for this ad account.',
+        }),
       }),
-    }),
+    ),
   }),
 )
 export type AgentContext = Static<typeof AgentContext>

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { named, timestamp } from './scalars.ts'
+import { named, stringEnum, timestamp } from './scalars.ts'
 
 export const IDENTIFIER_TYPES = ['email', 'phone', 'external_id'] as const
 
@@ -14,9 +14,7 @@ export const DeletionSubmission = named(
       description: 'SHA-256 of one normalized identifier: 64 hexadecimal digits in any case.',
     }),
     identifier_type: Type.Optional(
-      Type.Unsafe<(typeof IDENTIFIER_TYPES)[number]>({
-        type: 'string',
-        enum: [...IDENTIFIER_TYPES],
+      stringEnum(IDENTIFIER_TYPES, {
         description: 'The kind of identifier; all kinds if omitted.',
       }),
     ),

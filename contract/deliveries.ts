@@ -1,5 +1,13 @@
 import Type, { type Static } from 'typebox'
-import { deliveryId, freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
+import {
+  deliveryId,
+  freeForm,
+  INTEGER_MAX,
+  named,
+  nullable,
+  stringEnum,
+  timestamp,
+} from './scalars.ts'
 
 /** Closed set; `docs/states.md` has the transitions. */
 export const DELIVERY_STATUSES = [
@@ -23,7 +31,7 @@ const deliveryMembers = {
   signal_tracker_id: Type.String(),
   event_id: Type.String(),
   destination_id: nullable(Type.String()),
-  status: Type.Unsafe<DeliveryStatus>({ type: 'string', enum: [...DELIVERY_STATUSES] }),
+  status: named('DeliveryStatus', stringEnum(DELIVERY_STATUSES)),
   is_test: Type.Boolean(),
   attempt_count: Type.Integer({ minimum: 0 }),
   last_error: nullable(freeForm('The last response of the platform, or the last network error.')),

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { CURRENCY_PATTERN, UNSIGNED_DECIMAL_PATTERN } from './decimal.ts'
-import { freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
+import { FieldErrors, ValidationError } from './errors.ts'
+import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from './scalars.ts'
 
 /** Visible ASCII, the form of the platforms' codes. */
 export const TEST_CODE_PATTERN = '^[!-~]*$'
@@ -21,7 +22,7 @@ export const Destination = named(
           'test mode turns off, null while it is off; `status_reason`, why it is inactive.',
       ),
     ),
-    status: Type.Unsafe<'active' | 'inactive'>({ type: 'string', enum: ['active', 'inactive'] }),
+    status: stringEnum(['active', 'inactive']),
     created_at: nullable(timestamp('When it was connected.')),
     updated_at: nullable(timestamp('When it last changed.')),
   }),
@@ -40,7 +41,8 @@ export const TestModeSubmission = named(
           pattern: TEST_CODE_PATTERN,
           description:
             "The code that the platform shows beside its test events, such as Meta's Events " +
-            'Manager. Without one the code that is there is kept, or one is made.',
+            'Manager. Left out, the stored code is kept; null clears it. Test mode always has ' +
+            'a code: where none is left, switching it on makes one.',
         }),
       ),
     ),
@@ -83,6 +85,15 @@ export const TestPurchaseSubmission = named(
   }),
 )
 export type TestPurchaseSubmission = Static<typeof TestPurchaseSubmission>
+
+/** 422: `errors` names each invalid field; it is absent when test mode is off. */
+export const TestPurchaseError = named(
+  'TestPurchaseError',
+  Type.Object({
+    message: ValidationError.properties.message,
+    errors: Type.Optional(FieldErrors),
+  }),
+)
 
 export const TestPurchase = named(
   'TestPurchase',

@@ -25,6 +25,7 @@ export function compileDocument(document: object): PointerCheck {
 }
 
 const FORMATS = {
+  double: { type: 'number' as const, validate: Number.isFinite },
   int64: { type: 'number' as const, validate: (id: number) => Number.isSafeInteger(id) },
   date: /^\d{4}-\d{2}-\d{2}$/,
   'date-time': /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,

@@ -8,16 +8,21 @@ export const MessageError = named(
 )
 export type MessageError = Static<typeof MessageError>
 
+export const FieldErrors = named(
+  'FieldErrors',
+  Type.Unsafe<Record<string, string[]>>({
+    type: 'object',
+    additionalProperties: { type: 'array', items: { type: 'string' }, minItems: 1 },
+    description: 'Dotted field path -> sentences.',
+  }),
+)
+
 /** 422: all invalid fields. Keys are dotted paths into the request. */
 export const ValidationError = named(
   'ValidationError',
   Type.Object({
     message: Type.String({ description: 'The first problem, and how many more there are.' }),
-    errors: Type.Unsafe<Record<string, string[]>>({
-      type: 'object',
-      additionalProperties: { type: 'array', items: { type: 'string' }, minItems: 1 },
-      description: 'Dotted field path -> sentences.',
-    }),
+    errors: FieldErrors,
   }),
 )
 export type ValidationError = Static<typeof ValidationError>

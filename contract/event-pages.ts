@@ -6,6 +6,12 @@ import { named, nullable } from './scalars.ts'
 export const PER_PAGE_DEFAULT = 25
 export const PER_PAGE_MAX = 100
 
+/** The largest number that `per_page` may be; anything above 100 is capped. */
+export const PER_PAGE_NUMBER_MAX = 999_999_999_999_999
+
+/** The last page that may be asked for. No tracker has as many events. */
+export const PAGE_MAX = 1_000_000_000
+
 const pageUrl = () => nullable(Type.String({ format: 'uri' }))
 const position = (description: string) => nullable(Type.Integer({ minimum: 1, description }))
 
@@ -44,7 +50,7 @@ export const DashboardMetrics = named(
       minimum: 0,
       description: 'Live deliveries that were planned; skipped ones do not count.',
     }),
-    acceptance_rate: nullable(Type.Number({ minimum: 0, maximum: 1 })),
+    acceptance_rate: nullable(Type.Number({ format: 'double', minimum: 0, maximum: 1 })),
     acceptance_rate_window: Type.Literal('last_7_days'),
   }),
 )

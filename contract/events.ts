@@ -1,6 +1,12 @@
 import Type, { type Static } from 'typebox'
 import { Delivery, ExplainedDelivery } from './deliveries.ts'
-import { freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
+import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from './scalars.ts'
+
+const EVENT_CLASSES = ['conversion', 'lifecycle', 'verification', 'test'] as const
+export type EventClass = (typeof EVENT_CLASSES)[number]
+
+const MEASUREMENT_CLASSES = ['advertising', 'modeled', 'ledger_only'] as const
+export type MeasurementClass = (typeof MEASUREMENT_CLASSES)[number]
 
 const eventMembers = {
   id: Type.String({ maxLength: 128 }),
@@ -12,26 +18,20 @@ const eventMembers = {
   event_name: Type.String(),
   event_time: timestamp('When it happened.'),
   action_source: Type.String(),
-  event_class: Type.Unsafe<EventClass>({
-    type: 'string',
-    enum: ['conversion', 'lifecycle', 'verification', 'test'],
-  }),
+  event_class: named('EventClass', stringEnum(EVENT_CLASSES)),
   order_id: nullable(Type.String()),
   value_amount: nullable(
-    Type.Number({ description: 'Major units, with exactly the digits that were sent.' }),
+    Type.Number({
+      format: 'double',
+      description: 'Major units, with exactly the digits that were sent.',
+    }),
   ),
   value_currency: nullable(Type.String()),
   created_at: timestamp('When it was stored.'),
-  consent_basis: Type.Unsafe<'consent' | 'legitimate_interest'>({
-    type: 'string',
-    enum: ['consent', 'legitimate_interest'],
-  }),
-  measurement_class: Type.Unsafe<MeasurementClass>({
-    type: 'string',
-    enum: ['advertising', 'modeled', 'ledger_only'],
-  }),
-  attribution_join: Type.Unsafe<'allowed' | 'none'>({ type: 'string', enum: ['allowed', 'none'] }),
-  enforcement_scope: Type.Unsafe<'event' | 'ledger'>({ type: 'string', enum: ['event', 'ledger'] }),
+  consent_basis: named('ConsentBasis', stringEnum(['consent', 'legitimate_interest'])),
+  measurement_class: named('MeasurementClass', stringEnum(MEASUREMENT_CLASSES)),
+  attribution_join: named('AttributionJoin', stringEnum(['allowed', 'none'])),
+  enforcement_scope: named('EnforcementScope', stringEnum(['event', 'ledger'])),
   consent_normalization_version: Type.String(),
   consent: nullable(freeForm('The state supplied with the event, and our decision on it.')),
   user_data_hashed: nullable(freeForm('Identity as digests. Empty once the payload expired.')),
@@ -41,9 +41,6 @@ const eventMembers = {
   event_source: nullable(Type.String()),
   payload_expired: Type.Boolean(),
 }
-
-export type EventClass = 'conversion' | 'lifecycle' | 'verification' | 'test'
-export type MeasurementClass = 'advertising' | 'modeled' | 'ledger_only'
 
 export const LineageEvent = named('LineageEvent', Type.Object(eventMembers))
 export type LineageEvent = Static<typeof LineageEvent>

@@ -1,8 +1,10 @@
+import { PLACE_DESCRIPTION } from './scalars.ts'
+
 type Json = Record<string, unknown>
 
 /**
  * Copies a schema with every named schema in it (`named` in scalars.ts gives a `title`) moved to
- * the register and referenced by $ref.
+ * the register and referenced by $ref. A description of the place stands beside the $ref.
  */
 export function hoistNamedSchemas(schema: object, register: SchemaRegister): Json {
   const copy = Object.fromEntries(
@@ -11,7 +13,8 @@ export function hoistNamedSchemas(schema: object, register: SchemaRegister): Jso
   const { title } = copy
   if (typeof title !== 'string') return copy
   register.add(title, withMapping(copy, schema))
-  return refTo(title)
+  const description = (schema as { [PLACE_DESCRIPTION]?: string })[PLACE_DESCRIPTION]
+  return description === undefined ? refTo(title) : { ...refTo(title), description }
 }
 
 /** The named schemas of a document, each once, in the order in which they are first met. */

@@ -90,10 +90,11 @@ function headerParameters(names: readonly string[]): Json[] {
 function requestBody({ config, schema }: DocumentedOperation, hoist: Hoist): Json {
   if (!('body' in schema)) return {}
   const { request } = OPERATION_EXAMPLES[config.operationId]
-  const required = !('isBodyOptional' in config)
-  const json = content(hoist(schema.body), request)
+  const isOptional = 'isBodyOptional' in config
+  const body = hoist(schema.body)
+  const json = content(isOptional ? { anyOf: [body, { type: 'null' }] } : body, request)
   const text = 'takesText' in config ? textContent(hoist(schema.body)) : {}
-  return { requestBody: { required, content: { ...json, ...text } } }
+  return { requestBody: { required: !isOptional, content: { ...json, ...text } } }
 }
 
 /** The same JSON as text/plain, which beacons can send; publishable keys only. */

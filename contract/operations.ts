@@ -5,6 +5,7 @@ import {
   TestMode,
   TestModeSubmission,
   TestPurchase,
+  TestPurchaseError,
   TestPurchaseSubmission,
 } from './destinations.ts'
 import { MessageError, READ_ERRORS, ValidationError, WRITE_ERRORS } from './errors.ts'
@@ -17,6 +18,7 @@ import {
   listEvents,
 } from './report-operations.ts'
 import { SANDBOX_OPERATIONS } from './sandbox-operations.ts'
+import { stringEnum } from './scalars.ts'
 import { DuplicateEvent, EventSubmission, NewEvent, NewVerification } from './submissions.ts'
 
 /** The path of every operation below, under the public origin. */
@@ -114,7 +116,7 @@ export const getEvent = {
     params: Type.Object({ event: Type.String({ description: 'Percent-encoded event id.' }) }),
     querystring: Type.Object({
       space: Type.Optional(
-        Type.Union([Type.Literal('secret'), Type.Literal('publishable')], {
+        stringEnum(['secret', 'publishable'], {
           description:
             'Whether the id is of an event sent with the tracker secret or with a publishable ' +
             "key. By default, the tracker secret's event is read, or else the publishable key's.",
@@ -175,7 +177,7 @@ export const sendTestPurchase = {
       200: TestPurchase,
       ...WRITE_ERRORS,
       404: MessageError,
-      422: Type.Union([ValidationError, MessageError]),
+      422: TestPurchaseError,
       502: TestPurchase,
     },
   },

@@ -5,6 +5,9 @@ import { deliveryId, named } from './scalars.ts'
 export const REPLAY_LIMIT_MAX = 10_000
 export const REPLAY_LIMIT_DEFAULT = 1_000
 
+/** The largest body of a replay: as many delivery ids as it may name, of any size, fit. */
+export const REPLAY_BYTES_MAX = 262_144
+
 export const ReplaySubmission = named(
   'ReplaySubmission',
   Type.Object({
@@ -25,8 +28,9 @@ export const ReplaySubmission = named(
       Type.Integer({
         minimum: 1,
         maximum: REPLAY_LIMIT_MAX,
-        default: REPLAY_LIMIT_DEFAULT,
-        description: 'Number of failed deliveries to consider, newest events first.',
+        description:
+          'Number of failed deliveries to consider, newest events first; ' +
+          `${REPLAY_LIMIT_DEFAULT} if omitted.`,
       }),
     ),
   }),

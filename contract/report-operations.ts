@@ -1,7 +1,13 @@
 import Type from 'typebox'
 import { DeletionResult, DeletionSubmission } from './deletions.ts'
 import { READ_ERRORS, ValidationError, WRITE_ERRORS } from './errors.ts'
-import { EventList, PER_PAGE_DEFAULT, PER_PAGE_MAX } from './event-pages.ts'
+import {
+  EventList,
+  PAGE_MAX,
+  PER_PAGE_DEFAULT,
+  PER_PAGE_MAX,
+  PER_PAGE_NUMBER_MAX,
+} from './event-pages.ts'
 import { EmqReport, ReconciliationReports } from './reports.ts'
 
 /** The operations that read stored data, and the one that erases a person. */
@@ -21,10 +27,14 @@ export const listEvents = {
   },
   schema: {
     querystring: Type.Object({
-      page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Counted from 1.' })),
+      page: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 1, description: 'Counted from 1.' }),
+      ),
       per_page: Type.Optional(
         Type.Integer({
+          format: 'int64',
           minimum: 1,
+          maximum: PER_PAGE_NUMBER_MAX,
           default: PER_PAGE_DEFAULT,
           description: `Events per page; larger values are capped at ${PER_PAGE_MAX}.`,
         }),

@@ -1,6 +1,14 @@
 import Type, { type Static } from 'typebox'
 import { Destination } from './destinations.ts'
-import { freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
+import {
+  described,
+  freeForm,
+  INTEGER_MAX,
+  named,
+  nullable,
+  stringEnum,
+  timestamp,
+} from './scalars.ts'
 
 /** What explains a part of the gap between our count and the platform's. */
 export const BUCKET_NAMES = [
@@ -27,9 +35,7 @@ export const ReconciliationBucket = named(
     count: Type.Integer({
       description: 'Events; negative if the platform counted more than we did.',
     }),
-    basis: Type.Unsafe<'measured' | 'estimated'>({
-      type: 'string',
-      enum: ['measured', 'estimated'],
+    basis: stringEnum(['measured', 'estimated'], {
       description: 'Counted, or derived from counts.',
     }),
     explanation: Type.String({ description: 'For a person.' }),
@@ -37,12 +43,14 @@ export const ReconciliationBucket = named(
 )
 export type ReconciliationBucket = Static<typeof ReconciliationBucket>
 
-const countsByName = (description: string) =>
+const CountsByEventName = named(
+  'CountsByEventName',
   Type.Unsafe<Record<string, number>>({
     type: 'object',
     additionalProperties: { type: 'integer' },
-    description,
-  })
+  }),
+)
+const countsByName = (description: string) => described(CountsByEventName, description)
 
 export const ReconciliationReport = named(
   'ReconciliationReport',
@@ -55,17 +63,20 @@ export const ReconciliationReport = named(
     accepted_count: Type.Integer({ description: 'Events that the platform accepted from us.' }),
     meta_count: Type.Integer({ description: 'Events that the platform reports.' }),
     observed_gap: Type.Integer({ description: 'accepted_count minus meta_count.' }),
-    event_counts: Type.Object({
-      accepted: countsByName('Event name -> events accepted from us.'),
-      meta: countsByName('Event name -> events that the platform reports.'),
-    }),
+    event_counts: named(
+      'EventCounts',
+      Type.Object({
+        accepted: countsByName('Event name -> events accepted from us.'),
+        meta: countsByName('Event name -> events that the platform reports.'),
+      }),
+    ),
     buckets: Type.Unsafe<Record<string, ReconciliationBucket>>({
       type: 'object',
       additionalProperties: ReconciliationBucket,
       description: `What explains the gap: ${BUCKET_NAMES.join(', ')}.`,
     }),
     unexplained_residual: Type.Integer({ description: 'The gap minus the sum of the buckets.' }),
-    status: Type.Unsafe<ReportStatus>({ type: 'string', enum: [...REPORT_STATUSES] }),
+    status: stringEnum(REPORT_STATUSES),
     created_at: nullable(timestamp('When it was created.')),
     updated_at: nullable(timestamp('When it was last updated.')),
     destination: Destination,
@@ -89,12 +100,14 @@ export const EmqSnapshot = named(
     signal_tracker_id: Type.String(),
     destination_id: Type.String(),
     score: Type.Number({
+      format: 'double',
       description:
         "Event match quality, 0 to 10: the platform's score of Purchase, or else the mean of all " +
         'event names, weighted by their events.',
     }),
     week_over_week_change: nullable(
       Type.Number({
+        format: 'double',
         description:
           'Change since the snapshot closest to 7 days before (6 to 8); null if there is none.',
       }),

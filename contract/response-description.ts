@@ -34,7 +34,7 @@ const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
   },
   listEvents: {
     200: 'The page, and the metrics of the last seven days.',
-    422: 'The page or per_page is not a positive integer.',
+    422: 'The page or per_page is not a positive integer, or is too large.',
   },
   getReconciliationReport: {
     200: 'The reports of the day; empty until they exist.',
@@ -59,6 +59,7 @@ const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
     503: 'The store is unavailable, or this process has no platform. Nothing was sent.',
   },
   replayDeliveries: {
+    413: 'The body is larger than 256 KiB.',
     200: 'How many deliveries are replayed, and how many cannot be.',
   },
 }

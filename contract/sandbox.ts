@@ -17,16 +17,34 @@ export const SandboxKey = named(
       expires_at: timestamp('When the key stops working.'),
       scope: Type.Literal(SANDBOX_SCOPE),
       production_access: Type.Literal(false),
-      use: Type.Object({
-        method: Type.Literal('POST'),
-        url: url('What the key gives access to.'),
-        authorization: Type.String({ description: 'The Authorization header, ready to be sent.' }),
-      }),
+      use: named(
+        'SandboxKeyUse',
+        Type.Object({
+          method: Type.Literal('POST'),
+          url: url('What the key gives access to.'),
+          authorization: Type.String({
+            description: 'The Authorization header, ready to be sent.',
+          }),
+        }),
+      ),
     },
     { description: 'A short-lived key that needs no approval and is not stored.' },
   ),
 )
 export type SandboxKey = Static<typeof SandboxKey>
+
+const SandboxTrialEvent = named(
+  'SandboxTrialEvent',
+  Type.Object({
+    event_id: Type.String(),
+    event_name: Type.String(),
+    action_source: Type.String(),
+    value_data: named(
+      'SandboxTrialValue',
+      Type.Object({ value: Type.String(), currency: Type.String(), order_id: Type.String() }),
+    ),
+  }),
+)
 
 export const SandboxDiscovery = named(
   'SandboxDiscovery',
@@ -40,28 +58,25 @@ export const SandboxDiscovery = named(
     persists_data: Type.Literal(false),
     provider_delivery: Type.Literal(false),
     description: Type.String(),
-    self_serve_key: Type.Object({
-      method: Type.Literal('POST'),
-      url: url('Where to get another key.'),
-      authentication_required: Type.Literal(false),
-      description: Type.String(),
-      issued_key: SandboxKey,
-    }),
-    try: Type.Object({
-      method: Type.Literal('POST'),
-      url: url('Where to send the body.'),
-      content_type: Type.Literal('application/json'),
-      body: Type.Object({
-        event_id: Type.String(),
-        event_name: Type.String(),
-        action_source: Type.String(),
-        value_data: Type.Object({
-          value: Type.String(),
-          currency: Type.String(),
-          order_id: Type.String(),
-        }),
+    self_serve_key: named(
+      'SandboxSelfServeKey',
+      Type.Object({
+        method: Type.Literal('POST'),
+        url: url('Where to get another key.'),
+        authentication_required: Type.Literal(false),
+        description: Type.String(),
+        issued_key: SandboxKey,
       }),
-    }),
+    ),
+    try: named(
+      'SandboxTrialRequest',
+      Type.Object({
+        method: Type.Literal('POST'),
+        url: url('Where to send the body.'),
+        content_type: Type.Literal('application/json'),
+        body: SandboxTrialEvent,
+      }),
+    ),
   }),
 )
 export type SandboxDiscovery = Static<typeof SandboxDiscovery>

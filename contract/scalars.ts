@@ -5,13 +5,32 @@ export function named<Schema extends TSchema>(name: string, schema: Schema): Sch
   return { ...schema, title: name }
 }
 
+/** Holds a description of one place where a named schema is used. Validators ignore symbols. */
+export const PLACE_DESCRIPTION = Symbol('description of a place')
+
+/** A named schema with a description of this place only, printed beside its `$ref`. */
+export function described<Schema extends TSchema>(schema: Schema, description: string): Schema {
+  return { ...schema, [PLACE_DESCRIPTION]: description }
+}
+
+/**
+ * One of several texts. Without `type`, which `Type.Enum` leaves out, generators for Go know only
+ * that the member is anything.
+ */
+export function stringEnum<const Values extends readonly string[]>(
+  values: Values,
+  options: { description?: string } = {},
+): TUnsafe<Values[number]> {
+  return Type.Unsafe({ type: 'string', enum: [...values], ...options })
+}
+
 /** A member that is always present and may be `null`; missing members break clients. */
 export function nullable<Schema extends TSchema>(
   schema: Schema,
 ): TUnsafe<Type.Static<Schema> | null> {
-  const type = (schema as { type?: unknown }).type
+  const { type, title } = schema as { type?: unknown; title?: unknown }
   const isScalar = type === 'string' || type === 'integer' || type === 'number'
-  return isScalar
+  return isScalar && title === undefined
     ? Type.Unsafe({ ...schema, type: [type, 'null'] })
     : Type.Unsafe({ anyOf: [schema, { type: 'null' }] })
 }
@@ -21,13 +40,18 @@ export function timestamp(description: string) {
   return Type.String({ format: 'date-time', description })
 }
 
-/** An object whose members are not fixed by the contract. */
-export function freeForm(description: string) {
-  return Type.Unsafe<Record<string, unknown>>({
+const FreeFormObject = named(
+  'FreeFormObject',
+  Type.Unsafe<Record<string, unknown>>({
     type: 'object',
     additionalProperties: true,
-    description,
-  })
+    description: 'An object whose members the contract does not fix.',
+  }),
+)
+
+/** An object whose members are not fixed by the contract: one type in every client. */
+export function freeForm(description: string) {
+  return described(FreeFormObject, description)
 }
 
 /**

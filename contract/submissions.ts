@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { CURRENCY_PATTERN, DECIMAL_PATTERN } from './decimal.ts'
-import { freeForm, named } from './scalars.ts'
+import { freeForm, named, stringEnum } from './scalars.ts'
 
 /** Lifecycle events that may be recorded on legitimate interest. None of them carries revenue. */
 export const LIFECYCLE_EVENT_NAMES = ['signal_verification', 'consent_withdrawal'] as const
@@ -8,6 +8,28 @@ export const LIFECYCLE_EVENT_NAMES = ['signal_verification', 'consent_withdrawal
 export const CONTENTS_ITEMS_MAX = 50
 export const CONTENTS_BYTES_MAX = 16_384
 export const EVENT_ID_CHARACTERS_MAX = 128
+
+/** A larger number is in milliseconds: this one is in the year 5138. */
+export const UNIX_SECONDS_MAX = 99_999_999_999
+
+export const EventTime = named(
+  'EventTime',
+  Type.Unsafe<number | string>({
+    anyOf: [
+      named(
+        'UnixSeconds',
+        Type.Integer({
+          format: 'int64',
+          minimum: 0,
+          maximum: UNIX_SECONDS_MAX,
+          description: 'Seconds since 1970.',
+        }),
+      ),
+      named('Iso8601Time', Type.String({ description: 'ISO 8601 with an offset, from 1970 on.' })),
+    ],
+    description: 'At most 5 minutes after the time of receipt, which it is when it is left out.',
+  }),
+)
 
 export const ValueData = named(
   'ValueData',
@@ -45,17 +67,15 @@ const submissionMembers = {
     }),
   ),
   parent_event_id: Type.Optional(Type.String({ maxLength: EVENT_ID_CHARACTERS_MAX })),
-  event_time: Type.Optional(
-    Type.Unsafe<number | string>({
-      type: ['integer', 'string'],
-      description: 'Unix seconds, or ISO 8601 with an offset. Defaults to the time of receipt.',
-    }),
-  ),
+  event_time: Type.Optional(EventTime),
   event_source: Type.Optional(
     Type.String({ format: 'uri', description: 'Absolute URI of the page.' }),
   ),
   action_source: Type.Optional(
-    Type.String({ maxLength: 50, default: 'website', description: 'Where it happened.' }),
+    Type.String({
+      maxLength: 50,
+      description: 'Where it happened; `website` when it is left out.',
+    }),
   ),
   visitor_id: Type.Optional(
     Type.String({ maxLength: 255, description: 'Your pseudonymous id of the visitor.' }),
@@ -80,11 +100,7 @@ export const ConsentEvent = named(
 export const LegitimateInterestEvent = named(
   'LegitimateInterestEvent',
   Type.Object({
-    event_name: Type.Unsafe<(typeof LIFECYCLE_EVENT_NAMES)[number]>({
-      type: 'string',
-      enum: [...LIFECYCLE_EVENT_NAMES],
-      maxLength: 100,
-    }),
+    event_name: named('LifecycleEventName', stringEnum(LIFECYCLE_EVENT_NAMES)),
     consent_basis: Type.Literal('legitimate_interest'),
     ...submissionMembers,
   }),

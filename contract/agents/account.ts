@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { named, nullable, timestamp } from '../scalars.ts'
-import { EntityState, rowId } from './actions.ts'
+import { named, nullable, stringEnum, timestamp } from '../scalars.ts'
+import { CredentialType, EntityState, Permission, rowId } from './actions.ts'
 import { ActionPolicy } from './policy.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -21,9 +21,9 @@ export const AccountState = named(
       }),
     }),
     credential: Type.Object({
-      type: Type.Enum(['connection', 'execution_token']),
+      type: CredentialType,
       name: Type.String(),
-      permissions: Type.Array(Type.String({ enum: ['ad-account.read', 'actions.propose'] })),
+      permissions: Type.Array(Permission),
       expires_at: timestamp('When the presented token expires.'),
     }),
     policy: ActionPolicy,
@@ -85,7 +85,7 @@ export const SignalHealth = named(
   'SignalHealth',
   Type.Object({
     ad_account_id: rowId('The ad account.'),
-    status: Type.Enum(['healthy', 'degraded', 'not_connected']),
+    status: stringEnum(['healthy', 'degraded', 'not_connected']),
     findings: Type.Array(
       Type.String({ description: 'One sentence with the problem and what to do.' }),
     ),
@@ -118,7 +118,9 @@ export const SignalHealth = named(
                 'Live deliveries by status, for events of the last 24 hours (at most the newest ' +
                 '20,000 of a tracker).',
             }),
-            match_quality: nullable(Type.Number({ description: 'The latest score, 0 to 10.' })),
+            match_quality: nullable(
+              Type.Number({ format: 'double', description: 'The latest score, 0 to 10.' }),
+            ),
           }),
         ),
       }),

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { named, nullable, timestamp } from '../scalars.ts'
-import { AgentAction, BATCH_STATUSES, POLICY_DECISIONS, Proposer, rowId } from './actions.ts'
+import { named, nullable, stringEnum, timestamp } from '../scalars.ts'
+import { AgentAction, BatchStatus, PolicyDecision, Proposer, rowId } from './actions.ts'
 import { EvidenceProvenance } from './proposals.ts'
 
 /** A pending proposal, as the approver sees it. */
@@ -8,7 +8,7 @@ export const QueuedBatch = named(
   'QueuedBatch',
   Type.Object({
     id: rowId('The batch.'),
-    status: Type.Enum([...BATCH_STATUSES]),
+    status: BatchStatus,
     ad_account_id: rowId('The ad account.'),
     ad_account_name: Type.String(),
     currency: Type.String({ description: 'ISO 4217; the currency of every *_minor member.' }),
@@ -16,7 +16,7 @@ export const QueuedBatch = named(
     evidence_provenance: EvidenceProvenance,
     proposed_by: Proposer,
     responsible: Type.String({ description: 'Who approved the connection or issued the token.' }),
-    policy_decision: Type.Enum([...POLICY_DECISIONS]),
+    policy_decision: PolicyDecision,
     created_at: timestamp('When it was proposed.'),
     expires_at: timestamp('A person can decide until then.'),
     may_decide: Type.Boolean({ description: 'Whether the signed-in user may decide on it.' }),
@@ -49,7 +49,7 @@ export const DecisionSubmission = named(
   'DecisionSubmission',
   Type.Object(
     {
-      decision: Type.Enum(['approve', 'reject']),
+      decision: stringEnum(['approve', 'reject']),
       reason: Type.String({ minLength: 1, maxLength: 1_000, description: 'Stored permanently.' }),
       action_ids: Type.Optional(
         Type.Array(rowId('An action of the batch.'), {

@@ -1,14 +1,34 @@
 import Type, { type Static } from 'typebox'
-import { INTEGER_MAX, named, nullable } from '../scalars.ts'
-import { ACTION_TYPES } from './actions.ts'
+import { INTEGER_MAX, named, nullable, stringEnum } from '../scalars.ts'
+import { ACTION_TYPES, ActionType } from './actions.ts'
 
 export const EXECUTION_MODES = ['suggest_only', 'ask', 'auto_with_limits'] as const
 export type ExecutionMode = (typeof EXECUTION_MODES)[number]
+export const ExecutionMode = named(
+  'ExecutionMode',
+  stringEnum(EXECUTION_MODES, {
+    description:
+      'suggest_only: a person decides and makes the change elsewhere. ask: approved actions are ' +
+      'executed. auto_with_limits: actions within the limits are executed immediately, and all ' +
+      'others require approval.',
+  }),
+)
 
 const minor = (description: string) =>
   nullable(Type.Integer({ minimum: 0, maximum: INTEGER_MAX, description }))
 const time = (description: string) =>
   Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', description })
+
+const QuietHours = named(
+  'QuietHours',
+  Type.Object(
+    { from: time('Start, HH:MM, inclusive.'), until: time('End, HH:MM, exclusive.') },
+    {
+      additionalProperties: false,
+      description: 'In the time zone of the ad account; every action requires approval then.',
+    },
+  ),
+)
 
 export const PolicyLimits = named(
   'PolicyLimits',
@@ -28,20 +48,12 @@ export const PolicyLimits = named(
       actions_per_day_max: nullable(
         Type.Integer({ minimum: 0, maximum: 10_000, description: 'Per ad account and day.' }),
       ),
-      allowed_types: Type.Array(Type.Enum([...ACTION_TYPES]), {
+      allowed_types: Type.Array(ActionType, {
         maxItems: ACTION_TYPES.length,
         uniqueItems: true,
         description: 'All other types are blocked in every mode.',
       }),
-      quiet_hours: nullable(
-        Type.Object(
-          { from: time('Start, HH:MM, inclusive.'), until: time('End, HH:MM, exclusive.') },
-          {
-            additionalProperties: false,
-            description: 'In the time zone of the ad account; every action requires approval then.',
-          },
-        ),
-      ),
+      quiet_hours: nullable(QuietHours),
     },
     { additionalProperties: false },
   ),
@@ -56,12 +68,7 @@ export const ActionPolicy = named(
       minimum: 0,
       description: 'Increases with every change; 0 if never changed.',
     }),
-    execution_mode: Type.Enum([...EXECUTION_MODES], {
-      description:
-        'suggest_only: a person decides and makes the change elsewhere. ask: approved actions ' +
-        'are executed. auto_with_limits: actions within the limits are executed immediately, ' +
-        'and all others require approval.',
-    }),
+    execution_mode: ExecutionMode,
     limits: PolicyLimits,
     changed_at: nullable(Type.String({ format: 'date-time' })),
   }),
@@ -80,7 +87,7 @@ export const PolicySubmission = named(
         minimum: 0,
         description: 'The version that was displayed; 409 if it has changed since.',
       }),
-      execution_mode: Type.Enum([...EXECUTION_MODES]),
+      execution_mode: ExecutionMode,
       limits: PolicyLimits,
     },
     { additionalProperties: false },

@@ -1,13 +1,13 @@
 import Type, { type Static } from 'typebox'
-import { named, nullable, timestamp } from '../scalars.ts'
+import { described, freeForm, named, nullable, stringEnum, timestamp } from '../scalars.ts'
 import {
-  ACTION_TYPES,
   ActionParams,
   ActionSubmission,
+  ActionType,
   AgentAction,
-  BATCH_STATUSES,
+  BatchStatus,
   EntityState,
-  POLICY_DECISIONS,
+  PolicyDecision,
   PolicyEvidence,
   PolicyReason,
   Proposer,
@@ -31,7 +31,7 @@ export const Evidence = named(
   'Evidence',
   Type.Object(
     {
-      source_tool: Type.Enum([...EVIDENCE_TOOLS]),
+      source_tool: named('EvidenceTool', stringEnum(EVIDENCE_TOOLS)),
       fields_used: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
         minItems: 1,
         maxItems: 50,
@@ -75,7 +75,7 @@ export const ProposalSubmission = named(
         description: 'Repeating a request with the same key and content returns the same proposal.',
       }),
       evidence: Type.Array(Evidence, { minItems: 1, maxItems: 3 }),
-      target_source: Type.Enum(['human_supplied'], {
+      target_source: stringEnum(['human_supplied'], {
         description: 'A person named the entities; the agent did not choose them.',
       }),
       account_id: account,
@@ -91,24 +91,27 @@ export const DryRunSubmission = named(
 )
 export type DryRunSubmission = Static<typeof DryRunSubmission>
 
+const EvidenceRecord = named(
+  'EvidenceRecord',
+  Type.Object({
+    source_tool: Type.String(),
+    fields_used: Type.Array(Type.String()),
+    action_index: nullable(Type.Integer()),
+    tool_used_at: nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'When this credential last used that tool; null if it never did.',
+      }),
+    ),
+  }),
+)
+
 /** Where the agent says its numbers come from, and when it last read that source. */
 export const EvidenceProvenance = named(
   'EvidenceProvenance',
   Type.Object({
     target_source: Type.Literal('human_supplied'),
-    evidence: Type.Array(
-      Type.Object({
-        source_tool: Type.String(),
-        fields_used: Type.Array(Type.String()),
-        action_index: nullable(Type.Integer()),
-        tool_used_at: nullable(
-          Type.String({
-            format: 'date-time',
-            description: 'When this credential last used that tool; null if it never did.',
-          }),
-        ),
-      }),
-    ),
+    evidence: Type.Array(EvidenceRecord),
   }),
 )
 export type EvidenceProvenance = Static<typeof EvidenceProvenance>
@@ -117,104 +120,111 @@ export const ProposedAction = named(
   'ProposedAction',
   Type.Object({
     id: rowId('The action.'),
-    type: Type.Enum([...ACTION_TYPES]),
+    type: ActionType,
     target_entity: TargetEntity,
     params: ActionParams,
     rationale: Type.String(),
     proposed_by: Proposer,
-    policy_decision: Type.Enum([...POLICY_DECISIONS]),
+    policy_decision: PolicyDecision,
     policy_reasons: Type.Array(PolicyReason),
     policy_evidence: PolicyEvidence,
   }),
 )
 
-/** Result of propose-actions. */
-export const ProposalResult = named(
-  'ProposalResult',
+const Proposal = named(
+  'Proposal',
   Type.Object({
-    proposal: Type.Object({
-      id: rowId('The id of the batch, for get_action_batch.'),
-      scope: Type.Object({
+    id: rowId('The id of the batch, for get_action_batch.'),
+    scope: named(
+      'ProposalScope',
+      Type.Object({
         workspace_id: rowId('The workspace.'),
         ad_account_id: rowId('The one ad account.'),
       }),
-      evidence_provenance: EvidenceProvenance,
-      status: Type.Enum([...BATCH_STATUSES]),
-      policy_decision: Type.Enum([...POLICY_DECISIONS], {
-        description: 'The strictest decision on its actions.',
-      }),
-      policy_reasons: Type.Array(PolicyReason),
-      approval_required: Type.Boolean(),
-      inbox_url: Type.String({
-        format: 'uri',
-        description: 'The page where a person decides on this proposal.',
-      }),
-      approval_queue_url: Type.String({
-        format: 'uri',
-        description: 'The page of all pending proposals.',
-      }),
-      rationale: Type.String(),
-      proposed_by: Proposer,
-      actions: Type.Array(ProposedAction),
+    ),
+    evidence_provenance: EvidenceProvenance,
+    status: BatchStatus,
+    policy_decision: described(PolicyDecision, 'The strictest decision on its actions.'),
+    policy_reasons: Type.Array(PolicyReason),
+    approval_required: Type.Boolean(),
+    inbox_url: Type.String({
+      format: 'uri',
+      description: 'The page where a person decides on this proposal.',
     }),
+    approval_queue_url: Type.String({
+      format: 'uri',
+      description: 'The page of all pending proposals.',
+    }),
+    rationale: Type.String(),
+    proposed_by: Proposer,
+    actions: Type.Array(ProposedAction),
   }),
 )
+
+/** Result of propose-actions. */
+export const ProposalResult = named('ProposalResult', Type.Object({ proposal: Proposal }))
 export type ProposalResult = Static<typeof ProposalResult>
 
-const actionMembers = {
-  type: Type.Enum([...ACTION_TYPES]),
-  target_entity: TargetEntity,
-}
+const EvaluatedAction = named(
+  'EvaluatedAction',
+  Type.Object({
+    type: ActionType,
+    target_entity: TargetEntity,
+    status: Type.Literal('evaluated'),
+    policy_decision: PolicyDecision,
+    policy_reasons: Type.Array(PolicyReason),
+    approval_required: Type.Boolean(),
+    would_auto_execute: Type.Boolean(),
+    diff: named('EntityDiff', Type.Object({ before: EntityState, proposed: EntityState })),
+  }),
+)
+
+const UnavailableAction = named(
+  'UnavailableAction',
+  Type.Object({
+    type: ActionType,
+    target_entity: TargetEntity,
+    status: Type.Literal('dry_run_unavailable'),
+    reason: Type.String({ description: 'One sentence.' }),
+  }),
+)
+
+const DryRunAction = named(
+  'DryRunAction',
+  Type.Unsafe<Static<typeof EvaluatedAction> | Static<typeof UnavailableAction>>({
+    oneOf: [EvaluatedAction, UnavailableAction],
+    discriminator: { propertyName: 'status' },
+  }),
+)
+
+const DryRun = named('DryRun', Type.Object({ actions: Type.Array(DryRunAction) }))
 
 /** Result of dry_run_actions. Nothing is stored. */
-export const DryRunResult = named(
-  'DryRunResult',
-  Type.Object({
-    dry_run: Type.Object({
-      actions: Type.Array(
-        Type.Union([
-          Type.Object({
-            ...actionMembers,
-            status: Type.Literal('evaluated'),
-            policy_decision: Type.Enum([...POLICY_DECISIONS]),
-            policy_reasons: Type.Array(PolicyReason),
-            approval_required: Type.Boolean(),
-            would_auto_execute: Type.Boolean(),
-            diff: Type.Object({ before: EntityState, proposed: EntityState }),
-          }),
-          Type.Object({
-            ...actionMembers,
-            status: Type.Literal('dry_run_unavailable'),
-            reason: Type.String({ description: 'One sentence.' }),
-          }),
-        ]),
-      ),
-    }),
-  }),
-)
+export const DryRunResult = named('DryRunResult', Type.Object({ dry_run: DryRun }))
 export type DryRunResult = Static<typeof DryRunResult>
 
-/** Result of get_action_batch: the current state of a proposal. */
-export const ActionBatch = named(
+/** The current state of a proposal. */
+const ActionBatch = named(
   'ActionBatch',
   Type.Object({
-    batch: Type.Object({
-      id: rowId('The batch.'),
-      status: Type.Enum([...BATCH_STATUSES]),
-      ad_account_id: rowId('The ad account.'),
-      idempotency_key: Type.String(),
-      rationale: Type.String(),
-      evidence_provenance: EvidenceProvenance,
-      proposed_by: Proposer,
-      policy_decision: Type.Enum([...POLICY_DECISIONS]),
-      inbox_url: Type.String({ format: 'uri' }),
-      created_at: timestamp('When it was proposed.'),
-      expires_at: timestamp('A person can decide until then.'),
-      actions: Type.Array(AgentAction),
-    }),
+    id: rowId('The batch.'),
+    status: BatchStatus,
+    ad_account_id: rowId('The ad account.'),
+    idempotency_key: Type.String(),
+    rationale: Type.String(),
+    evidence_provenance: EvidenceProvenance,
+    proposed_by: Proposer,
+    policy_decision: PolicyDecision,
+    inbox_url: Type.String({ format: 'uri' }),
+    created_at: timestamp('When it was proposed.'),
+    expires_at: timestamp('A person can decide until then.'),
+    actions: Type.Array(AgentAction),
   }),
 )
-export type ActionBatch = Static<typeof ActionBatch>
+
+/** Result of get_action_batch. */
+export const ActionBatchAnswer = named('ActionBatchAnswer', Type.Object({ batch: ActionBatch }))
+export type ActionBatchAnswer = Static<typeof ActionBatchAnswer>
 
 export const ActionAnswer = named('ActionAnswer', Type.Object({ action: AgentAction }))
 export type ActionAnswer = Static<typeof ActionAnswer>
@@ -235,27 +245,29 @@ export type ActionList = Static<typeof ActionList>
 export const DecisionReceipt = named(
   'DecisionReceipt',
   Type.Object({
-    document: Type.Unsafe<Record<string, unknown>>({
-      type: 'object',
-      additionalProperties: true,
-      description: 'The action, who decided what and why, and the entity before and after.',
-    }),
+    document: freeForm('The action, who decided what and why, and the entity before and after.'),
     document_sha256: Type.String({
       pattern: '^[0-9a-f]{64}$',
       description: 'SHA-256 of the canonical document (RFC 8785), in hexadecimal.',
     }),
-    chain_entry: Type.Object({
-      sequence: Type.Integer({
-        minimum: 1,
-        description: "Its place in the workspace's audit log.",
+    chain_entry: named(
+      'ChainEntry',
+      Type.Object({
+        sequence: Type.Integer({
+          minimum: 1,
+          description: "Its place in the workspace's audit log.",
+        }),
+        hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
       }),
-      hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-    }),
-    disposition: Type.Object({
-      receipt_status: Type.Literal('final'),
-      outcome_status: Type.String({ description: 'The status of the action.' }),
-      recovery_disposition: Type.Enum(['none', 'not_needed', 'rolled_back', 'needs_person']),
-    }),
+    ),
+    disposition: named(
+      'ReceiptDisposition',
+      Type.Object({
+        receipt_status: Type.Literal('final'),
+        outcome_status: Type.String({ description: 'The status of the action.' }),
+        recovery_disposition: stringEnum(['none', 'not_needed', 'rolled_back', 'needs_person']),
+      }),
+    ),
   }),
 )
 export type DecisionReceipt = Static<typeof DecisionReceipt>

@@ -1,5 +1,6 @@
 import Type, { type Static, type TProperties } from 'typebox'
-import { ACTION_STATUSES, rowId } from './actions.ts'
+import { described } from '../scalars.ts'
+import { ActionStatus, rowId } from './actions.ts'
 
 /** The most days that get_performance can look back, and its default. */
 const PERFORMANCE_DAYS_MAX = 90
@@ -26,14 +27,20 @@ export const PerformanceInput = strict({
 })
 export type PerformanceInput = Static<typeof PerformanceInput>
 
+/** The last page of actions that may be asked for. No workspace has as many. */
+export const ACTION_PAGE_MAX = 10_000_000
+
+export const ActionPage = Type.Integer({
+  minimum: 1,
+  maximum: ACTION_PAGE_MAX,
+  default: 1,
+  description: 'Counted from 1; see has_more.',
+})
+
 /** Input of list_actions. */
 export const ActionListInput = strict({
-  status: Type.Optional(
-    Type.Enum([...ACTION_STATUSES], { description: 'Only actions with this status.' }),
-  ),
-  page: Type.Optional(
-    Type.Integer({ minimum: 1, default: 1, description: 'Counted from 1; see has_more.' }),
-  ),
+  status: Type.Optional(described(ActionStatus, 'Only actions with this status.')),
+  page: Type.Optional(ActionPage),
 })
 
 /** Input of get_action and get_action_decision_receipt. */

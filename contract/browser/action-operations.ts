@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox'
 import { ApprovalQueue, DecisionSubmission, QueuedBatchAnswer } from '../agents/approvals.ts'
 import { AuditPage, AuditVerification } from '../agents/audit.ts'
 import { PolicyAnswer, PolicySubmission } from '../agents/policy.ts'
-import { ActionBatch, ActionList, DecisionReceipt } from '../agents/proposals.ts'
+import { ActionBatchAnswer, ActionList, DecisionReceipt } from '../agents/proposals.ts'
 import { MessageError, ValidationError } from '../errors.ts'
 
 /** 401: not signed in. 403: the request comes from another site, or the role does not allow it. */
@@ -22,7 +22,7 @@ export const readQueuedBatch = operation('readQueuedBatch', 'GET /approvals/:bat
 /** 409: another person has already decided. */
 export const decideActions = operation('decideActions', 'POST /approvals/:batch/decision', {
   body: DecisionSubmission,
-  response: { 200: ActionBatch, ...CHECKED_REFUSALS, 409: MessageError },
+  response: { 200: ActionBatchAnswer, ...CHECKED_REFUSALS, 409: MessageError },
 })
 
 export const getPolicy = operation('getPolicy', 'GET /policy', {

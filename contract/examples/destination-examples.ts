@@ -38,6 +38,10 @@ export const SET_DESTINATION_TEST_MODE_EXAMPLES: OperationExamples = {
       value: { enabled: true, test_event_code: 'TEST12345' },
     },
     off: { summary: 'Switch it off', value: { enabled: false } },
+    clear: {
+      summary: 'Switch it off and clear the code',
+      value: { enabled: false, test_event_code: null },
+    },
   },
   responses: {
     ...ERROR_EXAMPLES,
@@ -126,6 +130,9 @@ export const REPLAY_DELIVERIES_EXAMPLES: OperationExamples = {
   },
   responses: {
     ...ERROR_EXAMPLES,
+    413: {
+      too_large: { summary: 'Too large', value: { message: 'The body is larger than 256 KiB.' } },
+    },
     200: {
       nothing: {
         summary: 'Nothing had failed',

@@ -136,6 +136,7 @@ it('returns 422 naming an invalid status and page', async test => {
     ['status=pending&status=failed', 'status'],
     ['page=0', 'page'],
     ['page=x', 'page'],
+    ['page=10000001', 'page'],
     ['account_id=', 'account_id'],
     ['account_id=999', 'account_id'],
   ]) {

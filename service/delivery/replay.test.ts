@@ -148,6 +148,20 @@ it('422 names every invalid field', async test => {
   }
 })
 
+it('accepts as many of the longest delivery IDs as the contract allows', async test => {
+  const service = await startTestService(test)
+  await withFailures(service, 1)
+  const longest = Array.from({ length: 9_999 }, (_, at) => Number.MAX_SAFE_INTEGER - at)
+  const body = { delivery_ids: [1, ...longest] }
+  assert.ok(JSON.stringify(body).length > 65_536)
+  const { status, body: result } = await replay(service, { body })
+  assert.deepEqual([status, result], [200, { ...NOTHING, queued: 1 }])
+  const more = await replay(service, { body: { delivery_ids: [...body.delivery_ids, 2] } })
+  assert.deepEqual(more.body.errors.delivery_ids, [
+    'The delivery_ids field must not have more than 10000 items.',
+  ])
+})
+
 it('restarts the retry schedule and keeps counting attempts', async test => {
   const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])

@@ -1,6 +1,7 @@
 import { TestModeSubmission } from '@signalbox/contract/destinations.ts'
 import { replayDeliveries, setDestinationTestMode } from '@signalbox/contract/operations.ts'
 import {
+  REPLAY_BYTES_MAX,
   REPLAY_LIMIT_DEFAULT,
   type ReplayResult,
   ReplaySubmission,
@@ -60,6 +61,7 @@ export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
 
   app.route({
     ...replayDeliveries,
+    bodyLimit: REPLAY_BYTES_MAX,
     async handler({ tracker, body }, reply) {
       const result = await replayFailedDeliveries(context, { tracker, body, at: now() })
       if (result.queued > 0) onQueued()
@@ -82,8 +84,9 @@ interface TestModeRequest {
 type TestModeScope = Pick<DeliveryRoutes, 'database' | 'audit' | 'platforms'>
 
 /**
- * Switches test mode and returns the destination. It never switches on without a code, because the
- * platform would count the test events as live. A change is audited. Throws a 404 refusal for a
+ * Switches test mode and returns the destination. A code that is left out is kept, null clears it.
+ * Test mode never switches on without a code, because the platform would count the test events as
+ * live. A change is audited. Throws a 404 refusal for a
  * destination of another tracker, and a 422 that names every invalid field.
  */
 async function setTestMode(
@@ -98,10 +101,10 @@ async function setTestMode(
     const before = await lockTestMode({ query }, key)
     if (!before) throw destinationNotFound()
     const platform = platforms.find(before.platform) ?? platforms.default
-    const keptCode = before.testCode ?? (enabled ? platform.createTestCode() : null)
+    const testCode = test_event_code === undefined ? before.testCode : test_event_code
     const after = await switchTestMode({ query }, key, {
       testModeUntil: enabled ? until : null,
-      testCode: test_event_code ?? keptCode,
+      testCode: testCode ?? (enabled ? platform.createTestCode() : null),
       at,
     })
     const entry = testModeEntry(tracker, { before, after, at })

@@ -105,6 +105,28 @@ it('never switches on without a code, and keeps an existing code', async test =>
   assert.equal(await codeAfter({ enabled: false }), 'TEST1')
 })
 
+it('clears the code for null and keeps it when the member is absent', async test => {
+  const service = await startTestService(test)
+  const codeAfter = async (body: unknown) =>
+    (await switchTo(service, body)).body.destination.config.test_event_code
+  assert.equal(await codeAfter({ enabled: true, test_event_code: 'TEST1' }), 'TEST1')
+  assert.equal(await codeAfter({ enabled: false }), 'TEST1')
+  assert.equal(await codeAfter({ enabled: false, test_event_code: null }), null)
+  assert.equal(await codeAfter({ enabled: true, test_event_code: 'TEST1' }), 'TEST1')
+  assert.match(await codeAfter({ enabled: true, test_event_code: null }), /^TEST\d{5}$/)
+})
+
+it('never sends a waiting test event as a live one after its code is cleared', async test => {
+  const service = await startTestService(test)
+  await switchTo(service, { enabled: true, test_event_code: 'TEST1' })
+  await service.submit(samplePurchase({ event_id: 'waiting' }))
+  await switchTo(service, { enabled: false, test_event_code: null })
+  await service.deliver()
+  const [delivery] = (await service.read('waiting')).body.deliveries
+  assert.equal(delivery.status, 'failed:permanent')
+  assert.equal((await service.received()).events.length, 0)
+})
+
 it('401 without a secret', async test => {
   const service = await startTestService(test)
   assert.equal((await switchTo(service, { enabled: true }, { secret: null })).status, 401)

@@ -22,7 +22,7 @@ const ajv = new Ajv({
   allErrors: true,
   strict: false,
   strictNumbers: true,
-  formats: { uri: isAbsoluteUri, int64: true },
+  formats: { uri: isAbsoluteUri, int64: true, double: true },
 })
 
 /**
@@ -64,7 +64,30 @@ function compileUnion(tag: string, variants: DiscriminatedUnion['oneOf']): Schem
 }
 
 function toSchemaValidator(validate: ValidateFunction): SchemaValidator {
-  return value => (validate(value) ? null : (validate.errors ?? []))
+  return value => (validate(value) ? null : mergeAlternatives(validate.errors ?? []))
+}
+
+/**
+ * The errors of an `anyOf` as one caller means it: when the type fits none of the alternatives, one
+ * error that names the types; else the errors of the alternatives whose type fits.
+ */
+function mergeAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  return errors
+    .filter(({ keyword }) => keyword === 'anyOf')
+    .reduce((left, union) => mergeUnion(left, union), errors)
+}
+
+function mergeUnion(errors: readonly ErrorObject[], union: ErrorObject): readonly ErrorObject[] {
+  const isInside = ({ schemaPath, instancePath }: ErrorObject) =>
+    schemaPath.startsWith(`${union.schemaPath}/`) && instancePath.startsWith(union.instancePath)
+  const isWrongType = (error: ErrorObject) =>
+    isInside(error) && error.keyword === 'type' && error.instancePath === union.instancePath
+  const wrongTypes = errors.filter(isWrongType)
+  const others = errors.filter(error => error !== union && !isWrongType(error))
+  if (wrongTypes.length === 0) return errors
+  if (others.some(isInside)) return others
+  const type = wrongTypes.map(({ params }) => params.type).join(',')
+  return [...others, { ...union, keyword: 'type', params: { type } }]
 }
 
 /** A scheme followed by something, as the WHATWG URL parser reads it, without white space. */

@@ -47,6 +47,21 @@ it('has a sentence for every schema keyword of the contract', () => {
   }
 })
 
+it('reports the alternative whose type fits, or the types of all alternatives', () => {
+  const alternatives = [Type.Integer({ minimum: 0 }), Type.String({ minLength: 1 })]
+  const schema = Type.Object({ field: Type.Unsafe({ anyOf: alternatives }) })
+  for (const [value, sentence] of [
+    [-1, 'must be at least 0'],
+    ['', 'must not be empty'],
+    [[], 'must be an integer or a string'],
+    [null, 'must be an integer or a string'],
+  ] as const) {
+    assert.deepEqual(errorsOf(schema, { field: value }), {
+      field: [`The field field ${sentence}.`],
+    })
+  }
+})
+
 it('names nested fields by a dotted path and unescapes their names', () => {
   const item = Type.Object({ 'a/b~c': Type.Integer(), needed: Type.Integer() })
   const schema = Type.Object({ list: Type.Array(item) })

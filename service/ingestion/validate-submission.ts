@@ -2,6 +2,7 @@ import {
   CONTENTS_BYTES_MAX,
   EventSubmission,
   LIFECYCLE_EVENT_NAMES,
+  UNIX_SECONDS_MAX,
 } from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/authenticate-browser.ts'
 import { type ConsentDecision, decideConsent } from '../consent/consent-decision.ts'
@@ -44,7 +45,11 @@ export function validateSubmission(
 ): ValidatedSubmission {
   const submission = (body ?? {}) as EventSubmission
   const errors = new FieldErrorList()
-  addSchemaErrors(errors, findSchemaErrors(submission) ?? [])
+  const schemaErrors = findSchemaErrors(submission) ?? []
+  addSchemaErrors(
+    errors,
+    schemaErrors.filter(error => !isTimeBound(error)),
+  )
   if (typeof submission !== 'object' || Array.isArray(submission)) {
     throw Refusal.ofFields(errors.toErrors())
   }
@@ -66,6 +71,11 @@ export function validateSubmission(
     eventTime,
     decision,
   }
+}
+
+/** `parseEventTime` says what to send instead of a number out of bounds. */
+function isTimeBound({ instancePath, keyword }: { instancePath: string; keyword: string }) {
+  return instancePath === '/event_time' && (keyword === 'minimum' || keyword === 'maximum')
 }
 
 function readEventId(
@@ -222,9 +232,6 @@ const OFFSET = String.raw`(?:Z|[+-]\d{2}:?\d{2})`
 const ISO_8601 = new RegExp(`^${DAY}T${TIME}${OFFSET}$`)
 
 const FUTURE_SECONDS_MAX = 300
-/** The year 5138. A larger number is in milliseconds. */
-const UNIX_SECONDS_MAX = 100_000_000_000
-
 type ParsedEventTime = { at: Date } | { error: string }
 
 /**
@@ -245,7 +252,7 @@ export function parseEventTime(
 }
 
 function parseUnixSeconds(seconds: number): ParsedEventTime {
-  if (seconds >= UNIX_SECONDS_MAX) {
+  if (seconds > UNIX_SECONDS_MAX) {
     return { error: 'The event_time field looks like milliseconds; send Unix seconds.' }
   }
   if (seconds < 0) return { error: 'The event_time field must not be before 1970.' }

@@ -81,6 +81,15 @@ it('counts pages from 1 and caps the page size', () => {
   })
 })
 
+it('refuses a page beyond the bound of the contract', () => {
+  assert.equal(readPageRequest({ page: '1000000000' }).page, 1_000_000_000)
+  const sentence = 'The page field must not be greater than 1000000000.'
+  assert.throws(() => readPageRequest({ page: '1000000001' }), {
+    status: 422,
+    errors: { page: [sentence] },
+  })
+})
+
 it('throws a refusal per field for anything but a positive integer', () => {
   for (const wrong of ['0', '-1', '1.5', '', 'all', ' 1', '1e2', ['1', '2'], '9'.repeat(16)]) {
     assert.throws(

@@ -1,8 +1,10 @@
 import {
   type EventPage,
+  PAGE_MAX,
   type PageLink,
   PER_PAGE_DEFAULT,
   PER_PAGE_MAX,
+  PER_PAGE_NUMBER_MAX,
 } from '@signalbox/contract/event-pages.ts'
 import type { Event } from '@signalbox/contract/events.ts'
 import { FieldErrorList } from '../http/body-schema.ts'
@@ -13,27 +15,31 @@ export interface PageRequest {
   perPage: number
 }
 
-/** Higher than the number of events of any tracker. */
-const PAGE_MAX = 1_000_000_000
-
 /**
- * Reads `page` and `per_page` from the query. A larger page size than allowed is capped. Throws a
- * 422 refusal for anything but a positive integer.
+ * Reads `page` and `per_page` from the query. A page size above 100 is capped. Throws a 422 refusal
+ * for anything but a positive integer within the bounds of the contract.
  */
 export function readPageRequest(query: Record<string, unknown>): PageRequest {
   const errors = new FieldErrorList()
-  const page = readPositiveInteger(errors, 'page', query.page) ?? 1
-  const perPage = readPositiveInteger(errors, 'per_page', query.per_page) ?? PER_PAGE_DEFAULT
+  const page = readPositiveInteger(errors, 'page', { text: query.page, max: PAGE_MAX })
+  const perPage = readPositiveInteger(errors, 'per_page', {
+    text: query.per_page,
+    max: PER_PAGE_NUMBER_MAX,
+  })
   if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
-  return { page: Math.min(page, PAGE_MAX), perPage: Math.min(perPage, PER_PAGE_MAX) }
+  return { page: page ?? 1, perPage: Math.min(perPage ?? PER_PAGE_DEFAULT, PER_PAGE_MAX) }
 }
 
-function readPositiveInteger(errors: FieldErrorList, field: string, text: unknown): number | null {
+function readPositiveInteger(
+  errors: FieldErrorList,
+  field: string,
+  { text, max }: { text: unknown; max: number },
+): number | null {
   if (text === undefined) return null
-  const isDigits = typeof text === 'string' && /^\d{1,15}$/.test(text)
-  const number = isDigits ? Number(text) : 0
-  if (number >= 1) return number
-  errors.add(field, `The ${field} field must be an integer of at least 1.`)
+  const number = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : 0
+  if (number >= 1 && number <= max) return number
+  const rule = number > max ? `not be greater than ${max}` : 'be an integer of at least 1'
+  errors.add(field, `The ${field} field must ${rule}.`)
   return null
 }
 

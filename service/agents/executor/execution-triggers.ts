@@ -1,4 +1,4 @@
-import type { ActionBatch, ProposalResult } from '@signalbox/contract/agents/proposals.ts'
+import type { ActionBatchAnswer, ProposalResult } from '@signalbox/contract/agents/proposals.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 import { parseRowId } from '../../util/row-id.ts'
 import { type DecisionRequest, decideActions } from '../approvals/decide-actions.ts'
@@ -45,7 +45,7 @@ export async function decideAndExecute(
   context: ProposalContext,
   request: DecisionRequest,
   body: unknown,
-): Promise<ActionBatch> {
+): Promise<ActionBatchAnswer> {
   const decided = await decideActions(context, request, body)
   for (const { id } of decided.filter(isInProgress)) await runExecution(context, id)
   const scope = { workspaceId: parseRowId(request.workspaceId) ?? 0, adAccountId: null }

@@ -1,7 +1,7 @@
 import { PolicyAnswer } from '@signalbox/contract/agents/policy.ts'
 import {
   ActionAnswer,
-  ActionBatch,
+  ActionBatchAnswer,
   ActionList,
   DecisionReceipt,
   DryRunResult,
@@ -74,7 +74,7 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
       'minute; every other status is final. Proposals of other ad accounts are not found. It ' +
       'changes nothing.',
     input: BatchIdInput,
-    output: ActionBatch,
+    output: ActionBatchAnswer,
     validatedBy: 'schema',
     annotations: READ_ONLY,
     permission: 'ad-account.read',

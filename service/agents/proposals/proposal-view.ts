@@ -1,5 +1,5 @@
 import type { ActionStatus, BatchStatus, PolicyReason } from '@signalbox/contract/agents/actions.ts'
-import type { ActionBatch, ProposalResult } from '@signalbox/contract/agents/proposals.ts'
+import type { ActionBatchAnswer, ProposalResult } from '@signalbox/contract/agents/proposals.ts'
 import type { Action } from './action.ts'
 import { toActionView, toProposerView, toTargetView } from './action-view.ts'
 import type { ProposalContext } from './agents-context.ts'
@@ -60,7 +60,7 @@ function toProposedAction(action: Action): ProposalResult['proposal']['actions']
 export function toBatchView(
   { publicOrigin }: Pick<ProposalContext, 'publicOrigin'>,
   { batch, actions }: SavedProposal,
-): ActionBatch {
+): ActionBatchAnswer {
   const { id, workspaceId } = batch
   return {
     batch: {

@@ -1,10 +1,11 @@
 import { ACTION_STATUSES, type ActionStatus } from '@signalbox/contract/agents/actions.ts'
 import type {
   ActionAnswer,
-  ActionBatch,
+  ActionBatchAnswer,
   ActionList,
   DecisionReceipt,
 } from '@signalbox/contract/agents/proposals.ts'
+import { ACTION_PAGE_MAX } from '@signalbox/contract/agents/tool-inputs.ts'
 import { FieldErrorList } from '../../http/body-schema.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
@@ -36,8 +37,6 @@ export interface ActionQuery {
 }
 
 export const ACTIONS_PER_PAGE = 25
-/** Higher than any workspace reaches. */
-const PAGE_MAX = 10_000_000
 
 /** Lists actions, newest first. Throws a 422 refusal for an invalid status or page. */
 export async function listActions(
@@ -71,9 +70,11 @@ function parseQuery({ status, page = 1 }: ActionQuery): {
     errors.add('status', `The status field must be one of: ${ACTION_STATUSES.join(', ')}.`)
   }
   const number = parseRowId(page)
-  if (number === null) errors.add('page', 'The page field must be an integer of at least 1.')
+  if (number === null || number > ACTION_PAGE_MAX) {
+    errors.add('page', `The page field must be an integer from 1 to ${ACTION_PAGE_MAX}.`)
+  }
   if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
-  return { status: knownStatus, page: Math.min(number ?? 1, PAGE_MAX) }
+  return { status: knownStatus, page: number ?? 1 }
 }
 
 /** Reads one action. Throws a 404 refusal if it is not in the scope. */
@@ -90,7 +91,7 @@ export async function readBatch(
   context: ProposalContext,
   scope: ReadScope,
   batchId: unknown,
-): Promise<ActionBatch> {
+): Promise<ActionBatchAnswer> {
   const { database } = context
   const ref = { workspaceId: scope.workspaceId, batchId: parseRowId(batchId) ?? 0 }
   const batch = await findBatch(database, ref)
