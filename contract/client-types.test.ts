@@ -97,6 +97,6 @@ it('states the bounds of times and pages', () => {
   })
   assert.deepEqual(bounds, [
     [1, 1_000_000_000],
-    [1, 10_000_000],
+    [1, 2_147_483_647],
   ])
 })

@@ -59,35 +59,42 @@ const actions = Type.Array(ActionSubmission, {
   description: 'At most one per entity.',
 })
 
+const proposalMembers = {
+  rationale: Type.String({
+    minLength: 1,
+    maxLength: 4_000,
+    description: 'Why these changes are proposed together, for the person who decides.',
+  }),
+  idempotency_key: Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'Repeating a request with the same key and content returns the same proposal.',
+  }),
+  evidence: Type.Array(Evidence, { minItems: 1, maxItems: 3 }),
+  target_source: stringEnum(['human_supplied'], {
+    description: 'A person named the entities; the agent did not choose them.',
+  }),
+}
+
 export const ProposalSubmission = named(
   'ProposalSubmission',
   Type.Object(
-    {
-      actions,
-      rationale: Type.String({
-        minLength: 1,
-        maxLength: 4_000,
-        description: 'Why these changes are proposed together, for the person who decides.',
-      }),
-      idempotency_key: Type.String({
-        minLength: 1,
-        maxLength: 64,
-        description: 'Repeating a request with the same key and content returns the same proposal.',
-      }),
-      evidence: Type.Array(Evidence, { minItems: 1, maxItems: 3 }),
-      target_source: stringEnum(['human_supplied'], {
-        description: 'A person named the entities; the agent did not choose them.',
-      }),
-      account_id: account,
-    },
+    { actions, ...proposalMembers, account_id: account },
     { additionalProperties: false },
   ),
 )
 export type ProposalSubmission = Static<typeof ProposalSubmission>
 
+/** The body of a proposal, of which a dry run needs the actions only. */
 export const DryRunSubmission = named(
   'DryRunSubmission',
-  Type.Object({ actions, account_id: account }, { additionalProperties: false }),
+  Type.Object(
+    { actions, ...Type.Partial(Type.Object(proposalMembers)).properties, account_id: account },
+    {
+      additionalProperties: false,
+      description: 'The body of a proposal: only `actions` is required, and only it is evaluated.',
+    },
+  ),
 )
 export type DryRunSubmission = Static<typeof DryRunSubmission>
 

@@ -1,5 +1,5 @@
 import Type, { type Static, type TProperties } from 'typebox'
-import { described } from '../scalars.ts'
+import { described, INTEGER_MAX } from '../scalars.ts'
 import { ActionStatus, rowId } from './actions.ts'
 
 /** The most days that get_performance can look back, and its default. */
@@ -27,12 +27,9 @@ export const PerformanceInput = strict({
 })
 export type PerformanceInput = Static<typeof PerformanceInput>
 
-/** The last page of actions that may be asked for. No workspace has as many. */
-export const ACTION_PAGE_MAX = 10_000_000
-
 export const ActionPage = Type.Integer({
   minimum: 1,
-  maximum: ACTION_PAGE_MAX,
+  maximum: INTEGER_MAX,
   default: 1,
   description: 'Counted from 1; see has_more.',
 })

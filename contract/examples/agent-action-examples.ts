@@ -40,29 +40,48 @@ const fromABrowser = {
 const lacking = {
   lacking: {
     summary: 'A token of the tier Read',
-    value: { message: 'This credential lacks the permission actions.propose.' },
+    value: {
+      message:
+        'This credential lacks the permission actions.propose. Ask an owner of the workspace ' +
+        'for a token of the tier Write or Admin.',
+    },
   },
 }
 const anotherWorkspace = {
   another_workspace: {
     summary: 'The workspace is not that of the token',
-    value: { message: 'This token has no such workspace.' },
+    value: {
+      message:
+        'This token has no such workspace. Use the workspace that issued the token: its number ' +
+        'is in the address of its pages, /workspaces/{workspace}.',
+    },
   },
 }
 
 const noAction = {
   no_action: {
     summary: 'Not of this ad account',
-    value: { message: 'There is no such action.' },
+    value: { message: 'There is no such action. List the actions to find its ID.' },
   },
 }
 const noBatch = {
-  no_batch: { summary: 'Not of this ad account', value: { message: 'There is no such batch.' } },
+  no_batch: {
+    summary: 'Not of this ad account',
+    value: {
+      message:
+        'There is no such batch. Use the proposal.id that the proposal returned, or the batch_id ' +
+        'of an action.',
+    },
+  },
 }
 const notEnded = {
   not_ended: {
     summary: 'It waits, or it is being carried out',
-    value: { message: 'This action has no receipt yet: it gets one when it is completed.' },
+    value: {
+      message:
+        'This action has no receipt yet: it gets one when it is completed. Read the action, and ' +
+        'ask again when its finished_at is set.',
+    },
   },
 }
 

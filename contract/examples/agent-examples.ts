@@ -35,7 +35,11 @@ export const AGENT_EXAMPLES: Record<AgentOperation['config']['operationId'], Ope
       403: {
         lacking: {
           summary: 'A permission that was not given',
-          value: { message: 'This credential lacks the permission ad-account.read.' },
+          value: {
+            message:
+              'This credential lacks the permission ad-account.read. Ask an owner of the ' +
+              'workspace to approve the agent again with it.',
+          },
         },
       },
       429: {

@@ -103,7 +103,65 @@ it('returns 422 naming every invalid and unknown field', async test => {
     'rationale',
     'target_source',
   ])
-  assert.deepEqual(reply.body.errors.ad_account_id, ['The ad_account_id field is not known here.'])
+  assert.deepEqual(reply.body.errors.ad_account_id, [
+    'The ad_account_id field is not known here; remove it.',
+  ])
+})
+
+it('names the next step in every error', async test => {
+  const fixture = await startAgentActionsFixture(test)
+  const reader = await fixture.issueToken({ tier: 'read' })
+  const body = buildProposal(fixture.entityId(1))
+  const { proposal } = (await fixture.request('POST', '/actions', { body })).body
+  const { service, token: secret } = fixture
+  const elsewhere = await service.request('GET', '/api/v1/agent/workspaces/999/actions', { secret })
+  for (const [reply, status, nextStep] of [
+    [elsewhere, 404, /Use the workspace that issued the token/],
+    [await fixture.request('GET', '/actions/999'), 404, /List the actions to find its ID/],
+    [await fixture.request('GET', '/action-batches/999'), 404, /Use the proposal\.id/],
+    [
+      await fixture.request('GET', `/actions/${proposal.actions[0].id}/decision-receipt`),
+      404,
+      /Read the action, and ask again when its finished_at is set/,
+    ],
+    [
+      await fixture.request('POST', '/actions', { body, secret: reader }),
+      403,
+      /Ask an owner of the workspace for a token of the tier Write or Admin/,
+    ],
+    [
+      await fixture.request('POST', '/actions', { body: { ...body, rationale: 'Other.' } }),
+      422,
+      /choose a new one/,
+    ],
+    [
+      await fixture.request('POST', '/actions', { body: { ...body, dry_run: true } }),
+      422,
+      /remove it/,
+    ],
+  ] as const) {
+    assert.equal(reply.status, status, reply.text)
+    assert.match(reply.body.message, nextStep)
+  }
+})
+
+it('accepts the body of a proposal as a dry run', async test => {
+  const fixture = await startAgentActionsFixture(test)
+  const body = buildProposal(fixture.entityId(1))
+  const whole = await fixture.request('POST', '/actions/dry-run', { body })
+  assert.equal(whole.status, 200, whole.text)
+  const { actions } = body
+  const alone = await fixture.request('POST', '/actions/dry-run', { body: { actions } })
+  assert.deepEqual(whole.body, alone.body)
+  const invalid = { ...body, evidence: [], rationale: ' ', idempotency_key: 'x'.repeat(65) }
+  const refused = await fixture.request('POST', '/actions/dry-run', { body: invalid })
+  assert.equal(refused.status, 422)
+  assert.deepEqual(Object.keys(refused.body.errors).toSorted(), [
+    'evidence',
+    'idempotency_key',
+    'rationale',
+  ])
+  assert.deepEqual((await fixture.request('GET', '/actions')).body.actions, [])
 })
 
 it('limits the size of a 422 response to many invalid actions', async test => {
@@ -136,7 +194,7 @@ it('returns 422 naming an invalid status and page', async test => {
     ['status=pending&status=failed', 'status'],
     ['page=0', 'page'],
     ['page=x', 'page'],
-    ['page=10000001', 'page'],
+    ['page=2147483648', 'page'],
     ['account_id=', 'account_id'],
     ['account_id=999', 'account_id'],
   ]) {

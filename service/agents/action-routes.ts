@@ -42,8 +42,12 @@ interface PathParams {
 function requireOwnWorkspace(agent: AgentPrincipal, params: unknown): void {
   const { workspace } = params as PathParams
   if (parseRowId(workspace) === agent.workspaceId) return
-  throw Refusal.notFound('This token has no such workspace.')
+  throw Refusal.notFound(WORKSPACE_MISMATCH)
 }
+
+const WORKSPACE_MISMATCH =
+  'This token has no such workspace. Use the workspace that issued the token: its number is in ' +
+  'the address of its pages, /workspaces/{workspace}.'
 
 function proposalRoutes(app: ServiceApp, context: AgentsContext): void {
   const bodyLimit = operations.PROPOSAL_BYTES_MAX

@@ -186,8 +186,8 @@ function describeError({ keyword, params, message }: ErrorObject): string {
       return `must not be greater than ${params.limit} characters`
     case 'additionalProperties':
       return isMemberName(params.additionalProperty)
-        ? 'is not known here'
-        : 'has a member that is not known here'
+        ? 'is not known here; remove it'
+        : 'has a member that is not known here; remove it'
     case 'anyOf':
       return 'has an invalid format'
     case 'minItems':

@@ -75,12 +75,12 @@ it('names an unknown member', () => {
   const inner = Type.Object({}, { additionalProperties: false })
   const schema = Type.Object({ list: Type.Array(inner) }, { additionalProperties: false })
   assert.deepEqual(errorsOf(schema, { list: [{ x_y: 1 }] }), {
-    'list.0.x_y': ['The list.0.x_y field is not known here.'],
+    'list.0.x_y': ['The list.0.x_y field is not known here; remove it.'],
   })
   // Anything else may be personal data and is not repeated.
   assert.deepEqual(errorsOf(schema, { list: [{ 'jane@shop.example': 1 }], 4915112345: 2 }), {
-    body: ['The body field has a member that is not known here.'],
-    'list.0': ['The list.0 field has a member that is not known here.'],
+    body: ['The body field has a member that is not known here; remove it.'],
+    'list.0': ['The list.0 field has a member that is not known here; remove it.'],
   })
 })
 

@@ -108,7 +108,15 @@ async function findExecutionPrincipal(
 /** Throws a 403 when the token is valid but lacks the permission. */
 export function requirePermission(principal: AgentPrincipal, permission: Permission): void {
   if (principal.permissions.includes(permission)) return
-  throw new Refusal(403, `This credential lacks the permission ${permission}.`)
+  throw new Refusal(
+    403,
+    `This credential lacks the permission ${permission}. ${MISSING_PERMISSION[principal.kind]}`,
+  )
+}
+
+const MISSING_PERMISSION: Record<AgentPrincipal['kind'], string> = {
+  connection: 'Ask an owner of the workspace to approve the agent again with it.',
+  execution_token: 'Ask an owner of the workspace for a token of the tier Write or Admin.',
 }
 
 declare module 'fastify' {

@@ -152,7 +152,10 @@ it('names unknown and invalid arguments', async test => {
     const answer = await mcp.callTool(name, { ...given[name], ...smuggled })
     assert.equal(answer.isError, true, name)
     for (const member of Object.keys(smuggled)) {
-      assert.ok(answer.text.includes(`The ${member} field is not known here.`), answer.text)
+      assert.ok(
+        answer.text.includes(`The ${member} field is not known here; remove it.`),
+        answer.text,
+      )
     }
     assert.match(answer.text, /Next step: correct what is named above/)
   }
@@ -204,7 +207,7 @@ it('lets a Read token read, and refuses its proposals with an explanation', asyn
     assert.equal(answer.isError, true)
     assert.match(
       answer.text,
-      /^This credential lacks the permission actions\.propose\.\nNext step: /,
+      /^This credential lacks the permission actions\.propose\. Ask an owner .+\nNext step: /,
     )
   }
 })

@@ -55,6 +55,7 @@ it('returns the decisions of the same proposal', async test => {
       await setPolicy(fixture, mode, limits)
       const body = buildProposal(...CHANGES)
       const rehearsed = await dryRun(onlyActions(body))
+      assert.deepEqual(await dryRun(body), rehearsed)
       const { actions } = await proposeActions(context, principal, body)
       assert.deepEqual(
         rehearsed,

@@ -87,7 +87,7 @@ async function propose(
 ): Promise<Proposal> {
   const { workspaceId } = input.principal
   const account = await lockActiveAdAccount(transaction, input.principal)
-  if (!account) throw new Refusal(403, 'The ad account of this credential is no longer active.')
+  if (!account) throw new Refusal(403, ACCOUNT_INACTIVE)
   const saved = await findSavedProposal(transaction, input)
   if (saved) return saved
   const { entities } = input
@@ -116,6 +116,10 @@ async function propose(
   if (other) return other
   throw new Error('the batch of a conflicting idempotency key is missing')
 }
+
+const ACCOUNT_INACTIVE =
+  'The ad account of this credential is no longer active. Ask an owner to activate it, or for a ' +
+  'credential of another ad account.'
 
 /** The locked ad account prevents concurrent proposals from exceeding the limit. */
 async function requireQueueCapacity(

@@ -184,7 +184,9 @@ it('returns 404 for the receipt of an open action', async test => {
   const { actions } = await propose([RAISE])
   await assert.rejects(readReceipt(context, scope, actions[0]?.id), {
     status: 404,
-    message: 'This action has no receipt yet: it gets one when it is completed.',
+    message:
+      'This action has no receipt yet: it gets one when it is completed. Read the action, and ask ' +
+      'again when its finished_at is set.',
   })
 })
 

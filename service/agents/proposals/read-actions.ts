@@ -5,7 +5,7 @@ import type {
   ActionList,
   DecisionReceipt,
 } from '@signalbox/contract/agents/proposals.ts'
-import { ACTION_PAGE_MAX } from '@signalbox/contract/agents/tool-inputs.ts'
+import { INTEGER_MAX } from '@signalbox/contract/scalars.ts'
 import { FieldErrorList } from '../../http/body-schema.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
@@ -37,6 +37,14 @@ export interface ActionQuery {
 }
 
 export const ACTIONS_PER_PAGE = 25
+
+const BATCH_NOT_FOUND =
+  'There is no such batch. Use the proposal.id that the proposal returned, or the batch_id of an ' +
+  'action.'
+const ACTION_NOT_FOUND = 'There is no such action. List the actions to find its ID.'
+const RECEIPT_NOT_FOUND =
+  'This action has no receipt yet: it gets one when it is completed. Read the action, and ask ' +
+  'again when its finished_at is set.'
 
 /** Lists actions, newest first. Throws a 422 refusal for an invalid status or page. */
 export async function listActions(
@@ -70,8 +78,8 @@ function parseQuery({ status, page = 1 }: ActionQuery): {
     errors.add('status', `The status field must be one of: ${ACTION_STATUSES.join(', ')}.`)
   }
   const number = parseRowId(page)
-  if (number === null || number > ACTION_PAGE_MAX) {
-    errors.add('page', `The page field must be an integer from 1 to ${ACTION_PAGE_MAX}.`)
+  if (number === null) {
+    errors.add('page', `The page field must be an integer from 1 to ${INTEGER_MAX}.`)
   }
   if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
   return { status: knownStatus, page: number ?? 1 }
@@ -95,7 +103,7 @@ export async function readBatch(
   const { database } = context
   const ref = { workspaceId: scope.workspaceId, batchId: parseRowId(batchId) ?? 0 }
   const batch = await findBatch(database, ref)
-  if (!batch || !isInScope(scope, batch)) throw Refusal.notFound('There is no such batch.')
+  if (!batch || !isInScope(scope, batch)) throw Refusal.notFound(BATCH_NOT_FOUND)
   return toBatchView(context, { batch, actions: await findActionsOfBatch(database, batch.id) })
 }
 
@@ -108,7 +116,7 @@ export async function readReceipt(
   const action = await findActionInScope(database, scope, actionId)
   const receipt = await findReceipt(database, { ...scope, actionId: action.id })
   if (receipt) return toReceiptView(action, receipt)
-  throw Refusal.notFound('This action has no receipt yet: it gets one when it is completed.')
+  throw Refusal.notFound(RECEIPT_NOT_FOUND)
 }
 
 async function findActionInScope(
@@ -119,7 +127,7 @@ async function findActionInScope(
   const actionId = parseRowId(given) ?? 0
   const action = await findAction(database, { workspaceId: scope.workspaceId, actionId })
   if (action && isInScope(scope, action)) return action
-  throw Refusal.notFound('There is no such action.')
+  throw Refusal.notFound(ACTION_NOT_FOUND)
 }
 
 function isInScope(scope: ReadScope, { adAccountId }: { adAccountId: number }): boolean {

@@ -186,13 +186,14 @@ it('returns 422 for a body that is not an object', () => {
   }
 })
 
-it('validates a dry run by the same rules, without other fields', () => {
+it('validates a dry run by the same rules, and requires only actions', () => {
   const { actions } = proposal()
   assert.deepEqual(invalidFields({ actions, account_id: ACCOUNT }, validateDryRun), [])
   assert.deepEqual(
     invalidFields({ actions: [...actions, ...actions], account_id: 1 }, validateDryRun),
     ['account_id', 'actions.1.target_entity'],
   )
-  const members = ['evidence', 'idempotency_key', 'rationale', 'target_source']
-  assert.deepEqual(invalidFields(proposal(), validateDryRun), members)
+  assert.deepEqual(invalidFields(proposal(), validateDryRun), [])
+  assert.deepEqual(invalidFields({ ...proposal(), rationale: ' ' }, validateDryRun), ['rationale'])
+  assert.deepEqual(invalidFields({}, validateDryRun), ['actions'])
 })

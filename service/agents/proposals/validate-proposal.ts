@@ -100,7 +100,10 @@ function addDuplicateEntityErrors(
     const entity = `${target.type} ${target.id}`
     const field = `actions.${index}.target_entity`
     if (seen.has(entity)) {
-      errors.add(field, `The ${field} field names the entity of an earlier action.`)
+      errors.add(
+        field,
+        `The ${field} field names the entity of an earlier action; propose one change per entity.`,
+      )
     }
     seen.add(entity)
   })
