@@ -68,7 +68,9 @@ const proposalMembers = {
   idempotency_key: Type.String({
     minLength: 1,
     maxLength: 64,
-    description: 'Repeating a request with the same key and content returns the same proposal.',
+    description:
+      'Repeating a request with the same key and content returns the same proposal. Unique for ' +
+      'the connection or execution token, and its ad account.',
   }),
   evidence: Type.Array(Evidence, { minItems: 1, maxItems: 3 }),
   target_source: stringEnum(['human_supplied'], {

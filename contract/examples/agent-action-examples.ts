@@ -91,7 +91,7 @@ const anotherAccount = wrongField(
 )
 const takenKey = wrongField(
   'idempotency_key',
-  'The idempotency_key field was used for another proposal of this workspace; choose a new one.',
+  'The idempotency_key field was used for another proposal of this credential; choose a new one.',
 )
 
 const OF_READING = {

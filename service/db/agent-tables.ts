@@ -30,6 +30,7 @@ export interface AgentTables {
     workspace_id: number
     ad_account_id: number
     idempotency_key: string
+    proposal_key: string
     content_sha256: Buffer
     rationale: string
     target_source: string

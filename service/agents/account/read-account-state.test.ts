@@ -106,6 +106,7 @@ async function storePending(
     .insertInto('agent_batches')
     .values({
       ...{ workspace_id: workspaceId, ad_account_id: adAccountId, idempotency_key: `key-${count}` },
+      proposal_key: `key-${count}`,
       ...{ content_sha256: Buffer.alloc(32), rationale: 'x', target_source: 'human_supplied' },
       ...{ evidence: '[]', proposer_kind: 'execution_token', proposer_id: 1, proposer_name: 'x' },
       ...{ person_id: principal.personId, policy_version: 0, policy_decision: 'require_approval' },

@@ -13,7 +13,7 @@ export interface Batch extends NewBatch {
 export interface NewBatch {
   workspaceId: number
   adAccountId: number
-  /** Unique in the workspace. */
+  /** As the caller sent it; unique for its principal and ad account. */
   idempotencyKey: string
   /** Digest of the submission; distinguishes a retry from another proposal with the same key. */
   contentSha256: Buffer
@@ -46,17 +46,27 @@ export async function findBatch(
   return row ? toBatch(row) : null
 }
 
+/** The scope of an idempotency key, and the key. */
+export type ProposalKey = Pick<NewBatch, 'proposer' | 'adAccountId' | 'idempotencyKey'>
+
 export async function findBatchByKey(
   { query }: Transaction,
-  { workspaceId, idempotencyKey }: Pick<NewBatch, 'workspaceId' | 'idempotencyKey'>,
+  { proposer, adAccountId, idempotencyKey }: ProposalKey,
 ): Promise<Batch | null> {
   const row = await query
     .selectFrom('agent_batches')
     .selectAll()
-    .where('workspace_id', '=', workspaceId)
-    .where('idempotency_key', '=', idempotencyKey)
+    .where('proposer_kind', '=', proposer.kind)
+    .where('proposer_id', '=', proposer.id)
+    .where('ad_account_id', '=', adAccountId)
+    .where('proposal_key', '=', idempotencyKey)
     .executeTakeFirst()
   return row ? toBatch(row) : null
+}
+
+/** What earlier versions, which know keys per workspace only, read as the key. */
+function formatScopedKey({ proposer, adAccountId, idempotencyKey }: ProposalKey): string {
+  return `${proposer.kind}:${proposer.id}:${adAccountId}:${idempotencyKey}`
 }
 
 /**
@@ -69,7 +79,8 @@ export async function insertBatch({ query }: Transaction, batch: NewBatch): Prom
     .values({
       workspace_id: batch.workspaceId,
       ad_account_id: batch.adAccountId,
-      idempotency_key: batch.idempotencyKey,
+      idempotency_key: formatScopedKey(batch),
+      proposal_key: batch.idempotencyKey,
       content_sha256: batch.contentSha256,
       rationale: batch.rationale,
       target_source: batch.provenance.target_source,
@@ -83,7 +94,7 @@ export async function insertBatch({ query }: Transaction, batch: NewBatch): Prom
       created_at: batch.createdAt,
       expires_at: batch.expiresAt,
     })
-    .onConflict(conflict => conflict.columns(['workspace_id', 'idempotency_key']).doNothing())
+    .onConflict(conflict => conflict.doNothing())
     .returning('id')
     .executeTakeFirst()
   return row?.id ?? null
@@ -95,7 +106,7 @@ function toBatch(row: Selectable<Tables['agent_batches']>): Batch {
     id: row.id,
     workspaceId: row.workspace_id,
     adAccountId: row.ad_account_id,
-    idempotencyKey: row.idempotency_key,
+    idempotencyKey: row.proposal_key,
     contentSha256: row.content_sha256,
     rationale: row.rationale,
     provenance: {

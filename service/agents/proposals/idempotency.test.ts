@@ -37,7 +37,7 @@ const KEY_TAKEN = {
   status: 422,
   errors: {
     idempotency_key: [
-      'The idempotency_key field was used for another proposal of this workspace; ' +
+      'The idempotency_key field was used for another proposal of this credential; ' +
         'choose a new one.',
     ],
   },
@@ -84,17 +84,47 @@ it('returns 422 on the key if anything else differs', async test => {
   assert.equal((await submitted()).length, 1)
 })
 
-it('returns 422 on the key for another credential or ad account', async test => {
-  const { fixture, propose, otherAccountId, submitted } = await stageOf(test)
+it('stores a proposal of its own for each credential and ad account', async test => {
+  const { fixture, propose, principal, otherAccountId, submitted } = await stageOf(test)
   const body = buildProposal(RAISE)
-  await propose(body)
-  const others = [
+  const callers = [
+    principal,
     await resolvePrincipal(fixture, 'connection'),
     await createExecutionPrincipal(fixture),
     await createExecutionPrincipal(fixture, { account: otherAccountId }),
   ]
-  for (const other of others) await assert.rejects(propose(body, other), KEY_TAKEN)
-  assert.equal((await submitted()).length, 1)
+  const first = []
+  for (const by of callers) first.push(await propose(body, by))
+  assert.equal(new Set(first.map(({ batch }) => batch.id)).size, callers.length)
+  for (const [at, by] of callers.entries()) {
+    assert.deepEqual(await propose(body, by), { ...first[at], isNew: false })
+    assert.equal(first[at]?.batch.idempotencyKey, body.idempotency_key)
+    await assert.rejects(propose({ ...body, rationale: 'Less.' }, by), KEY_TAKEN)
+  }
+  assert.equal((await submitted()).length, callers.length)
+})
+
+it('finds proposals that an earlier version stored, and lets it store more', async test => {
+  const { propose, database } = await stageOf(test)
+  const body = buildProposal(RAISE)
+  const { batch } = await propose(body)
+  // What 0020 knew: no proposal_key, and one key in the workspace.
+  const columns = `workspace_id, ad_account_id, content_sha256, rationale, target_source, evidence,
+    proposer_kind, proposer_id, proposer_name, person_id, policy_version, policy_decision,
+    created_at, expires_at`
+  const insertAsBefore = (key: string) =>
+    database.pool.query(
+      `insert into agent_batches (idempotency_key, ${columns})
+       select $1, ${columns} from agent_batches where id = $2
+       on conflict (workspace_id, idempotency_key) do nothing returning id`,
+      [key, batch.id],
+    )
+  const { rows } = await insertAsBefore('of before')
+  const again = await propose({ ...body, idempotency_key: 'of before' })
+  assert.deepEqual([again.isNew, again.batch.id], [false, rows[0].id])
+  assert.deepEqual((await insertAsBefore('of before')).rows, [])
+  // A retry that reaches the earlier version never becomes a second proposal.
+  await assert.rejects(insertAsBefore(String(body.idempotency_key)), /agent_batches_by_key/)
 })
 
 it('accepts the same key in another workspace', async test => {
@@ -137,23 +167,17 @@ it('stores one of many concurrent proposals with one key; the others get 422', a
   assert.equal((await submitted()).length, 1)
 })
 
-it('stores one proposal if two ad accounts use a key concurrently', async test => {
+it('stores one proposal for each of two ad accounts that use a key concurrently', async test => {
   const { fixture, principal, propose, otherAccountId, submitted } = await stageOf(test)
   const other = await createExecutionPrincipal(fixture, { account: otherAccountId })
   const rounds = 6
   for (let round = 0; round < rounds; round += 1) {
     const body = buildProposal(RAISE)
-    // They lock different ad accounts, so only the key serializes them.
-    const results = await Promise.allSettled(
+    const results = await Promise.all(
       [principal, other, principal, other].map(by => propose(body, by)),
     )
-    const kept = results.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
-    assert.equal(new Set(kept.map(({ batch }) => batch.id)).size, 1)
-    assert.equal(kept.filter(({ isNew }) => isNew).length, 1)
-    assert.equal(kept.length, 2)
-    for (const result of results) {
-      if (result.status === 'rejected') assert.equal((result.reason as Refusal).status, 422)
-    }
+    assert.equal(new Set(results.map(({ batch }) => batch.id)).size, 2)
+    assert.equal(results.filter(({ isNew }) => isNew).length, 2)
   }
-  assert.equal((await submitted()).length, rounds)
+  assert.equal((await submitted()).length, 2 * rounds)
 })

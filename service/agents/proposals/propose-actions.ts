@@ -10,7 +10,13 @@ import { type Action, type ActionProposer, toProposer } from './action.ts'
 import { findActionsOfBatch } from './action-store.ts'
 import { lockActiveAdAccount } from './ad-account-store.ts'
 import type { ProposalContext } from './agents-context.ts'
-import { type Batch, findBatchByKey, insertBatch, type NewBatch } from './batch-store.ts'
+import {
+  type Batch,
+  findBatchByKey,
+  insertBatch,
+  type NewBatch,
+  type ProposalKey,
+} from './batch-store.ts'
 import {
   buildNewAction,
   type EvaluatedAction,
@@ -73,10 +79,11 @@ interface ProposalInput extends ProposalContent {
 
 async function readTargets(
   { database, platform }: ProposalContext,
-  { principal: { workspaceId, adAccountId }, submission }: ProposalContent,
+  content: ProposalContent,
 ): Promise<EntityState[] | null> {
-  const { idempotency_key: idempotencyKey, actions } = submission
-  if (await findBatchByKey(database, { workspaceId, idempotencyKey })) return null
+  if (await findBatchByKey(database, toProposalKey(content))) return null
+  const { adAccountId } = content.principal
+  const { actions } = content.submission
   return platform.readEntities(adAccountId, listTargets(actions))
 }
 
@@ -111,7 +118,7 @@ async function propose(
   })
   const id = await insertBatch(transaction, batch)
   if (id !== null) return saveProposal(transaction, context, { batch: { ...batch, id }, evaluated })
-  // Another ad account of the workspace used the key in the meantime.
+  // An earlier version stored the key in the meantime, without the lock of this ad account.
   const other = await findSavedProposal(transaction, input)
   if (other) return other
   throw new Error('the batch of a conflicting idempotency key is missing')
@@ -139,18 +146,22 @@ async function requireQueueCapacity(
 /** The proposal that was stored with this idempotency key, if any. */
 async function findSavedProposal(
   transaction: Transaction,
-  { principal: { workspaceId }, submission, contentSha256 }: ProposalContent,
+  content: ProposalContent,
 ): Promise<Proposal | null> {
-  const { idempotency_key: idempotencyKey } = submission
-  const batch = await findBatchByKey(transaction, { workspaceId, idempotencyKey })
+  const batch = await findBatchByKey(transaction, toProposalKey(content))
   if (!batch) return null
-  if (!batch.contentSha256.equals(contentSha256)) throw idempotencyConflict()
+  if (!batch.contentSha256.equals(content.contentSha256)) throw idempotencyConflict()
   return { batch, actions: await findActionsOfBatch(transaction, batch.id), isNew: false }
+}
+
+function toProposalKey({ proposer, principal, submission }: ProposalContent): ProposalKey {
+  const { idempotency_key: idempotencyKey } = submission
+  return { proposer, adAccountId: principal.adAccountId, idempotencyKey }
 }
 
 function idempotencyConflict(): Refusal {
   const message =
-    'The idempotency_key field was used for another proposal of this workspace; choose a new one.'
+    'The idempotency_key field was used for another proposal of this credential; choose a new one.'
   return Refusal.ofFields({ idempotency_key: [message] })
 }
 
