@@ -78,6 +78,9 @@ export interface Tables extends PeopleTables, OAuthTables, AgentTables, EventTab
     test_mode_until: Date | null
     created_at: Date
     updated_at: Date
+    backoff_cause: string | null
+    backoff_since: Date | null
+    backoff_until: Date | null
   }
   erasure_keys: {
     id: number

@@ -90,6 +90,11 @@ export class CircuitBreakers {
     return wasOnTrial
   }
 
+  /** How long nothing is sent yet; 0 when a request may be made. */
+  secondsLeft(destinationId: string, atSeconds: number): number {
+    return Math.max(0, (this.#circuits.get(destinationId)?.untilSeconds ?? 0) - atSeconds)
+  }
+
   isBackingOff(destinationId: string, atSeconds: number): boolean {
     return (this.#circuits.get(destinationId)?.untilSeconds ?? 0) > atSeconds
   }

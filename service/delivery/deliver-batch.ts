@@ -15,7 +15,7 @@ import {
   updateHealthAfterProbe,
 } from './destination-health.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'
-import { findDestination } from './destination-store.ts'
+import { clearOutage, findDestination } from './destination-store.ts'
 import {
   DEFAULT_RETRY_POLICY,
   NO_RETRY_POLICY,
@@ -33,6 +33,8 @@ export interface DeliveryRun {
   /** The claim reached its limit, so more deliveries are probably due. */
   isFull: boolean
   health: DestinationHealth
+  /** The store says that the platform is unreachable, as of the claim. */
+  hasRecordedOutage: boolean
 }
 
 /** During an outage, each trial costs this many events an attempt at most. */
@@ -63,13 +65,21 @@ export async function deliverDueBatch(
   const claimedCount = claimed.deliveries.length
   const isFull = claimedCount === batchMax
   onClaimed(isFull)
-  if (claimedCount === 0) return { claimedCount, isFull, health: { kind: 'untried' } }
+  if (claimedCount === 0) return untriedRun(isFull)
 
   const batch = await loadClaimedBatch(database, { ...queue, claimed, leaseEndsAtSeconds })
   const health = await reviewAndSend(context, batch, DEFAULT_RETRY_POLICY)
   if (queue.isProbe) await updateHealthAfterProbe(context, batch.destination, health)
   else await updateDestinationHealth(context, batch.destination, health)
-  return { claimedCount, isFull, health }
+  return { claimedCount, isFull, health, hasRecordedOutage: hasRecordedOutage(batch) }
+}
+
+function untriedRun(isFull: boolean): DeliveryRun {
+  return { claimedCount: 0, isFull, health: { kind: 'untried' }, hasRecordedOutage: false }
+}
+
+function hasRecordedOutage({ destination }: ClaimedBatch): boolean {
+  return destination.backoff?.cause === 'unreachable'
 }
 
 /** Claims nothing, because another process may have the plug-in. */
@@ -84,7 +94,7 @@ async function pauseUnknownPlatform(
     if (isProbe) await updateHealthAfterProbe(context, destination, health)
     else await updateDestinationHealth(context, destination, health)
   }
-  return { claimedCount: 0, isFull: false, health }
+  return { ...untriedRun(false), health }
 }
 
 interface SingleDelivery {
@@ -118,6 +128,7 @@ export async function deliverNow(
   // A missing key of this process proves nothing about the destination: its workers may have it.
   if (health.kind === 'unreadable') return
   const { destination } = batch
+  if (health.kind === 'works' && hasRecordedOutage(batch)) await clearOutage(database, delivery)
   if (destination.status === 'inactive') await updateHealthAfterProbe(context, destination, health)
   else await updateDestinationHealth(context, destination, health)
 }

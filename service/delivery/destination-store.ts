@@ -20,7 +20,21 @@ export interface Destination {
   platformAdAccountId: number | null
   createdAt: Date
   updatedAt: Date
+  /** Why the workers send nothing for a while; null when they have no reason. */
+  backoff: Backoff | null
 }
+
+/** A worker's circuit for a destination, as the last worker that sent something saw it. */
+export interface Backoff {
+  cause: BackoffCause
+  /** The first of the consecutive requests that opened the circuit, or the throttling answer. */
+  since: Date
+  /** When the next request may be made. With an open circuit it is one request with few events. */
+  until: Date
+}
+
+/** `unreachable`: the circuit is open. `throttled`: the platform asked for a pause. */
+export type BackoffCause = 'unreachable' | 'throttled'
 
 export async function findDestination(
   { query }: Database,
@@ -51,7 +65,19 @@ export function destinationOf(row: Selectable<Tables['destinations']>): Destinat
     platformAdAccountId: row.platform_ad_account_id,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    backoff: backoffOf(row),
   }
+}
+
+type BackoffColumns = Pick<
+  Selectable<Tables['destinations']>,
+  'backoff_cause' | 'backoff_since' | 'backoff_until'
+>
+
+export function backoffOf(row: BackoffColumns): Backoff | null {
+  const { backoff_cause: cause, backoff_since: since, backoff_until: until } = row
+  if (cause === null || since === null || until === null) return null
+  return { cause: cause as BackoffCause, since, until }
 }
 
 interface NewDestination {
@@ -186,6 +212,39 @@ export async function resumeDestination(
 interface DestinationKey {
   trackerId: string
   destinationId: string
+}
+
+/** Records that a worker sends nothing until a time. An outage keeps its beginning. */
+export async function recordBackoff(
+  { query }: Database,
+  { trackerId, destinationId }: DestinationKey,
+  { cause, since, until }: Backoff,
+): Promise<void> {
+  await query
+    .updateTable('destinations')
+    .set({
+      backoff_cause: cause,
+      backoff_since: sql`case when backoff_cause = 'unreachable' and ${cause}::text = 'unreachable'
+        then backoff_since else ${since}::timestamptz end`,
+      backoff_until: until,
+    })
+    .where('tracker_id', '=', trackerId)
+    .where('id', '=', destinationId)
+    .execute()
+}
+
+/** A request reached the platform again. A pause that the platform asked for goes on. */
+export async function clearOutage(
+  { query }: Database,
+  { trackerId, destinationId }: DestinationKey,
+): Promise<void> {
+  await query
+    .updateTable('destinations')
+    .set({ backoff_cause: null, backoff_since: null, backoff_until: null })
+    .where('tracker_id', '=', trackerId)
+    .where('id', '=', destinationId)
+    .where('backoff_cause', '=', 'unreachable')
+    .execute()
 }
 
 export type TestMode = Pick<Destination, 'testModeUntil' | 'testCode'>

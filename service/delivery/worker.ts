@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
 import { CircuitBreakers, type CircuitChange, type CircuitCounts } from './circuit-breaker.ts'
-import { type DeliveryRun, deliverDueBatch } from './deliver-batch.ts'
+import { deliverDueBatch } from './deliver-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
-import {
-  bringForwardRetries,
-  type DestinationQueue,
-  DueQueueSearch,
-} from './destination-queue-store.ts'
+import { applyHealth } from './destination-backoff.ts'
+import { type DestinationQueue, DueQueueSearch } from './destination-queue-store.ts'
 
 export interface WorkerLimits {
   /** Requests in flight from this process. */
@@ -185,44 +182,14 @@ class WorkerLoop {
       }
       const isTrial = this.#circuits.isOnTrial(queue.destinationId)
       const run = await deliverDueBatch(this.#context, { ...queue, isTrial }, wakeWhenFull)
-      await this.#applyHealth(queue, run)
+      const { onCircuitChanged } = this.#options
+      const finished = { queue, run, monotonicSeconds, onCircuitChanged }
+      await applyHealth(this.#context, this.#circuits, finished)
       // New deliveries, and those of the other test mode, should not wait for a poll.
       if (run.claimedCount > 0) this.wake()
     } catch (error) {
       this.#options.onError(error)
       this.#circuits.backOff(queue.destinationId, ERROR_PAUSE_SECONDS, monotonicSeconds())
-    }
-  }
-
-  /** Records whether the platform was reached, and backs off for as long as it asked. */
-  async #applyHealth(
-    { trackerId, destinationId }: DestinationQueue,
-    { health }: DeliveryRun,
-  ): Promise<void> {
-    const hadOpened = this.#circuits.hasOpened(destinationId)
-    const reportChange = (state: CircuitChange['state']) =>
-      this.#options.onCircuitChanged?.({ trackerId, destinationId, state })
-    switch (health.kind) {
-      case 'works':
-        if (this.#circuits.recordSuccess(destinationId, monotonicSeconds())) {
-          if (hadOpened) reportChange('closed')
-          const { database, now } = this.#context
-          await bringForwardRetries(database, { trackerId, destinationId, at: now() })
-        }
-        break
-      case 'unreachable':
-        this.#circuits.recordFailure(destinationId, monotonicSeconds())
-        if (!hadOpened && this.#circuits.hasOpened(destinationId)) reportChange('open')
-        break
-      case 'throttled':
-        break
-      case 'refused':
-      case 'unreadable':
-      case 'untried':
-        return
-    }
-    if (health.waitSeconds > 0) {
-      this.#circuits.backOff(destinationId, health.waitSeconds, monotonicSeconds())
     }
   }
 

@@ -25,6 +25,7 @@ function destination(changes: Partial<Destination> = {}): Destination {
     platformAdAccountId: null,
     createdAt: at,
     updatedAt: at,
+    backoff: null,
     ...changes,
   }
 }
