@@ -6,6 +6,7 @@ import { erasePerson } from '../service/erasure/erase-person.ts'
 import { indexListPositions } from '../service/events/list-position-store.ts'
 import { listEventRefs } from '../service/events/list-store.ts'
 import { IDENTIFYING_KEYS } from '../service/events/person-identifiers.ts'
+import { createOfflinePlatforms } from '../service/platforms/registry.ts'
 import { listEvents as listWithMetrics, readEvent } from '../service/reports/read-events.ts'
 import { HOT_STATEMENTS } from '../testing/performance/hot-statements.ts'
 import { generateEvents, LARGE_TRACKER } from '../testing/performance/large-store.ts'
@@ -66,7 +67,11 @@ export async function measureOperations(
       run: recorded => listPage(recorded, DEEP_PAGE),
     },
     'read one event': {
-      run: recorded => readEvent(recorded, OWNER, { eventId: String(eventId), space: null }),
+      run: recorded =>
+        readEvent(recorded, OWNER, {
+          ...{ eventId: String(eventId), space: null, at: new Date() },
+          platforms: createOfflinePlatforms(),
+        }),
     },
     ...replays(plan.failures),
     'erase an unknown person': {

@@ -188,7 +188,7 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
       const replays = { onTestModeSwitched, onQueued: announce }
       deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })
       testPurchaseRoutes(api, { delivery })
-      reportRoutes(api, { database, now, publicOrigin })
+      reportRoutes(api, { database, platforms, now, publicOrigin })
       erasureRoutes(api, { database, now, audit, erasureKey })
       const sandbox = { sandboxKeySecret: masterKey, limit: limits.sandbox }
       sandboxRoutes(api, { now, publicOrigin, platforms, ...sandbox })

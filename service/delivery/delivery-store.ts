@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
 import type { SendError } from '../platforms/platform.ts'
+import { type Backoff, backoffOf } from './destination-store.ts'
 
 /** A delivery with the platform's last answer and the state of its destination. */
 export interface StoredDelivery {
@@ -22,8 +23,18 @@ export interface StoredDelivery {
   attemptIds: string[]
   createdAt: Date
   updatedAt: Date | null
+  /** How long the worker that sends it has it to itself, below 0 when it was lost; else null. */
+  leaseSecondsLeft: number | null
   /** Why the destination is inactive; null while it is active. */
   destinationProblem: string | null
+  /** When one event tries an inactive destination. */
+  nextProbeAt: Date | null
+  /** Why the workers send nothing to the destination for a while. */
+  backoff: Backoff | null
+  /** The destination has a code for test events. */
+  hasTestCode: boolean
+  /** The name of the destination's platform; null without a destination. */
+  platform: string | null
 }
 
 /** The deliveries of some events, waiting and final, in the order of planning. */
@@ -33,9 +44,9 @@ export async function findDeliveries(
   events: readonly EventRef[],
 ): Promise<StoredDelivery[]> {
   const { rows } = await pool.query({
-    text: `select deliveries.*, attempt.answer,
-             case when destination.status = 'inactive' then destination.status_reason end
-               as destination_problem
+    text: `select deliveries.*, attempt.answer, destination.*,
+             extract(epoch from deliveries.leased_until - statement_timestamp())::double precision
+               as lease_seconds_left
            from ${unnestEventRefs('given', 2)}
            cross join lateral (
              select * from all_deliveries
@@ -50,7 +61,11 @@ export async function findDeliveries(
              limit 1
            ) attempt on true
            left join lateral (
-             select status, status_reason from destinations
+             select type as platform, test_event_code is not null as has_test_code, next_probe_at,
+               backoff_cause, backoff_since, backoff_until,
+               case when status = 'inactive' then coalesce(status_reason, '${NO_REASON}') end
+                 as destination_problem
+             from destinations
              where tracker_id = $1::uuid and id = deliveries.destination_id limit 1
            ) destination on true
            order by deliveries.id`,
@@ -74,9 +89,16 @@ export async function findDeliveries(
     attemptIds: row.attempt_ids,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    leaseSecondsLeft: row.lease_seconds_left,
     destinationProblem: row.destination_problem,
+    nextProbeAt: row.next_probe_at,
+    backoff: backoffOf(row),
+    hasTestCode: row.has_test_code === true,
+    platform: row.platform,
   }))
 }
+
+const NO_REASON = 'The platform rejects it without a reason'
 
 interface AcceptanceCounts {
   /** Planned live deliveries without skipped ones. */

@@ -70,6 +70,6 @@ it('never sends a test event as a live one, even without a code', async test => 
   )
   assert.match(
     body.deliveries[0].explanation,
-    /^Not sent: it is a test event and the destination has no test_event_code/,
+    /^Not sent: it is a test event and the destination had no test_event_code/,
   )
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
-import { sampleStoredEvent } from '../../testing/fixtures/sample-events.ts'
+import { emptyPayload, sampleStoredEvent } from '../../testing/fixtures/sample-events.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
 import type { StoredEvent } from '../events/store.ts'
 import type { SendError } from '../platforms/platform.ts'
@@ -66,7 +66,7 @@ it('explains every combination of status, reason, error and event in full senten
   let count = 0
   for (const one of everyDelivery()) {
     for (const about of EVENTS) {
-      const text = explainDelivery(one, about)
+      const text = explainDelivery(one, about, CONTEXT)
       const where = `${one.status} ${one.statusReason}: ${text}`
       assert.doesNotMatch(text, /undefined|null|NaN|Invalid Date|\[object|[{}]|\b0 attempt/, where)
       assert.match(text, /^[A-Z].*[.!]$/, where)
@@ -78,15 +78,24 @@ it('explains every combination of status, reason, error and event in full senten
 })
 
 it('distinguishes all statuses and the reasons of a permanent failure', () => {
-  const texts = DELIVERY_STATUSES.map(status =>
-    explainDelivery(delivery({ status, statusReason: REASONS[status][0] ?? '' }), event()),
-  )
+  const texts = DELIVERY_STATUSES.map(status => explain(status, REASONS[status][0] ?? ''))
   assert.equal(new Set(texts).size, DELIVERY_STATUSES.length)
   const failures = REASONS['failed:permanent'].map(statusReason =>
-    explainDelivery(delivery({ status: 'failed:permanent', statusReason }), event()),
+    explain('failed:permanent', statusReason),
   )
   assert.equal(new Set(failures).size, failures.length)
 })
+
+/** Of an event that the platform accepts for six days more. */
+const CONTEXT = {
+  at: new Date('2026-11-21T13:00:00.000Z'),
+  attempts: [],
+  windowEndsAt: new Date('2026-11-27T12:00:00.000Z'),
+}
+
+function explain(status: DeliveryStatus, statusReason: string): string {
+  return explainDelivery(delivery({ status, statusReason }), event(), CONTEXT)
+}
 
 function* everyDelivery(): Generator<StoredDelivery> {
   for (const status of DELIVERY_STATUSES)
@@ -124,7 +133,12 @@ function delivery(changes: Partial<StoredDelivery>): StoredDelivery {
     attemptIds: [],
     createdAt: NOON,
     updatedAt: null,
+    leaseSecondsLeft: changes.status === 'sent' ? 30 : null,
     destinationProblem: null,
+    nextProbeAt: null,
+    backoff: null,
+    hasTestCode: true,
+    platform: 'meta',
     ...changes,
   }
 }
@@ -143,5 +157,5 @@ function sendError(changes: Partial<SendError> = {}): SendError {
 }
 
 function event(changes: Partial<StoredEvent> = {}): StoredEvent {
-  return sampleStoredEvent(NOON, changes)
+  return sampleStoredEvent(NOON, { payload: emptyPayload(), ...changes })
 }

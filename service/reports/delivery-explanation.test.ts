@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DELIVERY_STATUSES } from '@signalbox/contract/deliveries.ts'
-import { sampleStoredEvent } from '../../testing/fixtures/sample-events.ts'
+import { emptyPayload, sampleStoredEvent } from '../../testing/fixtures/sample-events.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
 import type { StoredEvent } from '../events/store.ts'
 import type { SendError } from '../platforms/platform.ts'
 import { explainDelivery } from './delivery-explanation.ts'
+import type { ExplanationContext } from './waiting-explanation.ts'
 
 const AT = new Date('2026-11-21T12:00:00.000Z')
 
@@ -17,26 +18,29 @@ it('explains for each status what happened, why, and what happens next', () => {
       'Waiting: the destination is paused (The platform refuses the credential.) It is sent as ' +
         'soon as the destination works again; no attempt is used up.',
     ],
-    [{ status: 'sent' }, 'Sent to the platform; its answer is not known yet.'],
+    [{ status: 'sent' }, 'Being sent to the platform; its answer is not known yet.'],
     [
-      { status: 'accepted', attemptCount: 1, platformTraceId: 'Abc' },
+      { status: 'accepted', attemptCount: 1, attemptIds: ['1'], platformTraceId: 'Abc' },
       'The platform accepted the event with the first attempt (trace Abc). Nothing more happens.',
     ],
     [
-      { status: 'accepted', attemptCount: 3, isTest: true },
+      { status: 'accepted', attemptCount: 3, attemptIds: ['1', '2', '3'], isTest: true },
       'The platform accepted the event as a test event with 3 attempts. Nothing more happens.',
     ],
     [
-      { status: 'retrying', attemptCount: 2, nextAttemptAt: AT, lastError: failure() },
+      { status: 'retrying', ...TRIED_TWICE, nextAttemptAt: AT, lastError: failure() },
       'The last of 2 attempts failed. Code 2: Service unavailable. It is tried again at ' +
         '2026-11-21T12:00:00.000Z.',
     ],
     [
-      { status: 'failed:unknown', attemptCount: 9, lastError: failure({ code: null }) },
-      'Given up after 9 attempts: the platform no longer accepts the event. ' +
+      { status: 'failed:unknown', ...TRIED_TWICE, lastError: failure({ code: null }) },
+      'Given up after 2 attempts: the platform no longer accepts the event. ' +
         'Service unavailable.',
     ],
-    [{ status: 'skipped:no_destination' }, /^Not sent: the tracker has no destination\./],
+    [
+      { status: 'skipped:no_destination' },
+      /^Not sent: the tracker had no destination when the event was received\./,
+    ],
     [{ status: 'skipped:duplicate' }, /^Not sent: the same event has already been delivered/],
     [{ status: 'expired' }, /^Not sent: the event of 2026-11-21T11:00:00\.000Z is older than/],
     [
@@ -93,16 +97,27 @@ it('adds a sentence each for dropped, ignored and repeated data', () => {
   const repeated = { notes, differingSubmissions: 2, lastDifferingAt: AT }
   assert.equal(
     explain({ status: 'sent' }, repeated),
-    'Sent to the platform; its answer is not known yet. Dropped on receipt: ' +
+    'Being sent to the platform; its answer is not known yet. Dropped on receipt: ' +
       'user_data.ph (This is not a whole phone number), click_ids.x (This field is not known ' +
       'here). Ignored unknown members: utm_source, campaign. The same ID was received again 2 times with ' +
       'a different body, last at 2026-11-21T12:00:00.000Z; the first body was kept.',
   )
 })
 
-function explain(delivery: Partial<StoredDelivery>, event: Partial<StoredEvent> = {}): string {
-  return explainDelivery({ ...DELIVERY, ...delivery }, { ...EVENT, ...event })
+function explain(
+  delivery: Partial<StoredDelivery>,
+  event: Partial<StoredEvent> = {},
+  context: Partial<ExplanationContext> = {},
+): string {
+  const leaseSecondsLeft = delivery.status === 'sent' ? 30 : null
+  return explainDelivery(
+    { ...DELIVERY, leaseSecondsLeft, ...delivery },
+    { ...EVENT, ...event },
+    { at: new Date('2026-11-21T11:59:00.000Z'), attempts: [], windowEndsAt: null, ...context },
+  )
 }
+
+const TRIED_TWICE = { attemptCount: 2, attemptIds: ['1', '2'] }
 
 function failure(changes: Partial<SendError> = {}): SendError {
   return {
@@ -133,12 +148,18 @@ const DELIVERY: StoredDelivery = {
   firstSentAt: null,
   replayedAt: null,
   attemptIds: [],
-  createdAt: AT,
+  createdAt: new Date('2026-11-21T11:00:00.000Z'),
   updatedAt: null,
+  leaseSecondsLeft: null,
   destinationProblem: null,
+  nextProbeAt: null,
+  backoff: null,
+  hasTestCode: true,
+  platform: 'meta',
 }
 
 const EVENT = sampleStoredEvent(AT, {
   eventId: 'order-1',
   eventTime: new Date('2026-11-21T11:00:00.000Z'),
+  payload: emptyPayload(),
 })

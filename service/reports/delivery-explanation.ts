@@ -1,35 +1,52 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
 import type { StoredEvent } from '../events/store.ts'
+import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
+import { platformMessage } from './platform-message.ts'
+import { type ExplanationContext, explainSending, explainWaiting } from './waiting-explanation.ts'
 
 /**
- * Explains what happened to a delivery, why, and what happens next, for marketers and engineers.
- * Dropped members and differing duplicates of the event follow in separate sentences.
+ * Explains what happened to a delivery, why, and what happens next, for marketers and engineers. It
+ * is true at the time of the read: what may change is said with its condition. Dropped members and
+ * differing duplicates of the event follow in separate sentences.
  */
-export function explainDelivery(delivery: StoredDelivery, event: StoredEvent): string {
-  return [...statusSentences(delivery, event), replaySentence(delivery), ...noteSentences(event)]
+export function explainDelivery(
+  delivery: StoredDelivery,
+  event: StoredEvent,
+  context: ExplanationContext,
+): string {
+  const unknown = countUnknownAttempts(delivery, event, context.attempts)
+  return [
+    ...statusSentences(delivery, event, context),
+    repeatSentence(delivery, unknown, context.at),
+    ...noteSentences(event),
+  ]
     .filter(text => text !== '')
     .join(' ')
 }
 
-function statusSentences(delivery: StoredDelivery, event: StoredEvent): string[] {
+function statusSentences(
+  delivery: StoredDelivery,
+  event: StoredEvent,
+  context: ExplanationContext,
+): string[] {
   const status = delivery.status as DeliveryStatus
   const message = platformMessage(delivery)
   switch (status) {
     case 'queued':
-      return [queuedSentence(delivery)]
+      return explainWaiting(delivery, event, context)
     case 'sent':
-      return ['Sent to the platform; its answer is not known yet.']
+      return explainSending(delivery, event, context)
     case 'accepted':
       return [acceptedSentence(delivery), 'Nothing more happens.']
     case 'retrying':
-      return [attemptsSentence(delivery), message, nextSentence(delivery)]
+      return [attemptsSentence(delivery), message, ...explainWaiting(delivery, event, context)]
     case 'failed:auth':
-      return authSentences(delivery, message)
+      return authSentences(delivery, message, context)
     case 'failed:permanent':
       return permanentSentences(delivery, message)
     case 'failed:unknown':
-      return exhaustedSentences(delivery, message)
+      return exhaustedSentences(delivery, message, context)
     case 'expired':
       return [
         `Not sent: the event of ${event.eventTime.toISOString()} is older than the platform ` +
@@ -38,22 +55,13 @@ function statusSentences(delivery: StoredDelivery, event: StoredEvent): string[]
     case 'skipped:consent':
       return [consentSentence(delivery, event)]
     case 'skipped:no_destination':
-      return ['Not sent: the tracker has no destination. Connect one and send new events.']
+      return [
+        'Not sent: the tracker had no destination when the event was received. Connect one and ' +
+          'send new events.',
+      ]
     case 'skipped:duplicate':
       return ['Not sent: the same event has already been delivered to this destination.']
   }
-}
-
-function queuedSentence({ destinationProblem, statusReason, replayedAt }: StoredDelivery): string {
-  if (destinationProblem === null) {
-    return statusReason === 'replayed' && replayedAt
-      ? `Waiting to be sent again: it was replayed at ${replayedAt.toISOString()}.`
-      : 'Waiting to be sent with the next batch to this destination.'
-  }
-  return (
-    `Waiting: the destination is paused (${toSentence(destinationProblem)}) ` +
-    'It is sent as soon as the destination works again; no attempt is used up.'
-  )
 }
 
 function acceptedSentence(delivery: StoredDelivery): string {
@@ -64,81 +72,103 @@ function acceptedSentence(delivery: StoredDelivery): string {
   return `The platform accepted the event${test} with ${attempts}${trace}.`
 }
 
-function permanentSentences({ statusReason }: StoredDelivery, message: string): string[] {
-  switch (statusReason) {
+function permanentSentences(delivery: StoredDelivery, message: string): string[] {
+  const notSent = notSentWords(delivery)
+  switch (delivery.statusReason) {
     case 'payload_expired':
       return [
-        'Not sent: the identity payload of the event has expired, so nothing could be matched.',
+        `${notSent}: the identity payload of the event has expired, so nothing could be matched.`,
       ]
     case 'no_platform_identity':
       return [
-        'Not sent: the event was accepted without identifiers for this platform, which are made ' +
-          'only at acceptance. Events from after the destination was connected have them.',
+        `${notSent}: the event was accepted without identifiers for this platform, which are ` +
+          'made only at acceptance. Events from after the destination was connected have them.',
       ]
     case 'no_test_code':
       return [
-        'Not sent: it is a test event and the destination has no test_event_code, without which ' +
-          'the platform would count it as live.',
+        `${notSent}: it is a test event and the destination had no test_event_code, without ` +
+          'which the platform would count it as live.',
       ]
     case 'refused_before_sending':
-      return ['Not sent, because the platform would reject it.', message, SEND_AGAIN]
+      return [`${notSent}, because the platform would reject it.`, message, SEND_AGAIN]
     default:
       return ['The platform rejected the event permanently.', message, SEND_AGAIN]
   }
 }
 
+/** A retry or a replay may end unsent after earlier attempts. */
+function notSentWords({ attemptCount }: StoredDelivery): string {
+  if (attemptCount === 0) return 'Not sent'
+  return `Not sent again after ${attemptCount === 1 ? 'one attempt' : `${attemptCount} attempts`}`
+}
+
 /** The same ID would be a duplicate, and the first body is kept. */
 const SEND_AGAIN = 'Correct the data and send it under a new event_id.'
 
-function authSentences({ statusReason }: StoredDelivery, message: string): string[] {
-  if (statusReason === 'credential_unreadable') {
+function authSentences(
+  delivery: StoredDelivery,
+  message: string,
+  context: ExplanationContext,
+): string[] {
+  const canReplay = isInWindow(context)
+  if (delivery.statusReason === 'credential_unreadable') {
     return [
-      "Not sent: the destination's stored credential could not be opened with this server's key.",
-      'Set the right SIGNALBOX_CREDENTIAL_KEY or a new credential, then replay it.',
+      `${notSentWords(delivery)}: the destination's stored credential could not be opened with ` +
+        "this server's key.",
+      `Set the right SIGNALBOX_CREDENTIAL_KEY or a new credential${
+        canReplay ? ', then replay it.' : '.'
+      }`,
+      canReplay ? '' : TOO_OLD_TO_REPLAY,
     ]
   }
   return [
     "The platform rejected the destination's credential or configuration.",
     message,
-    'Fix it, then replay the delivery.',
+    canReplay ? 'Fix it, then replay the delivery.' : TOO_OLD_TO_REPLAY,
   ]
 }
 
-function exhaustedSentences(delivery: StoredDelivery, message: string): string[] {
+const TOO_OLD_TO_REPLAY = 'The platform no longer accepts the event, so it cannot be replayed.'
+
+function isInWindow({ at, windowEndsAt }: ExplanationContext): boolean {
+  return windowEndsAt === null || at < windowEndsAt
+}
+
+function exhaustedSentences(
+  delivery: StoredDelivery,
+  message: string,
+  context: ExplanationContext,
+): string[] {
+  const canReplay = isInWindow(context)
   switch (delivery.statusReason) {
     case 'single_attempt':
       return [
         'The platform did not accept the test purchase, which is tried only once.',
         message,
-        'Send another one, or replay this one.',
+        canReplay ? 'Send another one, or replay this one.' : 'Send another one.',
       ]
     case 'handed_back':
       return ['Not sent: the service was stopping. Send another test purchase.']
     default:
-      return [
-        `Given up after ${countAttempts(delivery)}: the platform no longer accepts the event.`,
-        message,
-      ]
+      return [`Given up after ${countAttempts(delivery)}: ${endOfWindow(context)}.`, message]
   }
 }
 
-/** Meta ignores an event ID that it receives again within 48 hours. */
-const DEDUPLICATION_MILLISECONDS = 48 * 3_600_000
-
-function replaySentence({ replayedAt, firstSentAt }: StoredDelivery): string {
-  if (!replayedAt || !firstSentAt) return ''
-  const isLate = Number(replayedAt) - Number(firstSentAt) > DEDUPLICATION_MILLISECONDS
-  if (!isLate) return ''
-  return (
-    `It was replayed at ${replayedAt.toISOString()}, and first sent more than 48 hours before, ` +
-    'so the platform may count it twice.'
-  )
+/** The last attempt may fail hours before the window ends, when the next one would be too late. */
+function endOfWindow(context: ExplanationContext): string {
+  const { windowEndsAt } = context
+  return windowEndsAt !== null && isInWindow(context)
+    ? 'another one would come too late, because the platform stops accepting the event at ' +
+        windowEndsAt.toISOString()
+    : 'the platform no longer accepts the event'
 }
 
-function consentSentence({ statusReason }: StoredDelivery, event: StoredEvent): string {
+function consentSentence(delivery: StoredDelivery, event: StoredEvent): string {
+  const { statusReason } = delivery
+  const notSent = notSentWords(delivery)
   if (statusReason === 'erased') {
     return (
-      "Not sent: the person's data was erased on request. " +
+      `${notSent}: the person's data was erased on request. ` +
       'The event stays in the ledger, without identity.'
     )
   }
@@ -148,23 +178,12 @@ function consentSentence({ statusReason }: StoredDelivery, event: StoredEvent): 
         'would have to be captured more than 5 minutes after the withdrawal, and no later than ' +
         'the receipt of the event'
       : 'no later consent is known'
-    return `Not sent: the visitor withdrew consent, and ${reason}. It stays in the ledger.`
+    return `${notSent}: the visitor withdrew consent, and ${reason}. It stays in the ledger.`
   }
   return (
-    'Not sent: consent signals came with the event, but none of them could be read as granted ' +
+    `${notSent}: consent signals came with the event, but none of them could be read as granted ` +
     `(${statusReason}). It stays in the ledger.`
   )
-}
-
-function platformMessage({ lastError }: StoredDelivery): string {
-  if (!lastError) return ''
-  const code = lastError.code === null ? '' : `Code ${formatCode(lastError)}: `
-  const message = toSentence(lastError.user_message || lastError.message)
-  return message === '' ? '' : `${code}${message}`
-}
-
-function formatCode({ code, subcode }: { code: number | null; subcode: number | null }): string {
-  return subcode === null ? String(code) : `${code}/${subcode}`
 }
 
 function attemptsSentence(delivery: StoredDelivery): string {
@@ -173,20 +192,8 @@ function attemptsSentence(delivery: StoredDelivery): string {
     : `The last of ${countAttempts(delivery)} failed.`
 }
 
-function nextSentence({ nextAttemptAt }: StoredDelivery): string {
-  return nextAttemptAt ? `It is tried again at ${nextAttemptAt.toISOString()}.` : ''
-}
-
 function countAttempts({ attemptCount }: StoredDelivery): string {
   return `${attemptCount} attempt${attemptCount === 1 ? '' : 's'}`
-}
-
-/** Texts of the platform come with or without a period, in any case and any language. */
-function toSentence(text: string): string {
-  const trimmed = text.trim().replace(/[.\s]+$/, '')
-  if (trimmed === '') return ''
-  const end = /[!?…。！？]$/.test(trimmed) ? '' : '.'
-  return `${trimmed.slice(0, 1).toUpperCase()}${trimmed.slice(1)}${end}`
 }
 
 function noteSentences({ notes, differingSubmissions, lastDifferingAt }: StoredEvent): string[] {

@@ -5,6 +5,7 @@ import type { TrackerIdentity } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
 import { findAttempts } from '../delivery/attempt-store.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
+import { windowEnd } from '../delivery/review-deliveries.ts'
 import { eventRefKey } from '../events/event-columns.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { listEventRefs } from '../events/list-store.ts'
@@ -15,6 +16,7 @@ import {
   type StoredEvent,
 } from '../events/store.ts'
 import { Refusal } from '../http/refusal.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import { subtractDays } from '../util/calendar-day.ts'
 import { explainDelivery } from './delivery-explanation.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
@@ -78,6 +80,9 @@ async function acceptanceMetrics(
 interface EventLookup {
   eventId: string
   space: EventSpace | null
+  /** They know how long they accept an event. */
+  platforms: PlatformRegistry
+  at: Date
 }
 
 /**
@@ -87,7 +92,7 @@ interface EventLookup {
 export async function readEvent(
   database: Database,
   { trackerId, workspaceId }: TrackerIdentity,
-  { eventId, space }: EventLookup,
+  { eventId, space, platforms, at }: EventLookup,
 ): Promise<EventDetail> {
   if (eventId.includes('\0')) throw notFound()
   const spaces = space === null ? undefined : [space]
@@ -110,9 +115,23 @@ export async function readEvent(
     },
     deliveries: deliveries.map((delivery, index) => ({
       ...(views[index] as Delivery),
-      explanation: explainDelivery(delivery, event),
+      explanation: explainDelivery(delivery, event, {
+        at,
+        attempts,
+        windowEndsAt: findWindowEnd(delivery, event, platforms),
+      }),
     })),
   }
+}
+
+/** When the platform stops accepting the event; null when this process does not know it. */
+function findWindowEnd(
+  { platform }: StoredDelivery,
+  event: StoredEvent,
+  platforms: PlatformRegistry,
+): Date | null {
+  const found = platform === null ? null : platforms.find(platform)
+  return found && windowEnd(event, found)
 }
 
 /** The parent has the same space as the event, else the other one. */

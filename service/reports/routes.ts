@@ -8,18 +8,20 @@ import type { Database } from '../db/database.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import { readPageRequest } from './pagination.ts'
 import { readEvent, listEvents as readEventPage } from './read-events.ts'
 import { readReconciliation, readSnapshots } from './read-reports.ts'
 
 export interface ReportRoutes {
   database: Database
+  platforms: PlatformRegistry
   now: () => Date
   publicOrigin: () => string
 }
 
 export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
-  const { database, now, publicOrigin } = context
+  const { database, platforms, now, publicOrigin } = context
 
   app.route({
     ...listEvents,
@@ -34,7 +36,8 @@ export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
     ...getEvent,
     async handler(request, reply) {
       const lookup = { eventId: request.params.event, space: readSpace(request.query) }
-      return reply.code(200).send(await readEvent(database, request.tracker, lookup))
+      const read = { ...lookup, platforms, at: now() }
+      return reply.code(200).send(await readEvent(database, request.tracker, read))
     },
   })
 

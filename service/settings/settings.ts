@@ -16,6 +16,9 @@ import { SIGN_IN_SETTINGS } from './sign-in-settings.ts'
 /** Meta accepts some events for 62 days, and an event needs its identity while it may be sent. */
 export const PAYLOAD_RETENTION_DAYS_MIN = 63
 
+/** A lease that ends later was written by a clock that has been set back since. */
+export const LEASE_SECONDS_MAX = 3_600
+
 /**
  * Every setting, once: name, environment variable, range, default and description. The type
  * `Settings`, the checks at the start and `docs/operations/settings.md` are derived from it.
@@ -180,7 +183,7 @@ export const SETTINGS = {
   deliveryLeaseSeconds: integer('SIGNALBOX_DELIVERY_LEASE_SECONDS', {
     default: 60,
     min: 15,
-    max: 3_600,
+    max: LEASE_SECONDS_MAX,
     description: 'After this time, another worker takes over the deliveries of a dead worker.',
   }),
   deliveryPollSeconds: integer('SIGNALBOX_DELIVERY_POLL_SECONDS', {
