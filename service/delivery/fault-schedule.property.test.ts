@@ -30,6 +30,7 @@ async function runSchedule(test: TestContext, seed: number): Promise<string[]> {
     ...lostEvents(schedule, history),
     ...findInvariantViolations(history, result),
     ...result.sentAfterWithdrawal,
+    ...result.untrueExplanations,
     ...(await findSentCountErrors(service, history)),
   ]
 }
@@ -44,7 +45,7 @@ function lostEvents({ steps }: FaultSchedule, { deliveries }: DeliveryHistory): 
 }
 
 for (const seed of chooseSeeds(OWN_SEEDS)) {
-  it(`every event ends, none is sent again after acceptance, and all are counted, under any faults (seed ${seed})`, async test => {
+  it(`every event ends, none is sent again after acceptance, and all are counted and truly explained, under any faults (seed ${seed})`, async test => {
     const again = `SIGNALBOX_TEST_SEED=${seed} plays this again`
     const violations = await runSchedule(test, seed).catch(cause => {
       throw new Error(again, { cause })

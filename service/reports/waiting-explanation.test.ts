@@ -248,6 +248,12 @@ it('says when the clock was set back and deliveries wait for it', async test => 
   )
   service.clock.advance(600)
   await claimAndDie(service)
+  await expireLeases(service.database)
+  service.clock.rewind(600)
+  assert.match(
+    await explanationOf(service),
+    /^A worker began to send it at 2026-11-21T12:00:00\.000Z and was lost .+ a clock was set back\./,
+  )
   const { pool } = service.database
   await pool.query(
     `update delivery_queue set leased_until = statement_timestamp() + interval '1 day'`,

@@ -46,9 +46,11 @@ export function explainSending(
 ): string[] {
   const secondsLeft = delivery.leaseSecondsLeft ?? 0
   if (secondsLeft <= 0) {
-    const since = delivery.updatedAt ? ` at ${delivery.updatedAt.toISOString()}` : ''
+    const { updatedAt } = delivery
+    const since = updatedAt ? ` at ${updatedAt.toISOString()}` : ''
     return [
       `A worker began to send it${since} and was lost before it recorded an answer.`,
+      updatedAt && isAhead(updatedAt, context.at) ? CLOCK_AHEAD : '',
       ...explainWaiting(delivery, event, context),
     ]
   }
@@ -115,12 +117,18 @@ function dueSentence(delivery: StoredDelivery, at: Date): string {
 
 /** The row was written in the future: a clock was set back since, or runs ahead of this one. */
 function clockSentence(writtenAt: Date, at: Date): string {
+  if (!isAhead(writtenAt, at)) return ''
   const seconds = Math.round(secondsBetween(at, writtenAt))
-  if (seconds <= CLOCK_TOLERANCE_SECONDS) return ''
   return (
     ` It waits because of a clock that was set back or runs ahead: the delivery was last changed ` +
     `${seconds} seconds after the present time of this server.`
   )
+}
+
+const CLOCK_AHEAD = 'That is after the present time of this server: a clock was set back.'
+
+function isAhead(time: Date, at: Date): boolean {
+  return secondsBetween(at, time) > CLOCK_TOLERANCE_SECONDS
 }
 
 /** Why nothing is sent to the destination now, or only little; else empty. */

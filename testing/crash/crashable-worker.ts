@@ -1,7 +1,9 @@
 import { seededRandom } from '@signalbox/graph-simulator/seeded-random.ts'
 import { openDatabase } from '../../service/db/database.ts'
+import { CircuitBreakers } from '../../service/delivery/circuit-breaker.ts'
 import { deliverDueBatch } from '../../service/delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../../service/delivery/delivery-context.ts'
+import { applyHealth } from '../../service/delivery/destination-backoff.ts'
 import {
   type DestinationQueue,
   findDueQueues,
@@ -57,6 +59,7 @@ function createCrashableWorker(
     onIdleError: () => {},
   })
   const process = new CrashableProcess()
+  const circuits = new CircuitBreakers()
   let freeze: { begin: () => void; end: Promise<void> } | null = null
   let isStopping = false
   const base = { ...service.delivery, ...options.context }
@@ -78,7 +81,7 @@ function createCrashableWorker(
     hasCrashed: () => process.hasCrashed(),
     run: async (crashPoint, waitForTurn = async () => {}) => {
       process.arm(crashPoint, waitForTurn)
-      await deliverAll(context, trackerIds).catch(error => {
+      await deliverAll(context, trackerIds, circuits).catch(error => {
         if (!process.hasCrashed()) throw error
       })
     },
@@ -113,14 +116,23 @@ export function recordPlatformResponses(
   return { ...platform, send }
 }
 
-async function deliverAll(context: DeliveryContext, trackerIds: readonly string[]): Promise<void> {
+/** As the loop of a worker does, with circuits on the clock of the test. */
+async function deliverAll(
+  context: DeliveryContext,
+  trackerIds: readonly string[],
+  circuits: CircuitBreakers,
+): Promise<void> {
+  const monotonicSeconds = () => context.now().getTime() / 1_000
   const orderOf = ({ trackerId }: DestinationQueue) => trackerIds.indexOf(trackerId)
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const due = { now: context.now(), queuesMax: 100, excludedDestinationIds: [] }
+    const excludedDestinationIds = circuits.listBackingOff(monotonicSeconds())
+    const due = { now: context.now(), queuesMax: 100, excludedDestinationIds }
     const queues = await findDueQueues(context.database, due)
     if (queues.length === 0 || context.isStopping?.()) return
     for (const queue of queues.toSorted((a, b) => orderOf(a) - orderOf(b))) {
-      await deliverDueBatch(context, queue, () => {})
+      const isTrial = circuits.isOnTrial(queue.destinationId)
+      const run = await deliverDueBatch(context, { ...queue, isTrial }, () => {})
+      await applyHealth(context, circuits, { queue, run, monotonicSeconds })
     }
   }
 }

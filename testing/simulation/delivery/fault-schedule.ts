@@ -70,7 +70,8 @@ const WEIGHTS = {
   'freeze worker': 2,
   'end leases': 4,
   'divide a batch': 2,
-} as const satisfies Record<Step['step'] | 'divide a batch', number>
+  outage: 1,
+} as const satisfies Record<Step['step'] | 'divide a batch' | 'outage', number>
 
 /** Plans everything that happens in a run with this seed. */
 export function createFaultSchedule(seed: number): FaultSchedule {
@@ -82,6 +83,7 @@ export function createFaultSchedule(seed: number): FaultSchedule {
   while (steps.length < count) {
     const step = random.weighted(WEIGHTS)
     if (step === 'divide a batch') steps.push(...splitBatchSteps(random, eventIds))
+    else if (step === 'outage') steps.push(...outageSteps(random, eventIds))
     else steps.push(randomStep(random, step, eventIds))
   }
   return { batchMax, steps }
@@ -101,6 +103,17 @@ function splitBatchSteps(random: SeededRandom, eventIds: string[]): Step[] {
     },
     { step: 'work', crashPoints: [crashPoint] },
   ]
+}
+
+/** A platform that answers nothing for so long that the circuits of the workers open. */
+function outageSteps(random: SeededRandom, eventIds: string[]): Step[] {
+  const failure = random.pick([{ abort: 'before_response' }, { respond: { status: 503, code: 2 } }])
+  const rounds = Array.from({ length: random.integer(3, 6) }, (): Step[] => [
+    { step: 'work', crashPoints: [null] },
+    { step: 'move clock', seconds: random.pick([5, 30, 60]) },
+    { step: 'submit', events: randomEvents(random, eventIds) },
+  ])
+  return [{ step: 'inject faults', rules: [failure as FaultRule] }, ...rounds.flat()]
 }
 
 function randomStep(random: SeededRandom, step: Step['step'], eventIds: string[]): Step {

@@ -11,6 +11,7 @@ import {
   revokeToken,
   scriptFaults,
 } from '../../fixtures/simulator.ts'
+import { findUntrueExplanations } from './explanation-checks.ts'
 import {
   type FaultSchedule,
   type PlannedEvent,
@@ -23,6 +24,8 @@ import type { Observations, RecordedResponse } from './invariants.ts'
 interface SimulationResult extends Observations {
   /** Requests with an event of a visitor who had withdrawn before the step began. */
   sentAfterWithdrawal: readonly string[]
+  /** Explanations that were untrue when they were read, after any step. */
+  untrueExplanations: readonly string[]
 }
 
 /** Short, so that slow responses do not delay the test. */
@@ -39,6 +42,8 @@ export async function simulateDelivery(
 ): Promise<SimulationResult> {
   const responses: (RecordedResponse & { at: number })[] = []
   const trackers = await createTrackers(service)
+  const secrets = new Map(trackers.map(tracker => [tracker.trackerId, tracker.trackerSecret]))
+  const untrueExplanations: string[] = []
   let at = 0
   const onResponse = (answer: RecordedResponse) => void responses.push({ ...answer, at })
   service.delivery.platforms = service.delivery.platforms.map(platform =>
@@ -54,6 +59,8 @@ export async function simulateDelivery(
   try {
     for (const step of steps) {
       await runStep(simulation, step)
+      const sampled = { secrets, seed: `${seed} ${at}` }
+      untrueExplanations.push(...(await findUntrueExplanations(service, sampled)))
       at += 1
     }
     await drainDeliveries(service, () => workers.work([null]))
@@ -61,7 +68,8 @@ export async function simulateDelivery(
     await workers.close()
   }
   const sentAfterWithdrawal = findWithdrawalViolations(steps, trackers, responses)
-  return { lostWorkers: workers.lostWorkers, responses, sentAfterWithdrawal }
+  const { lostWorkers } = workers
+  return { lostWorkers, responses, sentAfterWithdrawal, untrueExplanations }
 }
 
 /** A tracker with its dataset and access token. */
@@ -240,10 +248,11 @@ export async function drainDeliveries(
   throw new Error(`deliveries still wait after ${ROUNDS_MAX} rounds`)
 }
 
-/** A paused queue is due at its next probe. Rounded up to the whole millisecond. */
+/** A paused queue is due at its next probe, another when its pause is over. Rounded up to the whole millisecond. */
 async function findNextDueTime({ database: { pool } }: TestService): Promise<Date | null> {
   const { rows } = await pool.query(
-    `select min(greatest(delivery.next_attempt_at, destination.next_probe_at))
+    `select min(greatest(delivery.next_attempt_at, destination.next_probe_at,
+         destination.backoff_until))
        + interval '1 millisecond' as due_at
      from all_deliveries delivery
      join destinations destination
