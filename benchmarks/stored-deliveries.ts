@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../service/db/database.ts'
 import { announceDeliveries } from '../service/delivery/destination-queue-store.ts'
+import { toOutboundEvent } from '../service/delivery/outbound-event.ts'
 import { DestinationRouteCache } from '../service/delivery/plan-store.ts'
-import { toOutboundEvent } from '../service/delivery/review-deliveries.ts'
 import { findEventsById } from '../service/events/store.ts'
 import { createEventCommitter } from '../service/ingestion/commit-events.ts'
 import { metaPayload } from '../service/platforms/meta/payload.ts'
@@ -91,7 +91,12 @@ export async function buildRequestBodies(
       const ids = eventIds.slice(first, first + batchEvents)
       const events = await findEventsById(database, trackerId, ids)
       const outbound = events.map(event =>
-        toOutboundEvent(event, event.payload ?? NO_IDENTITY, platform),
+        toOutboundEvent({
+          event,
+          identity: event.payload ?? NO_IDENTITY,
+          platform,
+          originalEvent: null,
+        }),
       )
       bodies.push(JSON.stringify(metaPayload(outbound, null)))
     }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createSecretKey, randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { AuthenticateTracker } from '../service/access/authenticate-tracker.ts'
@@ -38,6 +38,7 @@ app.register(
         itemsMax: COMMIT_EVENTS_MAX,
         queueMax: QUEUE_MAX,
       }),
+      erasureKey: async () => createSecretKey(Buffer.alloc(32)),
       skipWaitingDeliveries: async () => {},
       now: () => new Date(),
       publicOrigin: () => origin,

@@ -1,12 +1,11 @@
 import Type, { type Static } from 'typebox'
-import { CURRENCY_PATTERN, DECIMAL_PATTERN } from './decimal.ts'
+import { ACTION_SOURCES, carriedMembers } from './carried-members.ts'
 import { freeForm, named, stringEnum } from './scalars.ts'
+import { ValueData } from './value-data.ts'
 
 /** Lifecycle events that may be recorded on legitimate interest. None of them carries revenue. */
 export const LIFECYCLE_EVENT_NAMES = ['signal_verification', 'consent_withdrawal'] as const
 
-export const CONTENTS_ITEMS_MAX = 50
-export const CONTENTS_BYTES_MAX = 16_384
 export const EVENT_ID_CHARACTERS_MAX = 128
 
 /** A larger number is in milliseconds: this one is in the year 5138. */
@@ -31,33 +30,6 @@ export const EventTime = named(
   }),
 )
 
-export const ValueData = named(
-  'ValueData',
-  Type.Object(
-    {
-      value: Type.Optional(
-        Type.String({
-          pattern: DECIMAL_PATTERN,
-          description: 'Money in major units as decimal text; kept exactly as sent.',
-        }),
-      ),
-      currency: Type.Optional(
-        Type.String({ pattern: CURRENCY_PATTERN, description: 'ISO 4217 letters.' }),
-      ),
-      order_id: Type.Optional(Type.String()),
-      contents: Type.Optional(
-        Type.Array(Type.Unknown(), {
-          maxItems: CONTENTS_ITEMS_MAX,
-          description: 'Free-form items, at most 16 KiB serialized.',
-        }),
-      ),
-      num_items: Type.Optional(Type.Integer()),
-    },
-    { description: 'Commerce data.' },
-  ),
-)
-export type ValueData = Static<typeof ValueData>
-
 const submissionMembers = {
   event_id: Type.Optional(
     Type.String({
@@ -74,7 +46,9 @@ const submissionMembers = {
   action_source: Type.Optional(
     Type.String({
       maxLength: 50,
-      description: 'Where it happened; `website` when it is left out.',
+      description:
+        `Where it happened, in any case: ${ACTION_SOURCES.join(', ')}. \`website\` when it is ` +
+        'left out. `app` needs `app_data`, and `business_messaging` needs `messaging_channel`.',
     }),
   ),
   visitor_id: Type.Optional(
@@ -86,7 +60,15 @@ const submissionMembers = {
   user_data: Type.Optional(freeForm('Identity fields; hashed before they are stored.')),
   click_ids: Type.Optional(freeForm('Advertising click identifiers.')),
   value_data: Type.Optional(ValueData),
+  ...carriedMembers,
 }
+
+/** The names of the members of a submission. */
+export const SUBMISSION_MEMBERS: ReadonlySet<string> = new Set([
+  'event_name',
+  'consent_basis',
+  ...Object.keys(submissionMembers),
+])
 
 export const ConsentEvent = named(
   'ConsentEvent',

@@ -1,11 +1,17 @@
 import { EVENT_SUBCODES, type GraphError, invalidParameter } from './graph-errors.ts'
 
 const NUMERIC_TEXT = /^-?\d+(\.\d+)?$/
-const CURRENCY = /^[A-Za-z]{3}$/
+/** The currencies of ISO 4217 in the Unicode data of Node, and units of account, which it lacks. */
+const CURRENCIES = new Set([
+  ...Intl.supportedValuesOf('currency'),
+  ...['BOV', 'CHE', 'CHW', 'CLF', 'COU', 'MXV', 'USN', 'UYI', 'UYW', 'VED', 'XCG'],
+])
+const CONTENT_TYPES = ['product', 'product_group']
+const DELIVERY_CATEGORIES = ['in_store', 'curbside', 'home_delivery']
 
 /**
  * Validates `custom_data.value` and `custom_data.currency`: a Purchase requires both. In any event
- * they must be a number (Meta accepts a numeric string) and three letters.
+ * they must be a number (Meta accepts a numeric string) and an ISO 4217 currency.
  * Source: Meta "Standard Parameters".
  */
 export function validateValue({
@@ -24,10 +30,10 @@ export function validateValue({
   if (!isEmpty(value) && !isNumeric(value)) return invalidNumber()
   if (isPurchase && Number(value) < 0)
     return malformedValue(['custom_data', 'value'], 'The value of a Purchase cannot be negative.')
-  if (!isEmpty(currency) && !(typeof currency === 'string' && CURRENCY.test(currency)))
+  if (!isEmpty(currency) && !isCurrency(currency))
     return malformedValue(
       ['custom_data', 'currency'],
-      'The parameter currency must be three letters.',
+      'The parameter currency must be a currency of ISO 4217.',
     )
   return undefined
 }
@@ -38,6 +44,10 @@ export function invalidNumber(): GraphError {
 
 function isEmpty(member: unknown): boolean {
   return member === undefined || member === null || member === ''
+}
+
+function isCurrency(code: unknown): boolean {
+  return typeof code === 'string' && CURRENCIES.has(code.toUpperCase())
 }
 
 function isNumeric(value: unknown): boolean {
@@ -57,18 +67,30 @@ function malformedValue(fieldPath: string[], message: string): GraphError {
 }
 
 /**
- * Validates that `custom_data.contents` lists objects and `custom_data.content_ids` lists
- * strings or numbers. Source: Meta "Standard Parameters".
+ * Validates that `custom_data.contents` lists objects, that `custom_data.content_ids` lists strings
+ * or numbers, and that the content type and the delivery category are known.
+ * Source: Meta "Standard Parameters".
  */
 export function validateContents(customData: unknown): GraphError | undefined {
   // validateValue has checked that custom_data is an object.
-  const { contents, content_ids } = (customData ?? {}) as Record<string, unknown>
+  const members = (customData ?? {}) as Record<string, unknown>
+  const { contents, content_ids, content_type, delivery_category } = members
   if (!isMissing(contents) && !isListOf(contents, isObject))
     return malformedContents('contents', 'The parameter contents must be a list of objects.')
   if (!isMissing(content_ids) && !isListOf(content_ids, isId))
     return malformedContents(
       'content_ids',
       'The parameter content_ids must list strings or numbers.',
+    )
+  if (!isMissing(content_type) && !CONTENT_TYPES.includes(content_type as string))
+    return malformedContents(
+      'content_type',
+      `The parameter content_type is one of ${CONTENT_TYPES.join(', ')}.`,
+    )
+  if (!isMissing(delivery_category) && !DELIVERY_CATEGORIES.includes(delivery_category as string))
+    return malformedContents(
+      'delivery_category',
+      `The parameter delivery_category is one of ${DELIVERY_CATEGORIES.join(', ')}.`,
     )
   return undefined
 }

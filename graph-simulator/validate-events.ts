@@ -1,4 +1,5 @@
 import { EVENT_SUBCODES, type GraphError, invalidParameter } from './graph-errors.ts'
+import { validateCarriedMembers } from './validate-carried-members.ts'
 import { validateContents, validateValue } from './validate-custom-data.ts'
 import { validateUserData } from './validate-user-data.ts'
 
@@ -46,6 +47,7 @@ function validateEvent(event: unknown, nowSeconds: number): GraphError | undefin
   return (
     validateNames(members) ??
     validateTime(members, nowSeconds) ??
+    validateCarriedMembers(members) ??
     validateUserData(members.user_data) ??
     validateValue(members) ??
     validateContents(members.custom_data)

@@ -183,11 +183,11 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
   documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
   app.register(
     async api => {
-      const acceptance = { commits, platforms, skipWaitingDeliveries: stopWaiting }
+      const acceptance = { commits, platforms, erasureKey, skipWaitingDeliveries: stopWaiting }
       ingestionRoutes(api, { ...acceptance, now, publicOrigin })
       const replays = { onTestModeSwitched, onQueued: announce }
       deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })
-      testPurchaseRoutes(api, { delivery })
+      testPurchaseRoutes(api, { delivery, erasureKey })
       reportRoutes(api, { database, platforms, now, publicOrigin })
       erasureRoutes(api, { database, now, audit, erasureKey })
       const sandbox = { sandboxKeySecret: masterKey, limit: limits.sandbox }

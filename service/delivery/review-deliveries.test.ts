@@ -28,10 +28,6 @@ async function withdraw(
 }
 
 const LOCAL_FAULTS: Record<string, [changes: Record<string, unknown>, message: RegExp]> = {
-  'an unknown action_source': [
-    { action_source: 'store' },
-    /^The action_source must be one of email/,
-  ],
   'too little to match a person by': [
     { user_data: { client_user_agent: 'Mozilla/5.0' } },
     /^The user_data holds too little to match a person/,
@@ -62,6 +58,16 @@ for (const [fault, [changes, message]] of Object.entries(LOCAL_FAULTS)) {
     assert.deepEqual([requests, refused_requests], [1, 0])
   })
 }
+
+it('fails an event that was stored when any action_source was accepted', async test => {
+  const service = await startTestService(test)
+  await service.submit(samplePurchase())
+  await service.database.pool.query(`update events set action_source = 'store'`)
+  assert.equal(await service.deliver(), 1)
+  const { status, last_error } = await deliveryOf(service)
+  assert.equal(status, 'failed:permanent')
+  assert.match(last_error.message, /^The action_source must be one of email/)
+})
 
 it('skips a delivery whose visitor withdrew between acceptance and sending', async test => {
   const service = await startTestService(test)

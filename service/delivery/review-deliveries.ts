@@ -4,9 +4,11 @@ import { listVisitorKeys } from '../events/person-identifiers.ts'
 import type { StoredEvent } from '../events/store.ts'
 import { findWithdrawals } from '../events/suppression-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
-import type { OutboundEvent, Platform, SendError } from '../platforms/platform.ts'
+import type { OriginalEvent, Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
 import type { BatchContext } from './delivery-context.ts'
+import { findOriginalEvents } from './original-events.ts'
+import { toOutboundEvent } from './outbound-event.ts'
 import {
   type Settlement,
   settleUnsent,
@@ -29,12 +31,15 @@ export async function reviewDeliveries(
 ): Promise<ReviewedBatch> {
   const { destination, claimed, events } = batch
   const withdrawnAt = await findBatchWithdrawals(database, batch)
+  const stored = [...events.values()]
+  const originalOf = await findOriginalEvents(database, destination.trackerId, stored)
   const at = now()
   const reviews = [...claimed.values()].map(delivery => {
     const event = events.get(delivery.id)
     return reviewDelivery(delivery, {
       event,
       withdrawnAt: event ? withdrawnAt(event) : null,
+      originalEvent: event ? originalOf(event) : null,
       hasTestCode: destination.testCode !== null,
       platform,
       defaultPlatform: platforms.default.name,
@@ -61,6 +66,7 @@ type Review = { send: OutboundDelivery; settle: null } | { send: null; settle: S
 interface ReviewInput {
   event: StoredEvent | undefined
   withdrawnAt: Date | null
+  originalEvent: OriginalEvent | null
   /** The destination has a code for test events. */
   hasTestCode: boolean
   platform: Platform
@@ -73,7 +79,7 @@ export const WINDOW_MARGIN_SECONDS = 60
 
 function reviewDelivery(
   delivery: ClaimedDelivery,
-  { event, withdrawnAt, hasTestCode, platform, defaultPlatform, at }: ReviewInput,
+  { event, withdrawnAt, originalEvent, hasTestCode, platform, defaultPlatform, at }: ReviewInput,
 ): Review {
   const end = event ? windowEnd(event, platform) : null
   const fail = (status: FailedUnsent, reason: string, error: SendError | null = null) =>
@@ -95,7 +101,7 @@ function reviewDelivery(
   // Raw values are never stored, so the identity cannot be made later.
   if (!identity) return fail('failed:permanent', 'no_platform_identity')
 
-  const outbound = toOutboundEvent(event, identity, platform)
+  const outbound = toOutboundEvent({ event, identity, platform, originalEvent })
   const error = platform.validateEvent(outbound)
   if (error) return fail('failed:permanent', 'refused_before_sending', error)
   return { send: { id: delivery.id, event: outbound }, settle: null }
@@ -126,50 +132,6 @@ function isStillConsented(
   const captured_at = consentCapturedAt?.toISOString() ?? null
   const grant = { reason: 'granted_by_consent', captured_at } as const
   return checkWithdrawal(grant, { withdrawnAt, receivedAt: createdAt }).allowed
-}
-
-/**
- * A stored event as a platform sends it. Where the event has no click ID of its own, the one that
- * the visitor's session saw with consent before it is joined to it.
- */
-export function toOutboundEvent(
-  event: StoredEvent,
-  { digests, plain }: PlatformIdentity,
-  platform: Pick<Platform, 'joinClickIds'>,
-): OutboundEvent {
-  const value = (event.valueData ?? {}) as { contents?: unknown; num_items?: unknown }
-  return {
-    eventId: event.eventId,
-    eventName: event.eventName,
-    eventTime: clampEventTime(event),
-    actionSource: event.actionSource,
-    eventSource: event.eventSource,
-    digests,
-    plain: { ...plain, ...joinedClickIds(event, platform) },
-    valueAmount: event.valueAmount,
-    valueCurrency: event.valueCurrency,
-    orderId: event.orderId,
-    contents: Array.isArray(value.contents) ? value.contents : [],
-    numItems: typeof value.num_items === 'number' ? value.num_items : null,
-    optOut: event.eventClass === 'test',
-  }
-}
-
-/** Clamps the time of an event from a clock that runs ahead: platforms reject future events. */
-export function clampEventTime({
-  eventTime,
-  createdAt,
-}: Pick<StoredEvent, 'eventTime' | 'createdAt'>): Date {
-  return new Date(Math.min(Number(eventTime), Number(createdAt)))
-}
-
-function joinedClickIds(
-  { attributionJoin, payload, session, eventTime }: StoredEvent,
-  platform: Pick<Platform, 'joinClickIds'>,
-): Record<string, string> {
-  if (attributionJoin !== 'allowed') return {}
-  const own = payload?.clickIds ?? {}
-  return platform.joinClickIds({ own, seen: session?.clickIds ?? {}, eventTime })
 }
 
 /**

@@ -118,11 +118,19 @@ function isCodeOnly(name: string, member: unknown): boolean {
 }
 
 function collectSentValues(events: readonly OutboundEvent[]): Set<string> {
-  const values = events.flatMap(({ digests, plain }) => [
+  const values = events.flatMap(({ digests, plain, referrer, appData }) => [
     ...Object.values(digests).flat(),
     ...Object.values(plain),
+    ...(referrer === null ? [] : [referrer]),
+    ...Object.values(appData ?? {})
+      .flat()
+      .filter(isText),
   ])
   return new Set(values.filter(value => value.length >= VALUE_CHARACTERS_MIN))
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 function escapeAsJson(value: string): string {

@@ -1,5 +1,6 @@
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { COLUMN_DICTIONARIES } from './column-dictionaries.ts'
+import type { EventDetails } from './event-details.ts'
 import type { EventRecord, IdentityPayload } from './event-record.ts'
 
 /** The values that a null column stands for; `comment on column` in 0019-narrow-rows.sql. */
@@ -49,8 +50,14 @@ export function decodeValueData(row: {
 }
 
 /** Digests as base64url, and 0 for a click ID that is also in the column of click IDs. */
-export function encodeUserData({ clickIds, platforms, ...identity }: IdentityPayload): string {
+export function encodeUserData({
+  clickIds,
+  platforms,
+  details,
+  ...identity
+}: IdentityPayload): string {
   const encoded: EncodedUserData = encodePlatformIdentity(identity, clickIds)
+  if (details) encoded.details = details
   if (platforms) {
     encoded.platforms = mapMembers(platforms, one => encodePlatformIdentity(one, clickIds))
   }
@@ -73,10 +80,15 @@ export function encodeClickIds({ clickIds }: IdentityPayload): string {
 export function decodeIdentity(row: {
   user_data: unknown
   click_ids: unknown
-}): Pick<IdentityPayload, 'digests' | 'plain' | 'clickIds' | 'platforms'> {
+}): Pick<IdentityPayload, 'digests' | 'plain' | 'clickIds' | 'platforms' | 'details'> {
   const clickIds = CLICK_IDS_CODEC.decode(row.click_ids) as Record<string, string>
-  const { platforms, ...identity } = USER_DATA_CODEC.decode(row.user_data) as EncodedUserData
-  const decoded = { ...decodePlatformIdentity(identity, clickIds), clickIds }
+  const stored = USER_DATA_CODEC.decode(row.user_data) as EncodedUserData
+  const { platforms, details, ...identity } = stored
+  const decoded = {
+    ...decodePlatformIdentity(identity, clickIds),
+    clickIds,
+    ...(details && { details }),
+  }
   if (!platforms) return decoded
   const others = mapMembers(platforms, one => decodePlatformIdentity(one, clickIds))
   return { ...decoded, platforms: others }
@@ -105,6 +117,7 @@ interface EncodedIdentity {
 
 /** Without `platforms` as long as the tracker has destinations of the default platform alone. */
 interface EncodedUserData extends EncodedIdentity {
+  details?: EventDetails
   platforms?: Record<string, EncodedIdentity>
 }
 

@@ -1,5 +1,6 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import type { EventDetails } from './event-details.ts'
 import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
 /**
@@ -83,6 +84,7 @@ export interface IdentityPayload {
   platforms?: Record<string, PlatformIdentity>
   /** The page URL with its query and fragment, if it has any. */
   pageUrl?: string
+  details?: EventDetails
 }
 
 /** An update of the session of a visitor who gave consent. */

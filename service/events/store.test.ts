@@ -36,6 +36,7 @@ it('returns every member of an event as stored', async test => {
       plain: { client_ip_address: '203.0.113.7' },
       clickIds: { fbp: 'fb.1.1795262400000.1' },
       pageUrl: PAGE_URL,
+      details: { referrer_url: 'https://mail.example/', app_data: { vendor_id: 'v' } },
     },
     session: { visitorId: 'visitor-1', landingSource: 'https://shop.example/', clickIds: {} },
   })
@@ -68,6 +69,7 @@ it('returns every member of an event as stored', async test => {
       unknown_members: ['colour'],
       redacted: ['value_data.order_id'],
     },
+    isErased: false,
     differingSubmissions: 0,
     lastDifferingAt: null,
     payload,

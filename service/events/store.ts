@@ -46,6 +46,8 @@ export interface StoredEvent extends EventRef {
   lastDifferingAt: Date | null
   payload: StoredPayload | null
   session: StoredSession | null
+  /** Identity was erased, rather than expired. */
+  isErased: boolean
 }
 
 export interface StoredNotes {
@@ -263,6 +265,7 @@ function toStoredEvent(row: any): StoredEvent {
     valueData: decodeValueData(row),
     consent: decodeConsent(row),
     notes: row.notes,
+    isErased: row.body_digest.length === 0,
     differingSubmissions: row.differing_submissions,
     lastDifferingAt: row.last_differing_at,
     payload: row.has_payload ? { visitorId: row.visitor_id, ...decodeIdentity(row) } : null,

@@ -191,7 +191,7 @@ function describeError({ keyword, params, message }: ErrorObject): string {
     case 'anyOf':
       return 'has an invalid format'
     case 'minItems':
-      return 'must not be empty'
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} items`
     case 'uniqueItems':
       return 'must not contain duplicates'
     case 'maxItems':

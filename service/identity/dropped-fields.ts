@@ -39,6 +39,8 @@ export const DROP_REASONS = {
   fbp: 'This does not have the form of a Meta browser cookie (fb.1.time.number).',
   digits: 'This field takes digits only.',
   opaque: 'This field takes letters, digits and . _ : ~ = - only.',
+  url: 'This is not an absolute URL.',
+  identifier: 'It held an identifier.',
   clickId: 'This does not have the form of a click identifier.',
 } as const
 

@@ -101,12 +101,13 @@ function scrubParameter(parameter: string, place: string, places: Set<string>): 
  * No e-mail address is without an @, no parameter without =, and no phone number has fewer than
  * eight digits, unless they are percent-encoded. Asking this first takes half of the time.
  */
-const MAY_IDENTIFY = /[@%=]|(?:\d\D*){8}/
+const MAY_IDENTIFY = /[@＠﹫%=]|(?:\d\D*){8}/
 
 /** Whether a piece of a URL has an identifier, directly or as a parameter nested inside it. */
 function isIdentifying(piece: string): boolean {
   if (!MAY_IDENTIFY.test(piece)) return false
-  const text = decodePercentEncoding(piece)
+  // A full-width @ is an @ to whatever normalizes the text next.
+  const text = decodePercentEncoding(piece).normalize('NFKC')
   if (containsEmail(text) || isFormattedPhone(text)) return true
   if (!text.includes('=')) return false
   return text.split(/[?&;#]/).some(pair => {

@@ -3,15 +3,17 @@ import type { BrowserCaller } from '../access/authenticate-browser.ts'
 import type { TrackerIdentity } from '../access/store.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import type { EventSpace } from '../events/event-record.ts'
-import type { CommitOutcome } from './commit-events.ts'
+import type { CommitOutcome, ErasureKeyProvider } from './commit-events.ts'
 import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
 import { buildNotices } from './ingestion-notices.ts'
+import { createTokenMaker, holdsIdentifiers, redactSubmission } from './redact-submission.ts'
 import { validateSubmission } from './validate-submission.ts'
 
 export interface AcceptanceContext {
   commits: CommitQueue<EventDraft, CommitOutcome>
   platforms: Platforms
+  erasureKey: ErasureKeyProvider
   /** Skips the waiting deliveries of a visitor who withdrew consent. */
   skipWaitingDeliveries: (visitor: {
     trackerId: string
@@ -22,6 +24,8 @@ export interface AcceptanceContext {
 
 interface EventRequest {
   platforms: Platforms
+  /** Called for an event whose free text holds an identifier. */
+  erasureKey: ErasureKeyProvider
   tracker: TrackerIdentity
   /** Null when the request used a tracker secret. */
   browser: BrowserCaller | null
@@ -46,24 +50,34 @@ interface PreparedEvent {
 }
 
 /**
- * First half of createEvent: validates the submission, resolves the event ID, decides consent, and
- * hashes identifiers. Throws a 422 refusal naming every invalid field. Separate from `acceptEvent`,
- * which would keep the raw body in memory while it waits for the commit.
+ * First half of createEvent: validates the submission, resolves the event ID, decides consent,
+ * replaces identifiers in free text, and hashes those in `user_data`. Throws a 422 refusal naming
+ * every invalid field. Separate from `acceptEvent`, which would keep the raw body in memory while
+ * it waits for the commit.
  */
-export function prepareEvent(request: EventRequest): PreparedEvent {
+export async function prepareEvent(request: EventRequest): Promise<PreparedEvent> {
   const { tracker, browser, body, bodyBytes, idempotencyKey, receivedAt } = request
-  const { submission, eventId, eventTime, decision } = validateSubmission(body, {
+  const validated = validateSubmission(body, {
     idempotencyKey,
     receivedAt,
     browser,
   })
+  const { eventId, eventTime, decision } = validated
+  const { trackerId } = tracker
+  const { submission, redacted } = holdsIdentifiers(validated.submission)
+    ? redactSubmission(
+        validated.submission,
+        createTokenMaker(await request.erasureKey(), trackerId),
+      )
+    : { submission: validated.submission, redacted: [] }
   const draft = draftEvent(submission, {
-    trackerId: tracker.trackerId,
+    trackerId,
     eventId,
     space: browser === null ? 'secret' : 'publishable',
     receivedAt,
     eventTime,
     decision,
+    redacted,
     platforms: request.platforms,
     edge: browser?.edge ?? null,
   })

@@ -13,7 +13,6 @@ const LIMITS = [
   ['event_id', 128],
   ['parent_event_id', 128],
   ['event_name', 100],
-  ['action_source', 50],
   ['visitor_id', 255],
 ] as const
 

@@ -1,10 +1,17 @@
-import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import { type EventSubmission, SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import type { EdgeClient } from '../access/authenticate-browser.ts'
 import type { ConsentDecision, ConsentSignals } from '../consent/consent-decision.ts'
+import { findPrivacyMembers } from '../consent/consent-members.ts'
 import { buildConsentRecord, type ConsentRecord } from '../consent/consent-record.ts'
+import {
+  type EventDetails,
+  RESTRICTIONS_MEMBER,
+  type UseRestrictions,
+} from '../events/event-details.ts'
 import type { EventNotes, EventSpace } from '../events/event-record.ts'
 import { selectClickIds } from '../identity/click-ids.ts'
-import { DROP_REASONS } from '../identity/dropped-fields.ts'
+import { DROP_REASONS, type DroppedField } from '../identity/dropped-fields.ts'
+import { containsIdentifier } from '../identity/free-text.ts'
 import {
   isPlaceholder,
   normalizeText,
@@ -14,7 +21,9 @@ import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
 import type { AcceptedIdentity, Platform, SubmittedIdentity } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
+import { draftDetails, draftRestrictions } from './carried-draft.ts'
 import { digestBody } from './idempotency.ts'
+import { draftOrder, type OrderDraft } from './order-draft.ts'
 
 /**
  * A valid submission with hashed identifiers, before withdrawals and erasures are checked. It keeps
@@ -39,19 +48,12 @@ export interface EventDraft {
   /** Identity for each platform except the default one, by platform name. */
   platforms: Record<string, PlatformIdentity>
   clickIds: Record<string, string>
+  /** Null when there are none. */
+  details: EventDetails | null
   eventSource: string | null
   consent: Record<string, unknown>
   notes: EventNotes
   bodyDigest: Buffer
-}
-
-interface OrderDraft {
-  orderId: string | null
-  /** Decimal text. */
-  amount: string | null
-  currency: string | null
-  /** JSON text of everything that is stored, including the three members above. */
-  json: string
 }
 
 interface DraftInput {
@@ -65,31 +67,16 @@ interface DraftInput {
   platforms: Platforms
   /** The browser as a trusted edge saw it. Not part of the body digest. */
   edge?: EdgeClient | null
+  /** Members in which tokens have replaced identifiers. Default: none. */
+  redacted?: string[]
 }
 
 const UNKNOWN_MEMBERS_MAX = 20
 
-const KNOWN_MEMBERS = new Set([
-  'event_id',
-  'event_name',
-  'parent_event_id',
-  'event_time',
-  'event_source',
-  'action_source',
-  'visitor_id',
-  'consent_basis',
-  'consent',
-  'consent_mode',
-  'tcf',
-  'user_data',
-  'click_ids',
-  'value_data',
-])
-
 /** Reduces a submission to what may be stored: hashes identifiers, scrubs URLs, drops the rest. */
 export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft {
   const { trackerId, eventId, space = 'secret', receivedAt, eventTime, decision } = input
-  const { platforms, edge = null } = input
+  const { platforms, edge = null, redacted = [] } = input
   const clicks = selectClickIds(body.click_ids)
   const identity = acceptIdentity(platforms, {
     userData: body.user_data,
@@ -102,6 +89,9 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
   const consent = buildConsentRecord(body)
   const visitorId = resolveVisitorId(body.visitor_id)
   const placeholders = body.visitor_id && visitorId === null ? ['visitor_id'] : []
+  const dropped: DroppedField[] = []
+  const order = draftOrder(body.value_data, dropped)
+  const details = draftDetails(body, dropped)
   return {
     trackerId,
     eventId,
@@ -109,18 +99,19 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     receivedAt,
     eventTime,
     eventName: body.event_name,
-    actionSource: body.action_source || 'website',
+    actionSource: body.action_source?.toLowerCase() || 'website',
     consentBasis: body.consent_basis,
     parentEventId: body.parent_event_id || null,
-    order: body.value_data ? draftOrder(body.value_data) : null,
+    order,
     decision,
     visitorId,
     digests: identity.digests,
     plain: identity.plain,
     platforms: identity.platforms,
     clickIds: identity.clickIds,
+    details,
     eventSource: source?.url ?? null,
-    consent: buildStoredConsent(consent, decision),
+    consent: buildStoredConsent(consent, decision, draftRestrictions(body)),
     notes: {
       dropped: identity.dropped.concat(
         clicks.dropped,
@@ -131,22 +122,12 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
         ),
         toDroppedFields(consent.dropped, field => field, 'not part of a consent state'),
         toDroppedFields(placeholders, field => field, DROP_REASONS.placeholder),
+        dropped,
       ),
       unknownMembers: findUnknownMembers(body),
-      redacted: [],
+      redacted,
     },
     bodyDigest: digestBody(body, { trackerId, eventId }),
-  }
-}
-
-function draftOrder(value: NonNullable<EventSubmission['value_data']>): OrderDraft {
-  const { value: amount, order_id, contents, num_items } = value
-  const currency = value.currency?.toUpperCase()
-  return {
-    orderId: order_id ?? null,
-    amount: amount ?? null,
-    currency: currency ?? null,
-    json: JSON.stringify({ value: amount, currency, order_id, contents, num_items }),
   }
 }
 
@@ -168,14 +149,16 @@ function resolveVisitorId(visitorId = ''): string | null {
   return isFilled ? pseudonymizeVisitorId(visitorId) : null
 }
 
-/** The submitted `consent` object, plus Consent Mode, TCF, and the decision as members. */
+/** The submitted `consent` object, plus Consent Mode, TCF, restrictions and the decision. */
 function buildStoredConsent(
   { consent, consent_mode, tcf }: ConsentRecord,
   { outcome, reason, granted_by, denied_by, inputs, rules_version, captured_at }: ConsentDecision,
+  restrictions: UseRestrictions | null,
 ): Record<string, unknown> {
   const stored: Record<string, unknown> = { ...consent }
   if (consent_mode) stored.consent_mode = consent_mode
   if (tcf) stored.tcf = tcf
+  if (restrictions) stored[RESTRICTIONS_MEMBER] = restrictions
   stored.decision = {
     outcome,
     reason,
@@ -200,16 +183,17 @@ function omitAbsentSignals(inputs: ConsentSignals): Partial<ConsentSignals> {
 const CONSENT_INPUT_NAMES = ['consent', 'tcf', 'consent_mode', 'gpc'] as const
 
 /**
- * Unknown members are ignored. Their names are stored to explain why they had no effect; a name
- * that may itself be an identifier becomes `*`.
+ * Unknown members are ignored, except those that the consent decision reads. Their names are stored
+ * to explain why they had no effect; a name that may itself be an identifier becomes `*`.
  */
-function findUnknownMembers(body: object): string[] {
-  const unknown = new Set<string>()
-  for (const name of Object.keys(body)) {
-    if (KNOWN_MEMBERS.has(name) || unknown.size >= UNKNOWN_MEMBERS_MAX) continue
-    unknown.add(/^[A-Za-z][A-Za-z_-]{0,39}$/.test(name) ? name : '*')
-  }
-  return [...unknown]
+function findUnknownMembers(body: EventSubmission): string[] {
+  const unknown = Object.keys(body).filter(name => !SUBMISSION_MEMBERS.has(name))
+  if (unknown.length === 0) return unknown
+  const { gpc, gpp } = findPrivacyMembers(body)
+  const privacy = new Set([...gpc, ...gpp].map(({ field }) => field))
+  const ignored = unknown.filter(name => !privacy.has(name))
+  const shown = ignored.map(name => (/^[A-Za-z][A-Za-z_-]{0,39}$/.test(name) ? name : '*'))
+  return [...new Set(shown)].slice(0, UNKNOWN_MEMBERS_MAX)
 }
 
 /** The part of the registry that acceptance needs. */
@@ -247,14 +231,34 @@ export function acceptIdentity(
   return { ...accepted, clickIds, platforms }
 }
 
-function acceptForPlatform(platform: Platform, { edge, ...submitted }: IdentityInput) {
-  const accepted = platform.normalizeIdentity(submitted)
+function acceptForPlatform(
+  platform: Platform,
+  { edge, ...submitted }: IdentityInput,
+): AcceptedIdentity {
+  const accepted = dropPlainIdentifiers(platform.normalizeIdentity(submitted))
   if (edge === null) return accepted
-  const edgeIdentity = normalizeEdgeIdentity(platform, submitted, edge)
+  const edgeIdentity = dropPlainIdentifiers(normalizeEdgeIdentity(platform, submitted, edge))
   return {
     ...accepted,
     plain: { ...accepted.plain, ...edgeIdentity.plain },
     dropped: accepted.dropped.concat(edgeIdentity.dropped),
+  }
+}
+
+/** User agents of robots and apps may name an e-mail address; these values are sent as they are. */
+function dropPlainIdentifiers<Identity extends Pick<AcceptedIdentity, 'plain' | 'dropped'>>(
+  identity: Identity,
+): Identity {
+  const names = Object.keys(identity.plain).filter(name =>
+    containsIdentifier(identity.plain[name] ?? ''),
+  )
+  if (names.length === 0) return identity
+  const plain = Object.entries(identity.plain).filter(([name]) => !names.includes(name))
+  const dropped = toDroppedFields(names, name => `user_data.${name}`, DROP_REASONS.identifier)
+  return {
+    ...identity,
+    plain: Object.fromEntries(plain),
+    dropped: identity.dropped.concat(dropped),
   }
 }
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
+import { containsIdentifier } from '../identity/free-text.ts'
 
 type EventIdResolution =
   | { eventId: string | null }
@@ -60,6 +61,7 @@ function findKeyError(key: string | null): string | null {
 
 function findEventIdError(id: string): string | null {
   if (/\p{Cc}/u.test(id)) return 'must not contain control characters'
+  if (containsIdentifier(id)) return 'must hold no e-mail address or phone number'
   // URL parsers remove dot segments, percent-encoded or not: the event would have no URL.
   return id === '.' || id === '..' ? 'must not be a path segment of dots' : null
 }

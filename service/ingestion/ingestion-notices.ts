@@ -25,7 +25,7 @@ function buildConsentNotices({ decision }: Pick<EventDraft, 'decision'>): Ingest
     .map(({ field, why }) => ({
       code: 'consent_unreadable',
       field,
-      message: `The ${field} field reads as neither granted nor denied (${why}): it grants nothing.`,
+      message: `The ${field} field is neither granted nor denied (${why}): it grants nothing.`,
     }))
 }
 
@@ -40,11 +40,11 @@ function buildRedactedNotice(field: string): IngestionNotice {
 }
 
 function buildDroppedNotice({ field, reason }: { field: string; reason: string }): IngestionNotice {
-  const because = reason.replace(/\.$/, '')
+  const because = reason.charAt(0).toLowerCase() + reason.slice(1).replace(/\.$/, '')
   return {
     code: 'member_dropped',
     field,
-    message: `The ${field} field was dropped: ${because.charAt(0).toLowerCase()}${because.slice(1)}.`,
+    message: `The ${field} field was dropped: ${because}.`,
   }
 }
 

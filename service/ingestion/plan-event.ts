@@ -178,7 +178,7 @@ function buildPayload(
   routes: readonly DestinationRoute[],
 ): IdentityPayload | null {
   if (!mayStoreIdentity(draft)) return null
-  const { visitorId, digests, plain, clickIds, eventSource } = draft
+  const { visitorId, digests, plain, clickIds, details, eventSource } = draft
   const payload: IdentityPayload = { visitorId, digests, plain, clickIds }
   const others = routes.filter(({ platform }) => Object.hasOwn(draft.platforms, platform))
   if (others.length > 0) {
@@ -187,6 +187,7 @@ function buildPayload(
     )
   }
   if (eventSource !== null && eventSource !== page) payload.pageUrl = eventSource
+  if (details !== null) payload.details = details
   return payload
 }
 

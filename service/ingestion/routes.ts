@@ -15,6 +15,7 @@ import {
   prepareEvent,
   verifyIngestion,
 } from './accept-event.ts'
+import type { ErasureKeyProvider } from './commit-events.ts'
 import { formatIdempotencyKey } from './idempotency.ts'
 import { sendTestPurchase as send } from './send-test-purchase.ts'
 
@@ -30,8 +31,9 @@ export function ingestionRoutes(
   app.route({
     ...createEvent,
     async handler(request, reply) {
-      const prepared = prepareEvent({
+      const prepared = await prepareEvent({
         platforms: context.platforms,
+        erasureKey: context.erasureKey,
         tracker: request.tracker,
         browser: request.browser,
         body: request.body,
@@ -95,14 +97,14 @@ const RETRY_SECONDS = 60
 /** `delivery` is null in a process without a platform URL. */
 export function testPurchaseRoutes(
   app: ServiceApp,
-  { delivery }: { delivery: DeliveryContext | null },
+  { delivery, erasureKey }: { delivery: DeliveryContext | null; erasureKey: ErasureKeyProvider },
 ): void {
   app.route({
     ...sendTestPurchase,
     async handler({ tracker: { trackerId }, params, body }, reply) {
       if (!delivery) throw Refusal.unavailable(NO_PLATFORM_MESSAGE, RETRY_SECONDS)
       const destinationId = params.destination
-      const purchase = await send(delivery, { trackerId, destinationId, body })
+      const purchase = await send({ ...delivery, erasureKey }, { trackerId, destinationId, body })
       if (purchase.status === 'accepted') return reply.code(200).send(purchase)
       // A retry would send another purchase.
       return reply.code(502).header('x-should-retry', 'false').send(purchase)

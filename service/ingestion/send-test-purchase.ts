@@ -13,14 +13,18 @@ import { findDestination } from '../delivery/destination-store.ts'
 import { reserveDeliveryIds } from '../delivery/plan-store.ts'
 import type { EventRef } from '../events/event-columns.ts'
 import { type EventRecord, type IdentityPayload, SPACE_NUMBERS } from '../events/event-record.ts'
-import { createBodyValidator } from '../http/body-schema.ts'
+import { createBodyValidator, FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
+import { containsIdentifier, redactIdentifiers } from '../identity/free-text.ts'
 import { hashIdentifier } from '../identity/identifier-formats.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
+import type { ErasureKeyProvider } from './commit-events.ts'
 import { acceptIdentity } from './event-draft.ts'
 import { digestBody } from './idempotency.ts'
+import { createTokenMaker } from './redact-submission.ts'
 import { insertEvents } from './store.ts'
+import { addCurrencyCodeError } from './value-data-rules.ts'
 
 const parseBody = createBodyValidator<TestPurchaseSubmission>(TestPurchaseSubmission, ['order_id'])
 
@@ -36,7 +40,7 @@ interface TestPurchaseRequest {
  * an invalid body. Returns the platform's result, accepted or not.
  */
 export async function sendTestPurchase(
-  context: DeliveryContext,
+  context: DeliveryContext & { erasureKey: ErasureKeyProvider },
   { trackerId, destinationId, body }: TestPurchaseRequest,
 ): Promise<TestPurchase> {
   const { database } = context
@@ -44,13 +48,16 @@ export async function sendTestPurchase(
   const destination = await findDestination(database, trackerId, destinationId)
   if (!destination) throw destinationNotFound()
   const submission = parseBody(body)
+  assertCurrency(submission.currency)
   const at = context.now()
   if (!isTestModeOn(destination, at)) throw new Refusal(422, TEST_MODE_OFF_MESSAGE)
 
   const eventId = `test_${generateUuidV7(at)}`
   const { platform } = destination
   const payload = buildTestPayload(context.platforms, { platform, eventId, at })
-  const record = buildTestPurchaseRecord(submission, { trackerId, eventId, at, payload })
+  const orderId = await redactOrderId(context, trackerId, submission.order_id)
+  const purchase = { ...submission, order_id: orderId }
+  const record = buildTestPurchaseRecord(purchase, { trackerId, eventId, at, payload })
   const id = await reserveDeliveryIds(database, trackerId, 1)
   const delivery = {
     trackerId,
@@ -68,6 +75,22 @@ export async function sendTestPurchase(
   await deliverNow(context, { trackerId, destinationId, platform, createdAt: at, id })
   const event = { eventId, createdAt: at, space: SPACE_NUMBERS[record.space] }
   return readResult(database, trackerId, event)
+}
+
+function assertCurrency(currency: string | undefined): void {
+  const errors = new FieldErrorList()
+  addCurrencyCodeError(errors, 'currency', currency)
+  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
+}
+
+/** The order ID travels to the platform, so a token replaces an identifier in it. */
+async function redactOrderId(
+  { erasureKey }: { erasureKey: ErasureKeyProvider },
+  trackerId: string,
+  orderId: string | undefined,
+): Promise<string | undefined> {
+  if (orderId === undefined || !containsIdentifier(orderId)) return orderId
+  return redactIdentifiers(orderId, createTokenMaker(await erasureKey(), trackerId))
 }
 
 const TEST_MODE_OFF_MESSAGE =
@@ -99,7 +122,11 @@ interface TestPurchaseRecordInput {
  * one.
  */
 function buildTestPurchaseRecord(
-  { value = VALUE_DEFAULT, currency = CURRENCY_DEFAULT, order_id }: TestPurchaseSubmission,
+  {
+    value = VALUE_DEFAULT,
+    currency = CURRENCY_DEFAULT,
+    order_id,
+  }: Omit<TestPurchaseSubmission, 'order_id'> & { order_id: string | undefined },
   { trackerId, eventId, at, payload }: TestPurchaseRecordInput,
 ): EventRecord {
   const orderId = order_id ?? `signalbox-${eventId}`

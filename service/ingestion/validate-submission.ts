@@ -1,5 +1,4 @@
 import {
-  CONTENTS_BYTES_MAX,
   EventSubmission,
   LIFECYCLE_EVENT_NAMES,
   UNIX_SECONDS_MAX,
@@ -13,10 +12,13 @@ import {
   FieldErrorList,
 } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
+import { containsIdentifier } from '../identity/free-text.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { isObject } from '../util/is-object.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
+import { addCarriedMemberErrors } from './carried-member-rules.ts'
 import { resolveEventId } from './idempotency.ts'
+import { addValueDataErrors } from './value-data-rules.ts'
 
 interface SubmissionInput {
   idempotencyKey: string | undefined
@@ -54,6 +56,7 @@ export function validateSubmission(
     throw Refusal.ofFields(errors.toErrors())
   }
   addCrossFieldErrors(errors, submission)
+  addCarriedMemberErrors(errors, submission, browser)
   if (browser) addEdgeFieldErrors(errors, submission.user_data)
   const givenEventId = readEventId(errors, submission, idempotencyKey)
   const eventTime = readSubmittedTime(errors, submission, receivedAt)
@@ -145,22 +148,23 @@ function addCrossFieldErrors(errors: FieldErrorList, body: RawSubmission): void 
       errors.add(name, `The ${name} field must not be empty.`)
     }
   }
-  const value = isObject(body.value_data) ? body.value_data : {}
-  addTextError(errors, 'value_data.order_id', value.order_id)
-  addContentsErrors(errors, value.contents)
-  addUnsafeNumberError(errors, 'value_data.num_items', value.num_items)
-  if (body.event_name === 'Purchase' && value.value !== undefined && value.currency === undefined) {
-    errors.add('value_data.currency', 'The value_data.currency field is required with a value.')
-  }
-  if (body.consent_basis === 'legitimate_interest') addLegitimateInterestErrors(errors, body, value)
+  for (const name of ID_MEMBERS) addIdentifierError(errors, name, body[name])
+  addValueDataErrors(errors, body)
+  if (body.consent_basis === 'legitimate_interest') addLegitimateInterestErrors(errors, body)
+}
+
+/** `resolveEventId` checks the event ID, which may also come from a header. */
+const ID_MEMBERS = ['event_name', 'parent_event_id']
+
+/** A token in place of the identifier would change which event or which kind of event it is. */
+function addIdentifierError(errors: FieldErrorList, field: string, text: unknown): void {
+  if (typeof text !== 'string' || !containsIdentifier(text)) return
+  errors.add(field, `The ${field} field must hold no e-mail address or phone number.`)
 }
 
 /** An event on legitimate interest may carry neither revenue nor identity. */
-function addLegitimateInterestErrors(
-  errors: FieldErrorList,
-  body: RawSubmission,
-  value: Record<string, unknown>,
-): void {
+function addLegitimateInterestErrors(errors: FieldErrorList, body: RawSubmission): void {
+  const value = isObject(body.value_data) ? body.value_data : {}
   const names = LIFECYCLE_EVENT_NAMES.join(' and ')
   if (value.value !== undefined) {
     errors.add(
@@ -175,34 +179,6 @@ function addLegitimateInterestErrors(
         `${names}.`,
     )
   }
-}
-
-function addContentsErrors(errors: FieldErrorList, contents: unknown): void {
-  if (!Array.isArray(contents)) return
-  const field = 'value_data.contents'
-  if (Buffer.byteLength(JSON.stringify(contents)) > CONTENTS_BYTES_MAX) {
-    errors.add(field, `The ${field} field must not be greater than 16 KiB.`)
-  }
-  addUnsafeNumberError(errors, field, contents)
-}
-
-function addUnsafeNumberError(errors: FieldErrorList, field: string, value: unknown): void {
-  if (!holdsUnsafeNumber(value)) return
-  errors.add(field, `The ${field} field holds a number too large to keep all its digits.`)
-}
-
-/**
- * JSON numbers are parsed as doubles: an integer beyond 2^53 would be stored as another integer,
- * and a number beyond 10^308 as null.
- */
-function holdsUnsafeNumber(value: unknown): boolean {
-  if (typeof value === 'number') return !Number.isFinite(value) || losesPrecision(value)
-  if (typeof value !== 'object' || value === null) return false
-  return Object.values(value).some(holdsUnsafeNumber)
-}
-
-function losesPrecision(value: number): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
 const EDGE_ONLY_KEYS = ['client_ip_address', 'client_user_agent']

@@ -9,6 +9,8 @@ export interface OutboundEvent {
   eventTime: Date
   actionSource: string
   eventSource: string | null
+  /** The page that led to the page of the event, without identifiers. */
+  referrer: string | null
   /** Platform key -> lower-case SHA-256 digests. */
   digests: Record<string, string[]>
   /** Identifiers that are never hashed: address, user agent, click and browser ids. */
@@ -18,8 +20,52 @@ export interface OutboundEvent {
   orderId: string | null
   contents: unknown[]
   numItems: number | null
-  /** Counted, and never used to choose who sees which advertisement: a test purchase. */
+  commerce: CommerceDetails
+  /**
+   * Counted, and never used to choose who sees which advertisement: a test purchase, or an event
+   * whose caller says so.
+   */
   optOut: boolean
+  /** Restrictions by law of the person's place; null when the caller says nothing about them. */
+  dataProcessing: DataProcessing | null
+  /** The app and its device. */
+  appData: Record<string, unknown> | null
+  messagingChannel: string | null
+  /** The device's permission for tracking; null when unknown. */
+  advertiserTracking: boolean | null
+  /** What the customer is to the business. */
+  customerSegment: string | null
+  /** The event that this delayed one belongs to. */
+  originalEvent: OriginalEvent | null
+}
+
+/** What an order says besides its value and contents. Money is decimal text. */
+export interface CommerceDetails {
+  contentType: string | null
+  contentIds: (string | number)[]
+  contentName: string | null
+  contentCategory: string | null
+  searchString: string | null
+  status: string | boolean | null
+  predictedLifetimeValue: string | null
+  netRevenue: string | null
+  deliveryCategory: string | null
+  /** The caller's own properties; none has the name of a standard one. */
+  customProperties: Record<string, unknown>
+}
+
+/** As the caller sent it: an empty list of options says that nothing is restricted. */
+export interface DataProcessing {
+  options: string[] | null
+  country: number | null
+  state: number | null
+}
+
+export interface OriginalEvent {
+  eventId: string
+  eventName: string
+  eventTime: Date
+  orderId: string | null
 }
 
 /** Where a destination sends, as its platform reads it. The store and the wire hold it as JSON. */

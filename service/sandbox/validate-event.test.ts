@@ -94,7 +94,9 @@ it('never repeats an identifier, in any member or name', async test => {
   const raw = 'jane.doe@example.com'
   const hostile = {
     visitor_id: 'undefined',
-    parent_event_id: raw,
+    value_data: { order_id: raw, contents: [{ title: raw, [raw]: raw }], [raw]: raw },
+    app_data: { vendor_id: raw, [raw]: raw },
+    referrer_url: raw,
     event_source: `https://shop.example/${raw}?email=${raw}&${raw}=1#${raw}`,
     user_data: { em: `${raw} or so`, ph: raw, [raw]: 1, fn: raw },
     click_ids: { fbclid: raw, [raw]: raw },

@@ -1,5 +1,6 @@
 import type { SandboxEventResult } from '@signalbox/contract/sandbox.ts'
 import { draftEvent, type EventDraft, type Platforms } from '../ingestion/event-draft.ts'
+import { redactSubmission } from '../ingestion/redact-submission.ts'
 import { validateSubmission } from '../ingestion/validate-submission.ts'
 import { isObject } from '../util/is-object.ts'
 
@@ -12,6 +13,8 @@ interface SandboxEventInput {
 
 /** A draft needs a tracker ID; this one is discarded. */
 const SANDBOX_TRACKER_ID = 'sandbox'
+/** Production makes a stable token; here nothing is stored. */
+const TOKEN = 'redacted'
 
 /**
  * Validates a submission as createEvent does, without storing it, and describes the result. Throws
@@ -26,7 +29,9 @@ export function validateEvent({
   const isBasisAssumed = isBasisMissing(body)
   const completed = isBasisAssumed ? { ...body, consent_basis: 'consent' } : body
   const { submission, ...validated } = validateSubmission(completed, { idempotencyKey, receivedAt })
-  const draft = draftEvent(submission, {
+  const { submission: redactedSubmission, redacted } = redactSubmission(submission, () => TOKEN)
+  const draft = draftEvent(redactedSubmission, {
+    redacted,
     trackerId: SANDBOX_TRACKER_ID,
     platforms,
     receivedAt,

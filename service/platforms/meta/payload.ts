@@ -1,6 +1,6 @@
 import { decimalToken } from '@signalbox/contract/decimal.ts'
 import { isObject } from '../../util/is-object.ts'
-import type { OutboundEvent, TargetConfig } from '../platform.ts'
+import type { DataProcessing, OriginalEvent, OutboundEvent, TargetConfig } from '../platform.ts'
 
 /** Meta wants fewer than 23 characters with at least two letters. */
 const PARTNER_AGENT = 'signalbox'
@@ -20,29 +20,96 @@ export function metaPayload(
 /** Meta: Server Event Parameters. */
 function serverEvent(event: OutboundEvent): Record<string, unknown> {
   const customData = customDataOf(event)
+  const { messagingChannel, advertiserTracking, customerSegment } = event
   return {
     event_name: event.eventName,
-    event_time: Math.floor(event.eventTime.getTime() / 1_000),
+    event_time: toSeconds(event.eventTime),
     event_id: event.eventId,
     action_source: event.actionSource,
     ...(event.eventSource === null ? {} : { event_source_url: event.eventSource }),
+    ...(event.referrer === null ? {} : { referrer_url: event.referrer }),
     ...(event.optOut ? { opt_out: true } : {}),
+    ...(event.dataProcessing === null ? {} : processingOptions(event.dataProcessing)),
+    ...(messagingChannel === null ? {} : { messaging_channel: messagingChannel }),
+    ...(advertiserTracking === null ? {} : { advertiser_tracking_enabled: advertiserTracking }),
+    ...(customerSegment === null ? {} : { customer_segmentation: customerSegment }),
+    ...(event.originalEvent === null
+      ? {}
+      : { original_event_data: originalEventData(event.originalEvent) }),
     user_data: { ...event.digests, ...event.plain },
+    ...(event.appData === null ? {} : { app_data: event.appData }),
     ...(Object.keys(customData).length === 0 ? {} : { custom_data: customData }),
   }
 }
 
-/** Meta: Standard Parameters. The value is written digit by digit, never as a float. */
-function customDataOf(event: OutboundEvent): Record<string, unknown> {
-  const contents = event.contents.filter(isObject)
-  const contentIds = contents.flatMap(({ id }) => (isContentId(id) ? String(id) : []))
+/** Meta: Data Processing Options. */
+function processingOptions({ options, country, state }: DataProcessing): Record<string, unknown> {
   return {
+    ...(options === null ? {} : { data_processing_options: options }),
+    ...(country === null ? {} : { data_processing_options_country: country }),
+    ...(state === null ? {} : { data_processing_options_state: state }),
+  }
+}
+
+function originalEventData(original: OriginalEvent): Record<string, unknown> {
+  return {
+    event_name: original.eventName,
+    event_time: toSeconds(original.eventTime),
+    ...(original.orderId === null ? {} : { order_id: original.orderId }),
+    event_id: original.eventId,
+  }
+}
+
+function toSeconds(time: Date): number {
+  return Math.floor(time.getTime() / 1_000)
+}
+
+/**
+ * Meta: Standard Parameters. Money is written digit by digit, never as a float. Custom properties
+ * come first, so that none can take the place of a standard one.
+ */
+function customDataOf(event: OutboundEvent): Record<string, unknown> {
+  return {
+    ...event.commerce.customProperties,
     ...(event.valueAmount === null ? {} : { value: decimalToken(event.valueAmount) }),
     ...(event.valueCurrency === null ? {} : { currency: event.valueCurrency }),
     ...(event.orderId === null ? {} : { order_id: event.orderId }),
     ...(event.numItems === null ? {} : { num_items: event.numItems }),
-    ...(contents.length === 0 ? {} : { contents, content_type: 'product' }),
-    ...(contentIds.length === 0 ? {} : { content_ids: contentIds }),
+    ...contentsOf(event),
+    ...commerceOf(event.commerce),
+  }
+}
+
+const CONTENT_TYPE_DEFAULT = 'product'
+
+function contentsOf({ contents, commerce }: OutboundEvent): Record<string, unknown> {
+  const items = contents.filter(isObject)
+  const { contentType, contentIds } = commerce
+  const ids =
+    contentIds.length > 0
+      ? contentIds.map(String)
+      : items.flatMap(({ id }) => (isContentId(id) ? String(id) : []))
+  const type = contentType ?? (items.length + ids.length > 0 ? CONTENT_TYPE_DEFAULT : null)
+  return {
+    ...(items.length === 0 ? {} : { contents: items }),
+    ...(type === null ? {} : { content_type: type }),
+    ...(ids.length === 0 ? {} : { content_ids: ids }),
+  }
+}
+
+function commerceOf(commerce: OutboundEvent['commerce']): Record<string, unknown> {
+  const { contentName, contentCategory, searchString, status, deliveryCategory } = commerce
+  const { predictedLifetimeValue, netRevenue } = commerce
+  return {
+    ...(contentName === null ? {} : { content_name: contentName }),
+    ...(contentCategory === null ? {} : { content_category: contentCategory }),
+    ...(searchString === null ? {} : { search_string: searchString }),
+    ...(status === null ? {} : { status }),
+    ...(predictedLifetimeValue === null
+      ? {}
+      : { predicted_ltv: decimalToken(predictedLifetimeValue) }),
+    ...(netRevenue === null ? {} : { net_revenue: decimalToken(netRevenue) }),
+    ...(deliveryCategory === null ? {} : { delivery_category: deliveryCategory }),
   }
 }
 

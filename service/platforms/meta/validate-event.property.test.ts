@@ -82,12 +82,47 @@ const outbound: fc.Arbitrary<OutboundEvent> = fc.record({
     fc.oneof({ arbitrary: decimal, weight: 9 }, fc.constantFrom('', '1e3', 'NaN')),
   ),
   valueCurrency: fc.option(
-    fc.oneof({ arbitrary: fc.constantFrom('EUR', 'usd'), weight: 9 }, fc.constantFrom('', 'EU')),
+    fc.oneof(
+      { arbitrary: fc.constantFrom('EUR', 'usd'), weight: 9 },
+      fc.constantFrom('', 'EU', 'FKE', 'XXX'),
+    ),
   ),
   orderId: fc.option(text),
   contents: fc.array(item, { maxLength: 5 }),
   numItems: fc.option(fc.oneof(fc.integer(), fc.double())),
+  referrer: fc.option(fc.webUrl()),
+  commerce: fc.record({
+    contentType: fc.option(fc.constantFrom('product', 'product_group')),
+    contentIds: fc.array(fc.oneof(text, fc.integer()), { maxLength: 3 }),
+    contentName: fc.option(text),
+    contentCategory: fc.option(text),
+    searchString: fc.option(text),
+    status: fc.option(fc.oneof(text, fc.boolean())),
+    predictedLifetimeValue: fc.option(decimal),
+    netRevenue: fc.option(decimal),
+    deliveryCategory: fc.option(fc.constantFrom('in_store', 'curbside', 'home_delivery')),
+    customProperties: fc.dictionary(text, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
+  }),
   optOut: fc.boolean(),
+  dataProcessing: fc.option(
+    fc.record({
+      options: fc.option(fc.constantFrom([], ['LDU'])),
+      country: fc.constantFrom(null, 0, 1),
+      state: fc.constantFrom(0, 1_000, 1_013),
+    }),
+  ),
+  appData: fc.option(fc.constant({ extinfo: ['i2', ...Array(15).fill('1')], vendor_id: 'v' })),
+  messagingChannel: fc.option(fc.constantFrom('messenger', 'whatsapp', 'instagram')),
+  advertiserTracking: fc.option(fc.boolean()),
+  customerSegment: fc.option(fc.constantFrom('new_customer_to_business')),
+  originalEvent: fc.option(
+    fc.record({
+      eventId: text,
+      eventName: text,
+      eventTime: fc.constant(NOW),
+      orderId: fc.option(text),
+    }),
+  ),
 })
 
 it('finds the faults that the platform would find, and no others', async test => {

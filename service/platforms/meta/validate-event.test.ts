@@ -83,14 +83,14 @@ it('refuses a purchase without a value or a currency, or with a negative value',
   assert.equal(faultOf({ eventName: 'Lead', valueCurrency: null }), null)
 })
 
-it('refuses a value that is no decimal and a currency that is not three letters', () => {
+it('refuses a value that is no decimal and a currency that does not exist', () => {
   for (const eventName of ['Purchase', 'Lead']) {
     for (const valueAmount of ['12,50', '1e3', ' 1', '+1', 'NaN', '1.', '.5', '\u0661']) {
       const message = 'The value_data.value must be a decimal number.'
       assert.equal(faultOf({ eventName, valueAmount }), message)
     }
     for (const valueCurrency of ['US', 'EURO', '\u20ac\u20ac\u20ac', 'EU ']) {
-      const message = 'The value_data.currency must be three letters.'
+      const message = 'The value_data.currency must be a currency of ISO 4217.'
       assert.equal(faultOf({ eventName, valueCurrency }), message)
     }
     assert.equal(faultOf({ eventName, valueCurrency: 'usd' }), null)

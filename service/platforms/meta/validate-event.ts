@@ -1,20 +1,9 @@
-import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
+import { ACTION_SOURCES } from '@signalbox/contract/carried-members.ts'
+import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
+import { DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
 import type { PlatformIdentity } from '../../identity/normalize-user-data.ts'
 import type { MatchKey, OutboundEvent, SendError } from '../platform.ts'
 import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './normalize-identity.ts'
-
-/** Meta: Server Event Parameters, `action_source`. */
-const ACTION_SOURCES = [
-  'email',
-  'website',
-  'app',
-  'phone_call',
-  'chat',
-  'physical_store',
-  'system_generated',
-  'business_messaging',
-  'other',
-]
 
 /**
  * Why Meta would refuse this event. It is checked before sending, because Meta refuses the whole
@@ -39,7 +28,7 @@ export function validateMetaEvent(event: OutboundEvent): SendError | null {
 function validateServerEvent({ eventName, eventTime, actionSource }: OutboundEvent): string | null {
   if (eventName === '') return 'An event needs an event_name.'
   if (Number.isNaN(eventTime.getTime())) return 'The event_time is no time.'
-  if (!ACTION_SOURCES.includes(actionSource)) {
+  if (!ACTION_SOURCES.some(known => known === actionSource)) {
     return `The action_source must be one of ${ACTION_SOURCES.join(', ')}.`
   }
   return null
@@ -67,7 +56,6 @@ function validateUserData({ digests, plain }: OutboundEvent): string | null {
 }
 
 const DECIMAL = new RegExp(DECIMAL_PATTERN)
-const CURRENCY = new RegExp(CURRENCY_PATTERN)
 const BELOW_ZERO = /^-.*[1-9]/
 
 /** Meta: Standard Parameters. */
@@ -85,8 +73,8 @@ function validateCustomData({
   if (isPurchase && BELOW_ZERO.test(valueAmount ?? '')) {
     return 'A Purchase cannot have a negative value.'
   }
-  if (valueCurrency && !CURRENCY.test(valueCurrency)) {
-    return 'The value_data.currency must be three letters.'
+  if (valueCurrency && !isCurrencyCode(valueCurrency)) {
+    return 'The value_data.currency must be a currency of ISO 4217.'
   }
   return null
 }

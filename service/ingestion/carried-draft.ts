@@ -1,0 +1,65 @@
+import { APP_DATA_MEMBERS, type AppData } from '@signalbox/contract/carried-members.ts'
+import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import type { EventDetails, UseRestrictions } from '../events/event-details.ts'
+import {
+  DROP_REASONS,
+  type DroppedField,
+  formatMemberPath,
+  recordDropped,
+} from '../identity/dropped-fields.ts'
+import { scrubUrl } from '../identity/scrub-url.ts'
+
+/** What the caller allows the platform to do with the event; null when nothing is said. */
+export function draftRestrictions(body: EventSubmission): UseRestrictions | null {
+  const restrictions: UseRestrictions = {}
+  if (body.opt_out !== undefined) restrictions.opt_out = body.opt_out
+  if (body.data_processing_options !== undefined) {
+    restrictions.data_processing_options = body.data_processing_options
+  }
+  if (body.data_processing_options_country !== undefined) {
+    restrictions.data_processing_options_country = body.data_processing_options_country
+  }
+  if (body.data_processing_options_state !== undefined) {
+    restrictions.data_processing_options_state = body.data_processing_options_state
+  }
+  return Object.keys(restrictions).length === 0 ? null : restrictions
+}
+
+/** Details that may be personal and are kept with the identity; null when there are none. */
+export function draftDetails(body: EventSubmission, dropped: DroppedField[]): EventDetails | null {
+  const details: EventDetails = {}
+  const referrer = draftReferrer(body.referrer_url, dropped)
+  if (referrer !== null) details.referrer_url = referrer
+  if (body.app_data !== undefined) details.app_data = selectAppData(body.app_data, dropped)
+  if (body.messaging_channel !== undefined) details.messaging_channel = body.messaging_channel
+  if (body.advertiser_tracking_enabled !== undefined) {
+    details.advertiser_tracking_enabled = Boolean(body.advertiser_tracking_enabled)
+  }
+  if (body.customer_segmentation !== undefined) {
+    details.customer_segmentation = body.customer_segmentation
+  }
+  return Object.keys(details).length === 0 ? null : details
+}
+
+/** A browser reports no referrer as empty text. Text that is no URL is dropped, not refused. */
+function draftReferrer(referrer: string | undefined, dropped: DroppedField[]): string | null {
+  if (referrer === undefined || referrer === '') return null
+  if (!URL.canParse(referrer)) {
+    recordDropped(dropped, 'referrer_url', DROP_REASONS.url)
+    return null
+  }
+  const { url, scrubbed } = scrubUrl(referrer)
+  for (const place of scrubbed) {
+    recordDropped(dropped, `referrer_url (${place})`, DROP_REASONS.identifier)
+  }
+  return url
+}
+
+function selectAppData(appData: AppData, dropped: DroppedField[]): AppData {
+  const selected: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(appData)) {
+    if (APP_DATA_MEMBERS.has(name)) selected[name] = value
+    else recordDropped(dropped, formatMemberPath('app_data', name), DROP_REASONS.unknown)
+  }
+  return selected
+}
