@@ -6,16 +6,31 @@ import { parseCapturedAt } from './consent-signal.ts'
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 
 describe('readAdvertisingConsent', () => {
-  it('has no signal for an absent or empty object or other purposes', () => {
+  it('has no signal for an absent object, an empty one, or one that says when and how', () => {
     for (const consent of [
       undefined,
       {},
       { captured_at: '2026-11-20T00:00:00Z' },
+      { method: 'banner', source: 'web', version: 3, locale: 'de-DE', policy_version: '2026-05' },
+      { policyUrl: 'https://shop.example/privacy', version: null },
+    ]) {
+      assert.equal(verdict(consent), silent)
+    }
+  })
+
+  it('reads an object about anything else as unknown, not as silence', () => {
+    for (const consent of [
       { analytics_storage: 'denied', functional: true, email: 'denied' },
       { version: '3', region: 'DE', user: { ads: false } },
+      { 'jane@example.com': true },
+      { method: 'opt_out' },
+      { source: { name: 'banner' } },
+      { analytics: null },
     ]) {
-      assert.equal(verdict(consent), 'unknown: no_signal in consent')
+      assert.equal(verdict(consent), notMentioned)
     }
+    const beside = { analytics: 'denied', groups: 'C0001:1', ads: 'granted' }
+    assert.equal(verdict(beside), 'granted: words_granted in consent.ads')
   })
 
   for (const name of ['ad_storage', 'adUserData', 'AD-PERSONALIZATION', 'ads', 'advertising']) {
@@ -55,19 +70,76 @@ describe('readAdvertisingConsent', () => {
       verdict({ purposes: { marketing: true } }),
       'granted: words_granted in consent.purposes.marketing',
     )
-    assert.equal(verdict({ purposes: { deep: { marketing: false } } }), silent)
-    assert.equal(verdict({ purposes: ['marketing'] }), silent)
+    assert.equal(verdict({ purposes: { deep: { marketing: false } } }), notMentioned)
+    assert.equal(verdict({ purposes: ['marketing'] }), notMentioned)
   })
 
   it('denies on a denial of everything but does not grant on a grant of everything', () => {
     assert.equal(verdict({ status: 'denied' }), 'denied: words_denied in consent.status')
     assert.equal(verdict({ granted: false }), 'denied: words_denied in consent.granted')
-    assert.equal(verdict({ status: 'granted' }), silent)
-    assert.equal(verdict({ status: 'active' }), silent)
+    assert.equal(verdict({ status: 'granted' }), notMentioned)
+    assert.equal(verdict({ status: 'active' }), notMentioned)
   })
 
-  it('ignores members of opposite polarity', () => {
-    assert.equal(verdict({ do_not_sell: false, sale_of_data: false, us_privacy: '1YNN' }), silent)
+  for (const [field, refused, allowed] of [
+    ['do_not_sell', true, false],
+    ['doNotSellOrShare', 'yes', 'no'],
+    ['ads_opt_out', 1, 0],
+    ['opt_out', 'opted_out', 'opted-in'],
+    ['sale_of_data', 'denied', 'granted'],
+    ['saleOfData', false, true],
+    ['facebook', false, true],
+    ['Meta', 'denied', 'granted'],
+    ['Facebook Pixel', false, true],
+    ['us_privacy', '1YYN', '1YNN'],
+    ['usp_string', '1yyn', '1---'],
+    ['gcs', 'G100', 'G111'],
+  ] as const) {
+    it(`reads "${field}" ${refused} as a denial beside a grant, and never as a grant`, () => {
+      const why = field === 'gcs' || !OPT_OUTS.test(field) ? 'words_denied' : 'opted_out'
+      const denied = `denied: ${why} in consent.${field}`
+      assert.equal(verdict({ [field]: refused, ads: 'granted' }), denied)
+      assert.equal(verdict({ [field]: refused }), denied)
+      assert.equal(verdict({ [field]: allowed }), `unknown: opt_out_not_made in consent.${field}`)
+      assert.equal(verdict({ [field]: allowed, ads: 1 }), 'granted: words_granted in consent.ads')
+    })
+
+    it(`reads "${field}" with another value as unknown beside a grant, and null as no answer`, () => {
+      const unreadable = `unknown: words_unreadable in consent.${field}`
+      for (const value of ['maybe', 7, ['x'], 'x'.repeat(99)]) {
+        assert.equal(verdict({ [field]: value, ads: 'granted' }), unreadable)
+      }
+      for (const value of [null, '']) {
+        assert.equal(verdict({ [field]: value, ads: 1 }), 'granted: words_granted in consent.ads')
+        assert.equal(verdict({ [field]: value }), unreadable)
+      }
+    })
+  }
+
+  it('reads "granted" and "denied" in an opt-out as unclear', () => {
+    for (const value of ['granted', 'denied']) {
+      const consent = { opt_out: value, ads: true }
+      assert.equal(verdict(consent), 'unknown: words_unreadable in consent.opt_out')
+    }
+  })
+
+  it('reads the platform among vendors, as a value, an object or in a list', () => {
+    const denied = (path: string) => `denied: words_denied in consent.${path}`
+    assert.equal(verdict({ vendors: { facebook: false }, ads: 1 }), denied('vendors.facebook'))
+    const status = { vendors: { facebook: { id: 'facebook', enabled: false } } }
+    assert.equal(verdict(status), denied('vendors.facebook'))
+    const lists = { ads: 1, vendors: { consent: { enabled: ['google'], disabled: ['facebook'] } } }
+    assert.equal(verdict(lists), denied('vendors.consent'))
+    assert.equal(verdict({ purposes: { disabled: ['marketing'] } }), denied('purposes.disabled'))
+    assert.equal(verdict({ vendors: { google: false } }), notMentioned)
+    const metadata = { meta: { banner: 'v3' }, ads: 1 }
+    assert.equal(verdict(metadata), 'granted: words_granted in consent.ads')
+  })
+
+  it('reads a value of Global Privacy Control that is neither on nor off as unknown', () => {
+    const consent = { gpc: 'perhaps', ads: 'granted' }
+    assert.equal(verdict(consent), 'unknown: words_unreadable in consent.gpc')
+    assert.equal(verdict({ gpc: false }), 'unknown: opt_out_not_made in consent.gpc')
   })
 
   it('expires a grant after 395 days, never a denial; captured_at alone is no signal', () => {
@@ -92,14 +164,17 @@ describe('readAdvertisingConsent', () => {
 
   it('ignores members named like parts of Object.prototype', () => {
     const consent = JSON.parse('{"__proto__": {"ads": false}, "constructor": "denied"}')
-    assert.equal(verdict(consent), silent)
+    assert.equal(verdict(consent), notMentioned)
   })
 })
 
 const silent = 'unknown: no_signal in consent'
+const notMentioned = 'unknown: advertising_not_mentioned in consent'
+const OPT_OUTS = /sell|opt_out|us_privacy|usp/i
 
 function reading(consent: Record<string, unknown> | undefined) {
-  return readAdvertisingConsent(consent, parseCapturedAt(consent?.captured_at), RECEIVED_AT)
+  const captured = parseCapturedAt(consent?.captured_at)
+  return readAdvertisingConsent(consent, { captured, receivedAt: RECEIVED_AT })
 }
 
 function verdict(consent: Record<string, unknown> | undefined): string {

@@ -1,36 +1,51 @@
 import { isObject, type UntrustedObject } from '../util/is-object.ts'
 import {
+  classifyMember,
+  type MemberKind,
+  parseGcs,
+  parseOptOut,
+  parsePermission,
+  parseUsPrivacyString,
+  type Restriction,
+} from './consent-members.ts'
+import {
   type CapturedAt,
   CONSENT_AGE_DAYS_MAX,
   type ConsentSignal,
-  isCapturedAfterOptOut,
   isOlderThanDays,
-  normalizeMemberName,
   noSignal,
-  parseCapturedAt,
   parseConsentValue,
+  type SignalReason,
   toCredibleTime,
 } from './consent-signal.ts'
+import type { GppReading } from './gpp-consent.ts'
 
 /**
- * Reads the free-form `consent` object. One denied member denies. It grants if every member is
- * readable and at least one is granted. An unreadable word beside a grant makes the input unknown,
- * because it may be a denial in another language. Null means no answer: it does not affect a grant
- * beside it, but alone it is an unreadable signal, not an absent one.
+ * Reads the free-form `consent` object and the US sections of a GPP string. One denied member
+ * denies, and so does one opt-out. It grants if every member about advertising is readable and at
+ * least one is granted. An unreadable word beside a grant makes the input unknown, because it may
+ * be a denial in another language; members about other purposes do not affect a grant. Null means
+ * no answer: it does not affect a grant beside it, but alone it is unreadable.
  *
- * A grant captured more than 395 days ago is expired; a denial never lapses. A `captured_at`
- * without any other member is no signal at any age.
+ * Only an object without any statement is no signal: an empty one, or one that says when, how and
+ * where consent was asked. Every other object that grants nothing is unknown.
+ *
+ * A grant captured more than 395 days ago is expired; a denial never lapses.
  */
 export function readAdvertisingConsent(
   consent: UntrustedObject | undefined,
-  captured: CapturedAt,
-  receivedAt: Date,
+  { captured, receivedAt, gpp = null }: AdvertisingConsentContext,
 ): ConsentSignal {
-  if (consent === undefined) return noSignal('consent')
+  if (consent === undefined && gpp === null) return noSignal('consent')
   const captured_at = toCredibleTime(captured, receivedAt)
-  const { denied, unreadable, granted, unset } = collectFields(consent)
-  if (!denied && !unreadable && !granted && !unset) return noSignal('consent', captured_at)
-  if (denied !== null) return { state: 'denied', why: 'words_denied', field: denied, captured_at }
+  const fields = collectFields(consent ?? {})
+  if (gpp !== null) {
+    recordRestriction(fields, gpp.restriction, { why: 'gpp_opt_out', field: gpp.field })
+  }
+  const { denied, unreadable, granted, unset, allowed, hasOther } = fields
+  if (denied !== null) return { state: 'denied', ...denied, captured_at }
+  const isSilent = !granted && !unreadable && !unset && !allowed && !hasOther
+  if (isSilent) return noSignal('consent', captured_at)
   if (captured instanceof Date && isOlderThanDays(captured, receivedAt, CONSENT_AGE_DAYS_MAX)) {
     const field = 'consent.captured_at'
     return { state: 'unknown', why: 'consent_expired', field, captured_at }
@@ -38,215 +53,160 @@ export function readAdvertisingConsent(
   if (granted !== null && unreadable === null) {
     return { state: 'granted', why: 'words_granted', field: granted, captured_at }
   }
-  const field = unreadable ?? unset ?? 'consent'
-  return { state: 'unknown', why: 'words_unreadable', field, captured_at }
+  return { state: 'unknown', ...explainUnknown(fields), captured_at }
+}
+
+interface AdvertisingConsentContext {
+  captured: CapturedAt
+  receivedAt: Date
+  /** What a GPP string says, which may be in this object or beside it. */
+  gpp?: GppReading | null
+}
+
+/** The path is that of the input where the name of the member may be an identifier. */
+function explainUnknown({ unreadable, unset, allowed }: FieldsByState): {
+  why: SignalReason
+  field: string
+} {
+  const field = unreadable ?? unset
+  if (field !== null) return { why: 'words_unreadable', field }
+  if (allowed !== null) return { why: 'opt_out_not_made', field: allowed }
+  return { why: 'advertising_not_mentioned', field: 'consent' }
 }
 
 /** The dotted path of the first member in each state. */
 interface FieldsByState {
-  denied: string | null
+  denied: { why: SignalReason; field: string } | null
   granted: string | null
   unreadable: string | null
   unset: string | null
+  /** An opt-out that was not made: no denial, and no grant. */
+  allowed: string | null
+  /** Whether there are members about anything else. */
+  hasOther: boolean
 }
 
-/** Walks the object and one level of purpose containers. The body limit of 64 KiB bounds it. */
+/** Walks the object and one level of containers. The body limit of 64 KiB bounds it. */
 function collectFields(consent: UntrustedObject): FieldsByState {
-  const fields: FieldsByState = { denied: null, granted: null, unreadable: null, unset: null }
+  const fields: FieldsByState = {
+    denied: null,
+    granted: null,
+    unreadable: null,
+    unset: null,
+    allowed: null,
+    hasOther: false,
+  }
   for (const name of Object.keys(consent)) {
     const value = consent[name]
     const kind = classifyMember(name, value)
-    if (kind === 'container') {
-      recordContainerFields(fields, `consent.${name}`, value as UntrustedObject)
-    } else if (kind !== 'other') recordField(fields, { kind, value, field: `consent.${name}` })
+    const field = `consent.${name}`
+    if (kind === 'purposes' || kind === 'vendors') {
+      recordContainer(fields, field, value as UntrustedObject)
+    } else recordMember(fields, { kind, value, field })
   }
   return fields
 }
 
-function recordContainerFields(
-  fields: FieldsByState,
-  path: string,
-  container: UntrustedObject,
-): void {
+function recordContainer(fields: FieldsByState, path: string, container: UntrustedObject): void {
+  fields.hasOther = true
   for (const name of Object.keys(container)) {
     const value = container[name]
+    const kind = classifyMember(name, value)
+    const field = `${path}.${name}`
     // A general member inside a container would also cover the container's other purposes.
-    if (classifyMember(name, value) === 'advertising') {
-      recordField(fields, { kind: 'advertising', value, field: `${path}.${name}` })
-    }
+    if (kind !== 'general') recordMember(fields, { kind, value, field })
+    if (hasDisabledAdvertising(name, value)) fields.denied ??= { why: 'words_denied', field }
   }
 }
 
-interface ConsentField {
-  kind: 'advertising' | 'general'
+/** Didomi: `vendors: {consent: {enabled: [...], disabled: ["facebook"]}}`. */
+function hasDisabledAdvertising(name: string, value: unknown): boolean {
+  const isWrapped = (name === 'consent' || name === 'global') && isObject(value)
+  const list = isWrapped ? value.disabled : name === 'disabled' ? value : null
+  return Array.isArray(list) && list.some(isAboutAdvertising)
+}
+
+function isAboutAdvertising(name: unknown): boolean {
+  const kind = typeof name === 'string' ? classifyMember(name, true) : 'other'
+  return kind === 'advertising' || kind === 'platform'
+}
+
+interface ConsentMember {
+  kind: MemberKind
   value: unknown
   field: string
 }
 
-function recordField(fields: FieldsByState, { kind, value, field }: ConsentField): void {
+function recordMember(fields: FieldsByState, { kind, value, field }: ConsentMember): void {
+  switch (kind) {
+    case 'advertising':
+    case 'general':
+      recordWord(fields, { kind, value, field })
+      return
+    case 'opt_out':
+    case 'us_privacy':
+      recordRestriction(fields, readRestriction(kind, value), { why: 'opted_out', field })
+      return
+    case 'sale':
+    case 'platform':
+    case 'gcs':
+    case 'gpc':
+      recordRestriction(fields, readRestriction(kind, value), { why: 'words_denied', field })
+      return
+    case 'gpp': // Read by the caller, because it may also be beside this object.
+    case 'provenance':
+      return
+    case 'purposes':
+    case 'vendors':
+    case 'other':
+      fields.hasOther = true
+  }
+}
+
+type RestrictingKind = 'opt_out' | 'us_privacy' | 'sale' | 'platform' | 'gcs' | 'gpc'
+
+function readRestriction(kind: RestrictingKind, value: unknown): Restriction | null {
+  switch (kind) {
+    case 'opt_out':
+      return parseOptOut(value)
+    case 'us_privacy':
+      return parseUsPrivacyString(value)
+    case 'sale':
+    case 'platform':
+      return parsePermission(value)
+    case 'gcs':
+      return GCS_RESTRICTIONS[parseGcs(value)]
+    case 'gpc': {
+      // An opt-out denies by `readGlobalPrivacyControl`, which knows whether it was overruled.
+      const restriction = parseOptOut(value)
+      return restriction === 'refused' ? null : restriction
+    }
+  }
+}
+
+function recordWord(fields: FieldsByState, { kind, value, field }: ConsentMember): void {
   const state = parseConsentValue(value)
-  if (state === 'denied') fields.denied ??= field
-  else if (kind === 'general') return
+  if (state === 'denied') fields.denied ??= { why: 'words_denied', field }
+  else if (kind === 'general') fields.hasOther = true
   else if (state === 'granted') fields.granted ??= field
   else if (value === null || value === undefined) fields.unset ??= field
   else fields.unreadable ??= field
 }
 
-/**
- * The members of `consent` about advertising, normalized (`ad_user_data` = `adUserData`). Members
- * of opposite polarity (`do_not_sell`, `sale_of_data`, `ads_opt_out`, `us_privacy`) are left out: a
- * "yes" there is a denial in one product and a grant in another. Other purposes (analytics,
- * functional, email, sms, content) never matter.
- */
-const ADVERTISING_MEMBERS: ReadonlySet<string> = new Set(
-  `adstorage aduserdata adpersonalization adpersonalisation
-   ad ads adconsent adsconsent adtargeting adtracking adcookies
-   adspersonalization adspersonalisation personalizedads personalisedads
-   advertising advertisingconsent advertisingstorage advertisingcookies
-   advertisement advertisements targetedadvertising personalizedadvertising
-   marketing marketingconsent marketingstorage marketingcookies
-   targeting targetingconsent targetingcookies retargeting remarketing`.split(/\s+/),
-)
+const GCS_RESTRICTIONS = {
+  granted: 'allowed',
+  denied: 'refused',
+  unset: 'unset',
+  unclear: 'unclear',
+} as const satisfies Record<string, Restriction>
 
-/**
- * Members about consent in general. A denial of everything includes advertising. A "yes" does not
- * name advertising, so these members can only deny.
- */
-const GENERAL_MEMBERS: ReadonlySet<string> = new Set([
-  'granted',
-  'given',
-  'consented',
-  'consent',
-  'status',
-])
-
-/** Members in which consent banners nest purposes, such as Segment's `categoryPreferences`. */
-const PURPOSE_CONTAINERS: ReadonlySet<string> = new Set([
-  'categories',
-  'categorypreferences',
-  'purposes',
-  'preferences',
-  'choices',
-])
-
-type MemberKind = 'advertising' | 'general' | 'container' | 'other'
-
-/** Classifies a member of the `consent` object by its name and the type of its value. */
-export function classifyMember(name: string, value: unknown): MemberKind {
-  const normalized = normalizeMemberName(name)
-  if (ADVERTISING_MEMBERS.has(normalized)) return 'advertising'
-  if (GENERAL_MEMBERS.has(normalized)) return 'general'
-  return PURPOSE_CONTAINERS.has(normalized) && isObject(value) ? 'container' : 'other'
-}
-
-/** Names that callers use for the `Sec-GPC` header or `navigator.globalPrivacyControl`. */
-const GPC_MEMBERS = ['gpc', 'sec_gpc', 'Sec-GPC', 'global_privacy_control', 'globalPrivacyControl']
-
-/**
- * Reads Global Privacy Control in the `consent` object. If it is on, it is an opt-out and overrides
- * every grant. Any other value is no signal, because the W3C draft defines only "1".
- *
- * Only an explicit advertising grant in the same object overrides it, if it is provably later:
- * `captured_at` more than 5 minutes after `gpc_captured_at` (`isCapturedAfterOptOut`). Browsers
- * send GPC with every request, so a signal without a time of its own is as recent as the event.
- * Consent Mode and TCF never override it: where an opt-out law applies, their defaults are grants
- * that no person made.
- */
-export function readGlobalPrivacyControl(
-  consent: UntrustedObject | undefined,
-  advertisingConsent: ConsentSignal,
-  receivedAt: Date,
-): ConsentSignal {
-  if (consent === undefined) return noSignal('consent.gpc')
-  const member = GPC_MEMBERS.find(name => parseConsentValue(consent[name]) === 'granted')
-  if (member === undefined) return noSignal('consent.gpc')
-  const field = `consent.${member}`
-  const captured_at = toCredibleTime(parseCapturedAt(consent.gpc_captured_at), receivedAt)
-  if (isGrantedAfter(advertisingConsent, captured_at, receivedAt)) {
-    return { state: 'unknown', why: 'gpc_overruled_by_later_grant', field, captured_at }
-  }
-  return { state: 'denied', why: 'gpc_opt_out', field, captured_at }
-}
-
-function isGrantedAfter(
-  { state, captured_at }: ConsentSignal,
-  gpcAt: string | null,
-  receivedAt: Date,
-): boolean {
-  if (state !== 'granted' || captured_at === null || gpcAt === null) return false
-  return isCapturedAfterOptOut(new Date(captured_at), { optedOutAt: new Date(gpcAt), receivedAt })
-}
-
-/**
- * Reads the `consent_mode` object: Google Consent Mode v2 as a proxy for the choice in the banner.
- * It denies if any of the three advertising signals is denied. It grants if ad_storage and
- * ad_user_data are granted and ad_personalization is granted or absent. A v1 object without
- * ad_user_data and an unreadable word are unknown. analytics_storage never matters.
- *
- * Consent Mode has no time of its own, so `consent.captured_at` dates it, unless the object has a
- * `captured_at`. Only its own time can expire a grant; a denial never lapses.
- */
-export function readConsentMode(
-  consentMode: UntrustedObject | undefined,
-  consentCaptured: CapturedAt,
-  receivedAt: Date,
-): ConsentSignal {
-  if (consentMode === undefined) return noSignal('consent_mode')
-  const ownTime = parseCapturedAt(consentMode.captured_at)
-  const captured_at = toCredibleTime(ownTime === 'missing' ? consentCaptured : ownTime, receivedAt)
-  const { denied, unreadable, storage, userData, any } = collectSignals(consentMode)
-  if (denied !== null) return { state: 'denied', why: 'words_denied', field: denied, captured_at }
-  if (ownTime instanceof Date && isOlderThanDays(ownTime, receivedAt, CONSENT_AGE_DAYS_MAX)) {
-    const field = 'consent_mode.captured_at'
-    return { state: 'unknown', why: 'consent_expired', field, captured_at }
-  }
-  if (any === null) return noSignal('consent_mode')
-  if (unreadable !== null) {
-    return { state: 'unknown', why: 'words_unreadable', field: unreadable, captured_at }
-  }
-  if (storage === null || userData === null) {
-    const why = 'ad_storage_or_ad_user_data_missing'
-    return { state: 'unknown', why, field: any, captured_at }
-  }
-  return { state: 'granted', why: 'words_granted', field: userData, captured_at }
-}
-
-/** Paths of the first advertising signal and of the first one in each state. */
-interface ConsentModeFields {
-  any: string | null
-  denied: string | null
-  unreadable: string | null
-  storage: string | null
-  userData: string | null
-}
-
-const ADVERTISING_SIGNALS: ReadonlySet<string> = new Set([
-  'adstorage',
-  'aduserdata',
-  'adpersonalization',
-])
-
-function collectSignals(consentMode: UntrustedObject): ConsentModeFields {
-  const fields: ConsentModeFields = {
-    any: null,
-    denied: null,
-    unreadable: null,
-    storage: null,
-    userData: null,
-  }
-  for (const name of Object.keys(consentMode)) {
-    const signal = normalizeMemberName(name)
-    if (!ADVERTISING_SIGNALS.has(signal)) continue
-    const field = `consent_mode.${name}`
-    const value = consentMode[name]
-    const state = parseConsentValue(value)
-    fields.any ??= field
-    if (state === 'denied') fields.denied ??= field
-    // A null signal counts as absent.
-    else if (state === 'unknown' && value !== null && value !== undefined)
-      fields.unreadable ??= field
-    else if (state === 'granted' && signal === 'adstorage') fields.storage ??= field
-    else if (state === 'granted' && signal === 'aduserdata') fields.userData ??= field
-  }
-  return fields
+function recordRestriction(
+  fields: FieldsByState,
+  restriction: Restriction | null,
+  denial: { why: SignalReason; field: string },
+): void {
+  if (restriction === 'refused') fields.denied ??= denial
+  else if (restriction === 'unclear') fields.unreadable ??= denial.field
+  else if (restriction === 'unset') fields.unset ??= denial.field
+  else if (restriction === 'allowed') fields.allowed ??= denial.field
 }

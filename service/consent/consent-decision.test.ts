@@ -53,7 +53,7 @@ describe('decideConsent on the basis of consent', () => {
       assert.deepEqual(decision.granted_by, row.detail.granted_by)
       assert.deepEqual(decision.denied_by, row.detail.denied_by)
       assert.equal(decision.denied_field, FIELDS[row.detail.denied_by[0] ?? ''] ?? null)
-      assert.equal(decision.rules_version, '1')
+      assert.equal(decision.rules_version, '2')
     })
   }
 
@@ -62,7 +62,8 @@ describe('decideConsent on the basis of consent', () => {
       {},
       { consent: {}, consent_mode: {}, tcf: {} },
       { consent: { captured_at: RECENT } },
-      { consent: { analytics: false }, consent_mode: { analytics_storage: 'denied' } },
+      { consent: { method: 'banner', source: 'checkout', version: '3', locale: 'de' } },
+      { tcf: { gdprApplies: false, tcString: '' } },
       { tcf: { captured_at: RECENT } },
     ]) {
       const { outcome, reason } = decide(inputs)

@@ -1,10 +1,8 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
 import { isObject, type UntrustedObject } from '../util/is-object.ts'
-import {
-  readAdvertisingConsent,
-  readConsentMode,
-  readGlobalPrivacyControl,
-} from './advertising-consent.ts'
+import { readAdvertisingConsent } from './advertising-consent.ts'
+import { findPrivacyMembers } from './consent-members.ts'
+import { readConsentMode } from './consent-mode.ts'
 import {
   buildCaptureWarnings,
   type CapturedAt,
@@ -12,14 +10,20 @@ import {
   type ConsentSignal,
   type ConsentState,
   isCapturedAfterOptOut,
+  noSignal,
   parseCapturedAt,
 } from './consent-signal.ts'
+import { readGlobalPrivacyControl } from './global-privacy-control.ts'
+import { readGppStrings } from './gpp-consent.ts'
 import { readTcfConsent } from './tcf-consent.ts'
 
 /** Version of the consent rules, stored as `consent_normalization_version`. */
-export const CONSENT_RULES_VERSION = '1'
+export const CONSENT_RULES_VERSION = '2'
 
-/** The members of a submission that the decision reads. */
+/**
+ * The members of a submission that the decision reads. Global Privacy Control and GPP strings may
+ * also be at the top level, under names of any spelling (`findPrivacyMembers`).
+ */
 export interface ConsentInputs {
   event_name: string
   consent_basis: 'consent' | 'legitimate_interest'
@@ -28,7 +32,7 @@ export interface ConsentInputs {
   tcf?: UntrustedObject | undefined
 }
 
-/** The signal of each input. Global Privacy Control is a member of `consent`, read separately. */
+/** The signal of each input. Global Privacy Control is read separately. */
 export type ConsentSignals = Record<ConsentSource | 'gpc', ConsentSignal>
 
 /** Members of every decision. Plain JSON without text from the caller, so that it can be stored. */
@@ -86,7 +90,7 @@ export function decideConsent(inputs: ConsentInputs, context: ConsentContext): C
   if (inputs.event_name === 'consent_withdrawal') return keepInLedger('consent_withdrawal')
 
   const captured = parseCapturedAt(toObject(inputs.consent)?.captured_at)
-  const signals = readSignals(inputs, captured, context.receivedAt)
+  const signals = readSignals(inputs, captured, context)
   const combined = combineConsentStates(toStates(signals))
   const base = buildDecisionBase(signals, combined)
   if (signals.gpc.state === 'denied') return denyForGpc(signals.gpc.field, base)
@@ -115,15 +119,37 @@ function toObject(value: unknown): UntrustedObject | undefined {
 function readSignals(
   inputs: ConsentInputs,
   captured: CapturedAt,
-  receivedAt: Date,
+  context: ConsentContext,
 ): ConsentSignals {
+  const { receivedAt, additionalConsentProvider, hasGpcHeader } = context
   const consentObject = toObject(inputs.consent)
-  const consent = readAdvertisingConsent(consentObject, captured, receivedAt)
+  const consentMode = toObject(inputs.consent_mode)
+  const tcf = toObject(inputs.tcf)
+  // Most events have no more than one of these.
+  const members = findPrivacyMembers(inputs)
+  const gpp = members.gpp.length > 0 ? readGppStrings(members.gpp) : null
+  const gppTcStrings = gpp?.tcStrings ?? []
+  const consent =
+    consentObject || gpp
+      ? readAdvertisingConsent(consentObject, { captured, receivedAt, gpp })
+      : noSignal('consent')
   return {
     consent,
-    tcf: readTcfConsent(toObject(inputs.tcf), receivedAt),
-    consent_mode: readConsentMode(toObject(inputs.consent_mode), captured, receivedAt),
-    gpc: readGlobalPrivacyControl(consentObject, consent, receivedAt),
+    tcf:
+      tcf || gppTcStrings.length > 0
+        ? readTcfConsent(tcf, receivedAt, { gppTcStrings, additionalConsentProvider })
+        : noSignal('tcf'),
+    consent_mode: consentMode
+      ? readConsentMode(consentMode, captured, receivedAt)
+      : noSignal('consent_mode'),
+    gpc:
+      members.gpc.length > 0 || hasGpcHeader
+        ? readGlobalPrivacyControl(members.gpc, {
+            hasHeader: hasGpcHeader,
+            advertisingConsent: consent,
+            receivedAt,
+          })
+        : noSignal('consent.gpc'),
   }
 }
 

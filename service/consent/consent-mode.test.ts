@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readConsentMode } from './advertising-consent.ts'
+import { readConsentMode } from './consent-mode.ts'
 import { parseCapturedAt } from './consent-signal.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
@@ -39,11 +39,29 @@ describe('readConsentMode', () => {
     assert.equal(verdict({ ...GRANTED, ad_personalization: 'maybe' }), unreadable)
   })
 
-  it('has no signal for an object without advertising signals', () => {
+  it('has no signal for an object that says nothing', () => {
     const silent = 'unknown: no_signal'
     assert.equal(verdict(undefined), silent)
     assert.equal(verdict({}), silent)
-    assert.equal(verdict({ analytics_storage: 'denied', security_storage: 'granted' }), silent)
+    assert.equal(verdict({ captured_at: '2026-11-20T00:00:00Z', source: 'banner' }), silent)
+  })
+
+  it('reads an object with other signals alone as unknown, not as silence', () => {
+    const notMentioned = 'unknown: advertising_not_mentioned'
+    assert.equal(verdict({ analytics_storage: 'granted' }), notMentioned)
+    const others = { analytics_storage: 'denied', security_storage: 'granted', gcd: '13l3l3l3l1' }
+    assert.equal(verdict(others), notMentioned)
+    assert.equal(verdict({ default: { ad_storage: 'granted' } }), notMentioned)
+  })
+
+  it('reads ad_storage in gcs, which grants only together with ad_user_data', () => {
+    const missing = 'unknown: ad_storage_or_ad_user_data_missing'
+    assert.equal(verdict({ gcs: 'G100' }), 'denied: words_denied')
+    assert.equal(verdict({ ...GRANTED, gcs: 'G101' }), 'denied: words_denied')
+    assert.equal(verdict({ gcs: 'G111' }), missing)
+    assert.equal(verdict({ gcs: 'G1--' }), missing)
+    assert.equal(verdict({ gcs: 'G110', ad_user_data: 'granted' }), 'granted: words_granted')
+    assert.equal(verdict({ ...GRANTED, gcs: 'G2x' }), 'unknown: words_unreadable')
   })
 
   it('ignores analytics_storage', () => {

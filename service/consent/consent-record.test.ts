@@ -23,6 +23,29 @@ describe('consentRecord', () => {
     assert.deepEqual(record, { ...objects, dropped: [], dropped_unnamed: 0 })
   })
 
+  it('keeps coded signals in their known form, and nothing else under their names', () => {
+    const objects = {
+      consent: {
+        do_not_sell: true,
+        us_privacy: '1YYN',
+        gpp: 'DBABLA~BVVqAAAAAABY.QA',
+        vendors: { facebook: false },
+      },
+      consent_mode: { gcs: 'G100' },
+      tcf: { 'euconsent-v2': buildTcString(), addtl_consent: '2~1.35~dv.9.21', gdprApplies: 1 },
+    }
+    assert.deepEqual(buildConsentRecord(objects), { ...objects, dropped: [], dropped_unnamed: 0 })
+    const disguised = {
+      consent: { us_privacy: '4915', gpp: 'DBABLA~jane_doe~1985', gppString: 'Djane' },
+      consent_mode: { gcs: 'jane' },
+      tcf: { 'euconsent-v2': 'Cjane', addtl_consent: '1~4915112345678' },
+    }
+    const record = buildConsentRecord(disguised)
+    const { consent, consent_mode, tcf } = record
+    assert.deepEqual({ consent, consent_mode, tcf }, { consent: {}, consent_mode: {}, tcf: {} })
+    assert.equal(record.dropped.length, 6)
+  })
+
   it('returns null for an absent object', () => {
     const { consent, consent_mode, tcf } = buildConsentRecord({ consent: {} })
     assert.deepEqual({ consent, consent_mode, tcf }, { consent: {}, consent_mode: null, tcf: null })

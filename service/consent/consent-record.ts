@@ -1,9 +1,10 @@
 import { isObject, type UntrustedObject } from '../util/is-object.ts'
-import { classifyMember } from './advertising-consent.ts'
 import type { ConsentInputs } from './consent-decision.ts'
+import { classifyMember, GCS, US_PRIVACY_STRING } from './consent-members.ts'
 import { normalizeMemberName, parseCapturedAt, parseConsentValue } from './consent-signal.ts'
+import { decodeGppString } from './gpp-string.ts'
 import { TC_STRING_LENGTH_MAX } from './tc-string.ts'
-import { TC_STRING_MEMBERS } from './tcf-consent.ts'
+import { classifyTcfMember, isAdditionalConsentString } from './tcf-consent.ts'
 
 /** What may be stored of each object. Null if the event has no such object. */
 export interface ConsentRecord {
@@ -68,12 +69,17 @@ function selectSafeMembers(
     else if (isSafeMember(path, name, member)) {
       kept[name] = member
       keptCount += 1
-    } else if (path === 'consent' && classifyMember(name, member) === 'container') {
+    } else if (path === 'consent' && isContainer(name, member)) {
       kept[name] = selectSafeMembers(member, `consent.${name}`, omitted)
       keptCount += 1
     } else recordOmitted(omitted, `${path}.${name}`)
   }
   return kept
+}
+
+function isContainer(name: string, member: unknown): boolean {
+  const kind = classifyMember(name, member)
+  return kind === 'purposes' || kind === 'vendors'
 }
 
 function isSafeName(name: string): boolean {
@@ -88,17 +94,23 @@ function isSafeMember(path: string, name: string, value: unknown): boolean {
   if (name === 'captured_at' || name === 'gpc_captured_at') {
     return parseCapturedAt(value) instanceof Date
   }
-  if (path === 'tcf' && TC_STRING_MEMBERS.some(member => member === name))
-    return hasTcStringForm(value)
-  return isProvenance(name, value)
+  return isSafeSignal(path, name, value) || isProvenance(name, value)
 }
 
-function hasTcStringForm(value: unknown): boolean {
-  return (
-    typeof value === 'string' &&
-    value.length <= TC_STRING_LENGTH_MAX &&
-    TC_STRING_PATTERN.test(value)
-  )
+/** Coded signals: texts of a fixed form. A GPP string must also decode; it has no other form. */
+function isSafeSignal(path: string, name: string, value: unknown): boolean {
+  if (typeof value !== 'string') return false
+  const tcfKind = path === 'tcf' ? classifyTcfMember(name) : undefined
+  if (tcfKind === 'string') return hasTcStringForm(value)
+  if (tcfKind === 'additional') return isAdditionalConsentString(value)
+  const kind = classifyMember(name, value)
+  if (kind === 'us_privacy') return US_PRIVACY_STRING.test(value)
+  if (kind === 'gcs') return GCS.test(value)
+  return kind === 'gpp' && value.startsWith('D') && decodeGppString(value) !== null
+}
+
+function hasTcStringForm(value: string): boolean {
+  return value.length <= TC_STRING_LENGTH_MAX && TC_STRING_PATTERN.test(value)
 }
 
 function recordOmitted(omitted: OmittedMembers, safePath: string | null): void {

@@ -4,11 +4,19 @@ import { LRUCache } from 'lru-cache'
 /** The state of one input for advertising. Unknown neither grants nor denies. */
 export type ConsentState = 'granted' | 'denied' | 'unknown'
 
-/** Why an input has its state. `no_signal` means absent; the other unknowns were unreadable. */
+/**
+ * Why an input has its state. `no_signal` means that nothing was said; the other unknowns are
+ * signals that grant nothing. `opt_out_not_made` is an opt-out that the person did not make, and
+ * `advertising_not_mentioned` an object about other purposes, or one that is not readable.
+ */
 export type SignalReason =
   | 'words_granted'
   | 'words_denied'
   | 'words_unreadable'
+  | 'opted_out'
+  | 'gpp_opt_out'
+  | 'opt_out_not_made'
+  | 'advertising_not_mentioned'
   | 'ad_storage_or_ad_user_data_missing'
   | 'tc_ad_purposes_granted'
   | 'tc_ad_purposes_refused'
@@ -17,6 +25,9 @@ export type SignalReason =
   | 'tc_disclosed_vendors_missing'
   | 'tc_created_in_future'
   | 'tc_strings_conflict'
+  | 'tc_string_missing'
+  | 'ac_provider_not_consented'
+  | 'ac_string_undecodable'
   | 'consent_expired'
   | 'gpc_opt_out'
   | 'gpc_overruled_by_later_grant'
@@ -76,7 +87,8 @@ export function parseConsentValue(value: unknown): ConsentState {
   return STATE_BY_VALUE.get(value) ?? STATE_BY_VALUE.get(normalizeConsentValue(value)) ?? 'unknown'
 }
 
-function normalizeConsentValue(text: string): string {
+/** Lower case, with `_` for `-` and spaces. */
+export function normalizeConsentValue(text: string): string {
   return text
     .trim()
     .toLowerCase()
@@ -228,4 +240,8 @@ export interface ConsentContext {
   eventTime: Date
   /** Whether the event has a usable identifier of a person. */
   identityPresent: boolean
+  /** Whether the browser sent `Sec-GPC: 1`. Only for requests with a publishable key. */
+  hasGpcHeader?: boolean
+  /** Id of the platform in Google's Additional Consent strings. Null: they are not looked at. */
+  additionalConsentProvider?: number | null
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readGlobalPrivacyControl } from './advertising-consent.ts'
+import { findPrivacyMembers } from './consent-members.ts'
 import type { ConsentSignal } from './consent-signal.ts'
+import { readGlobalPrivacyControl } from './global-privacy-control.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 
@@ -65,6 +66,10 @@ function granted(captured_at: string | null): ConsentSignal {
 }
 
 function verdict(consent: Record<string, unknown> | undefined, reading = granted(null)): string {
-  const { state, why, field } = readGlobalPrivacyControl(consent, reading, RECEIVED_AT)
+  const { gpc } = findPrivacyMembers({ consent })
+  const { state, why, field } = readGlobalPrivacyControl(gpc, {
+    advertisingConsent: reading,
+    receivedAt: RECEIVED_AT,
+  })
   return `${state}: ${why} in ${field}`
 }

@@ -29,8 +29,56 @@ describe('readTcfConsent', () => {
   it('has no signal for an object without a string', () => {
     assert.equal(verdict(undefined), 'unknown: no_signal')
     assert.equal(verdict({}), 'unknown: no_signal')
-    const rest = { captured_at: '2026-11-20T00:00:00Z', gdprApplies: true }
-    assert.equal(verdict(rest), 'unknown: no_signal')
+    const captured_at = '2026-11-20T00:00:00Z'
+    assert.equal(verdict({ captured_at }), 'unknown: no_signal')
+    assert.equal(verdict({ captured_at, gdprApplies: false }), 'unknown: no_signal')
+    const notApplied = { tcString: '', gdprApplies: false, cmpId: 10, eventStatus: 'tcloaded' }
+    assert.equal(verdict(notApplied), 'unknown: no_signal')
+  })
+
+  it('reads TCF data without a string as unknown, not as silence', () => {
+    for (const tcf of [
+      { gdprApplies: true },
+      { gdprApplies: 1, captured_at: '2026-11-20T00:00:00Z' },
+      { purpose: { consents: { 1: true } } },
+      { addtl_consent: '2~1.35~dv.9' },
+    ]) {
+      assert.equal(verdict(tcf), 'unknown: tc_string_missing')
+    }
+  })
+
+  it('reads the string under the names of TCData, cookie, mobile key and URL, in any case', () => {
+    const refused = buildTcString({ purposes: [] })
+    for (const name of ['euconsent-v2', 'TCString', 'IABTCF_TCString', 'gdpr_consent']) {
+      const { state, field } = readTcfConsent({ [name]: refused }, RECEIVED_AT)
+      assert.deepEqual({ state, field }, { state: 'denied', field: `tcf.${name}` })
+    }
+    const kept = { gdprApplies: false, tcString: refused }
+    assert.equal(verdict(kept), 'denied: tc_ad_purposes_refused')
+  })
+
+  it('requires the provider in an Additional Consent string only when the id is set', () => {
+    const string = buildTcString()
+    const read = (addtlConsent: unknown, additionalConsentProvider: number | null = 89) => {
+      const tcf = { string, addtlConsent }
+      const { state, why } = readTcfConsent(tcf, RECEIVED_AT, { additionalConsentProvider })
+      return `${state}: ${why}`
+    }
+    const granted = 'granted: tc_ad_purposes_granted'
+    const notConsented = 'denied: ac_provider_not_consented'
+    for (const listed of ['1~89', '2~1.89.311~dv.9.21', '2~89~dv.', '', null]) {
+      assert.equal(read(listed), granted)
+    }
+    for (const unlisted of ['1~', '1~1.890', '2~1.35~dv.89', '2~~dv.89']) {
+      assert.equal(read(unlisted), notConsented)
+      assert.equal(read(unlisted, null), granted)
+    }
+    for (const junk of ['3~89', '1~89.', '89', 89, ['89'], '1~4915112345678']) {
+      assert.equal(read(junk), 'unknown: ac_string_undecodable')
+    }
+    const refused = { string: buildTcString({ purposes: [] }), addtlConsent: '1~89' }
+    const options = { additionalConsentProvider: 89 }
+    assert.equal(readTcfConsent(refused, RECEIVED_AT, options).why, 'tc_ad_purposes_refused')
   })
 
   it('reads an undecodable string as unknown, not as absent', () => {

@@ -21,6 +21,12 @@ it('returns 422 naming the field that denies and stores nothing', async test => 
     ['consent_mode.ad_personalization', { consent_mode: { ad_personalization: 'denied' } }],
     ['tcf.string', { tcf: { string: TC_DENIED } }],
     ['tcf.string', { consent: GRANTED, consent_mode: MODE_GRANTED, tcf: { string: TC_DENIED } }],
+    ['consent.sec-gpc', { consent: { ...GRANTED, 'sec-gpc': '1' } }],
+    ['consent_mode.gpc', { consent_mode: { ...MODE_GRANTED, gpc: true } }],
+    ['Sec-GPC', { consent: GRANTED, 'Sec-GPC': '1' }],
+    ['consent.facebook', { consent: { ...GRANTED, facebook: false } }],
+    ['consent.us_privacy', { consent: { us_privacy: '1YYN' } }],
+    ['consent.gpp', { consent: { ...GRANTED, gpp: 'DBABLA~BVVVVVVVVWA' } }],
   ] as const) {
     const reply = await service.submit(samplePurchase({ consent: undefined, ...signals }))
     const sentence = `The ${field} field denies: use consent only with granted downstream advertising state.`
@@ -39,7 +45,7 @@ it('returns 202 and delivers when any signal grants, and shows which signal', as
     ['granted_by_tcf', { consent: { ad_user_data: 'maybe' }, tcf: { string: TC_GRANTED } }],
     ['attested_by_basis', {}],
     ['attested_by_basis', { consent: CAPTURED }],
-    ['attested_by_basis', { consent: { analytics: false } }],
+    ['attested_by_basis', { consent: { method: 'banner', version: '3', locale: 'de' } }],
   ] as const) {
     const event_id = `${reason}-${JSON.stringify(signals).length}`
     const reply = await service.submit(samplePurchase({ event_id, consent: undefined, ...signals }))
@@ -61,6 +67,10 @@ it('returns 202 and skips deliveries when no signal grants', async test => {
     ['unset', { consent: { ad_user_data: null } }],
     ['undecodable', { tcf: { string: 'garbage' } }],
     ['old-mode', { consent_mode: { ad_storage: 'granted' } }],
+    ['analytics', { consent: { analytics: 'granted' } }],
+    ['groups', { consent: { groups: 'C0001:1,C0004:0' } }],
+    ['gpp', { consent: { gpp: 'DBABLA~BVVqAAAAAABY.QA' } }],
+    ['applies', { tcf: { gdprApplies: true } }],
     ['expired', { consent: { ad_user_data: 'granted', captured_at: '2025-10-21T11:59:59Z' } }],
   ] as const) {
     const body = samplePurchase({ event_id: name, consent: undefined, ...signals })
@@ -97,7 +107,7 @@ it('returns 202 and stores the consent objects without identifiers, beside the d
           '2026-11-21T11:00:00.000Z',
         ),
       },
-      rules_version: '1',
+      rules_version: '2',
       captured_at: '2026-11-21T11:00:00.000Z',
     },
   })
