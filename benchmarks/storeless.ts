@@ -33,6 +33,7 @@ app.register(
   async api =>
     ingestionRoutes(api, {
       platforms: createOfflinePlatforms(),
+      additionalConsentProvider: null,
       commits: new GroupCommit<EventDraft, CommitOutcome>({
         commit: async drafts => drafts.map(() => ({ isNew: true })),
         itemsMax: COMMIT_EVENTS_MAX,

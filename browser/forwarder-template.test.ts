@@ -22,6 +22,12 @@ describe('forwarderTemplate', () => {
     })
   }
 
+  it('nginx: passes Sec-GPC on, which proxy_pass_request_headers off would drop', () => {
+    const [events = ''] = renderForwarder('nginx', PLACE).split('@signalbox_too_large {')
+    assert.match(events, /proxy_pass_request_headers off;/)
+    assert.match(events, /proxy_set_header Sec-GPC \$http_sec_gpc;/)
+  })
+
   it('nginx: has no location for the tag without its path', () => {
     assert.doesNotMatch(renderForwarder('nginx', PLACE), /tag\.js|end tag/)
   })

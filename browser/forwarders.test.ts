@@ -97,6 +97,20 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
       assert.doesNotMatch(JSON.stringify(headers), /198\.51\.100\.1|forged|evil/)
     })
 
+    it('202 passes Global Privacy Control on, signed where the kind signs, and nothing else of it', async test => {
+      const service = await recordingEndpoint(test)
+      const forwarder = await start(test, { baseUrl: service.url })
+      for (const value of ['1', '0']) {
+        const headers = { ...POST.headers, 'sec-gpc': value }
+        assert.equal((await forwarder.send('/sb/events', { ...POST, headers })).status, 202)
+      }
+      assert.equal((await forwarder.send('/sb/events', POST)).status, 202)
+      const requests = await service.received(3)
+      const sent = requests.map(({ headers }) => headers['sec-gpc'])
+      assert.deepEqual(sent, isSigning ? ['1', undefined, undefined] : ['1', '0', undefined])
+      if (isSigning) for (const request of requests) assertSigned(request, SECRET)
+    })
+
     it("returns the service's response with its headers and without its cookies", async test => {
       const service = await recordingEndpoint(test)
       const forwarder = await start(test, { baseUrl: service.url })

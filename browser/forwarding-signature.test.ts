@@ -8,7 +8,8 @@ for (const vector of vectors) {
   const { forwarding_secret, forwarded_at, client_ip, client_user_agent, body } = vector
 
   it(`vector "${vector.name}" matches node:crypto`, () => {
-    const text = `${forwarded_at}\n${client_ip}\n${client_user_agent}\n`
+    const gpc = 'sec_gpc' in vector ? 'Sec-GPC: 1\n' : ''
+    const text = `${forwarded_at}\n${client_ip}\n${client_user_agent}\n${gpc}`
     const signature = forwardingSignature(forwarding_secret, text, Buffer.from(body))
     assert.equal(signature, vector.signature)
   })
@@ -25,7 +26,8 @@ for (const [kind, start] of Object.entries(KINDS)) {
       const secret = vector.forwarding_secret
       const forwarder = await start(test, { baseUrl: service.url, secret, clientIp: client_ip })
       test.mock.timers.enable({ apis: ['Date'], now: forwarded_at * 1_000 + 999 })
-      const headers = client_user_agent === '' ? {} : { 'user-agent': client_user_agent }
+      const agent = client_user_agent === '' ? {} : { 'user-agent': client_user_agent }
+      const headers = 'sec_gpc' in vector ? { ...agent, 'sec-gpc': '1' } : agent
       await forwarder.send('/sb/events', { method: 'POST', headers, body })
       const [request] = await service.received(1)
       assert.equal(request?.headers['x-signalbox-forwarding-signature'], vector.signature)

@@ -63,6 +63,8 @@ export interface ServerOptions {
   /** For test purchases, which are sent immediately; null where the platform is not known. */
   delivery: DeliveryContext | null
   testModeSeconds: number
+  /** Id of the platform in Additional Consent strings; null: they are not looked at. */
+  additionalConsentProvider: number | null
   /** What is sealed is opened with them, and sandbox keys come from the current one. */
   credentialKeys: CredentialKeys
   /** What the served contract is signed with. */
@@ -170,7 +172,7 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
   const { routes, announce, erasureKey, commits, limits, audit } = parts
   const stopWaiting = (visitor: WithdrawnVisitor) => skipWaitingOfVisitor(database, visitor)
   const onTestModeSwitched = () => routes.invalidate()
-  const { testModeSeconds, delivery, platforms } = options
+  const { testModeSeconds, delivery, platforms, additionalConsentProvider } = options
   const masterKey = options.credentialKeys.current
 
   stylesheetRoute(app)
@@ -183,7 +185,9 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
   documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
   app.register(
     async api => {
-      const acceptance = { commits, platforms, erasureKey, skipWaitingDeliveries: stopWaiting }
+      const rules = { platforms, additionalConsentProvider }
+      const waiting = { skipWaitingDeliveries: stopWaiting }
+      const acceptance = { ...rules, commits, erasureKey, ...waiting }
       ingestionRoutes(api, { ...acceptance, now, publicOrigin })
       const replays = { onTestModeSwitched, onQueued: announce }
       deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })
@@ -191,7 +195,7 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
       reportRoutes(api, { database, platforms, now, publicOrigin })
       erasureRoutes(api, { database, now, audit, erasureKey })
       const sandbox = { sandboxKeySecret: masterKey, limit: limits.sandbox }
-      sandboxRoutes(api, { now, publicOrigin, platforms, ...sandbox })
+      sandboxRoutes(api, { now, publicOrigin, ...rules, ...sandbox })
     },
     { prefix: BASE_PATH },
   )

@@ -16,7 +16,10 @@ export interface Edge {
   clientIp: string | null | undefined
 }
 
-/** Passes an event on to Signalbox, with the browser's address and user agent under a signature. */
+/**
+ * Passes an event on to Signalbox, with the browser's address, user agent and Global Privacy
+ * Control under a signature.
+ */
 export async function forward(request: Request, edge: Edge): Promise<Response> {
   const { pathname } = new URL(request.url)
   if (tagUrl && request.method === 'GET' && pathname.endsWith('/tag.js')) return forwardTag()
@@ -49,11 +52,14 @@ async function signed(request: Request, body: Uint8Array<ArrayBuffer>, { secret,
     .slice(0, userAgentCharactersMax)
     .trim()
   const at = String(Math.floor(Date.now() / 1_000))
-  const signature = await sign(secret, `${at}\n${ip}\n${agent}\n`, body)
+  // The opt-out of Global Privacy Control: a header that is on is signed as a line of its own.
+  const gpc = request.headers.get('sec-gpc')?.trim() === '1' ? 'Sec-GPC: 1\n' : ''
+  const signature = await sign(secret, `${at}\n${ip}\n${agent}\n${gpc}`, body)
   const { authorization, query } = publishableKey(request)
   const headers = picked(request.headers, requestHeaders)
   if (authorization) headers.set('authorization', authorization)
   if (ip) headers.set('x-signalbox-client-ip', ip)
+  if (gpc) headers.set('sec-gpc', '1')
   if (agent) headers.set('x-signalbox-client-user-agent', agent)
   headers.set('x-signalbox-forwarded-at', at)
   headers.set('x-signalbox-forwarding-signature', signature)

@@ -117,8 +117,8 @@ function accepted({ event }: RecordedRequest): Answer {
 }
 
 /**
- * The forwarding signature as the service computes it: HMAC-SHA256 over time, address, user agent
- * and the exact body, with the SHA-256 of the secret as its key.
+ * The forwarding signature as the service computes it: HMAC-SHA256 over time, address, user agent,
+ * Global Privacy Control when it is on, and the exact body. Its key is the SHA-256 of the secret.
  */
 export function forwardingSignature(secret: string, text: string, body: Uint8Array): string {
   const key = createHash('sha256').update(secret).digest()
@@ -131,6 +131,7 @@ export function assertSigned({ headers, bytes }: RecordedRequest, secret: string
   const ip = headers['x-signalbox-client-ip'] ?? ''
   const agent = headers['x-signalbox-client-user-agent'] ?? ''
   assert.match(String(at), /^\d{10}$/)
-  const expected = forwardingSignature(secret, `${at}\n${ip}\n${agent}\n`, bytes)
+  const gpc = headers['sec-gpc'] === '1' ? 'Sec-GPC: 1\n' : ''
+  const expected = forwardingSignature(secret, `${at}\n${ip}\n${agent}\n${gpc}`, bytes)
   assert.equal(headers['x-signalbox-forwarding-signature'], expected)
 }

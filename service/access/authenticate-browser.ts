@@ -8,7 +8,11 @@ import {
   type LastUseOptions,
 } from './authenticate-tracker.ts'
 import type { TrustedProxies } from './client-address.ts'
-import { createForwardingVerifier, readForwardingHeaders } from './forwarding-signature.ts'
+import {
+  createForwardingVerifier,
+  isGpcHeader,
+  readForwardingHeaders,
+} from './forwarding-signature.ts'
 import { matchesOrigin } from './origin-pattern.ts'
 import { findPublishableKey, type TrackerIdentity } from './store.ts'
 import { parseTokenKind, TOKEN_PREFIXES } from './token-format.ts'
@@ -57,20 +61,21 @@ export function createBrowserAuthenticator(
     if (origin !== undefined && !matchesOrigin(origins, String(origin))) {
       throw new Refusal(403, UNREGISTERED_ORIGIN)
     }
+    const hasGpcHeader = isGpcHeader(headers['sec-gpc'])
     const forwarding = readForwardingHeaders(headers)
     if (forwarding) {
       const { clientIp, clientUserAgent } = forwarding
       const edge = createEdgeClient(clientIp, clientUserAgent)
       return {
         tracker,
-        browser: { edge },
+        browser: { edge, hasGpcHeader },
         verifyBody: verifyForwarding(tracker.trackerId, forwarding),
       }
     }
     const edge = options.proxies.isTrusted(parseIpAddress(peer ?? ''))
       ? readProxiedClient(options.proxies, headers)
       : null
-    return { tracker, browser: { edge }, verifyBody: null }
+    return { tracker, browser: { edge, hasGpcHeader }, verifyBody: null }
   }
 }
 
@@ -94,6 +99,8 @@ function createEdgeClient(ipAddress: string, userAgent: string): EdgeClient {
 export interface BrowserCaller {
   /** Null when no trusted edge vouches for the browser's address and user agent. */
   edge: EdgeClient | null
+  /** Whether the request has `Sec-GPC: 1`. Believed from anyone, because it can only restrict. */
+  hasGpcHeader: boolean
 }
 
 /** A browser as a trusted edge saw it. Both may be personal data. */

@@ -4,6 +4,7 @@ import { it } from 'node:test'
 import {
   findForwardingError,
   hasValidSignature,
+  isGpcHeader,
   readForwardingHeaders,
 } from './forwarding-signature.ts'
 import { hashToken } from './token-format.ts'
@@ -14,6 +15,7 @@ interface Vector {
   forwarded_at: number
   client_ip: string
   client_user_agent: string
+  sec_gpc?: '1'
   body: string
   signature: string
 }
@@ -29,6 +31,7 @@ function forwardingOf(vector: Vector) {
     clientUserAgent: vector.client_user_agent,
     forwardedAt: String(vector.forwarded_at),
     signature: vector.signature,
+    hasGpc: vector.sec_gpc === '1',
   }
 }
 
@@ -54,6 +57,21 @@ it('accepts the signatures of the test vectors and none with a changed bit', () 
     assert.equal(hasValidSignature(digest, forwarding, Buffer.from(`${vector.body} `)), false)
     assert.equal(hasValidSignature(hashToken('another'), forwarding, body), false)
   }
+})
+
+it('accepts a header Sec-GPC that a forwarder of an earlier version did not sign', () => {
+  const signed = VECTORS.find(vector => vector.sec_gpc === '1') ?? assert.fail()
+  const [unsigned] = VECTORS as [Vector]
+  const digest = hashToken(signed.forwarding_secret)
+  const body = Buffer.from(signed.body)
+  assert.ok(hasValidSignature(digest, { ...forwardingOf(unsigned), hasGpc: true }, body))
+  const removed = { ...forwardingOf(signed), hasGpc: false }
+  assert.equal(hasValidSignature(digest, removed, body), false, 'a signed header was removed')
+})
+
+it('reads Sec-GPC: 1 alone as on, also when it is repeated', () => {
+  for (const on of ['1', ' 1 ', '0, 1', ['1']]) assert.equal(isGpcHeader(on), true)
+  for (const off of [undefined, '', '0', 'true', '11']) assert.equal(isGpcHeader(off), false)
 })
 
 it('does not confuse adjacent parts of the signed text', () => {

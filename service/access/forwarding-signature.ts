@@ -82,6 +82,8 @@ interface ForwardingHeaders {
   /** Unix seconds. */
   forwardedAt: string
   signature: string
+  /** Whether the request has `Sec-GPC: 1`, which may be signed. */
+  hasGpc?: boolean
 }
 
 type Headers = Record<string, string | string[] | undefined>
@@ -101,7 +103,18 @@ export function readForwardingHeaders(headers: Headers): ForwardingHeaders | nul
   const [clientIp = '', clientUserAgent = '', forwardedAt = '', signature = ''] = names.map(name =>
     String(headers[name] ?? ''),
   )
-  return { clientIp, clientUserAgent, forwardedAt, signature }
+  const forwarding = { clientIp, clientUserAgent, forwardedAt, signature }
+  return isGpcHeader(headers['sec-gpc']) ? { ...forwarding, hasGpc: true } : forwarding
+}
+
+/** The W3C draft defines only "1". A repeated header counts if one of its values is on. */
+export function isGpcHeader(value: string | string[] | undefined): boolean {
+  return (
+    value !== undefined &&
+    String(value)
+      .split(',')
+      .some(each => each.trim() === '1')
+  )
 }
 
 /** Checks the time and the form of the signature. Returns one sentence, or null. */
@@ -125,17 +138,29 @@ export function findForwardingError(
 
 /**
  * Whether the signature was made with the forwarding secret that has this SHA-256: HMAC-SHA256 with
- * the digest as key over time, address and user agent, each followed by a line feed, and the body.
+ * the digest as key over time, address and user agent, each followed by a line feed, the line
+ * `Sec-GPC: 1` if the browser sent that header, and the body.
+ *
+ * Forwarders of earlier versions pass no `Sec-GPC` on and sign no line for it. If the header is
+ * there nevertheless, both forms are valid: it can only restrict. Removing a signed one is refused.
  */
 export function hasValidSignature(
   secretDigest: Buffer,
-  { clientIp, clientUserAgent, forwardedAt, signature }: ForwardingHeaders,
+  { clientIp, clientUserAgent, forwardedAt, signature, hasGpc = false }: ForwardingHeaders,
   body: Buffer,
 ): boolean {
-  const expected = createHmac('sha256', secretDigest)
-    .update(`${forwardedAt}\n${clientIp}\n${clientUserAgent}\n`, 'latin1')
-    .update(body)
-    .digest()
+  const head = `${forwardedAt}\n${clientIp}\n${clientUserAgent}\n`
   const given = Buffer.from(signature, 'hex')
+  const heads = hasGpc ? [`${head}Sec-GPC: 1\n`, head] : [head]
+  // Both are computed, so that the response time does not reveal which one matches.
+  const matches = heads.map(each => isSignatureOf(given, { secretDigest, head: each, body }))
+  return matches.includes(true)
+}
+
+function isSignatureOf(
+  given: Buffer,
+  { secretDigest, head, body }: { secretDigest: Buffer; head: string; body: Buffer },
+): boolean {
+  const expected = createHmac('sha256', secretDigest).update(head, 'latin1').update(body).digest()
   return given.length === expected.length && timingSafeEqual(given, expected)
 }

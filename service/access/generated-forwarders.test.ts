@@ -43,6 +43,11 @@ for (const [name, startForwarder] of Object.entries(FORWARDERS)) {
     const foreign = { ...headers, origin: 'https://evil.example' }
     assert.equal((await post('/sb/events', foreign, 'foreign')).status, 403)
 
+    const optedOut = await post('/sb/events', { ...headers, 'sec-gpc': '1' }, 'opted-out')
+    assert.equal(optedOut.status, 422)
+    const { errors } = (await optedOut.json()) as { errors: object }
+    assert.deepEqual(Object.keys(errors), ['Sec-GPC'])
+
     await service.deliver()
     const { events } = await service.received()
     const people = events.map(

@@ -220,6 +220,13 @@ export function findPrivacyMembers(inputs: PrivacyInputs): PrivacyMembers {
   return found
 }
 
+/** Whether a top-level member of a submission is read by `findPrivacyMembers`. */
+export function isPrivacyMember(name: string): boolean {
+  if (FIRST_CHARACTERS[name.charCodeAt(0)] !== 1) return false
+  const kind = classifyMember(name, null)
+  return kind === 'gpc' || kind === 'gpp'
+}
+
 function collectMembers(found: PrivacyMembers, owner: UntrustedObject, path: string): void {
   for (const name of Object.keys(owner)) {
     // Of the usual members only few begin like this; the others need no normalization.

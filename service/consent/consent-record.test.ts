@@ -46,6 +46,17 @@ describe('consentRecord', () => {
     assert.equal(record.dropped.length, 6)
   })
 
+  it('keeps a GPP object, and GPC and GPP strings beside the objects, as members of consent', () => {
+    const gpp = { string: 'DBABLA~BVVqAAAAAABY.QA' }
+    const body = { gpp: { ...gpp, sid: [7] }, 'Sec-GPC': '0', consent: { ads: true } }
+    const { consent, dropped } = buildConsentRecord(body)
+    assert.deepEqual(consent, { gpp, 'Sec-GPC': '0', ads: true })
+    assert.deepEqual(dropped, ['consent.gpp.sid'])
+    assert.deepEqual(buildConsentRecord({ gpp_string: gpp.string } as object).consent, {
+      gpp_string: gpp.string,
+    })
+  })
+
   it('returns null for an absent object', () => {
     const { consent, consent_mode, tcf } = buildConsentRecord({ consent: {} })
     assert.deepEqual({ consent, consent_mode, tcf }, { consent: {}, consent_mode: null, tcf: null })

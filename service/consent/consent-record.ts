@@ -1,6 +1,6 @@
 import { isObject, type UntrustedObject } from '../util/is-object.ts'
 import type { ConsentInputs } from './consent-decision.ts'
-import { classifyMember, GCS, US_PRIVACY_STRING } from './consent-members.ts'
+import { classifyMember, GCS, isPrivacyMember, US_PRIVACY_STRING } from './consent-members.ts'
 import { normalizeMemberName, parseCapturedAt, parseConsentValue } from './consent-signal.ts'
 import { decodeGppString } from './gpp-string.ts'
 import { TC_STRING_LENGTH_MAX } from './tc-string.ts'
@@ -37,10 +37,11 @@ const TC_STRING_PATTERN = /^C[A-Za-z0-9_-]{43,}(?:\.[A-Za-z0-9_-]+){0,3}$/
  * labels. Purpose containers are kept one level deep. Everything else is dropped, and safe names of
  * dropped members are kept for the trace.
  */
-export function buildConsentRecord({ consent, consent_mode, tcf }: ConsentObjects): ConsentRecord {
+export function buildConsentRecord(body: ConsentObjects): ConsentRecord {
+  const { consent, consent_mode, tcf } = body
   const omitted: OmittedMembers = { names: [], unnamedCount: 0 }
   const kept = {
-    consent: selectSafeMembers(consent, 'consent', omitted),
+    consent: selectSafeMembers(addTopLevelMembers(consent, body), 'consent', omitted),
     consent_mode: selectSafeMembers(consent_mode, 'consent_mode', omitted),
     tcf: selectSafeMembers(tcf, 'tcf', omitted),
   }
@@ -48,6 +49,14 @@ export function buildConsentRecord({ consent, consent_mode, tcf }: ConsentObject
 }
 
 type ConsentObjects = Pick<ConsentInputs, 'consent' | 'consent_mode' | 'tcf'>
+
+/** GPC and GPP strings beside the objects are stored as members of `consent`. */
+function addTopLevelMembers(consent: unknown, body: ConsentObjects): unknown {
+  const names = Object.keys(body).filter(isPrivacyMember)
+  if (names.length === 0) return consent
+  const beside = Object.fromEntries(names.map(name => [name, (body as UntrustedObject)[name]]))
+  return isObject(consent) ? { ...beside, ...consent } : beside
+}
 
 interface OmittedMembers {
   names: string[]
@@ -79,7 +88,7 @@ function selectSafeMembers(
 
 function isContainer(name: string, member: unknown): boolean {
   const kind = classifyMember(name, member)
-  return kind === 'purposes' || kind === 'vendors'
+  return kind === 'purposes' || kind === 'vendors' || (kind === 'gpp' && isObject(member))
 }
 
 function isSafeName(name: string): boolean {
@@ -103,10 +112,16 @@ function isSafeSignal(path: string, name: string, value: unknown): boolean {
   const tcfKind = path === 'tcf' ? classifyTcfMember(name) : undefined
   if (tcfKind === 'string') return hasTcStringForm(value)
   if (tcfKind === 'additional') return isAdditionalConsentString(value)
-  const kind = classifyMember(name, value)
+  const kind = isGppObjectMember(path, name) ? 'gpp' : classifyMember(name, value)
   if (kind === 'us_privacy') return US_PRIVACY_STRING.test(value)
   if (kind === 'gcs') return GCS.test(value)
   return kind === 'gpp' && value.startsWith('D') && decodeGppString(value) !== null
+}
+
+/** The `string` of `gpp: {string, sid}`. */
+function isGppObjectMember(path: string, name: string): boolean {
+  const container = path.slice('consent.'.length)
+  return name === 'string' && container !== '' && classifyMember(container, null) === 'gpp'
 }
 
 function hasTcStringForm(value: string): boolean {

@@ -14,6 +14,8 @@ export interface AcceptanceContext {
   commits: CommitQueue<EventDraft, CommitOutcome>
   platforms: Platforms
   erasureKey: ErasureKeyProvider
+  /** Id of the platform in Additional Consent strings; null: they are not looked at. */
+  additionalConsentProvider: number | null
   /** Skips the waiting deliveries of a visitor who withdrew consent. */
   skipWaitingDeliveries: (visitor: {
     trackerId: string
@@ -24,6 +26,7 @@ export interface AcceptanceContext {
 
 interface EventRequest {
   platforms: Platforms
+  additionalConsentProvider: number | null
   /** Called for an event whose free text holds an identifier. */
   erasureKey: ErasureKeyProvider
   tracker: TrackerIdentity
@@ -61,6 +64,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     idempotencyKey,
     receivedAt,
     browser,
+    additionalConsentProvider: request.additionalConsentProvider,
   })
   const { eventId, eventTime, decision } = validated
   const { trackerId } = tracker

@@ -1,7 +1,7 @@
 import { type EventSubmission, SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import type { EdgeClient } from '../access/authenticate-browser.ts'
 import type { ConsentDecision, ConsentSignals } from '../consent/consent-decision.ts'
-import { findPrivacyMembers } from '../consent/consent-members.ts'
+import { isPrivacyMember } from '../consent/consent-members.ts'
 import { buildConsentRecord, type ConsentRecord } from '../consent/consent-record.ts'
 import {
   type EventDetails,
@@ -187,11 +187,9 @@ const CONSENT_INPUT_NAMES = ['consent', 'tcf', 'consent_mode', 'gpc'] as const
  * to explain why they had no effect; a name that may itself be an identifier becomes `*`.
  */
 function findUnknownMembers(body: EventSubmission): string[] {
-  const unknown = Object.keys(body).filter(name => !SUBMISSION_MEMBERS.has(name))
-  if (unknown.length === 0) return unknown
-  const { gpc, gpp } = findPrivacyMembers(body)
-  const privacy = new Set([...gpc, ...gpp].map(({ field }) => field))
-  const ignored = unknown.filter(name => !privacy.has(name))
+  const ignored = Object.keys(body).filter(
+    name => !SUBMISSION_MEMBERS.has(name) && !isPrivacyMember(name),
+  )
   const shown = ignored.map(name => (/^[A-Za-z][A-Za-z_-]{0,39}$/.test(name) ? name : '*'))
   return [...new Set(shown)].slice(0, UNKNOWN_MEMBERS_MAX)
 }

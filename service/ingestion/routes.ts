@@ -34,6 +34,7 @@ export function ingestionRoutes(
       const prepared = await prepareEvent({
         platforms: context.platforms,
         erasureKey: context.erasureKey,
+        additionalConsentProvider: context.additionalConsentProvider,
         tracker: request.tracker,
         browser: request.browser,
         body: request.body,

@@ -5,6 +5,7 @@ import {
 } from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/authenticate-browser.ts'
 import { type ConsentDecision, decideConsent } from '../consent/consent-decision.ts'
+import type { ConsentContext } from '../consent/consent-signal.ts'
 import {
   addSchemaErrors,
   addTextError,
@@ -25,6 +26,8 @@ interface SubmissionInput {
   receivedAt: Date
   /** Set when the request used a publishable key. */
   browser?: BrowserCaller | null
+  /** Id of the platform in Additional Consent strings; null: they are not looked at. */
+  additionalConsentProvider?: number | null
 }
 
 interface ValidatedSubmission {
@@ -43,7 +46,7 @@ const findSchemaErrors = compileBodySchema(EventSubmission)
  */
 export function validateSubmission(
   body: unknown,
-  { idempotencyKey, receivedAt, browser = null }: SubmissionInput,
+  { idempotencyKey, receivedAt, browser = null, additionalConsentProvider = null }: SubmissionInput,
 ): ValidatedSubmission {
   const submission = (body ?? {}) as EventSubmission
   const errors = new FieldErrorList()
@@ -66,6 +69,8 @@ export function validateSubmission(
     receivedAt,
     eventTime,
     identityPresent,
+    hasGpcHeader: browser?.hasGpcHeader ?? false,
+    additionalConsentProvider,
   })
   if (!errors.isEmpty || decision === null) throw Refusal.ofFields(errors.toErrors())
   return {
@@ -109,7 +114,7 @@ function readSubmittedTime(
 function decideSubmissionConsent(
   errors: FieldErrorList,
   body: EventSubmission,
-  context: { receivedAt: Date; eventTime: Date; identityPresent: boolean },
+  context: ConsentContext,
 ): ConsentDecision | null {
   if (body.consent_basis !== 'consent' && body.consent_basis !== 'legitimate_interest') return null
   const decision = decideConsent(body, context)

@@ -64,6 +64,7 @@ export async function startHttp(
     contractKeys: await loadContractKeys(settings),
     securityContact: settings.securityContact,
     testModeSeconds: settings.testModeHours * 3_600,
+    additionalConsentProvider: settings.additionalConsentProvider ?? null,
     logger,
     now,
     publicOrigin: () => origin,

@@ -20,6 +20,8 @@ export interface SandboxContext {
   sandboxKeySecret: Buffer
   /** They normalize identity as production does; none is contacted. */
   platforms: Platforms
+  /** Id of the platform in Additional Consent strings, as in production. Default: not looked at. */
+  additionalConsentProvider?: number | null
   now: () => Date
   publicOrigin: () => string
   /** Default: no limit. */
@@ -68,7 +70,8 @@ function keyRoutes(
 }
 
 function validationRoute(app: ServiceApp, keys: SandboxKeys, context: SandboxContext): void {
-  const { now, platforms } = context
+  const { now, platforms, additionalConsentProvider = null } = context
+  const rules = { platforms, additionalConsentProvider }
   app.route({
     ...validateSandboxEvent,
     // Runs before the body is read, as on every authenticated route.
@@ -80,7 +83,7 @@ function validationRoute(app: ServiceApp, keys: SandboxKeys, context: SandboxCon
       const idempotencyKey = headers['idempotency-key'] as string | undefined
       return reply
         .code(200)
-        .send(validateEvent({ platforms, body, idempotencyKey, receivedAt: now() }))
+        .send(validateEvent({ ...rules, body, idempotencyKey, receivedAt: now() }))
     },
   })
 }

@@ -6,6 +6,7 @@ import { isObject } from '../util/is-object.ts'
 
 interface SandboxEventInput {
   platforms: Platforms
+  additionalConsentProvider?: number | null
   body: unknown
   idempotencyKey: string | undefined
   receivedAt: Date
@@ -22,13 +23,18 @@ const TOKEN = 'redacted'
  */
 export function validateEvent({
   platforms,
+  additionalConsentProvider = null,
   body,
   idempotencyKey,
   receivedAt,
 }: SandboxEventInput): SandboxEventResult {
   const isBasisAssumed = isBasisMissing(body)
   const completed = isBasisAssumed ? { ...body, consent_basis: 'consent' } : body
-  const { submission, ...validated } = validateSubmission(completed, { idempotencyKey, receivedAt })
+  const { submission, ...validated } = validateSubmission(completed, {
+    idempotencyKey,
+    receivedAt,
+    additionalConsentProvider,
+  })
   const { submission: redactedSubmission, redacted } = redactSubmission(submission, () => TOKEN)
   const draft = draftEvent(redactedSubmission, {
     redacted,

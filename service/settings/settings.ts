@@ -85,6 +85,13 @@ export const SETTINGS = {
     default: 'v26.0',
     description: 'Graph API version of every request.',
   }),
+  additionalConsentProvider: integer('SIGNALBOX_ADDITIONAL_CONSENT_PROVIDER', {
+    min: 1,
+    max: 99_999,
+    description:
+      "Meta's id among Google's ad technology providers, required in Additional Consent strings. " +
+      'Unset: they are not looked at.',
+  }),
   simulatorPort: integer('SIGNALBOX_SIMULATOR_PORT', {
     default: 0,
     max: 65_535,
