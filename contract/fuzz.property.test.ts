@@ -17,7 +17,7 @@ import {
 import { findLeaks } from '../testing/fuzz/response-checks.ts'
 
 const OWN_SEED = 20_261_121
-const CASES = Number(process.env.SIGNALBOX_FUZZ_CASES ?? (isShortRun() ? 2_000 : 20_000))
+const CASES = Number(process.env.SIGNALBOX_FUZZ_CASES ?? (isShortRun() ? 1_000 : 20_000))
 const REACHING_CASES_MIN = 20_000
 const CALLERS = 16
 /** Callers whose platform takes nothing from them. */

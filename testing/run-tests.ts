@@ -20,13 +20,13 @@ const GROUP_LINES_MAX = 1_500
 const CONCURRENCY = 3
 const SLOWEST_COUNT = 10
 const PROGRESS_TESTS = 200
-const FULL_RUN_ONLY = /^benchmarks\/|\.full\.test\.ts$/
+const FULL_RUN_ONLY = /^benchmarks\//
 const RUNS_ALONE = /^\/\/ Runs alone: |^(before|after|beforeEach|afterEach)\(/m
+const STARTS_PROGRAMS = /\bcreateInstallation\(/
 
 interface TestFile {
   path: string
   source: string
-  lines: number
 }
 
 const isFull = process.argv.includes('--full')
@@ -67,25 +67,29 @@ function testFiles(): TestFile[] {
     .filter(path => isFull || !FULL_RUN_ONLY.test(path))
     .sort()
     .map(path => {
-      const source = readFileSync(join(ROOT, path), 'utf8')
-      return { path, source, lines: source.split('\n').length }
+      return { path, source: readFileSync(join(ROOT, path), 'utf8') }
     })
 }
 
-/** A group is a generated file that imports its test files; the long ones start first. */
+/**
+ * A group is a generated file that imports its test files. Files that start whole programs take
+ * longest: each is a process of its own, and they start first, so that none is left at the end.
+ */
 function writeGroups(files: TestFile[]): string[] {
-  const alone = files.filter(({ source }) => RUNS_ALONE.test(source))
+  const long = files.filter(({ source }) => STARTS_PROGRAMS.test(source))
+  const short = files.filter(file => !long.includes(file))
+  const alone = short.filter(({ source }) => RUNS_ALONE.test(source))
   const groups: TestFile[][] = []
-  for (const file of files.filter(each => !alone.includes(each))) {
+  for (const file of short.filter(each => !alone.includes(each))) {
     const group = groups.at(-1)
     const isOfGroup =
       group !== undefined &&
       topFolder(group[0] as TestFile) === topFolder(file) &&
-      lineCount(group) + file.lines <= GROUP_LINES_MAX
+      countLines([...group, file]) <= GROUP_LINES_MAX
     if (isOfGroup) group.push(file)
     else groups.push([file])
   }
-  return [...alone.map(file => join(ROOT, file.path)), ...groups.map(writeGroup)]
+  return [...[...long, ...alone].map(file => join(ROOT, file.path)), ...groups.map(writeGroup)]
 }
 
 function writeGroup(files: TestFile[], index: number): string {
@@ -99,12 +103,12 @@ function topFolder({ path }: TestFile): string {
   return dirname(path).split('/').slice(0, 2).join('/')
 }
 
-function lineCount(files: readonly TestFile[]): number {
-  return files.reduce((sum, { lines }) => sum + lines, 0)
+function countLines(files: readonly TestFile[]): number {
+  return files.reduce((sum, { source }) => sum + source.split('\n').length, 0)
 }
 
 /**
- * Counts tests as they end and names failures at once, since the runner reports files in their
+ * Counts tests as they end and names failures immediately, since the runner reports files in their
  * order. Lets failures, skips and the summary through, and names the slowest files before it.
  */
 function progress(): Transform {

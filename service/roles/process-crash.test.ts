@@ -20,20 +20,22 @@ const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.t
 const LEASE_SECONDS = 15
 const LOAD_MILLISECONDS = { min: 150, max: 900 }
 
-/** Kills of the service, and of the service with its PostgreSQL. */
-const [SERVICE_KILLS, POSTGRES_KILLS] = isShortRun() ? [3, 1] : [10, 3]
+/** Kills of each variant. */
+const KILLS = isShortRun()
+  ? { service: 2, workers: 1, postgres: 1 }
+  : { service: 10, workers: 10, postgres: 3 }
 
 describe('kill -9 under load', { concurrency: true }, () => {
   it('of the service: every acknowledged event is stored exactly once', async test => {
-    await loadThroughKills(test, { kills: SERVICE_KILLS, withPostgres: false })
+    await loadThroughKills(test, { kills: KILLS.service, withPostgres: false })
   })
 
   it('of the service with two HTTP workers: the same', async test => {
-    await loadThroughKills(test, { kills: SERVICE_KILLS, withPostgres: false, workers: 2 })
+    await loadThroughKills(test, { kills: KILLS.workers, withPostgres: false, workers: 2 })
   })
 
   it('of the service and its PostgreSQL: the same', async test => {
-    await loadThroughKills(test, { kills: POSTGRES_KILLS, withPostgres: true })
+    await loadThroughKills(test, { kills: KILLS.postgres, withPostgres: true })
   })
 })
 

@@ -26,7 +26,7 @@ export interface LoadOptions {
 }
 
 const ANSWER_MILLISECONDS_MAX = 5_000
-const RETRY_MILLISECONDS = 20
+const RETRY_MILLISECONDS = 100
 
 /** Correct clients: a new ID for each event, and the same ID until it is acknowledged. */
 export function startEventLoad({ connections, pauseMilliseconds, target }: LoadOptions): EventLoad {
