@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
+import { sampleCommerce, sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
 import type { OutboundEvent } from '../platform.ts'
 import { metaPayload } from './payload.ts'
 
@@ -61,6 +61,19 @@ it('counts event_time in whole seconds and never rounds into the future', () => 
 it('asks Meta to choose no audience by a test purchase, and says nothing for other events', () => {
   assert.match(textOf({ optOut: true }), /"opt_out":true,"user_data"/)
   assert.doesNotMatch(textOf({}), /opt_out/)
+})
+
+it('writes predicted_ltv and net_revenue digit by digit, and a standard member before a custom one', () => {
+  const commerce = sampleCommerce({
+    predictedLifetimeValue: '123456789012345.678',
+    netRevenue: '-0.10',
+    customProperties: { value: 0, coupon: 'SPRING' },
+  })
+  assert.equal(
+    customDataText({ commerce }),
+    '{"value":19.90,"coupon":"SPRING","currency":"EUR",' +
+      '"predicted_ltv":123456789012345.678,"net_revenue":-0.10}',
+  )
 })
 
 it('leaves custom_data out when there is nothing to say', () => {
