@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it } from 'node:test'
+import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import fc from 'fast-check'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { mapServerEvent } from './map-server-event.ts'
+import { mapTrackCall, type TrackCall } from './map-track-call.ts'
+
+const digest = (text: string) => [hash('sha256', text)]
+
+/** What the platform receives, without what the simulator notes about it. */
+async function deliver(service: TestService, body: EventSubmission) {
+  const reply = await service.submit(body)
+  assert.equal(reply.status, 202, reply.text)
+  assert.deepEqual(reply.body.notices, [])
+  await service.deliver()
+  const { events } = await service.received(`?event_id=${body.event_id}`)
+  assert.equal(events.length, 1, (await service.read(body.event_id as string)).text)
+  return events[0] as unknown as Record<string, Record<string, unknown>>
+}
+
+const PRODUCTS = [
+  { product_id: 'mug-1', sku: 'M1', name: 'Blue mug', price: 9.95, quantity: 2, category: 'Mugs' },
+  { product_id: 'spoon-7', price: 0.05, quantity: 1, brand: 'Acme' },
+]
+
+const ORDER: TrackCall = {
+  type: 'track',
+  event: 'Order Completed',
+  messageId: 'ajs-1',
+  timestamp: '2026-11-21T11:30:00.500Z',
+  userId: 'user-7',
+  anonymousId: 'anonymous-7',
+  properties: {
+    order_id: 50_314,
+    revenue: 19.95,
+    currency: 'usd',
+    products: PRODUCTS,
+    coupon: 'SPRING',
+    shipping: 3,
+  },
+  context: {
+    ip: '81.2.69.142',
+    userAgent: 'Mozilla/5.0',
+    page: { url: 'https://shop.example/thanks?a=1', referrer: 'https://search.example/' },
+  },
+}
+
+const TRAITS = {
+  email: 'Jane@Example.com',
+  phone: '+1 (616) 555-0100',
+  firstName: 'Jane',
+  lastName: 'Doe',
+  gender: 'female',
+  birthday: '1990-02-03',
+  address: { city: 'Grand Rapids', state: 'mi', postalCode: '49503', country: 'us' },
+}
+
+const USER_DATA = {
+  em: digest('jane@example.com'),
+  ph: digest('16165550100'),
+  fn: digest('jane'),
+  ln: digest('doe'),
+  ge: digest('f'),
+  db: digest('19900203'),
+  ct: digest('grandrapids'),
+  st: digest('mi'),
+  zp: digest('49503'),
+  country: digest('us'),
+  external_id: digest('user-7'),
+  client_ip_address: '81.2.69.142',
+  client_user_agent: 'Mozilla/5.0',
+}
+
+const CUSTOM_DATA = {
+  coupon: 'SPRING',
+  shipping: 3,
+  value: 19.95,
+  currency: 'USD',
+  order_id: '50314',
+  num_items: 3,
+  contents: [
+    { id: 'mug-1', quantity: 2, item_price: 9.95, title: 'Blue mug', category: 'Mugs' },
+    { id: 'spoon-7', quantity: 1, item_price: 0.05, brand: 'Acme' },
+  ],
+  content_type: 'product',
+  content_ids: ['mug-1', 'spoon-7'],
+}
+
+function assertOrder(received: Record<string, Record<string, unknown>>): void {
+  assert.equal(received.event_name, 'Purchase')
+  assert.equal(received.event_id, 'ajs-1')
+  assert.equal(received.event_time, Date.parse('2026-11-21T11:30:00Z') / 1_000)
+  assert.deepEqual(received.custom_data, CUSTOM_DATA)
+  assert.deepEqual(received.user_data, USER_DATA)
+  assert.deepEqual(received.other_members, {
+    action_source: 'website',
+    event_source_url: 'https://shop.example/thanks?a=1',
+    referrer_url: 'https://search.example/',
+  })
+}
+
+it("delivers a Segment user's order field by field", async test => {
+  const service = await startTestService(test)
+  const consent = { categoryPreferences: { Advertising: true, Analytics: false } }
+  const call = { ...ORDER, context: { ...ORDER.context, consent } }
+  const body = mapTrackCall(call, { traits: TRAITS, advertisingCategory: 'Advertising' })
+  assertOrder(await deliver(service, body))
+})
+
+it("delivers a RudderStack user's order field by field", async test => {
+  const service = await startTestService(test)
+  const consentManagement = { allowedConsentIds: ['C0001', 'C0004'], deniedConsentIds: ['C0003'] }
+  const context = { ...ORDER.context, traits: TRAITS, consentManagement }
+  const body = mapTrackCall({ ...ORDER, context }, { advertisingCategory: 'C0004' })
+  assertOrder(await deliver(service, body))
+})
+
+it('delivers the steps before an order under their standard names', async test => {
+  const service = await startTestService(test)
+  const steps: [TrackCall['event'] | null, Record<string, unknown>, string, object][] = [
+    [null, {}, 'PageView', {}],
+    ['Products Searched', { query: 'blue mug' }, 'Search', { search_string: 'blue mug' }],
+    [
+      'Product Added',
+      { product_id: 'mug-1', name: 'Mug', price: 9.95, quantity: 2, currency: 'EUR' },
+      'AddToCart',
+      { value: 9.95, currency: 'EUR', content_name: 'Mug', content_ids: ['mug-1'], num_items: 2 },
+    ],
+    ['Signed Up', { plan: 'pro' }, 'CompleteRegistration', { plan: 'pro' }],
+    ['Quiz Finished', { score: 7 }, 'Quiz Finished', { score: 7 }],
+  ]
+  for (const [event, properties, name, expected] of steps) {
+    const type = event === null ? 'page' : 'track'
+    const call = {
+      ...ORDER,
+      type,
+      messageId: name,
+      properties,
+      ...(event && { event }),
+    } as TrackCall
+    const body = mapTrackCall(call, { traits: TRAITS, advertisingCategory: 'Advertising' })
+    const received = await deliver(service, body)
+    assert.equal(received.event_name, name)
+    assert.partialDeepStrictEqual(received.custom_data ?? {}, expected)
+  }
+})
+
+it('refuses an order of a visitor who denied advertising', async test => {
+  const service = await startTestService(test)
+  const context = { ...ORDER.context, consentManagement: { deniedConsentIds: ['C0004'] } }
+  const body = mapTrackCall({ ...ORDER, context }, { advertisingCategory: 'C0004' })
+  const reply = await service.submit(body)
+  assert.equal(reply.status, 422)
+  assert.deepEqual(Object.keys(reply.body.errors), ['consent.advertising'])
+})
+
+it('delivers the body of hand-written Conversions API code unchanged', async test => {
+  const service = await startTestService(test)
+  const event = {
+    event_name: 'Purchase',
+    event_time: Date.parse('2026-11-21T11:30:00Z') / 1_000,
+    event_id: 'order-9',
+    action_source: 'website',
+    event_source_url: 'https://shop.example/thanks',
+    referrer_url: 'https://search.example/',
+    opt_out: true,
+    data_processing_options: ['LDU'],
+    data_processing_options_country: 1,
+    data_processing_options_state: 1_000,
+    user_data: { em: digest('jane@example.com'), client_user_agent: 'Mozilla/5.0' },
+    custom_data: {
+      value: 142.52,
+      currency: 'USD',
+      content_type: 'product_group',
+      content_ids: ['group-1'],
+      predicted_ltv: 300.5,
+      status: 'completed',
+      delivery_category: 'home_delivery',
+      coupon: 'SPRING',
+    },
+  }
+  const consent = { advertising: 'granted', captured_at: '2026-11-21T11:00:00Z' }
+  const received = await deliver(service, mapServerEvent(event, consent))
+  const { event_name, event_time, event_id, user_data, custom_data, ...others } = event
+  assert.deepEqual(received.custom_data, custom_data)
+  assert.deepEqual(received.user_data, user_data)
+  assert.deepEqual(received.other_members, others)
+  assert.deepEqual(
+    [received.event_name, received.event_time, received.event_id],
+    [event_name, event_time, event_id],
+  )
+})
+
+it('keeps every amount and every count exact', async test => {
+  const service = await startTestService(test)
+  const price = fc.integer({ min: 0, max: 999_999_999_999 }).map(cents => cents / 100)
+  const products = fc.array(
+    fc.record({
+      product_id: fc.nat().map(String),
+      price,
+      quantity: fc.integer({ min: 1, max: 999 }),
+    }),
+    { minLength: 1, maxLength: 10 },
+  )
+  let count = 0
+  await fc.assert(
+    fc.asyncProperty(price, products, async (revenue, items) => {
+      count += 1
+      const properties = { ...ORDER.properties, revenue, products: items }
+      const call = { ...ORDER, messageId: `order-${count}`, properties }
+      const { custom_data } = await deliver(
+        service,
+        mapTrackCall(call, { traits: TRAITS, advertisingCategory: 'Advertising' }),
+      )
+      assert.equal(custom_data?.value, revenue)
+      assert.equal(
+        custom_data?.num_items,
+        items.reduce((sum, { quantity }) => sum + quantity, 0),
+      )
+      assert.deepEqual(
+        ((custom_data?.contents ?? []) as Record<string, unknown>[]).map(item => item.item_price),
+        items.map(item => item.price),
+      )
+      const { event } = (await service.read(`order-${count}`)).body
+      assert.equal(event.value_amount, revenue)
+    }),
+    { numRuns: 30 },
+  )
+})
