@@ -5,7 +5,7 @@ import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 export interface OutboundEvent {
   eventId: string
   eventName: string
-  /** Never later than the moment of receipt: a clock that runs ahead is clamped at acceptance. */
+  /** Never later than the time of receipt: acceptance clamps the time of a fast clock. */
   eventTime: Date
   actionSource: string
   eventSource: string | null
@@ -22,8 +22,8 @@ export interface OutboundEvent {
   numItems: number | null
   commerce: CommerceDetails
   /**
-   * Counted, and never used to choose who sees which advertisement: a test purchase, or an event
-   * whose caller says so.
+   * Whether the platform may only count the event and not use it to target ads: a test purchase, or
+   * an event with `opt_out`.
    */
   optOut: boolean
   /** Restrictions by law of the person's place; null when the caller says nothing about them. */
@@ -68,99 +68,99 @@ export interface OriginalEvent {
   orderId: string | null
 }
 
-/** Where a destination sends, as its platform reads it. The store and the wire hold it as JSON. */
+/** The target of a destination, in its platform's own form. Stored and sent as JSON. */
 export type TargetConfig = Record<string, unknown>
 
-/** Where to send, and with which token, which is in memory only while a request is made. */
+/** A target and its token. The token is in memory only during a request. */
 export interface Credentials<Target> {
   target: Target
   accessToken: string
 }
 
-/** A connection for one batch: all of its events are test events, or none is. */
+/** A connection for one batch, whose events are all live events or all test events. */
 export interface Connection<Target> extends Credentials<Target> {
   /** The code that marks test events; null for live events. */
   testCode: string | null
 }
 
 /**
- * One advertising platform, a plug-in: `registry.ts` has one line for each. A plug-in knows the
- * wire of its platform; it knows no store and no consent. `Target` is its own type. The core passes
+ * One advertising platform, as a plug-in: `registry.ts` has one line for each. A plug-in knows the
+ * API of its platform, but neither the store nor consent. `Target` is its own type. The core passes
  * a target only to the platform that parsed it.
  */
 export interface Platform<Target = unknown> {
   /** The name under which destinations are stored, and their `type` in reads. */
   readonly name: string
-  /** Events that one request may carry. */
+  /** The most events in one request. */
   readonly batchMax: number
-  /** Reads the `config` of a destination; null when it is no target of this platform. */
+  /** Parses the `config` of a destination; null if it is not valid for this platform. */
   parseTarget(config: TargetConfig): Target | null
-  /** How long after it happened the platform still takes an event. */
+  /** The maximum age of an event that the platform accepts. */
   windowSeconds(actionSource: string): number
-  /** Makes what the platform matches people by. Nothing raw may be left in the answer. */
+  /** Normalizes and hashes identifiers for matching. The result contains no raw values. */
   normalizeIdentity(submitted: SubmittedIdentity): AcceptedIdentity
-  /** Identifiers to add from the click IDs of an event and of its visitor's session. */
+  /** Identifiers derived from the click IDs of an event and of its visitor's session. */
   joinClickIds(seen: SeenClickIds): Record<string, string>
-  /** Whether the platform would look for a person at all, as far as the event alone tells. */
+  /** Whether the event has enough identifiers for the platform to attempt a match. */
   canMatchPerson(identity: PlatformIdentity, clickIds: Record<string, string>): boolean
-  /** Why the platform would refuse this event, before it costs its batch; null when fine. */
+  /** Why the platform would reject this event and its whole batch; null if it would not. */
   validateEvent(event: OutboundEvent): SendError | null
-  /** Sends one batch. Never throws: what goes wrong on the way is an outcome. */
+  /** Sends one batch. Never throws: network errors are outcomes. */
   send(connection: Connection<Target>, events: readonly OutboundEvent[]): Promise<SendAnswer>
-  /** The platform's own counts of a span, by event name. Never throws. */
+  /** Reads the platform's counts for a time range, by event name. Never throws. */
   readDayCounts(
     credentials: Credentials<Target>,
     day: CountedDay,
     source: CountedSource,
   ): Promise<DayCounts | Unavailable>
-  /** The platform's view of the identifiers that it receives, by event name. Never throws. */
+  /** Reads the platform's match quality, by event name. Never throws. */
   readMatchQuality(credentials: Credentials<Target>): Promise<MatchQuality | Unavailable>
-  /** The identifiers that help the match, the heaviest first, for advice. */
+  /** The identifiers that improve matching, most important first, for advice. */
   readonly matchKeys: readonly MatchKey[]
-  /** A new code for test events, for a destination that has none. */
+  /** Creates a test event code for a destination that has none. */
   createTestCode(): string
-  /** A new destination and token at the platform's simulator. */
+  /** Creates a destination and token for the platform's simulator. */
   createSimulatorDestination(): { config: TargetConfig; accessToken: string }
 }
 
-/** Identity as a caller sent it. It lives only while the request is read. */
+/** Identity as a caller sent it. It is in memory only while the request is processed. */
 export interface SubmittedIdentity {
   userData: Record<string, unknown> | undefined
-  /** Known click IDs, each in its form. */
+  /** Known click IDs, in valid form. */
   clickIds: Record<string, string>
   /** The URL of the event as submitted. */
   eventSource: string | undefined
   observedAt: Date
 }
 
-/** Identity as it may be stored. */
+/** Identity in the form that is stored. */
 export interface AcceptedIdentity extends PlatformIdentity {
-  /** The click IDs of the event, with what the platform makes of them. */
+  /** The click IDs of the event, and those that the platform derives from them. */
   clickIds: Record<string, string>
-  /** What was left out and why, never a value. */
+  /** Which fields were dropped and why, without their values. */
   dropped: DroppedField[]
 }
 
-/** Click IDs as they were stored; none where consent does not allow the join. */
+/** Stored click IDs; empty where consent does not allow the join. */
 export interface SeenClickIds {
-  /** Those of the event. */
+  /** Click IDs of the event. */
   own: Record<string, string>
-  /** Those that the visitor's session saw with consent. */
+  /** Click IDs that the visitor's session collected with consent. */
   seen: Record<string, string>
   eventTime: Date
 }
 
 /**
- * What a platform's answer to one request means for the events in it. A refusal is an outcome,
- * not an exception (house rule 9).
- * - accepted: the platform has every event.
- * - retry: it may work later; nothing is wrong with the events.
+ * What a platform's response to one request means for its events. A rejection is an outcome, not an
+ * exception.
+ * - accepted: the platform accepted every event.
+ * - retry: a temporary error, not caused by the events.
  * - throttle: too many requests.
- * - auth, config: the destination's credential or set-up is refused; the events are not to blame.
- * - permanent: the platform refuses the content. One bad event fails a whole batch, so its halves
- *   may still go through.
- * - unknown: no usable answer; the platform may or may not have the events. Retried with the same
- *   id and time, which the platform deduplicates.
+ * - auth, config: the destination's credential or configuration was rejected, not the events.
+ * - permanent: the platform rejected the content. One invalid event fails a whole batch, so half of
+ *   the batch may still be accepted.
+ * - unknown: no usable response; the platform may or may not have the events. They are sent again
+ *   with the same id and time, so that the platform can deduplicate them.
  */
 export type SendOutcome =
   | 'accepted'
@@ -171,7 +171,7 @@ export type SendOutcome =
   | 'permanent'
   | 'unknown'
 
-/** Why it was not accepted, in the platform's words. Shown to the tracker as `last_error`. */
+/** Why an event was not accepted, as the platform states it. Returned as `last_error`. */
 export interface SendError {
   class: Exclude<SendOutcome, 'accepted'> | 'local'
   code: number | null
@@ -182,10 +182,10 @@ export interface SendError {
   http_status: number | null
 }
 
-/** One request and its answer, ready to be kept. It holds no credential. */
+/** The result of one request, in the form that is stored. It contains no credential. */
 export interface SendAnswer {
   outcome: SendOutcome
-  /** How long the platform asks us to stay away, in seconds; 0 when it asks for nothing. */
+  /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
   waitSeconds: number
   httpStatus: number | null
   traceId: string | null
@@ -193,23 +193,23 @@ export interface SendAnswer {
   error: SendError | null
 }
 
-/** The span to count: `from` belongs to it, `until` does not. Whole hours, at most 7 days. */
+/** A time range: `from` is inclusive, `until` exclusive. Whole hours, at most 7 days. */
 export interface CountedDay {
   from: Date
   until: Date
 }
 
-/** Where the platform got an event from: a server, or its own script in a browser. */
+/** The source of an event at the platform: a server, or the platform's script in a browser. */
 export type CountedSource = 'server' | 'browser'
 
 /**
- * Why nothing could be read.
- * - permission: the credential is good, but may not read this; sending may well work.
- * - credential: the platform refuses the credential itself.
- * - throttled: too many requests; ask again after `waitSeconds`.
- * - out_of_reach: no usable word from the platform; it may work later.
- * - out_of_range: the platform keeps nothing so old; asking again never helps.
- * - unreadable: an answer came that we do not understand, or do not believe.
+ * Why a report is unavailable.
+ * - permission: the credential is valid but may not read reports; sending may still work.
+ * - credential: the platform rejected the credential itself.
+ * - throttled: too many requests; retry after `waitSeconds`.
+ * - out_of_reach: the platform did not respond, or only with an error; retry later.
+ * - out_of_range: the platform does not keep data that old; a retry never helps.
+ * - unreadable: the response is malformed or implausible.
  * - unsupported: the platform has no such report.
  */
 export type UnavailableCause =
@@ -221,41 +221,41 @@ export type UnavailableCause =
   | 'unreadable'
   | 'unsupported'
 
-/** Why nothing could be read. Never to be taken for zero. */
+/** An unavailable report. It must never be treated as zero. */
 export interface Unavailable {
   kind: 'unavailable'
   cause: UnavailableCause
-  /** One sentence for a person, without a token or a raw identifier. */
+  /** One sentence for a person, without tokens or raw identifiers. */
   sentence: string
-  /** How long the platform asks us to stay away, in seconds; 0 when it asks for nothing. */
+  /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
   waitSeconds: number
 }
 
-/** How many events the platform counted, by event name. */
+/** The number of events that the platform counted, by event name. */
 export interface DayCounts {
   kind: 'counts'
-  /** Has no prototype: the names are the platform's, so one of them may be `__proto__`. */
+  /** Has no prototype, because the platform chooses the names and `__proto__` may be one. */
   counts: Record<string, number>
-  /** An hour had exactly as many names as the platform lists, so rarer ones may be missing. */
+  /** Whether an hour reached the platform's limit of names, so rarer ones may be missing. */
   isTruncated: boolean
 }
 
-/** An identifier that callers may send. */
+/** An identifier that callers can send. */
 export interface MatchKey {
   key: string
-  /** How a shop sends it. */
+  /** How a shop obtains it. */
   from: string
-  /** No shop has it of every visitor: most never say who they are. */
+  /** The coverage that is enough: no shop knows every visitor. */
   enoughPercent: number
 }
 
-/** How well one identifier of an event name matches people, as the platform sees it. */
+/** The platform's assessment of one identifier of an event name. */
 export interface KeyQuality {
-  /** In our words (`em`, `client_ip_address`); a key that we do not know stays as it came. */
+  /** Our name of the key (`em`, `client_ip_address`); unknown keys keep the platform's name. */
   key: string
-  /** 0 to 100: the share of the events that carried the key. */
+  /** 0 to 100: the share of events with the key. */
   coveragePercent: number
-  /** What more of it might bring, in per cent; null where the platform does not say. */
+  /** The possible improvement, in percent; null if the platform does not report it. */
   possibleGainPercent: number | null
 }
 
@@ -265,14 +265,14 @@ export interface EventQuality {
   /** 0 to 10. */
   score: number
   keys: KeyQuality[]
-  /** The events that the score is about; null where the platform does not say. */
+  /** The number of events behind the score; null if the platform does not report it. */
   eventCount: number | null
 }
 
-/** What the platform thinks of the identifiers that it receives. */
+/** The platform's assessment of the identifiers that it receives. */
 export interface MatchQuality {
   kind: 'quality'
   events: EventQuality[]
-  /** The whole body, as it came. */
+  /** The complete body of the response. */
   answer: Record<string, unknown>
 }

@@ -2,7 +2,7 @@ import { metaPlatform } from './meta/client.ts'
 import type { MetaOptions } from './meta/graph-api.ts'
 import type { Platform } from './platform.ts'
 
-/** What the plug-ins take from the settings of the installation. */
+/** Options of the plug-ins that come from the settings. */
 export type PlatformOptions = MetaOptions
 
 /** One line for each platform. The first one is the default. */
@@ -10,10 +10,10 @@ export function createPlatforms(options: PlatformOptions): PlatformRegistry {
   return new PlatformRegistry([metaPlatform(options)])
 }
 
-/** Nothing listens here: what a platform knows without a request still works. */
+/** No server listens here. Everything that needs no request still works. */
 const NO_ADDRESS = 'http://127.0.0.1:9'
 
-/** The platforms for a process that sends nothing. */
+/** The platforms for a process that does not send events. */
 export function createOfflinePlatforms(): PlatformRegistry {
   return createPlatforms({
     baseUrl: NO_ADDRESS,
@@ -27,8 +27,8 @@ export function createOfflinePlatforms(): PlatformRegistry {
 export class PlatformRegistry {
   readonly all: readonly Platform[]
   /**
-   * For a destination of which nothing else is said. Its digests of a person are made for every
-   * event, because erasure and withdrawal find people by them.
+   * For a destination that names no platform. Its digests of a person are computed for every event,
+   * because erasure and withdrawal find people by them.
    */
   readonly default: Platform
 
@@ -41,12 +41,12 @@ export class PlatformRegistry {
     this.default = first
   }
 
-  /** Null when no plug-in of this process has the name. */
+  /** Null if no plug-in of this process has this name. */
   find(name: string): Platform | null {
     return this.all.find(platform => platform.name === name) ?? null
   }
 
-  /** A registry of the same platforms, each one wrapped. */
+  /** A registry of the same platforms, each wrapped. */
   map(wrap: (platform: Platform) => Platform): PlatformRegistry {
     return new PlatformRegistry(this.all.map(wrap))
   }

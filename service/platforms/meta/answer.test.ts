@@ -12,7 +12,7 @@ function response(
   return { status, body: text, waitSeconds: 0, traceId: null, ...changes }
 }
 
-it('reads an acceptance of all that was sent', () => {
+it('returns accepted when every sent event was received', () => {
   const body = { events_received: 3, messages: ['a note'], fbtrace_id: 'AbC_1' }
   assert.deepEqual(readMetaAnswer(response(200, body), 3), {
     outcome: 'accepted',
@@ -24,7 +24,7 @@ it('reads an acceptance of all that was sent', () => {
   })
 })
 
-it('keeps the whole refusal, with the words for a person beside those for a machine', () => {
+it('keeps the complete error, with its messages for people and its codes', () => {
   const error = {
     message: 'Invalid parameter',
     type: 'OAuthException',
@@ -56,14 +56,14 @@ it('keeps the whole refusal, with the words for a person beside those for a mach
   })
 })
 
-it('believes the error and not the HTTP status', () => {
+it('uses the error code rather than the HTTP status', () => {
   const error = { message: 'm', type: 'OAuthException', code: 2, fbtrace_id: 'x' }
   for (const status of [200, 400, 403, 429, 500, 503]) {
     assert.equal(readMetaAnswer(response(status, { error }), 1).outcome, 'retry')
   }
 })
 
-it('takes no HTTP status alone for success', () => {
+it('does not treat an HTTP status alone as success', () => {
   const body = { events_received: 1, messages: [], fbtrace_id: 'x' }
   for (const status of [201, 204, 302, 400, 500]) {
     assert.equal(readMetaAnswer(response(status, body), 1).outcome, 'unknown')
@@ -71,18 +71,18 @@ it('takes no HTTP status alone for success', () => {
 })
 
 const UNREADABLE: Record<string, [status: number, body: string]> = {
-  'a page of a proxy': [502, '<html><body>Bad Gateway</body></html>'],
+  'an HTML page of a proxy': [502, '<html><body>Bad Gateway</body></html>'],
   'an empty body': [200, ''],
-  'a cut body': [200, '{"events_received":1,"mess'],
-  'a list': [200, '[{"events_received":1}]'],
-  'a bare null': [200, 'null'],
-  'a bare number': [200, '1'],
-  'an object that says nothing': [200, '{}'],
-  'an error that is only text': [400, '{"error":"invalid_request"}'],
+  'a truncated body': [200, '{"events_received":1,"mess'],
+  'an array': [200, '[{"events_received":1}]'],
+  null: [200, 'null'],
+  'a number': [200, '1'],
+  'an empty object': [200, '{}'],
+  'an error that is a string': [400, '{"error":"invalid_request"}'],
 }
 
 for (const [what, [status, body]] of Object.entries(UNREADABLE)) {
-  it(`calls the outcome unknown after ${what}`, () => {
+  it(`returns an unknown outcome for ${what}`, () => {
     assert.deepEqual(readMetaAnswer(response(status, body), 1), {
       outcome: 'unknown',
       waitSeconds: 0,
@@ -102,12 +102,12 @@ for (const [what, [status, body]] of Object.entries(UNREADABLE)) {
   })
 }
 
-it('takes a body that is too large for whoever is in between for a refusal of its content', () => {
+it('returns permanent when a proxy rejects the body as too large', () => {
   const answer = readMetaAnswer(response(413, '<html>Request Entity Too Large</html>'), 1_000)
   assert.deepEqual([answer.outcome, answer.error?.class], ['permanent', 'permanent'])
 })
 
-it('takes HTTP 429 for too many requests where no code says what it is', () => {
+it('returns throttle for HTTP 429 without an error code', () => {
   const bodies = ['<html>Too Many Requests</html>', '', '{"message":"slow down"}', '{"error":"x"}']
   const nameless = JSON.stringify({ error: { message: 'Slow down', type: 'OAuthException' } })
   for (const body of [...bodies, nameless]) {
@@ -118,14 +118,14 @@ it('takes HTTP 429 for too many requests where no code says what it is', () => {
   }
 })
 
-it('waits as long as an unreadable answer asks, and still does not know what became of it', () => {
+it('honors Retry-After of an unreadable response, with an unknown outcome', () => {
   for (const status of [200, 302, 500, 502, 503]) {
     const answer = readMetaAnswer(response(status, '<html></html>', { waitSeconds: 120 }), 1)
     assert.deepEqual([answer.outcome, answer.waitSeconds], ['unknown', 120])
   }
 })
 
-it('calls the outcome unknown when fewer or more events were received than sent', () => {
+it('returns an unknown outcome when fewer or more events were received than sent', () => {
   for (const received of [0, 1, 3, '2', null, [2]]) {
     const body = { events_received: received, messages: [], fbtrace_id: 'x' }
     const answer = readMetaAnswer(response(200, body), 2)
@@ -138,7 +138,7 @@ it('calls the outcome unknown when fewer or more events were received than sent'
   }
 })
 
-it('calls an error without a whole code unknown', () => {
+it('returns an unknown outcome for an error without an integer code', () => {
   for (const code of [undefined, null, '190', 1.5, {}]) {
     const answer = readMetaAnswer(response(400, { error: { message: 'm', code } }), 1)
     assert.equal(answer.outcome, 'unknown')
@@ -146,7 +146,7 @@ it('calls an error without a whole code unknown', () => {
   }
 })
 
-it('waits as long as the headers ask, or as the code asks, whichever is longer', () => {
+it('uses the longer of the waits that the headers and the code ask for', () => {
   const throttled = { error: { message: 'm', code: 4 } }
   const waitOf = (body: unknown, waitSeconds: number) =>
     readMetaAnswer(response(400, body, { waitSeconds }), 1).waitSeconds
@@ -156,13 +156,13 @@ it('waits as long as the headers ask, or as the code asks, whichever is longer',
   assert.equal(waitOf({ error: { message: 'm', code: 190 } }, 0), 0)
 })
 
-it('hands the pace on when the platform accepts and asks to slow down', () => {
+it('returns the requested wait when the platform accepts and asks to slow down', () => {
   const body = { events_received: 1, messages: [], fbtrace_id: 'x' }
   const answer = readMetaAnswer(response(200, body, { waitSeconds: 10 }), 1)
   assert.deepEqual([answer.outcome, answer.waitSeconds], ['accepted', 10])
 })
 
-it('takes the trace id from the headers when the body names none that can be kept', () => {
+it('reads the trace ID from the headers when the body has no valid one', () => {
   const traceOf = (fbtrace_id: unknown) => {
     const body = { error: { message: 'm', code: 2, fbtrace_id } }
     return readMetaAnswer(response(500, body, { traceId: 'header-trace' }), 1).traceId
@@ -173,7 +173,7 @@ it('takes the trace id from the headers when the body names none that can be kep
   }
 })
 
-it('cuts texts of any length down to what may be kept', () => {
+it('truncates long texts', () => {
   const long = 'x'.repeat(10_000)
   const error = { message: long, code: 100, error_user_msg: long, fbtrace_id: long }
   const answer = readMetaAnswer(response(400, { error }), 1)
@@ -183,15 +183,15 @@ it('cuts texts of any length down to what may be kept', () => {
   assert.ok(JSON.stringify(answer.answer).length < 2_000)
 })
 
-it('gives a reason even when the platform gives none', () => {
+it('returns a reason even when the platform gives none', () => {
   for (const message of [undefined, '', 7]) {
     const { error } = readMetaAnswer(response(400, { error: { code: 100, message } }), 1)
     assert.equal(error?.message, 'The platform gave no reason.')
   }
 })
 
-it('describes an answer that never came', () => {
-  assert.deepEqual(noAnswer('retry', 'Nobody there.'), {
+it('describes a missing response', () => {
+  assert.deepEqual(noAnswer('retry', 'Connection refused.'), {
     outcome: 'retry',
     waitSeconds: 0,
     httpStatus: null,
@@ -201,7 +201,7 @@ it('describes an answer that never came', () => {
       class: 'retry',
       code: null,
       subcode: null,
-      message: 'Nobody there.',
+      message: 'Connection refused.',
       user_title: null,
       user_message: null,
       http_status: null,

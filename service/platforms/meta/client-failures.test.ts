@@ -12,7 +12,7 @@ const CONNECTION = {
   testCode: null,
 }
 const NOW = new Date('2026-11-21T12:00:00.000Z')
-/** Far more than an answer takes, where one comes; where none comes, a short wait is enough. */
+/** Long enough for any response; a test without a response uses a shorter timeout. */
 const PATIENT_MILLISECONDS = 30_000
 const IMPATIENT_MILLISECONDS = 200
 
@@ -30,12 +30,12 @@ async function simulated(test: TestContext, timeoutMilliseconds = PATIENT_MILLIS
 }
 
 interface Failure {
-  /** A rule of the simulator's (graph-simulator/README.md). */
+  /** A fault rule of the simulator (graph-simulator/README.md). */
   rule: unknown
   outcome: SendOutcome
   waitSeconds?: number
   message: RegExp
-  /** How many of the two events the platform has all the same. */
+  /** How many of the two events the platform has nevertheless. */
   kept?: number
 }
 
@@ -50,21 +50,21 @@ function answering(status: number, body: string, headers = {}) {
   return { respond: { status, body, headers } }
 }
 
-/** What comes, and what we make of it. Two events were sent. */
+/** Each fault and its expected outcome. Two events are sent. */
 const FAILURES: Record<string, Failure> = {
-  'a page of a proxy with 502': {
+  'an HTML page with 502': {
     rule: answering(502, HTML),
     outcome: 'unknown',
     message: UNREADABLE,
   },
-  'a page of a proxy with 200': {
+  'an HTML page with 200': {
     rule: answering(200, HTML),
     outcome: 'unknown',
     message: UNREADABLE,
   },
   'an empty body': { rule: answering(200, ''), outcome: 'unknown', message: UNREADABLE },
-  'no body at all': { rule: answering(204, ''), outcome: 'unknown', message: UNREADABLE },
-  'JSON that stops': {
+  'no body': { rule: answering(204, ''), outcome: 'unknown', message: UNREADABLE },
+  'truncated JSON': {
     rule: answering(200, '{"events_received":2,"mess'),
     outcome: 'unknown',
     message: UNREADABLE,
@@ -81,17 +81,17 @@ const FAILURES: Record<string, Failure> = {
     outcome: 'unknown',
     message: OTHER_COUNT,
   },
-  'a body that is too large for whoever is in between': {
+  'a body that a proxy rejects as too large': {
     rule: answering(413, HTML),
     outcome: 'permanent',
     message: UNREADABLE,
   },
-  'another address': {
+  'a redirect': {
     rule: answering(307, '', { location: 'http://nowhere.invalid/' }),
     outcome: 'unknown',
     message: UNREADABLE,
   },
-  '429 without any hint': {
+  '429 without a code or headers': {
     rule: answering(429, HTML),
     outcome: 'throttle',
     waitSeconds: 60,
@@ -124,7 +124,7 @@ const FAILURES: Record<string, Failure> = {
     waitSeconds: 300,
     message: /^\(#17\)/,
   },
-  '429 with the code of a bad token': {
+  '429 with the code of an invalid token': {
     rule: { respond: { status: 429, code: 190, subcode: 463 } },
     outcome: 'auth',
     message: /^\(#190\)/,
@@ -141,24 +141,24 @@ const FAILURES: Record<string, Failure> = {
     waitSeconds: 30,
     message: /^\(#2\)/,
   },
-  'a connection cut before the answer': {
+  'a connection closed before the response': {
     rule: { abort: 'before_response' },
     outcome: 'unknown',
     message: BROKEN,
   },
-  'a connection cut after the events were kept': {
+  'a connection closed after the events were stored': {
     rule: { abort: 'after_store' },
     outcome: 'unknown',
     message: BROKEN,
     kept: 2,
   },
-  'a connection cut before the body': {
+  'a connection closed before the body': {
     rule: { truncate: 0 },
     outcome: 'unknown',
     message: BROKEN,
     kept: 2,
   },
-  'a connection cut in the middle of the body': {
+  'a connection closed in the middle of the body': {
     rule: { truncate: 10 },
     outcome: 'unknown',
     message: BROKEN,
@@ -181,7 +181,7 @@ for (const [what, failure] of Object.entries(FAILURES)) {
   })
 }
 
-it('no answer in time: unknown, and the events may be there', async test => {
+it('a timeout: unknown, and the platform may have the events', async test => {
   const { url, send } = await simulated(test, IMPATIENT_MILLISECONDS)
   await scriptFaults(url, [{ delay_ms: 600_000 }])
   const answer = await send()
@@ -190,7 +190,7 @@ it('no answer in time: unknown, and the events may be there', async test => {
   assert.equal((await readSimulatorSummary(url)).receipts, 2)
 })
 
-it('keeps the trace id of an answer whose body cannot be read', async test => {
+it('keeps the trace ID of a response with an unreadable body', async test => {
   const { url, send } = await simulated(test)
   await scriptFaults(url, [answering(502, HTML, { 'x-fb-trace-id': 'AProxy' })])
   const answer = await send()

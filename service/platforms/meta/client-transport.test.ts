@@ -35,20 +35,20 @@ async function listening(test: TestContext, server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-it('nobody listens: retry, nothing was sent', async () => {
+it('connection refused: retry, nothing was sent', async () => {
   const answer = await sendTo(`http://127.0.0.1:${await findFreePort()}`)
   assert.equal(answer.outcome, 'retry')
   assert.equal(answer.error?.message, 'The platform could not be reached (ECONNREFUSED).')
 })
 
-it('a name that nobody has: retry, nothing was sent', async () => {
-  // No label of a name is so long, so that not even a resolver has to be asked.
+it('an unknown host name: retry, nothing was sent', async () => {
+  // The label is too long for DNS, so no resolver is queried.
   const answer = await sendTo(`http://${'x'.repeat(64)}.invalid`)
   assert.equal(answer.outcome, 'retry')
   assert.match(answer.error?.message ?? '', /could not be reached \((ENOTFOUND|EAI_AGAIN)\)/)
 })
 
-it('no TLS where TLS should be: retry, nothing was sent', async test => {
+it('a server without TLS: retry, nothing was sent', async test => {
   const requests: unknown[] = []
   const address = await listening(
     test,
@@ -61,7 +61,7 @@ it('no TLS where TLS should be: retry, nothing was sent', async test => {
   assert.equal(requests.length, 0)
 })
 
-it('a certificate that nobody vouches for: retry, and the token is not told', async test => {
+it('an untrusted certificate: retry, and the token is not sent', async test => {
   const requests: unknown[] = []
   const server = createTlsServer(selfSigned(), request => requests.push(request))
   const answer = await sendTo(`https://${await listening(test, server)}`)
@@ -71,7 +71,7 @@ it('a certificate that nobody vouches for: retry, and the token is not told', as
   assert.equal(requests.length, 0)
 })
 
-it('an answer that stops coming: unknown', async test => {
+it('a response that stalls: unknown', async test => {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"events_received":1')
   })
@@ -80,14 +80,14 @@ it('an answer that stops coming: unknown', async test => {
   assert.equal(answer.error?.message, 'The platform did not answer in time.')
 })
 
-it('an answer that is no HTTP: unknown', async test => {
+it('a response that is not HTTP: unknown', async test => {
   const server = createServer((_, response) => response.socket?.end('SSH-2.0-OpenSSH_9.6\r\n'))
   const answer = await sendTo(`http://${await listening(test, server)}`)
   assert.equal(answer.outcome, 'unknown')
   assert.equal(answer.error?.message, 'The connection to the platform broke (HTTPParserError).')
 })
 
-/** A certificate for "localhost" by a key made here, in X.509's first version (RFC 5280 4.1). */
+/** A self-signed certificate for "localhost", X.509 version 1 (RFC 5280 4.1). */
 function selfSigned(): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ecdsaWithSha256 = der(0x30, der(0x06, Buffer.from('2a8648ce3d040302', 'hex')))
@@ -111,7 +111,7 @@ function selfSigned(): { key: string; cert: string } {
   }
 }
 
-/** One value of ASN.1: its tag, its length, what it holds. */
+/** One ASN.1 value: tag, length, content. */
 function der(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content

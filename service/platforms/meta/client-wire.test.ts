@@ -26,7 +26,7 @@ interface Wire {
   seen: Seen[]
 }
 
-/** A server that keeps what it was sent and answers as it is told. */
+/** A server that records requests and sends the given response. */
 async function wire(test: TestContext, respond: (response: ServerResponse) => void): Promise<Wire> {
   const seen: Seen[] = []
   const server = createServer((request, response) => {
@@ -56,7 +56,7 @@ async function wire(test: TestContext, respond: (response: ServerResponse) => vo
   return { platform, seen }
 }
 
-it('posts JSON with the token in a header, where no URL log finds it', async test => {
+it('posts JSON with the token in a header, not in the URL', async test => {
   const { platform, seen } = await wire(test, response => {
     response.end('{"events_received":1,"messages":[],"fbtrace_id":"A1"}')
   })
@@ -71,7 +71,7 @@ it('posts JSON with the token in a header, where no URL log finds it', async tes
   assert.equal(JSON.stringify(answer).includes('secret'), false)
 })
 
-it('keeps the token out of the answer even when the platform repeats it', async test => {
+it('removes the token from the stored response when the platform repeats it', async test => {
   const error = {
     message: `Malformed access token ${TOKEN}`,
     type: 'OAuthException',
@@ -89,7 +89,7 @@ it('keeps the token out of the answer even when the platform repeats it', async 
   assert.equal(JSON.stringify(answer).includes('secret'), false)
 })
 
-it('stops reading an answer that has no end', async test => {
+it('stops reading an endless response', async test => {
   const chunk = Buffer.alloc(16_384, 'x')
   const closed = Promise.withResolvers<void>()
   const { platform } = await wire(test, response => {
@@ -107,7 +107,7 @@ it('stops reading an answer that has no end', async test => {
   await closed.promise
 })
 
-it('takes a valid answer that is far too large for no answer', async test => {
+it('treats a valid response that is far too large as no response', async test => {
   const { platform } = await wire(test, response => {
     const messages = ['x'.repeat(200_000)]
     response.end(JSON.stringify({ events_received: 1, messages, fbtrace_id: 'A3' }))
@@ -129,7 +129,7 @@ it('sends a thousand events in one request', async test => {
   assert.equal(JSON.parse(seen[0]?.body ?? '').data.length, 1_000)
 })
 
-it('cannot be talked into another path by a dataset id', async test => {
+it('rejects a dataset ID that would change the path', async test => {
   const { platform, seen } = await wire(test, response => {
     response.end('{"events_received":1}')
   })

@@ -35,7 +35,7 @@ async function simulated(test: TestContext) {
   return { url, platform, send }
 }
 
-it('reports what the platform accepted, with its trace id', async test => {
+it('returns accepted with the trace ID of the platform', async test => {
   const { url, platform } = await simulated(test)
   const events = ['a', 'b', 'c'].map(eventId => sampleOutboundEvent({ eventId }))
   const answer = await platform.send(CONNECTION, events)
@@ -52,14 +52,14 @@ it('reports what the platform accepted, with its trace id', async test => {
   assert.deepEqual([receipts, value_by_currency], [3, { EUR: '59.7' }])
 })
 
-it('sends test events as such', async test => {
+it('sends test events with the test event code', async test => {
   const { url, send } = await simulated(test)
   assert.equal((await send({}, { testCode: 'TEST12345' })).outcome, 'accepted')
   const { test_receipts, receipts } = await readSimulatorSummary(url)
   assert.deepEqual([test_receipts, receipts], [1, 0])
 })
 
-it('knows a revoked token', async test => {
+it('recognizes a revoked token', async test => {
   const { url, send } = await simulated(test)
   await revokeToken(url, CONNECTION.accessToken)
   const answer = await send()
@@ -67,13 +67,13 @@ it('knows a revoked token', async test => {
   assert.deepEqual([answer.httpStatus, answer.error?.code, answer.error?.subcode], [401, 190, 467])
 })
 
-it('names the code of a refused event', async test => {
+it('returns the error code of a rejected event', async test => {
   const { send } = await simulated(test)
   const answer = await send({ eventTime: new Date('2026-11-01T00:00:00Z') })
   assert.deepEqual([answer.outcome, answer.error?.subcode], ['permanent', 2_804_003])
 })
 
-it('tells its token to nobody to whom it is redirected', async test => {
+it('does not send its token to the target of a redirect', async test => {
   const { url, send } = await simulated(test)
   const elsewhere = await simulated(test)
   for (const status of [301, 302, 303, 307, 308]) {
@@ -85,7 +85,7 @@ it('tells its token to nobody to whom it is redirected', async test => {
   assert.equal((await readSimulatorSummary(elsewhere.url)).requests, 0)
 })
 
-it('heeds the rate-limit headers of a refusal', async test => {
+it('honors the rate-limit headers of an error response', async test => {
   const { url, send } = await simulated(test)
   const regain = '{"1":[{"type":"ads_management","estimated_time_to_regain_access":19}]}'
   const headers = { 'x-business-use-case-usage': regain }
@@ -94,7 +94,7 @@ it('heeds the rate-limit headers of a refusal', async test => {
   assert.deepEqual([refused.outcome, refused.waitSeconds], ['throttle', 1_140])
 })
 
-/** What a success may say about the pace: percent, minutes, seconds. */
+/** Usage headers of a successful response: percent, minutes, seconds. */
 const PACES: [header: string, value: string, waitSeconds: number][] = [
   ['X-App-Usage', '{"call_count":28,"total_time":25,"total_cputime":25}', 0],
   ['X-App-Usage', '{"call_count":95,"total_time":3,"total_cputime":3}', 10],
@@ -116,7 +116,7 @@ for (const [header, value, waitSeconds] of PACES) {
   })
 }
 
-it('says who is to blame when no request can carry the token or the dataset', async test => {
+it('names the invalid setting when the token or the dataset ID cannot be sent', async test => {
   const { url, send } = await simulated(test)
   const unwritable = [
     { accessToken: 'secret\nof two lines' },
@@ -135,7 +135,7 @@ it('says who is to blame when no request can carry the token or the dataset', as
   assert.equal((await readSimulatorSummary(url)).requests, 0)
 })
 
-it('gives the window of a store visit 62 days and of everything else 7', () => {
+it('accepts store visits for 62 days and all other events for 7', () => {
   const { windowSeconds } = metaPlatform({
     baseUrl: '',
     version: '',

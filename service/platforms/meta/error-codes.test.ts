@@ -38,7 +38,7 @@ const CATALOGUE: Row[] = [
   [100, 2_804_019, 'event refused, meaning disputed', 'permanent'],
   [100, 2_804_048, 'event refused, meaning not published', 'permanent'],
   [100, 2_804_050, 'customer information missing or too broad', 'permanent'],
-  [100, 2_804_099, 'a subcode of that family nobody has seen', 'permanent'],
+  [100, 2_804_099, 'unknown subcode of the same family', 'permanent'],
   [102, null, 'session invalid', 'auth'],
   [104, null, 'signature incorrect', 'config'],
   [190, null, 'token invalid', 'auth'],
@@ -47,7 +47,7 @@ const CATALOGUE: Row[] = [
   [190, 460, 'password changed', 'auth'],
   [190, 463, 'token expired', 'auth'],
   [190, 464, 'user unconfirmed', 'auth'],
-  [190, 467, 'token taken back', 'auth'],
+  [190, 467, 'token revoked', 'auth'],
   [190, 492, 'session invalid', 'auth'],
   [200, null, 'permission missing', 'config'],
   [294, null, 'permission ads_management missing', 'config'],
@@ -57,7 +57,7 @@ const CATALOGUE: Row[] = [
   [506, null, 'duplicate post', 'permanent'],
   [613, null, 'custom limit, abuse prevention', 'throttle', 60],
   [613, 1_487_742, 'too many calls from the ad account', 'throttle', 60],
-  [613, 5_044_001, 'too many mutations a second', 'throttle', 60],
+  [613, 5_044_001, 'too many mutations per second', 'throttle', 60],
   [803, null, 'id does not exist', 'config'],
   [2_500, null, 'no active token or a malformed path', 'config'],
   [2_635, null, 'API version no longer served', 'config'],
@@ -79,13 +79,13 @@ const CATALOGUE: Row[] = [
   [80_014, null, 'limit of catalog batches', 'throttle', 60],
   [-1, null, 'internal error', 'retry'],
   [-3, 99, 'internal error', 'retry'],
-  // Nobody knows: the events may be there, so they go out again under the same id.
-  [0, null, 'no code of Meta', 'unknown'],
-  [199, null, 'no code of Meta, just below the permissions', 'unknown'],
-  [300, null, 'no code of Meta, just above the permissions', 'unknown'],
-  [9_999, null, 'no code of Meta', 'unknown'],
-  [79_999, null, 'no code of Meta, just below the limits', 'unknown'],
-  [80_015, null, 'no code of Meta, just above the limits', 'unknown'],
+  // Unknown: the platform may have the events, so they are sent again under the same ID.
+  [0, null, 'not a code of Meta', 'unknown'],
+  [199, null, 'not a code of Meta, just below the permissions', 'unknown'],
+  [300, null, 'not a code of Meta, just above the permissions', 'unknown'],
+  [9_999, null, 'not a code of Meta', 'unknown'],
+  [79_999, null, 'not a code of Meta, just below the limits', 'unknown'],
+  [80_015, null, 'not a code of Meta, just above the limits', 'unknown'],
 ]
 
 for (const [code, subcode, meaning, outcome, waitSecondsMin = 0] of CATALOGUE) {
@@ -103,7 +103,7 @@ it('codes 200 to 299, each of them a permission: config', () => {
   }
 })
 
-/** `is_transient`: a retry whatever the code, except for a token; what throttles still does. */
+/** `is_transient`: retry for every code except token errors; throttling codes still throttle. */
 for (const [code, subcode, , outcome, waitSecondsMin = 0] of CATALOGUE) {
   const expected = code === 190 ? 'auth' : outcome === 'throttle' ? 'throttle' : 'retry'
   it(`code ${code}${subcode === null ? '' : `/${subcode}`}, is_transient: ${expected}`, () => {
@@ -113,11 +113,11 @@ for (const [code, subcode, , outcome, waitSecondsMin = 0] of CATALOGUE) {
 }
 
 const WITHOUT_CODE: [status: number, meaning: string, SendOutcome, waitSeconds?: number][] = [
-  [200, 'a body that says nothing', 'unknown'],
-  [302, 'sent elsewhere', 'unknown'],
-  [400, 'refused by whoever is in between', 'unknown'],
-  [401, 'refused by whoever is in between', 'unknown'],
-  [403, 'refused by whoever is in between', 'unknown'],
+  [200, 'empty body', 'unknown'],
+  [302, 'redirect', 'unknown'],
+  [400, 'rejected by a proxy', 'unknown'],
+  [401, 'rejected by a proxy', 'unknown'],
+  [403, 'rejected by a proxy', 'unknown'],
   [413, 'body too large', 'permanent'],
   [429, 'too many requests', 'throttle', 60],
   [500, 'broken', 'unknown'],

@@ -1,6 +1,6 @@
 import type { SendOutcome } from '../platform.ts'
 
-/** The members of Graph's error object that carry meaning. */
+/** The members of the Graph API's error object that are used. */
 export interface MetaCode {
   code: number
   subcode: number | null
@@ -9,7 +9,7 @@ export interface MetaCode {
 
 export interface AnswerClass {
   outcome: Exclude<SendOutcome, 'accepted'>
-  /** The shortest wait after such an answer, in seconds. */
+  /** The minimum wait after such a response, in seconds. */
   waitSecondsMin: number
 }
 
@@ -43,12 +43,12 @@ export function classifyErrorCode({ code, subcode, isTransient }: MetaCode): Ans
 }
 
 /**
- * What an answer without a code means. It comes from a proxy rather than from the Graph API, so its
- * HTTP status tells nothing about the events. In two cases the request was rejected unread (RFC
- * 9110 15.5.14, RFC 6585 4):
- * - 413: this body will never pass; its halves may.
- * - 429: there were too many requests; an earlier retry makes it worse.
- * After any other status the platform may have the events, also after a 503, whose `Retry-After` is
+ * Classifies a response without an error code. It comes from a proxy, not from the Graph API, so
+ * its HTTP status is not about the events. Two statuses reject the request unread (RFC 9110
+ * 15.5.14, RFC 6585 4):
+ * - 413: this body is always too large; half of it may not be.
+ * - 429: there were too many requests.
+ * After any other status the platform may have the events, even after 503, whose `Retry-After` is
  * honored.
  */
 export function classifyHttpStatus(status: number): AnswerClass {

@@ -45,7 +45,7 @@ function qualityOf(answer: MatchQuality | Unavailable): MatchQuality {
   return answer
 }
 
-it('adds up the hours of the day by event name, and leaves the days around it out', async test => {
+it('sums the hours of the day by event name, without the adjacent days', async test => {
   const { platform, send } = await simulated(test)
   await send(
     [-1, 0, 0, 13, 23, 24].map((hour, index) => ({
@@ -59,7 +59,7 @@ it('adds up the hours of the day by event name, and leaves the days around it ou
   assert.ok(answer.kind === 'counts' && !answer.isTruncated)
 })
 
-it('follows every page, and reads counts that come as text', async test => {
+it('follows every page, and reads counts that are strings', async test => {
   const { platform, send, control } = await simulated(test)
   await control('stats', { page_rows: 1, counts_as_text: true })
   const events = Array.from({ length: 24 }, (_, hour) => ({
@@ -72,7 +72,7 @@ it('follows every page, and reads counts that come as text', async test => {
   })
 })
 
-it('tells servers from browsers', async test => {
+it('counts server and browser events separately', async test => {
   const { platform, send, control } = await simulated(test)
   await send([
     { eventId: 'both', eventTime: at(3) },
@@ -90,7 +90,7 @@ it('tells servers from browsers', async test => {
   assert.deepEqual(countsOf(browser), { Purchase: 1, PageView: 7 })
 })
 
-it('says so when an hour has as many names as the platform lists', async test => {
+it('reports truncation when an hour reaches the limit of event names', async test => {
   const { platform, control } = await simulated(test)
   const event_time = at(5).getTime() / 1_000
   const events = Array.from({ length: 100 }, (_, index) => ({
@@ -106,12 +106,12 @@ it('says so when an hour has as many names as the platform lists', async test =>
   assert.ok(after.kind === 'counts' && after.isTruncated)
 })
 
-it('a day of which nothing is known has no counts, which is not a refusal', async test => {
+it('returns empty counts for a day without events', async test => {
   const { platform } = await simulated(test)
   assert.deepEqual(countsOf(await platform.readDayCounts(CONNECTION, DAY, 'server')), {})
 })
 
-it('asks for nothing that began more than 7 days ago, or lasts longer', async test => {
+it('makes no request for a range that began more than 7 days ago, or is longer', async test => {
   const { url, platform } = await simulated(test)
   await scriptFaults(url, [{ edge: 'stats', respond: { status: 500 } }])
   const days = (count: number) => new Date(NOW.getTime() - count * 86_400_000)
@@ -129,7 +129,7 @@ it('asks for nothing that began more than 7 days ago, or lasts longer', async te
   assert.equal((faults as { rules: { fired: number }[] }).rules[0]?.fired, 0)
 })
 
-it('reads scores, coverage by our names of keys, and what more would bring', async test => {
+it('reads scores, coverage by our key names, and possible gains', async test => {
   const { platform, send } = await simulated(test)
   const plain = { client_ip_address: '198.51.100.7', client_user_agent: 'Mozilla/5.0' }
   await send([
@@ -158,7 +158,7 @@ it('reads scores, coverage by our names of keys, and what more would bring', asy
   assert.ok(Array.isArray(answer.web) && answer.web.length === 2)
 })
 
-it('more keys give a better score', async test => {
+it('returns a better score for more keys', async test => {
   const { platform, send } = await simulated(test)
   await send([{ eventId: 'a' }])
   const before = qualityOf(await platform.readMatchQuality(CONNECTION)).events[0]?.score ?? 10
@@ -168,7 +168,7 @@ it('more keys give a better score', async test => {
   assert.ok(after > before)
 })
 
-/** What Meta refuses with, and what we make of it: status, code, cause, wait. */
+/** Errors of Meta and what they mean: status, code, cause, wait. */
 const REFUSALS: [number, number, Unavailable['cause'], number][] = [
   [400, 100, 'permission', 0],
   [403, 200, 'permission', 0],
@@ -203,7 +203,7 @@ for (const [status, code, cause, waitSeconds] of REFUSALS) {
   })
 }
 
-it('waits as long as the headers of a throttled answer ask', async test => {
+it('returns the wait that the headers of a throttled response ask for', async test => {
   const { url, platform } = await simulated(test)
   const usage = '{"1":[{"type":"ads_management","estimated_time_to_regain_access":19}]}'
   const headers = { 'x-business-use-case-usage': usage }
@@ -213,7 +213,7 @@ it('waits as long as the headers of a throttled answer ask', async test => {
   assert.deepEqual([answer.cause, answer.waitSeconds], ['throttled', 19 * 60])
 })
 
-it('a refusal on the second page leaves no half of a day', async test => {
+it('returns no partial day after an error on the second page', async test => {
   const { url, platform, send, control } = await simulated(test)
   await control('stats', { page_rows: 1 })
   await send([1, 2].map(hour => ({ eventId: `event-${hour}`, eventTime: at(hour) })))
@@ -227,7 +227,7 @@ it('a refusal on the second page leaves no half of a day', async test => {
   assert.equal(answer.cause, 'permission')
 })
 
-it('a token that was taken back, and a dataset that nobody knows', async test => {
+it('distinguishes a revoked token from an unknown dataset', async test => {
   const { url, platform } = await simulated(test)
   const stranger = await platform.readMatchQuality(CONNECTION)
   assert.equal(stranger.kind === 'unavailable' && stranger.cause, 'permission')
@@ -236,7 +236,7 @@ it('a token that was taken back, and a dataset that nobody knows', async test =>
   assert.equal(revoked.kind === 'unavailable' && revoked.cause, 'credential')
 })
 
-it('a token or a dataset id that no request can carry is asked for again', async test => {
+it('asks for a new token or dataset ID when one cannot be sent', async test => {
   const { platform } = await simulated(test)
   for (const wrong of [{ accessToken: 'secret\r\nx: y' }, { target: { datasetId: '\ud800' } }]) {
     const target = { ...CONNECTION, ...wrong }
@@ -247,7 +247,7 @@ it('a token or a dataset id that no request can carry is asked for again', async
   }
 })
 
-it('nobody listens: out of reach', async () => {
+it('connection refused: out_of_reach', async () => {
   const baseUrl = `http://127.0.0.1:${await findFreePort()}`
   const options = { baseUrl, version: 'v26.0', timeoutMilliseconds: 30_000, now: () => NOW }
   const answer = await metaPlatform(options).readDayCounts(CONNECTION, DAY, 'server')

@@ -14,7 +14,7 @@ function entry(value: unknown, count: unknown) {
 
 const NOON = '2026-11-20T12:00:00+0000'
 
-it('adds up hours and pages, whatever the offset in which they are told', () => {
+it('sums hours and pages in any UTC offset', () => {
   const tally = new EventCountTally(DAY)
   assert.ok(tally.add({ data: [row(NOON, entry('Lead', 2)), row('2026-11-20T13:00:00Z')] }))
   assert.ok(tally.add({ data: [row('2026-11-20T23:00:00+0900', entry('Lead', '3'))] }))
@@ -22,14 +22,14 @@ it('adds up hours and pages, whatever the offset in which they are told', () => 
   assert.deepEqual({ ...tally.counts().counts }, { Lead: 5 })
 })
 
-it('leaves out hours that are not of the day', () => {
+it('ignores hours of other days', () => {
   const tally = new EventCountTally(DAY)
   const hours = ['2026-11-19T23:00:00+0000', '2026-11-20T00:00:00+0000', '2026-11-21T00:00:00+0000']
   assert.ok(tally.add({ data: hours.map(hour => row(hour, entry('Lead', 1))) }))
   assert.deepEqual({ ...tally.counts().counts }, { Lead: 1 })
 })
 
-it('takes any name for a name, and makes it fit for the store', () => {
+it('accepts any event name, in a form that the store accepts', () => {
   const tally = new EventCountTally(DAY)
   const names = ['__proto__', 'constructor', 'a\0b', '\ud800', ' ']
   assert.ok(tally.add({ data: [row(NOON, ...names.map(name => entry(name, 1)))] }))
@@ -39,24 +39,24 @@ it('takes any name for a name, and makes it fit for the store', () => {
 })
 
 const WRONG: Record<string, unknown> = {
-  'no list': undefined,
-  'a row that is none': [null],
+  'a missing list': undefined,
+  'null as a row': [null],
   'a row without a time': [row(undefined)],
-  'a time that is none': [row('yesterday')],
+  'an invalid time': [row('yesterday')],
   'a time without an offset': [row('2026-11-20T12:00:00')],
   'another aggregation': [{ ...row(NOON), aggregation: 'host' }],
   'a row without counts': [{ ...row(NOON), data: {} }],
-  'a name that is none': [row(NOON, entry(7, 1))],
+  'a number as a name': [row(NOON, entry(7, 1))],
   'an empty name': [row(NOON, entry('', 1))],
-  'a count that is missing': [row(NOON, entry('Lead', undefined))],
+  'a missing count': [row(NOON, entry('Lead', undefined))],
   'a negative count': [row(NOON, entry('Lead', -1))],
-  'a negative count as text': [row(NOON, entry('Lead', '-1'))],
-  'a part of an event': [row(NOON, entry('Lead', 1.5))],
-  'a count that nobody has': [row(NOON, entry('Lead', 1_000_000_001))],
-  'a count as large text': [row(NOON, entry('Lead', '9999999999'))],
+  'a negative count as a string': [row(NOON, entry('Lead', '-1'))],
+  'a fractional count': [row(NOON, entry('Lead', 1.5))],
+  'an implausible count': [row(NOON, entry('Lead', 1_000_000_001))],
+  'an implausible count as a string': [row(NOON, entry('Lead', '9999999999'))],
   'an empty count': [row(NOON, entry('Lead', ''))],
   'a count in hexadecimal': [row(NOON, entry('Lead', '0x10'))],
-  'a name twice in an hour': [row(NOON, entry('Lead', 1)), row(NOON, entry('Lead', 1))],
+  'a repeated name in one hour': [row(NOON, entry('Lead', 1)), row(NOON, entry('Lead', 1))],
 }
 
 for (const [what, data] of Object.entries(WRONG)) {

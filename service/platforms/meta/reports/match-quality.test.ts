@@ -10,7 +10,7 @@ function entry(quality: unknown, event_name: unknown = 'Purchase') {
   return { event_name, event_match_quality: quality }
 }
 
-it('reads the answer that Meta prints as its example', () => {
+it('reads the example response of the documentation', () => {
   const quality = {
     composite_score: 6.2,
     match_key_feedback: [
@@ -36,7 +36,7 @@ it('reads the answer that Meta prints as its example', () => {
   ])
 })
 
-it('does without anything but a score', () => {
+it('requires only a score', () => {
   const bare = { eventName: 'Purchase', score: 4, keys: [], eventCount: null }
   const wholes = [
     { composite_score: 4 },
@@ -47,7 +47,7 @@ it('does without anything but a score', () => {
   for (const quality of wholes) assert.deepEqual(read(entry(quality))?.events, [bare])
 })
 
-it('leaves out an event name without a score, and keeps it in the answer', () => {
+it('omits an event name without a score, and keeps it in the stored response', () => {
   const result = read(entry(undefined), entry({}), entry({ composite_score: null }), {
     event_name: 'a',
   })
@@ -55,7 +55,7 @@ it('leaves out an event name without a score, and keeps it in the answer', () =>
   assert.ok(Array.isArray(result?.answer.web) && result.answer.web.length === 4)
 })
 
-it('believes no score outside of 0 to 10, no event name twice and none that is empty', () => {
+it('rejects scores outside 0 to 10, and repeated or empty event names', () => {
   for (const composite_score of [-0.1, 10.1, 'high', '', true, [], Number.NaN])
     assert.equal(read(entry({ composite_score })), null)
   const good = entry({ composite_score: 10 })
@@ -65,7 +65,7 @@ it('believes no score outside of 0 to 10, no event name twice and none that is e
   assert.equal(parseMatchQuality({ web: {} }, ''), null)
 })
 
-it('keeps an answer that the store takes and that does not tell the token', () => {
+it('stores the response without NUL and without the token', () => {
   const text = 'a\\u0000 \\ud800 token-of-the-test'
   const json = `{"web":[],"__proto__":{"a":1},"note":"${text}","list":[{"token-of-the-test":1}]}`
   const { answer } = parseMatchQuality(JSON.parse(json), 'token-of-the-test') ?? {}
@@ -73,13 +73,13 @@ it('keeps an answer that the store takes and that does not tell the token', () =
   assert.equal(JSON.stringify(answer), `{"web":[],"__proto__":{"a":1},${redacted}}`)
 })
 
-it('cuts off an answer that is nested beyond use', () => {
+it('truncates a response that is nested too deeply', () => {
   const deep = JSON.parse(`${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}`)
   const result = parseMatchQuality({ web: [], deep }, '')
   assert.ok(JSON.stringify(result?.answer).length < 300)
 })
 
-it('asks for fields in braces that match', () => {
+it('requests fields with balanced braces', () => {
   assert.match(QUALITY_FIELDS, /^web\{event_name,event_match_quality\{composite_score,match_key/)
   const depth = [...QUALITY_FIELDS].reduce(
     (open, sign) => open + (sign === '{' ? 1 : sign === '}' ? -1 : 0),

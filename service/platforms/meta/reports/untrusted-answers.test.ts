@@ -13,7 +13,7 @@ const MEGABYTE = 1_024 * 1_024
 
 type Answerer = (request: IncomingMessage, response: ServerResponse, url: string) => void
 
-/** A platform that answers as it likes, and everything that it was asked. */
+/** A platform with the given responses, and the requests that it received. */
 async function listening(test: TestContext, answer: Answerer, timeoutMilliseconds = 30_000) {
   const asked: { url: string; authorization: string | undefined }[] = []
   const server = createServer((request, response) => {
@@ -35,7 +35,7 @@ function answering(body: unknown, status = 200): Answerer {
   return (_, response) => void response.writeHead(status).end(text)
 }
 
-/** Both reads must say the same of an answer that is none. */
+/** Both reads must treat an invalid response the same way. */
 async function causesOf(platform: Platform): Promise<Unavailable['cause'][]> {
   const answers = [
     await platform.readDayCounts(CONNECTION, DAY, 'server'),
@@ -49,23 +49,23 @@ async function causesOf(platform: Platform): Promise<Unavailable['cause'][]> {
 }
 
 const USELESS: Record<string, [cause: Unavailable['cause'], status: number, body: unknown]> = {
-  'a page of a proxy with 200': ['unreadable', 200, '<html>Sorry</html>'],
-  'a page of a proxy with 502': ['out_of_reach', 502, '<html>Sorry</html>'],
-  'a page with 429': ['throttled', 429, '<html>Sorry</html>'],
-  'a page with 404': ['unreadable', 404, '<html>Sorry</html>'],
+  'an HTML page with 200': ['unreadable', 200, '<html>Sorry</html>'],
+  'an HTML page with 502': ['out_of_reach', 502, '<html>Sorry</html>'],
+  'an HTML page with 429': ['throttled', 429, '<html>Sorry</html>'],
+  'an HTML page with 404': ['unreadable', 404, '<html>Sorry</html>'],
   'an empty body': ['unreadable', 200, ''],
-  'JSON that stops': ['unreadable', 200, '{"data":[{"start_time":"2026-11-20T00:0'],
-  'a list': ['unreadable', 200, []],
-  'an object without anything': ['unreadable', 200, {}],
-  'an answer that calls itself one of ours': [
+  'truncated JSON': ['unreadable', 200, '{"data":[{"start_time":"2026-11-20T00:0'],
+  'an array': ['unreadable', 200, []],
+  'an empty object': ['unreadable', 200, {}],
+  'a response in the form of our own results': [
     'unreadable',
     200,
     { kind: 'unavailable', cause: 'permission', sentence: 'token-of-the-test', waitSeconds: 1 },
   ],
   'an error without a code': ['out_of_reach', 400, { error: { message: 'token-of-the-test' } }],
-  'an error with a code that nobody knows': ['out_of_reach', 400, { error: { code: 999_999 } }],
-  'a refusal with 200': ['permission', 200, { error: { code: 100 }, data: [], web: [] }],
-  'no list of rows': ['unreadable', 200, { data: {}, web: {} }],
+  'an error with an unknown code': ['out_of_reach', 400, { error: { code: 999_999 } }],
+  'an error with 200': ['permission', 200, { error: { code: 100 }, data: [], web: [] }],
+  'no array of rows': ['unreadable', 200, { data: {}, web: {} }],
 }
 
 for (const [what, [cause, status, body]] of Object.entries(USELESS)) {
@@ -75,7 +75,7 @@ for (const [what, [cause, status, body]] of Object.entries(USELESS)) {
   })
 }
 
-it('sends the token in the header alone, and says what it asks for', async test => {
+it('sends the token only in the header, and names the requested fields', async test => {
   const { platform, asked } = await listening(test, answering({}))
   await causesOf(platform)
   for (const { url, authorization } of asked) {
@@ -92,7 +92,7 @@ it('sends the token in the header alone, and says what it asks for', async test 
   )
 })
 
-it('follows no redirect, and tells the token to nobody else', async test => {
+it('follows no redirect, and does not send the token elsewhere', async test => {
   const other = await listening(test, answering({}))
   const { platform, asked } = await listening(test, (_, response) => {
     response.writeHead(302, { location: `${other.baseUrl}/v26.0/1234/stats` }).end()
@@ -124,7 +124,7 @@ it('follows no page to another host, port, path or user', async test => {
   assert.equal(other.asked.length, 0)
 })
 
-it('takes the token out of the next page’s address, into which Meta writes it', async test => {
+it('removes the token from the URL of the next page, where Meta puts it', async test => {
   const { platform, asked } = await listening(test, (request, response, url) => {
     const next = `${url}/v26.0/1234/stats?access_token=token-of-the-test&after=a`
     const paging = request.url?.includes('after=a') ? {} : { next }
@@ -134,7 +134,7 @@ it('takes the token out of the next page’s address, into which Meta writes it'
   assert.equal(asked[1]?.url, '/v26.0/1234/stats?after=a')
 })
 
-it('gives up on pages without an end', async test => {
+it('gives up on endless pages', async test => {
   let page = 0
   const { platform, asked } = await listening(test, (_, response, url) => {
     const next = `${url}/v26.0/1234/stats?after=${++page}`
@@ -145,7 +145,7 @@ it('gives up on pages without an end', async test => {
   assert.equal(asked.length, 50)
 })
 
-it('reads an answer of seven megabytes, and none that does not end', async test => {
+it('reads a response of seven megabytes, but not an endless one', async test => {
   const padding = 'x'.repeat(7 * MEGABYTE)
   const large = await listening(test, answering({ data: [], web: [], padding }))
   assert.equal((await large.platform.readDayCounts(CONNECTION, DAY, 'server')).kind, 'counts')
@@ -162,7 +162,7 @@ it('reads an answer of seven megabytes, and none that does not end', async test 
   assert.deepEqual(await causesOf(endless.platform), ['unreadable', 'unreadable'])
 })
 
-it('waits no longer than it was told for an answer, or for the rest of one', async test => {
+it('limits the time to wait for a response and for its body', async test => {
   const silent = await listening(test, () => {}, 100)
   const stopping = await listening(
     test,
