@@ -14,7 +14,7 @@ import {
 } from './report-format.ts'
 import type { LoadResult } from './run-load.ts'
 
-/** The aims are the specification's, for the largest number of connections. */
+/** The targets apply to the largest number of connections. */
 const MEASURES: Measure<AcceptanceRound>[] = [
   {
     name: '(a) service, durable events/s',
@@ -28,7 +28,7 @@ const MEASURES: Measure<AcceptanceRound>[] = [
     read: ({ service }) => service.p99Milliseconds,
     aim: { limit: 60, direction: 'at most' },
   },
-  { name: '    events in a commit', digits: 1, read: ({ rowsPerCommit }) => rowsPerCommit },
+  { name: '    events per commit', digits: 1, read: ({ rowsPerCommit }) => rowsPerCommit },
   {
     name: '    CPU s per 1,000, service',
     digits: 3,
@@ -90,11 +90,11 @@ const MEASURES: Measure<AcceptanceRound>[] = [
     aim: { limit: 4, direction: 'at most' },
   },
 ]
-/** A service that takes more is killed on the smallest machine that it should run on. */
+/** With more memory, the service would be killed on the smallest supported machine. */
 const LARGE_BODIES_MEGABYTES_MAX = 512
 const MEMORY_AIM: Aim = { limit: 250, direction: 'at most' }
 
-/** The figures as a table, each the median of its rounds, and what is wrong with the answers. */
+/** A table of the medians of all rounds, and faults in the responses. */
 export function reportAcceptance(figures: AcceptanceFigures): BenchFindings {
   const { machine, generatorPerSecond, loads, rows, memory } = figures
   const { whileDelivering, largeBodies } = figures
@@ -165,22 +165,23 @@ function findFaults({ loads, rows, whileDelivering, largeBodies }: AcceptanceFig
   const faults = [...results, whileDelivering.load, largeBodies.load].flatMap(findUnexpectedAnswers)
   if (rows.events !== rows.accepted || rows.deliveries !== rows.accepted) {
     faults.push(
-      `The store holds ${rows.events} events and ${rows.deliveries} deliveries for ` +
+      `The store has ${rows.events} events and ${rows.deliveries} deliveries for ` +
         `${rows.accepted} answers of 202.`,
     )
   }
   const { events, accepted } = whileDelivering
-  if (events !== accepted) faults.push(`Role all stored ${events} for ${accepted} answers of 202.`)
+  if (events !== accepted)
+    faults.push(`Role all stored ${events} events for ${accepted} responses with 202.`)
   return [...faults, ...largeBodyFaults(largeBodies)]
 }
 
 function largeBodyFaults({ events, accepted, memory }: LargeBodyFigures): string[] {
   const faults: string[] = []
-  if (events !== accepted) faults.push(`Of bodies of 64 KiB ${events} are stored, of ${accepted}.`)
+  if (events !== accepted) faults.push(`Of ${accepted} bodies of 64 KiB, ${events} are stored.`)
   if (memory && memory.peakMegabytes > LARGE_BODIES_MEGABYTES_MAX) {
     const peak = formatFigure(memory.peakMegabytes, 0)
     faults.push(
-      `With bodies of 64 KiB the service took ${peak} MB, more than ${LARGE_BODIES_MEGABYTES_MAX}.`,
+      `With bodies of 64 KiB the service used ${peak} MB, more than ${LARGE_BODIES_MEGABYTES_MAX}.`,
     )
   }
   return faults
@@ -190,5 +191,5 @@ function findUnexpectedAnswers(result: LoadResult): string[] {
   const total = Object.values(result.answers).reduce((sum, count) => sum + count, 0)
   if (total > 0 && total === countAccepted(result) && result.brokenCount === 0) return []
   const answers = JSON.stringify(result.answers)
-  return [`Not every request was answered 202: ${answers}, ${result.brokenCount} broken.`]
+  return [`Not every response was 202: ${answers}, ${result.brokenCount} connections broke.`]
 }

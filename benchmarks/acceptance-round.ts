@@ -10,7 +10,7 @@ import { createPurchaseDraft } from './purchase-drafts.ts'
 import { createPurchaseMarks } from './purchase-request.ts'
 import { type LoadResult, runLoad } from './run-load.ts'
 
-/** Everything that a round measures, already running. */
+/** The running programs that a round measures. */
 export interface AcceptanceTargets {
   store: BenchStore
   service: Target & { processId: number }
@@ -36,15 +36,15 @@ export interface AcceptanceRound {
   service: LoadResult
   /** (b) The same server without the store. */
   storeless: LoadResult
-  /** (c) The same rows without HTTP: events a second, in commits as large as those of (a). */
+  /** (c) The same rows without HTTP: events per second, in commits as large as those of (a). */
   bareEventsPerSecond: number
   rowsPerCommit: number
-  /** (d) HTTP alone: a body is read and parsed, and answered with a small one. */
+  /** (d) HTTP alone: reads and parses a body, and responds with a small one. */
   bareHttp: LoadResult
-  /** Processor time that a thousand events of (a) took; null where there is no /proc. */
+  /** CPU time of a thousand events of (a); null without /proc. */
   serviceCpuSeconds: number | null
   storeCpuSeconds: number | null
-  /** The same of (b) and of (d). */
+  /** The same for (b) and (d). */
   storelessCpuSeconds: number | null
   bareHttpCpuSeconds: number | null
 }
@@ -104,7 +104,7 @@ function divideByThousands(before: number | null, after: number | null, thousand
   return before === null || after === null ? null : (after - before) / thousands
 }
 
-/** Every row names the transaction that inserted it, so the commits can be counted afterwards. */
+/** Every row has the ID of its transaction, so the commits can be counted afterwards. */
 async function meanRowsPerCommit({ database }: BenchStore, since: Date): Promise<number> {
   const { rows } = await database.pool.query(
     `select count(*)::float / greatest(count(distinct xmin::text), 1) as mean
@@ -115,7 +115,7 @@ async function meanRowsPerCommit({ database }: BenchStore, since: Date): Promise
 }
 
 interface BareStorePlan {
-  /** Twelve hexadecimal digits that all ids of this run share. */
+  /** Twelve hexadecimal digits, common to all IDs of this run. */
   run: string
   trackerId: string
   destinationId: string
@@ -128,8 +128,8 @@ const WINDOW_MILLISECONDS = 7 * 86_400_000
 const VARIANTS = 64
 
 /**
- * The same rows by the same statement, one commit in flight, but without HTTP, validation or
- * hashing: the rows are made beforehand and only get new keys. Returns events a second.
+ * The same rows and the same statement, one commit in flight, without HTTP, validation or hashing:
+ * the rows are prepared and only get new keys. Returns events per second.
  */
 async function measureBareStore(database: Database, plan: BareStorePlan): Promise<number> {
   const rows = Array.from({ length: VARIANTS }, (_, count) => createRows(plan, count))
@@ -168,7 +168,7 @@ function createRows({ trackerId, destinationId, run }: BareStorePlan, count: num
   return { record, delivery: deliveries[0] as PlannedDelivery }
 }
 
-/** In order of the keys, as the service commits them. */
+/** In key order, as the service commits them. */
 function nextBatch(
   rows: readonly BareStoreRow[],
   first: number,
@@ -180,7 +180,7 @@ function nextBatch(
   return batch.sort((a, b) => (a.record.eventId < b.record.eventId ? -1 : 1))
 }
 
-/** Another event of another visitor; every text keeps its length. */
+/** A different event of a different visitor, with texts of the same lengths. */
 function withNewKeys({ record, delivery }: BareStoreRow, count: number, run: string): BareStoreRow {
   const { hex } = createPurchaseMarks(count, run)
   const eventId = hex + record.eventId.slice(hex.length)

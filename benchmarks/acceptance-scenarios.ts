@@ -14,12 +14,12 @@ export interface DeliveringFigures {
   load: LoadResult
   accepted: number
   events: number
-  /** Of them, accepted by the simulator when the load ended. */
+  /** Those that the simulator had accepted when the load ended. */
   delivered: number
   memory: ProcessMemory | null
 }
 
-/** (a') The program as `npm start` runs it: one process accepts and delivers, simulator beside. */
+/** (a') The program as started by `npm start`: one process accepts and delivers. */
 export async function measureWhileDelivering(
   plan: BenchPlan,
   closers: Closers,
@@ -42,7 +42,7 @@ export async function measureWhileDelivering(
 
 async function countDelivered(dataDirectory: string) {
   const connectionString = await findRunningEmbeddedPostgres(dataDirectory)
-  if (connectionString === null) throw new Error('the store of role all is gone')
+  if (connectionString === null) throw new Error('the store of role all is not running')
   const database = openBenchDatabase(connectionString)
   try {
     const { rows } = await database.pool.query(
@@ -60,16 +60,16 @@ export interface LargeBodyFigures {
   load: LoadResult
   accepted: number
   events: number
-  /** Null where there is no /proc. */
+  /** Null without /proc. */
   memory: ProcessMemory | null
 }
 
-/** The most that a body may have. */
+/** The maximum size of a body. */
 const BODY_BYTES = 65_536
 
 /**
- * (e) The largest bodies that the service takes, on all connections at once, sent to a service that
- * is measured for nothing else: what it holds at most must fit into a small machine.
+ * (e) The largest accepted bodies on all connections concurrently, sent to a separate service: its
+ * peak memory must fit on a small machine.
  */
 export async function measureLargeBodies(
   plan: BenchPlan,

@@ -20,18 +20,18 @@ import { runLoad } from './run-load.ts'
 
 export interface AcceptanceFigures {
   machine: string
-  /** What the load generator reaches against a server that does nothing. */
+  /** The speed of the load generator against a server that does nothing. */
   generatorPerSecond: number
   /** In the order of the plan's connections. */
   loads: { connections: number; rounds: AcceptanceRound[] }[]
   rows: RowCounts
-  /** Of the service, after all rounds; null where there is no /proc. */
+  /** Memory of the service after all rounds; null without /proc. */
   memory: ProcessMemory | null
   whileDelivering: DeliveringFigures
   largeBodies: LargeBodyFigures
 }
 
-/** The rows in the table, compared with the responses that clients received. */
+/** Stored rows and received responses, for comparison. */
 export interface RowCounts {
   events: number
   deliveries: number
@@ -41,9 +41,9 @@ export interface RowCounts {
 const READY_SECONDS_MAX = 30
 
 /**
- * Measures acceptance four ways in turn, several times over: (a) `serve` on the embedded store,
- * (b) the same server without the store, (c) the store without the server, (d) HTTP alone. Then
- * once more with role `all`, which delivers at the same time, and once with the largest bodies.
+ * Measures acceptance in four ways, alternating over several rounds: (a) `serve` on the embedded
+ * store, (b) the same server without the store, (c) the store without the server, (d) HTTP alone.
+ * Then once with role `all`, which also delivers, and once with the largest bodies.
  */
 export async function measureAcceptance(
   plan: BenchPlan,

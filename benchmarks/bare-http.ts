@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 
 /**
- * A program: the least that a Node HTTP service can do with a submission. It reads the body, parses
- * it as JSON, and answers 202 with a small JSON object. No framework, no credential, no validation,
- * no store. What the service costs is reported as a multiple of it, which depends less on the
- * machine than seconds do.
+ * A program that does the minimum that a Node HTTP service can do with a submission: it reads the
+ * body, parses it as JSON, and responds with 202 and a small JSON object. No framework, credential,
+ * validation or store. The cost of the service is reported as a multiple of it, which depends less
+ * on the machine than seconds do.
  */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []

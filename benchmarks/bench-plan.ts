@@ -11,12 +11,12 @@ export const BENCH_NAMES = [
 ] as const
 export type BenchName = (typeof BENCH_NAMES)[number]
 
-export const DELIVERY_SCENARIOS = ['plain', 'faults', 'lanes', 'outage'] as const
+export const DELIVERY_SCENARIOS = ['plain', 'faults', 'fairness', 'outage'] as const
 export type DeliveryScenario = (typeof DELIVERY_SCENARIOS)[number]
 
-/** How long and how wide to measure; the defaults take about eight minutes together. */
+/** Duration and size of the measurements; the defaults take about eight minutes in total. */
 export interface BenchPlan {
-  /** Numbers of connections; the aims are for the last one. */
+  /** Numbers of connections; the targets apply to the last one. */
   connections: number[]
   rounds: number
   warmUpSeconds: number
@@ -33,23 +33,23 @@ export interface BenchPlan {
 }
 
 export interface FreshPlan {
-  /** Events that lie in each store before. */
+  /** Events already in each store. */
   history: number[]
-  /** Of each load. */
+  /** Duration of each load. */
   seconds: number
 }
 
 export interface ListPlan {
-  /** Events of each tracker that is listed, the smallest first. */
+  /** Events of each listed tracker, smallest first. */
   events: number[]
   /** Requests of each kind. */
   requests: number
 }
 
 export interface ErasurePlan {
-  /** Events of each tracker that erases, the smallest first. */
+  /** Events of each tracker, smallest first. */
   events: number[]
-  /** People who are erased, of 1 to 30 events each. */
+  /** People to erase, with 1 to 30 events each. */
   persons: number
 }
 
@@ -61,51 +61,51 @@ export interface RetentionPlan {
 }
 
 export interface GrowthPlan {
-  /** Events that lie in each store before, the smallest first. */
+  /** Events already in each store, smallest first. */
   history: number[]
-  /** Events that are accepted and delivered between two checkpoints. */
+  /** Events accepted and delivered between two checkpoints. */
   intervalEvents: number
-  /** After which an interval ends although events are left. */
+  /** The longest duration of an interval. */
   intervalSeconds: number
   /** Failed deliveries that a replay chooses from. */
   failures: number
 }
 
 export interface CitusPlan {
-  /** Commits that are measured in each place. */
+  /** Measured commits per target. */
   commits: number
-  /** Purchases of one commit. */
+  /** Purchases per commit. */
   rows: number
-  /** Numbers of trackers that they are of. */
+  /** Numbers of trackers per commit. */
   trackers: number[]
 }
 
 export interface DeliveryPlan {
-  /** How often each scenario is measured; 0 leaves it out. */
+  /** Rounds of each scenario; 0 skips it. */
   rounds: Record<DeliveryScenario, number>
-  /** Stored deliveries of one round; `outage` has its own number. */
+  /** Stored deliveries per round; `outage` has its own number. */
   events: number
-  /** Events in a request; null leaves it to the scenario. */
+  /** Events per request; null uses the default of the scenario. */
   batchEvents: number | null
-  /** Trackers with one destination each, in `lanes`. */
-  lanes: number
-  /** Requests of a round of `faults` that are answered as throttled. */
+  /** Trackers with one destination each, in `fairness`. */
+  destinations: number
+  /** Throttled requests in a round of `faults`. */
   throttlesMax: number
   outageEvents: number
   outageSeconds: number
 }
 
-/** What a benchmark found. */
+/** The result of a benchmark. */
 export interface BenchFindings {
-  /** A table for people. */
+  /** A readable table. */
   text: string
-  /** Sentences about what is wrong with the answers or rows. Speed is never among them. */
+  /** Sentences about wrong responses or rows, never about speed. */
   faults: string[]
-  /** Sentences about aims that were missed, of a benchmark that fails for them. */
+  /** Sentences about missed targets, for benchmarks that fail on them. */
   missedAims?: string[]
-  /** Nothing was measured: the text says why. */
+  /** Nothing was measured; the text has the reason. */
   isSkipped?: boolean
 }
 
-/** Closes what a benchmark opened; run once, at its end or when it is interrupted. */
+/** Functions that close what a benchmark opened; run once, at its end or when interrupted. */
 export type Closers = (() => Promise<void>)[]

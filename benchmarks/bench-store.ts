@@ -11,19 +11,19 @@ import {
 } from '../service/provisioning/provision-tracker.ts'
 import { closeAll } from '../service/roles/role.ts'
 
-/** An embedded PostgreSQL of the benchmark's own, with every safety of the real one on. */
+/** A separate embedded PostgreSQL with all durability settings of the real one. */
 export interface BenchStore extends BenchDatabase {
   dataDirectory: string
-  /** The postmaster's. */
+  /** Process ID of the postmaster. */
   processId: number
   /** A second migrated database on the same server. */
   newDatabase(name: string): Promise<BenchDatabase>
-  /** A further tracker with one destination, made as `npm run provision` makes it. */
+  /** Provisions another tracker with one destination, as `npm run provision` does. */
   newTracker(): Promise<ProvisionedTracker>
   close(): Promise<void>
 }
 
-/** The first one is what the service uses when it joins this store. */
+/** The first database is the one that the service uses on this store. */
 export interface BenchDatabase {
   connectionString: string
   database: Database
@@ -33,7 +33,7 @@ export interface BenchDatabase {
 const CONNECTIONS_MAX = 4
 const PARTITION_DAYS = 2
 
-/** Starts the store in a new folder, and removes it when it is closed. */
+/** Starts the store in a new folder, which is removed when the store is closed. */
 export async function openBenchStore(): Promise<BenchStore> {
   const dataDirectory = benchFolder()
   const closers = [async () => rmSync(dataDirectory, { recursive: true, force: true })]
@@ -71,7 +71,7 @@ export async function openBenchStore(): Promise<BenchStore> {
   }
 }
 
-/** A few connections for looking on from outside. */
+/** A few connections for observation. */
 export function openBenchDatabase(connectionString: string): Database {
   return openDatabase({
     connectionString,
@@ -89,7 +89,7 @@ function newTracker(database: Database, dataDirectory: string): Promise<Provisio
   })
 }
 
-/** Below the repository, not below /tmp, which is memory on many machines and flushes nothing. */
+/** In the repository, because /tmp is in memory on many machines and ignores flushes. */
 export function benchFolder(): string {
   const parent = join(import.meta.dirname, '..', '.data')
   mkdirSync(parent, { recursive: true })

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { BenchStore } from './bench-store.ts'
 
-/** The service as a user starts it, in one of its roles. */
+/** The service in one of its roles, started as a user would. */
 export interface ServiceProcess {
   processId: number
-  /** The address in the line that the role prints when it is ready. */
+  /** The address that the role prints when it is ready. */
   url: string
   stop(): Promise<void>
 }
@@ -14,7 +14,7 @@ export interface ServiceProcess {
 interface ServiceRequest {
   role: 'all' | 'serve' | 'deliver'
   dataDirectory: string
-  /** Settings beside the data folder; nothing of our own environment gets in. */
+  /** Settings besides the data folder; the environment of this process is not inherited. */
   settings?: Record<string, string>
 }
 
@@ -23,25 +23,25 @@ const NO_LIMIT = { SIGNALBOX_TRACKER_RATE_PER_SECOND: '0' }
 const READY_LINE = /^Signalbox (?:is ready at|serves at|delivers to) (\S+)$/
 const COMPLAINT_CHARACTERS_MAX = 2_000
 
-/** Starts `node service/main.ts ROLE` and waits until it says that it is ready. */
+/** Starts `node service/main.ts ROLE` and waits until it reports that it is ready. */
 export async function startServiceProcess(request: ServiceRequest): Promise<ServiceProcess> {
   const { role, dataDirectory, settings } = request
   const child = spawn(process.execPath, [MAIN, role], {
-    // One tracker sends all there is; no limit stands between it and what the service can do.
+    // One tracker sends all events, so its rate limit is off.
     env: { ...NO_LIMIT, PORT: '0', SIGNALBOX_DATA_DIR: dataDirectory, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
-  let lastWords = ''
+  let lastOutput = ''
   const listen = (chunk: Buffer) => {
-    lastWords = `${lastWords}${chunk}`.slice(-COMPLAINT_CHARACTERS_MAX)
+    lastOutput = `${lastOutput}${chunk}`.slice(-COMPLAINT_CHARACTERS_MAX)
   }
   child.stdout.on('data', listen)
   child.stderr.on('data', listen)
   const url = await Promise.race([readyUrl(child.stderr), ended])
   if (!url) {
     await ended
-    throw new Error(`The role ${role} did not start: ${lastWords.trim()}`)
+    throw new Error(`The role ${role} did not start: ${lastOutput.trim()}`)
   }
   return {
     processId: child.pid as number,
@@ -68,7 +68,7 @@ interface WorkerRequest {
   batchEvents: number
 }
 
-/** Starts `node service/main.ts deliver` on this store; all but these settings are the default. */
+/** Starts `node service/main.ts deliver` on this store, otherwise with default settings. */
 export function startWorker(
   { dataDirectory }: BenchStore,
   { simulatorUrl, batchEvents }: WorkerRequest,
@@ -85,22 +85,22 @@ export function startWorker(
 
 interface ForkedProgram {
   processId: number
-  /** The program's first message. */
+  /** The first message of the program. */
   message: unknown
   stop(): Promise<void>
 }
 
 interface ForkRequest {
-  /** A file of this folder. */
+  /** A file in this folder. */
   program: string
-  /** The message sent to it at its start, if any. */
+  /** The message that the program receives at its start, if any. */
   order?: object
   answerSecondsMax: number
 }
 
 /**
- * Starts one of the benchmarks' own programs and waits for its first message. The channel ends
- * with this process, and with the channel the program, so nothing is left over.
+ * Starts a program of the benchmarks and waits for its first message. The program ends when its
+ * channel to this process closes, so no orphan remains.
  */
 export async function forkProgram(request: ForkRequest): Promise<ForkedProgram> {
   const child = fork(join(import.meta.dirname, request.program), { stdio: 'inherit' })

@@ -2,7 +2,7 @@ import type { BenchFindings } from './bench-plan.ts'
 import { type CitusFigures, type CitusLoad, type CitusRound, PLACES, type Place } from './citus.ts'
 import { type Aim, formatAim, formatFigure, formatTable, median } from './report-format.ts'
 
-/** Of a commit at the owning node, to one on plain PostgreSQL. */
+/** The ratio of a commit at the owning node to a commit on plain PostgreSQL. */
 const AIM: Aim = { limit: 1.5, direction: 'at most' }
 const HEADS: Record<Place, string> = {
   plain: 'PostgreSQL',
@@ -11,7 +11,7 @@ const HEADS: Record<Place, string> = {
 }
 const SEEN_ROWS = 1_000
 
-/** A table for each number of trackers, a column for each place. */
+/** A table for each number of trackers, with a column for each target. */
 export function reportCitus(figures: CitusFigures | string): BenchFindings {
   if (typeof figures === 'string')
     return { text: `Skipped: ${figures}.`, faults: [], isSkipped: true }
@@ -19,8 +19,8 @@ export function reportCitus(figures: CitusFigures | string): BenchFindings {
   const { rows, commits } = plan
   const text = [
     machine,
-    `${formatFigure(commits, 0)} commits of ${formatFigure(rows, 0)} purchases in each place, ` +
-      'one in flight, the places in turn; medians, CPU and WAL of all servers of a place',
+    `${formatFigure(commits, 0)} commits of ${formatFigure(rows, 0)} purchases at each target, ` +
+      'one in flight, alternating targets; medians; CPU and WAL of all servers of a target',
     ...loads.flatMap(load => ['', loadTable(load, rows), '', aimedText(load)]),
     '',
     ...stores.map(
@@ -41,16 +41,20 @@ function loadTable({ trackers, rounds }: CitusLoad, rows: number): string {
     line('    to PostgreSQL', 2, place => timeRatio(rounds, place)),
     line('server CPU s/1,000 rows', 3, place => cpuSeconds(rounds, { place, rows })),
     line('    to PostgreSQL', 2, place => cpuRatio(rounds, place)),
-    line('WAL bytes a row', 0, place => median(rounds.map(round => round[place].walBytes)) / rows),
+    line(
+      'WAL bytes per row',
+      0,
+      place => median(rounds.map(round => round[place].walBytes)) / rows,
+    ),
   ])
 }
 
-/** Noise of the machine falls on a whole round, so each is compared within its round. */
+/** Machine noise affects a whole round, so commits are compared within their round. */
 function timeRatio(rounds: readonly CitusRound[], place: Place): number {
   return median(rounds.map(round => round[place].milliseconds / round.plain.milliseconds))
 }
 
-/** Over all rounds: one commit takes as long as a few ticks of the clock that counts it. */
+/** Over all rounds, because one commit takes only a few ticks of the CPU clock. */
 function cpuSeconds(
   rounds: readonly CitusRound[],
   { place, rows }: { place: Place; rows: number },

@@ -27,7 +27,7 @@ function figures(changes: Partial<CitusFigures> = {}): CitusFigures {
   }
 }
 
-it('deals purchases out to the trackers, in the order of their keys and each with a delivery', () => {
+it('distributes purchases over the trackers in key order, each with one delivery', () => {
   const trackers = [1, 2, 3].map(() => ({ trackerId: randomUUID(), destinationId: randomUUID() }))
   const plan = { trackers, rows: 10, run: '00000000abcd', at: new Date() }
   const groups = [purchaseGroup({ ...plan, first: 0 }), purchaseGroup({ ...plan, first: 10 })]
@@ -51,16 +51,16 @@ it('deals purchases out to the trackers, in the order of their keys and each wit
   assert.equal(new Set(keys).size, 20)
 })
 
-it('compares commits within a round, and processor time over all of them', () => {
+it('compares commits within a round, and CPU time over all rounds', () => {
   const { text, faults } = reportCitus(figures())
   assert.deepEqual(faults, [])
   assert.match(text, /^commit, ms +100\.0 +260\.0 +520\.0\n +to PostgreSQL +1\.00 +1\.40 +2\.80$/m)
   assert.match(text, /^server CPU s\/1,000 rows +0\.067 +0\.217 +0\.433\n.* +1\.00 +3\.25 +6\.50$/m)
-  assert.match(text, /^WAL bytes a row +4,000 +4,000 +4,000$/m)
-  assert.match(text, /^1 tracker, owning node to PostgreSQL 1\.40: aim at most 1\.5: met$/m)
+  assert.match(text, /^WAL bytes per row +4,000 +4,000 +4,000$/m)
+  assert.match(text, /^1 tracker, owning node to PostgreSQL 1\.40: target at most 1\.5: met$/m)
 })
 
-it('finds fault with a store that lacks rows, and with nothing when there is no cluster', () => {
+it('reports missing rows, and no faults without a cluster', () => {
   const stores = [{ name: 'cluster', stored: 5, committed: 6 }]
   const { faults } = reportCitus(figures({ stores }))
   assert.deepEqual(faults, ['6 were committed to cluster and 5 are stored.'])

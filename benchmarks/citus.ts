@@ -12,16 +12,16 @@ import { describeMachine } from './machine.ts'
 import { readProcessTreeSeconds } from './process-cost.ts'
 import { type PurchaseGroup, purchaseGroup, type TrackerDestination } from './purchase-drafts.ts'
 
-/** Where purchases are committed: one PostgreSQL, then two ways into a cluster. */
+/** Where purchases are committed: one PostgreSQL, or a cluster through either of two nodes. */
 export const PLACES = ['plain', 'owner', 'coordinator'] as const
 export type Place = (typeof PLACES)[number]
 
 export interface CitusFigures {
   machine: string
   plan: CitusPlan
-  /** One for each number of trackers. */
+  /** One result for each number of trackers. */
   loads: CitusLoad[]
-  /** Events of each store afterwards, and those that were committed to it. */
+  /** Stored and committed events of each store. */
   stores: { name: string; stored: number; committed: number }[]
 }
 
@@ -30,30 +30,30 @@ export interface CitusLoad {
   rounds: CitusRound[]
 }
 
-/** As many purchases, committed in each place. */
+/** The same number of purchases, committed at each target. */
 export type CitusRound = Record<Place, CommitCost>
 
 export interface CommitCost {
   milliseconds: number
-  /** Of all servers of the store; null where there is no /proc. */
+  /** CPU time of all servers of the store; null without /proc. */
   cpuSeconds: number | null
-  /** Of all servers of the store. */
+  /** WAL of all servers of the store. */
   walBytes: number
 }
 
-/** Flushes reach a disk here, and the user postgres comes here. */
+/** On a disk, and readable by the user postgres. */
 const FOLDER = '/var/tmp'
-/** Of each table, as Citus makes them by default. */
+/** Shards of each table, the default of Citus. */
 const SHARDS = 32
 const PARTITION_DAYS = 2
-/** PostgreSQL decides on the plan of a prepared statement when it was executed five times. */
+/** PostgreSQL chooses the plan of a prepared statement after five executions. */
 const WARM_UP_COMMITS = 6
 
 /**
- * What a commit costs at the node of a cluster that owns its trackers, and through the coordinator,
- * beside one PostgreSQL of the same version with the same settings: rows of the same kind by the
- * statements of the service, one commit in flight, the places in turn. The reason when there can be
- * no cluster.
+ * The cost of a commit at the node that owns its trackers, through the coordinator, and on one
+ * PostgreSQL of the same version and settings: the same kind of rows with the statements of the
+ * service, one commit in flight, alternating targets. Returns the reason if a cluster cannot be
+ * started.
  */
 export async function measureCitus(
   { citus }: BenchPlan,
@@ -80,11 +80,11 @@ export async function measureCitus(
 }
 
 interface CitusSetup {
-  /** What commits are sent to. */
+  /** The database that commits are sent to. */
   places: Record<Place, Database>
-  /** The servers that such a commit makes work. */
+  /** The servers that take part in such a commit. */
   servers: Record<Place, Server[]>
-  /** All of them of one node of the cluster. */
+  /** Trackers that one node of the cluster owns. */
   trackers: TrackerDestination[]
   committed: Record<Place, number>
   run: string
@@ -145,7 +145,7 @@ function openNodes(coordinator: Database, connectionString: string): Promise<Sto
   })
 }
 
-/** No table that acceptance writes asks whether the tracker is there. */
+/** The tables that acceptance writes have no foreign key to trackers. */
 async function trackersOfOneNode(nodes: StoreNodes, count: number) {
   const trackers: TrackerDestination[] = []
   const node = await nodes.findNode(randomUUID())
@@ -177,7 +177,7 @@ async function measureRounds(setup: CitusSetup, plan: LoadPlan): Promise<CitusRo
   return rounds
 }
 
-/** Each place is first, second and last equally often. */
+/** Each target is first, second and last equally often. */
 function rotatePlaces(round: number): Place[] {
   return PLACES.map((_, index) => PLACES[(round + index) % PLACES.length] as Place)
 }

@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 
 /**
- * A program that answers 202 to everything and reads nothing but lengths: against it the load
- * generator shows its own limit, which must lie far above the service's.
+ * A program that responds 202 to every request and reads only lengths. It shows the limit of the
+ * load generator, which must be far above that of the service.
  */
 const ANSWER = Buffer.from('HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n{}', 'latin1')
 const HEADER_END = '\r\n\r\n'
@@ -12,7 +12,7 @@ const server = createServer({ noDelay: true }, socket => {
   let requestBytes = 0
   let receivedBytes = 0
   socket.on('data', chunk => {
-    // All requests of one connection have one length; the first one comes in one piece.
+    // All requests of a connection have the same length; the first arrives in one piece.
     requestBytes ||= lengthOfRequest(chunk)
     receivedBytes += chunk.length
     for (; receivedBytes >= requestBytes; receivedBytes -= requestBytes) socket.write(ANSWER)

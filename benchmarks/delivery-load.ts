@@ -1,11 +1,11 @@
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
 import type { DeliveryPlan, DeliveryScenario } from './bench-plan.ts'
 
-/** What a round of delivery has to bring to the simulator, and what stands in its way. */
+/** The events of a delivery round, and the faults that the simulator injects. */
 export interface DeliveryLoad {
   events: number
-  /** Trackers with one destination each; the events are dealt out among them. */
-  lanes: number
+  /** Trackers with one destination each; the events are distributed evenly. */
+  destinations: number
   /** SIGNALBOX_DELIVERY_BATCH_MAX. */
   batchEvents: number
   failures: readonly ScriptedFailure[]
@@ -13,13 +13,13 @@ export interface DeliveryLoad {
 
 /** The default of SIGNALBOX_DELIVERY_BATCH_MAX. */
 const BATCH_EVENTS = 1_000
-/** One request in twenty means little among fifty: there are ten times as many. */
+/** Smaller requests, because one failure in twenty means little with fifty requests. */
 const FAULTS_BATCH_EVENTS = 100
 
 export function createDeliveryLoad(scenario: DeliveryScenario, plan: DeliveryPlan): DeliveryLoad {
   const { events, throttlesMax } = plan
   const batchEvents = plan.batchEvents ?? BATCH_EVENTS
-  const plain = { events, lanes: 1, batchEvents, failures: [] }
+  const plain = { events, destinations: 1, batchEvents, failures: [] }
   switch (scenario) {
     case 'plain':
       return plain
@@ -29,30 +29,30 @@ export function createDeliveryLoad(scenario: DeliveryScenario, plan: DeliveryPla
       const failures = createScriptedFailures({ requests, throttlesMax })
       return { ...plain, batchEvents, failures }
     }
-    case 'lanes':
-      return { ...plain, lanes: plan.lanes }
+    case 'fairness':
+      return { ...plain, destinations: plan.destinations }
     case 'outage':
       return { ...plain, events: plan.outageEvents }
   }
 }
 
-/** One way in which the simulator fails, with a name for the report. */
+/** A fault of the simulator, with a name for the report. */
 export interface ScriptedFailure {
   name: string
   rule: FaultRule
-  /** The simulator keeps the events all the same, so that they come a second time. */
+  /** The simulator keeps the events although the request fails, so they are sent twice. */
   keepsEvents: boolean
 }
 
 interface FailuresToScript {
-  /** That the events would take if none failed. */
+  /** Requests needed without failures. */
   requests: number
   throttlesMax: number
 }
 
-/** Five kinds at one in a hundred: one request in twenty fails. */
+/** Five kinds at 1 % each: one request in twenty fails. */
 const SHARE = 0.01
-/** Drawn somewhat more often than wanted, so that nearly all have hit before the last requests. */
+/** Higher than the share, so that nearly all failures happen before the last requests. */
 const CHANCE = 0.015
 
 const HTML_PAGE = {
@@ -65,10 +65,10 @@ const TRUNCATED_BYTES = 10
 
 const KINDS: { name: string; rule: FaultRule }[] = [
   { name: 'HTTP 503 code 2', rule: { respond: { status: 503, code: 2, is_transient: true } } },
-  { name: 'HTTP 502 with a page', rule: { respond: HTML_PAGE } },
-  { name: 'cut before the answer', rule: { abort: 'before_response' } },
-  { name: 'cut after storing', rule: { abort: 'after_store' } },
-  { name: 'half an answer', rule: { truncate: TRUNCATED_BYTES } },
+  { name: 'HTTP 502 with HTML', rule: { respond: HTML_PAGE } },
+  { name: 'closed before the response', rule: { abort: 'before_response' } },
+  { name: 'closed after storing', rule: { abort: 'after_store' } },
+  { name: 'truncated response', rule: { truncate: TRUNCATED_BYTES } },
 ]
 const THROTTLED: { name: string; rule: FaultRule } = {
   name: 'throttled',
@@ -78,9 +78,9 @@ const THROTTLED: { name: string; rule: FaultRule } = {
 }
 
 /**
- * The failures of `faults`. Each kind draws from a sequence of its own, the same in every run, and
- * has so many hits and no more. Without that limit the time until the last event is accepted says
- * little: of 50,000 events a few fail three or four times, and wait two or ten minutes after that.
+ * The failures of `faults`. Each kind has its own seeded sequence, which is the same in every run,
+ * and a fixed number of hits. Without that limit a few of 50,000 events would fail three or four
+ * times and wait two or ten minutes more, and the time of the last event would depend on luck.
  */
 function createScriptedFailures({ requests, throttlesMax }: FailuresToScript): ScriptedFailure[] {
   const times = Math.max(1, Math.round(requests * SHARE))
@@ -103,7 +103,7 @@ export async function scriptFailures(
   if (response.status !== 200) throw new Error(`the simulator refused: ${await response.text()}`)
 }
 
-/** How often each failure has hit a request, in the order in which they were given. */
+/** How often each failure has fired, in the given order. */
 export async function firedCounts(simulatorUrl: string): Promise<number[]> {
   const response = await fetch(faultsUrl(simulatorUrl))
   const { rules } = (await response.json()) as { rules: { fired: number }[] }

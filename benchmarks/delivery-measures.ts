@@ -4,7 +4,7 @@ import type { OutageRound } from './outage-round.ts'
 import type { DeliveryCost } from './process-cost.ts'
 import { type Measure, median } from './report-format.ts'
 
-/** The aims are the specification's. They hold for full requests to one destination. */
+/** The targets apply to full requests to one destination. */
 export const PLAIN_MEASURES: Measure<DeliveryRound>[] = [
   {
     name: 'delivered events/s',
@@ -19,11 +19,11 @@ export const PLAIN_MEASURES: Measure<DeliveryRound>[] = [
     aim: { limit: 2, direction: 'at most' },
   },
   ...platformLimitMeasures('delivered', eventsPerSecond),
-  ...costMeasures('worker with its start'),
+  ...costMeasures('worker, including startup'),
 ]
 
 export const FAULTS_MEASURES: Measure<DeliveryRound>[] = [
-  { name: 'delivered events/s, all waits included', digits: 0, read: eventsPerSecond },
+  { name: 'delivered events/s, waits included', digits: 0, read: eventsPerSecond },
   {
     name: '90 % settled after s',
     digits: 1,
@@ -46,24 +46,24 @@ export const FAULTS_MEASURES: Measure<DeliveryRound>[] = [
     read: ({ simulator, load }) => (simulator.deduplicated * 1_000) / load.events,
   },
   ...platformLimitMeasures('delivered', eventsPerSecond),
-  ...costMeasures('worker with its start'),
+  ...costMeasures('worker, including startup'),
 ]
 
-export const LANES_MEASURES: Measure<DeliveryRound>[] = [
+export const FAIRNESS_MEASURES: Measure<DeliveryRound>[] = [
   { name: 'delivered events/s', digits: 0, read: eventsPerSecond },
   { name: 'requests per 1,000 events', digits: 2, read: requestsPerThousand },
   {
-    name: 'first lane done after s',
+    name: 'first destination done after s',
     digits: 2,
     read: ({ drained }) => Math.min(...trackerSeconds(drained, 'doneAt')),
   },
   {
-    name: 'half of the lanes done after s',
+    name: 'half of the destinations done after s',
     digits: 2,
     read: ({ drained }) => median(trackerSeconds(drained, 'doneAt')),
   },
   {
-    name: 'last lane done after s',
+    name: 'last destination done after s',
     digits: 2,
     read: ({ drained }) => Math.max(...trackerSeconds(drained, 'doneAt')),
   },
@@ -73,42 +73,46 @@ export const LANES_MEASURES: Measure<DeliveryRound>[] = [
     read: ({ drained }) => Math.max(...trackerSeconds(drained, 'firstRequestAt')),
   },
   ...platformLimitMeasures('delivered', eventsPerSecond),
-  ...costMeasures('worker with its start'),
+  ...costMeasures('worker, including startup'),
 ]
 
 export const OUTAGE_MEASURES: Measure<OutageRound>[] = [
-  { name: 'platform gone for s', digits: 1, read: ({ outageSeconds: goneSeconds }) => goneSeconds },
-  { name: 'requests in vain meanwhile', digits: 0, read: ({ drained }) => drained.failedRequests },
+  { name: 'outage, s', digits: 1, read: ({ outageSeconds }) => outageSeconds },
   {
-    name: 'asked again after its return, s',
+    name: 'failed requests during the outage',
+    digits: 0,
+    read: ({ drained }) => drained.failedRequests,
+  },
+  {
+    name: 'first request after recovery, s',
     digits: 1,
     read: ({ noticedSeconds }) => noticedSeconds,
   },
   {
-    name: 'all settled after its return, s',
+    name: 'all settled after recovery, s',
     digits: 1,
     read: ({ drainSeconds }) => drainSeconds,
   },
-  { name: 'events/s from being asked on', digits: 0, read: askedEventsPerSecond },
+  { name: 'events/s from the first request', digits: 0, read: askedEventsPerSecond },
   { name: 'requests per 1,000 events', digits: 2, read: requestsPerThousand },
-  ...platformLimitMeasures('from being asked on', askedEventsPerSecond),
+  ...platformLimitMeasures('from the first request', askedEventsPerSecond),
   ...costMeasures('worker'),
 ]
 
-function platformLimitMeasures<Round extends { pipeEventsPerSecond: number }>(
+function platformLimitMeasures<Round extends { limitEventsPerSecond: number }>(
   name: string,
   speed: (round: Round) => number,
 ): Measure<Round>[] {
   return [
     {
-      name: 'bare pipe, events/s',
+      name: 'platform limit, events/s',
       digits: 0,
-      read: ({ pipeEventsPerSecond }) => pipeEventsPerSecond,
+      read: ({ limitEventsPerSecond }) => limitEventsPerSecond,
     },
     {
-      name: `${name} / bare pipe`,
+      name: `${name} / platform limit`,
       digits: 2,
-      read: round => speed(round) / round.pipeEventsPerSecond,
+      read: round => speed(round) / round.limitEventsPerSecond,
     },
   ]
 }
@@ -151,7 +155,7 @@ function secondsSinceStart({ startedAt }: DrainResult, at: Date): number {
 }
 
 function trackerSeconds(drained: DrainResult, moment: keyof DrainedTracker): number[] {
-  return drained.lanes.map(destination => secondsSinceStart(drained, destination[moment]))
+  return drained.trackers.map(tracker => secondsSinceStart(drained, tracker[moment]))
 }
 
 function sum(numbers: readonly number[]): number {

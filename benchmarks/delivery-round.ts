@@ -8,20 +8,20 @@ import { type DrainResult, drain, readSimulatorSummary, type SimulatorSummary } 
 import { computeDeliveryCost, type DeliveryCost, readCpu } from './process-cost.ts'
 import { buildRequestBodies, storeDeliveries } from './stored-deliveries.ts'
 
-/** One time that a store full of waiting deliveries was emptied. */
+/** One round: a worker drains a store of queued deliveries. */
 export interface DeliveryRound extends DeliveryCost {
   load: DeliveryLoad
   drained: DrainResult
   simulator: SimulatorSummary
-  /** How often each failure of the load has hit. */
+  /** How often each failure of the load has fired. */
   fired: number[]
   /** The same bodies without store and failures. */
-  pipeEventsPerSecond: number
+  limitEventsPerSecond: number
 }
 
 const DRAIN_SECONDS_MAX = 300
 
-/** Stores deliveries with no worker running, measures the bare pipe, then lets a worker drain. */
+/** Stores deliveries without a worker, measures the platform limit, then starts a worker. */
 export async function measureDeliveryRound(
   store: BenchStore,
   load: DeliveryLoad,
@@ -29,7 +29,7 @@ export async function measureDeliveryRound(
 ): Promise<DeliveryRound> {
   const { database, processId: storeProcessId } = store
   const { events, batchEvents, failures } = load
-  const { trackerIds, pipeSeconds } = await fillStore(store, load)
+  const { trackerIds, limitSeconds } = await fillStore(store, load)
 
   const simulator = await startSimulatorProcess(0, createLogger('warn'))
   closers.push(simulator.stop)
@@ -51,36 +51,36 @@ export async function measureDeliveryRound(
     drained,
     simulator: summary,
     fired,
-    pipeEventsPerSecond: events / pipeSeconds,
+    limitEventsPerSecond: events / limitSeconds,
     ...cost,
   }
 }
 
-async function fillStore(store: BenchStore, { events, lanes, batchEvents }: DeliveryLoad) {
+async function fillStore(store: BenchStore, { events, destinations, batchEvents }: DeliveryLoad) {
   const trackerIds: string[] = []
-  for (let destination = 0; destination < lanes; destination += 1)
+  for (let destination = 0; destination < destinations; destination += 1)
     trackerIds.push((await store.newTracker()).trackerId)
   const stored = await storeDeliveries(store.database, { trackerIds, count: events })
   const bodies = await buildRequestBodies(store.database, stored, batchEvents)
-  return { trackerIds, pipeSeconds: await measurePlatformLimit(bodies, lanes) }
+  return { trackerIds, limitSeconds: await measurePlatformLimit(bodies, destinations) }
 }
 
-/** As many as the service keeps in flight to one destination, and to all together, by default. */
+/** The service's default limits of requests in flight: per destination, and in total. */
 const DESTINATION_REQUESTS_MAX = 2
 const REQUESTS_MAX = 8
 
 /**
- * Posts ready-made bodies to a simulator of its own, without store, queue or settlement. Returns
- * the seconds from the first request to the last answer: the pipe that delivery cannot outrun.
+ * Posts prepared bodies to a separate simulator, without store, queue or settlement. Returns the
+ * seconds from the first request to the last response: the upper limit for delivery.
  */
 export async function measurePlatformLimit(
   bodies: readonly string[],
-  lanes: number,
+  destinations: number,
 ): Promise<number> {
   const simulator = await startSimulatorProcess(0, createLogger('warn'))
   try {
     const waiting = [...bodies]
-    const inFlight = Math.min(lanes * DESTINATION_REQUESTS_MAX, REQUESTS_MAX)
+    const inFlight = Math.min(destinations * DESTINATION_REQUESTS_MAX, REQUESTS_MAX)
     const start = performance.now()
     await Promise.all(Array.from({ length: inFlight }, () => postAll(simulator.url, waiting)))
     return (performance.now() - start) / 1_000

@@ -17,7 +17,7 @@ const DRAINED: DrainResult = {
   endedAt: AT,
   mostlyAt: AT,
   accepted: EVENTS,
-  lanes: [],
+  trackers: [],
   requests: 10,
   failedRequests: 0,
   unknownEvents: 0,
@@ -29,7 +29,7 @@ const SUMMARY: SimulatorSummary = {
   unique_events: EVENTS,
   deduplicated: 0,
 }
-const LOAD = { events: EVENTS, lanes: 1, batchEvents: 10, failures: [] }
+const LOAD = { events: EVENTS, destinations: 1, batchEvents: 10, failures: [] }
 
 interface Change {
   drained?: Partial<DrainResult>
@@ -45,7 +45,7 @@ function round({ drained, simulator, failures = [], fired = [] }: Change = {}): 
     drained: { ...DRAINED, ...drained },
     simulator: { ...SUMMARY, ...simulator },
     fired,
-    pipeEventsPerSecond: 1,
+    limitEventsPerSecond: 1,
   }
 }
 
@@ -59,16 +59,16 @@ function outage({ drained, simulator }: Change = {}): OutageRound {
     drainSeconds: 1,
     drained: { ...DRAINED, requests: 13, failedRequests: 3, ...drained },
     simulator: { ...SUMMARY, ...simulator },
-    pipeEventsPerSecond: 1,
+    limitEventsPerSecond: 1,
   }
 }
 
-it('finds nothing wrong when every event was accepted and received once', () => {
+it('finds no fault when every event was accepted and received once', () => {
   assert.deepEqual(findDeliveryFaults(round()), [])
   assert.deepEqual(findOutageFaults(outage()), [])
 })
 
-it('takes scripted failures, and what they make come twice, for what they are', () => {
+it('expects scripted failures and the duplicates that they cause', () => {
   const failures = [REFUSING, KEEPING]
   const drained = { unknownEvents: 20 }
   const simulator = { refused_requests: 2, deduplicated: 20, receipts: EVENTS + 20 }
@@ -79,24 +79,20 @@ const WRONGS: [what: string, change: Change, sentence: RegExp][] = [
   [
     'an event that was not accepted',
     { drained: { accepted: 99 } },
-    /^Of 100 deliveries 99 were accepted; the simulator has 100,/,
+    /^Of 100 deliveries, 99 were accepted\. The simulator has 100 events/,
   ],
   [
     'an event that was accepted and not received',
     { simulator: { unique_events: 99 } },
-    /^Of 100 deliveries 100 were accepted; the simulator has 99,/,
+    /^Of 100 deliveries, 100 were accepted\. The simulator has 99 events/,
   ],
   [
-    'an event that was sent again after an answer',
+    'an event that was sent again after a response',
     { simulator: { deduplicated: 11 }, drained: { unknownEvents: 10 } },
-    /and 11 again, of 10 with an unknown outcome\.$/,
+    /and 11 duplicates; 10 events had an unknown outcome\.$/,
   ],
-  [
-    'a request that was refused without a script',
-    { simulator: { refused_requests: 1 } },
-    /refused 1 /,
-  ],
-  ['a request that the store has forgotten', { drained: { requests: 9 } }, /the store kept 9\.$/],
+  ['an unscripted rejection', { simulator: { refused_requests: 1 } }, /refused 1 /],
+  ['a request that the store has not recorded', { drained: { requests: 9 } }, /the store has 9\.$/],
 ]
 
 for (const [what, change, sentence] of WRONGS) {
@@ -107,24 +103,31 @@ for (const [what, change, sentence] of WRONGS) {
   })
 }
 
-it('names a round of failures in which nothing failed', () => {
+it('names a round of faults without a failure', () => {
   const faults = findDeliveryFaults(round({ failures: [REFUSING, KEEPING], fired: [0, 0] }))
-  assert.deepEqual(faults, ['No request failed: there were too few of them.'])
+  assert.deepEqual(faults, ['No request failed: there were too few requests.'])
 })
 
-it('reports an outage that no request met, and events that were lost in it', () => {
+it('names an outage without a request, and lost events', () => {
   const unmet = outage({ drained: { requests: 10, failedRequests: 0 } })
-  assert.deepEqual(findOutageFaults(unmet), ['No request was made while the platform was gone.'])
+  assert.deepEqual(findOutageFaults(unmet), ['No request was made during the outage.'])
   const lost = outage({ drained: { accepted: 98 }, simulator: { unique_events: 98 } })
-  assert.match(findOutageFaults(lost).join(), /^Of 100 deliveries 98 were accepted/)
+  assert.match(findOutageFaults(lost).join(), /^Of 100 deliveries, 98 were accepted/)
   const refused = outage({ simulator: { refused_requests: 1 } })
   assert.match(findOutageFaults(refused).join(), /refused 1 of them/)
 })
 
-it('scripts as many failures as make one request in twenty', () => {
-  const rounds = { plain: 0, faults: 1, lanes: 0, outage: 0 }
+it('scripts a failure for one request in twenty', () => {
+  const rounds = { plain: 0, faults: 1, fairness: 0, outage: 0 }
   const outage = { outageEvents: 1, outageSeconds: 1 }
-  const plan = { rounds, ...outage, events: 50_000, batchEvents: null, lanes: 1, throttlesMax: 1 }
+  const plan = {
+    rounds,
+    ...outage,
+    events: 50_000,
+    batchEvents: null,
+    destinations: 1,
+    throttlesMax: 1,
+  }
   const timesOf = (throttlesMax: number) =>
     createDeliveryLoad('faults', { ...plan, throttlesMax }).failures.map(({ rule }) => rule.times)
   assert.deepEqual(timesOf(0), [5, 5, 5, 5, 5])

@@ -2,8 +2,8 @@ import type { BenchFindings, BenchPlan, Closers, DeliveryScenario } from './benc
 import { openBenchStore } from './bench-store.ts'
 import { createDeliveryLoad } from './delivery-load.ts'
 import {
+  FAIRNESS_MEASURES,
   FAULTS_MEASURES,
-  LANES_MEASURES,
   OUTAGE_MEASURES,
   PLAIN_MEASURES,
 } from './delivery-measures.ts'
@@ -20,16 +20,16 @@ import {
   readMedian,
 } from './report-format.ts'
 
-/** The rounds of each scenario; none of one that was left out. */
+/** The rounds of each scenario; empty for a skipped scenario. */
 interface DeliveryFigures {
   machine: string
   plain: DeliveryRound[]
   faults: DeliveryRound[]
-  lanes: DeliveryRound[]
+  fairness: DeliveryRound[]
   outage: OutageRound[]
 }
 
-/** Empties a store full of waiting deliveries into the simulator, several times over. */
+/** Drains a store of queued deliveries into the simulator, several times. */
 export async function measureDelivery(
   { delivery: plan }: BenchPlan,
   closers: Closers,
@@ -44,7 +44,7 @@ export async function measureDelivery(
     machine: await describeMachine(store.database, store.dataDirectory),
     plain: await drains('plain'),
     faults: await drains('faults'),
-    lanes: await drains('lanes'),
+    fairness: await drains('fairness'),
     outage: await runSequentially(plan.rounds.outage, () =>
       measureOutageRound(
         store,
@@ -55,7 +55,7 @@ export async function measureDelivery(
   }
 }
 
-/** One after the other: two at once would measure each other. */
+/** Runs rounds one after the other, because concurrent rounds would affect each other. */
 async function runSequentially<Round>(
   count: number,
   measure: () => Promise<Round>,
@@ -65,19 +65,19 @@ async function runSequentially<Round>(
   return rounds
 }
 
-/** A table for each scenario, the figures medians of its rounds, and what did not arrive. */
+/** A table for each scenario with the medians of its rounds, and the delivery faults. */
 export function reportDelivery(figures: DeliveryFigures): BenchFindings {
-  const { machine, plain, faults, lanes, outage } = figures
+  const { machine, plain, faults, fairness, outage } = figures
   const sections = [
     section('plain', plain, { measures: PLAIN_MEASURES, line: arrivalLine }),
     section('faults', faults, { measures: FAULTS_MEASURES, line: failuresLine }),
-    section('lanes', lanes, { measures: LANES_MEASURES, line: arrivalLine }),
+    section('fairness', fairness, { measures: FAIRNESS_MEASURES, line: arrivalLine }),
     section('outage', outage, { measures: OUTAGE_MEASURES, line: outageLine }),
   ]
   return {
     text: [machine, ...sections.flat()].join('\n'),
     faults: [
-      ...[...plain, ...faults, ...lanes].flatMap(findDeliveryFaults),
+      ...[...plain, ...faults, ...fairness].flatMap(findDeliveryFaults),
       ...outage.flatMap(findOutageFaults),
     ],
   }
@@ -96,9 +96,9 @@ function section<Round extends DeliveryRound | OutageRound>(
 ): string[] {
   const [first] = rounds
   if (!first) return []
-  const { events, lanes, batchEvents } = first.load
+  const { events, destinations, batchEvents } = first.load
   const medians = rounds.length === 1 ? 'one round' : `medians of ${rounds.length} rounds`
-  const destinations = lanes === 1 ? 'one destination' : `${lanes} destinations`
+  const targets = destinations === 1 ? 'one destination' : `${destinations} destinations`
   const rows = measures.map(measure => [
     measure.name,
     formatMeasure(measure, rounds),
@@ -106,8 +106,8 @@ function section<Round extends DeliveryRound | OutageRound>(
   ])
   return [
     '',
-    `${scenario}: ${medians} of ${formatFigure(events, 0)} deliveries to ${destinations}, at ` +
-      `most ${formatFigure(batchEvents, 0)} in a request`,
+    `${scenario}: ${medians} of ${formatFigure(events, 0)} deliveries to ${targets}, at ` +
+      `most ${formatFigure(batchEvents, 0)} per request`,
     '',
     formatTable(rows),
     '',
@@ -129,7 +129,7 @@ function failuresLine(round: DeliveryRound): string {
 
 function outageLine(round: OutageRound): string {
   const waiting = round.waiting.map(waitingText).join('; ') || 'nothing'
-  return `${arrivalLine(round)}\nwaiting on its return: ${waiting}`
+  return `${arrivalLine(round)}\npending at recovery: ${waiting}`
 }
 
 function waitingText({ status, attempts, count, notDueCount, dueSeconds }: WaitingDeliveries) {
@@ -138,7 +138,7 @@ function waitingText({ status, attempts, count, notDueCount, dueSeconds }: Waiti
   return `${count} ${status} after ${times}${notDueCount === 0 ? '' : ` (${due})`}`
 }
 
-/** Sentences about what did not arrive as it should have. */
+/** Sentences about missing, repeated or unexpected requests and events. */
 export function findDeliveryFaults(round: DeliveryRound): string[] {
   const { load, drained, simulator, fired } = round
   const hits = load.failures.map((failure, index) => ({ ...failure, count: fired[index] ?? 0 }))
@@ -147,17 +147,17 @@ export function findDeliveryFaults(round: DeliveryRound): string[] {
   const faults = findArrivalFaults(round)
   if (simulator.refused_requests !== refusedCount) {
     faults.push(
-      `The simulator refused ${simulator.refused_requests} requests, and was to refuse ` +
+      `The simulator refused ${simulator.refused_requests} requests instead of ` +
         `${refusedCount}.`,
     )
   }
   if (simulator.requests !== drained.requests) {
     faults.push(
-      `The simulator had ${simulator.requests} requests, and the store kept ${drained.requests}.`,
+      `The simulator had ${simulator.requests} requests, and the store has ${drained.requests}.`,
     )
   }
   if (hits.length > 0 && hits.every(({ count }) => count === 0)) {
-    faults.push('No request failed: there were too few of them.')
+    faults.push('No request failed: there were too few requests.')
   }
   return faults
 }
@@ -165,18 +165,18 @@ export function findDeliveryFaults(round: DeliveryRound): string[] {
 export function findOutageFaults(round: OutageRound): string[] {
   const { drained, simulator } = round
   const faults = findArrivalFaults(round)
-  if (drained.failedRequests === 0) faults.push('No request was made while the platform was gone.')
+  if (drained.failedRequests === 0) faults.push('No request was made during the outage.')
   const keptRequests = drained.requests - drained.failedRequests
   if (simulator.requests !== keptRequests || simulator.refused_requests > 0) {
     faults.push(
       `The simulator had ${simulator.requests} requests and refused ` +
-        `${simulator.refused_requests} of them; the store kept ${keptRequests}.`,
+        `${simulator.refused_requests} of them; the store has ${keptRequests}.`,
     )
   }
   return faults
 }
 
-/** Every event arrives once, and again only when its result was unknown. */
+/** Every event arrives once, or again only if its outcome was unknown. */
 function findArrivalFaults({ load, drained, simulator }: DeliveryRound | OutageRound): string[] {
   const { events } = load
   const { accepted, unknownEvents } = drained
@@ -184,7 +184,7 @@ function findArrivalFaults({ load, drained, simulator }: DeliveryRound | OutageR
   const isComplete = accepted === events && unique_events === events
   if (isComplete && deduplicated <= unknownEvents) return []
   return [
-    `Of ${events} deliveries ${accepted} were accepted; the simulator has ${unique_events}, and ` +
-      `${deduplicated} again, of ${unknownEvents} with an unknown outcome.`,
+    `Of ${events} deliveries, ${accepted} were accepted. The simulator has ${unique_events} ` +
+      `events and ${deduplicated} duplicates; ${unknownEvents} events had an unknown outcome.`,
   ]
 }

@@ -8,21 +8,21 @@ interface DrainOptions {
   secondsMax: number
 }
 
-/** What is in the store once nothing waits any more. */
+/** The state of the store once no delivery is pending. */
 export interface DrainResult {
-  /** The first claim, and the moment at which nothing waited. */
+  /** The first claim, and the time when no delivery was pending. */
   startedAt: Date
   endedAt: Date
   /** Rows that ended as `accepted`. */
   accepted: number
   /** When nine of ten rows were settled. */
   mostlyAt: Date
-  lanes: DrainedTracker[]
-  /** Requests that the worker has kept, answered or not. */
+  trackers: DrainedTracker[]
+  /** Requests that the worker recorded, with or without a response. */
   requests: number
-  /** Those of them that reached no platform. */
+  /** Requests that did not reach the platform. */
   failedRequests: number
-  /** Events in requests whose outcome it does not know: it may send them again, and no others. */
+  /** Events in requests with an unknown outcome, the only ones that may be sent again. */
   unknownEvents: number
 }
 
@@ -31,11 +31,11 @@ export interface DrainedTracker {
   doneAt: Date
 }
 
-/** Asks the simulator until it has everything, and only then the store, which has work to do. */
+/** Polls the simulator first, and the busy store only after the simulator has all events. */
 export async function drain(database: Database, draining: DrainOptions): Promise<DrainResult> {
   const { trackerIds, events, simulatorUrl, secondsMax } = draining
   const { pool } = database
-  const patience = performance.now() + secondsMax * 1_000
+  const deadline = performance.now() + secondsMax * 1_000
   const isReceived = async () => (await readSimulatorSummary(simulatorUrl)).unique_events >= events
   const isSettled = async () => {
     const waiting = await pool.query(
@@ -45,16 +45,16 @@ export async function drain(database: Database, draining: DrainOptions): Promise
     return waiting.rowCount === 0
   }
   for (const isDone of [isReceived, isSettled]) {
-    await pollUntil(isDone, (patience - performance.now()) / 1_000)
+    await pollUntil(isDone, (deadline - performance.now()) / 1_000)
   }
   const endedAt = new Date()
   const rows = await readRows(database, trackerIds)
   return { ...rows, endedAt, ...(await readAttempts(database, trackerIds)) }
 }
 
-/** Rows that were never claimed, because patience ended, have no times but that of their making. */
+/** Rows that were not claimed before the deadline have only their creation time. */
 async function readRows({ pool }: Database, trackerIds: readonly string[]) {
-  const lanes = await pool.query(
+  const trackers = await pool.query(
     `select min(coalesce(first_sent_at, created_at)) as first,
        max(coalesce(updated_at, created_at)) as done,
        count(*) filter (where status = 'accepted')::integer as accepted
@@ -71,8 +71,8 @@ async function readRows({ pool }: Database, trackerIds: readonly string[]) {
   return {
     startedAt: first as Date,
     mostlyAt: mostly as Date,
-    accepted: lanes.rows.reduce((sum, { accepted }) => sum + accepted, 0),
-    lanes: lanes.rows.map(({ first, done }) => ({ firstRequestAt: first, doneAt: done })),
+    accepted: trackers.rows.reduce((sum, { accepted }) => sum + accepted, 0),
+    trackers: trackers.rows.map(({ first, done }) => ({ firstRequestAt: first, doneAt: done })),
   }
 }
 
@@ -88,14 +88,14 @@ async function readAttempts({ pool }: Database, trackerIds: readonly string[]) {
   return { requests, failedRequests: vain, unknownEvents: unknown }
 }
 
-/** Deliveries of one tracker that wait, alike in status and attempts. */
+/** Pending deliveries of one tracker with the same status and number of attempts. */
 export interface WaitingDeliveries {
   status: string
   attempts: number
   count: number
-  /** Of them, those whose next attempt is planned for later. */
+  /** Those whose next attempt is in the future. */
   notDueCount: number
-  /** Until the last one of them is due. */
+  /** Seconds until the last of them is due. */
   dueSeconds: number
 }
 
@@ -120,7 +120,7 @@ export async function countWaitingDeliveries(
   }))
 }
 
-/** What the simulator counted, as `GET /_simulator/summary` shows it. */
+/** The response of `GET /_simulator/summary`. */
 export interface SimulatorSummary {
   requests: number
   /** Those of which nothing was kept, scripted failures among them. */

@@ -12,7 +12,7 @@ import { formatAim, formatFigure, formatTable } from './report-format.ts'
 
 interface ErasureFigures {
   machine: string
-  /** One a size, the smallest first. */
+  /** One per size, smallest first. */
   sizes: ErasureSize[]
 }
 
@@ -22,7 +22,7 @@ interface ErasureSize {
 }
 
 interface Erasure extends StoredPerson {
-  /** What the receipt says; null when there was none. */
+  /** Number of events in the receipt; null without a receipt. */
   erasedEvents: number | null
   milliseconds: number
 }
@@ -30,7 +30,7 @@ interface Erasure extends StoredPerson {
 /** Warm-up erasures of unknown people, so that no figure includes process startup. */
 const WARM_UP_ERASURES = 20
 
-/** Erases people of trackers of different sizes in one store, through the service, one by one. */
+/** Erases people of trackers of different sizes in one store, one request at a time. */
 export async function measureErasure(
   { erasure }: BenchPlan,
   closers: Closers,
@@ -79,7 +79,7 @@ async function erase(
 
 const AIM = { limit: 100, direction: 'at most' } as const
 
-/** A row a size; each erasure is one request, of a person with 1 to 30 events. */
+/** A row per size; each erasure is one request for a person with 1 to 30 events. */
 export function reportErasure({ machine, sizes }: ErasureFigures): BenchFindings {
   const rows = sizes.map(size => {
     const p99 = percentile(size, 0.99)
@@ -125,26 +125,26 @@ function findFaults({ events, erasures }: ErasureSize): string[] {
     .filter(erasure => erasure.erasedEvents !== erasure.events)
     .map(
       erasure =>
-        `Of a person with ${erasure.events} events among ${events} the receipt says ` +
+        `For a person with ${erasure.events} of ${events} events, the receipt has ` +
         `${erasure.erasedEvents}.`,
     )
 }
 
-/** A person who will be erased. */
+/** A person to erase. */
 interface StoredPerson {
-  /** Of the e-mail address. */
+  /** Digest of the email address. */
   digest: string
   events: number
 }
 
 interface PersonsPlan {
-  /** How many events the tracker has: numbered from 0, in the order of their receipt. */
+  /** Number of events of the tracker; they are numbered from 0 in order of receipt. */
   count: number
   persons: number
 }
 
 const EVENTS_OF_PERSON_MAX = 30
-/** Has no common divisor with the largest number, so that every number of events comes about. */
+/** Coprime to the maximum, so that every number of events occurs. */
 const STRIDE = 7
 
 /** From 1 to 30. */
@@ -153,9 +153,9 @@ export function eventsOfPerson(person: number): number {
 }
 
 /**
- * Makes people out of listed events: each gets some of them, spread over all days, with one e-mail
- * address, one visitor id and a session. A tracker needs thirty events a person; with fewer there
- * are fewer people.
+ * Assigns listed events to people: each person gets events of all days, with one email address, one
+ * visitor ID and a session. A tracker needs thirty events per person; with fewer events there are
+ * fewer people.
  */
 export async function storePersons(
   { pool }: Database,

@@ -16,27 +16,27 @@ import { type LoadResult, runLoad } from './run-load.ts'
 interface FreshFigures {
   machine: string
   connections: number
-  /** What `npm start` accepts on a new store when it is asked for as much as it can. */
+  /** The maximum speed of `npm start` on a new store. */
   topPerSecond: number
   runs: FreshRun[]
 }
 
-/** One load on a store of its own, at half of the top speed. */
+/** One load on a separate store, at half of the maximum speed. */
 interface FreshRun {
-  /** Events that were in the store before, never analyzed by us. */
+  /** Events already in the store; the benchmark never analyzes them. */
   history: number
   load: LoadResult
   accepted: number
-  /** Rows of the load. */
+  /** Rows stored by the load. */
   stored: number
-  /** Of these, accepted by the simulator when the load ended. */
+  /** Those that the simulator had accepted when the load ended. */
   delivered: number
   backlog: BacklogSample[]
   memory: ProcessMemory | null
 }
 
 interface BacklogSample {
-  /** Since the load began. */
+  /** Seconds since the load began. */
   seconds: number
   oldestDueSeconds: number
 }
@@ -45,9 +45,9 @@ const HALF = 0.5
 const SAMPLE_MILLISECONDS = 500
 
 /**
- * `npm start` on a new store, and on one with history: it accepts and delivers at once from the
- * first second, when PostgreSQL has no statistics yet. What counts is whether
- * delivery falls behind, which the age of the oldest due delivery tells.
+ * `npm start` on a new store, and on one with history: it accepts and delivers concurrently from
+ * the first second, when PostgreSQL has no statistics yet. The age of the oldest due delivery shows
+ * whether delivery falls behind.
  */
 export async function measureFresh(plan: BenchPlan, closers: Closers): Promise<FreshFigures> {
   const connections = plan.connections.at(-1) as number
@@ -76,7 +76,7 @@ async function runOnce(closers: Closers, load: Load & { history: number }): Prom
   const program = await startFresh(closers)
   if (history > 0) await program.addHistory(history)
   const before = await program.counts()
-  // No time to get warm: the first seconds are what this is about.
+  // No warm-up, because the first seconds are measured.
   const running = program.load({ ...load, warmUpSeconds: 0 })
   const backlog = await program.watchBacklog(running)
   const result = await running
@@ -94,14 +94,14 @@ async function runOnce(closers: Closers, load: Load & { history: number }): Prom
   }
 }
 
-/** The program as `npm start` runs it, on a new store, looked at from outside. */
+/** The program as started by `npm start` on a new store, and connections to observe it. */
 async function startFresh(closers: Closers) {
   const dataDirectory = benchFolder()
   closers.push(async () => rmSync(dataDirectory, { recursive: true, force: true }))
   const service: ServiceProcess = await startServiceProcess({ role: 'all', dataDirectory })
   closers.push(service.stop)
   const connectionString = await findRunningEmbeddedPostgres(dataDirectory)
-  if (connectionString === null) throw new Error('the store of role all is gone')
+  if (connectionString === null) throw new Error('the store of role all is not running')
   const database = openBenchDatabase(connectionString)
   closers.push(database.close)
   const credentials: Credentials = JSON.parse(
@@ -153,11 +153,11 @@ async function startFresh(closers: Closers) {
   }
 }
 
-/** Of the age of the oldest due delivery, once the program has found its pace. */
+/** The target for the age of the oldest due delivery, after the first seconds. */
 const BACKLOG_AIM: Aim = { limit: 2, direction: 'at most' }
 const SETTLING_SECONDS = 10
 
-/** The figures as a table, a column for each size of history. */
+/** A table with a column for each size of history. */
 export function reportFresh({
   machine,
   connections,
@@ -209,7 +209,7 @@ function findOldest(
 function findFaults({ load, stored, accepted }: FreshRun): string[] {
   const refused = Object.keys(load.answers).filter(status => status !== '202')
   return [
-    ...(refused.length === 0 ? [] : [`Some were answered ${refused.join(', ')}.`]),
+    ...(refused.length === 0 ? [] : [`Some responses were ${refused.join(', ')}.`]),
     ...(stored === accepted ? [] : [`${accepted} were accepted and ${stored} are stored.`]),
   ]
 }

@@ -20,14 +20,14 @@ const HISTORY: CopiedRows = {
   firstDeliveryId: 1_000_000_000,
 }
 
-it('copies rows that the service reads as its own, and builds every index again', async test => {
+it('copies rows that the service can read, and rebuilds every index', async test => {
   const { database, connectionString } = await createTestDatabase(test)
   await createTrackers(database)
   const load = createGrowthLoad(database)
   const { events } = await load.accept(accepted => accepted.events > 0)
   assert.equal(await load.deliver(events), events)
   await storePatternRows(database, trackerId)
-  // The partitions are there before, so that the same indexes are looked at.
+  // The partitions exist first, so that the same indexes are compared.
   const made = { count: 1, salt: 'partitions', firstDeliveryId: 900_000_000 }
   await storeHistory(connectionString, { ...HISTORY, ...made })
   const indexes = await findIndexes(database)

@@ -4,30 +4,30 @@ import { pollUntil } from './drain.ts'
 import { forEachConcurrently, withoutIndexes } from './index-rebuild.ts'
 import { indexKeyExpression } from './listed-events.ts'
 
-/** Rows that are copied from a few purchases which the service itself accepted and delivered. */
+/** Rows to copy from a few purchases that the service accepted and delivered. */
 export interface CopiedRows {
   trackerId: string
   count: number
-  /** They are spread evenly over this time, numbered in the order of their receipt. */
+  /** The rows are spread evenly over this time, numbered in order of receipt. */
   from: Date
   until: Date
-  /** Event ids are the same for the same text; two sets of rows need two texts. */
+  /** Event IDs are derived from this text; each set of rows needs its own. */
   salt: string
-  /** The delivery of the first event has this id. */
+  /** The ID of the first delivery. */
   firstDeliveryId: number
-  /** Values of columns, in SQL, in place of what is copied. */
+  /** SQL expressions that replace the copied values of columns. */
   changes?: Record<string, string>
 }
 
-/** Every table that has a row for each event. */
+/** Every table with a row per event. */
 const TABLES = ['event_keys', 'events', 'event_payloads', 'deliveries', 'sessions']
-/** Of those, what a list of ids reads. */
+/** Those that a list of IDs reads. */
 export const LISTED_TABLES = ['events']
-/** Of those, what a failed delivery has. */
+/** Those with rows of failed deliveries. */
 const FAILURE_TABLES = ['event_keys', 'events', 'event_payloads', 'deliveries']
-/** Whose values come in no order. */
+/** Columns with values in random order. */
 const RANDOM_COLUMNS = ['id_digest', 'visitor_id']
-/** Everything else of a row is copied, so its width is that of a real purchase. */
+/** All other columns are copied, so rows are as wide as those of real purchases. */
 const VALUES: Record<string, string> = {
   tracker_id: '$1::uuid',
   event_id: 'numbered.event_id',
@@ -46,7 +46,7 @@ const VALUES: Record<string, string> = {
     .join(', ')}]`,
 }
 
-/** `$1` to `$7` as `copyRows` gives them. */
+/** `$1` to `$7` are the parameters of `copyRows`. */
 const NUMBERED = `
   select number, hash, hash::uuid::text as event_id, $7::bigint + number as delivery_id,
     $4::timestamptz + make_interval(secs => number * $5::double precision) as created_at
@@ -57,12 +57,12 @@ const NUMBERED = `
 
 const ROWS_PER_STATEMENT = 500_000
 const DAY_MILLISECONDS = 86_400_000
-/** Tables are filled two at a time, and so are indexes built. */
+/** Tables are filled two at a time, and indexes are built two at a time. */
 const CONNECTIONS_MAX = 2
 const LOAD_SETTINGS = `set maintenance_work_mem = '512MB'; set synchronous_commit = off`
 
 /**
- * Keeps all rows of the tracker as patterns for copies: purchases of every width that the load has.
+ * Keeps all rows of the tracker as patterns to copy: purchases of every width in the load.
  */
 export async function storePatternRows({ pool }: Database, trackerId: string): Promise<void> {
   await pool.query('create schema patterns')
@@ -80,7 +80,7 @@ export async function storePatternRows({ pool }: Database, trackerId: string): P
   }
 }
 
-/** Fills a store before anything is measured in it: all rows first, and then the indexes. */
+/** Fills a store before it is measured: all rows first, then the indexes. */
 export async function storeHistory(
   connectionString: string,
   rows: CopiedRows,
@@ -98,7 +98,7 @@ export async function storeHistory(
   }
 }
 
-/** Adds deliveries that failed within the last days and may be sent again. */
+/** Adds deliveries that failed within the last days and can be replayed. */
 export async function storeFailures(
   connectionString: string,
   rows: Omit<CopiedRows, 'changes'>,
@@ -118,16 +118,16 @@ export async function storeFailures(
   }
 }
 
-/** As autovacuum leaves a store that came to this size by itself. */
+/** Vacuums and analyzes, as autovacuum would have in a store that grew to this size. */
 export async function settleStore(connectionString: string): Promise<void> {
   const database = openLoadDatabase(connectionString)
   await settleRows(database).finally(() => database.close())
 }
 
 /**
- * Twice, each time when nothing in the database reads older rows any more: an automatic `ANALYZE`
- * that runs beside it keeps a vacuum from marking what came since as visible to all, and then a
- * page of a list reads every row that it passes.
+ * Twice, each time when no transaction in the database needs older rows: a concurrent automatic
+ * `ANALYZE` keeps vacuum from marking new rows as visible to all, and then a page of a list reads
+ * every row that it skips.
  */
 async function settleRows({ pool }: Database): Promise<void> {
   for (const vacuum of ['vacuum (analyze)', 'vacuum']) {
@@ -144,10 +144,10 @@ const COUNT_READERS = `
   select count(*) as count from pg_stat_activity
   where datname = current_database() and backend_xmin is not null and pid <> pg_backend_pid()`
 
-/** Longer than an automatic `ANALYZE` of a large table takes. */
+/** Longer than an automatic `ANALYZE` of a large table. */
 const READERS_SECONDS_MAX = 60
 
-/** No statement is ended for taking long. */
+/** No statement timeout. */
 function openLoadDatabase(connectionString: string): Database {
   const database = openDatabase({
     connectionString,

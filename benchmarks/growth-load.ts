@@ -10,19 +10,19 @@ import {
 import { createPurchaseDraft } from './purchase-drafts.ts'
 import { createPurchaseCommitter } from './stored-deliveries.ts'
 
-/** Where the clock of the load begins: on the day on which `generateEvents` makes rows. */
+/** The start of the load's clock: the day on which `generateEvents` creates rows. */
 export const GROWTH_NOW = new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`)
 
 export interface Accepted {
   events: number
-  /** Of the commits alone; purchases are made between them. */
+  /** Duration of the commits; purchases are created between them. */
   milliseconds: number
 }
 
-/** Accepts and delivers purchases of one tracker by the statements of the service. */
+/** Accepts and delivers purchases of one tracker with the statements of the service. */
 export interface GrowthLoad {
   accept(until: (accepted: Accepted) => boolean): Promise<Accepted>
-  /** Delivers up to so many of those that wait, and returns how many. */
+  /** Delivers at most this many pending events and returns their number. */
   deliver(count: number): Promise<number>
 }
 

@@ -19,7 +19,7 @@ import { createPurchaseCommitter } from './stored-deliveries.ts'
 
 export interface Operation {
   name: string
-  /** Null when it failed, or took longer than a statement may. */
+  /** Null if it failed or exceeded the statement timeout. */
   buffers: number | null
   failure: string | null
   isListPage: boolean
@@ -28,22 +28,22 @@ export interface Operation {
 interface Measured {
   run: (database: Database) => Promise<unknown>
   isListPage?: boolean
-  /** Opens transactions of its own, so nothing is taken back; the next run has another person. */
+  /** Opens its own transactions, so nothing is rolled back; each run uses another person. */
   isKept?: boolean
 }
 
 export interface OperationsPlan {
   connectionString: string
   failures: number
-  /** Whose people are erased, beside the payloads of the large tracker. */
+  /** The tracker with people to erase, besides the payloads of the large tracker. */
   eraserId: string
 }
 
 const PER_PAGE = 25
 const DEEP_PAGE = 1_000
-/** The first run reads what the second finds in memory and as it will stay. */
+/** The first run warms the cache for the second, which is measured. */
 const RUNS = 2
-/** Rows of `generateEvents`, which the hot statements ask for. */
+/** Rows of `generateEvents`, which the hot statements read. */
 const GROWN_EVENTS = 5_000
 const PERSON_EVENTS = 30
 const DAY_MILLISECONDS = 86_400_000
@@ -51,7 +51,7 @@ const FAILURE_DAYS = 5
 const FIRST_FAILURE_ID = 2_000_000_000
 const OWNER = { trackerId: LARGE_TRACKER, workspaceId: 1 }
 
-/** Adds what the operations ask for to a store with history, and counts the buffers of each. */
+/** Adds the rows that the operations need to a store with history, and counts buffers. */
 export async function measureOperations(
   database: Database,
   plan: OperationsPlan,
@@ -82,12 +82,12 @@ export async function measureOperations(
       isKept: true,
       run: recorded => erase(recorded, plan.eraserId, persons.pop() as string),
     },
-    // Last, because what they write and take back is left for vacuum.
+    // Last, because their rolled-back writes leave dead rows.
     ...Object.fromEntries(Object.entries(HOT_STATEMENTS).map(([name, run]) => [name, { run }])),
   })
 }
 
-/** The pages of a store that holds a single day. */
+/** The pages of a store with a single day. */
 export async function measureDayPages({
   connectionString,
   database,
@@ -131,7 +131,7 @@ function replays(failures: number): Record<string, Measured> {
   }
 }
 
-/** Returns the digest of each person, one a run. */
+/** Returns the digest of each person, one per run. */
 async function storeAskedRows(database: Database, plan: OperationsPlan): Promise<string[]> {
   await storeFailures(plan.connectionString, {
     trackerId: LARGE_TRACKER,
@@ -179,7 +179,7 @@ async function countListed(database: Database): Promise<number> {
   return (await listEventRefs(database, page)).total
 }
 
-/** Throws when the page is not as full as it should be: that would be cheap for a wrong reason. */
+/** Throws if the page is not full, because a shorter page would cost less. */
 async function listedIds(
   database: Database,
   { page, total }: { page: number; total: number },
@@ -204,7 +204,7 @@ function listPage(database: Database, page: number): Promise<unknown> {
   })
 }
 
-/** One after the other on one connection, which reports the plan of everything it executes. */
+/** Runs them one after the other on a connection that reports the plan of each statement. */
 async function measureBuffers(
   connectionString: string,
   measured: Record<string, Measured>,

@@ -10,10 +10,10 @@ const AIMS = {
   listBuffers: { limit: 500, direction: 'at most' },
 } as const satisfies Record<string, Aim>
 
-/** Aims are for a store that has grown: a few thousand events tell nothing about them. */
+/** Targets apply to large stores only: a few thousand events say nothing about growth. */
 const AIMED_HISTORY = 1_000_000
 const AIMED_ACCEPTANCE_HISTORY = 10_000_000
-/** Bytes an event, below which a table is left out. */
+/** Tables with fewer bytes per event are omitted. */
 const SHOWN_BYTES = 0.5
 
 interface Aimed {
@@ -34,13 +34,13 @@ export function reportGrowth(figures: GrowthFigures): BenchFindings {
     '',
     formatTable([head, ...loadRows(sizes)]),
     '',
-    'bytes on disk, an accepted and delivered event',
+    'bytes on disk per accepted and delivered event',
     formatTable([head, ...diskRows(sizes)]),
     '',
-    'updates while it was accepted and delivered: heap-only %, and dead rows left',
+    'updates during acceptance and delivery: heap-only %, and dead rows left',
     formatTable([head, ...updateRows(sizes)]),
     '',
-    'buffers of an operation, of a thousand rows where it takes a list',
+    'buffers per operation, with a thousand rows where it takes a list',
     formatTable([[...head, 'largest to smallest'], ...operationRows(sizes)]),
     '',
     ...aimed.map(aimedText),
@@ -66,8 +66,8 @@ function loadRows(sizes: readonly GrowthSize[]): string[][] {
     row('    full pages', { sizes, digits: 2 }, size => read(size)?.fullPages ?? null),
   ]
   return [
-    row('made in, s', { sizes }, ({ historySeconds }) => historySeconds),
-    row('accepted, events/s of commit', { sizes }, speedOf),
+    row('created in, s', { sizes }, ({ historySeconds }) => historySeconds),
+    row('accepted, events per second of commit', { sizes }, speedOf),
     row('    to the smallest', { sizes, digits: 2 }, size => ratioOf(size, smallest)),
     row('    PostgreSQL CPU s/1,000', { sizes, digits: 3 }, cpuOf),
     ...wal('WAL bytes to accept, after a checkpoint', size => walOf(firstSlices(size), accepting)),
@@ -85,7 +85,7 @@ function speedOf({ acceptance }: GrowthSize): number {
   return median(acceptance.map(({ eventsPerSecond }) => eventsPerSecond))
 }
 
-/** Rounds take turns, so each is compared with its own neighbour. */
+/** Databases alternate within a round, so each is compared within its round. */
 function ratioOf({ acceptance }: GrowthSize, smallest: GrowthSize | undefined): number | null {
   const ratios = acceptance.map((figures, round) => {
     const beside = smallest?.acceptance[round] as AcceptanceFigures
@@ -107,7 +107,7 @@ const allSlices = ({ intervals }: GrowthSize) => intervals.flatMap(({ slices }) 
 const accepting = ({ acceptance, accepted }: Slice) => ({ ...acceptance, events: accepted })
 const delivering = ({ delivery, delivered }: Slice) => ({ ...delivery, events: delivered })
 
-/** An event; null when there was none. */
+/** Per event; null without events. */
 function walOf(
   slices: readonly Slice[],
   read: (slice: Slice) => WalBytes & { events: number },
@@ -228,11 +228,11 @@ function missedAim(aimed: Aimed): string[] {
   return text.endsWith('missed') ? [text] : []
 }
 
-/** What was left out, and what happened that a reader must know. */
+/** Notes on omissions and on unexpected checkpoints. */
 function formatNotes({ plan, sizes }: GrowthFigures): string[] {
   return [
     '',
-    'not measured: filtered lists, since the API has none',
+    'not measured: filtered lists, which the API does not have',
     ...sizes.flatMap(size => {
       const place = `(${formatFigure(size.history, 0)} events of history)`
       const failed = [...size.operations, ...size.dayPages].filter(({ failure }) => failure)

@@ -22,7 +22,7 @@ export interface GrowthFigures {
   machine: string
   plan: GrowthPlan
   rounds: number
-  /** One a size of history, the smallest first. */
+  /** One per size of history, smallest first. */
   sizes: GrowthSize[]
 }
 
@@ -31,30 +31,30 @@ export interface GrowthSize {
   historySeconds: number
   acceptance: AcceptanceFigures[]
   intervals: Interval[]
-  /** Bytes that all intervals together added, by table and index. */
+  /** Bytes added in all intervals, by table and index. */
   addedBytes: Map<string, number>
-  /** What all intervals together updated. */
+  /** Updates in all intervals. */
   updates: Map<string, TableUpdates>
   operations: Operation[]
-  /** Of a day with as many events as there are of history. */
+  /** Of a single day with as many events as the history. */
   dayPages: Operation[]
 }
 
 export interface AcceptanceFigures {
   eventsPerSecond: number
-  /** Of PostgreSQL, for a thousand events; null where there is no /proc. */
+  /** CPU time of PostgreSQL per thousand events; null without /proc. */
   cpuSeconds: number | null
 }
 
-/** From one checkpoint to the next, or on from where one came by itself. */
+/** From one checkpoint to the next, or from an automatic checkpoint. */
 export interface Interval {
   isAfterCheckpoint: boolean
   slices: Slice[]
-  /** Checkpoints that came in between by themselves. */
+  /** Automatic checkpoints within the interval. */
   checkpoints: number
 }
 
-/** Some events that were accepted, and then as many that were delivered. */
+/** Events that were accepted and then delivered. */
 export interface Slice {
   accepted: number
   delivered: number
@@ -72,14 +72,14 @@ const HISTORY_DAYS = 30
 const HISTORY_FROM = new Date(GROWTH_NOW.getTime() - HISTORY_DAYS * DAY_MILLISECONDS)
 const DAY_FROM = new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`)
 const DAY_UNTIL = new Date(DAY_FROM.getTime() + DAY_MILLISECONDS)
-/** One commit: as many patterns of rows. */
+/** Events per commit, and the number of row patterns. */
 const PATTERNS = 512
 const FIRST_HISTORY_ID = 1_000_000_000
 const INTERVALS = 2
-/** After a checkpoint, so many events are looked at apart. */
+/** Events after a checkpoint that are reported separately. */
 const SLICE_EVENTS = 5_120
 
-/** Accepts, delivers and asks in stores that are alike but for their history, on one server. */
+/** Accepts, delivers and reads in databases of one server that differ only in history. */
 export async function measureGrowth(plan: BenchPlan, closers: Closers): Promise<GrowthFigures> {
   const store = await openBenchStore()
   closers.push(store.close)
@@ -108,7 +108,7 @@ interface GrowthStore {
   size: GrowthSize
 }
 
-/** A database with so many events of the last 30 days, all of them delivered. */
+/** A database with this many delivered events of the last 30 days. */
 async function createGrowthStore(store: BenchStore, history: number): Promise<GrowthStore> {
   const bench = await makeTrackedDatabase(store, `history_${history}`)
   const start = performance.now()
@@ -143,7 +143,7 @@ function historyRows(count: number) {
   }
 }
 
-/** With autovacuum on, which `createTrackers` ends for the sake of its tests. */
+/** Turns autovacuum on, which `createTrackers` turns off for tests. */
 async function makeTrackedDatabase(store: BenchStore, name: string): Promise<BenchDatabase> {
   const bench = await store.newDatabase(name)
   await createTrackers(bench.database)
@@ -191,7 +191,7 @@ async function measureIntervals(
     await readTableUpdates(database),
   ]
   for (let number = 0; number < INTERVALS; number += 1) {
-    // Where they come by themselves, one more would make them look closer together than they are.
+    // After an automatic checkpoint, another one would distort the distance between them.
     const isAfterCheckpoint = (size.intervals.at(-1)?.checkpoints ?? 0) === 0
     if (isAfterCheckpoint) await database.pool.query('checkpoint')
     const measured = await measureInterval({ bench: { database }, load }, plan)
@@ -241,7 +241,7 @@ function walBetween(before: WalPosition, after: WalPosition): WalBytes {
   return { bytes: after.bytes - before.bytes, fullPages: after.fullPages - before.fullPages }
 }
 
-/** Events of one day and nothing else, in a database that is gone afterwards. */
+/** A temporary database with the events of a single day. */
 async function measureDay(store: BenchStore, events: number): Promise<Operation[]> {
   if (events === 0) return []
   const name = `day_${events}`

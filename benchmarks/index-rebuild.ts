@@ -3,21 +3,21 @@ import type { Database } from '../service/db/database.ts'
 interface StoredIndex {
   table: string
   name: string
-  /** Null for an index that is no constraint. */
+  /** Null for an index without a constraint. */
   constraint: string | null
   definition: string
   isRandom: boolean
 }
 
 /**
- * What comes in in no order leaves pages of an index about so full, while a new index has them 90 %
- * full: then a new row splits a page far more often than it would in a store that grew by itself.
+ * Values in random order leave index pages about this full, while a new index has 90 % full pages,
+ * which new rows would split far more often than in a store that grew over time.
  */
 const RANDOM_FILL = 70
 
 /**
- * Runs `load` with no index on these tables, and builds the indexes afterwards: ten million rows
- * take minutes so, and an hour otherwise. `randomColumns` are those whose values come in no order.
+ * Runs `load` without indexes on these tables and builds them afterwards, so that ten million rows
+ * take minutes instead of an hour. `randomColumns` are columns with values in random order.
  */
 export async function withoutIndexes<Result>(
   { pool }: Database,
@@ -56,8 +56,8 @@ function createStatement({ table, constraint, definition, isRandom }: StoredInde
 }
 
 /**
- * Those that belong to an index of a partitioned table go and come with it. PostgreSQL tells the
- * latter as an index of that table only.
+ * Excludes indexes of partitions: they are dropped and created with the index of the partitioned
+ * table.
  */
 const FIND_INDEXES = `
   select index.indrelid::regclass::text as table, index.indexrelid::regclass::text as name,
@@ -76,7 +76,7 @@ const FIND_INDEXES = `
   where coalesce(pg_partition_root(index.indrelid), index.indrelid) = any($1::text[]::regclass[])
     and not exists (select from pg_inherits where inhrelid = index.indexrelid)`
 
-/** Does all of it, so many at a time: a connection is not waited for longer than five seconds. */
+/** Runs all tasks, a few at a time: waiting for a connection times out after five seconds. */
 export async function forEachConcurrently<Item>(
   items: readonly Item[],
   atATime: number,

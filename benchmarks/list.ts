@@ -11,28 +11,28 @@ import { formatAim, formatFigure, formatTable } from './report-format.ts'
 
 interface ListFigures {
   machine: string
-  /** To write the list positions of all trackers. */
+  /** The time to write the list positions of all trackers. */
   positionSeconds: number
-  /** One a size, the smallest first. */
+  /** One per size, smallest first. */
   sizes: ListSize[]
 }
 
 interface ListSize {
   events: number
-  /** What the list itself said. */
+  /** The total that the list returned. */
   total: number
   firstPage: Latency
   deepPage: Latency
-  /** In the middle of the list, and in the middle of its day. */
+  /** A page in the middle of the list and of its day. */
   middlePage: Latency
-  /** What the store touches to find the events of that page, a hundred of them. */
+  /** Buffers that the store reads to find the hundred events of that page. */
   middleBuffers: number
   lastPage: Latency
-  /** A request that asks the store nothing but whether it is there. */
+  /** A request that only checks the store's health. */
   readiness: Latency
 }
 
-/** Of sequential requests over one kept connection, in milliseconds. */
+/** Of sequential requests over one keep-alive connection, in milliseconds. */
 interface Latency {
   p50: number
   p99: number
@@ -42,7 +42,7 @@ const DEEP_PAGE = 1_000
 const PER_PAGE = 25
 const BUFFERS_PAGE = 100
 
-/** Lists trackers of different sizes in one store, through the service as a user starts it. */
+/** Lists trackers of different sizes in one store, through the running service. */
 export async function measureList({ list }: BenchPlan, closers: Closers): Promise<ListFigures> {
   const store = await openBenchStore()
   closers.push(store.close)
@@ -83,7 +83,7 @@ export async function measureList({ list }: BenchPlan, closers: Closers): Promis
 async function buffersOf({ pool }: Database, trackerId: string, offset: number): Promise<number> {
   const { database, takePlans } = recordPlans(pool.options.connectionString as string)
   try {
-    // The first one of a connection also reads the catalog.
+    // The first statement of a connection also reads the catalog.
     await listEventRefs(database, { trackerId, offset, limit: BUFFERS_PAGE })
     takePlans()
     await listEventRefs(database, { trackerId, offset, limit: BUFFERS_PAGE })
@@ -126,7 +126,7 @@ const READS: [name: string, read: (size: ListSize) => Latency, isAimed: boolean]
   ['/readyz, for comparison', ({ readiness }) => readiness, false],
 ]
 
-/** A row a kind of page and size. Each page comes with the metrics of the dashboard. */
+/** A row for each kind of page and size. Each page includes the dashboard metrics. */
 export function reportList({ machine, positionSeconds, sizes }: ListFigures): BenchFindings {
   const rows = sizes.flatMap(size =>
     READS.map(([name, read, isAimed]) => {
@@ -163,5 +163,5 @@ function formatGrowth(sizes: readonly ListSize[]): string[] {
 }
 
 function findFaults({ events, total }: ListSize): string[] {
-  return total === events ? [] : [`A list of ${events} events says that there are ${total}.`]
+  return total === events ? [] : [`A list of ${events} events has the total ${total}.`]
 }

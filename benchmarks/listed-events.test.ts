@@ -6,7 +6,7 @@ import { createTestDatabase } from '../testing/fixtures/database.ts'
 import { eventsOfPerson, storePersons } from './erasure.ts'
 import { storeListedEvents } from './listed-events.ts'
 
-it('rows that SQL makes can be found by the same index keys as those of the service', async test => {
+it('writes the same index keys in SQL as the service does', async test => {
   const { database } = await createTestDatabase(test)
   const credentialKeys = { current: Buffer.alloc(32, 1), previous: [] }
   const at = new Date()

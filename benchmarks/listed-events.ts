@@ -3,21 +3,21 @@ import { ensurePartitions } from '../service/events/partition-store.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
 import { formatUtcDay } from '../service/util/calendar-day.ts'
 
-/** The events of a tracker are spread evenly over so many days. */
+/** The number of days over which events are spread evenly. */
 const LISTED_DAYS = 30
-/** A statement may take a minute; half a million payloads with their index come near it. */
+/** Rows per statement: half a million payloads nearly reach the timeout of one minute. */
 const ROWS_PER_STATEMENT = 100_000
 const DAY_MILLISECONDS = 86_400_000
 
 interface Listing {
   count: number
-  /** Where their days end; now when it is left out. */
+  /** The end of the last day; default now. */
   until?: Date
 }
 
 /**
- * Gives a tracker so many accepted purchases, written by SQL as acceptance and settling leave them:
- * ledger, payload, one delivery, and the kept counts. Ids are not in the order of receipt.
+ * Adds accepted purchases to a tracker in SQL, in the state after acceptance and settlement:
+ * ledger, payload, one delivery, and counters. IDs are not in order of receipt.
  */
 export async function storeListedEvents(
   database: Database,
@@ -40,7 +40,7 @@ export async function storeListedEvents(
   await pool.query(COUNT_DELIVERIES, [trackerId])
 }
 
-/** As after some hours of autovacuum. */
+/** The state after some hours of autovacuum. */
 export async function vacuumStore({ pool }: Database): Promise<void> {
   const { rows: days } = await pool.query(
     `select oid::regclass::text as name from pg_class
@@ -119,7 +119,7 @@ const COUNT_DELIVERIES = `
   select $1, (created_at at time zone 'UTC')::date, 0, count(*), count(*)
   from all_deliveries where tracker_id = $1 group by 2`
 
-/** So many payloads that were received on one day, in the partition of that day. */
+/** Adds payloads received on one day, in the partition of that day. */
 export async function storeExpiredPayloads(
   database: Database,
   { trackerId }: ProvisionedTracker,

@@ -3,7 +3,7 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { createRequestTemplate, type RequestTemplate } from './purchase-request.ts'
 import type { LoadPlan, LoadResult } from './run-load.ts'
 
-/** A program of its own (see run-load.ts): takes one plan, sends it, answers with the result. */
+/** A separate program (see run-load.ts): receives a plan, sends the load, returns the result. */
 process.once('message', async (plan: LoadPlan) => {
   process.send?.(await generateLoad(plan))
   process.disconnect()
@@ -76,9 +76,9 @@ interface LoadConnectionOptions {
   port: number
   host: string
   template: RequestTemplate
-  /** The count of the next purchase, or null when the run is over. */
+  /** The number of the next purchase, or null when the run is over. */
   nextCount: () => number | null
-  /** When a purchase is to be sent, if not at once, on the clock of `performance`. */
+  /** When to send a purchase, if not immediately, on the clock of `performance`. */
   dueAt?: (count: number) => number
   onAnswer: (status: string, milliseconds: number) => void
 }
@@ -89,10 +89,10 @@ const LENGTH_HEADER = Buffer.from('content-length: ')
 const LENGTH_DIGITS_MAX = 10
 
 /**
- * One keep-alive connection with one request in flight. It knows just enough HTTP for our own
- * answers, which name their length; node's client takes more CPU than the service leaves over. What
- * is sent later than it was due has taken that much longer: who waited would say so too.
- * Resolves when the run is over, rejects when the connection breaks or the answer is not HTTP.
+ * One keep-alive connection with one request in flight. It parses just enough HTTP for our own
+ * responses, which have a length, because Node's client uses too much CPU. The latency of a late
+ * request counts from the time it was due.
+ * Resolves when the run is over; rejects when the connection breaks or the response is not HTTP.
  */
 function runLoadConnection(options: LoadConnectionOptions): Promise<void> {
   const { port, host, template, nextCount, dueAt, onAnswer } = options
@@ -123,7 +123,7 @@ function runLoadConnection(options: LoadConnectionOptions): Promise<void> {
       const bytes: Buffer = received ? Buffer.concat([received, chunk]) : chunk
       const length = readResponseLength(bytes)
       if (length === null) {
-        socket.destroy(new Error('an answer came without its length'))
+        socket.destroy(new Error('a response has no content length'))
         return
       }
       received = bytes.length < length ? bytes : null
@@ -135,7 +135,7 @@ function runLoadConnection(options: LoadConnectionOptions): Promise<void> {
   })
 }
 
-/** The whole length of an answer: endless until its headers are there, null if they hide it. */
+/** The length of a response: infinite until its headers arrive, null if they lack it. */
 function readResponseLength(bytes: Buffer): number | null {
   const headerEnd = bytes.indexOf(HEADER_END)
   if (headerEnd < 0) return Number.POSITIVE_INFINITY

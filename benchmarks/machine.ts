@@ -8,8 +8,8 @@ const FLUSHES = 100
 const PAGE_BYTES = 8_192
 
 /**
- * What a figure must be read with: processor, memory, versions, and what one flush to this disk
- * costs, since every commit waits for one. Says so when a safety of the store is off.
+ * The context of every figure: CPU, memory, versions, and the time of one flush to this disk, since
+ * every commit waits for one. Names durability settings that are off.
  */
 export async function describeMachine(database: Database, folder: string): Promise<string> {
   const { rows } = await database.pool.query(

@@ -18,8 +18,8 @@ import { measureRetention, reportRetention } from './retention.ts'
 import { measureWorkers } from './workers.ts'
 
 /**
- * `npm run bench -- NAME`. Ends with 1 when answers or rows are wrong, never for being slow; growth
- * also when it misses an aim, since bytes and buffers are the same on every machine.
+ * `npm run bench -- NAME`. The exit code is 1 when responses or rows are wrong, never for slowness;
+ * for growth also when a target is missed, since bytes and buffers do not depend on the machine.
  */
 const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promise<BenchFindings>> =
   {
@@ -61,7 +61,7 @@ try {
     appendFileSync(RESULTS, formatResultsEntry({ args, text, at: new Date() }))
   }
 } catch (error) {
-  // An interrupted run breaks somewhere, as its programs end; that is no news.
+  // Ending the programs makes an interrupted run fail; do not report that.
   if (!closing) throw error
 } finally {
   await close()

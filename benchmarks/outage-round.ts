@@ -19,20 +19,20 @@ import {
 import { computeDeliveryCost, type DeliveryCost, readCpu } from './process-cost.ts'
 import { buildRequestBodies, type StoredTracker, storeDeliveries } from './stored-deliveries.ts'
 
-/** One time that the platform was gone while events came in; costs count from its return on. */
+/** One outage of the platform while events arrive; costs count from its recovery. */
 export interface OutageRound extends DeliveryCost {
   load: DeliveryLoad
   outageSeconds: number
-  /** At the end of the outage. */
+  /** Pending deliveries at the end of the outage. */
   waiting: WaitingDeliveries[]
-  /** From the platform's return to the first request that it answers. */
+  /** From the platform's recovery to its first response. */
   noticedSeconds: number
-  /** From the platform's return to the last settled row. */
+  /** From the platform's recovery to the last settled row. */
   drainSeconds: number
   drained: DrainResult
   simulator: SimulatorSummary
   /** The same bodies without a store. */
-  pipeEventsPerSecond: number
+  limitEventsPerSecond: number
 }
 
 interface OutageLoad extends DeliveryLoad {
@@ -40,9 +40,9 @@ interface OutageLoad extends DeliveryLoad {
 }
 
 /**
- * A real outage: the worker runs against an address without a listener, and events come in all
- * the while. The platform comes back right after it was asked for in vain, the worst moment: the
- * pause that the worker then makes lies before it in its whole length.
+ * A real outage: the worker sends to an address without a listener while events arrive. The
+ * platform recovers right after a failed request, which is the worst time, because the worker has
+ * just begun its longest pause.
  */
 export async function measureOutageRound(
   store: BenchStore,
@@ -52,7 +52,7 @@ export async function measureOutageRound(
   const { trackerId } = await store.newTracker()
   const platform = await createUnavailablePlatform()
   closers.push(platform.stop)
-  const { events, batchEvents, lanes } = load
+  const { events, batchEvents, destinations } = load
   const worker = await startWorker(store, { simulatorUrl: platform.url, batchEvents })
   closers.push(worker.stop)
   const goneAt = Date.now()
@@ -68,16 +68,14 @@ export async function measureOutageRound(
     outageSeconds: (returnedAt.getTime() - goneAt) / 1_000,
     waiting,
     ...recovery,
-    pipeEventsPerSecond: events / (await measurePlatformLimit(bodies, lanes)),
+    limitEventsPerSecond: events / (await measurePlatformLimit(bodies, destinations)),
   }
 }
 
-/**
- * The longest pause between two attempts at a lane (service/delivery/circuit-breaker.ts), and some.
- */
+/** The longest pause of a circuit (service/delivery/circuit-breaker.ts), plus a margin. */
 const PAUSE_SECONDS_MAX = 75
 
-/** Ends when a request has just failed and its events are settled. */
+/** Returns when a request has just failed and its events are settled. */
 async function waitThroughOutage(
   database: Database,
   trackerId: string,
@@ -100,7 +98,7 @@ interface OutageContext {
 }
 
 const DRAIN_SECONDS_MAX = 300
-/** The next wait of the retry schedule is at most so many times what has passed before it. */
+/** The next wait of the retry schedule, relative to the time since the first attempt. */
 const WAIT_RATIO_MAX = 6
 
 async function recover(
@@ -139,7 +137,7 @@ async function isNothingSent({ pool }: Database, trackerId: string): Promise<boo
   return (await pool.query(sent, [trackerId])).rowCount === 0
 }
 
-/** When the first request began that was answered; the epoch when none was. */
+/** When the first request with a response began; the epoch if there is none. */
 async function firstAnswerAt({ pool }: Database, trackerId: string): Promise<Date> {
   const { rows } = await pool.query(
     `select coalesce(min(started_at), to_timestamp(0)) as first from send_attempts
@@ -149,7 +147,7 @@ async function firstAnswerAt({ pool }: Database, trackerId: string): Promise<Dat
   return rows[0].first
 }
 
-/** A simulator that is not there: its address refuses connections until it comes back. */
+/** A simulator that is down: its address refuses connections until it is restored. */
 interface UnavailablePlatform {
   url: string
   /** Starts it at its address and returns the time. */
@@ -158,8 +156,7 @@ interface UnavailablePlatform {
 }
 
 /**
- * Below the ports that systems give to whoever asks for any: from among those, somebody had taken
- * ours before ten minutes were over.
+ * Below the ephemeral ports: another process took a port of that range within ten minutes.
  */
 const PORTS = { from: 20_000, to: 30_000 }
 const TRIES_MAX = 20
@@ -172,7 +169,7 @@ async function createUnavailablePlatform(): Promise<UnavailablePlatform> {
     url,
     restore: async () => {
       const returned = await startAt(Number(new URL(url).port))
-      if (!returned) throw new Error(`while it was gone, ${url} was taken by others`)
+      if (!returned) throw new Error(`another process took ${url} during the outage`)
       stopReturned = returned.stop
       return new Date()
     },
@@ -188,7 +185,7 @@ async function startOnFreePort(): Promise<SimulatorProcess> {
   throw new Error(`no free port from ${PORTS.from} on`)
 }
 
-/** Null when the port is taken; the simulator goes elsewhere then, which is of no use here. */
+/** Null if the port is in use, in which case the simulator listens on another port. */
 async function startAt(port: number): Promise<SimulatorProcess | null> {
   const simulator = await startSimulatorProcess(port, createLogger('error'))
   if (new URL(simulator.url).port === String(port)) return simulator

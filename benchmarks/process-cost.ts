@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What a process has taken of the machine. Read from /proc, so null where there is none. */
+/** The memory of a process, read from /proc; null without /proc. */
 export interface ProcessMemory {
   megabytes: number
-  /** The most that it ever held. */
+  /** Peak resident memory. */
   peakMegabytes: number
 }
 
-/** Linux counts processor time in ticks of this length on all common architectures. */
+/** Linux counts CPU time in ticks of this length on all common architectures. */
 const TICK_SECONDS = 0.01
 const KIBIBYTES_PER_MEGABYTE = 1_000_000 / 1_024
 
@@ -20,13 +20,13 @@ export function readProcessMemory(processId: number): ProcessMemory | null {
     : { megabytes: megabytes('VmRSS'), peakMegabytes: megabytes('VmHWM') }
 }
 
-/** Processor seconds of a process since it began. */
+/** CPU seconds of a process since its start. */
 export function readProcessSeconds(processId: number): number | null {
   const fields = statFields(processId)
   return fields && (Number(fields[UTIME]) + Number(fields[UTIME + 1])) * TICK_SECONDS
 }
 
-/** Processor seconds of a process, its children that live, and those that have ended. */
+/** CPU seconds of a process and of its running and ended children. */
 export function readProcessTreeSeconds(processId: number): number | null {
   const own = statFields(processId)
   if (!own) return null
@@ -58,23 +58,23 @@ function readProc(path: string): string | null {
   }
 }
 
-/** Processor seconds so far; null where there is no /proc. */
+/** CPU seconds so far; null without /proc. */
 interface CpuReading {
   worker: number | null
   store: number | null
 }
 
 export interface DeliveryCost {
-  /** Processor time of a thousand deliveries. */
+  /** CPU time of a thousand deliveries. */
   workerCpuSeconds: number | null
   storeCpuSeconds: number | null
-  /** The worker's. */
+  /** Memory of the worker. */
   memory: ProcessMemory | null
 }
 
 interface DeliveryPrograms {
   storeProcessId: number
-  /** Null before the worker is started, so that its start counts as delivery. */
+  /** Null before the worker starts, so that its startup is included. */
   workerProcessId: number | null
 }
 

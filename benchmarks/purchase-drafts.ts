@@ -11,7 +11,7 @@ import { buildPurchaseBody, createPurchaseMarks } from './purchase-request.ts'
 interface PurchaseDraftRequest {
   trackerId: string
   count: number
-  /** Twelve hexadecimal digits that all purchases of one run share. */
+  /** Twelve hexadecimal digits, common to all purchases of a run. */
   run: string
   at: Date
 }
@@ -19,7 +19,7 @@ interface PurchaseDraftRequest {
 const PLATFORMS = createOfflinePlatforms()
 const CAPTURED_MILLISECONDS_AGO = 3_600_000
 
-/** The purchase that the load generator would send as its `count`th, as acceptance drafts it. */
+/** The draft of the purchase that the load generator would send as number `count`. */
 export function createPurchaseDraft({
   trackerId,
   count,
@@ -39,7 +39,7 @@ export function createPurchaseDraft({
   })
 }
 
-/** What one commit stores. */
+/** The rows of one commit. */
 export interface PurchaseGroup {
   entries: EventRecord[]
   deliveries: PlannedDelivery[]
@@ -53,16 +53,16 @@ export interface TrackerDestination {
 interface PurchaseGroupPlan {
   trackers: readonly TrackerDestination[]
   rows: number
-  /** Number of the first purchase; no two groups of one run share one. */
+  /** Number of the first purchase, unique among the groups of a run. */
   first: number
-  /** Twelve hexadecimal digits that all ids of a run share. */
+  /** Twelve hexadecimal digits, common to all IDs of a run. */
   run: string
   at: Date
 }
 
 const WINDOW_MILLISECONDS = 7 * 86_400_000
 
-/** Purchases dealt out to the trackers, in the order in which acceptance commits them. */
+/** Purchases distributed over the trackers, in the order in which acceptance commits them. */
 export function purchaseGroup({
   trackers,
   rows,

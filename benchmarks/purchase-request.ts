@@ -2,19 +2,19 @@ import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { LoadPlan } from './run-load.ts'
 
 export interface RequestTemplate {
-  /** A whole HTTP request. */
+  /** A complete HTTP request. */
   bytes: Buffer
-  /** Turns the request into that of another purchase, in place. */
+  /** Changes the request in place into that of another purchase. */
   renew(count: number): void
 }
 
-/** Of the same width as what replaces them, and nowhere else in a request. */
+/** Placeholders of the same length as the values, unique in a request. */
 const PLACES = { hex: '<hexhex>', digits: '<digit>' }
 const CAPTURED_MILLISECONDS_AGO = 3_600_000
 
 /**
- * Renders a request once, so that the generator only writes a few digits into it for each
- * purchase: it shares the machine's cores with the service that it measures.
+ * Renders a request once, so that the generator only writes a few digits for each purchase, because
+ * it shares the CPU with the service that it measures.
  */
 export function createRequestTemplate(
   { origin, trackerSecret, mark, bodyBytes = 0 }: LoadPlan,
@@ -41,13 +41,13 @@ export function createRequestTemplate(
   }
 }
 
-/** As many small members as there is room for, which take the most memory when they are read. */
+/** As many small members as fit, because they need the most memory when parsed. */
 function filledBody(purchase: Record<string, unknown>, bytes: number): string {
   const member = { a: 1, b: 'two', c: [3] }
   const text = (count: number, rest: string) =>
     JSON.stringify({ ...purchase, filler: Array.from({ length: count }, () => member), rest })
-  const room = bytes - text(0, '').length
-  const count = Math.floor(room / (JSON.stringify(member).length + 1))
+  const available = bytes - text(0, '').length
+  const count = Math.floor(available / (JSON.stringify(member).length + 1))
   return text(count, 'x'.repeat(bytes - text(count, '').length))
 }
 
@@ -57,21 +57,21 @@ function offsetsOf(bytes: Buffer, place: string): number[] {
   return offsets
 }
 
-/** Where a purchase carries what is its own: ids, and the person's address and number. */
+/** The values that are unique to a purchase: IDs, and the person's email and phone. */
 interface PurchaseMarks {
-  /** Eight hexadecimal digits, unlike those of any other purchase of the run. */
+  /** Eight hexadecimal digits, unique in the run. */
   hex: string
   /** Seven decimal digits. */
   digits: string
-  /** Twelve hexadecimal digits that all purchases of one run share. */
+  /** Twelve hexadecimal digits, common to all purchases of a run. */
   run: string
 }
 
 /**
- * A purchase as a shop's server sends it: about 1.2 KB of JSON. E-mail, phone and external id are
- * raw, which is the dear case: the service normalises and hashes them. Every purchase is another
- * order of another visitor. `variant` changes the words, so that bodies differ in more than ids.
- * The first eight digits of the id differ most, so ids fall all over an index, as random ids do.
+ * A purchase as a shop's server sends it: about 1.2 KB of JSON. Email, phone and external ID are
+ * raw, which is the expensive case: the service normalizes and hashes them. Every purchase is a
+ * new order of a new visitor. `variant` changes texts, so that bodies differ in more than IDs. The
+ * first eight digits of the ID vary most, so IDs are spread over an index, as random IDs are.
  */
 export function buildPurchaseBody(
   { hex, digits, run }: PurchaseMarks,
@@ -129,7 +129,7 @@ function buildValueData(hex: string, variant: number) {
 const NAMES = ['jane.doe', 'Max.Muster', 'ines', 'o.neill', 'Sofia.Rossi', 'li.wei', 'a.kowalska']
 const PRODUCTS = ['Linen shirt', 'Walnut desk lamp', 'Trail running shoes', 'Cast iron pan', 'Mug']
 
-/** Spreads a counter over all 32-bit numbers; an odd factor gives every count its own. */
+/** Spreads a counter over all 32-bit numbers; an odd factor keeps the results unique. */
 export function createPurchaseMarks(count: number, run: string): PurchaseMarks {
   const spread = Math.imul(count, 0x9e3779b1) >>> 0
   return {

@@ -11,47 +11,47 @@ import {
 export interface BenchCommand {
   name: BenchName
   plan: BenchPlan
-  /** Append what was found to results.md. */
+  /** Whether to append the result to results.md. */
   write: boolean
 }
 
 const USAGE = `Usage: npm run bench -- ${BENCH_NAMES.join('|')} [options]
-  --rounds N           how often everything is measured; the median counts (3; of delivery
-                       only plain, the others 1)
-  --write              append the findings to benchmarks/results.md
-of acceptance, workers, retention and growth:
-  --seconds S          measured time of each load (5)
-  --warm-up S          time before it, which does not count (1.5)
-  --connections N,N    the aims are for the last (64,256; growth has none)
-of workers:
-  --workers N,N        HTTP workers of serve (1,2,4)
-of fresh and growth:
-  --history N,N        events that are in the store before (0,1000000,10000000)
-  --minutes M          how long each load lasts; of growth, each interval at most (3)
-of growth:
+  --rounds N           number of rounds; the report shows medians (3; for delivery, 3 rounds
+                       of plain and 1 of each other scenario)
+  --write              append the result to benchmarks/results.md
+for acceptance, workers, retention and growth:
+  --seconds S          duration of each load (5)
+  --warm-up S          warm-up before each load, not measured (1.5)
+  --connections N,N    numbers of connections; targets apply to the last (64,256; not for growth)
+for workers:
+  --workers N,N        numbers of HTTP workers of serve (1,2,4)
+for fresh and growth:
+  --history N,N        events already in the store (0,1000000,10000000)
+  --minutes M          duration of each load; for growth, the limit of each interval (3)
+for growth:
   --interval N         events accepted and delivered between two checkpoints (200000)
-  --failures N         failed deliveries that a replay chooses from (100000)
-of delivery:
-  --scenario NAME      only one of ${DELIVERY_SCENARIOS.join(', ')} (all)
-  --events N           stored deliveries a round of plain, faults and lanes (50000)
-  --batch N            events in a request (1000; faults 100)
-  --lanes N            destinations of lanes (200)
-  --throttles N        requests of faults that are throttled, a minute's rest each (1)
-  --outage-events N    events that come in during the outage (100000)
-  --outage-minutes M   how long the platform is gone at least (1)
-of list and erasure:
+  --failures N         failed deliveries that a replay selects from (100000)
+for delivery:
+  --scenario NAME      run only one of ${DELIVERY_SCENARIOS.join(', ')} (all)
+  --events N           stored deliveries per round of plain, faults and fairness (50000)
+  --batch N            events per request (1000; faults 100)
+  --destinations N     number of destinations in fairness (200)
+  --throttles N        throttled requests in faults, each with a pause of one minute (1)
+  --outage-events N    events that arrive during the outage (100000)
+  --outage-minutes M   minimum duration of the outage (1)
+for list and erasure:
   --sizes N,N          events of each tracker (100000,10000000)
-of list:
+for list:
   --requests N         requests of each kind (500)
-of erasure:
-  --persons N          people of 1 to 30 events who are erased (300)
-of retention:
-  --payloads N         expired payloads of one day, a round (1000000)
-  --old-events N       expired events with their deliveries, a round (300000)
-of citus:
-  --commits N          commits that are measured in each place (40)
-  --rows N             purchases of one commit (1000)
-  --trackers N,N       of how many trackers they are (1,100)`
+for erasure:
+  --persons N          people to erase, with 1 to 30 events each (300)
+for retention:
+  --payloads N         expired payloads of one day, per round (1000000)
+  --old-events N       expired events with their deliveries, per round (300000)
+for citus:
+  --commits N          measured commits per target (40)
+  --rows N             purchases per commit (1000)
+  --trackers N,N       numbers of trackers per commit (1,100)`
 
 /** Every load is bounded in count and in time. */
 const LIMITS = {
@@ -64,7 +64,7 @@ const LIMITS = {
   minutes: { min: 0.01, max: 60 },
   events: { min: 1, max: 400_000 },
   batch: { min: 1, max: 1_000 },
-  lanes: { min: 1, max: 1_000 },
+  destinations: { min: 1, max: 1_000 },
   throttles: { min: 0, max: 10 },
   'outage-events': { min: 1, max: 400_000 },
   'outage-minutes': { min: 0.01, max: 60 },
@@ -82,15 +82,15 @@ const LIMITS = {
 
 const FRACTIONS = ['seconds', 'warm-up', 'minutes', 'outage-minutes']
 const ROUNDS = 3
-/** So that all of them together take six minutes: half of that is waiting, alike in every round. */
+/** All of them take six minutes in total; half of that is waiting, the same in every round. */
 const DELIVERY_ROUNDS: Record<DeliveryScenario, number> = {
   plain: ROUNDS,
   faults: 1,
-  lanes: 1,
+  fairness: 1,
   outage: 1,
 }
 
-/** Reads the command line, or says in one sentence what is wrong with it. */
+/** Reads the command line, or returns a sentence about the first problem. */
 export function readBenchCommand(args: readonly string[]): BenchCommand | { problem: string } {
   try {
     const { values, positionals } = parse(args)
@@ -138,7 +138,7 @@ function deliveryPlan(values: Values): DeliveryPlan {
     rounds: deliveryRounds(values),
     events: parseNumber('events', values.events),
     batchEvents: values.batch === undefined ? null : parseNumber('batch', values.batch),
-    lanes: parseNumber('lanes', values.lanes),
+    destinations: parseNumber('destinations', values.destinations),
     throttlesMax: parseNumber('throttles', values.throttles),
     outageEvents: parseNumber('outage-events', values['outage-events']),
     outageSeconds: parseNumber('outage-minutes', values['outage-minutes']) * 60,
@@ -160,7 +160,7 @@ function parse(args: readonly string[]) {
       scenario: { type: 'string' },
       events: { type: 'string', default: '50000' },
       batch: { type: 'string' },
-      lanes: { type: 'string', default: '200' },
+      destinations: { type: 'string', default: '200' },
       throttles: { type: 'string', default: '1' },
       'outage-events': { type: 'string', default: '100000' },
       'outage-minutes': { type: 'string', default: '1' },
@@ -192,7 +192,7 @@ function deliveryRounds({ rounds, scenario }: Values): Record<DeliveryScenario, 
   return {
     plain: roundsOf('plain'),
     faults: roundsOf('faults'),
-    lanes: roundsOf('lanes'),
+    fairness: roundsOf('fairness'),
     outage: roundsOf('outage'),
   }
 }

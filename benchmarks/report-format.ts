@@ -27,10 +27,10 @@ export function formatMeasure<Round>(measure: Measure<Round>, rounds: readonly R
   return formatFigure(readMedian(measure, rounds), measure.digits)
 }
 
-/** "aim at least 0.35: met". An aim is informational; it never fails a run. */
+/** "target at least 0.35: met". A target is informational; it never fails a run. */
 export function formatAim(aim: Aim | undefined, figure: number | null): string {
   if (!aim) return ''
-  const text = `aim ${aim.direction} ${aim.limit.toLocaleString('en-US')}`
+  const text = `target ${aim.direction} ${aim.limit.toLocaleString('en-US')}`
   if (figure === null) return text
   const isMet = aim.direction === 'at least' ? figure >= aim.limit : figure <= aim.limit
   return `${text}: ${isMet ? 'met' : 'missed'}`

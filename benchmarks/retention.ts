@@ -21,21 +21,21 @@ import { type LoadResult, runLoad } from './run-load.ts'
 interface RetentionFigures {
   machine: string
   connections: number
-  /** What was to expire in each round. */
+  /** Rows due to expire in each round. */
   payloads: number
   events: number
-  /** As fast as the service answers, with nothing expiring. */
+  /** The maximum speed without expiry. */
   topPerSecond: number
   rounds: RetentionRound[]
-  /** Accepted in all loads together, and what the ledger then holds of them. */
+  /** Accepted events of all loads, and those in the ledger afterwards. */
   accepted: number
   stored: number
 }
 
 interface RetentionRound {
-  /** Half of the top speed, with nothing expiring. */
+  /** Half of the maximum speed without expiry. */
   alone: LoadResult
-  /** The same while payloads and events expire. */
+  /** The same with expiry of payloads and events. */
   beside: LoadResult
   expiry: Expiry
 }
@@ -45,22 +45,22 @@ interface Expiry {
   payloadMilliseconds: number
   events: number
   eventsMilliseconds: number
-  /** Whether anything of the old day is still there. */
+  /** Whether rows of the old day remain. */
   payloadsLeft: number
 }
 
 const DAY_MILLISECONDS = 86_400_000
 const PAYLOAD_DAYS = 90
 const LEDGER_MONTHS = 25
-/** Of which every event is older than that. */
+/** Every expired event is older than this, beyond the retention of the ledger. */
 const LEDGER_DAYS = 800
 const WEEK_DAYS = 7
-/** Of the top speed, so that there is room for what else a process does. */
+/** Share of the maximum speed, which leaves CPU for other work of the process. */
 const HALF = 0.5
-/** Between two looks at the time. */
+/** Between two checks of the time. */
 const BATCHES = 10
 
-/** Expires a day of payloads and old events beside acceptance at half of its top speed. */
+/** Expires a day of payloads and old events during acceptance at half of the maximum speed. */
 export async function measureRetention(
   plan: BenchPlan,
   closers: Closers,
@@ -111,20 +111,20 @@ function createLoader(plan: BenchPlan, setup: { store: BenchStore; service: Serv
     })
 }
 
-/** Of a tracker of its own, so that one round's rows never meet another's. */
+/** With a new tracker, so that the rows of rounds are separate. */
 async function storeExpired(store: BenchStore, { retention }: BenchPlan): Promise<void> {
   const { database } = store
   const tracker = await store.newTracker()
   const receivedAt = new Date(Date.now() - (PAYLOAD_DAYS + 1) * DAY_MILLISECONDS)
   await storeExpiredPayloads(database, tracker, { count: retention.payloads, receivedAt })
-  // A week goes once its last day is due.
+  // A week is dropped when its last day is due.
   const until = new Date(Date.now() - (LEDGER_DAYS + WEEK_DAYS) * DAY_MILLISECONDS)
   await storeListedEvents(database, tracker, { count: retention.events, until })
   await vacuumStore(database)
 }
 
 /**
- * What the jobs do, once the load is warm: first all payloads, then events for as long as it lasts.
+ * Runs the expiry jobs after the warm-up: first all payloads, then events until the load ends.
  */
 async function expireDuringLoad(
   { database }: BenchStore,
@@ -182,12 +182,12 @@ async function countStored({ database, tracker }: BenchStore): Promise<number> {
   return rows[0].count
 }
 
-/** Of what is accepted at half of the top speed, expiry may take a fifth. */
+/** Expiry may reduce acceptance at half of the maximum speed by a fifth. */
 const LOST_AIM: Aim = { limit: 0.2, direction: 'at most' }
 
 const MEASURES: Measure<RetentionRound>[] = [
   {
-    name: 'half of it asked for, events/s',
+    name: 'half of the maximum speed, events/s',
     digits: 0,
     read: ({ alone }) => alone.eventsPerSecond,
   },
@@ -203,7 +203,7 @@ const MEASURES: Measure<RetentionRound>[] = [
   { name: '    p99 ms', digits: 1, read: ({ beside }) => beside.p99Milliseconds },
   { name: '    longest ms', digits: 0, read: ({ beside }) => beside.maxMilliseconds },
   {
-    name: 'share that expiry takes',
+    name: 'reduction by expiry',
     digits: 3,
     read: ({ alone, beside }) => 1 - beside.eventsPerSecond / alone.eventsPerSecond,
     aim: LOST_AIM,
@@ -212,13 +212,13 @@ const MEASURES: Measure<RetentionRound>[] = [
   { name: '    in ms', digits: 0, read: ({ expiry }) => expiry.payloadMilliseconds },
   { name: 'events expired', digits: 0, read: ({ expiry }) => expiry.events },
   {
-    name: '    a second',
+    name: '    per second',
     digits: 0,
     read: ({ expiry }) => (expiry.events * 1_000) / expiry.eventsMilliseconds,
   },
 ]
 
-/** The figures as a table, each the median of its rounds. */
+/** A table of the medians of all rounds. */
 export function reportRetention(figures: RetentionFigures): BenchFindings {
   const { machine, connections, payloads, events, topPerSecond, rounds } = figures
   const rows = MEASURES.map(measure => [
@@ -232,7 +232,7 @@ export function reportRetention(figures: RetentionFigures): BenchFindings {
       `${formatFigure(payloads, 0)} payloads of one day and ${formatFigure(events, 0)} events of ` +
       'thirty days with theirs',
     '',
-    formatTable([['top speed, events/s', formatFigure(topPerSecond, 0), ''], ...rows]),
+    formatTable([['maximum speed, events/s', formatFigure(topPerSecond, 0), ''], ...rows]),
     '',
     `rows ${figures.stored}, 2xx answers ${figures.accepted}`,
   ].join('\n')
@@ -246,7 +246,7 @@ function findFaults({ rounds, stored, accepted }: RetentionFigures): string[] {
   )
   return [
     ...(left === 0 ? [] : [`${left} expired payloads are still there.`]),
-    ...(refused.length === 0 ? [] : [`Some were answered ${[...new Set(refused)].join(', ')}.`]),
+    ...(refused.length === 0 ? [] : [`Some responses were ${[...new Set(refused)].join(', ')}.`]),
     ...(stored === accepted ? [] : [`${accepted} were accepted and ${stored} are stored.`]),
   ]
 }

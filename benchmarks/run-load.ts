@@ -3,7 +3,7 @@ import { forkProgram } from './child-processes.ts'
 
 const ANSWER_SECONDS_MAX = 60
 
-/** Sends purchases from a process of its own and returns what came back. */
+/** Sends purchases from a separate process and returns the result. */
 export async function runLoad(plan: Omit<LoadPlan, 'mark'>): Promise<LoadResult> {
   const order: LoadPlan = { ...plan, mark: randomBytes(6).toString('hex') }
   const generator = await forkProgram({
@@ -15,34 +15,34 @@ export async function runLoad(plan: Omit<LoadPlan, 'mark'>): Promise<LoadResult>
   return generator.message as LoadResult
 }
 
-/** What one run of the load generator is asked for. */
+/** The plan of one run of the load generator. */
 export interface LoadPlan {
   origin: string
   trackerSecret: string
-  /** Each has one request in flight and sends the next one when the answer is there. */
+  /** Each connection has one request in flight and sends the next after the response. */
   connections: number
-  /** Requests of this time count as sent, but not for speed. */
+  /** Requests of the warm-up count as sent, but not for speed. */
   warmUpSeconds: number
   seconds: number
-  /** So many requests a second at most; as many as there are answers when it is left out. */
+  /** The maximum number of requests per second; unlimited by default. */
   perSecondMax?: number
-  /** Every body has so many bytes; those of a purchase when it is left out. */
+  /** The size of every body; by default that of a purchase. */
   bodyBytes?: number
-  /** Twelve hexadecimal digits of every id in this run, so that no two runs send one id. */
+  /** Twelve hexadecimal digits, common to all IDs of this run and unique to it. */
   mark: string
 }
 
-/** What came back. `answers` covers the warm-up too; the speed is that of the time after it. */
+/** The result. `answers` includes the warm-up; the speed does not. */
 export interface LoadResult {
   eventsPerSecond: number
   p50Milliseconds: number
   p99Milliseconds: number
   maxMilliseconds: number
-  /** HTTP status -> answers. */
+  /** HTTP status -> number of responses. */
   answers: Record<string, number>
-  /** Connections that broke. */
+  /** Broken connections. */
   brokenCount: number
   requestBytes: number
-  /** Processor time of the generator itself. */
+  /** CPU time of the generator. */
   cpuSeconds: number
 }

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { Database } from '../service/db/database.ts'
 
-/** What PostgreSQL has written since it was made. */
+/** What PostgreSQL has written since its creation. */
 export interface WalPosition {
   bytes: number
-  /** Pages that were written whole, since they changed for the first time after a checkpoint. */
+  /** Full-page images: the first change of each page after a checkpoint. */
   fullPages: number
   checkpoints: number
 }
@@ -20,16 +20,16 @@ export async function readWalPosition(database: Database): Promise<WalPosition> 
   return { bytes, fullPages, checkpoints }
 }
 
-/** Bytes on disk by table, and by index of each table; partitions count for their table. */
+/** Bytes on disk by table and index; partitions are included in their table. */
 export async function readStoreBytes({ pool }: Database): Promise<Map<string, number>> {
   const { rows } = await pool.query(STORE_BYTES)
   return new Map(rows.map(({ name, bytes }) => [name, bytes]))
 }
 
-/** Of one table with all its partitions. */
+/** Statistics of a table and its partitions. */
 export interface TableUpdates {
   updates: number
-  /** Of these, the ones that no index had to be told of. */
+  /** Heap-only updates, which change no index. */
   heapOnly: number
   deadRows: number
 }
@@ -50,7 +50,7 @@ export async function readTableUpdates(database: Database): Promise<Map<string, 
   )
 }
 
-/** A connection tells what it did after a second at the earliest, unless it is asked to. */
+/** Statistics of a connection are delayed by at least a second, unless they are flushed. */
 async function publishStatistics({ pool }: Database): Promise<void> {
   const clients: pg.PoolClient[] = []
   try {
@@ -63,7 +63,7 @@ async function publishStatistics({ pool }: Database): Promise<void> {
   }
 }
 
-/** An index goes by its columns, since each partition may have a name of its own for it. */
+/** Indexes are identified by their columns, because names differ between partitions. */
 const STORE_BYTES = `
   select coalesce(pg_partition_root(class.oid), class.oid)::regclass::text as name,
     sum(pg_table_size(class.oid))::bigint as bytes

@@ -10,7 +10,7 @@ import { metaPayload } from '../service/platforms/meta/payload.ts'
 import { createOfflinePlatforms } from '../service/platforms/registry.ts'
 import { createPurchaseDraft } from './purchase-drafts.ts'
 
-/** A tracker, which has one destination, and its events. */
+/** A tracker with one destination, and its events. */
 export interface StoredTracker {
   trackerId: string
   eventIds: string[]
@@ -18,14 +18,14 @@ export interface StoredTracker {
 
 export interface DeliveriesToStore {
   trackerIds: readonly string[]
-  /** Dealt out to the trackers in turn. */
+  /** Distributed evenly over the trackers. */
   count: number
-  /** Comes in evenly over so many seconds; left out, as fast as the store takes it. */
+  /** Spreads the events evenly over this time; by default, as fast as possible. */
   overSeconds?: number
 }
 
 const EVENTS_PER_COMMIT = 1_000
-/** What comes in over a time comes in at least so many pieces. */
+/** The least number of commits when events are spread over a time. */
 const COMMITS_MIN = 100
 
 /** Stores purchases as acceptance does, each with one queued delivery. */
@@ -35,7 +35,7 @@ export async function storeDeliveries(
 ): Promise<StoredTracker[]> {
   const run = randomBytes(6).toString('hex')
   const commit = createPurchaseCommitter(database)
-  const lanes = trackerIds.map((trackerId): StoredTracker => ({ trackerId, eventIds: [] }))
+  const trackers = trackerIds.map((trackerId): StoredTracker => ({ trackerId, eventIds: [] }))
   const commitEvents =
     overSeconds > 0
       ? Math.min(EVENTS_PER_COMMIT, Math.ceil(count / COMMITS_MIN))
@@ -47,19 +47,19 @@ export async function storeDeliveries(
     const at = new Date()
     const length = Math.min(commitEvents, count - first)
     const drafts = Array.from({ length }, (_, index) => {
-      const destination = lanes[(first + index) % lanes.length] as StoredTracker
+      const tracker = trackers[(first + index) % trackers.length] as StoredTracker
       const draft = createPurchaseDraft({
-        trackerId: destination.trackerId,
+        trackerId: tracker.trackerId,
         count: first + index,
         run,
         at,
       })
-      destination.eventIds.push(draft.eventId)
+      tracker.eventIds.push(draft.eventId)
       return draft
     })
     await commit(drafts)
   }
-  return lanes
+  return trackers
 }
 
 /** Commits groups of purchases as acceptance does. */
@@ -81,12 +81,12 @@ const NO_IDENTITY = { digests: {}, plain: {} }
 /** The bodies that a worker would send for these events, in requests of `batchEvents`. */
 export async function buildRequestBodies(
   database: Database,
-  lanes: readonly StoredTracker[],
+  trackers: readonly StoredTracker[],
   batchEvents: number,
 ): Promise<string[]> {
   const platform = createOfflinePlatforms().default
   const bodies: string[] = []
-  for (const { trackerId, eventIds } of lanes) {
+  for (const { trackerId, eventIds } of trackers) {
     for (let first = 0; first < eventIds.length; first += batchEvents) {
       const ids = eventIds.slice(first, first + batchEvents)
       const events = await findEventsById(database, trackerId, ids)

@@ -20,10 +20,10 @@ const COMMIT_EVENTS_MAX = 1_000
 const QUEUE_MAX = 10_000
 
 /**
- * A program: the service's HTTP layer, guard, route, validation, consent, hashing and group commit
- * as they are, but the commit answers "new" without a store. It builds what `service/server.ts`
- * builds, less the rooms that only ask the store. It is the peer of `serve`: what the database
- * costs is the difference between the two.
+ * A program with the service's HTTP layer, authentication, route, validation, consent, hashing and
+ * group commit, in which the commit returns "new" without a store. It builds what
+ * `service/server.ts` builds, without the modules that only read the store. The difference between
+ * it and `serve` is the cost of the database.
  */
 const secret = generateToken('tracker_secret')
 const app = createServiceApp(createLogger('warn'))
@@ -51,7 +51,7 @@ origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 process.once('disconnect', () => process.exit(0))
 process.send?.({ origin, trackerSecret: secret })
 
-/** The steps of `createTrackerAuthenticator`, with a map in place of its table. */
+/** The steps of `createTrackerAuthenticator`, with a map instead of the table. */
 function authenticateFrom(trackers: ReadonlyMap<string, TrackerIdentity>): AuthenticateTracker {
   return async authorization => {
     const token = readBearerToken(authorization)

@@ -8,15 +8,15 @@ import { readProcessMemory, readProcessSeconds } from './process-cost.ts'
 import { formatAim, formatFigure, formatTable, median } from './report-format.ts'
 import { type LoadResult, runLoad } from './run-load.ts'
 
-/** One program under the load. */
+/** The result of one program under load. */
 interface Run {
   load: LoadResult
-  /** Processor seconds of a thousand answers, its start not among them. */
+  /** CPU seconds per thousand responses, without startup. */
   cpuSeconds: number | null
   peakMegabytes: number | null
 }
 
-/** Everything once: bare HTTP, `serve` with each number of workers, and `npm start`. */
+/** One round: bare HTTP, `serve` with each number of workers, and `npm start`. */
 interface Round {
   bare: Run
   serve: Run[]
@@ -24,12 +24,12 @@ interface Round {
 }
 
 const READY_SECONDS_MAX = 30
-/** For the machine's own number of workers: at least so much of bare HTTP in the same round. */
+/** The target ratio to bare HTTP of the same round, with the default number of workers. */
 const AIMS = { serve: 0.33, all: 0.2 }
 
 /**
- * How `serve` grows with its HTTP workers, beside bare HTTP in one process with the same bodies;
- * and what `npm start` accepts and delivers as it comes.
+ * How `serve` scales with HTTP workers, compared with bare HTTP in one process with the same
+ * bodies; and what `npm start` accepts and delivers with default settings.
  */
 export async function measureWorkers(plan: BenchPlan, closers: Closers): Promise<BenchFindings> {
   const store = await openBenchStore()
@@ -131,7 +131,7 @@ function allRow(rounds: readonly Round[]): string[] {
   ]
 }
 
-/** What a load shows of every program: speed, its ratio to bare HTTP, how long requests take. */
+/** The measures of every program: speed, ratio to bare HTTP, and latency. */
 function loadCells(rounds: readonly Round[], loadOf: (round: Round) => LoadResult) {
   const loads = rounds.map(loadOf)
   const ratio = middleOf(rounds.map(round => ratioOf(loadOf(round), round)))
@@ -166,7 +166,7 @@ function findFaults({ bare, serve, all }: Round): string[] {
     const total = Object.values(load.answers).reduce((sum, count) => sum + count, 0)
     if (total > 0 && total === countAccepted(load) && load.brokenCount === 0) return []
     const answers = JSON.stringify(load.answers)
-    return [`Not every request was answered 202: ${answers}, ${load.brokenCount} broken.`]
+    return [`Not every response was 202: ${answers}, ${load.brokenCount} connections broke.`]
   })
   if (all.events === all.accepted) return faults
   return [...faults, `npm start stored ${all.events} for ${all.accepted} answers of 202.`]
