@@ -98,7 +98,7 @@ function parse(path: string): Partial<Record<keyof Credentials, unknown>> {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) ?? {}
   } catch (cause) {
-    throw new Error(`No credentials can be read from ${path}: start the service by "npm start".`, {
+    throw new Error(`Cannot read credentials from ${path}: start the service with "npm start".`, {
       cause,
     })
   }

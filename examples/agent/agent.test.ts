@@ -32,10 +32,7 @@ it('every official client connects with one URL and an approval, and does what t
 
 it('what cannot run says why in one sentence, with exit code 1', async () => {
   const wrong: [string[], RegExp][] = [
-    [
-      ['--credentials', '/nowhere.json'],
-      /^No credentials can be read from \/nowhere\.json: .+\.\n$/,
-    ],
+    [['--credentials', '/nowhere.json'], /^Cannot read credentials from \/nowhere\.json: .+\.\n$/],
     [['--fast'], /^Usage: node examples\/agent\/main\.ts .+\n$/],
   ]
   for (const [options, sentence] of wrong) {

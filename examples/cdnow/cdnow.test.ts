@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import { createInstallation, runProgram } from '../../testing/fixtures/program.ts'
 import { isShortRun } from '../../testing/fixtures/seeded-random.ts'
 
-/** The whole sample in a full run. */
+/** The complete sample in a full run. */
 const LINES = isShortRun() ? '700' : null
 const MAIN = join(import.meta.dirname, 'main.ts')
 
@@ -14,11 +14,11 @@ in the file                           6919 purchases    244091.94 USD
   of these for 0.00                      8 purchases         0.00 USD
 stored                                6919 purchases    244091.94 USD
 accepted by the simulator             6919 purchases    244091.94 USD
-  copies that it recognised              0
+  duplicates                             0
 submissions                           7610
   answered 202, new                   6919
   answered 200, duplicate              691
-  sent again (429, 503, no answer)       0
+  retries (429, 503, no response)        0
 No differences.
 `
 
@@ -28,11 +28,11 @@ in the file                            700 purchases     22768.10 USD
   of these for 0.00                      2 purchases         0.00 USD
 stored                                 700 purchases     22768.10 USD
 accepted by the simulator              700 purchases     22768.10 USD
-  copies that it recognised              0
+  duplicates                             0
 submissions                            770
   answered 202, new                    700
   answered 200, duplicate               70
-  sent again (429, 503, no answer)       0
+  retries (429, 503, no response)        0
 No differences.
 `
 
@@ -42,38 +42,38 @@ in the file                            300 purchases     10200.13 USD
   of these for 0.00                      1 purchases         0.00 USD
 stored                                 300 purchases     10200.13 USD
 accepted by the simulator              300 purchases     10200.13 USD
-  copies that it recognised              0
+  duplicates                             0
 submissions                            330
   answered 202, new                      0
   answered 200, duplicate              330
-  sent again (429, 503, no answer)       0
+  retries (429, 503, no response)        0
 No differences.
 `
 
-it('real purchases are stored once and accepted once, to the cent', async test => {
+it('stores and delivers real purchases exactly once, to the cent', async test => {
   const place = createInstallation(test)
-  // As fast as the machine is: a rate would only make the figures depend on it.
+  // Without a rate limit, which would add retries to the figures.
   await place.startReady({ environment: { SIGNALBOX_TRACKER_RATE_PER_SECOND: '0' } })
   const credentials = ['--credentials', join(place.dataFolder, 'credentials.json')]
   const run = (...options: string[]) => runProgram([MAIN, ...credentials, ...options])
 
-  await test.test('a first run, every tenth purchase twice', async () => {
+  await test.test('sends every tenth purchase twice in a first run', async () => {
     const { code, stdout: log, stderr: terminal } = await run(...(LINES ? ['--first', LINES] : []))
     assert.equal(log, LINES ? FIRST_700_LINES : WHOLE_SAMPLE)
     assert.equal(code, 0)
-    // No terminal is listening, so there is no bar but ten plain lines for each of the two tasks.
+    // Without a terminal, each of the two tasks prints ten plain lines instead of a progress bar.
     assert.match(terminal, LINES ? /^sent 77\/770\n/ : /^sent 761\/7610\n/)
     assert.match(terminal, LINES ? /\nchecked 700\/700\n$/ : /\nchecked 6919\/6919\n$/)
     assert.equal(terminal.split('\n').length, 10 + 10 + 1)
   })
 
-  await test.test('a second run finds every event and no difference', async () => {
+  await test.test('finds every event and no difference in a second run', async () => {
     const { code, stdout: log } = await run('--first', '300')
     assert.equal(log, SECOND_RUN)
     assert.equal(code, 0)
   })
 
-  await test.test('the check fails when the simulator lost its receipts', async () => {
+  await test.test('fails when the simulator lost its receipts', async () => {
     const { simulator_url } = place.credentials()
     await fetch(`${simulator_url}/_simulator/received`, { method: 'DELETE' })
     const { code, stdout: log } = await run('--first', '300', '--check-only')
@@ -87,12 +87,9 @@ it('real purchases are stored once and accepted once, to the cent', async test =
   })
 })
 
-it('what cannot run says why in one sentence, with exit code 1', async () => {
+it('exits with 1 and one sentence when it cannot run', async () => {
   const wrong: [string[], RegExp][] = [
-    [
-      ['--credentials', '/nowhere.json'],
-      /^No credentials can be read from \/nowhere\.json: .+\.\n$/,
-    ],
+    [['--credentials', '/nowhere.json'], /^Cannot read credentials from \/nowhere\.json: .+\.\n$/],
     [['--first', '0'], /^Usage: node examples\/cdnow\/main\.ts .+\n$/],
     [['--fast'], /^Usage: node examples\/cdnow\/main\.ts .+\n$/],
   ]

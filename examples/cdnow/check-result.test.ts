@@ -37,7 +37,7 @@ const RECEIPT: Receipt = {
   deduplicated: false,
 }
 
-it('a purchase that is stored and counted as it was has no differences', () => {
+it('finds no differences for a purchase that was stored and counted unchanged', () => {
   assert.deepEqual(checkPurchase(PURCHASE, STORED, [RECEIPT]), {
     storedDollars: '29.30',
     receivedDollars: '29.30',
@@ -46,13 +46,13 @@ it('a purchase that is stored and counted as it was has no differences', () => {
   })
 })
 
-it('a copy that the simulator recognised is shown and is no difference', () => {
+it('counts a detected duplicate without a difference', () => {
   const copy = { ...RECEIPT, deduplicated: true }
   const { copies, differences } = checkPurchase(PURCHASE, STORED, [RECEIPT, copy])
   assert.deepEqual({ copies, differences }, { copies: 1, differences: [] })
 })
 
-it('a receipt that is missing, or counted twice, is a difference and no money', () => {
+it('reports a missing or repeated receipt, and does not count its amount', () => {
   for (const receipts of [[], [RECEIPT, RECEIPT]]) {
     const check = checkPurchase(PURCHASE, STORED, receipts)
     assert.equal(check.receivedDollars, null)
@@ -62,7 +62,7 @@ it('a receipt that is missing, or counted twice, is a difference and no money', 
   }
 })
 
-it('an event that is not stored, or stored otherwise, is a difference', () => {
+it('reports an event that is missing or stored differently', () => {
   assert.equal(checkPurchase(PURCHASE, null, [RECEIPT]).storedDollars, null)
   assert.deepEqual(checkPurchase(PURCHASE, null, [RECEIPT]).differences, [
     'cdnow-0001-00004-1997-01-01: is not stored',
@@ -81,7 +81,7 @@ it('an event that is not stored, or stored otherwise, is a difference', () => {
   }
 })
 
-it('a receipt with other money, another time or a raw customer number is a difference', () => {
+it('reports a receipt with a different amount or time, or a raw customer number', () => {
   const altered: Receipt[] = [
     { ...RECEIPT, custom_data: { ...RECEIPT.custom_data, value: '29.31' } },
     { ...RECEIPT, custom_data: { ...RECEIPT.custom_data, num_items: '3' } },
@@ -93,7 +93,7 @@ it('a receipt with other money, another time or a raw customer number is a diffe
   }
 })
 
-it('numbers are read as the text that stood there', () => {
+it('reads numbers as their source text', () => {
   assert.deepEqual(parseExactJson('{"a":29.30,"b":[1e2],"c":"1.0","d":null,"e":true}'), {
     a: '29.30',
     b: ['1e2'],
@@ -106,13 +106,13 @@ it('numbers are read as the text that stood there', () => {
 const first: Answer = { eventId: 'a', status: 202, duplicate: false, retries: 0 }
 const copy: Answer = { eventId: 'a', status: 200, duplicate: true, retries: 2 }
 
-it('every tenth is sent twice, the copy right behind it', () => {
+it('repeats every tenth event right after the original', () => {
   const sent = withRepeats(Array.from({ length: 25 }, (_, index) => index + 1))
   assert.equal(sent.length, 27)
   assert.deepEqual(sent.slice(8, 12), [9, 10, 10, 11])
 })
 
-it('the figures count new, duplicate and repeated answers', () => {
+it('counts new events, duplicates and retries', () => {
   assert.deepEqual(checkAnswers([first, copy]), {
     submissions: 2,
     accepted: 1,
@@ -122,12 +122,12 @@ it('the figures count new, duplicate and repeated answers', () => {
   })
 })
 
-it('an event that is new twice is a difference, in whatever order', () => {
+it('reports an event that is new twice, in any order', () => {
   assert.deepEqual(checkAnswers([first, first]).differences, ['a: answered 202 twice'])
   assert.deepEqual(checkAnswers([copy, first, copy]).differences, [])
 })
 
-it('an answer that contradicts itself, or is a refusal, is a difference', () => {
+it('reports contradictory responses and refusals', () => {
   const wrong: Answer[] = [
     { ...first, duplicate: true },
     { ...copy, duplicate: false },

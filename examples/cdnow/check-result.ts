@@ -14,13 +14,13 @@ import { type Answer, mapConcurrently } from './submit-events.ts'
 
 interface Checking {
   credentials: Credentials
-  atOnceMax: number
-  /** How long, all together, deliveries that are still under way are waited for. */
+  inFlightMax: number
+  /** The total time to wait for pending deliveries. */
   waitSecondsMax: number
   progress: Progress
 }
 
-/** A number of purchases and what they come to. */
+/** A number of purchases and their sum. */
 export interface Amount {
   count: number
   cents: bigint
@@ -33,14 +33,14 @@ export interface ResultFigures {
   differences: string[]
 }
 
-/** Reads every purchase back from the service and from the simulator and compares them all. */
+/** Compares every purchase with the stored event and the receipts of the simulator. */
 export async function checkResult(
   purchases: readonly Purchase[],
-  { credentials, atOnceMax, waitSecondsMax, progress }: Checking,
+  { credentials, inFlightMax, waitSecondsMax, progress }: Checking,
 ): Promise<ResultFigures> {
   const deadline = AbortSignal.timeout(waitSecondsMax * 1_000)
   const datasets = new Set<string>()
-  const checks = await mapConcurrently(purchases, atOnceMax, async purchase => {
+  const checks = await mapConcurrently(purchases, inFlightMax, async purchase => {
     const eventId = purchaseEventId(purchase)
     const stored = await readStoredEvent(credentials, eventId, { deadline })
     const receipts = await readReceipts(credentials, eventId)
@@ -82,7 +82,7 @@ function sumDifference(what: string, { cents }: Amount, inFile: Amount): string[
   return [`the sum ${what} is ${formatDollars(cents)}, not ${formatDollars(inFile.cents)}`]
 }
 
-/** The simulator keeps a sum of its own; it must agree when the dataset holds nothing else. */
+/** The simulator's own sum must be equal if the dataset contains no other events. */
 async function summaryDifferences(
   credentials: Credentials,
   datasets: ReadonlySet<string>,
@@ -102,16 +102,16 @@ async function summaryDifferences(
 }
 
 interface PurchaseCheck {
-  /** What the service says it stored, in dollars; null when it stored no such event. */
+  /** The stored amount in dollars; null if the event is not stored. */
   storedDollars: string | null
-  /** What the simulator counted, in dollars; null unless it counted exactly one copy. */
+  /** The amount that the simulator counted; null unless it counted the event exactly once. */
   receivedDollars: string | null
-  /** Further copies, which the simulator recognised. */
+  /** Duplicates that the simulator detected. */
   copies: number
   differences: string[]
 }
 
-/** Compares one line of the sample with the event and the receipts it became. Pure. */
+/** Compares one line of the sample with its event and receipts. Pure. */
 export function checkPurchase(
   purchase: Purchase,
   stored: StoredEvent | null,
@@ -187,8 +187,8 @@ export interface AnswerFigures {
 }
 
 /**
- * Every submission must be answered 202 and new, or 200 and duplicate; and no event may be new
- * twice, so of an event that was sent twice at least one copy is answered 200.
+ * Every response must be 202 and new, or 200 and duplicate, and no event may be new twice. So at
+ * least one response to an event that was sent twice is 200.
  */
 export function checkAnswers(answers: readonly Answer[]): AnswerFigures {
   const newIds = new Set<string>()

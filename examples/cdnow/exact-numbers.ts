@@ -1,12 +1,13 @@
 const DOLLARS = /^(\d+)(?:\.(\d{1,2})0*)?$/
 
 /**
- * Money as whole cents, exactly, from decimal text: "29.33", "29.3" and "29.330000" are readable,
- * "29.333" is not. Throws a RangeError.
+ * Parses decimal text as whole cents: "29.33", "29.3" and "29.330000" are valid, "29.333" is not.
+ * Throws a RangeError.
  */
 export function toCents(dollars: string): bigint {
   const [, whole, fraction = ''] = DOLLARS.exec(dollars) ?? []
-  if (whole === undefined) throw new RangeError(`"${dollars}" is no amount of dollars and cents.`)
+  if (whole === undefined)
+    throw new RangeError(`"${dollars}" is not an amount of dollars and cents.`)
   return BigInt(whole + fraction.padEnd(2, '0'))
 }
 
@@ -22,12 +23,12 @@ export function sumCents(amounts: readonly string[]): bigint {
 type ExactReviver = (key: string, value: unknown, context: { source?: string }) => unknown
 
 /**
- * Reads JSON with every number as the text that stood there: 29.30 stays "29.30", and no amount
- * passes through binary floating point.
+ * Parses JSON with every number as its source text: 29.30 becomes "29.30", and no amount is
+ * converted to binary floating point.
  */
 export function parseExactJson(text: string): unknown {
   const exactly: ExactReviver = (_key, value, { source }) =>
     typeof value === 'number' ? source : value
-  // The third argument is in Node 24 and not yet in TypeScript's library.
+  // The third argument exists in Node 24, but not yet in TypeScript's types.
   return JSON.parse(text, exactly as (key: string, value: unknown) => unknown)
 }

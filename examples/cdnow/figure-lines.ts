@@ -4,12 +4,12 @@ import type { Purchase } from './purchases.ts'
 
 export interface Figures {
   purchases: readonly Purchase[]
-  /** Null when nothing was sent in this run. */
+  /** Null with `--check-only`. */
   answers: AnswerFigures | null
   result: ResultFigures
 }
 
-/** The figures as text for a person, one line each, the same for the same outcome. */
+/** Formats one line per figure. The same result gives the same text. */
 export function formatFigures({ purchases, answers, result }: Figures): string {
   const customers = new Set(purchases.map(({ customer }) => customer)).size
   const days = purchases.map(({ date }) => date).sort()
@@ -20,7 +20,7 @@ export function formatFigures({ purchases, answers, result }: Figures): string {
     formatAmountRow('  of these for 0.00', sumAmount(free.map(({ dollars }) => dollars))),
     formatAmountRow('stored', result.stored),
     formatAmountRow('accepted by the simulator', result.received),
-    formatCountRow('  copies that it recognised', result.copies),
+    formatCountRow('  duplicates', result.copies),
     ...(answers ? formatAnswerRows(answers) : []),
   ]
   return `${lines.join('\n')}\n`
@@ -31,7 +31,7 @@ function formatAnswerRows({ submissions, accepted, duplicates, retries }: Answer
     formatCountRow('submissions', submissions),
     formatCountRow('  answered 202, new', accepted),
     formatCountRow('  answered 200, duplicate', duplicates),
-    formatCountRow('  sent again (429, 503, no answer)', retries),
+    formatCountRow('  retries (429, 503, no response)', retries),
   ]
 }
 

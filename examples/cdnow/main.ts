@@ -8,7 +8,7 @@ import { type Credentials, readCredentials } from './read-credentials.ts'
 import { submitAll, withRepeats } from './submit-events.ts'
 
 const SAMPLE = join(import.meta.dirname, 'CDNOW_sample.txt')
-const AT_ONCE_MAX = 32
+const IN_FLIGHT_MAX = 32
 const WAIT_SECONDS_MAX = 120
 const DIFFERENCES_SHOWN_MAX = 20
 
@@ -22,7 +22,7 @@ try {
   process.exitCode = 1
 }
 
-/** Sends the sample, checks what became of it, prints the figures. The exit code. */
+/** Sends the sample, checks the result and prints the figures. Returns the exit code. */
 async function run(argumentList: string[]): Promise<number> {
   const { credentialsPath, linesMax, isCheckOnly } = readArguments(argumentList)
   const credentials = readCredentials(credentialsPath)
@@ -30,7 +30,7 @@ async function run(argumentList: string[]): Promise<number> {
   const answers = isCheckOnly ? null : await send(purchases, credentials)
   const result = await checkResult(purchases, {
     credentials,
-    atOnceMax: AT_ONCE_MAX,
+    inFlightMax: IN_FLIGHT_MAX,
     waitSecondsMax: WAIT_SECONDS_MAX,
     progress: showProgress('checked', purchases.length, process.stderr),
   })
@@ -47,7 +47,9 @@ async function send(
   const timeOf = spreadOverRecentDays(purchases, new Date())
   const events = purchases.map(purchase => purchaseEvent(purchase, timeOf(purchase)))
   const progress = showProgress('sent', withRepeats(events).length, process.stderr)
-  return checkAnswers(await submitAll(events, { credentials, atOnceMax: AT_ONCE_MAX, progress }))
+  return checkAnswers(
+    await submitAll(events, { credentials, inFlightMax: IN_FLIGHT_MAX, progress }),
+  )
 }
 
 function formatDifferences(differences: readonly string[]): string {

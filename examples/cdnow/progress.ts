@@ -1,5 +1,5 @@
 export interface Progress {
-  /** One more is done. */
+  /** Counts one more step. */
   step(): void
 }
 
@@ -12,8 +12,8 @@ const BAR_CHARACTERS = 30
 const PLAIN_STEPS = 10
 
 /**
- * Shows how far a long task is: a bar that fills on a terminal, ten plain lines anywhere else, so
- * that a log file stays readable.
+ * Shows the progress of a long task: a bar on a terminal, ten plain lines otherwise, so that log
+ * files stay readable.
  */
 export function showProgress(what: string, total: number, screen: Screen): Progress {
   let done = 0

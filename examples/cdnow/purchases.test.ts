@@ -14,13 +14,13 @@ import {
 
 const SAMPLE = join(import.meta.dirname, 'CDNOW_sample.txt')
 
-it('the sample is byte for byte what SOURCE.md says that it is', () => {
+it('has the SHA-256 that SOURCE.md names', () => {
   const digest = createHash('sha256').update(readFileSync(SAMPLE)).digest('hex')
   const source = readFileSync(join(import.meta.dirname, 'SOURCE.md'), 'utf8')
   assert.ok(source.includes(`SHA-256 \`${digest}\``))
 })
 
-it('every line of the sample is a purchase, and each has an event id of its own', () => {
+it('parses every line of the sample, with a unique event ID', () => {
   const purchases = readPurchases(SAMPLE)
   assert.equal(purchases.length, 6_919)
   assert.deepEqual(purchases[0], {
@@ -33,7 +33,7 @@ it('every line of the sample is a purchase, and each has an event id of its own'
   assert.equal(new Set(purchases.map(purchaseEventId)).size, 6_919)
 })
 
-it('a line of another form is refused with its number, not skipped', () => {
+it('throws with the number of a malformed line', () => {
   const good = ' 00004 0001 19970101  2   29.33'
   for (const bad of ['', '00004 0001 19970101 2 29.33', ' 00004 0001 19970101  2   29.333']) {
     assert.throws(() => parsePurchases(`${good}\r\n${bad}\r\n${good}\r\n`), /^Error: Line 2 /)
@@ -49,7 +49,7 @@ const PURCHASE: Purchase = {
   dollars: '63.30',
 }
 
-it('a line becomes a Purchase with its money as text and its consent before it', () => {
+it('maps a line to a Purchase with decimal text and earlier consent', () => {
   assert.deepEqual(purchaseEvent(PURCHASE, new Date('2026-11-15T12:00:00Z')), {
     event_id: 'cdnow-0007-00021-1997-01-01',
     event_name: 'Purchase',
@@ -61,14 +61,14 @@ it('a line becomes a Purchase with its money as text and its consent before it',
   })
 })
 
-it('two equal orders of one day are two events', () => {
+it('maps two equal orders on one day to two events', () => {
   assert.notEqual(purchaseEventId(PURCHASE), purchaseEventId({ ...PURCHASE, line: 8 }))
 })
 
 const NOW = new Date('2026-11-21T12:00:00.900Z')
 const DAY_MILLISECONDS = 86_400_000
 
-it('the whole sample lands in the six days before now, in its order', () => {
+it('maps the sample to the six days before now, in order', () => {
   const purchases = readPurchases(join(import.meta.dirname, 'CDNOW_sample.txt'))
   const timeOf = spreadOverRecentDays(purchases, NOW)
   const inOrder = purchases.toSorted((a, b) => a.date.localeCompare(b.date))
@@ -83,7 +83,7 @@ it('the whole sample lands in the six days before now, in its order', () => {
   }
 })
 
-it('one day alone is six days ago, and times are whole seconds', () => {
+it('maps a single day to six days ago, in whole seconds', () => {
   const purchase: Purchase = {
     line: 1,
     customer: '00004',
@@ -95,7 +95,7 @@ it('one day alone is six days ago, and times are whole seconds', () => {
   assert.equal(at.toISOString(), '2026-11-15T12:00:00.000Z')
 })
 
-it('days that are too many to stay apart are refused', () => {
+it('throws for more days than it can keep distinct', () => {
   const far = ['0001-01-01', '9999-01-01'].map(date => ({ date }) as Purchase)
   assert.throws(() => spreadOverRecentDays(far, NOW), RangeError)
 })

@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs'
 
-/** One line of the sample: what one customer bought in one order. */
+/** One line of the sample: one order of one customer. */
 export interface Purchase {
-  /** Counted from 1. Nothing else tells two equal orders of one day apart. */
+  /** Counted from 1. Only the line distinguishes equal orders on one day. */
   line: number
-  /** The customer's number at CDNOW, with its leading zeros. */
+  /** The customer number at CDNOW, with leading zeros. */
   customer: string
-  /** YYYY-MM-DD; the sample knows no time of day. */
+  /** YYYY-MM-DD; the sample has no time of day. */
   date: string
   items: number
-  /** Dollars and cents as they stand in the file, such as "29.33". */
+  /** Dollars and cents as in the file, such as "29.33". */
   dollars: string
 }
 
 /** Columns: number in all of CDNOW, number in the sample, YYYYMMDD, CDs, dollars. */
 const LINE = /^ (\d{5}) \d{4} (\d{4})(\d{2})(\d{2}) +(\d+) +(\d+\.\d{2})$/
 
-/** Reads the whole file. Throws at the first line that is not of its form; nothing is skipped. */
+/** Reads the complete file. Throws at the first malformed line; no line is skipped. */
 export function readPurchases(path: string): Purchase[] {
   return parsePurchases(readFileSync(path, 'utf8'))
 }
@@ -26,27 +26,26 @@ export function parsePurchases(text: string): Purchase[] {
   if (lines.at(-1) === '') lines.pop()
   return lines.map((line, index) => {
     const [, customer = '', year, month, day, items, dollars = ''] = LINE.exec(line) ?? []
-    if (!customer) throw new Error(`Line ${index + 1} of the sample is no purchase.`)
+    if (!customer) throw new Error(`Line ${index + 1} of the sample is not a purchase.`)
     const date = `${year}-${month}-${day}`
     return { line: index + 1, customer, date, items: Number(items), dollars }
   })
 }
 
-/** CDNOW sold CDs in the United States; the sample counts dollars. */
+/** CDNOW sold CDs in the United States; amounts are in dollars. */
 export const CURRENCY = 'USD'
 
 const CONSENT_AGE_SECONDS = 60
 
 /**
- * The same for the same line in every run, so that a second run finds every event again. The line
- * is in it because a customer may place two equal orders on one day, and the sample has 40 such
- * lines.
+ * The same for the same line in every run, so that a second run finds every event. It contains the
+ * line because a customer may place two equal orders on one day; the sample has 40 such lines.
  */
 export function purchaseEventId({ line, customer, date }: Purchase): string {
   return `cdnow-${String(line).padStart(4, '0')}-${customer}-${date}`
 }
 
-/** The body of POST /events for one purchase that happened `at` a time. */
+/** The body of POST /events for a purchase at the time `at`. */
 export function purchaseEvent(purchase: Purchase, at: Date) {
   const capturedAt = new Date(at.getTime() - CONSENT_AGE_SECONDS * 1_000)
   return {
@@ -66,13 +65,13 @@ export function purchaseEvent(purchase: Purchase, at: Date) {
 
 const DAY_SECONDS = 86_400
 
-/** The platform takes events of the last seven days; one day is left for sending them. */
+/** The platform accepts events of the last seven days; one day is left to send them. */
 const SPAN_DAYS = 6
 
 /**
- * Moves the purchases of 1997 and 1998 into the six days before `now`. A day of the sample becomes
- * an equal stretch of a quarter of an hour, so an earlier day stays earlier, and the orders of one
- * day, which the sample does not order either, stay together.
+ * Maps the purchases of 1997 and 1998 to the six days before `now`. Each day of the sample becomes
+ * about a quarter of an hour, so days keep their order. Orders of one day, which have no order in
+ * the sample, get the same time.
  */
 export function spreadOverRecentDays(
   purchases: readonly Purchase[],
@@ -83,7 +82,7 @@ export function spreadOverRecentDays(
   const last = days.reduce((latest, day) => Math.max(latest, day), Number.NEGATIVE_INFINITY)
   const stretchSeconds = Math.floor((SPAN_DAYS * DAY_SECONDS) / (last - first + 1))
   if (stretchSeconds < 1)
-    throw new RangeError('The purchases span more days than can be told apart.')
+    throw new RangeError('The purchases span too many days to keep them distinct.')
 
   const startSeconds = Math.floor(now.getTime() / 1_000) - SPAN_DAYS * DAY_SECONDS
   return purchase =>

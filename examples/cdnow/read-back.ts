@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseExactJson } from './exact-numbers.ts'
 import type { Credentials } from './read-credentials.ts'
 
-/** What GET /events/{id} says, with numbers as text. */
+/** The response of GET /events/{id}, with numbers as text. */
 export interface StoredEvent {
   event: {
     id: string
@@ -16,7 +16,7 @@ export interface StoredEvent {
 }
 
 interface ReadOptions {
-  /** Until when a delivery that is still under way is waited for. */
+  /** When to stop waiting for a pending delivery. */
   deadline: AbortSignal
 }
 
@@ -24,8 +24,8 @@ const IN_PROGRESS_STATUSES = ['queued', 'sent', 'retrying']
 const ASK_AGAIN_MILLISECONDS = 500
 
 /**
- * The event as the service shows it, once its deliveries are settled or patience has ended. Null
- * when the service has no such event.
+ * Returns the event once its deliveries are settled, or at the deadline. Null if the service has no
+ * such event.
  */
 export async function readStoredEvent(
   { base_url, tracker_secret }: Credentials,
@@ -53,18 +53,18 @@ function isInProgress({ deliveries }: StoredEvent): boolean {
   return deliveries.some(({ status }) => IN_PROGRESS_STATUSES.includes(status))
 }
 
-/** One copy of an event that the simulator took, with numbers as text. */
+/** One receipt of an event by the simulator, with numbers as text. */
 export interface Receipt {
   dataset: string
   event_name: string
   event_time: string
   user_data: { external_id?: string[] }
   custom_data: { value?: string; currency?: string; num_items?: string }
-  /** A further copy within 48 hours: received, and not counted again. */
+  /** Whether it is a duplicate within 48 hours, which is not counted again. */
   deduplicated: boolean
 }
 
-/** What the simulator counted for one dataset, with numbers as text. */
+/** The simulator's counts for one dataset, with numbers as text. */
 interface Summary {
   unique_events: string
   deduplicated: string

@@ -7,16 +7,16 @@ export interface Credentials {
   simulator_url: string
 }
 
-/** Throws one sentence for a person when the file cannot be used. */
+/** Throws an error with one readable sentence if the file cannot be used. */
 export function readCredentials(path: string): Credentials {
   const { base_url, tracker_secret, simulator_url } = parse(path)
   if (typeof base_url !== 'string' || typeof tracker_secret !== 'string') {
-    throw new Error(`${path} holds no credentials of a tracker.`)
+    throw new Error(`${path} has no credentials of a tracker.`)
   }
   if (typeof simulator_url !== 'string') {
     throw new Error(
-      `The tracker of ${path} delivers to a real platform; these purchases, with their made-up ` +
-        'times, belong in the simulator only.',
+      `The tracker of ${path} delivers to a real platform; send these purchases, with their ` +
+        'shifted times, to the simulator only.',
     )
   }
   return { base_url, tracker_secret, simulator_url }
@@ -26,7 +26,7 @@ function parse(path: string): Partial<Record<keyof Credentials, unknown>> {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) ?? {}
   } catch (cause) {
-    throw new Error(`No credentials can be read from ${path}: start the service by "npm start".`, {
+    throw new Error(`Cannot read credentials from ${path}: start the service with "npm start".`, {
       cause,
     })
   }

@@ -8,34 +8,34 @@ import { retryAfterSeconds, submitEvent } from './submit-events.ts'
 const EVENT = { event_id: 'a', value: '1.00' }
 const NEW = { status: 202, body: { event_id: 'a', duplicate: false, warnings: [] } }
 
-it('the same event is sent again after a 503, a 429 and a broken connection', async test => {
+it('retries the same event after 503, 429 and a broken connection', async test => {
   const service = await serviceThatAnswers(test, [{ status: 503 }, 'hang up', { status: 429 }, NEW])
   const answer = await submitEvent(service.credentials, EVENT)
   assert.deepEqual(answer, { eventId: 'a', status: 202, duplicate: false, retries: 3 })
   assert.deepEqual(service.bodies, Array(4).fill(JSON.stringify(EVENT)))
 })
 
-it('a refusal is final', async test => {
+it('does not retry a refusal', async test => {
   const service = await serviceThatAnswers(test, [{ status: 422, body: { message: 'No.' } }])
   const answer = await submitEvent(service.credentials, EVENT)
   assert.deepEqual(answer, { eventId: 'a', status: 422, duplicate: null, retries: 0 })
 })
 
-it('an answer about another event counts as none', async test => {
+it('ignores a response about another event', async test => {
   const body = { event_id: 'b', duplicate: true }
   const service = await serviceThatAnswers(test, [{ status: 200, body }])
   const answer = await submitEvent(service.credentials, EVENT)
   assert.deepEqual(answer, { eventId: 'a', status: 200, duplicate: null, retries: 0 })
 })
 
-it('a refused secret ends everything, and is not shown', async test => {
+it('stops after a refused secret, without printing it', async test => {
   const service = await serviceThatAnswers(test, [{ status: 401 }])
   await assert.rejects(submitEvent(service.credentials, EVENT), {
     message: 'The tracker secret is refused (401).',
   })
 })
 
-it('Retry-After is waited for in seconds, within limits', () => {
+it('honors Retry-After in seconds, within limits', () => {
   assert.equal(retryAfterSeconds('0'), 0)
   assert.equal(retryAfterSeconds('7'), 7)
   assert.equal(retryAfterSeconds('86400'), 30)
@@ -46,7 +46,7 @@ it('Retry-After is waited for in seconds, within limits', () => {
 
 type Scripted = { status: number; body?: unknown } | 'hang up'
 
-/** Answers each request with the next line of the script, and says to come back at once. */
+/** Sends the next scripted response, with `Retry-After: 0`. */
 async function serviceThatAnswers(test: TestContext, script: Scripted[]) {
   const bodies: string[] = []
   const server = createServer(async (request, response) => {

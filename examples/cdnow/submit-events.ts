@@ -4,10 +4,10 @@ import type { Credentials } from './read-credentials.ts'
 
 export interface Answer {
   eventId: string
-  /** 202 new, 200 duplicate; any other is a refusal. 0 when no answer ever came. */
+  /** 202 is new, 200 a duplicate, any other a refusal. 0 if there was no response. */
   status: number
   duplicate: boolean | null
-  /** How often it was sent again, after a 429, a 503 or a broken connection. */
+  /** Number of retries after 429, 503 or a broken connection. */
   retries: number
 }
 
@@ -15,9 +15,9 @@ const TRIES_MAX = 20
 const ANSWER_MILLISECONDS_MAX = 30_000
 
 /**
- * POST /events. "Try again later" and a lost answer are followed by the same event under the same
- * id: the service stores it once, however often it comes. Throws when the secret is refused,
- * since then nothing else can succeed.
+ * POST /events. After 429, 503 or a lost response, the same event is sent again with the same ID,
+ * and the service stores it once. Throws if the secret is refused, since every other request would
+ * fail too.
  */
 export async function submitEvent(
   { base_url, tracker_secret }: Credentials,
@@ -43,7 +43,7 @@ interface Reply {
   text: string
 }
 
-/** Null when the connection broke before a whole answer came. */
+/** Null if the connection broke before the response was complete. */
 async function post(url: string, secret: string, body: string): Promise<Reply | null> {
   try {
     const response = await fetch(url, {
@@ -59,7 +59,7 @@ async function post(url: string, secret: string, body: string): Promise<Reply | 
   }
 }
 
-/** What the answer says, if it speaks of our event at all. */
+/** The result in the response, if it is about this event. */
 function readDuplicate(text: string, eventId: string): boolean | null {
   try {
     const answer = JSON.parse(text) as { event_id?: unknown; duplicate?: unknown }
@@ -72,22 +72,22 @@ function readDuplicate(text: string, eventId: string): boolean | null {
 
 interface SubmitOptions {
   credentials: Credentials
-  /** Requests in flight at once. */
-  atOnceMax: number
+  /** The most requests in flight. */
+  inFlightMax: number
   progress: Progress
 }
 
 const REPEATED_EVERY = 10
 
 /**
- * Sends every event, and every tenth one a second time right behind the first, so that the two
- * race each other as a browser's and a server's copy do. Answers in the order of sending.
+ * Sends every event, and every tenth one again right after the first, so that the two requests
+ * race, as those of a browser and a server do. Returns the results in the order of sending.
  */
 export function submitAll(
   events: readonly { event_id: string }[],
-  { credentials, atOnceMax, progress }: SubmitOptions,
+  { credentials, inFlightMax, progress }: SubmitOptions,
 ): Promise<Answer[]> {
-  return mapConcurrently(withRepeats(events), atOnceMax, async event => {
+  return mapConcurrently(withRepeats(events), inFlightMax, async event => {
     const answer = await submitEvent(credentials, event)
     progress.step()
     return answer
@@ -100,10 +100,10 @@ export function withRepeats<Item>(items: readonly Item[]): Item[] {
   )
 }
 
-/** Runs `work` on every item, at most `atOnceMax` at a time, and keeps the order of the answers. */
+/** Runs `work` on every item, at most `inFlightMax` at a time, and keeps the order of results. */
 export async function mapConcurrently<Item, Answer>(
   items: readonly Item[],
-  atOnceMax: number,
+  inFlightMax: number,
   work: (item: Item) => Promise<Answer>,
 ): Promise<Answer[]> {
   const answers: Answer[] = []
@@ -115,7 +115,7 @@ export async function mapConcurrently<Item, Answer>(
       answers[index] = await work(items[index] as Item)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atOnceMax, items.length) }, hand))
+  await Promise.all(Array.from({ length: Math.min(inFlightMax, items.length) }, hand))
   return answers
 }
 
@@ -123,8 +123,8 @@ const WAIT_SECONDS_MAX = 30
 const WAIT_SECONDS_DEFAULT = 1
 
 /**
- * How many seconds to wait before the same request again, from `Retry-After` (RFC 9110). The
- * header's other form, a date, counts as no header.
+ * Seconds to wait before a retry, from `Retry-After` (RFC 9110). The date form of the header is
+ * ignored.
  */
 export function retryAfterSeconds(header: string | null): number {
   if (header === null || !/^\d{1,9}$/.test(header)) return WAIT_SECONDS_DEFAULT
