@@ -79,6 +79,8 @@ it('returns 405 with the allowed methods before it reads the body', async test =
     ['DELETE', `${EVENTS}/order%2F1001?x=1`, 'GET, HEAD'],
     ['GET', '/api/v1/verification-events', 'POST'],
     ['POST', '/livez', 'GET, HEAD'],
+    ['POST', '/', 'GET, HEAD'],
+    ['OPTIONS', '/', 'GET, HEAD'],
   ] as const) {
     const options = method === 'PUT' ? { rawBody: '{' } : {}
     const reply = await service.request(method, path, { secret: null, ...options })
