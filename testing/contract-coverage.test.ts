@@ -27,7 +27,7 @@ it('names each status that no test reached, with its operation', () => {
   assert.equal(findCoverageGaps(paths, []).length, 4)
 })
 
-it('names a status that a test met and nobody documented', () => {
+it('names an undocumented status that a test received', () => {
   const surprises = [...everything, seen('POST', '/api/v1/events', 418)]
   assert.deepEqual(findCoverageGaps(paths, surprises), [
     'A test met 418 of createEvent: document it.',

@@ -206,9 +206,9 @@ async function deliverWhile(
     },
   }))
   const due = { now: clock.now(), queuesMax: 1, excludedDestinationIds: [] }
-  const [lane] = await findDueQueues(database, due)
-  assert.ok(lane)
-  await deliverDueBatch({ ...delivery, platforms }, lane, () => {})
+  const [queue] = await findDueQueues(database, due)
+  assert.ok(queue)
+  await deliverDueBatch({ ...delivery, platforms }, queue, () => {})
 }
 
 it('skips a delivery that a worker is settling until the next call', async test => {

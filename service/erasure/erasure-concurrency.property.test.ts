@@ -121,8 +121,8 @@ const STEP: Record<keyof typeof WEIGHTS, (race: Race) => Promise<void>> = {
   },
   async deliver({ service, delivery }) {
     const due = { now: service.clock.now(), queuesMax: 10, excludedDestinationIds: [] }
-    for (const lane of await findDueQueues(service.database, due)) {
-      await deliverDueBatch({ ...delivery, batchMax: 5 }, lane, () => {})
+    for (const queue of await findDueQueues(service.database, due)) {
+      await deliverDueBatch({ ...delivery, batchMax: 5 }, queue, () => {})
     }
   },
   async replay(race) {

@@ -94,7 +94,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
     ),
   'look up erased digests': database => findSuppressedDigests(database, numbers().map(keyedDigest)),
   'look up erasing trackers': database => findTrackersWithErasures(database, [TRACKER]),
-  'find due lanes': database =>
+  'find due queues': database =>
     findDueQueues(database, { now: STATEMENT_TIME, queuesMax: 8, excludedDestinationIds: [] }),
   'claim, read and settle': claimAndSettle,
   'claim one': database =>

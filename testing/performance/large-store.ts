@@ -32,7 +32,7 @@ export async function createTrackers(database: Database): Promise<void> {
        status, created_at, updated_at)
      select tracker, destination, 'meta', 'oauth_connection', '{"dataset_id":"1"}', '', 'active',
        $3, $3
-     from unnest($1::uuid[], $2::uuid[]) as lane(tracker, destination)`,
+     from unnest($1::uuid[], $2::uuid[]) as target(tracker, destination)`,
     [[LARGE_TRACKER, SMALL_TRACKER], [LARGE_DESTINATION, SMALL_DESTINATION], MIDNIGHT],
   )
   await ensurePartitions(database, MIDNIGHT, 3)
