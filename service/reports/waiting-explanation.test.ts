@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { expireLeases } from '../../testing/fixtures/deliveries.ts'
+import { createCircuitWorker, expireLeases } from '../../testing/fixtures/deliveries.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import {
@@ -9,11 +9,7 @@ import {
   revokeToken,
   scriptFaults,
 } from '../../testing/fixtures/simulator.ts'
-import { CircuitBreakers } from '../delivery/circuit-breaker.ts'
 import { claimDeliveries } from '../delivery/claim-store.ts'
-import { deliverDueBatch } from '../delivery/deliver-batch.ts'
-import { applyHealth } from '../delivery/destination-backoff.ts'
-import { findDueQueues } from '../delivery/destination-queue-store.ts'
 
 const UNAVAILABLE = { respond: { status: 503, code: 2, message: 'Service unavailable' } }
 
@@ -21,27 +17,14 @@ async function explanationOf(service: TestService, eventId = 'order-1001'): Prom
   return (await service.read(eventId)).body.deliveries[0].explanation
 }
 
-/** A worker with circuits on the clock of the test. */
-function createWorker({ clock, delivery }: TestService) {
-  const circuits = new CircuitBreakers()
-  const monotonicSeconds = () => clock.now().getTime() / 1_000
-  /** One pass over the queues that the worker may send to. */
-  return async () => {
-    const excludedDestinationIds = circuits.listBackingOff(monotonicSeconds())
-    const due = { now: clock.now(), queuesMax: 100, excludedDestinationIds }
-    for (const queue of await findDueQueues(delivery.database, due)) {
-      const isTrial = circuits.isOnTrial(queue.destinationId)
-      const run = await deliverDueBatch(delivery, { ...queue, isTrial }, () => {})
-      await applyHealth(delivery, circuits, { queue, run, monotonicSeconds })
-    }
-  }
-}
-
-/** Claims what is due and is never heard of again. */
+/** Claims what is due and sends nothing, like a worker that is killed. */
 async function claimAndDie({ database, clock, tracker }: TestService): Promise<void> {
-  const { trackerId, destinationId } = tracker
-  const queue = { trackerId, destinationId, isProbe: false }
-  const claim = { queue, limit: 10, claimedAt: clock.now(), leaseSeconds: 60 }
+  const claim = {
+    queue: { ...tracker, isProbe: false },
+    limit: 10,
+    claimedAt: clock.now(),
+    leaseSeconds: 60,
+  }
   assert.notEqual((await claimDeliveries(database, claim)).deliveries.length, 0)
 }
 
@@ -105,7 +88,7 @@ it('says that an event became too old while its destination was paused', async t
 
 it('names an open circuit for new deliveries and for retries until a request succeeds', async test => {
   const service = await startTestService(test)
-  const work = createWorker(service)
+  const work = createCircuitWorker(service)
   await scriptFaults(service.simulatorUrl, [UNAVAILABLE])
   await service.submit(samplePurchase())
   for (const seconds of [0, 5, 30]) {
@@ -154,7 +137,7 @@ it('names an open circuit for new deliveries and for retries until a request suc
 
 it('names the pause that the platform asked for, and nothing of it when it is over', async test => {
   const service = await startTestService(test)
-  const work = createWorker(service)
+  const work = createCircuitWorker(service)
   await scriptFaults(service.simulatorUrl, [
     { times: 1, respond: { status: 429, body: '', headers: { 'retry-after': '120' } } },
   ])

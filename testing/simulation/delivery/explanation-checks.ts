@@ -58,16 +58,26 @@ export async function findUntrueExplanations(
   return untrue
 }
 
+const BEFORE_UPCOMING_TIMES = [
+  'tried again at',
+  'tries it at',
+  'sent before',
+  'sent after',
+  'tries it after',
+  'sends it after',
+  'pause until',
+  'accepts the event until',
+]
+const UPCOMING_TIMES = new RegExp(`(?:${BEFORE_UPCOMING_TIMES.join('|')}) (\\S+Z)`, 'g')
+
 /** A next time is in the future, and one that is told as past is past. */
 function checkTimes(text: string, now: Date): string[] {
-  const upcoming =
-    /(?:tried again at|sent before|sent after|tries it after|sends it after|pause until|tries it at|accepts the event until) (\S+Z)/g
   const past = /(?:was due at|began to send it at|answer since|was replayed at) (\S+Z)/g
   const timesOf = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, time]) => String(time))
   // What was written before the clock was set back lies in the future until it catches up.
   const tellsOfClock = /clock/.test(text)
   return [
-    ...timesOf(upcoming).filter(time => Date.parse(time) <= now.getTime()),
+    ...timesOf(UPCOMING_TIMES).filter(time => Date.parse(time) <= now.getTime()),
     ...(tellsOfClock ? [] : timesOf(past).filter(time => isFarAhead(new Date(time), now))),
   ].map(time => `${time} is on the wrong side of now`)
 }

@@ -248,7 +248,10 @@ export async function drainDeliveries(
   throw new Error(`deliveries still wait after ${ROUNDS_MAX} rounds`)
 }
 
-/** A paused queue is due at its next probe, another when its pause is over. Rounded up to the whole millisecond. */
+/**
+ * A paused queue is due at its next probe, another when its pause is over. Rounded up to the whole
+ * millisecond.
+ */
 async function findNextDueTime({ database: { pool } }: TestService): Promise<Date | null> {
   const { rows } = await pool.query(
     `select min(greatest(delivery.next_attempt_at, destination.next_probe_at,
