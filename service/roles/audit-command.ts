@@ -14,19 +14,15 @@ import {
 } from '../audit/signed-head.ts'
 import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
 import type { Database } from '../db/database.ts'
-import { requireCurrentSchema } from '../db/migrate.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
-import { openStore } from './open-store.ts'
+import { runOnStore } from './open-store.ts'
 import { parseRowIdOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
 /** Verifies the audit logs, exports one, or signs one. */
 export async function runAudit(context: RoleContext, request: AuditRequest): Promise<void> {
-  const { settings, logger } = context
-  const store = await openStore({ settings, logger, role: 'audit', embedded: 'join' })
-  try {
-    const { database } = store
-    await requireCurrentSchema(database)
+  const { settings } = context
+  await runOnStore(context, 'audit', async ({ database }) => {
     const keys = deriveAuditKeys(loadCredentialKeys(settings, 'fail'))
     const command = { ...context, database, keys }
     switch (request.task) {
@@ -37,9 +33,7 @@ export async function runAudit(context: RoleContext, request: AuditRequest): Pro
       case 'sign':
         return await signLog(command, request)
     }
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 interface CommandContext extends RoleContext {

@@ -10,9 +10,8 @@ import {
   setNextFault,
 } from '../agents/executor/simulated-account-store.ts'
 import type { Database } from '../db/database.ts'
-import { requireCurrentSchema } from '../db/migrate.ts'
 import { parseRowId } from '../util/row-id.ts'
-import { openStore } from './open-store.ts'
+import { runOnStore } from './open-store.ts'
 import { parseChoiceOf, parseRowIdOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { formatTable, stripControlCharacters } from './terminal-table.ts'
@@ -22,14 +21,9 @@ import { formatTable, stripControlCharacters } from './terminal-table.ts'
  * outside Signalbox, or makes the next change of one fail. For tests and demos.
  */
 export async function runCampaigns(context: RoleContext, request: CampaignsRequest): Promise<void> {
-  const { settings, logger } = context
-  const store = await openStore({ settings, logger, role: 'campaigns', embedded: 'join' })
-  try {
-    await requireCurrentSchema(store.database)
-    await executeRequest({ ...context, database: store.database }, request)
-  } finally {
-    await store.close()
-  }
+  await runOnStore(context, 'campaigns', async ({ database }) => {
+    await executeRequest({ ...context, database }, request)
+  })
 }
 
 interface CommandContext extends RoleContext {

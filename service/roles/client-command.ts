@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
-import { requireCurrentSchema } from '../db/migrate.ts'
 import { insertClient, listDeviceClients } from '../oauth/client-store.ts'
 import { parseDisplayName } from '../oauth/display-name.ts'
-import { openStore } from './open-store.ts'
+import { runOnStore } from './open-store.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { formatTable } from './terminal-table.ts'
 
@@ -12,21 +11,17 @@ import { formatTable } from './terminal-table.ts'
  * operator knows. Their ID is public; they have no secret.
  */
 export async function runClient(context: RoleContext, request: ClientRequest): Promise<void> {
-  const { settings, logger, now, printStatus } = context
-  const store = await openStore({ settings, logger, role: 'client', embedded: 'join' })
-  try {
-    await requireCurrentSchema(store.database)
+  const { now, printStatus } = context
+  await runOnStore(context, 'client', async ({ database }) => {
     if (request.task === 'list') {
-      printStatus(formatClientTable(await listDeviceClients(store.database)))
+      printStatus(formatClientTable(await listDeviceClients(database)))
       return
     }
     const { name } = request
     const clientId = randomUUID()
-    await insertClient(store.database, { clientId, kind: 'device', name, redirectUris: [] }, now())
+    await insertClient(database, { clientId, kind: 'device', name, redirectUris: [] }, now())
     printStatus(`The device client ${name} has the client_id ${clientId}, which is not a secret.\n`)
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 export type ClientRequest = { task: 'list' } | { task: 'add'; name: string }

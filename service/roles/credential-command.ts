@@ -2,7 +2,6 @@ import { Command } from 'commander'
 import { resignHeads } from '../audit/sign-heads.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
-import { requireCurrentSchema } from '../db/migrate.ts'
 import {
   everyDestination,
   findDestinationsOfId,
@@ -16,7 +15,7 @@ import { resealErasureKey } from '../erasure/erasure-key-store.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { readPlatformToken } from '../provisioning/platform-token.ts'
-import { openStore } from './open-store.ts'
+import { runOnStore } from './open-store.ts'
 import {
   parseDataset,
   parseDestination,
@@ -32,11 +31,8 @@ export async function runCredential(
   context: RoleContext,
   request: CredentialRequest,
 ): Promise<void> {
-  const { settings, logger } = context
-  const store = await openStore({ settings, logger, role: 'credential', embedded: 'join' })
-  try {
-    const { database } = store
-    await requireCurrentSchema(database)
+  const { settings } = context
+  await runOnStore(context, 'credential', async ({ database }) => {
     const command = { ...context, database, keys: loadCredentialKeys(settings, 'fail') }
     switch (request.task) {
       case 'list':
@@ -46,9 +42,7 @@ export async function runCredential(
       case 'set':
         return await setDestinationCredential(command, request)
     }
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 interface CommandContext extends RoleContext {

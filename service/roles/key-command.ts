@@ -11,11 +11,10 @@ import {
 import { type AuditTrail, createAuditTrail } from '../audit/audit-store.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
-import { requireCurrentSchema } from '../db/migrate.ts'
 import { reserveCredentialsFile, writeKeyFile } from '../provisioning/credentials-file.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { formatIsoMinute } from '../util/date-text.ts'
-import { openStore } from './open-store.ts'
+import { runOnStore } from './open-store.ts'
 import {
   collectOrigin,
   parseChoiceOf,
@@ -28,11 +27,8 @@ import { formatTable } from './terminal-table.ts'
 
 /** Lists the keys of a tracker, issues one into a file, or revokes one. */
 export async function runKey(context: RoleContext, request: KeyRequest): Promise<void> {
-  const { settings, logger } = context
-  const store = await openStore({ settings, logger, role: 'key', embedded: 'join' })
-  try {
-    const { database } = store
-    await requireCurrentSchema(database)
+  const { settings } = context
+  await runOnStore(context, 'key', async ({ database }) => {
     const tracker = await requireTracker(database, request.tracker)
     const command = { ...context, database, tracker }
     if (request.task === 'list') return await listTrackerKeys(command)
@@ -44,9 +40,7 @@ export async function runKey(context: RoleContext, request: KeyRequest): Promise
       case 'revoke':
         return await revokeTrackerKey({ ...command, audit }, request)
     }
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 interface CommandContext extends RoleContext {

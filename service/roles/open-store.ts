@@ -4,11 +4,12 @@ import {
   startEmbeddedPostgres,
 } from '@signalbox/embedded-postgres'
 import { type Database, openDatabase } from '../db/database.ts'
+import { requireCurrentSchema } from '../db/migrate.ts'
 import { openStoreNodes, type StoreNodes } from '../db/store-nodes.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { Settings } from '../settings/settings.ts'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
-import { StartError } from './role.ts'
+import { type RoleContext, StartError } from './role.ts'
 
 export interface Store {
   database: Database
@@ -26,6 +27,21 @@ export interface OpenStoreOptions {
   role: string
   /** `start`: this process owns the embedded server. `join`: the server must be running already. */
   embedded: 'start' | 'join'
+}
+
+/** Runs an operator command on a running store that has the current schema. */
+export async function runOnStore(
+  { settings, logger }: RoleContext,
+  role: string,
+  run: (store: Store) => Promise<void>,
+): Promise<void> {
+  const store = await openStore({ settings, logger, role, embedded: 'join' })
+  try {
+    await requireCurrentSchema(store.database)
+    await run(store)
+  } finally {
+    await store.close()
+  }
 }
 
 /** Opens `DATABASE_URL`, or the embedded PostgreSQL below the data folder. */

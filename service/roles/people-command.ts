@@ -1,28 +1,20 @@
 import { Command } from 'commander'
 import type { Database } from '../db/database.ts'
-import { requireCurrentSchema } from '../db/migrate.ts'
 import { parseEmailAddress } from '../people/account-fields.ts'
 import { setPersonStatus } from '../people/person-store.ts'
 import { setWorkspaceStatus } from '../people/workspace-store.ts'
-import { openStore } from './open-store.ts'
+import { runOnStore } from './open-store.ts'
 import { parseRowIdOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
 /** Disables or enables a user or a whole workspace, with immediate effect. */
-export async function runPeople(
-  { settings, logger, printStatus }: RoleContext,
-  request: PeopleRequest,
-): Promise<void> {
-  const store = await openStore({ settings, logger, role: 'people', embedded: 'join' })
-  try {
-    await requireCurrentSchema(store.database)
-    if (!(await setStatus(store.database, request))) {
+export async function runPeople(context: RoleContext, request: PeopleRequest): Promise<void> {
+  await runOnStore(context, 'people', async ({ database }) => {
+    if (!(await setStatus(database, request))) {
       throw new StartError(`There is no ${request.kind} ${request.name} here.`)
     }
-    printStatus(`The ${request.kind} ${request.name} is ${request.status} now.\n`)
-  } finally {
-    await store.close()
-  }
+    context.printStatus(`The ${request.kind} ${request.name} is ${request.status} now.\n`)
+  })
 }
 
 export type PeopleRequest = { status: 'active' | 'disabled' } & (

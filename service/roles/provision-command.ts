@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { Command } from 'commander'
-import { requireCurrentSchema } from '../db/migrate.ts'
 import { parseEmailAddress } from '../people/account-fields.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
@@ -16,20 +15,18 @@ import { readPlatformToken } from '../provisioning/platform-token.ts'
 import { provisionOwner } from '../provisioning/provision-owner.ts'
 import { type ConnectedDestination, provisionTracker } from '../provisioning/provision-tracker.ts'
 import type { Settings } from '../settings/settings.ts'
-import { openStore, type Store } from './open-store.ts'
+import { runOnStore, type Store } from './open-store.ts'
 import { collectOrigin, parseDataset } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
 /** Creates a workspace with a tracker and a destination, and writes their credentials to a file. */
 export async function runProvision(context: RoleContext, request: ProvisionRequest): Promise<void> {
-  const { settings, logger, now, printStatus } = context
+  const { settings, now, printStatus } = context
   const { path, workspaceName, owner, origins, connection } = request
   // Before anything is created: a token that cannot be read leaves no half of a workspace behind.
   const connected = connection && (await readConnection(context, connection))
-  const store = await openStore({ settings, logger, role: 'provision', embedded: 'join' })
-  try {
+  await runOnStore(context, 'provision', async store => {
     const { database } = store
-    await requireCurrentSchema(database)
     const credentialKeys = loadCredentialKeys(settings)
     const releaseFile = reserveCredentialsFile(path)
     const provisioned = await provisionTracker(database, {
@@ -60,9 +57,7 @@ export async function runProvision(context: RoleContext, request: ProvisionReque
       execution_token: null,
     })
     printStatus(`The credentials of workspace ${workspaceId} are in ${path}\n`)
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 async function readConnection(

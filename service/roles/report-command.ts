@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import type { Database } from '../db/database.ts'
-import { requireCurrentSchema } from '../db/migrate.ts'
 import { everyDestination } from '../delivery/credential-store.ts'
 import type { Destination } from '../delivery/destination-store.ts'
 import { enqueueJob, hasPendingJob } from '../jobs/store.ts'
@@ -9,7 +8,7 @@ import { firstDueAt, REPORT_DAYS_MAX } from '../reports/report-schedule.ts'
 import { addHoursToDay, isCalendarDay, toDaySpan } from '../util/calendar-day.ts'
 import { formatIsoMinute } from '../util/date-text.ts'
 import { sleep } from '../util/wait.ts'
-import { openStore } from './open-store.ts'
+import { runOnStore } from './open-store.ts'
 import { parseTracker, type TrackerReference } from './option-values.ts'
 import { formatReportTable } from './report-table.ts'
 import { requireTracker } from './require-tracker.ts'
@@ -17,21 +16,16 @@ import { type RoleContext, StartError } from './role.ts'
 
 /** Shows the reconciliation reports of a day; with `refresh`, the workers make them first. */
 export async function runReport(context: RoleContext, request: ReportRequest): Promise<void> {
-  const { settings, logger, now, printOutput } = context
+  const { now, printOutput } = context
   if (request.refresh && now() < toDaySpan(request.date).until) {
     throw new StartError(explainMissingReport(request.date, now()))
   }
-  const store = await openStore({ settings, logger, role: 'report', embedded: 'join' })
-  try {
-    const { database } = store
-    await requireCurrentSchema(database)
+  await runOnStore(context, 'report', async ({ database }) => {
     const destinations = await findDestinations(database, request)
     if (request.refresh) await refreshReports(database, request, destinations)
     const count = await printReports(context, request, { database, destinations })
     if (count === 0) printOutput(`${explainMissingReport(request.date, now())}\n`)
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 async function findDestinations(
