@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { createJob, createJobsFixture } from '../../testing/fixtures/jobs.ts'
+import { createJobsFixture, startEndlessJob } from '../../testing/fixtures/jobs.ts'
 import { eventually } from '../../testing/fixtures/program.ts'
 import { JOB_ATTEMPTS_MAX } from './job.ts'
 import {
@@ -23,22 +23,14 @@ it('enqueues a repeated request once per payload', async test => {
 
 it('enqueues a running job once more', async test => {
   const place = await createJobsFixture(test)
-  const [started, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  place.start([
-    createJob('look', async () => {
-      started.resolve()
-      await end.promise
-    }),
-  ])
-  await enqueueJob(place.database, 'look')
-  await started.promise
+  const { end } = await startEndlessJob(place, 'look')
   for (let request = 0; request < 3; request += 1) await enqueueJob(place.database, 'look')
   assert.deepEqual((await readJobStatistics(place.database, [])).counts, {
     queued: 1,
     running: 1,
     failed: 0,
   })
-  end.resolve()
+  end()
   await eventually('both are done', async () => (await place.queued()).length === 0)
   assert.equal(place.runs.length, 2)
 })

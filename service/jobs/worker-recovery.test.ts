@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { it } from 'node:test'
 import { runAsAdmin } from '../../testing/fixtures/database.ts'
-import { createJob, createJobsFixture, type JobsFixture } from '../../testing/fixtures/jobs.ts'
+import {
+  createJob,
+  createJobsFixture,
+  type JobsFixture,
+  startEndlessJob,
+} from '../../testing/fixtures/jobs.ts'
 import { eventually, spawnProgram } from '../../testing/fixtures/program.ts'
 import { enqueueJob } from './store.ts'
 
@@ -68,17 +73,9 @@ it('runs the jobs of a killed process in another one', async test => {
 
 it('continues after the database was unavailable and repeats unrecorded jobs', async test => {
   const place = await createJobsFixture(test)
-  const [started, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  place.start([
-    createJob('look', async () => {
-      started.resolve()
-      await end.promise
-    }),
-  ])
-  await enqueueJob(place.database, 'look')
-  await started.promise
+  const { end } = await startEndlessJob(place, 'look')
   const bringBack = await storeAway(place)
-  end.resolve()
+  end()
   await eventually('its end could not be noted', () =>
     place.errors.some(error => /Failed to complete jobs/.test(String(error))),
   )
