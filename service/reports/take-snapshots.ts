@@ -134,26 +134,26 @@ const ROUNDS_MAX = 20
 /** Answers of Meta are a few kilobytes. A list of snapshots is read as a whole. */
 const ANSWER_CHARACTERS_MAX = 500_000
 
-const NO_SCORE: NoReading = {
-  cause: 'no_score',
-  sentence: 'The platform has no score for this dataset yet; it is retried automatically.',
-  waitSeconds: 0,
-}
-const UNREADABLE_CREDENTIAL: NoReading = {
-  cause: 'credential_unreadable',
-  sentence: "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
-  waitSeconds: 0,
-}
+const NO_SCORE = noReading(
+  'no_score',
+  'The platform has no score for this dataset yet; it is retried automatically.',
+)
+const UNREADABLE_CREDENTIAL = noReading(
+  'credential_unreadable',
+  "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
+)
+const NO_PLUG_IN = noReading(
+  'no_plug_in',
+  "This server has no plug-in for the destination's platform.",
+)
+const INVALID_CONFIGURATION = noReading(
+  'unreadable',
+  'The configuration of the destination does not fit its platform: enter it again.',
+)
 
-const NO_PLUG_IN: NoReading = {
-  cause: 'no_plug_in',
-  sentence: "This server has no plug-in for the destination's platform.",
-  waitSeconds: 0,
-}
-const INVALID_CONFIGURATION: NoReading = {
-  cause: 'unreadable',
-  sentence: 'The configuration of the destination does not fit its platform: enter it again.',
-  waitSeconds: 0,
+/** For a cause that names no time to wait. */
+function noReading(cause: NoReading['cause'], sentence: string): NoReading {
+  return { cause, sentence, waitSeconds: 0 }
 }
 
 /**
