@@ -93,23 +93,9 @@ function createScriptedFailures({ requests, throttlesMax }: FailuresToScript): S
   }))
 }
 
-/** Makes the simulator fail in these ways from now on (graph-simulator/README.md). */
-export async function scriptFailures(
-  simulatorUrl: string,
-  failures: readonly ScriptedFailure[],
-): Promise<void> {
-  const body = JSON.stringify({ rules: failures.map(({ rule }) => rule) })
-  const response = await fetch(faultsUrl(simulatorUrl), { method: 'POST', body })
-  if (response.status !== 200) throw new Error(`the simulator refused: ${await response.text()}`)
-}
-
 /** How often each failure has fired, in the given order. */
 export async function firedCounts(simulatorUrl: string): Promise<number[]> {
-  const response = await fetch(faultsUrl(simulatorUrl))
+  const response = await fetch(`${simulatorUrl}/_simulator/faults`)
   const { rules } = (await response.json()) as { rules: { fired: number }[] }
   return rules.map(({ fired }) => fired)
-}
-
-function faultsUrl(simulatorUrl: string): string {
-  return `${simulatorUrl}/_simulator/faults`
 }

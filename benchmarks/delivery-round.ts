@@ -1,10 +1,15 @@
 import { createLogger } from '../service/http/logger.ts'
 import { startSimulatorProcess } from '../service/roles/simulator-process.ts'
+import {
+  readSimulatorSummary,
+  type SimulatorSummary,
+  scriptFaults,
+} from '../testing/fixtures/simulator.ts'
 import type { Closers } from './bench-plan.ts'
 import type { BenchStore } from './bench-store.ts'
 import { startWorker } from './child-processes.ts'
-import { type DeliveryLoad, firedCounts, scriptFailures } from './delivery-load.ts'
-import { type DrainResult, drain, readSimulatorSummary, type SimulatorSummary } from './drain.ts'
+import { type DeliveryLoad, firedCounts } from './delivery-load.ts'
+import { type DrainResult, drain } from './drain.ts'
 import { computeDeliveryCost, type DeliveryCost, readCpu } from './process-cost.ts'
 import { buildRequestBodies, storeDeliveries } from './stored-deliveries.ts'
 
@@ -34,7 +39,10 @@ export async function measureDeliveryRound(
   const simulator = await startSimulatorProcess(0, createLogger('warn'))
   closers.push(simulator.stop)
   const { url: simulatorUrl } = simulator
-  await scriptFailures(simulatorUrl, failures)
+  await scriptFaults(
+    simulatorUrl,
+    failures.map(({ rule }) => rule),
+  )
   const before = readCpu({ storeProcessId, workerProcessId: null })
   const worker = await startWorker(store, { simulatorUrl, batchEvents })
   closers.push(worker.stop)

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { SimulatorSummary } from '../testing/fixtures/simulator.ts'
 import { findDeliveryFaults, findOutageFaults } from './delivery.ts'
 import { createDeliveryLoad, type ScriptedFailure } from './delivery-load.ts'
 import type { DeliveryRound } from './delivery-round.ts'
-import type { DrainResult, SimulatorSummary } from './drain.ts'
+import type { DrainResult } from './drain.ts'
 import type { OutageRound } from './outage-round.ts'
 
 const EVENTS = 100
@@ -28,6 +29,8 @@ const SUMMARY: SimulatorSummary = {
   receipts: EVENTS,
   unique_events: EVENTS,
   deduplicated: 0,
+  test_receipts: 0,
+  value_by_currency: {},
 }
 const LOAD = { events: EVENTS, destinations: 1, batchEvents: 10, failures: [] }
 

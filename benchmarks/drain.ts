@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../service/db/database.ts'
+import { readSimulatorSummary } from '../testing/fixtures/simulator.ts'
 
 interface DrainOptions {
   trackerIds: readonly string[]
@@ -118,22 +119,6 @@ export async function countWaitingDeliveries(
     notDueCount: not_due,
     dueSeconds: Math.max(due_seconds, 0),
   }))
-}
-
-/** The response of `GET /_simulator/summary`. */
-export interface SimulatorSummary {
-  requests: number
-  /** Those of which nothing was kept, scripted failures among them. */
-  refused_requests: number
-  receipts: number
-  unique_events: number
-  /** Receipts of events that it had already. */
-  deduplicated: number
-}
-
-export async function readSimulatorSummary(simulatorUrl: string): Promise<SimulatorSummary> {
-  const response = await fetch(`${simulatorUrl}/_simulator/summary`)
-  return (await response.json()) as SimulatorSummary
 }
 
 const MILLISECONDS_MIN = 20

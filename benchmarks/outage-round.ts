@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Database } from '../service/db/database.ts'
 import { createLogger } from '../service/http/logger.ts'
 import { type SimulatorProcess, startSimulatorProcess } from '../service/roles/simulator-process.ts'
+import { readSimulatorSummary, type SimulatorSummary } from '../testing/fixtures/simulator.ts'
 import type { Closers } from './bench-plan.ts'
 import type { BenchStore } from './bench-store.ts'
 import { startWorker } from './child-processes.ts'
@@ -12,8 +13,6 @@ import {
   type DrainResult,
   drain,
   pollUntil,
-  readSimulatorSummary,
-  type SimulatorSummary,
   type WaitingDeliveries,
 } from './drain.ts'
 import { computeDeliveryCost, type DeliveryCost, readCpu } from './process-cost.ts'
