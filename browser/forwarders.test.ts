@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import {
   SECRET,
   type StartForwarder,
@@ -7,7 +8,6 @@ import {
   startNext,
   startWorker,
 } from './testing/forwarder-under-test.ts'
-import { freePort } from './testing/free-port.ts'
 import { nginxMissing, startNginx } from './testing/nginx-under-test.ts'
 import { assertSigned, recordingEndpoint } from './testing/recording-endpoint.ts'
 
@@ -159,7 +159,7 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
 
     it('502 when the service is unreachable or times out', async test => {
       const message = 'Signalbox cannot be reached: send the event again under the same event_id.'
-      const nowhere = await start(test, { baseUrl: `http://127.0.0.1:${await freePort()}` })
+      const nowhere = await start(test, { baseUrl: `http://127.0.0.1:${await findFreePort()}` })
       const refused = await nowhere.send('/sb/events', POST)
       assert.equal(refused.status, 502)
       assert.deepEqual(await refused.json(), { message })

@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import {
   generated,
   type StartForwarder,
   temporaryFolder,
   type Upstream,
 } from './forwarder-under-test.ts'
-import { freePort } from './free-port.ts'
 
 /** Skip message of the test runner when nginx is not installed; false when it is. */
 export const nginxMissing =
@@ -30,7 +30,7 @@ export async function startShop(
   shopUrl = 'http://127.0.0.1:9',
 ): Promise<string> {
   const folder = temporaryFolder(test)
-  const port = await freePort()
+  const port = await findFreePort()
   writeFileSync(join(folder, 'forwarder.conf'), generated('nginx', upstream))
   writeFileSync(join(folder, 'nginx.conf'), configuration(folder, port, shopUrl))
   const commands = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr']

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { freePort } from '../../browser/testing/free-port.ts'
+import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { openApproval, submitDecision } from '../../testing/fixtures/oauth.ts'
 import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { eventually, spawnProgram } from '../../testing/fixtures/program.ts'
@@ -13,7 +13,7 @@ const TOOL = join(import.meta.dirname, '..', '..', PACKAGE)
 it('passes the official suite for authorization servers', async test => {
   const service = await startTestService(test)
   const { owner, adAccountId } = await createTestWorkspace(service)
-  const port = await freePort()
+  const port = await findFreePort()
   const redirectUri = `http://127.0.0.1:${port}/callback`
   const registration = await service.request('POST', '/oauth/register', {
     secret: null,
