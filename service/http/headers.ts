@@ -76,13 +76,9 @@ export const SECURITY_HEADERS = {
 } as const
 
 /**
- * CORS for the one route that pages call (Fetch standard, CORS protocol). Never with credentials:
- * the request carries its publishable key, and no cookie is used.
- */
-const PREFLIGHT_SECONDS = 7_200
-
-/**
- * The headers of a response to a page, including refusals, so that the page can read the reason.
+ * CORS for the one route that pages call (Fetch standard, CORS protocol). A refusal has the headers
+ * too, so that the page can read the reason. Never with credentials: the request carries its
+ * publishable key, and no cookie is used.
  */
 export function corsHeaders(origin: string): Record<string, string> {
   return {
@@ -94,16 +90,28 @@ export function corsHeaders(origin: string): Record<string, string> {
   }
 }
 
-/**
- * The headers of a preflight response. Every origin passes, because the key is not known yet: the
- * request that follows is checked, with a response that the page can read.
- */
-export function preflightHeaders(origin: string): Record<string, string> {
+const PREFLIGHT_SECONDS = 7_200
+
+/** The headers of a preflight response (Fetch standard) for a path with these methods. */
+export function preflightHeaders(
+  methods: readonly string[],
+  allowedHeaders: string,
+): Record<string, string> {
   return {
-    'access-control-allow-origin': origin,
-    'access-control-allow-methods': 'POST',
-    'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key',
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-allow-headers': allowedHeaders,
     'access-control-max-age': String(PREFLIGHT_SECONDS),
+  }
+}
+
+/**
+ * The headers of a preflight response for events of a page. Every origin passes, because the key is
+ * not known yet: the request that follows is checked, with a response that the page can read.
+ */
+export function ingestionPreflightHeaders(origin: string): Record<string, string> {
+  return {
+    ...preflightHeaders(['POST'], 'Authorization, Content-Type, Idempotency-Key'),
+    'access-control-allow-origin': origin,
     vary: 'Origin',
   }
 }

@@ -6,7 +6,7 @@ import {
 } from '@signalbox/contract/operations.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { EventSpace } from '../events/event-record.ts'
-import { preflightHeaders } from '../http/headers.ts'
+import { ingestionPreflightHeaders } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import {
@@ -58,7 +58,7 @@ export function ingestionRoutes(
   app.options(createEvent.url, { config: { credential: 'none' } }, async (request, reply) => {
     const { origin } = request.headers
     reply.header('allow', 'POST, OPTIONS')
-    if (origin !== undefined) reply.headers(preflightHeaders(origin))
+    if (origin !== undefined) reply.headers(ingestionPreflightHeaders(origin))
     return reply.code(204).send()
   })
 

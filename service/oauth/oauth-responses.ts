@@ -1,4 +1,5 @@
 import { toRefusal } from '../http/error-responses.ts'
+import { preflightHeaders } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
 import { recordFailure } from '../http/request-log.ts'
 import type { ServiceApp } from '../http/service-app.ts'
@@ -23,15 +24,9 @@ export const CORS_HEADERS = {
   'cross-origin-resource-policy': 'cross-origin',
 } as const
 
-const PREFLIGHT_SECONDS = 7_200
-
 /** For the preflight of a route that any page may call. */
 export function corsPreflightHeaders(methods: readonly string[]): Record<string, string> {
-  return {
-    'access-control-allow-methods': methods.join(', '),
-    'access-control-allow-headers': 'Authorization, Content-Type, MCP-Protocol-Version',
-    'access-control-max-age': String(PREFLIGHT_SECONDS),
-  }
+  return preflightHeaders(methods, 'Authorization, Content-Type, MCP-Protocol-Version')
 }
 
 /** The library parses forms itself, with its own size limit. */

@@ -8,7 +8,7 @@ import {
   validateSandboxEvent,
 } from '@signalbox/contract/sandbox-operations.ts'
 import { type AddressLimit, limitAddresses } from '../access/address-limits.ts'
-import { readBearerToken } from '../http/headers.ts'
+import { preflightHeaders, readBearerToken } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import type { Platforms } from '../ingestion/event-draft.ts'
@@ -93,7 +93,10 @@ function preflightRoutes(app: ServiceApp): void {
   const urls = new Set(SANDBOX_OPERATIONS.map(({ url }) => url))
   for (const url of urls) {
     const methods = SANDBOX_OPERATIONS.filter(operation => operation.url === url)
-    const headers = preflightHeaders(methods.map(({ method }) => method))
+    const headers = preflightHeaders(
+      methods.map(({ method }) => method),
+      'Authorization, Content-Type, Idempotency-Key',
+    )
     app.options(url, { config: { credential: 'none' } }, async (_request, reply) =>
       reply.code(204).headers(headers).send(),
     )
@@ -144,14 +147,3 @@ export const CORS_HEADERS = {
   'access-control-expose-headers':
     'Request-Id, Retry-After, RateLimit, RateLimit-Policy, X-Should-Retry',
 } as const
-
-const PREFLIGHT_SECONDS = 7_200
-
-/** Headers of a preflight response (Fetch standard) for a path with these methods. */
-export function preflightHeaders(methods: readonly string[]): Record<string, string> {
-  return {
-    'access-control-allow-methods': methods.join(', '),
-    'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key',
-    'access-control-max-age': String(PREFLIGHT_SECONDS),
-  }
-}
