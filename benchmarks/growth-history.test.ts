@@ -4,12 +4,12 @@ import { replayFailed } from '../service/delivery/replay-store.ts'
 import { findPayloadsByDigest } from '../service/events/erase-store.ts'
 import { listEventRefs } from '../service/events/list-store.ts'
 import { findEventsByRef } from '../service/events/store.ts'
+import { DAY_MILLISECONDS } from '../service/util/calendar-day.ts'
 import { createTestDatabase } from '../testing/fixtures/database.ts'
 import { createTrackers, LARGE_TRACKER as trackerId } from '../testing/performance/large-store.ts'
 import { type CopiedRows, storeFailures, storeHistory, storePatternRows } from './growth-history.ts'
 import { createGrowthLoad, GROWTH_NOW } from './growth-load.ts'
 
-const DAY_MILLISECONDS = 86_400_000
 const COUNT = 300
 const HISTORY: CopiedRows = {
   trackerId,

@@ -1,5 +1,6 @@
 import { type Database, openDatabase } from '../service/db/database.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'
+import { DAY_MILLISECONDS } from '../service/util/calendar-day.ts'
 import { pollUntil } from './drain.ts'
 import { forEachConcurrently, withoutIndexes } from './index-rebuild.ts'
 import { indexKeyExpression } from './listed-events.ts'
@@ -56,7 +57,6 @@ const NUMBERED = `
   ) hashed`
 
 const ROWS_PER_STATEMENT = 500_000
-const DAY_MILLISECONDS = 86_400_000
 /** Tables are filled two at a time, and indexes are built two at a time. */
 const CONNECTIONS_MAX = 2
 const LOAD_SETTINGS = `set maintenance_work_mem = '512MB'; set synchronous_commit = off`

@@ -8,6 +8,7 @@ import { listEventRefs } from '../service/events/list-store.ts'
 import { IDENTIFYING_KEYS } from '../service/events/person-identifiers.ts'
 import { createOfflinePlatforms } from '../service/platforms/registry.ts'
 import { listEvents as listWithMetrics, readEvent } from '../service/reports/read-events.ts'
+import { DAY_MILLISECONDS } from '../service/util/calendar-day.ts'
 import { HOT_STATEMENTS } from '../testing/performance/hot-statements.ts'
 import { generateEvents, LARGE_TRACKER } from '../testing/performance/large-store.ts'
 import { recordPlans } from '../testing/performance/query-plans.ts'
@@ -46,7 +47,6 @@ const RUNS = 2
 /** Rows of `generateEvents`, which the hot statements read. */
 const GROWN_EVENTS = 5_000
 const PERSON_EVENTS = 30
-const DAY_MILLISECONDS = 86_400_000
 const FAILURE_DAYS = 5
 const FIRST_FAILURE_ID = 2_000_000_000
 const OWNER = { trackerId: LARGE_TRACKER, workspaceId: 1 }

@@ -1,3 +1,4 @@
+import { DAY_MILLISECONDS } from '../service/util/calendar-day.ts'
 import {
   createTrackers,
   LARGE_STORE_DAY,
@@ -67,7 +68,6 @@ export interface WalBytes {
   fullPages: number
 }
 
-const DAY_MILLISECONDS = 86_400_000
 const HISTORY_DAYS = 30
 const HISTORY_FROM = new Date(GROWTH_NOW.getTime() - HISTORY_DAYS * DAY_MILLISECONDS)
 const DAY_FROM = new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`)

@@ -1,13 +1,12 @@
 import type { Database } from '../service/db/database.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
-import { formatUtcDay } from '../service/util/calendar-day.ts'
+import { DAY_MILLISECONDS, formatUtcDay } from '../service/util/calendar-day.ts'
 
 /** The number of days over which events are spread evenly. */
 const LISTED_DAYS = 30
 /** Rows per statement: half a million payloads nearly reach the timeout of one minute. */
 const ROWS_PER_STATEMENT = 100_000
-const DAY_MILLISECONDS = 86_400_000
 
 interface Listing {
   count: number

@@ -1,6 +1,7 @@
 import type { Database } from '../service/db/database.ts'
 import { expireOldEvents } from '../service/retention/expire-events.ts'
 import { expirePayloads } from '../service/retention/expire-payloads.ts'
+import { DAY_MILLISECONDS } from '../service/util/calendar-day.ts'
 import { countAccepted } from './acceptance-round.ts'
 import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
 import { type BenchStore, openBenchStore } from './bench-store.ts'
@@ -49,7 +50,6 @@ interface Expiry {
   payloadsLeft: number
 }
 
-const DAY_MILLISECONDS = 86_400_000
 const PAYLOAD_DAYS = 90
 const LEDGER_MONTHS = 25
 /** Every expired event is older than this, beyond the retention of the ledger. */

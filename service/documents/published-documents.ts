@@ -3,6 +3,7 @@ import { createOpenapiDocument } from '@signalbox/contract/openapi-document.ts'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { formatDocument } from '@signalbox/contract/print-openapi.ts'
 import { type SigningKey, signOpenapi } from '@signalbox/contract/signing-key.ts'
+import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
 
 /**
  * Builds the signed contract of this installation, with its own address in `servers`. Built once
@@ -23,7 +24,6 @@ async function signContract(origin: string, key: SigningKey): Promise<TextWithEt
 
 /** RFC 9116 recommends less than a year. */
 const VALID_DAYS = 180
-const DAY_MILLISECONDS = 86_400_000
 
 interface SecurityTxtInput {
   contact: string

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget, revokeToken } from '../../testing/fixtures/simulator.ts'
+import { HOUR_MILLISECONDS } from '../util/calendar-day.ts'
 import { withPlatformMetrics } from './delivery-metrics.ts'
 import { createMetricsRegistry, renderMetrics } from './metrics-registry.ts'
-
-const HOUR_MILLISECONDS = 3_600_000
 
 it('counts reports by outcome and returns them unchanged', async test => {
   const service = await startTestService(test)

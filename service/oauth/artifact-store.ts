@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
 import { deleteUnapprovedClients } from './client-store.ts'
 
 /** State of the authorization server, stored under the digest of what a caller presents. */
@@ -134,7 +135,6 @@ export async function recordDevicePoll(
   return { isTooEarly: rows[0]?.early === true }
 }
 
-const DAY_MILLISECONDS = 86_400_000
 /** A client that is not approved in this time is abandoned. */
 const UNAPPROVED_DAYS = 30
 /** Expired artifacts are kept for a day, so that their callers learn that they expired. */

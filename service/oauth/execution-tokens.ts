@@ -2,6 +2,7 @@ import { generateToken, hashToken } from '../access/token-format.ts'
 import type { AuditActor, AuditEntry } from '../audit/audit-entry.ts'
 import type { Database } from '../db/database.ts'
 import { type FieldErrors, Refusal } from '../http/refusal.ts'
+import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
 import { parseRowId } from '../util/row-id.ts'
 import { type ChangeContext, requireAgentManager, type WorkspaceVisit } from './connections.ts'
 import { parseDisplayName } from './display-name.ts'
@@ -36,7 +37,6 @@ interface IssuedExecutionToken {
 }
 
 const TOKEN_NAME_CHARACTERS_MAX = 100
-const DAY_MILLISECONDS = 86_400_000
 
 /**
  * Issues a token for one active ad account of a workspace, with an audit entry. The caller must

@@ -4,6 +4,7 @@ import { getAdapter } from 'better-auth/db/adapter'
 import { magicLink } from 'better-auth/plugins'
 import type { Database } from '../db/database.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
+import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './account-fields.ts'
 import { markEmailVerified } from './person-store.ts'
 import { hashSessionToken, SESSION_DAYS, withHashedSessionTokens } from './session-token.ts'
@@ -138,8 +139,6 @@ export function createPasswordHash(password: string): Promise<string> {
 export function isPasswordCorrect(pair: { hash: string; password: string }): Promise<boolean> {
   return verifyPassword(pair)
 }
-
-const DAY_MILLISECONDS = 86_400_000
 
 /** Stored times come from our clock, not from the library's. */
 function createDatabaseHooks(now: () => Date) {

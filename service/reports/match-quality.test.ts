@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
 import type { EventQuality } from '../platforms/platform.ts'
+import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
 import {
   assessMatchQuality,
   type EarlierScore,
@@ -11,7 +12,6 @@ import {
 } from './match-quality.ts'
 
 const NOW = new Date('2026-11-21T05:00:00.000Z')
-const DAY_MILLISECONDS = 86_400_000
 
 function quality(eventName: string, score: number, eventCount: number | null = null): EventQuality {
   return { eventName, score, eventCount, keys: [] }

@@ -1,3 +1,4 @@
+export const HOUR_MILLISECONDS = 3_600_000
 export const DAY_MILLISECONDS = 86_400_000
 
 /** The UTC day of a time, as YYYY-MM-DD. */
@@ -20,7 +21,7 @@ export function toDaySpan(day: string): { from: Date; until: Date } {
 
 /** The time `hours` hours after the start of the UTC day. */
 export function addHoursToDay(day: string, hours: number): Date {
-  return new Date(Date.parse(`${day}T00:00:00Z`) + hours * 3_600_000)
+  return new Date(Date.parse(`${day}T00:00:00Z`) + hours * HOUR_MILLISECONDS)
 }
 
 /** The UTC day that is `days` days before the one of `time`. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Database, openDatabase } from '../../service/db/database.ts'
+import { HOUR_MILLISECONDS } from '../../service/util/calendar-day.ts'
 import type { EarlierEvent } from './accept-events.ts'
 import {
   addPayloadDay,
@@ -38,7 +39,6 @@ export const OLD_TRACKER = '0190aaaa-0000-7000-8000-000000000003'
 export const STORED_AT = new Date('2026-11-21T12:00:00.000Z')
 export const ERASED_DIGEST = hash('sha256', 'erased@example.com')
 const STATUSES = ['queued', 'queued', 'queued', 'skipped:consent'] as const
-const HOUR_MILLISECONDS = 3_600_000
 
 /** The n-th event of a tracker; its delivery has the same number. */
 export function createEarlierEvent(trackerId: string, n: number): EarlierEvent {

@@ -1,5 +1,6 @@
 import type { SignalHealth } from '@signalbox/contract/agents/account.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../../util/calendar-day.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
 import {
   type BoundDestination,
@@ -8,8 +9,6 @@ import {
   findDestinationSignals,
   findLastEvents,
 } from './destination-signal-store.ts'
-
-const DAY_MILLISECONDS = 86_400_000
 
 /**
  * get_signal_health: whether events are received and delivered to the ad account of the credential,
@@ -107,7 +106,6 @@ interface TrackerSignals {
 
 const SILENT_HOURS_MAX = 24
 const WAITING_HOURS_MAX = 1
-const HOUR_MILLISECONDS = 3_600_000
 /** A lower share is a few invalid events. */
 const FAILED_PERCENT_MIN = 1
 

@@ -1,4 +1,5 @@
 import type { PolicyLimits } from '@signalbox/contract/agents/policy.ts'
+import { HOUR_MILLISECONDS } from '../../util/calendar-day.ts'
 
 export type QuietHours = NonNullable<PolicyLimits['quiet_hours']>
 
@@ -26,7 +27,6 @@ function minuteOfDay(at: Date, timeZone: string): string {
   }).format(at)
 }
 
-const HOUR_MILLISECONDS = 3_600_000
 /** Longer than any local day, including those with a time zone change. */
 const DAY_HOURS_MAX = 48
 

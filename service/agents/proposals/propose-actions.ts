@@ -5,6 +5,7 @@ import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { Transaction } from '../../db/database.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import { HOUR_MILLISECONDS } from '../../util/calendar-day.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
 import { type Action, type ActionProposer, toProposer } from './action.ts'
 import { findActionsOfBatch } from './action-store.ts'
@@ -38,7 +39,6 @@ export interface Proposal {
 
 /** The approval period. */
 const APPROVAL_HOURS = 72
-const HOUR_MILLISECONDS = 3_600_000
 
 /** Limits pending actions of one ad account, so that a proposer cannot flood the queue. */
 export const PENDING_ACTIONS_MAX = 200

@@ -1,6 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { SCORED_EVENT_NAME } from '../../../service/reports/match-quality.ts'
-import { DAY_MILLISECONDS, formatUtcDay } from '../../../service/util/calendar-day.ts'
+import {
+  DAY_MILLISECONDS,
+  formatUtcDay,
+  HOUR_MILLISECONDS,
+} from '../../../service/util/calendar-day.ts'
 import type { Arrival, JobCall, MonthHistory, SimulatedShop, StoredAlert } from './history.ts'
 
 /** Differences between the match quality and what actually arrived, one line each. */
@@ -97,7 +101,6 @@ const HUNDREDTHS: Record<string, number> = {
   ln: 20,
   zp: 20,
 }
-const HOUR_MILLISECONDS = 3_600_000
 const WINDOW_HOURS = 7 * 24
 const DUE_HOUR = 5
 const FALL_TENTHS = 10
