@@ -1,7 +1,10 @@
 import { EVENT_SUBCODES, type GraphError, invalidParameter } from './graph-errors.ts'
 
 /** Keys of `user_data` that require a SHA-256 digest ("Customer Information Parameters"). */
-const HASHED_KEYS = ['em', 'ph', 'fn', 'ln', 'ge', 'db', 'ct', 'st', 'zp', 'country']
+const HASHED_KEYS = [
+  ...['em', 'ph', 'fn', 'ln', 'ge', 'db', 'ct', 'st', 'zp', 'country'],
+  ...['fi', 'f5first', 'f5last', 'doby', 'dobm', 'dobd', 'app_user_id'],
+]
 
 const PLAIN_KEYS = [
   'external_id',
@@ -24,9 +27,9 @@ const PLAIN_KEYS = [
 /** Customer information with only keys of one of these sets is too broad ("Best Practices"). */
 const TOO_BROAD_SETS = [
   ['ct', 'country', 'st', 'zp', 'ge', 'client_user_agent'],
-  ['db', 'client_user_agent'],
-  ['fn', 'ge'],
-  ['ln', 'ge'],
+  ['db', 'doby', 'dobm', 'dobd', 'client_user_agent'],
+  ['fn', 'fi', 'f5first', 'ge'],
+  ['ln', 'f5last', 'ge'],
 ].map(keys => new Set(keys))
 
 /** 64 hex digits, with the suffix that Meta's own Parameter Builder may append. */

@@ -53,6 +53,7 @@ const SUBMITTED: SubmittedIdentity = {
   userData: RAW,
   clickIds: {},
   eventSource: 'https://shop.example/?email=jane.roe%40example.com',
+  eventTime: new Date('2026-11-21T12:00:00.000Z'),
   observedAt: new Date('2026-11-21T12:00:00.000Z'),
 }
 

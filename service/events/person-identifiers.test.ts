@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash, hash } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { normalizeMetaUserData } from '../../testing/fixtures/meta-identity.ts'
 import { pseudonymizeVisitorId } from '../identity/identifier-formats.ts'
-import { normalizeMetaUserData } from '../platforms/meta/normalize-identity.ts'
 import {
   digestVisitorId,
   indexKey,

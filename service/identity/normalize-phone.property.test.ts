@@ -14,9 +14,13 @@ const EXAMPLES = Object.entries(metadata.country_calling_codes).flatMap(([code, 
   countries.map(country => `+${code}${examples[country]}`),
 )
 
-/** What the library alone says of a number in international form. */
+/** What the library alone says of a number in international form, without 00 behind the +. */
 function askLibrary(number: string): string | null {
-  const parsed = parsePhoneNumberFromString(number, { extract: false })
+  const text = number.replace(/^\+[\s().-]*0[\s().-]*0[\s().-]*/, '+')
+  const parsed = parsePhoneNumberFromString(text, { extract: false })
+  const [, mexican] = /^\+?521(\d{10})$/.exec(text.replace(/[^\d+]/g, '')) ?? []
+  if (mexican && !parsed?.isValid())
+    return askLibrary(`+52${mexican}`)?.replace('52', '521') ?? null
   return parsed?.isValid() && parsed.ext === undefined ? parsed.number.slice(1) : null
 }
 

@@ -22,6 +22,35 @@ it('reads 00 as + when no country says otherwise', () => {
   assert.equal(normalizePhone('0044 20 7946 0958', null), '442079460958')
 })
 
+it('reads 00 and 001 after + as + alone', () => {
+  for (const [number, digits] of [
+    ['+001 (616) 954-78 88', '16169547888'],
+    ['+0044 20 7946 0958', '442079460958'],
+    ['+00 49 30 901820', '4930901820'],
+    ['001 (616) 954-78 88', '16169547888'],
+  ] as const) {
+    for (const country of [null, 'us', 'fr']) assert.equal(normalizePhone(number, country), digits)
+  }
+  assert.equal(normalizePhone('+0612345678', 'fr'), null)
+})
+
+it('reads full-width digits and signs', () => {
+  const wide = '＋８１ ９０－１２３４－５６７８'
+  assert.equal(normalizePhone(wide, null), '819012345678')
+  assert.equal(normalizePhone('＋81 90-1234-5678', null), '819012345678')
+  assert.equal(normalizePhone('０９０（１２３４）５６７８', 'jp'), '819012345678')
+})
+
+it('keeps the 1 of Mexican mobile numbers, as they were written until 2019', () => {
+  for (const number of ['+52 1 55 1234 5678', '0052 1 55 1234 5678', '5215512345678']) {
+    for (const country of [null, 'mx', 'us'])
+      assert.equal(normalizePhone(number, country), '5215512345678', number)
+  }
+  assert.equal(normalizePhone('+52 55 1234 5678', null), '525512345678')
+  assert.equal(normalizePhone('+52 1 55 1234 567', null), null)
+  assert.equal(normalizePhone('+52 2 55 1234 5678', null), null)
+})
+
 it('drops ten bare digits without a country instead of taking them for another country', () => {
   // +65 6555 1212 is a number of Singapore and (656) 555-1212 one of Florida.
   assert.equal(normalizePhone('6565551212', null), null)

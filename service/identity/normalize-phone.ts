@@ -1,5 +1,5 @@
 import { Metadata } from 'libphonenumber-js/core'
-import type { CountryCode } from 'libphonenumber-js/min'
+import type { CountryCode, PhoneNumber } from 'libphonenumber-js/min'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import metadata from 'libphonenumber-js/min/metadata'
 
@@ -11,6 +11,9 @@ const PHONE_CHARACTERS_MAX = 64
  * US ones would pass for a number of another country. Meta's own sample, 16505551212, has eleven.
  */
 const BARE_DIGITS_MIN = 11
+
+/** `+001` and `+0044`: the + and the 00 mean the same, and Meta's page drops leading zeros. */
+const PLUS_AND_00 = /^\+[\s().-]*0[\s().-]*0[\s().-]*/
 
 const BARE_NUMBER = /^[\d\s().-]+$/
 
@@ -26,8 +29,8 @@ const BARE_NUMBER = /^[\d\s().-]+$/
  */
 export function normalizePhone(text: string, country: string | null): string | null {
   if (text.length > PHONE_CHARACTERS_MAX) return null
-  const number = text.replace(/^tel:/i, '').trim()
-  if (number.startsWith('+') || number.startsWith('＋')) return parseValidDigits(number, null)
+  const number = text.normalize('NFKC').replace(/^tel:/i, '').trim()
+  if (number.startsWith('+')) return parseValidDigits(number.replace(PLUS_AND_00, '+'), null)
   const national = country === null ? null : parseValidDigits(number, country)
   return national ?? parseValidDigits(toInternationalForm(number), null)
 }
@@ -48,8 +51,21 @@ function parseValidDigits(number: string, country: string | null): string | null
     // The library ignores an unknown country, so the type assertion is safe.
     ...(country !== null && { defaultCountry: country.toUpperCase() as CountryCode }),
   })
-  if (parsed === undefined || parsed.ext !== undefined || !parsed.isValid()) return null
-  return parsed.number.slice(1)
+  if (parsed === undefined || parsed.ext !== undefined) return null
+  return parsed.isValid() ? parsed.number.slice(1) : parseMexicanMobile(parsed)
+}
+
+const MEXICO = '52'
+
+/**
+ * Mexican mobile numbers had a 1 after the country code until 2019, and many are still stored so.
+ * Meta's page removes symbols, letters and leading zeros only, so the 1 is hashed with the number.
+ */
+function parseMexicanMobile(parsed: PhoneNumber): string | null {
+  const { countryCallingCode, nationalNumber } = parsed
+  if (countryCallingCode !== MEXICO || !/^1\d{10}$/.test(nationalNumber)) return null
+  const isValid = parsePlainInternational(`+${MEXICO}${nationalNumber.slice(1)}`) !== null
+  return isValid ? `${MEXICO}${nationalNumber}` : null
 }
 
 /** No letters, so no extension; no zero first, so a calling code. */

@@ -1,3 +1,4 @@
+import { isObject } from '../util/is-object.ts'
 import {
   DROP_REASONS,
   type DroppedField,
@@ -11,20 +12,38 @@ import {
   EMPTY_DIGEST,
   hashIdentifier,
   looksLikeUnsupportedHash,
-  normalizeCountry,
   normalizeText,
   parseSuppliedDigest,
 } from './identifier-formats.ts'
+import { normalizeCountry } from './normalize-country.ts'
 import {
+  findAddressKey,
   findUserDataKey,
   type HashedKey,
+  isAddressName,
+  listAddresses,
   type PlainKey,
   type UserDataKey,
 } from './user-data-keys.ts'
 
+/** What a rule may know of the event besides the value. */
+export interface FieldContext extends EventTimes {
+  /** Of the same address, else of `user_data`. It gives phones, states and postal codes meaning. */
+  country: string | null
+}
+
+/** When the event happened, as the caller says, and when it was received. */
+export interface EventTimes {
+  eventTime: Date
+  observedAt: Date
+}
+
+/** What is kept, or null for the reason of the rule, or a reason of its own. */
+export type FieldResult = string | null | { reason: DropReason }
+
 export interface HashedFieldRule {
-  /** Returns the exact text to hash, or null when the value cannot be made right. */
-  normalize: (prepared: string, country: string | null) => string | null
+  /** Returns the exact text to hash, unless the value cannot be made right. */
+  normalize: (prepared: string, context: FieldContext) => FieldResult
   reason: DropReason
   /** These fields also take whole numbers; in the others a number is a mistake of the caller. */
   acceptsNumbers?: true
@@ -33,8 +52,8 @@ export interface HashedFieldRule {
 }
 
 export interface PlainFieldRule {
-  /** Returns what is kept, or null when the value cannot be right. */
-  normalize: (text: string) => string | null
+  /** Returns what is kept, unless the value cannot be right. */
+  normalize: (text: string, context: FieldContext) => FieldResult
   reason: DropReason
   /** Numeric IDs also come as JSON numbers; an address or a user agent never does. */
   acceptsNumbers?: true
@@ -59,9 +78,12 @@ export interface NormalizedIdentity extends PlatformIdentity {
 }
 
 interface UserDataMember {
-  name: string
+  /** Dotted, as in `user_data.address.city`. */
+  path: string
   meaning: UserDataKey
   values: unknown[]
+  /** Members of one address share it; those of `user_data` itself have none. */
+  address: Record<string, unknown> | null
 }
 
 type ValueResult = { kept: string } | { reason: DropReason }
@@ -77,60 +99,92 @@ const VALUE_CHARACTERS_MAX = 512
  */
 export function normalizeUserData(
   userData: Record<string, unknown> | undefined,
-  rules: FieldRules,
+  { rules, times }: { rules: FieldRules; times: EventTimes },
 ): NormalizedIdentity {
   const identity: NormalizedIdentity = { digests: {}, plain: {}, dropped: [] }
   const members = selectKnownMembers(userData, identity.dropped)
-  const country = findCountry(members)
+  const contextOf = createContexts(members, times)
   for (const member of members) {
-    const { name, values } = member
+    const { path, values, address } = member
+    const context = contextOf(address)
     for (let index = 0; index < values.length && index < FIELD_VALUES_MAX; index += 1) {
-      const reason = addValue(identity, member, { value: values[index], country, rules })
+      const reason = addValue(identity, member, { value: values[index], context, rules })
       if (reason === null) continue
       const place = values.length > 1 ? `[${index}]` : ''
-      recordDropped(identity.dropped, `user_data.${name}${place}`, reason)
+      recordDropped(identity.dropped, `${path}${place}`, reason)
     }
     if (values.length > FIELD_VALUES_MAX) {
-      recordDropped(identity.dropped, `user_data.${name}`, DROP_REASONS.tooMany)
+      recordDropped(identity.dropped, path, DROP_REASONS.tooMany)
     }
   }
   return identity
 }
 
 function selectKnownMembers(userData: unknown, dropped: DroppedField[]): UserDataMember[] {
-  if (typeof userData !== 'object' || userData === null || Array.isArray(userData)) return []
+  if (!isObject(userData)) return []
   const members: UserDataMember[] = []
   const names = Object.keys(userData)
   for (let index = 0; index < names.length && index < MEMBERS_MAX; index += 1) {
     const name = names[index] as string
-    const value = (userData as Record<string, unknown>)[name]
+    const value = userData[name]
     if (value === null || value === undefined) continue
     const meaning = findUserDataKey(name)
-    if (meaning === null) {
-      recordDropped(dropped, formatMemberPath('user_data', name), DROP_REASONS.unknown)
-      continue
-    }
-    members.push({ name, meaning, values: Array.isArray(value) ? value : [value] })
+    if (meaning !== null) {
+      const values = Array.isArray(value) ? value : [value]
+      members.push({ path: `user_data.${name}`, meaning, values, address: null })
+    } else if (isAddressName(name)) addAddressMembers(members, { name, value, dropped })
+    else recordDropped(dropped, formatMemberPath('user_data', name), DROP_REASONS.unknown)
   }
   if (names.length > MEMBERS_MAX) recordDropped(dropped, 'user_data', DROP_REASONS.tooManyMembers)
   return members
 }
 
-/** The country that gives national phone numbers and postal codes their meaning. */
-function findCountry(members: UserDataMember[]): string | null {
-  for (const { meaning, values } of members) {
-    if (meaning.kind !== 'hashed' || meaning.key !== 'country') continue
-    const [value] = values
-    if (typeof value !== 'string' || value.length > VALUE_CHARACTERS_MAX) continue
-    const country = normalizeCountry(normalizeText(value))
-    if (country !== null) return country
+/** The members of postal addresses, which mean what they mean in `user_data` itself. */
+function addAddressMembers(
+  members: UserDataMember[],
+  { name, value, dropped }: { name: string; value: unknown; dropped: DroppedField[] },
+): void {
+  const path = `user_data.${name}`
+  const addresses = listAddresses(value)
+  if (addresses.length === 0) recordDropped(dropped, path, DROP_REASONS.wrongKind)
+  for (const address of addresses) {
+    for (const [part, partValue] of Object.entries(address).slice(0, MEMBERS_MAX)) {
+      if (partValue === null || partValue === undefined) continue
+      const meaning = findAddressKey(part)
+      const values: unknown[] = Array.isArray(partValue) ? partValue : [partValue]
+      if (meaning !== null) members.push({ path: `${path}.${part}`, meaning, values, address })
+      else recordDropped(dropped, formatMemberPath(path, part), DROP_REASONS.unknown)
+    }
   }
-  return null
+}
+
+/** Each address has its own country, else the first country that is named anywhere. */
+function createContexts(
+  members: UserDataMember[],
+  { eventTime, observedAt }: EventTimes,
+): (address: UserDataMember['address']) => FieldContext {
+  const usual: FieldContext = { eventTime, observedAt, country: null }
+  const byAddress = new Map<UserDataMember['address'], FieldContext>()
+  for (const member of members) {
+    const country = readCountry(member)
+    if (country === null) continue
+    usual.country ??= country
+    if (byAddress.has(member.address)) continue
+    byAddress.set(member.address, { eventTime, observedAt, country })
+  }
+  return address => byAddress.get(address) ?? usual
+}
+
+function readCountry({ meaning, values }: UserDataMember): string | null {
+  if (meaning.key !== 'country') return null
+  const [value] = values
+  if (typeof value !== 'string' || value.length > VALUE_CHARACTERS_MAX) return null
+  return normalizeCountry(normalizeText(value))
 }
 
 interface ValueInput {
   value: unknown
-  country: string | null
+  context: FieldContext
   rules: FieldRules
 }
 
@@ -153,21 +207,22 @@ function addValue(
 function normalizePlainValue(
   plain: NormalizedIdentity['plain'],
   { key }: UserDataKey & { kind: 'plain' },
-  { value, rules }: ValueInput,
+  { value, context, rules }: ValueInput,
 ): ValueResult | null {
   const rule = rules.plain[key]
   if (!rule) return null
   if (plain[key] !== undefined) return { reason: DROP_REASONS.oneOnly }
   const text = toText(value, rule.acceptsNumbers)
   if (typeof text !== 'string') return text
-  const kept = rule.normalize(text)
-  return kept === null ? { reason: rule.reason } : { kept }
+  const kept = rule.normalize(text, context)
+  if (kept === null) return { reason: rule.reason }
+  return typeof kept === 'string' ? { kept } : kept
 }
 
 /** Null when the platform does not take the field. */
 function hashValue(
   { key, digestOnly }: UserDataKey & { kind: 'hashed' },
-  { value, country, rules }: ValueInput,
+  { value, context, rules }: ValueInput,
 ): ValueResult | null {
   const rule = rules.hashed[key]
   if (!rule) return null
@@ -185,8 +240,9 @@ function hashValue(
   if (!rule.acceptsOtherHashes && looksLikeUnsupportedHash(prepared)) {
     return { reason: DROP_REASONS.otherHash }
   }
-  const normalized = rule.normalize(prepared, country)
-  return normalized === null ? { reason: rule.reason } : { kept: hashIdentifier(normalized) }
+  const normalized = rule.normalize(prepared, context)
+  if (normalized === null) return { reason: rule.reason }
+  return typeof normalized === 'string' ? { kept: hashIdentifier(normalized) } : normalized
 }
 
 function toText(value: unknown, acceptsNumbers = false): string | { reason: DropReason } {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { normalizeMetaUserData } from '../platforms/meta/normalize-identity.ts'
+import { normalizeMetaUserData } from '../../testing/fixtures/meta-identity.ts'
 import { pseudonymizeVisitorId } from './identifier-formats.ts'
 
 it('keeps a pseudonymous id exactly as it is', () => {

@@ -11,6 +11,9 @@ it('names the first member that carries identity, valid or not', () => {
     [{ client_ip_address: '8.8.8.8' }, 'user_data.client_ip_address'],
     [{ fbp: 'broken' }, 'user_data.fbp'],
     [{ hashed_email: 'x' }, 'user_data.hashed_email'],
+    [{ address: { street: '1', city: 'Paris' } }, 'user_data.address.city'],
+    [{ Address: [{}, { zip: 75_001 }] }, 'user_data.Address.zip'],
+    [{ fi: 'm' }, 'user_data.fi'],
   ] as const
   for (const [userData, path] of cases) assert.equal(findIdentityMember(userData), path)
 })
@@ -21,6 +24,9 @@ it('sees no identity in nothing', () => {
     null,
     {},
     { em: null, ph: undefined, fn: ' ', ln: [], ct: [null, ''], st: {} },
+    { address: {} },
+    { address: { street: '1 Main St', city: ' ' } },
+    { address: '1 Main St' },
     [],
     'a@example.com',
   ])

@@ -1,4 +1,5 @@
-import { MEMBERS_MAX } from './dropped-fields.ts'
+import { isObject } from '../util/is-object.ts'
+import { FIELD_VALUES_MAX, MEMBERS_MAX } from './dropped-fields.ts'
 
 /** The keys of `user_data` whose values leave this service only as digests. */
 export type HashedKey =
@@ -13,6 +14,13 @@ export type HashedKey =
   | 'zp'
   | 'country'
   | 'external_id'
+  | 'fi'
+  | 'f5first'
+  | 'f5last'
+  | 'doby'
+  | 'dobm'
+  | 'dobd'
+  | 'app_user_id'
 
 /** The keys of `user_data` that are sent as they are, to the platforms that take them. */
 export type PlainKey =
@@ -48,10 +56,17 @@ const HASHED_NAMES: Record<HashedKey, string[]> = {
   ge: ['ge', 'gender'],
   db: ['db', 'dob', 'date_of_birth', 'birth_date', 'birthdate'],
   ct: ['ct', 'city'],
-  st: ['st', 'state', 'province', 'region'],
+  st: ['st', 'state', 'state_code', 'province', 'province_code', 'region'],
   zp: ['zp', 'zip', 'zip_code', 'postal_code', 'postcode'],
   country: ['country', 'country_code'],
   external_id: ['external_id'],
+  fi: ['fi', 'first_initial'],
+  f5first: ['f5first'],
+  f5last: ['f5last'],
+  doby: ['doby', 'birth_year'],
+  dobm: ['dobm', 'birth_month'],
+  dobd: ['dobd', 'birth_day'],
+  app_user_id: ['app_user_id'],
 }
 
 const PLAIN_NAMES: Record<PlainKey, string[]> = {
@@ -70,6 +85,9 @@ const PLAIN_NAMES: Record<PlainKey, string[]> = {
   ig_account_id: ['ig_account_id'],
   ig_sid: ['ig_sid'],
 }
+
+/** The member of `user_data` with a postal address, as Segment and Google send it. */
+const ADDRESS_NAME = 'address'
 
 const KEYS = buildKeyIndex()
 const KEY_NAME_CHARACTERS_MAX = 64
@@ -118,8 +136,36 @@ export function findIdentityMember(userData: unknown): string | null {
   if (typeof userData !== 'object' || userData === null || Array.isArray(userData)) return null
   for (const [name, value] of Object.entries(userData).slice(0, MEMBERS_MAX)) {
     if (hasValue(value) && findUserDataKey(name) !== null) return `user_data.${name}`
+    if (!isAddressName(name)) continue
+    const member = listAddresses(value)
+      .map(findAddressMember)
+      .find(found => found !== null)
+    if (member) return `user_data.${name}.${member}`
   }
   return null
+}
+
+/** Whether a member of `user_data` holds addresses; case, - and _ do not count. */
+export function isAddressName(name: string): boolean {
+  return name.length <= KEY_NAME_CHARACTERS_MAX && normalizeKeyName(name) === ADDRESS_NAME
+}
+
+/** The addresses of a member: one object, or a list of them. */
+export function listAddresses(value: unknown): Record<string, unknown>[] {
+  const values: unknown[] = Array.isArray(value) ? value.slice(0, FIELD_VALUES_MAX) : [value]
+  return values.filter(isObject)
+}
+
+/** An address has hashed keys alone: an IP address or a user agent in it is no part of one. */
+export function findAddressKey(name: string): (UserDataKey & { kind: 'hashed' }) | null {
+  const key = findUserDataKey(name)
+  return key?.kind === 'hashed' ? key : null
+}
+
+function findAddressMember(address: Record<string, unknown>): string | null {
+  const members = Object.entries(address).slice(0, MEMBERS_MAX)
+  const found = members.find(([name, value]) => hasValue(value) && findAddressKey(name) !== null)
+  return found?.[0] ?? null
 }
 
 function hasValue(value: unknown): boolean {

@@ -82,6 +82,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     userData: body.user_data,
     clickIds: clicks.clickIds,
     eventSource: body.event_source,
+    eventTime,
     observedAt: receivedAt,
     edge,
   })
@@ -263,13 +264,14 @@ function dropPlainIdentifiers<Identity extends Pick<AcceptedIdentity, 'plain' | 
 /** Applies the rules for identity from a caller with a secret. */
 function normalizeEdgeIdentity(
   platform: Platform,
-  { observedAt }: SubmittedIdentity,
+  { eventTime, observedAt }: SubmittedIdentity,
   edge: EdgeClient,
 ): Pick<AcceptedIdentity, 'plain' | 'dropped'> {
   const { plain, dropped } = platform.normalizeIdentity({
     userData: { client_ip_address: edge.ipAddress, client_user_agent: edge.userAgent },
     clickIds: {},
     eventSource: undefined,
+    eventTime,
     observedAt,
   })
   const fieldOf = (field: string) => `${field.replace('user_data.', '')} (edge)`

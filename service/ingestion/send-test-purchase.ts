@@ -172,6 +172,7 @@ function buildTestPayload(
     userData: { external_id: hashIdentifier(eventId) },
     clickIds: {},
     eventSource: undefined,
+    eventTime: at,
     observedAt: at,
     edge: null,
   })

@@ -130,6 +130,9 @@ export interface SubmittedIdentity {
   clickIds: Record<string, string>
   /** The URL of the event as submitted. */
   eventSource: string | undefined
+  /** When it happened, as the caller says; up to five minutes after `observedAt`. */
+  eventTime: Date
+  /** When the event was received. */
   observedAt: Date
 }
 

@@ -37,7 +37,7 @@ it('derives the fbc once and keeps its time', async test => {
 
 it('keeps an fbc and an fbp from cookies', async test => {
   const service = await startTestService(test)
-  const cookies = { fbc: 'fb.1.1700000000000.IwAR-AbC_1', fbp: 'fb.1.1700000000000.1234567890' }
+  const cookies = { fbc: 'fb.1.1795000000000.IwAR-AbC_1', fbp: 'fb.1.1795000000000.1234567890' }
   await service.submit(
     samplePurchase({ user_data: { em: 'a@example.com', ...cookies }, click_ids: { fbclid: 'Iw' } }),
   )
@@ -98,4 +98,21 @@ it('ignores a blank visitor ID and an unfilled template variable', async test =>
     assert.equal(event.session, null, visitor_id)
     assert.match(deliveries[0].explanation, / visitor_id \(This is a placeholder, not an identif/)
   }
+})
+
+it('stamps the click of an event of three days ago with the time of the event', async test => {
+  const service = await startTestService(test)
+  const event_time = '2026-11-18T12:00:00.000Z'
+  await service.submit(samplePurchase({ event_time, click_ids: { fbclid: 'IwAR' } }))
+  const { click_ids } = (await service.read('order-1001')).body.event
+  assert.equal(click_ids.fbc, `fb.1.${Date.parse(event_time)}.IwAR`)
+})
+
+it('explains an fbc that it drops and delivers the event without it', async test => {
+  const service = await startTestService(test)
+  const fbc = 'fb.1.1700000000000.IwAR'
+  await service.submit(samplePurchase({ user_data: { em: 'a@example.com', fbc } }))
+  const { event, deliveries } = (await service.read('order-1001')).body
+  assert.deepEqual(event.click_ids, {})
+  assert.match(deliveries[0].explanation, /user_data\.fbc \(This click is more than 90 days older/)
 })

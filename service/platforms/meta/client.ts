@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { isObject, parseJsonObject } from '../../util/is-object.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platform.ts'
+import { joinClickCookies } from './click-cookies.ts'
 import { classifyErrorCode, classifyHttpStatus } from './error-codes.ts'
 import {
   buildGraphHeaders,
@@ -14,7 +15,7 @@ import {
   toSendError,
   UNWRITABLE_MESSAGE,
 } from './graph-api.ts'
-import { joinClickCookies, normalizeMetaIdentity } from './normalize-identity.ts'
+import { normalizeMetaIdentity } from './normalize-identity.ts'
 import { type MetaTarget, metaPayload, parseMetaTarget } from './payload.ts'
 import { metaReports } from './reports/client.ts'
 import { canMatchPerson, MATCH_KEYS, validateMetaEvent } from './validate-event.ts'

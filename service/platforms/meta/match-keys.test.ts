@@ -13,6 +13,9 @@ it('refuses every key set that lies within one that Meta calls too broad', () =>
     ['fn', 'ge'],
     ['ln', 'ge'],
     ['ln'],
+    ['doby', 'dobm', 'dobd'],
+    ['fi', 'f5first', 'fn', 'ge'],
+    ['f5last', 'ln'],
   ])
     assert.equal(hasSufficientMatchKeys(keys), false, keys.join())
 })
@@ -24,6 +27,8 @@ it('accepts a key set as soon as it lies within none of them', () => {
     ['client_ip_address'],
     ['fbp', 'client_user_agent'],
     ['fn', 'ln'],
+    ['fi', 'f5last'],
+    ['app_user_id'],
     ['db', 'ge'],
     ['fn', 'zp'],
     ['db', 'client_user_agent', 'country'],

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
+import { normalizeMetaUserData } from '../../../testing/fixtures/meta-identity.ts'
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import { EMPTY_DIGEST } from '../../identity/identifier-formats.ts'
 import type { NormalizedIdentity } from '../../identity/normalize-user-data.ts'
-import {
-  HASHED_FIELD_RULES,
-  normalizeMetaUserData,
-  PLAIN_FIELD_RULES,
-} from './normalize-identity.ts'
+import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './normalize-identity.ts'
 
 const HASHED_KEYS = [
   ...Object.keys(HASHED_FIELD_RULES),

@@ -1,13 +1,18 @@
-import { extractFbclid, isFbclid, isFbp } from '../../identity/click-ids.ts'
-import { DROP_REASONS, type DroppedField, recordDropped } from '../../identity/dropped-fields.ts'
+import { isFbp } from '../../identity/click-ids.ts'
+import { DROP_REASONS } from '../../identity/dropped-fields.ts'
+import { isPlaceholder, normalizeEmail } from '../../identity/identifier-formats.ts'
 import {
-  isPlaceholder,
   normalizeBirthDate,
-  normalizeCountry,
-  normalizeEmail,
-} from '../../identity/identifier-formats.ts'
+  normalizeBirthDay,
+  normalizeBirthMonth,
+  normalizeBirthYear,
+} from '../../identity/normalize-birth-date.ts'
+import { normalizeCountry } from '../../identity/normalize-country.ts'
 import { normalizePhone } from '../../identity/normalize-phone.ts'
 import {
+  type EventTimes,
+  type FieldContext,
+  type FieldResult,
   type FieldRules,
   type HashedFieldRule,
   type NormalizedIdentity,
@@ -15,12 +20,14 @@ import {
   type PlainFieldRule,
 } from '../../identity/normalize-user-data.ts'
 import { parsePublicAddress } from '../../identity/public-address.ts'
+import { findSubdivisionCode } from '../../identity/subdivisions.ts'
 import type { HashedKey, PlainKey } from '../../identity/user-data-keys.ts'
-import type { AcceptedIdentity, SeenClickIds, SubmittedIdentity } from '../platform.ts'
+import type { AcceptedIdentity, SubmittedIdentity } from '../platform.ts'
+import { checkFbc, findLatestClickTime, resolveClickCookies } from './click-cookies.ts'
 
 /** Normalizes and hashes identity by Meta's rules. The result contains no raw identifier. */
 export function normalizeMetaIdentity(submitted: SubmittedIdentity): AcceptedIdentity {
-  const { digests, plain, dropped } = normalizeMetaUserData(submitted.userData)
+  const { digests, plain, dropped } = normalizeMetaUserData(submitted.userData, submitted)
   const { clickIds, fbc, fbp, ...cookies } = resolveClickCookies(submitted)
   if (fbc !== null) clickIds.fbc = fbc
   if (fbp !== null) clickIds.fbp = fbp
@@ -29,31 +36,48 @@ export function normalizeMetaIdentity(submitted: SubmittedIdentity): AcceptedIde
 
 export function normalizeMetaUserData(
   userData: Record<string, unknown> | undefined,
+  times: EventTimes,
 ): NormalizedIdentity {
-  return normalizeUserData(userData, RULES)
+  return normalizeUserData(userData, { rules: RULES, times })
+}
+
+/** An ID of the caller. It may look like a hash that Meta does not take. */
+const ID: HashedFieldRule = {
+  normalize: prepared => (isPlaceholder(prepared) ? null : prepared),
+  reason: DROP_REASONS.placeholder,
+  acceptsNumbers: true,
+  acceptsOtherHashes: true,
 }
 
 /**
  * Meta's written rules, one a field (Customer Information Parameters; the `doc_*` members of
  * vectors/meta-hash-vectors.json). Where Meta's libraries differ from its page, the page wins.
+ * The page does not have `fi` and what follows it; these keys are in Meta's SDKs, and their rules
+ * are those of the SDKs after the page's rule for the whole name or date.
  */
 export const HASHED_FIELD_RULES: Record<HashedKey, HashedFieldRule> = {
   em: { normalize: normalizeEmail, reason: DROP_REASONS.email },
-  ph: { normalize: normalizePhone, reason: DROP_REASONS.phone, acceptsNumbers: true },
+  ph: {
+    normalize: (prepared, { country }) => normalizePhone(prepared, country),
+    reason: DROP_REASONS.phone,
+    acceptsNumbers: true,
+  },
   fn: { normalize: normalizeName, reason: DROP_REASONS.name },
   ln: { normalize: normalizeName, reason: DROP_REASONS.name },
   ge: { normalize: normalizeGender, reason: DROP_REASONS.gender },
-  db: { normalize: normalizeBirthDate, reason: DROP_REASONS.birthDate },
+  db: { normalize: normalizeBirthDate, reason: DROP_REASONS.birthDate, acceptsNumbers: true },
   ct: { normalize: normalizePlace, reason: DROP_REASONS.place },
-  st: { normalize: normalizePlace, reason: DROP_REASONS.place },
+  st: { normalize: normalizeState, reason: DROP_REASONS.place },
   zp: { normalize: normalizePostalCode, reason: DROP_REASONS.postalCode, acceptsNumbers: true },
   country: { normalize: normalizeCountry, reason: DROP_REASONS.country },
-  external_id: {
-    normalize: normalizeExternalId,
-    reason: DROP_REASONS.placeholder,
-    acceptsNumbers: true,
-    acceptsOtherHashes: true,
-  },
+  external_id: ID,
+  fi: { normalize: cutName(1), reason: DROP_REASONS.name },
+  f5first: { normalize: cutName(5), reason: DROP_REASONS.name },
+  f5last: { normalize: cutName(5), reason: DROP_REASONS.name },
+  doby: birthDatePart(normalizeBirthYear),
+  dobm: birthDatePart(normalizeBirthMonth),
+  dobd: birthDatePart(normalizeBirthDay),
+  app_user_id: ID,
 }
 
 const OPAQUE: PlainFieldRule = {
@@ -76,7 +100,7 @@ const DIGITS: PlainFieldRule = {
 export const PLAIN_FIELD_RULES: Record<PlainKey, PlainFieldRule> = {
   client_ip_address: { normalize: parsePublicAddress, reason: DROP_REASONS.address },
   client_user_agent: { normalize: cleanUserAgent, reason: DROP_REASONS.empty },
-  fbc: { normalize: acceptWhen(text => extractFbclid(text) !== null), reason: DROP_REASONS.fbc },
+  fbc: { normalize: normalizeFbc, reason: DROP_REASONS.fbc },
   fbp: { normalize: acceptWhen(isFbp), reason: DROP_REASONS.fbp },
   subscription_id: OPAQUE,
   fb_login_id: DIGITS,
@@ -110,16 +134,34 @@ function normalizePlace(prepared: string): string | null {
   return /\p{L}/u.test(place) ? place : null
 }
 
+/** The first characters of a name, never half of a surrogate pair. */
+function cutName(charactersMax: number): HashedFieldRule['normalize'] {
+  return prepared => {
+    const name = normalizeName(prepared)
+    return name === null ? null : [...name].slice(0, charactersMax).join('')
+  }
+}
+
+function birthDatePart(normalize: HashedFieldRule['normalize']): HashedFieldRule {
+  return { normalize, reason: DROP_REASONS.birthDatePart, acceptsNumbers: true }
+}
+
+function normalizeState(prepared: string, { country }: FieldContext): string | null {
+  const place = normalizePlace(prepared)
+  return place === null ? null : (findSubdivisionCode(place, country) ?? place)
+}
+
 /** Only the United States has nine digits, so ZIP+4 is known even when the country is not. */
-function normalizePostalCode(prepared: string, country: string | null): string | null {
+function normalizePostalCode(prepared: string, { country }: FieldContext): string | null {
   const code = prepared.replace(/[^\p{L}\p{N}]+/gu, '')
   if (code.length < 2) return null
   const isUnitedStates = country === 'us' || (country === null && /^\d{9}$/.test(code))
   return isUnitedStates ? code.slice(0, 5) : code
 }
 
-function normalizeExternalId(prepared: string): string | null {
-  return isPlaceholder(prepared) ? null : prepared
+function normalizeFbc(text: string, times: EventTimes): FieldResult {
+  const checked = checkFbc(text.trim(), findLatestClickTime(times))
+  return 'kept' in checked ? checked.kept : checked
 }
 
 function acceptWhen(holds: (text: string) => boolean): PlainFieldRule['normalize'] {
@@ -145,115 +187,4 @@ function cleanUserAgent(text: string): string | null {
   const kept = readable.slice(0, USER_AGENT_CHARACTERS_MAX)
   // The cut may part a surrogate pair; half of one is no text.
   return kept.replace(/\p{Cs}+/gu, '') || null
-}
-
-/** The click IDs of an event with Meta's two cookies, which stand beside the others. */
-interface ClickCookies {
-  clickIds: Record<string, string>
-  fbc: string | null
-  fbp: string | null
-  /** What was left out of the URL. */
-  dropped: DroppedField[]
-}
-
-/**
- * Settles the Meta click cookie of one event: an fbc that already holds the current fbclid is kept
- * with its own time, any other fbclid gets a new `fb.1.<observedAt, ms>.<fbclid>`, its case
- * untouched. An fbp is taken over, never invented. A bad candidate costs itself, and the next one
- * is tried.
- */
-export function resolveClickCookies(submitted: SubmittedIdentity): ClickCookies {
-  const dropped: DroppedField[] = []
-  const { userData, eventSource, observedAt } = submitted
-  const { fbc, fbp, ...clickIds } = submitted.clickIds
-  const fbclid = clickIds.fbclid ?? extractFbclidFromUrl(eventSource, dropped)
-  if (fbclid !== null) clickIds.fbclid = fbclid
-
-  const fbcs = [fbc, userData?.fbc, userData?._fbc]
-  const fbps = [fbp, userData?.fbp, userData?._fbp]
-  return {
-    clickIds,
-    fbc: resolveFbc(selectTexts(isFbc, fbcs), fbclid, observedAt),
-    fbp: selectTexts(isFbp, fbps)[0] ?? null,
-    dropped,
-  }
-}
-
-const URL_CHARACTERS_MAX = 65_536
-
-function extractFbclidFromUrl(
-  eventSource: string | undefined,
-  dropped: DroppedField[],
-): string | null {
-  // Most URLs carry no click; looking for the name first spares them the parser.
-  if (!eventSource?.includes('fbclid=')) return null
-  const fbclid = URL.parse(eventSource.slice(0, URL_CHARACTERS_MAX))?.searchParams.get('fbclid')
-  if (!fbclid) return null
-  if (isFbclid(fbclid)) return fbclid
-  recordDropped(dropped, 'event_source', DROP_REASONS.clickId)
-  return null
-}
-
-function resolveFbc(fbcs: string[], fbclid: string | null, observedAt: Date): string | null {
-  if (fbclid === null) return fbcs[0] ?? null
-  return fbcs.find(fbc => extractFbclid(fbc) === fbclid) ?? createFbc(fbclid, observedAt)
-}
-
-function isFbc(text: string): boolean {
-  return extractFbclid(text) !== null
-}
-
-/** Of values and lists of values, the texts that are what they should be, trimmed. */
-function selectTexts(holds: (text: string) => boolean, candidates: unknown[]): string[] {
-  const texts: string[] = []
-  const take = (value: unknown) => {
-    if (typeof value !== 'string') return
-    const text = value.trim()
-    if (holds(text)) texts.push(text)
-  }
-  for (const candidate of candidates) {
-    if (Array.isArray(candidate)) candidate.forEach(take)
-    else take(candidate)
-  }
-  return texts
-}
-
-/** Makes the click cookie of a click that has none yet. Index 1: made on a server, no cookie. */
-function createFbc(fbclid: string, observedAt: Date): string {
-  return `fb.1.${observedAt.getTime()}.${fbclid}`
-}
-
-/** The clock that names the time of the event may be so far behind ours, which saw the click. */
-const CLOCKS_APART_MILLISECONDS_MAX = 300_000
-
-/** Click and browser ID, the event's own or from an earlier visit of the same person. */
-export function joinClickCookies({ own, seen, eventTime }: SeenClickIds): Record<string, string> {
-  const fbc = joinFbc(own.fbc, seen.fbc, eventTime)
-  const fbp = own.fbp ?? seen.fbp
-  return { ...(fbc !== undefined && { fbc }), ...(fbp !== undefined && { fbp }) }
-}
-
-/**
- * The click that led to the event. One that the session saw before keeps the time at which it was
- * first seen; one that it saw only after the event led somewhere else.
- */
-function joinFbc(
-  own: string | undefined,
-  seen: string | undefined,
-  eventTime: Date,
-): string | undefined {
-  if (seen === undefined) return own
-  if (own !== undefined) {
-    return extractFbclid(own) === extractFbclid(seen) ? earlier(own, seen) : own
-  }
-  return clickedAt(seen) <= Number(eventTime) + CLOCKS_APART_MILLISECONDS_MAX ? seen : undefined
-}
-
-function earlier(first: string, second: string): string {
-  return clickedAt(second) < clickedAt(first) ? second : first
-}
-
-/** The creation time inside an fbc: `fb.<index>.<ms>.<fbclid>`. */
-function clickedAt(fbc: string): number {
-  return Number(fbc.split('.')[2])
 }

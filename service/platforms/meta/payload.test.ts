@@ -34,6 +34,15 @@ it('writes a purchase exactly as Meta documents it', () => {
   )
 })
 
+it('writes parts of names and birth dates as one text, as the SDKs of Meta do', () => {
+  const [one, two] = ['a'.repeat(64), 'b'.repeat(64)]
+  const digests = { fn: [one], fi: [one], doby: [one, two] }
+  assert.match(
+    textOf({ digests, plain: {} }),
+    new RegExp(`"user_data":{"fn":\\["${one}"\\],"fi":"${one}","doby":\\["${one}","${two}"\\]}`),
+  )
+})
+
 it('writes money digit by digit, never as a float', () => {
   const amounts = ['19.90', '0.10', '0', '1000.000000', '123456789012345.678', '007.50', '-1.00']
   const written = amounts.map(valueAmount => customDataText({ valueAmount }))

@@ -36,10 +36,22 @@ function serverEvent(event: OutboundEvent): Record<string, unknown> {
     ...(event.originalEvent === null
       ? {}
       : { original_event_data: originalEventData(event.originalEvent) }),
-    user_data: { ...event.digests, ...event.plain },
+    user_data: { ...event.digests, ...readSingleDigests(event.digests), ...event.plain },
     ...(event.appData === null ? {} : { app_data: event.appData }),
     ...(Object.keys(customData).length === 0 ? {} : { custom_data: customData }),
   }
+}
+
+/** Meta's SDKs send these keys as one text, and the others as a list. */
+const SINGLE_KEYS = ['fi', 'f5first', 'f5last', 'doby', 'dobm', 'dobd', 'app_user_id']
+
+function readSingleDigests(digests: OutboundEvent['digests']): Record<string, string> {
+  const single: Record<string, string> = {}
+  for (const key of SINGLE_KEYS) {
+    const [digest, ...others] = digests[key] ?? []
+    if (digest !== undefined && others.length === 0) single[key] = digest
+  }
+  return single
 }
 
 /** Meta: Data Processing Options. */

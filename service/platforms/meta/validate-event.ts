@@ -103,12 +103,15 @@ export const MATCH_KEYS: readonly MatchKey[] = [
   { key: 'country', from: '`user_data.country`', enoughPercent: 50 },
 ]
 
-/** Key sets too broad to point at a person. Meta refuses them since v13 (100/2804050). */
+/**
+ * Key sets too broad to point at a person. Meta refuses them since v13 (100/2804050). A part of a
+ * name or of a birth date counts as the whole, which says more.
+ */
 const INSUFFICIENT_KEY_SETS = [
   ['ct', 'country', 'st', 'zp', 'ge', 'client_user_agent'],
-  ['db', 'client_user_agent'],
-  ['fn', 'ge'],
-  ['ln', 'ge'],
+  ['db', 'doby', 'dobm', 'dobd', 'client_user_agent'],
+  ['fn', 'fi', 'f5first', 'ge'],
+  ['ln', 'f5last', 'ge'],
 ].map(keys => new Set(keys))
 
 /**
