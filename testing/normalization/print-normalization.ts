@@ -1,0 +1,148 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  hashIdentifier,
+  normalizeText,
+  parseSuppliedDigest,
+} from '../../service/identity/identifier-formats.ts'
+import { normalizeCountry } from '../../service/identity/normalize-country.ts'
+import type { HashedKey } from '../../service/identity/user-data-keys.ts'
+import { HASHED_FIELD_RULES } from '../../service/platforms/meta/normalize-identity.ts'
+import { normalizeMetaUserData, TIMES } from '../fixtures/meta-identity.ts'
+import {
+  CASES,
+  type NormalizationCase,
+  type Outcome,
+  type Recording,
+  UNSUPPORTED,
+} from './cases.ts'
+import { findReason, SECTIONS } from './reasons.ts'
+import recording from './vectors/implementations.json' with { type: 'json' }
+
+/** The generated page. A test fails when it is stale. */
+export const NORMALIZATION_PAGE_PATH = join(
+  import.meta.dirname,
+  '../../docs/reference/normalization.md',
+)
+
+/** The results of the other implementations. */
+export const RECORDING = recording as unknown as Recording
+
+/** `npm run normalization:print`: every vector, our rule, and what others do with it. */
+export function renderNormalizationPage(): string {
+  const sections = SECTIONS.map(({ field, title, rule }) => {
+    const rows = CASES.flatMap((one, index) => (one.field === field ? [renderRow(one, index)] : []))
+    return `## ${title}\n\n${rule}\n\n${renderTable([COLUMNS, ...rows])}\n`
+  })
+  return `${renderHead()}\n${sections.join('\n')}`
+}
+
+/** What our rules make of a case, from the code that accepts events. */
+export function normalizeCase({ field, input, country }: NormalizationCase): Outcome {
+  const { digests } = normalizeMetaUserData({ [field]: input, ...(country && { country }) })
+  const [digest] = digests[field] ?? []
+  if (digest === undefined) return null
+  const supplied = parseSuppliedDigest(String(input))
+  if (supplied !== null) return { kept: digest }
+  const context = { ...TIMES, country: country ? normalizeCountry(normalizeText(country)) : null }
+  const rule = HASHED_FIELD_RULES[field as HashedKey]
+  const known = field === 'country' ? null : context.country
+  const text = rule.normalize(normalizeText(String(input)), { ...context, country: known })
+  if (typeof text !== 'string' || hashIdentifier(text) !== digest) {
+    throw new Error(`The rule of ${field} is not what was hashed.`)
+  }
+  return text
+}
+
+/** Whether some implementation does anything else with the value than we do. */
+export function isDisputed(one: NormalizationCase, index: number): boolean {
+  const own = normalizeCase(one)
+  return listOutcomes(index).some(outcome => outcome !== UNSUPPORTED && !isSame(outcome, own))
+}
+
+function listOutcomes(index: number): Outcome[] {
+  return RECORDING.implementations.map(({ id }) => RECORDING.results[index]?.outcomes[id] ?? null)
+}
+
+function isSame(one: Outcome, other: Outcome): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+const COLUMNS = [
+  'Value',
+  'Signalbox',
+  ...RECORDING.implementations.map(({ name }) => name),
+  'Why ours is right',
+]
+
+function renderRow(one: NormalizationCase, index: number): string[] {
+  const own = normalizeCase(one)
+  const others = listOutcomes(index).map(outcome =>
+    isSame(outcome, own) ? '=' : formatOutcome(outcome),
+  )
+  const beside = one.country ? ` with country ${formatCode(one.country)}` : ''
+  const value = one.input === '' ? 'empty' : formatInput(one.input)
+  const reason = isDisputed(one, index) ? (findReason(one) ?? '') : ''
+  return [`${value}${beside}`, formatOutcome(own), ...others, reason]
+}
+
+function formatInput(input: string | number): string {
+  if (typeof input === 'number') return `${formatCode(String(input))} as a number`
+  const isDecomposed = input !== input.normalize('NFC')
+  return `${formatCode(shorten(input))}${isDecomposed ? ' (decomposed)' : ''}`
+}
+
+function formatOutcome(outcome: Outcome): string {
+  if (outcome === null) return 'dropped'
+  if (outcome === UNSUPPORTED) return 'no such key'
+  if (typeof outcome === 'string')
+    return outcome === '' ? 'digest of nothing' : formatCode(shorten(outcome))
+  return 'kept' in outcome ? 'not hashed' : 'error'
+}
+
+/** Shows non-breaking spaces, and half a surrogate pair as the replacement character. */
+function formatCode(text: string): string {
+  return `\`${text.toWellFormed().replaceAll('\u00a0', '⍽')}\``
+}
+
+const DIGEST = /^[0-9a-f]{32,}$/
+
+function shorten(text: string): string {
+  return DIGEST.test(text) ? `${text.slice(0, 8)}…` : text
+}
+
+/** Columns are padded as the formatter of the repository pads them. */
+function renderTable([head = [], ...rows]: string[][]): string {
+  const widths = head.map((_, at) =>
+    Math.max(...[head, ...rows].map(row => (row[at] ?? '').replaceAll('|', '\\|').length)),
+  )
+  const pad = (cell: string, at: number) => cell.replaceAll('|', '\\|').padEnd(widths[at] ?? 0)
+  const line = (cells: string[]) => `| ${cells.map(pad).join(' | ')} |`
+  const rule = `| ${widths.map(width => '-'.repeat(width)).join(' | ')} |`
+  return [line(head), rule, ...rows.map(line)].join('\n')
+}
+
+function renderHead(): string {
+  const sources = RECORDING.implementations.map(
+    ({ name, version, source }) => `- **${name}**: ${version} (${source}).`,
+  )
+  const disputed = CASES.filter((one, index) => isDisputed(one, index)).length
+  return `# Normalization
+
+<!-- Generated by \`npm run normalization:print\` from testing/normalization. -->
+
+What becomes of a value of \`user_data\` before it is hashed with SHA-256: by our rules, which
+follow Meta's page "Customer Information Parameters", and in five other implementations. Of
+${CASES.length} values, ${disputed} are treated differently by at least one of them. Our column is
+computed by the code of the service. The others were recorded on ${RECORDING.recordedOn} by
+\`npm run normalization:record\`:
+
+${sources.join('\n')}
+
+\`=\` is the same as ours. _dropped_: the field is left out. _error_: the library throws, and its
+caller must handle it. _not hashed_: sent as it is, as a digest already or as an ID. ⍽ is a
+non-breaking space.
+`
+}
+
+if (import.meta.main) writeFileSync(NORMALIZATION_PAGE_PATH, renderNormalizationPage())
