@@ -55,7 +55,10 @@ function valuesOfType(
     case 'array':
       return fc.array(schema.items ? context.within(schema.items) : fc.jsonValue(), {
         minLength: schema.minItems ?? 0,
-        maxLength: Math.min(schema.maxItems ?? ITEMS_MAX, ITEMS_MAX),
+        maxLength: Math.max(
+          Math.min(schema.maxItems ?? ITEMS_MAX, ITEMS_MAX),
+          schema.minItems ?? 0,
+        ),
       })
     case 'object':
       return objects(schema, context)

@@ -123,7 +123,6 @@ it('returns 422 naming every invalid field', async test => {
       'limits.change_minor_max',
       'limits.change_percent_max',
       'limits.daily_total_minor_max',
-      'limits.quiet_hours',
       'limits.quiet_hours.from',
       'limits.quiet_hours.until',
       'more',

@@ -65,7 +65,8 @@ it('loses no acknowledged event while the previous version keeps writing', async
   await writers
   const written = [...known.events.keys()].filter(key => /event-(1\d{4}|5\d{5})$/.test(key))
   assert.ok(written.length > 0, 'no event was acknowledged during the upgrade')
-  assert.equal(known.erased.size, 10)
+  // The writers may have added an event of the erased person before the erasure.
+  assert.ok(known.erased.size >= 10)
   await assertUpgraded(database, known)
   await requireCurrentSchema(database)
   assert.deepEqual(await migrate(database), [])
