@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { normalizeEmail } from './identifier-formats.ts'
+import { normalizeEmail, normalizeIdentifier, normalizeText } from './identifier-formats.ts'
 
 it('an e-mail address needs one @, a dotted domain and nothing around it', () => {
   for (const whole of ['a@b.co', "o'neil+tag@mail.example.com", 'josé@bücher.de', '"a@b"@c.de'])
@@ -20,4 +20,11 @@ it('an e-mail address needs one @, a dotted domain and nothing around it', () =>
     `${'a'.repeat(250)}@b.co`,
   ])
     assert.equal(normalizeEmail(broken), null, broken)
+})
+
+it('IDs are compared without NFKC, so that stored visitor IDs keep their digests', () => {
+  assert.equal(normalizeText(' Ａ-①é'), 'ａ-①é')
+  assert.equal(normalizeText('e\u0301'), 'é')
+  assert.equal(normalizeIdentifier(' Ａ-①é'), 'a-1é')
+  assert.equal(normalizeIdentifier('O´Brien ＡＢ'), 'o´brien ab')
 })

@@ -68,7 +68,7 @@ export function looksLikeUnsupportedHash(prepared: string): boolean {
  */
 export function pseudonymizeVisitorId(visitorId: string): string {
   const text = decodePercentEncoding(visitorId)
-  if (text.includes('@')) return toVisitorDigest(normalizeText(text).replace(/^mailto:/, ''))
+  if (text.includes('@')) return toVisitorDigest(normalizeIdentifier(text).replace(/^mailto:/, ''))
   if (isInternationalPhone(text)) {
     return toVisitorDigest(normalizePhone(text.trim(), null) ?? text.replace(/[^\d]/g, ''))
   }
@@ -80,11 +80,20 @@ function toVisitorDigest(normalized: string): string {
 }
 
 /**
- * The first step of every identifier rule: NFKC, then trimmed, then lower case. NFKC makes one of a
- * "José" with a composed and with a decomposed accent, and plain digits, letters and signs of the
- * full-width forms that Japanese keyboards type.
+ * The form in which IDs of the caller are compared: NFC, trimmed, lower case. Nothing else is
+ * folded, because two IDs that differ in a compatibility character may be of two people, and stored
+ * visitor IDs must keep their digests.
  */
 export function normalizeText(text: string): string {
+  return text.normalize('NFC').trim().toLowerCase()
+}
+
+/**
+ * The first step of every other identifier rule: NFKC, then trimmed, then lower case. NFKC makes
+ * one of a "José" with a composed and with a decomposed accent, and plain digits, letters and signs
+ * of the full-width forms that Japanese keyboards type.
+ */
+export function normalizeIdentifier(text: string): string {
   return normalizeCompatibility(text).trim().toLowerCase()
 }
 

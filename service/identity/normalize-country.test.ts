@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { it } from 'node:test'
-import { normalizeText } from './identifier-formats.ts'
+import { normalizeIdentifier } from './identifier-formats.ts'
 import { normalizeCountry } from './normalize-country.ts'
 import { COUNTRY_NAMES_PATH, renderCountryNames } from './print-country-names.ts'
 
-const read = (text: string) => normalizeCountry(normalizeText(text))
+const read = (text: string) => normalizeCountry(normalizeIdentifier(text))
 
 it('every region that Intl knows by an assigned code is a country, and nothing else is', () => {
   const letters = [...'abcdefghijklmnopqrstuvwxyz']

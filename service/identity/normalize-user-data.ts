@@ -12,6 +12,7 @@ import {
   EMPTY_DIGEST,
   hashIdentifier,
   looksLikeUnsupportedHash,
+  normalizeIdentifier,
   normalizeText,
   parseSuppliedDigest,
 } from './identifier-formats.ts'
@@ -47,8 +48,11 @@ export interface HashedFieldRule {
   reason: DropReason
   /** These fields also take whole numbers; in the others a number is a mistake of the caller. */
   acceptsNumbers?: true
-  /** An MD5, SHA-1 or SHA-512 may be a value of this field. In the others it matches no one. */
-  acceptsOtherHashes?: true
+  /**
+   * An ID of the caller, which is hashed as written but for its case. An MD5, SHA-1 or SHA-512 may
+   * be one. In the other fields such a hash matches no one.
+   */
+  isCallerId?: true
 }
 
 export interface PlainFieldRule {
@@ -179,7 +183,7 @@ function readCountry({ meaning, values }: UserDataMember): string | null {
   if (meaning.key !== 'country') return null
   const [value] = values
   if (typeof value !== 'string' || value.length > VALUE_CHARACTERS_MAX) return null
-  return normalizeCountry(normalizeText(value))
+  return normalizeCountry(normalizeIdentifier(value))
 }
 
 interface ValueInput {
@@ -235,9 +239,9 @@ function hashValue(
   if (supplied !== null) return { kept: supplied }
   if (digestOnly) return { reason: DROP_REASONS.digestOnly }
 
-  const prepared = normalizeText(text)
+  const prepared = rule.isCallerId ? normalizeText(text) : normalizeIdentifier(text)
   if (prepared === '') return { reason: DROP_REASONS.empty }
-  if (!rule.acceptsOtherHashes && looksLikeUnsupportedHash(prepared)) {
+  if (!rule.isCallerId && looksLikeUnsupportedHash(prepared)) {
     return { reason: DROP_REASONS.otherHash }
   }
   const normalized = rule.normalize(prepared, context)

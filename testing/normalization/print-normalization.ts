@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   hashIdentifier,
-  normalizeText,
+  normalizeIdentifier,
   parseSuppliedDigest,
 } from '../../service/identity/identifier-formats.ts'
 import { normalizeCountry } from '../../service/identity/normalize-country.ts'
@@ -44,10 +44,13 @@ export function normalizeCase({ field, input, country }: NormalizationCase): Out
   if (digest === undefined) return null
   const supplied = parseSuppliedDigest(String(input))
   if (supplied !== null) return { kept: digest }
-  const context = { ...TIMES, country: country ? normalizeCountry(normalizeText(country)) : null }
+  const context = {
+    ...TIMES,
+    country: country ? normalizeCountry(normalizeIdentifier(country)) : null,
+  }
   const rule = HASHED_FIELD_RULES[field as HashedKey]
   const known = field === 'country' ? null : context.country
-  const text = rule.normalize(normalizeText(String(input)), { ...context, country: known })
+  const text = rule.normalize(normalizeIdentifier(String(input)), { ...context, country: known })
   if (typeof text !== 'string' || hashIdentifier(text) !== digest) {
     throw new Error(`The rule of ${field} is not what was hashed.`)
   }

@@ -171,3 +171,11 @@ it('each address has its own country, and user_data has the first', () => {
   assert.deepEqual(digests.ph, [hashIdentifier('33612345678')])
   assert.deepEqual(digests.st, [hashIdentifier('california'), hashIdentifier('ca')])
 })
+
+it('IDs of the caller are hashed as written, but for case, blanks and accents', () => {
+  for (const key of ['external_id', 'app_user_id']) {
+    const { digests } = normalizeMetaUserData({ [key]: ' Ｕ-①José ' })
+    assert.deepEqual(digests[key], [hashIdentifier('ｕ-①josé')])
+    assert.deepEqual(normalizeMetaUserData({ [key]: ' Ｕ-①José ' }).digests[key], digests[key])
+  }
+})

@@ -6,7 +6,7 @@ import {
   EMPTY_DIGEST,
   hashIdentifier,
   looksLikeUnsupportedHash,
-  normalizeText,
+  normalizeIdentifier,
   parseSuppliedDigest,
 } from '../../identity/identifier-formats.ts'
 import type { FieldResult } from '../../identity/normalize-user-data.ts'
@@ -32,7 +32,7 @@ describe("Meta's written rules", () => {
         row.doc_sha256 === null ? [`user_data.${key}`] : [],
       )
 
-      const prepared = normalizeText(row.input)
+      const prepared = normalizeIdentifier(row.input)
       const isHash =
         parseSuppliedDigest(prepared) !== null ||
         (key !== 'external_id' && looksLikeUnsupportedHash(prepared))

@@ -41,12 +41,11 @@ export function normalizeMetaUserData(
   return normalizeUserData(userData, { rules: RULES, times })
 }
 
-/** An ID of the caller. It may look like a hash that Meta does not take. */
 const ID: HashedFieldRule = {
   normalize: prepared => (isPlaceholder(prepared) ? null : prepared),
   reason: DROP_REASONS.placeholder,
   acceptsNumbers: true,
-  acceptsOtherHashes: true,
+  isCallerId: true,
 }
 
 /**
