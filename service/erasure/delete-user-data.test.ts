@@ -141,7 +141,8 @@ it('finds a person by visitor ID alone', async test => {
     ['Customer-9', 'customer-9'],
     [hash('sha256', 'hashed by the caller').toUpperCase(), 'hashed by the caller'],
   ] as const) {
-    const event_id = `of ${identifier}`
+    // An event ID must not hold an email address.
+    const event_id = `of ${identifier.replace('@', ' at ')}`
     await service.submit(samplePurchase({ event_id, visitor_id, user_data: undefined }))
     const reply = await forget(service, { identifier_hash: hash('sha256', identifier) })
     assert.deepEqual([reply.body.events_updated, reply.body.sessions_updated], [1, 1], visitor_id)
