@@ -7,8 +7,7 @@ import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { OriginalEvent, Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
 import type { BatchContext } from './delivery-context.ts'
-import { findOriginalEvents } from './original-events.ts'
-import { toOutboundEvent } from './outbound-event.ts'
+import { findOriginalEvents, toOutboundEvent } from './outbound-event.ts'
 import {
   type Settlement,
   settleUnsent,

@@ -1,7 +1,13 @@
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import { isObject } from '../util/is-object.ts'
 import { COLUMN_DICTIONARIES } from './column-dictionaries.ts'
-import type { EventDetails } from './event-details.ts'
-import type { EventRecord, IdentityPayload } from './event-record.ts'
+import {
+  type EventDetails,
+  type EventRecord,
+  type IdentityPayload,
+  RESTRICTIONS_MEMBER,
+  type UseRestrictions,
+} from './event-record.ts'
 
 /** The values that a null column stands for; `comment on column` in 0019-narrow-rows.sql. */
 export const COLUMN_DEFAULTS = {
@@ -25,6 +31,12 @@ export function decodeConsent(row: {
   consent_captured_at: Date | null
 }): Record<string, unknown> | null {
   return toObject(CONSENT_CODEC.decode(row.consent, quotedTime(row.consent_captured_at)))
+}
+
+/** Reads the restrictions from the stored consent of an event. */
+export function readRestrictions(consent: Record<string, unknown> | null): UseRestrictions {
+  const stored = consent?.[RESTRICTIONS_MEMBER]
+  return isObject(stored) ? (stored as UseRestrictions) : {}
 }
 
 /** Amount, currency and order have their own columns. */

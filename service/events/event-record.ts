@@ -1,6 +1,5 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
-import type { EventDetails } from './event-details.ts'
 import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
 /**
@@ -86,6 +85,34 @@ export interface IdentityPayload {
   pageUrl?: string
   details?: EventDetails
 }
+
+/**
+ * What a caller allows a platform to do with an event, under the names of the API. Stored in the
+ * ledger, with the consent of the event: a restriction must stay provable after identity expired.
+ */
+export interface UseRestrictions {
+  /** Count the event, but never use it to choose who sees an advertisement. */
+  opt_out?: boolean
+  data_processing_options?: string[]
+  data_processing_options_country?: number
+  data_processing_options_state?: number
+}
+
+/**
+ * What a platform gets besides identity and order, under the names of the API. It may identify a
+ * person or a device, and so is stored in the expiring payload.
+ */
+export interface EventDetails {
+  /** Without identifiers. */
+  referrer_url?: string
+  app_data?: Record<string, unknown>
+  messaging_channel?: string
+  advertiser_tracking_enabled?: boolean
+  customer_segmentation?: string
+}
+
+/** The name of the restrictions in the stored consent. No member of a submitted consent has it. */
+export const RESTRICTIONS_MEMBER = 'restrictions'
 
 /** An update of the session of a visitor who gave consent. */
 interface SessionUpdate {

@@ -1,4 +1,12 @@
 import { ACTION_SOURCES, PROCESSING_STATE_FIRST } from '@signalbox/contract/carried-members.ts'
+import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
+import {
+  CONTENTS_BYTES_MAX,
+  CUSTOM_PROPERTIES_BYTES_MAX,
+  CUSTOM_PROPERTIES_DEPTH_MAX,
+  CUSTOM_PROPERTIES_MAX,
+  VALUE_DATA_MEMBERS,
+} from '@signalbox/contract/value-data.ts'
 import type { BrowserCaller } from '../access/authenticate-browser.ts'
 import { addTextError, type FieldErrorList } from '../http/body-schema.ts'
 import { findUserDataKey } from '../identity/user-data-keys.ts'
@@ -103,4 +111,119 @@ function hasAddress({ user_data }: RawSubmission, browser: BrowserCaller | null)
   return Object.entries(user_data).some(
     ([name, value]) => findUserDataKey(name)?.key === 'client_ip_address' && Boolean(value),
   )
+}
+
+const TEXT_MEMBERS = ['order_id', 'content_name', 'content_category', 'search_string', 'status']
+const THREE_LETTERS = /^[A-Za-z]{3}$/
+
+/**
+ * Adds the errors of `value_data` that a schema cannot express: currencies that do not exist,
+ * limits in bytes, and numbers that lose digits.
+ */
+export function addValueDataErrors(
+  errors: FieldErrorList,
+  { event_name, value_data }: Record<string, unknown>,
+): void {
+  if (!isObject(value_data)) return
+  for (const name of TEXT_MEMBERS) addTextError(errors, `value_data.${name}`, value_data[name])
+  addCurrencyErrors(errors, event_name, value_data)
+  addContentsErrors(errors, value_data.contents)
+  addContentIdErrors(errors, value_data.content_ids)
+  addCustomPropertyErrors(errors, value_data.custom_properties)
+  addUnsafeNumberError(errors, 'value_data.num_items', value_data.num_items)
+}
+
+function addCurrencyErrors(
+  errors: FieldErrorList,
+  eventName: unknown,
+  { value, currency }: Record<string, unknown>,
+): void {
+  const field = 'value_data.currency'
+  if (eventName === 'Purchase' && value !== undefined && currency === undefined) {
+    errors.add(field, `The ${field} field is required with a value.`)
+  }
+  addCurrencyCodeError(errors, field, currency)
+}
+
+/** The schema reports text that does not have three letters. */
+export function addCurrencyCodeError(errors: FieldErrorList, field: string, code: unknown): void {
+  if (typeof code !== 'string' || !THREE_LETTERS.test(code) || isCurrencyCode(code)) return
+  errors.add(field, `The ${field} field must be an ISO 4217 currency that is in use.`)
+}
+
+function addContentsErrors(errors: FieldErrorList, contents: unknown): void {
+  if (!Array.isArray(contents)) return
+  const field = 'value_data.contents'
+  if (Buffer.byteLength(JSON.stringify(contents)) > CONTENTS_BYTES_MAX) {
+    errors.add(field, `The ${field} field must not be greater than 16 KiB.`)
+  }
+  addUnsafeNumberError(errors, field, contents)
+}
+
+function addContentIdErrors(errors: FieldErrorList, ids: unknown): void {
+  if (!Array.isArray(ids)) return
+  for (const [index, id] of ids.entries()) {
+    addTextError(errors, `value_data.content_ids.${index}`, id)
+    addUnsafeNumberError(errors, `value_data.content_ids.${index}`, id)
+  }
+}
+
+/**
+ * A property with the name of a member of `value_data` would take its place at the platform:
+ * `custom_properties: {value: 0}` must not change the value of an order.
+ */
+function addCustomPropertyErrors(errors: FieldErrorList, properties: unknown): void {
+  if (!isObject(properties)) return
+  const field = 'value_data.custom_properties'
+  const { count, depth } = measure(properties)
+  if (count > CUSTOM_PROPERTIES_MAX) {
+    errors.add(
+      field,
+      `The ${field} field must not have more than ${CUSTOM_PROPERTIES_MAX} members.`,
+    )
+  }
+  if (depth > CUSTOM_PROPERTIES_DEPTH_MAX) {
+    const levels = CUSTOM_PROPERTIES_DEPTH_MAX
+    errors.add(field, `The ${field} field must not be nested deeper than ${levels} levels.`)
+  }
+  if (Buffer.byteLength(JSON.stringify(properties)) > CUSTOM_PROPERTIES_BYTES_MAX) {
+    errors.add(field, `The ${field} field must not be greater than 8 KiB.`)
+  }
+  for (const name of Object.keys(properties)) {
+    if (!VALUE_DATA_MEMBERS.has(name)) continue
+    errors.add(
+      `${field}.${name}`,
+      `The ${field}.${name} field has the name of a member of value_data: send it there.`,
+    )
+  }
+  addUnsafeNumberError(errors, field, properties)
+}
+
+/** The members and list items at every level, and the levels. */
+function measure(value: unknown): { count: number; depth: number } {
+  if (typeof value !== 'object' || value === null) return { count: 0, depth: 0 }
+  const inner = Object.values(value).map(measure)
+  return {
+    count: inner.reduce((sum, { count }) => sum + count, inner.length),
+    depth: 1 + inner.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),
+  }
+}
+
+function addUnsafeNumberError(errors: FieldErrorList, field: string, value: unknown): void {
+  if (!holdsUnsafeNumber(value)) return
+  errors.add(field, `The ${field} field holds a number too large to keep all its digits.`)
+}
+
+/**
+ * JSON numbers are parsed as doubles: an integer beyond 2^53 would be stored as another integer,
+ * and a number beyond 10^308 as null.
+ */
+function holdsUnsafeNumber(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value) || losesPrecision(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.values(value).some(holdsUnsafeNumber)
+}
+
+function losesPrecision(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
 }

@@ -5,10 +5,11 @@ import { isPrivacyMember } from '../consent/consent-members.ts'
 import { buildConsentRecord, type ConsentRecord } from '../consent/consent-record.ts'
 import {
   type EventDetails,
+  type EventNotes,
+  type EventSpace,
   RESTRICTIONS_MEMBER,
   type UseRestrictions,
-} from '../events/event-details.ts'
-import type { EventNotes, EventSpace } from '../events/event-record.ts'
+} from '../events/event-record.ts'
 import { selectClickIds } from '../identity/click-ids.ts'
 import { DROP_REASONS, type DroppedField } from '../identity/dropped-fields.ts'
 import { containsIdentifier } from '../identity/free-text.ts'
@@ -21,9 +22,8 @@ import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
 import type { AcceptedIdentity, Platform, SubmittedIdentity } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
-import { draftDetails, draftRestrictions } from './carried-draft.ts'
+import { draftDetails, draftOrder, draftRestrictions, type OrderDraft } from './carried-draft.ts'
 import { digestBody } from './idempotency.ts'
-import { draftOrder, type OrderDraft } from './order-draft.ts'
 
 /**
  * A valid submission with hashed identifiers, before withdrawals and erasures are checked. It keeps

@@ -19,12 +19,12 @@ import { containsIdentifier, redactIdentifiers } from '../identity/free-text.ts'
 import { hashIdentifier } from '../identity/identifier-formats.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
+import { addCurrencyCodeError } from './carried-member-rules.ts'
 import type { ErasureKeyProvider } from './commit-events.ts'
 import { acceptIdentity } from './event-draft.ts'
 import { digestBody } from './idempotency.ts'
 import { createTokenMaker } from './redact-submission.ts'
 import { insertEvents } from './store.ts'
-import { addCurrencyCodeError } from './value-data-rules.ts'
 
 const parseBody = createBodyValidator<TestPurchaseSubmission>(TestPurchaseSubmission, ['order_id'])
 

@@ -17,9 +17,8 @@ import { containsIdentifier } from '../identity/free-text.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { isObject } from '../util/is-object.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
-import { addCarriedMemberErrors } from './carried-member-rules.ts'
+import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
 import { resolveEventId } from './idempotency.ts'
-import { addValueDataErrors } from './value-data-rules.ts'
 
 interface SubmissionInput {
   idempotencyKey: string | undefined
