@@ -12,7 +12,6 @@ import {
 } from '../events/event-record.ts'
 import { selectClickIds } from '../identity/click-ids.ts'
 import { DROP_REASONS, type DroppedField } from '../identity/dropped-fields.ts'
-import { containsIdentifier } from '../identity/free-text.ts'
 import {
   isPlaceholder,
   normalizeText,
@@ -24,6 +23,7 @@ import type { AcceptedIdentity, Platform, SubmittedIdentity } from '../platforms
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { draftDetails, draftOrder, draftRestrictions, type OrderDraft } from './carried-draft.ts'
 import { digestBody } from './idempotency.ts'
+import { containsIdentifier } from './redact-submission.ts'
 
 /**
  * A valid submission with hashed identifiers, before withdrawals and erasures are checked. It keeps

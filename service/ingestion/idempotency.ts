@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
-import { containsIdentifier } from '../identity/free-text.ts'
+import { containsIdentifier } from './redact-submission.ts'
 
 type EventIdResolution =
   | { eventId: string | null }

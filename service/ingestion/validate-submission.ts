@@ -13,12 +13,12 @@ import {
   FieldErrorList,
 } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
-import { containsIdentifier } from '../identity/free-text.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { isObject } from '../util/is-object.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
 import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
 import { resolveEventId } from './idempotency.ts'
+import { containsIdentifier } from './redact-submission.ts'
 
 interface SubmissionInput {
   idempotencyKey: string | undefined

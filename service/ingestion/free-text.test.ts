@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { containsIdentifier, redactIdentifiers } from './free-text.ts'
+import { containsIdentifier, redactIdentifiers } from './redact-submission.ts'
 
 const redact = (text: string) => redactIdentifiers(text, normalized => `<${normalized}>`)
 
