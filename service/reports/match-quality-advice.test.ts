@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { MATCH_KEYS } from '../platforms/meta/validate-event.ts'
+import { MATCH_KEYS } from '../platforms/meta/payload.ts'
 import type { KeyQuality } from '../platforms/platform.ts'
 import { computeMatchCoverage } from './match-quality.ts'
 import { buildMatchAdvice } from './match-quality-advice.ts'

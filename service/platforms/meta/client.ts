@@ -16,9 +16,15 @@ import {
   UNWRITABLE_MESSAGE,
 } from './graph-api.ts'
 import { normalizeMetaIdentity } from './normalize-identity.ts'
-import { type MetaTarget, metaPayload, parseMetaTarget } from './payload.ts'
+import {
+  canMatchPerson,
+  MATCH_KEYS,
+  type MetaTarget,
+  metaPayload,
+  parseMetaTarget,
+  validateMetaEvent,
+} from './payload.ts'
 import { metaReports } from './reports/client.ts'
-import { canMatchPerson, MATCH_KEYS, validateMetaEvent } from './validate-event.ts'
 
 const BATCH_EVENTS_MAX = 1_000
 const DAY_SECONDS = 86_400

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { hasSufficientMatchKeys } from './validate-event.ts'
+import { hasSufficientMatchKeys } from './payload.ts'
 
 it('refuses every key set that lies within one that Meta calls too broad', () => {
   for (const keys of [

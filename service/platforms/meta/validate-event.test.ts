@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
 import type { OutboundEvent } from '../platform.ts'
-import { validateMetaEvent } from './validate-event.ts'
+import { validateMetaEvent } from './payload.ts'
 
 const DIGEST = 'e'.repeat(64)
 
