@@ -1,6 +1,6 @@
 import { type Database, openDatabase } from '../service/db/database.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'
-import { DAY_MILLISECONDS } from '../service/util/calendar-day.ts'
+import { DAY_MILLISECONDS } from '../service/util/time.ts'
 import { pollUntil } from './drain.ts'
 import { forEachConcurrently, withoutIndexes } from './index-rebuild.ts'
 import { indexKeyExpression } from './listed-events.ts'

@@ -1,4 +1,4 @@
-import { DAY_MILLISECONDS } from '../service/util/calendar-day.ts'
+import { DAY_MILLISECONDS } from '../service/util/time.ts'
 import {
   createTrackers,
   LARGE_STORE_DAY,

@@ -1,7 +1,7 @@
 import type { Database } from '../service/db/database.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
-import { DAY_MILLISECONDS, formatUtcDay } from '../service/util/calendar-day.ts'
+import { DAY_MILLISECONDS, formatUtcDay } from '../service/util/time.ts'
 
 /** The number of days over which events are spread evenly. */
 const LISTED_DAYS = 30

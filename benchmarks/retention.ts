@@ -1,7 +1,7 @@
 import type { Database } from '../service/db/database.ts'
 import { expireOldEvents } from '../service/retention/expire-events.ts'
 import { expirePayloads } from '../service/retention/expire-payloads.ts'
-import { DAY_MILLISECONDS } from '../service/util/calendar-day.ts'
+import { DAY_MILLISECONDS } from '../service/util/time.ts'
 import { countAccepted } from './acceptance-round.ts'
 import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
 import { type BenchStore, openBenchStore } from './bench-store.ts'

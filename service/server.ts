@@ -53,7 +53,7 @@ import type { PlatformRegistry } from './platforms/registry.ts'
 import { reportRoutes } from './reports/routes.ts'
 import { sandboxRoutes } from './sandbox/routes.ts'
 import type { Network } from './util/ip-address.ts'
-import { monotonicSeconds } from './util/monotonic-clock.ts'
+import { monotonicSeconds } from './util/time.ts'
 
 export interface ServerOptions {
   database: Database

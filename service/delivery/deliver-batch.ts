@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { monotonicSeconds } from '../util/time.ts'
 import { insertAttempt } from './attempt-store.ts'
 import {
   type ClaimedBatch,

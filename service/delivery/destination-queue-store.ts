@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/sql-fragments.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
-import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { monotonicSeconds } from '../util/time.ts'
 
 /** The waiting deliveries of one destination of one tracker. */
 export interface DestinationQueue {

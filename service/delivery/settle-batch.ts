@@ -1,7 +1,6 @@
 import { isRollback, isStoreUnavailable } from '../db/database-errors.ts'
 import type { OutboundEvent, SendOutcome } from '../platforms/platform.ts'
-import { formatUtcDay } from '../util/calendar-day.ts'
-import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { formatUtcDay, monotonicSeconds } from '../util/time.ts'
 import { sleep } from '../util/wait.ts'
 import type { SentGroup, SentTally } from './attempt-store.ts'
 import type { ClaimedBatch } from './claim-store.ts'

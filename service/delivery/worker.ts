@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { monotonicSeconds } from '../util/time.ts'
 import { CircuitBreakers, type CircuitChange, type CircuitCounts } from './circuit-breaker.ts'
 import { deliverDueBatch } from './deliver-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'

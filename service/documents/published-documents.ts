@@ -3,7 +3,7 @@ import { createOpenapiDocument } from '@signalbox/contract/openapi-document.ts'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { formatDocument } from '@signalbox/contract/print-openapi.ts'
 import { type SigningKey, signOpenapi } from '@signalbox/contract/signing-key.ts'
-import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 
 /**
  * Builds the signed contract of this installation, with its own address in `servers`. Built once

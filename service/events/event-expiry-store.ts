@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type Database, isCitusCluster } from '../db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
-import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { NIL_UUID } from '../util/uuid.ts'
 import { BOTH_SPACES } from './event-record.ts'
 import { deletePositions } from './list-position-store.ts'

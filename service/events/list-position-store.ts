@@ -3,8 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
 import { withLockTimeout } from '../db/local-settings.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
-import { formatUtcDay } from '../util/calendar-day.ts'
-import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { formatUtcDay, monotonicSeconds } from '../util/time.ts'
 import type { EventRecord } from './event-record.ts'
 
 /**

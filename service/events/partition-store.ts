@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Database, isCitusCluster } from '../db/database.ts'
 import { setStatisticsTargets } from '../db/distribute-tables.ts'
 import { withLockTimeout } from '../db/local-settings.ts'
-import { DAY_MILLISECONDS, formatUtcDay } from '../util/calendar-day.ts'
+import { DAY_MILLISECONDS, formatUtcDay } from '../util/time.ts'
 
 const WEEK_DAYS = 7
 const MONDAY = 1

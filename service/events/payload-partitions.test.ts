@@ -8,7 +8,7 @@ import {
   TRACKER_ID,
 } from '../../testing/fixtures/stored-events.ts'
 import type { Database } from '../db/database.ts'
-import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { ensurePartitions } from './partition-store.ts'
 import { findEventsById } from './store.ts'
 

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { monotonicSeconds } from '../util/time.ts'
 import type { Job, JobPayload, JobRun } from './job.ts'
 import { recordJobSuccess } from './store.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget, revokeToken } from '../../testing/fixtures/simulator.ts'
-import { HOUR_MILLISECONDS } from '../util/calendar-day.ts'
+import { HOUR_MILLISECONDS } from '../util/time.ts'
 import { withPlatformMetrics } from './delivery-metrics.ts'
 import { createMetricsRegistry, renderMetrics } from './metrics-registry.ts'
 

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { deleteUnapprovedClients } from './client-store.ts'
 
 /** State of the authorization server, stored under the digest of what a caller presents. */

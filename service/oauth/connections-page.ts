@@ -4,7 +4,7 @@ import type { AdAccount } from '../people/ad-account-store.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
 import type { Membership } from '../people/workspace-store.ts'
-import { formatDate } from '../util/date-text.ts'
+import { formatDate } from '../util/time.ts'
 import type { ListedConnection } from './connection-store.ts'
 import { PERMISSION_LABELS, type Permission } from './permissions.ts'
 

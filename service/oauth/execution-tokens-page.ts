@@ -10,7 +10,7 @@ import type { AdAccount } from '../people/ad-account-store.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
 import type { Membership } from '../people/workspace-store.ts'
-import { formatDate } from '../util/date-text.ts'
+import { formatDate } from '../util/time.ts'
 import type { ListedExecutionToken } from './execution-token-store.ts'
 import { TIER_LABELS, TIERS, TOKEN_DAYS } from './permissions.ts'
 

@@ -8,7 +8,7 @@ import {
   tag,
 } from '../pages/form-controls.ts'
 import { renderPage } from '../pages/layout.ts'
-import { formatIsoMinute } from '../util/date-text.ts'
+import { formatIsoMinute } from '../util/time.ts'
 import { PASSWORD_HINT } from './account-fields.ts'
 import type { ActiveSession, CurrentPerson } from './session-store.ts'
 

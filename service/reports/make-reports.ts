@@ -6,7 +6,7 @@ import { type CredentialKeys, openCredential } from '../delivery/sealed-credenti
 import { countSentOfDay } from '../delivery/sent-counts-store.ts'
 import type { CountedSource, Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
-import { formatUtcDay, isCalendarDay, subtractDays, toDaySpan } from '../util/calendar-day.ts'
+import { formatUtcDay, isCalendarDay, subtractDays, toDaySpan } from '../util/time.ts'
 import { type AlertContext, type AlertSubject, raiseAlert, resolveAlert } from './alert-store.ts'
 import {
   type DayReconciliation,

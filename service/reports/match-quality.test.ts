@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
 import type { EventQuality } from '../platforms/platform.ts'
-import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import {
   assessMatchQuality,
   type EarlierScore,

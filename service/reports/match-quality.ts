@@ -1,6 +1,6 @@
 import type { MatchKeyCounts } from '../delivery/sent-counts-store.ts'
 import type { EventQuality } from '../platforms/platform.ts'
-import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 
 /** An earlier snapshot of the same destination. */
 export interface EarlierScore {

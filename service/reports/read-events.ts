@@ -17,7 +17,7 @@ import {
 } from '../events/store.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
-import { subtractDays } from '../util/calendar-day.ts'
+import { subtractDays } from '../util/time.ts'
 import { explainDelivery } from './delivery-explanation.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
 import { buildEventPage, type PageRequest } from './pagination.ts'

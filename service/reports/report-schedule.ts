@@ -1,4 +1,4 @@
-import { addHoursToDay, subtractDays } from '../util/calendar-day.ts'
+import { addHoursToDay, subtractDays } from '../util/time.ts'
 
 /** Hours after the start of a UTC day: 06:00 of the next day, and of the third day after. */
 const FIRST_HOURS = 30

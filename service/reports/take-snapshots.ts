@@ -4,7 +4,7 @@ import { type CredentialKeys, openCredential } from '../delivery/sealed-credenti
 import { countMatchKeys } from '../delivery/sent-counts-store.ts'
 import type { MatchKey, MatchQuality, Unavailable } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
-import { formatUtcDay, subtractDays } from '../util/calendar-day.ts'
+import { formatUtcDay, subtractDays } from '../util/time.ts'
 import {
   type AlertContext,
   type AlertKind,

@@ -15,7 +15,7 @@ import { ensurePartitions } from '../events/partition-store.ts'
 import { findEventsById } from '../events/store.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
 import { PAYLOAD_RETENTION_DAYS_MIN } from '../settings/settings.ts'
-import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { expirePayloads } from './expire-payloads.ts'
 
 const PAYLOAD_DAYS = 90

@@ -1,4 +1,4 @@
-import { formatUtcDay, subtractDays } from '../util/calendar-day.ts'
+import { formatUtcDay, subtractDays } from '../util/time.ts'
 
 /** How long data is kept. A month ends on the same day of the month, or on its last day. */
 export type RetentionPeriod = { days: number } | { months: number }

@@ -13,7 +13,7 @@ import {
   type RowwisePartition,
 } from '../events/event-expiry-store.ts'
 import { changePartitions } from '../events/partition-store.ts'
-import { subtractDays } from '../util/calendar-day.ts'
+import { subtractDays } from '../util/time.ts'
 
 const WEEK_DAYS = 7
 

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { MetricsSnapshot } from '../metrics/metrics-registry.ts'
-import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { monotonicSeconds } from '../util/time.ts'
 import {
   type HttpWorkerConfig,
   type MessageFromWorker,

@@ -7,7 +7,7 @@ import { registerConnectionMetrics } from '../metrics/database-metrics.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { createMetricsRegistry, takeMetricsSnapshot } from '../metrics/metrics-registry.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
-import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { monotonicSeconds } from '../util/time.ts'
 import {
   type HttpWorkerConfig,
   type MessageFromWorker,

@@ -13,7 +13,7 @@ import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
 import { reserveCredentialsFile, writeKeyFile } from '../provisioning/credentials-file.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
-import { formatIsoMinute } from '../util/date-text.ts'
+import { formatIsoMinute } from '../util/time.ts'
 import { runOnStore } from './open-store.ts'
 import {
   collectOrigin,

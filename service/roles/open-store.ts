@@ -8,7 +8,7 @@ import { requireCurrentSchema } from '../db/migrate.ts'
 import { openStoreNodes, type StoreNodes } from '../db/store-nodes.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { Settings } from '../settings/settings.ts'
-import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { monotonicSeconds } from '../util/time.ts'
 import { type RoleContext, StartError } from './role.ts'
 
 export interface Store {

@@ -2,7 +2,7 @@ import { BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
 import { formatTarget } from '../delivery/destination-resource.ts'
 import type { Destination } from '../delivery/destination-store.ts'
 import type { StoredReport } from '../reports/reconciliation-store.ts'
-import { formatIsoMinute } from '../util/date-text.ts'
+import { formatIsoMinute } from '../util/time.ts'
 import { formatTable, stripControlCharacters, type TableColumn } from './terminal-table.ts'
 
 const LINE_WIDTH = 80

@@ -3,7 +3,7 @@ import { PERFORMANCE_DAYS, PerformanceInput } from '@signalbox/contract/agents/t
 import type { Database } from '../../db/database.ts'
 import { createBodyValidator } from '../../http/body-schema.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import { subtractDays, toDaySpan } from '../../util/calendar-day.ts'
+import { subtractDays, toDaySpan } from '../../util/time.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
 import { type BoundDestination, findBoundDestinations } from './destination-signal-store.ts'
 import { buildEventFigures, buildPlatformFigures, NAMES_MAX } from './performance-figures.ts'

@@ -1,6 +1,6 @@
 import type { SignalHealth } from '@signalbox/contract/agents/account.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../../util/calendar-day.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../../util/time.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
 import {
   type BoundDestination,

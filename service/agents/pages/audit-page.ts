@@ -9,7 +9,7 @@ import { buttonForm, selectField, textField } from '../../pages/form-controls.ts
 import type { CurrentPerson } from '../../people/session-store.ts'
 import { workspacePage } from '../../people/workspace-pages.ts'
 import type { Membership } from '../../people/workspace-store.ts'
-import { formatDateTime } from '../../util/date-text.ts'
+import { formatDateTime } from '../../util/time.ts'
 import { type AuditPageQuery, newerPageQuery, olderPageQuery } from './audit-query.ts'
 import { escapeInvisibleLine, untrustedName } from './untrusted-text.ts'
 

@@ -10,7 +10,7 @@ import { errorSummary, type FormErrors, message, tag } from '../../pages/form-co
 import type { CurrentPerson } from '../../people/session-store.ts'
 import { workspacePage } from '../../people/workspace-pages.ts'
 import type { Membership } from '../../people/workspace-store.ts'
-import { formatDateTime } from '../../util/date-text.ts'
+import { formatDateTime } from '../../util/time.ts'
 import type { DecisionRecord } from '../approvals/approval-queue.ts'
 import { decisionForm, type RejectedDecisionForm } from './decision-form.ts'
 import { ACTION_STATUS_LABELS } from './labels.ts'

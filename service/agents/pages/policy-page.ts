@@ -17,7 +17,7 @@ import type { CurrentPerson } from '../../people/session-store.ts'
 import { workspacePage } from '../../people/workspace-pages.ts'
 import { hasPermission } from '../../people/workspace-role.ts'
 import type { Membership } from '../../people/workspace-store.ts'
-import { formatDateTime } from '../../util/date-text.ts'
+import { formatDateTime } from '../../util/time.ts'
 import { formatAmount } from '../policy/format-amount.ts'
 import { ACTION_TYPE_LABELS, EXECUTION_MODE_LABELS } from './labels.ts'
 import {

@@ -2,7 +2,7 @@ import type { AgentAction, EntityState } from '@signalbox/contract/agents/action
 import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
 import { html } from 'ghtml'
 import { tag } from '../../pages/form-controls.ts'
-import { formatDateTime, formatTimeLeft } from '../../util/date-text.ts'
+import { formatDateTime, formatTimeLeft } from '../../util/time.ts'
 import { formatAmount } from '../policy/format-amount.ts'
 import {
   ACTION_TYPE_LABELS,

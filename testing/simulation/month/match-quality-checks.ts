@@ -1,10 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { SCORED_EVENT_NAME } from '../../../service/reports/match-quality.ts'
-import {
-  DAY_MILLISECONDS,
-  formatUtcDay,
-  HOUR_MILLISECONDS,
-} from '../../../service/util/calendar-day.ts'
+import { DAY_MILLISECONDS, formatUtcDay, HOUR_MILLISECONDS } from '../../../service/util/time.ts'
 import type { Arrival, JobCall, MonthHistory, SimulatedShop, StoredAlert } from './history.ts'
 
 /** Differences between the match quality and what actually arrived, one line each. */

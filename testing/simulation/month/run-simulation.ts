@@ -1,7 +1,7 @@
 import { type Address, assertDocumented } from '../../../contract/assert-documented.ts'
 import { makeDueReports } from '../../../service/reports/make-reports.ts'
 import { takeDueSnapshots } from '../../../service/reports/take-snapshots.ts'
-import { formatUtcDay } from '../../../service/util/calendar-day.ts'
+import { formatUtcDay } from '../../../service/util/time.ts'
 import type { Reply, TestService } from '../../fixtures/service.ts'
 import { configureCounting, findPlatformTarget, scriptFaults } from '../../fixtures/simulator.ts'
 import { listMonthDates, type MonthDay, TRADING_HOURS, timeAt } from './calendar.ts'

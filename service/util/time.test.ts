@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { formatTimeLeft } from './date-text.ts'
+import { formatTimeLeft } from './time.ts'
 
 it('formats the time left, rounded down, and the time of expiry', () => {
   const until = new Date('2026-11-24T12:00:00.000Z')
