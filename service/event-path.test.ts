@@ -1,5 +1,6 @@
 // Runs alone: coverage counts what every other test of the process runs, too.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { Session } from 'node:inspector/promises'
 import { it } from 'node:test'
 import { pathToFileURL } from 'node:url'
@@ -14,11 +15,13 @@ const SERVICE = `${pathToFileURL(import.meta.dirname)}/`
 
 it('an event crosses few files on its way to the commit and on to the platform', async test => {
   const service = await startTestService(test)
-  await service.submit(samplePurchase({ event_id: 'warm-up' }))
+  const accept = () => service.submit(samplePurchase({ event_id: randomUUID() }))
+  await accept()
   await service.deliver()
 
-  const toCommit = await filesThatRun(() => service.submit(samplePurchase()))
-  const toPlatform = await filesThatRun(() => service.deliver())
+  const toCommit = await filesOfEveryRun(accept)
+  await service.deliver()
+  const toPlatform = await filesOfEveryRun(() => service.deliver(), accept)
 
   test.diagnostic(`${toCommit.length} files to the commit, ${toPlatform.length} to the platform`)
   assert.ok(toCommit.includes('ingestion/routes.ts'))
@@ -26,6 +29,23 @@ it('an event crosses few files on its way to the commit and on to the platform',
   assert.ok(toCommit.length <= FILES_TO_COMMIT_MAX, toCommit.join('\n'))
   assert.ok(toPlatform.length <= FILES_TO_PLATFORM_MAX, toPlatform.join('\n'))
 })
+
+/**
+ * The files that three runs have in common. A timer that fires during one of them, or a cached key
+ * whose half second is over, is no part of the path of an event.
+ */
+async function filesOfEveryRun(
+  act: () => Promise<unknown>,
+  prepare: () => Promise<unknown> = async () => {},
+): Promise<string[]> {
+  const runs: string[][] = []
+  for (let run = 0; run < 3; run += 1) {
+    await prepare()
+    runs.push(await filesThatRun(act))
+  }
+  const [first = [], ...others] = runs
+  return first.filter(file => others.every(files => files.includes(file)))
+}
 
 /** The files of which a named function runs during `act`, by V8's own coverage. */
 async function filesThatRun(act: () => Promise<unknown>): Promise<string[]> {

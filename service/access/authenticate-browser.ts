@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import { readBearerToken, readHeaderText } from '../http/headers.ts'
+import { readHeaderText } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
 import { parseIpAddress } from '../util/ip-address.ts'
 import {
@@ -15,7 +15,6 @@ import {
 } from './forwarding-signature.ts'
 import { matchesOrigin } from './origin-pattern.ts'
 import { findPublishableKey, type TrackerIdentity } from './store.ts'
-import { parseTokenKind, TOKEN_PREFIXES } from './token-format.ts'
 
 interface BrowserRequest {
   key: string
@@ -107,38 +106,4 @@ export interface BrowserCaller {
 export interface EdgeClient {
   ipAddress: string | null
   userAgent: string | null
-}
-
-/** The parts of a request that may carry a credential. */
-export interface CredentialSource {
-  headers: { authorization?: string | undefined; origin?: string | undefined }
-  query: unknown
-}
-
-/**
- * Returns the publishable key of a request, known or not; null when it carries another credential.
- * The key may be in the query, because a beacon has no headers and the key is public. Any other
- * value there is 401, whatever the header has: a secret in a URL is already in many logs.
- */
-export function readPublishableKey({ headers, query }: CredentialSource): string | null {
-  const { key } = query as { key?: unknown }
-  if (key !== undefined && !hasPublishablePrefix(key)) throw Refusal.unauthenticated()
-  if (headers.authorization === undefined) return (key as string | undefined) ?? null
-  const token = readBearerToken(headers.authorization)
-  return hasPublishablePrefix(token) ? token : null
-}
-
-/**
- * Whether a page may read the response. It may not when the request carries a well-formed
- * credential of another kind, which does not belong in a page.
- */
-export function isReadableByPages({ headers }: CredentialSource): boolean {
-  const token = readBearerToken(headers.authorization)
-  const kind = token === null ? null : parseTokenKind(token)
-  return kind === null || kind === 'publishable'
-}
-
-/** Checks the prefix only: a mistyped publishable key is still no secret. */
-function hasPublishablePrefix(token: unknown): token is string {
-  return typeof token === 'string' && token.startsWith(TOKEN_PREFIXES.publishable)
 }

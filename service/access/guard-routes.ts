@@ -1,15 +1,10 @@
-import { corsHeaders } from '../http/headers.ts'
+import { corsHeaders, readBearerToken } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { RouteConfig, ServiceApp } from '../http/service-app.ts'
-import {
-  type AuthenticateBrowser,
-  type BrowserCaller,
-  type CredentialSource,
-  isReadableByPages,
-  readPublishableKey,
-} from './authenticate-browser.ts'
+import type { AuthenticateBrowser, BrowserCaller } from './authenticate-browser.ts'
 import type { AuthenticateTracker } from './authenticate-tracker.ts'
 import type { TrackerIdentity } from './store.ts'
+import { parseTokenKind, TOKEN_PREFIXES } from './token-format.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -71,4 +66,38 @@ function addCorsHeaders(
   const { origin } = request.headers
   if (origin !== undefined && isReadableByPages(request)) reply.headers(corsHeaders(origin))
   done(null, payload)
+}
+
+/** The parts of a request that may carry a credential. */
+interface CredentialSource {
+  headers: { authorization?: string | undefined; origin?: string | undefined }
+  query: unknown
+}
+
+/**
+ * Returns the publishable key of a request, known or not; null when it carries another credential.
+ * The key may be in the query, because a beacon has no headers and the key is public. Any other
+ * value there is 401, whatever the header has: a secret in a URL is already in many logs.
+ */
+function readPublishableKey({ headers, query }: CredentialSource): string | null {
+  const { key } = query as { key?: unknown }
+  if (key !== undefined && !hasPublishablePrefix(key)) throw Refusal.unauthenticated()
+  if (headers.authorization === undefined) return (key as string | undefined) ?? null
+  const token = readBearerToken(headers.authorization)
+  return hasPublishablePrefix(token) ? token : null
+}
+
+/**
+ * Whether a page may read the response. It may not when the request carries a well-formed
+ * credential of another kind, which does not belong in a page.
+ */
+function isReadableByPages({ headers }: CredentialSource): boolean {
+  const token = readBearerToken(headers.authorization)
+  const kind = token === null ? null : parseTokenKind(token)
+  return kind === null || kind === 'publishable'
+}
+
+/** Checks the prefix only: a mistyped publishable key is still no secret. */
+function hasPublishablePrefix(token: unknown): token is string {
+  return typeof token === 'string' && token.startsWith(TOKEN_PREFIXES.publishable)
 }
