@@ -91,7 +91,7 @@ it('200 returns the receipt of the example with the digest of its document', asy
   for (const [, body] of requestsOf(PROPOSE)) await fixture.send(PROPOSE, { body })
   const reply = await fixture.request('GET', '/actions/43/decision-receipt')
   assertDocumented(RECEIPT, reply, 200)
-  // The hash depends on everything that was written before, whoever wrote it.
+  // The hash depends on every earlier entry of the log.
   const { hash: linked, ...place } = reply.body.chain_entry
   const example = findExample(RECEIPT, 200, 'blocked')
   const { hash: _, ...shownPlace } = example.chain_entry
@@ -252,7 +252,7 @@ function requestsOf([path, method]: Address): [name: string, body: unknown][] {
   return Object.entries<{ value: unknown }>(examples).map(([name, { value }]) => [name, value])
 }
 
-/** New connections go to a port where nobody listens, and the old ones are ended. */
+/** Ends all connections and points new ones at a port without a listener. */
 async function loseStore({ database: { pool } }: TestService): Promise<void> {
   pool.options.connectionString = 'postgres://nobody@127.0.0.1:9/nothing'
   await pool

@@ -106,7 +106,7 @@ async function asked(test: Parameters<typeof startOauthFixture>[0]) {
   return { fixture, ask: () => fixture.send(PATH, { headers }) }
 }
 
-/** New connections go to a port where nobody listens, and the old ones are ended. */
+/** Ends all connections and points new ones at a port without a listener. */
 async function loseStore({ database: { pool } }: TestService): Promise<void> {
   pool.options.connectionString = 'postgres://nobody@127.0.0.1:9/nothing'
   await pool

@@ -30,7 +30,7 @@ const RESOURCE_GROWTH_MAX = 16
 /** Paths that are asked as well; the document is about the interface alone. */
 const BESIDE = ['/livez', '/readyz', '/openapi.json', '/.well-known/jwks.json']
 
-/** High enough that nobody meets them: requests of this test are no abuse. */
+/** High enough that this test never reaches them. */
 const LIMITS = {
   trackerRatePerSecond: 100_000,
   sandboxRatePerMinute: 100_000,
@@ -62,10 +62,10 @@ it(`no request breaks the contract, leaks a secret or crashes the process (seed 
   await callers.run(CASES * 0.5)
   const after = await footprintOf(service)
 
-  tell(test, callers.result)
+  reportCoverage(test, callers.result)
   const again = `SIGNALBOX_TEST_SEED=${seed} SIGNALBOX_FUZZ_CASES=${CASES} plays this again`
   const { failures } = callers.result
-  const troubles = troublesIn(service.logged())
+  const troubles = findLoggedErrors(service.logged())
   const told = [`${again}:`, ...new Set(failures), ...troubles].join('\n\n')
   assert.equal(failures.length, 0, told)
   assert.ok(callers.result.coverage.total >= CASES)
@@ -73,37 +73,37 @@ it(`no request breaks the contract, leaks a secret or crashes the process (seed 
   if (CASES >= REACHING_CASES_MIN) assertReached(callers.result)
   assertHealthy(before, after)
   await assertKept(service, callers.result)
-  assert.deepEqual(troublesIn(service.logged()), [])
+  assert.deepEqual(findLoggedErrors(service.logged()), [])
   assert.deepEqual(findLeaks(service.logged(), [...secrets, 'sbx_test_']), [], 'the log')
 })
 
-/** Without what the simulator keeps for tests to look at. */
+/** Without the events that the simulator keeps for tests. */
 async function footprintOf(service: TestService): Promise<ProcessFootprint> {
   await fetch(`${service.simulatorUrl}/_simulator/received`, { method: 'DELETE' })
   return measureFootprint()
 }
 
-/** The key that seals credentials, however it might be written. */
+/** The key that encrypts credentials, in every encoding. */
 function keyTexts({ delivery: { credentialKeys } }: TestService): string[] {
   const { current } = credentialKeys
   return (['hex', 'base64', 'base64url'] as const).map(form => current.toString(form))
 }
 
-/** Which answers were reached: the same for the same seed. */
-function tell(test: TestContext, { coverage }: FuzzResult): void {
+/** The responses that the requests reached; the same for the same seed. */
+function reportCoverage(test: TestContext, { coverage }: FuzzResult): void {
   for (const line of coverage.toLines()) test.diagnostic(line)
 }
 
-const TROUBLES_MAX = 3
+const ERRORS_MAX = 3
 
-/** What the service itself says went wrong. That a platform refuses is told with 502. */
-function troublesIn(log: string): string[] {
-  const isTrouble = (line: string) =>
+/** Errors that the service logged. A 502 reports the refusal of a platform. */
+function findLoggedErrors(log: string): string[] {
+  const isError = (line: string) =>
     /"level":"(warn|error|fatal)"/.test(line) && !line.includes('"status":502')
-  return log.split('\n').filter(isTrouble).slice(0, TROUBLES_MAX)
+  return log.split('\n').filter(isError).slice(0, ERRORS_MAX)
 }
 
-/** A suite whose requests are all turned away at the door would prove nothing. */
+/** If authentication refused every request, this suite would prove nothing. */
 function assertReached({ coverage }: FuzzResult): void {
   for (const { operationId } of documentOperations) {
     const statuses = [...coverage.countsOf(operationId).keys()]

@@ -45,7 +45,7 @@ it('every operation returns 503 while the process is overloaded', async test => 
   }
 })
 
-/** With nothing in it: it is turned away before anybody looks. */
+/** Without a credential or body: overload is checked before both. */
 function ask(service: TestService, { method, url }: DocumentedOperation) {
   return service.request(method, BASE_PATH + url.replaceAll(/:\w+/g, 'x'))
 }

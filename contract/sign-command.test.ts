@@ -79,7 +79,7 @@ function folder(test: TestContext) {
   return { key, document: join(home, 'signed.json'), jwks: join(home, 'jwks.json') }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a test reads what is there
+// biome-ignore lint/suspicious/noExplicitAny: the test reads parsed JSON
 function read(path: string): any {
   return JSON.parse(readFileSync(path, 'utf8'))
 }

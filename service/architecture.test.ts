@@ -49,7 +49,7 @@ const PRIVILEGES = [
   { touch: /\bMath\.random\b/, allowed: /^roles\// },
 ]
 
-/** Modules that work with any platform, and what Meta's plug-in alone speaks of. */
+/** Modules that work with any platform, and words that only Meta's plug-in may use. */
 const CORE_MODULES = [
   'access',
   'delivery',

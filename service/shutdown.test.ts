@@ -47,7 +47,7 @@ describe('the end of the program', () => {
       }
       await load.stop()
       assert.deepEqual(load.unexpectedResponses, [])
-      // Whatever was acknowledged before or between is known: a second 202 would be a loss.
+      // Every acknowledged event must be stored: a second 202 would mean that it was lost.
       for (const event_id of load.acknowledged) {
         assert.equal(await statusOf(program, place, event_id), 200, event_id)
       }

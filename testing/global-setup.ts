@@ -14,7 +14,7 @@ let server: EmbeddedPostgres
 
 /**
  * One PostgreSQL for all test files, with a migrated template that each test copies. It is the
- * real one; only its disk flushes are off, since nobody needs these rows after a power cut.
+ * real one; only its disk flushes are off, since these rows need not survive a power cut.
  */
 export async function globalSetup(): Promise<void> {
   directory = mkdtempSync(join(fastFolder(), 'signalbox-tests-'))

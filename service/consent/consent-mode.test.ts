@@ -9,10 +9,10 @@ const GRANTED = { ad_storage: 'granted', ad_user_data: 'granted' }
 describe('readConsentMode', () => {
   it('grants on ad_storage and ad_user_data, with ad_personalization granted or absent', () => {
     const granted = 'granted: words_granted'
-    assert.equal(verdict(GRANTED), granted)
-    assert.equal(verdict({ ...GRANTED, ad_personalization: 'granted' }), granted)
-    assert.equal(verdict({ ...GRANTED, ad_personalization: null }), granted)
-    assert.equal(verdict({ adStorage: 'GRANTED', adUserData: 'CONSENT_GRANTED' }), granted)
+    assert.equal(readSignal(GRANTED), granted)
+    assert.equal(readSignal({ ...GRANTED, ad_personalization: 'granted' }), granted)
+    assert.equal(readSignal({ ...GRANTED, ad_personalization: null }), granted)
+    assert.equal(readSignal({ adStorage: 'GRANTED', adUserData: 'CONSENT_GRANTED' }), granted)
   })
 
   for (const signal of ['ad_storage', 'ad_user_data', 'ad_personalization']) {
@@ -28,44 +28,44 @@ describe('readConsentMode', () => {
 
   it('does not read a Consent Mode v1 object as a grant', () => {
     const missing = 'unknown: ad_storage_or_ad_user_data_missing'
-    assert.equal(verdict({ ad_storage: 'granted', analytics_storage: 'granted' }), missing)
-    assert.equal(verdict({ ad_user_data: 'granted' }), missing)
-    assert.equal(verdict({ ad_storage: null, ad_user_data: null }), missing)
+    assert.equal(readSignal({ ad_storage: 'granted', analytics_storage: 'granted' }), missing)
+    assert.equal(readSignal({ ad_user_data: 'granted' }), missing)
+    assert.equal(readSignal({ ad_storage: null, ad_user_data: null }), missing)
   })
 
   it('reads an unknown word as unknown, in ad_personalization too', () => {
     const unreadable = 'unknown: words_unreadable'
-    assert.equal(verdict({ ...GRANTED, ad_user_data: 'maybe' }), unreadable)
-    assert.equal(verdict({ ...GRANTED, ad_personalization: 'maybe' }), unreadable)
+    assert.equal(readSignal({ ...GRANTED, ad_user_data: 'maybe' }), unreadable)
+    assert.equal(readSignal({ ...GRANTED, ad_personalization: 'maybe' }), unreadable)
   })
 
   it('has no signal for an object that says nothing', () => {
     const silent = 'unknown: no_signal'
-    assert.equal(verdict(undefined), silent)
-    assert.equal(verdict({}), silent)
-    assert.equal(verdict({ captured_at: '2026-11-20T00:00:00Z', source: 'banner' }), silent)
+    assert.equal(readSignal(undefined), silent)
+    assert.equal(readSignal({}), silent)
+    assert.equal(readSignal({ captured_at: '2026-11-20T00:00:00Z', source: 'banner' }), silent)
   })
 
   it('reads an object with other signals alone as unknown, not as silence', () => {
     const notMentioned = 'unknown: advertising_not_mentioned'
-    assert.equal(verdict({ analytics_storage: 'granted' }), notMentioned)
+    assert.equal(readSignal({ analytics_storage: 'granted' }), notMentioned)
     const others = { analytics_storage: 'denied', security_storage: 'granted', gcd: '13l3l3l3l1' }
-    assert.equal(verdict(others), notMentioned)
-    assert.equal(verdict({ default: { ad_storage: 'granted' } }), notMentioned)
+    assert.equal(readSignal(others), notMentioned)
+    assert.equal(readSignal({ default: { ad_storage: 'granted' } }), notMentioned)
   })
 
   it('reads ad_storage in gcs, which grants only together with ad_user_data', () => {
     const missing = 'unknown: ad_storage_or_ad_user_data_missing'
-    assert.equal(verdict({ gcs: 'G100' }), 'denied: words_denied')
-    assert.equal(verdict({ ...GRANTED, gcs: 'G101' }), 'denied: words_denied')
-    assert.equal(verdict({ gcs: 'G111' }), missing)
-    assert.equal(verdict({ gcs: 'G1--' }), missing)
-    assert.equal(verdict({ gcs: 'G110', ad_user_data: 'granted' }), 'granted: words_granted')
-    assert.equal(verdict({ ...GRANTED, gcs: 'G2x' }), 'unknown: words_unreadable')
+    assert.equal(readSignal({ gcs: 'G100' }), 'denied: words_denied')
+    assert.equal(readSignal({ ...GRANTED, gcs: 'G101' }), 'denied: words_denied')
+    assert.equal(readSignal({ gcs: 'G111' }), missing)
+    assert.equal(readSignal({ gcs: 'G1--' }), missing)
+    assert.equal(readSignal({ gcs: 'G110', ad_user_data: 'granted' }), 'granted: words_granted')
+    assert.equal(readSignal({ ...GRANTED, gcs: 'G2x' }), 'unknown: words_unreadable')
   })
 
   it('ignores analytics_storage', () => {
-    assert.equal(verdict({ ...GRANTED, analytics_storage: 'denied' }), 'granted: words_granted')
+    assert.equal(readSignal({ ...GRANTED, analytics_storage: 'denied' }), 'granted: words_granted')
   })
 
   it('uses its own captured_at, then that of the consent object', () => {
@@ -79,18 +79,18 @@ describe('readConsentMode', () => {
 
   it('expires by its own captured_at only', () => {
     const old = '2025-01-01T00:00:00Z'
-    assert.equal(verdict({ ...GRANTED, captured_at: old }), 'unknown: consent_expired')
+    assert.equal(readSignal({ ...GRANTED, captured_at: old }), 'unknown: consent_expired')
     const borrowed = readConsentMode(GRANTED, parseCapturedAt(old), RECEIVED_AT)
     assert.equal(borrowed.state, 'granted')
   })
 
   it('denies on a denial of any age', () => {
     const denied = { ...GRANTED, ad_storage: 'denied', captured_at: '2025-01-01T00:00:00Z' }
-    assert.equal(verdict(denied), 'denied: words_denied')
+    assert.equal(readSignal(denied), 'denied: words_denied')
   })
 })
 
-function verdict(consentMode: Record<string, unknown> | undefined): string {
+function readSignal(consentMode: Record<string, unknown> | undefined): string {
   const { state, why } = readConsentMode(consentMode, 'missing', RECEIVED_AT)
   return `${state}: ${why}`
 }

@@ -10,7 +10,7 @@ const REFUSED = buildTcString({ purposes: [] })
 
 type Row = [body: Record<string, unknown>, outcome: string, reason: string, field?: string]
 
-/** Global Privacy Control, however it is spelled and wherever it is. */
+/** Every spelling and place of Global Privacy Control. */
 const GPC: Row[] = [
   ...['sec-gpc', 'Sec-GPC', 'SEC-GPC', 'gpc', 'GPC', 'secGpc', 'sec_gpc', 'gpcEnabled']
     .concat('gpc_enabled', 'globalPrivacyControl', 'Global Privacy Control')

@@ -22,18 +22,18 @@ const EXPECTED = new Map([
 describe('readTcfConsent', () => {
   for (const { name, tcString } of vectors) {
     it(`reads the vector "${name}" (${tcString.slice(0, 12)}) as ${EXPECTED.get(name)}`, () => {
-      assert.equal(verdict({ string: tcString }), EXPECTED.get(name))
+      assert.equal(readSignal({ string: tcString }), EXPECTED.get(name))
     })
   }
 
   it('has no signal for an object without a string', () => {
-    assert.equal(verdict(undefined), 'unknown: no_signal')
-    assert.equal(verdict({}), 'unknown: no_signal')
+    assert.equal(readSignal(undefined), 'unknown: no_signal')
+    assert.equal(readSignal({}), 'unknown: no_signal')
     const captured_at = '2026-11-20T00:00:00Z'
-    assert.equal(verdict({ captured_at }), 'unknown: no_signal')
-    assert.equal(verdict({ captured_at, gdprApplies: false }), 'unknown: no_signal')
+    assert.equal(readSignal({ captured_at }), 'unknown: no_signal')
+    assert.equal(readSignal({ captured_at, gdprApplies: false }), 'unknown: no_signal')
     const notApplied = { tcString: '', gdprApplies: false, cmpId: 10, eventStatus: 'tcloaded' }
-    assert.equal(verdict(notApplied), 'unknown: no_signal')
+    assert.equal(readSignal(notApplied), 'unknown: no_signal')
   })
 
   it('reads TCF data without a string as unknown, not as silence', () => {
@@ -43,7 +43,7 @@ describe('readTcfConsent', () => {
       { purpose: { consents: { 1: true } } },
       { addtl_consent: '2~1.35~dv.9' },
     ]) {
-      assert.equal(verdict(tcf), 'unknown: tc_string_missing')
+      assert.equal(readSignal(tcf), 'unknown: tc_string_missing')
     }
   })
 
@@ -54,7 +54,7 @@ describe('readTcfConsent', () => {
       assert.deepEqual({ state, field }, { state: 'denied', field: `tcf.${name}` })
     }
     const kept = { gdprApplies: false, tcString: refused }
-    assert.equal(verdict(kept), 'denied: tc_ad_purposes_refused')
+    assert.equal(readSignal(kept), 'denied: tc_ad_purposes_refused')
   })
 
   it('requires the provider in an Additional Consent string only when the id is set', () => {
@@ -83,7 +83,7 @@ describe('readTcfConsent', () => {
 
   it('reads an undecodable string as unknown, not as absent', () => {
     for (const string of ['', null, 42, ['C'], 'x'.repeat(9_000)]) {
-      assert.equal(verdict({ string }), 'unknown: tc_string_undecodable')
+      assert.equal(readSignal({ string }), 'unknown: tc_string_undecodable')
     }
   })
 
@@ -98,52 +98,52 @@ describe('readTcfConsent', () => {
   for (const missing of [1, 3, 4, 7]) {
     it(`denies when purpose ${missing} is not consented`, () => {
       const purposes = [1, 2, 3, 4, 7, 10].filter(purpose => purpose !== missing)
-      assert.equal(verdictOf({ purposes }), 'denied: tc_ad_purposes_refused')
+      assert.equal(readSignalOf({ purposes }), 'denied: tc_ad_purposes_refused')
     })
   }
 
   it('ignores legitimate interest', () => {
     const plan = { purposes: [1, 3, 4], legitimateInterests: [7] }
-    assert.equal(verdictOf(plan), 'denied: tc_ad_purposes_refused')
+    assert.equal(readSignalOf(plan), 'denied: tc_ad_purposes_refused')
   })
 
   it('waives only purpose 1, and only if the string says that it was not asked', () => {
     const asked = { purposeOneTreatment: true, purposes: [3, 4, 7] }
-    assert.equal(verdictOf(asked), 'granted: tc_ad_purposes_granted')
+    assert.equal(readSignalOf(asked), 'granted: tc_ad_purposes_granted')
     const refused = { purposeOneTreatment: true, purposes: [3, 4] }
-    assert.equal(verdictOf(refused), 'denied: tc_ad_purposes_refused')
+    assert.equal(readSignalOf(refused), 'denied: tc_ad_purposes_refused')
   })
 
   it('reads a string of policy 3 as unknown', () => {
-    assert.equal(verdictOf({ policyVersion: 3 }), 'unknown: tc_policy_too_old')
-    assert.equal(verdictOf({ policyVersion: 3, purposes: [] }), 'unknown: tc_policy_too_old')
-    assert.equal(verdictOf({ policyVersion: 4 }), 'granted: tc_ad_purposes_granted')
+    assert.equal(readSignalOf({ policyVersion: 3 }), 'unknown: tc_policy_too_old')
+    assert.equal(readSignalOf({ policyVersion: 3, purposes: [] }), 'unknown: tc_policy_too_old')
+    assert.equal(readSignalOf({ policyVersion: 4 }), 'granted: tc_ad_purposes_granted')
   })
 
   it('requires at least one disclosed vendor from 1 March 2026 on', () => {
     const before = { created: '2026-02-28', disclosed: null }
-    assert.equal(verdictOf(before), 'granted: tc_ad_purposes_granted')
+    assert.equal(readSignalOf(before), 'granted: tc_ad_purposes_granted')
     const after = { created: '2026-03-01', disclosed: null }
-    assert.equal(verdictOf(after), 'unknown: tc_disclosed_vendors_missing')
+    assert.equal(readSignalOf(after), 'unknown: tc_disclosed_vendors_missing')
     const none = { created: '2026-03-01', disclosed: { idMax: 0 } }
-    assert.equal(verdictOf(none), 'unknown: tc_disclosed_vendors_missing')
+    assert.equal(readSignalOf(none), 'unknown: tc_disclosed_vendors_missing')
     const ranged: [number, number][] = [[5, 9]]
     const some = { created: '2026-03-01', disclosed: { ranges: ranged } }
-    assert.equal(verdictOf(some), 'granted: tc_ad_purposes_granted')
+    assert.equal(readSignalOf(some), 'granted: tc_ad_purposes_granted')
   })
 
   it('expires a string 396 days after its day', () => {
     // 396 days before the receipt is 2025-10-21T12:00Z.
-    assert.equal(verdictOf({ created: '2025-10-22' }), 'granted: tc_ad_purposes_granted')
-    assert.equal(verdictOf({ created: '2025-10-21' }), 'unknown: consent_expired')
+    assert.equal(readSignalOf({ created: '2025-10-22' }), 'granted: tc_ad_purposes_granted')
+    assert.equal(readSignalOf({ created: '2025-10-21' }), 'unknown: consent_expired')
   })
 
   it('expires by captured_at after 395 days and never revives an old string', () => {
     const young = buildTcString()
     const old = buildTcString({ created: '2025-05-01' })
     const expired = 'unknown: consent_expired'
-    assert.equal(verdict({ string: young, captured_at: '2025-10-22T11:59:59Z' }), expired)
-    assert.equal(verdict({ string: old, captured_at: '2026-11-20T00:00:00Z' }), expired)
+    assert.equal(readSignal({ string: young, captured_at: '2025-10-22T11:59:59Z' }), expired)
+    assert.equal(readSignal({ string: old, captured_at: '2026-11-20T00:00:00Z' }), expired)
   })
 
   it('uses captured_at, then the day of the string', () => {
@@ -156,17 +156,17 @@ describe('readTcfConsent', () => {
 
   it('denies on a refusal of any age or date', () => {
     const refused = 'denied: tc_ad_purposes_refused'
-    assert.equal(verdictOf({ created: '2025-01-01', purposes: [1] }), refused)
-    assert.equal(verdictOf({ created: '2027-11-21', purposes: [] }), refused)
+    assert.equal(readSignalOf({ created: '2025-01-01', purposes: [1] }), refused)
+    assert.equal(readSignalOf({ created: '2027-11-21', purposes: [] }), refused)
     const old = { string: buildTcString({ purposes: [] }), captured_at: '2025-01-01T00:00:00Z' }
-    assert.equal(verdict(old), refused)
+    assert.equal(readSignal(old), refused)
   })
 
   it('grants nothing by a string from the future, but tolerates a day', () => {
-    assert.equal(verdictOf({ created: '2026-11-22' }), 'granted: tc_ad_purposes_granted')
-    assert.equal(verdictOf({ created: '2026-11-23' }), 'unknown: tc_created_in_future')
+    assert.equal(readSignalOf({ created: '2026-11-22' }), 'granted: tc_ad_purposes_granted')
+    assert.equal(readSignalOf({ created: '2026-11-23' }), 'unknown: tc_created_in_future')
     const dated = { string: buildTcString({ created: '2027-11-21' }), captured_at: RECENT }
-    assert.equal(verdict(dated), 'unknown: tc_created_in_future')
+    assert.equal(readSignal(dated), 'unknown: tc_created_in_future')
   })
 
   it('reads strings in conflict as unknown, and as denied if one of them refuses', () => {
@@ -175,31 +175,34 @@ describe('readTcfConsent', () => {
     const expired = buildTcString({ created: '2025-01-01' })
     for (const one of ['string', 'tc_string', 'consent_string']) {
       const both = { [one]: grants, tcString: refuses }
-      assert.equal(verdict(both), 'denied: tc_ad_purposes_refused')
-      assert.equal(verdict({ ...both, [one]: expired }), 'denied: tc_ad_purposes_refused')
-      assert.equal(verdict({ [one]: 'junk', tcString: refuses }), 'denied: tc_ad_purposes_refused')
-      assert.equal(verdict({ [one]: grants, tcString: expired }), 'unknown: tc_strings_conflict')
-      assert.equal(verdict({ [one]: 'junk', tcString: grants }), 'unknown: tc_strings_conflict')
-      assert.equal(verdict({ [one]: 42, tcString: grants }), 'unknown: tc_strings_conflict')
+      assert.equal(readSignal(both), 'denied: tc_ad_purposes_refused')
+      assert.equal(readSignal({ ...both, [one]: expired }), 'denied: tc_ad_purposes_refused')
+      assert.equal(
+        readSignal({ [one]: 'junk', tcString: refuses }),
+        'denied: tc_ad_purposes_refused',
+      )
+      assert.equal(readSignal({ [one]: grants, tcString: expired }), 'unknown: tc_strings_conflict')
+      assert.equal(readSignal({ [one]: 'junk', tcString: grants }), 'unknown: tc_strings_conflict')
+      assert.equal(readSignal({ [one]: 42, tcString: grants }), 'unknown: tc_strings_conflict')
     }
   })
 
   it('reads equal strings as one, ignores blank ones, and dates two grants by the older', () => {
     const grants = buildTcString()
     const granted = 'granted: tc_ad_purposes_granted'
-    assert.equal(verdict({ string: grants, tcString: grants }), granted)
-    assert.equal(verdict({ string: '', tc_string: null, tcString: grants }), granted)
+    assert.equal(readSignal({ string: grants, tcString: grants }), granted)
+    assert.equal(readSignal({ string: '', tc_string: null, tcString: grants }), granted)
     const older = buildTcString({ created: '2026-10-01' })
     const { captured_at } = readTcfConsent({ string: grants, tcString: older }, RECEIVED_AT)
     assert.equal(captured_at, '2026-10-01T00:00:00.000Z')
   })
 })
 
-function verdict(tcf: Record<string, unknown> | undefined): string {
+function readSignal(tcf: Record<string, unknown> | undefined): string {
   const { state, why } = readTcfConsent(tcf, RECEIVED_AT)
   return `${state}: ${why}`
 }
 
-function verdictOf(plan: Parameters<typeof buildTcString>[0]): string {
-  return verdict({ string: buildTcString(plan) })
+function readSignalOf(plan: Parameters<typeof buildTcString>[0]): string {
+  return readSignal({ string: buildTcString(plan) })
 }

@@ -101,8 +101,8 @@ it('audits each replay with its counts, even one that found nothing', async test
   const service = await startTestService(test)
   const { trackerId, workspaceId } = service.tracker
   await withFailures(service, 4)
-  const nobody = 'jane@example.com'
-  await replay(service, { body: { event_name: nobody, limit: 7 } })
+  const email = 'jane@example.com'
+  await replay(service, { body: { event_name: email, limit: 7 } })
   await replay(service, { body: { event_name: 'Purchase', delivery_ids: [1, 2, 99] } })
   await replay(service, { body: { limit: 1 } })
   const written = await readAuditEntries(service.database, workspaceId, 'deliveries.replayed')

@@ -20,7 +20,7 @@ import {
 import type { PlannedDelivery } from './plan-store.ts'
 import { type KeyedSettlement, settleDeliveries } from './settlement-store.ts'
 
-const LANE = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID, isProbe: false }
+const QUEUE = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID, isProbe: false }
 
 function after(seconds: number): Date {
   return new Date(STORED_AT.getTime() + seconds * 1_000)
@@ -59,7 +59,7 @@ function claim(
   database: Database,
   { at = 0, limit = 1_000, leaseSeconds = 60 }: ClaimChanges = {},
 ) {
-  return claimDeliveries(database, { queue: LANE, limit, claimedAt: after(at), leaseSeconds })
+  return claimDeliveries(database, { queue: QUEUE, limit, claimedAt: after(at), leaseSeconds })
 }
 
 /** The ids of what was claimed, in order. */

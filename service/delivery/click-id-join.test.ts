@@ -70,10 +70,10 @@ it('joins no click of another visitor, and none without a visitor id', async tes
   const service = await startTestService(test)
   await service.submit(visit('landing', 'IwAR_click'))
   await service.submit(samplePurchase({ event_id: 'stranger', visitor_id: 'visitor-2' }))
-  await service.submit(samplePurchase({ event_id: 'nobody', visitor_id: undefined }))
+  await service.submit(samplePurchase({ event_id: 'anonymous', visitor_id: undefined }))
   await service.deliver()
   assert.equal(await fbcOf(service, 'stranger'), undefined)
-  assert.equal(await fbcOf(service, 'nobody'), undefined)
+  assert.equal(await fbcOf(service, 'anonymous'), undefined)
 })
 
 it('joins the browser ID of an earlier visit', async test => {

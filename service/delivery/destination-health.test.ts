@@ -8,9 +8,9 @@ function answer(outcome: SendOutcome, changes: Partial<SendAnswer> = {}): SendAn
   return { outcome, waitSeconds: 0, ...plain, ...changes }
 }
 
-function refusal(outcome: SendOutcome, words: { message: string; user_message: string | null }) {
+function refusal(outcome: SendOutcome, texts: { message: string; user_message: string | null }) {
   const error = { class: 'auth' as const, code: 190, subcode: 467, user_title: null }
-  return answer(outcome, { error: { ...error, ...words, http_status: 401 } })
+  return answer(outcome, { error: { ...error, ...texts, http_status: 401 } })
 }
 
 it('counts a rejected event as a working destination', () => {
@@ -27,8 +27,8 @@ it('returns how long the platform asks to wait', () => {
 
 it('explains a rejected destination, with the user message if there is one', () => {
   const reasonOf = (sent: SendAnswer) => {
-    const verdict = assessHealth(sent)
-    return verdict.kind === 'refused' ? verdict.reason : verdict.kind
+    const health = assessHealth(sent)
+    return health.kind === 'refused' ? health.reason : health.kind
   }
   const spoken = { message: 'Session invalid', user_message: 'Please log in again.' }
   assert.equal(

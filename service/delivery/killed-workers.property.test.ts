@@ -119,7 +119,7 @@ async function submitSome(
   }
 }
 
-/** So slow that somebody is killed while a request is under way. */
+/** Slow enough that a worker is killed while a request is in flight. */
 const SLOW: FaultRule = { delay_ms: 300, probability: 0.7 }
 /** A queue rests for a minute after these, and no process of the test lives so long. */
 const RESTING_CODES = [4, 10, 190, 368]
@@ -133,9 +133,9 @@ function someFaults({ choices, queues, eventIds }: TestSetup): FaultRule[] {
   return [...rules, { ...SLOW, seed: choices.integer(1, 1_000) }]
 }
 
-function summaryOf({ deliveries, receipts, transitions: moves }: DeliveryHistory): string {
-  const takenUp = moves.filter(({ from, isClaim }) => isClaim && from === 'sent')
-  return `${deliveries.length} deliveries, ${receipts.length} receipts, ${takenUp.length} taken up`
+function summaryOf({ deliveries, receipts, transitions }: DeliveryHistory): string {
+  const takeovers = transitions.filter(({ from, isClaim }) => isClaim && from === 'sent')
+  return `${deliveries.length} deliveries, ${receipts.length} receipts, ${takeovers.length} lease takeovers`
 }
 
 for (const seed of chooseSeeds(OWN_SEEDS)) {

@@ -16,19 +16,19 @@ import {
 import { findInvariantViolations } from '../../testing/simulation/delivery/invariants.ts'
 import { announceDeliveries } from './destination-queue-store.ts'
 
-const LANES = 6
-const LANE_EVENTS = 400
-const EVENTS = LANES * LANE_EVENTS
+const QUEUES = 6
+const EVENTS_PER_QUEUE = 400
+const EVENTS = QUEUES * EVENTS_PER_QUEUE
 
 const ENVIRONMENT = {
   SIGNALBOX_DELIVERY_BATCH_MAX: '50',
   SIGNALBOX_DELIVERY_REQUESTS_MAX: '4',
-  // Nobody dies here, and nobody's lease may end while it waits at the gate.
+  // No worker crashes here, and no lease may expire while its worker waits at the barrier.
   SIGNALBOX_DELIVERY_LEASE_SECONDS: '300',
 }
 
-/** On the time of the machine, because real processes read it. */
-async function serviceOfToday(test: TestContext): Promise<TestService> {
+/** On the real clock, because the worker processes read it. */
+async function startServiceOnRealClock(test: TestContext): Promise<TestService> {
   const startAt = new Date(Date.now() - 1_000).toISOString()
   const service = await startTestService(test, { startAt })
   await recordDeliveryTransitions(service.database)
@@ -37,7 +37,7 @@ async function serviceOfToday(test: TestContext): Promise<TestService> {
 
 async function storeEvents(service: TestService): Promise<void> {
   const { database, delivery } = service
-  const queues = await storeDestinations(database, delivery.credentialKeys, LANES)
+  const queues = await storeDestinations(database, delivery.credentialKeys, QUEUES)
   for (const queue of queues) await storeEventsOf(service, queue)
 }
 
@@ -46,7 +46,7 @@ async function storeEventsOf(
   { trackerId, destinationId }: StoredDestination,
 ): Promise<void> {
   const at = clock.now()
-  const numbers = Array.from({ length: LANE_EVENTS }, (_, index) => index + 1)
+  const numbers = Array.from({ length: EVENTS_PER_QUEUE }, (_, index) => index + 1)
   const keyOf = (number: number) => ({ trackerId, eventId: `event-${number}`, createdAt: at })
   await storeEntries(
     database,
@@ -55,10 +55,10 @@ async function storeEventsOf(
   )
 }
 
-/** How many events each worker was handed. */
-function sharesOf({ transitions: moves }: DeliveryHistory): Record<string, number> {
+/** How many deliveries each worker claimed. */
+function countClaims({ transitions }: DeliveryHistory): Record<string, number> {
   const claims = Map.groupBy(
-    moves.filter(({ isClaim }) => isClaim),
+    transitions.filter(({ isClaim }) => isClaim),
     ({ worker }) => worker,
   )
   return Object.fromEntries([...claims].map(([worker, { length }]) => [worker, length]))
@@ -66,8 +66,8 @@ function sharesOf({ transitions: moves }: DeliveryHistory): Record<string, numbe
 
 for (const count of [2, 4]) {
   it(`${count} worker processes share the work, and none sends another's deliveries`, async test => {
-    const service = await serviceOfToday(test)
-    const gate = await createClaimBarrier(test, service)
+    const service = await startServiceOnRealClock(test)
+    const barrier = await createClaimBarrier(test, service)
     await storeEvents(service)
     await scriptFaults(service.simulatorUrl, [{ delay_ms: 20 }])
     const names = Array.from({ length: count }, (_, index) => `worker-${index + 1}`)
@@ -76,17 +76,17 @@ for (const count of [2, 4]) {
     await Promise.all(names.map(start))
     await announceDeliveries(service.database)
     await eventually(`all ${count} are about to claim`, async () => {
-      return (await gate.findWaitingWorkers()).length === count
+      return (await barrier.findWaitingWorkers()).length === count
     })
-    await gate.release()
+    await barrier.release()
     await waitForStatus(service, 'accepted', { count: EVENTS })
 
     const { receipts, deduplicated } = await readSimulatorSummary(service.simulatorUrl)
     assert.deepEqual([receipts, deduplicated], [EVENTS, 0])
-    const story = await readDeliveryHistory(service)
-    assert.deepEqual(findInvariantViolations(story, { lostWorkers: new Set() }), [])
-    const shares = sharesOf(story)
-    test.diagnostic(JSON.stringify(shares))
-    assert.deepEqual(Object.keys(shares).sort(), names)
+    const history = await readDeliveryHistory(service)
+    assert.deepEqual(findInvariantViolations(history, { lostWorkers: new Set() }), [])
+    const claims = countClaims(history)
+    test.diagnostic(JSON.stringify(claims))
+    assert.deepEqual(Object.keys(claims).sort(), names)
   })
 }

@@ -35,7 +35,7 @@ it('redacts sent values everywhere and in any letter case', () => {
 })
 
 it('leaves all other text, members and numbers unchanged', () => {
-  const answer = answerOf(`Invalid parameter ${hash('sha256', 'somebody else')}`)
+  const answer = answerOf(`Invalid parameter ${hash('sha256', 'another person')}`)
   const sent = [...EVENTS, sampleOutboundEvent({ plain: { fb_login_id: 'message' } })]
   assert.deepEqual(redactSentValues(answer, sent), answer)
   const accepted = { ...answer, error: null, answer: { events_received: 2, messages: [] } }

@@ -26,7 +26,7 @@ async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<v
   await work(client).finally(() => client.end())
 }
 
-/** Ends every connection to the store, and lets no one in until it is brought back. */
+/** Ends every connection to the store and refuses new ones until the returned function runs. */
 async function storeAway({ connectionString }: TestService): Promise<() => Promise<void>> {
   const name = new URL(connectionString).pathname.slice(1)
   await asAdmin(async client => {

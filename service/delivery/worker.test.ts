@@ -77,7 +77,7 @@ it('sleeps until it is woken', async test => {
   const looked = Promise.withResolvers<void>()
   const worker = startTestWorker(test, service, { onPoll: async () => looked.resolve() })
   await looked.promise
-  // By then it has read the clock for this look; what becomes due later is for the next one.
+  // By then it has read the clock for this poll; later due times wait for the next poll.
   await new Promise(setImmediate)
   service.clock.advance(60)
   assert.deepEqual(await countStatuses(service), { queued: 1 })

@@ -93,7 +93,7 @@ it('finds every encoding of every value, in text and in bytes', async test => {
   await database.pool.query('create schema hidden')
   // Without autovacuum: values sampled by ANALYZE would be found a second time.
   await database.pool.query(
-    'create table hidden.planted (words text, bytes bytea) with (autovacuum_enabled = off)',
+    'create table hidden.planted (text text, bytes bytea) with (autovacuum_enabled = off)',
   )
   for (const value of NEEDLES) {
     const digest = hash('sha256', value.toLowerCase())
@@ -102,8 +102,8 @@ it('finds every encoding of every value, in text and in bytes', async test => {
       ...[digest.slice(0, 16), Buffer.from(`x ${value} y`).toString('base64')],
       Buffer.from(digest, 'hex').toString('base64url'),
     ]
-    for (const words of planted) {
-      await database.pool.query('insert into hidden.planted values ($1, null)', [words])
+    for (const text of planted) {
+      await database.pool.query('insert into hidden.planted values ($1, null)', [text])
     }
     for (const bytes of [Buffer.from(value), Buffer.from(digest, 'hex')]) {
       await database.pool.query('insert into hidden.planted values (null, $1)', [bytes])
@@ -191,13 +191,13 @@ async function testPurchase({ request, tracker, clock }: TestService): Promise<v
 /** Events under the identifier of the erasure, raw where possible. */
 async function withdraw(service: TestService, name: string): Promise<void> {
   const consented = { consent_basis: 'consent', consent: { ad_user_data: 'denied' } }
-  const words: Record<string, object> = {
+  const withdrawals: Record<string, object> = {
     'the e-mail address': { ...consented, user_data: { em: EMAIL } },
     'the phone number': { consent_basis: 'legitimate_interest', visitor_id: `+${PHONE}` },
     'the external id': { consent_basis: 'legitimate_interest', visitor_id: EXTERNAL_ID },
   }
   const page = { event_source: PAGE, event_id: 'goodbye', event_name: 'consent_withdrawal' }
-  const reply = await service.submit({ ...page, ...words[name] })
+  const reply = await service.submit({ ...page, ...withdrawals[name] })
   assert.equal(reply.status, 202, reply.text)
 }
 

@@ -103,7 +103,7 @@ function committer(
 ): GroupCommit<EventDraft, CommitOutcome> {
   const { platforms } = delivery
   const routes = new DestinationRouteCache(database, clock.now)
-  const erasureKey = () => Promise.reject(new Error('nobody is erased here'))
+  const erasureKey = () => Promise.reject(new Error('no person is erased here'))
   return new GroupCommit({
     commit: createEventCommitter({
       database,

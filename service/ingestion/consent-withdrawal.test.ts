@@ -126,7 +126,7 @@ async function withdraw(
   return reply.status
 }
 
-/** A purchase of somebody who is known only as `person` says. */
+/** A purchase whose only identifiers are those of `person`. */
 function purchaseOf(event_id: string, person: object): Record<string, unknown> {
   return samplePurchase({ event_id, visitor_id: undefined, ...person })
 }

@@ -74,7 +74,7 @@ it('returns 422 naming event_id when it is blank, a dot segment, or has control 
 
 it('keeps event IDs of every script distinct, in body and header', async test => {
   const service = await startTestService(test)
-  // The last byte of "à" is a no-break space to whoever trims the raw header.
+  // The last byte of "à" is a no-break space for code that trims the raw header.
   for (const id of ['voilà', 'voilá', 'заказ-7', '注文７', '🛒', '\u{2003}x']) {
     const reply = await service.submit(PURCHASE, { [KEY]: bytesOf(id) })
     assert.equal(reply.status, 202, id)

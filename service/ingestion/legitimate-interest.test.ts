@@ -79,8 +79,8 @@ it('returns 422 for identity, but accepts empty and unknown members', async test
     assert.equal(reply.status, 422)
     assert.deepEqual(Object.keys(reply.body.errors), ['user_data'])
   }
-  const nobody = { user_data: { em: '', ph: [], fn: null, favourite_colour: 'blue' } }
-  assert.equal((await service.submit({ ...WITHDRAWAL, ...nobody })).status, 202)
+  const withoutIdentity = { user_data: { em: '', ph: [], fn: null, favourite_colour: 'blue' } }
+  assert.equal((await service.submit({ ...WITHDRAWAL, ...withoutIdentity })).status, 202)
 })
 
 it('ignores consent signals', async test => {

@@ -130,8 +130,8 @@ it('stores a lifecycle event on legitimate interest without payload, session, or
 
 it('records a withdrawal only for consent_withdrawal events', () => {
   assert.deepEqual(plan(samplePurchase()).record.withdrawnKeys, [])
-  const nobody = { event_name: 'consent_withdrawal', consent_basis: 'legitimate_interest' }
-  assert.deepEqual(plan(nobody).record.withdrawnKeys, [])
+  const withoutIdentity = { event_name: 'consent_withdrawal', consent_basis: 'legitimate_interest' }
+  assert.deepEqual(plan(withoutIdentity).record.withdrawnKeys, [])
 })
 
 it('stores amounts as sent and only known members of value_data', () => {
@@ -157,7 +157,7 @@ it('dates consent by its signal and an attestation not at all', () => {
   assert.equal(undated.consentCapturedAt, null)
 })
 
-function plan(body: Record<string, unknown>, grounds: Partial<PlanInput> = {}) {
+function plan(body: Record<string, unknown>, input: Partial<PlanInput> = {}) {
   let lastId = 0
   return planEvent(draftOf(body as unknown as EventSubmission), {
     withdrawnAt: null,
@@ -167,7 +167,7 @@ function plan(body: Record<string, unknown>, grounds: Partial<PlanInput> = {}) {
       lastId += 1
       return lastId
     },
-    ...grounds,
+    ...input,
   })
 }
 

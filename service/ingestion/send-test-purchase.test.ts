@@ -101,7 +101,7 @@ for (const [status, fault] of REFUSALS) {
     const [delivery] = (await service.read(reply.body.event_id)).body.deliveries
     assert.deepEqual([delivery.attempt_count, delivery.next_attempt_at], [1, null])
 
-    // Nothing of it goes out later, when nobody looks any more.
+    // No later delivery sends it.
     service.clock.advance(7_200)
     assert.equal(await service.deliver(), 0)
     assert.equal((await service.received()).count, 0)

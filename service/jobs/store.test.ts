@@ -39,9 +39,9 @@ it('enqueues nothing when the transaction is rolled back', async test => {
   const { database } = await createTestDatabase(test)
   const asked = database.query.transaction().execute(async query => {
     await enqueueJob({ query }, 'look')
-    throw new Error('taken back')
+    throw new Error('rolled back')
   })
-  await assert.rejects(asked, /taken back/)
+  await assert.rejects(asked, /rolled back/)
   assert.equal((await readJobStatistics(database, [])).counts.queued, 0)
 })
 

@@ -115,7 +115,7 @@ it('stops while the database is unavailable', async test => {
   await bringBack()
 })
 
-/** Ends every connection to the store, and lets in nobody until it is brought back. */
+/** Ends every connection to the store and refuses new ones until the returned function runs. */
 async function storeAway({ connectionString }: JobsFixture): Promise<() => Promise<void>> {
   const name = new URL(connectionString).pathname.slice(1)
   await runAsAdmin(`alter database ${name} allow_connections false`)

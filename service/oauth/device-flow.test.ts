@@ -137,7 +137,7 @@ it('returns 400 for a self-registered client at the device endpoint, and a devic
   const registered = await begin(fixture, await fixture.register())
   assert.equal(registered.status, 400)
   assert.match(registered.body.error, /^(unauthorized_client|invalid_request)$/)
-  const unknown = await begin(fixture, 'nobody')
+  const unknown = await begin(fixture, 'unknown')
   assert.equal(unknown.status, 401)
   assert.equal(unknown.body.error, 'invalid_client')
   const clientId = await createDeviceClient(fixture)

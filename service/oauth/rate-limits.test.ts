@@ -62,7 +62,7 @@ it('returns 400 invalid_request for missing parameters, and never a page to a pr
     assert.equal(reply.body.error, error)
     assert.equal(typeof reply.body.error_description, 'string')
   }
-  const unknown = await fixture.send('/oauth2/token', { form: { client_id: 'nobody' } })
+  const unknown = await fixture.send('/oauth2/token', { form: { client_id: 'unknown' } })
   assert.equal(unknown.status, 401)
   assert.equal(unknown.body.error, 'invalid_client')
   const json = await fixture.send('/oauth2/token', { json: { grant_type: 'authorization_code' } })

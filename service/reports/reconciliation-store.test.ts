@@ -60,8 +60,8 @@ it('keeps earlier counts when there are none now, and records the attempt', asyn
   const { keep, report, trial } = await storeOf(test)
   await keep('21T06:00:00')
   const before = await report()
-  await keep('23T06:00:00', describeUnavailableDay(OWN, 'Nobody answers.'))
-  const trouble = 'The day was not compared. Nobody answers.'
+  await keep('23T06:00:00', describeUnavailableDay(OWN, 'No answer.'))
+  const trouble = 'The day was not compared. No answer.'
   assert.deepEqual(await report(), { ...before, triedAt: at('23T06:00:00'), trouble })
   assert.deepEqual(await trial(), {
     status: 'explained',
@@ -74,7 +74,7 @@ it('keeps earlier counts when there are none now, and records the attempt', asyn
 
 it('replaces an unavailable report with the next one', async test => {
   const { keep, report } = await storeOf(test)
-  await keep('21T06:00:00', describeUnavailableDay(OWN, 'Nobody answers.'))
+  await keep('21T06:00:00', describeUnavailableDay(OWN, 'No answer.'))
   await keep('21T07:00:00', describeUnavailableDay(OWN, 'The token is refused.'))
   assert.match((await report())?.buckets.pending?.explanation ?? '', /The token is refused/)
   await keep('21T08:00:00')

@@ -11,9 +11,9 @@ import {
 } from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 
-describe('a service that loses what it stands on', { concurrency: true }, () => {
-  // What it cannot go on without, it does not replace by itself: it says so and ends with code 1,
-  // and whoever supervises it (systemd, Docker, Kubernetes) starts it again, store included.
+describe('a service that loses its database or simulator', { concurrency: true }, () => {
+  // The service does not restart what it depends on: it logs the loss and exits with code 1, and a
+  // supervisor (systemd, Docker, Kubernetes) restarts it together with its store.
   it('exits with 1 when PostgreSQL or the simulator is lost, so that a supervisor restarts it', async test => {
     const place = createInstallation(test)
     const first = await place.startReady()

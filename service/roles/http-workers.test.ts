@@ -218,8 +218,8 @@ async function serveInWorkers(
 ): Promise<WorkersUnderTest> {
   const { database, connectionString } = await createTestDatabase(test)
   const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
-  const grounds = { workspaceName: 'Test', at: new Date(), credentialKeys }
-  const tracker = await provisionTracker(database, grounds)
+  const request = { workspaceName: 'Test', at: new Date(), credentialKeys }
+  const tracker = await provisionTracker(database, request)
   const environment = {
     ...CRASHING_THREAD_ENVIRONMENT,
     DATABASE_URL: connectionString,

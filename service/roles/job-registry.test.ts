@@ -52,12 +52,16 @@ it('ends a job that reports more work but makes no progress', async test => {
 
 async function storeDueSnapshots(database: Database, now: Date): Promise<void> {
   const keys = { current: randomBytes(32), previous: [] }
-  const lanes = await storeDestinations(database, keys, DESTINATIONS)
+  const queues = await storeDestinations(database, keys, DESTINATIONS)
   await database.pool.query(
     `insert into sent_counts
        (tracker_id, destination_id, sent_on, event_name, event_on, slot, accepted, test, unknown)
      select tracker_id, id, $3::date, 'Purchase', $3::date, 0, 1, 0, 0
-     from unnest($1::uuid[], $2::uuid[]) as lane (tracker_id, id)`,
-    [lanes.map(({ trackerId }) => trackerId), lanes.map(({ destinationId }) => destinationId), now],
+     from unnest($1::uuid[], $2::uuid[]) as queue (tracker_id, id)`,
+    [
+      queues.map(({ trackerId }) => trackerId),
+      queues.map(({ destinationId }) => destinationId),
+      now,
+    ],
   )
 }

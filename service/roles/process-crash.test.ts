@@ -16,7 +16,7 @@ import { isShortRun } from '../../testing/fixtures/seeded-random.ts'
 
 const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.ts')).pathname
 
-/** The shortest lease: what a killed worker had in hand is taken up again after so long. */
+/** The shortest lease. After it, another worker takes over what a killed worker had claimed. */
 const LEASE_SECONDS = 15
 const LOAD_MILLISECONDS = { min: 150, max: 900 }
 

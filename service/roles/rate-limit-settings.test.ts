@@ -9,8 +9,8 @@ const KEY = '07'.repeat(32)
 it('the rate limit settings take effect, and the metrics count refused requests', async test => {
   const { database, connectionString } = await createTestDatabase(test)
   const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
-  const grounds = { workspaceName: 'Test', at: new Date(), credentialKeys }
-  const { trackerSecret } = await provisionTracker(database, grounds)
+  const request = { workspaceName: 'Test', at: new Date(), credentialKeys }
+  const { trackerSecret } = await provisionTracker(database, request)
   const program = createInstallation(test).start({
     role: 'serve',
     environment: {

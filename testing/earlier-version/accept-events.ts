@@ -38,7 +38,7 @@ export function buildAcceptanceValues(events: readonly EarlierEvent[]): string[]
     ...toArrayParameters(PAYLOAD_COLUMNS, sorted),
     ...toArrayParameters(SIGHTING_COLUMNS, sorted),
     ...toArrayParameters([...KEY, VISITOR], withdrawals),
-    // Presumptions: none, so that nothing is taken for misjudged.
+    // No optimistic checks, so that no event is in conflict.
     ...['{}', '{}', '{}', '{}', '{}', '{}', '{}'],
     ...toArrayParameters(PLAN_COLUMNS, plans),
   ]

@@ -96,7 +96,7 @@ const ANSWER_MILLISECONDS_MAX = 30_000
 /**
  * Connections that are used again and again. Not `fetch`, which sends no odd method, path or
  * header. A connection that the service closed while it was idle is no fault: then the request,
- * of which nobody has read a byte, goes out once more on a new one.
+ * of which the service has read no byte, is sent once more on a new one.
  */
 export function openKeepAliveConnections(
   origin: string,

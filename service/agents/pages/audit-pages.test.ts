@@ -35,8 +35,8 @@ it('links older and newer pages with the same filter', async test => {
   const fixture = await startAgentActionsFixture(test)
   const path = await withEntries(fixture, 60)
   const { client } = fixture.workspace.owner
-  const link = (text: string, words: string) =>
-    new RegExp(`<a href="([^"]*)" rel="\\w+">${words}`)
+  const link = (text: string, label: string) =>
+    new RegExp(`<a href="([^"]*)" rel="\\w+">${label}`)
       .exec(text)?.[1]
       ?.replaceAll('&#61;', '=')
       .replaceAll('&#38;', '&')

@@ -54,11 +54,11 @@ it('returns the decisions of the same proposal', async test => {
     for (const limits of [{}, { daily_total_minor_max: 1_500 }, { actions_per_day_max: 1 }]) {
       await setPolicy(fixture, mode, limits)
       const body = buildProposal(...CHANGES)
-      const rehearsed = await dryRun(onlyActions(body))
-      assert.deepEqual(await dryRun(body), rehearsed)
+      const predicted = await dryRun(onlyActions(body))
+      assert.deepEqual(await dryRun(body), predicted)
       const { actions } = await proposeActions(context, principal, body)
       assert.deepEqual(
-        rehearsed,
+        predicted,
         actions.map(({ type, policyDecision, policyReasons, before, proposed }, at) => ({
           ...{ type, target_entity: body.actions[at]?.target_entity, status: 'evaluated' },
           ...{ policy_decision: policyDecision, policy_reasons: policyReasons },

@@ -16,7 +16,7 @@ const HASHED_KEYS = [
 ]
 const PLAIN_KEYS = Object.keys(PLAIN_FIELD_RULES)
 
-/** Our own words may be in any result; a value that is one of them by chance proves nothing. */
+/** Our own field names may be in any result; a value that equals one by chance proves nothing. */
 const VOCABULARY = JSON.stringify([DROP_REASONS, HASHED_KEYS, PLAIN_KEYS, 'user_data.', 'dropped'])
 
 const hexadecimal = fc.string({
@@ -85,7 +85,7 @@ it('no raw text of a hashed field stands anywhere in the result', () => {
         .filter(text => text.length >= 5)) {
         if (VOCABULARY.includes(raw)) continue
         assert.ok(!result.includes(raw) && !result.includes(JSON.stringify(raw).slice(1, -1)))
-        // A digest that the caller supplied is the one text that may come back.
+        // A digest that the caller supplied is the only input that may be in the output.
         if (!/^[0-9a-f]{64}$/i.test(raw)) assert.ok(!kept.includes(raw))
       }
     }),

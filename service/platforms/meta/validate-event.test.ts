@@ -30,7 +30,7 @@ it('knows every action_source of Meta and no other', () => {
   }
 })
 
-it('refuses an event that points at nobody', () => {
+it('refuses an event without a customer identifier', () => {
   const tooLittle = [
     { digests: {}, plain: {} },
     { digests: {}, plain: { client_user_agent: 'Mozilla/5.0' } },
