@@ -152,7 +152,7 @@ function dataFreshness({ events, delaySeconds }: MatchKeyCount) {
   return { upload_frequency, description: 'How soon events arrive after event_time.' }
 }
 
-/** Rounds half a tenth up, even when a floating-point sum is slightly subfields it. */
+/** Rounds half a tenth up, even when a floating-point sum is slightly below it. */
 function roundToTenth(value: number): number {
   return Math.round(value * 10 + 1e-6) / 10
 }

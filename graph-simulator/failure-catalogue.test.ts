@@ -4,7 +4,7 @@ import type { FaultRule } from './fault-rules.ts'
 import { sampleEvent, samplePurchase } from './sample-event.ts'
 import { type SimulatorUnderTest, simulatorUnderTest } from './simulator-under-test.ts'
 
-/** What Meta says to a token that no longer works, by its subcode ("Handling Errors"). */
+/** The reasons for which Meta rejects a token, by subcode ("Handling Errors"). */
 const TOKEN_SUBCODES: Record<string, number> = {
   'of a removed app': 458,
   'held up by a checkpoint': 459,
@@ -25,7 +25,7 @@ for (const [which, subcode] of Object.entries(TOKEN_SUBCODES)) {
   })
 }
 
-/** Answers that are none of Graph's, or not whole: [what, rule, status, text]. */
+/** Responses that are not from Graph, or not complete: [what, rule, status, text]. */
 const TEXTS: [what: string, rule: FaultRule, status: number, text: string][] = [
   [
     'a page of a proxy',
@@ -44,7 +44,7 @@ const TEXTS: [what: string, rule: FaultRule, status: number, text: string][] = [
 ]
 
 for (const [what, rule, status, text] of TEXTS) {
-  it(`answers ${what} with HTTP ${status}`, async test => {
+  it(`returns ${what} with HTTP ${status}`, async test => {
     const simulator = await simulatorUnderTest(test)
     await script(simulator, rule)
     const reply = await simulator.send({ data: [sampleEvent()] })
@@ -52,7 +52,7 @@ for (const [what, rule, status, text] of TEXTS) {
   })
 }
 
-it('redirects with every redirect status', async test => {
+it('returns every redirect status', async test => {
   const simulator = await simulatorUnderTest(test)
   for (const status of [301, 302, 303, 307, 308]) {
     await script(simulator, { respond: { status, headers: { location: `${simulator.url}/else` } } })
@@ -63,7 +63,7 @@ it('redirects with every redirect status', async test => {
   }
 })
 
-/** Hints as they come with 429: seconds, a date beside the date of the answer, percent, none. */
+/** The hints of a 429: seconds, a date with the date of the response, percent, none. */
 const HINTS: Record<string, string>[] = [
   {},
   { 'retry-after': '120' },
@@ -72,7 +72,7 @@ const HINTS: Record<string, string>[] = [
 ]
 
 for (const headers of HINTS) {
-  it(`answers 429 with ${Object.keys(headers).join(' and ') || 'no hint at all'}`, async test => {
+  it(`returns 429 with ${Object.keys(headers).join(' and ') || 'no hint'}`, async test => {
     const simulator = await simulatorUnderTest(test)
     await script(simulator, { respond: { status: 429, code: 613, headers } })
     const reply = await simulator.send({ data: [sampleEvent()] })
@@ -117,7 +117,7 @@ it('adds headers to an error, and overrides those of a scripted response', async
   assert.equal(scripted.headers.get('x-own'), '1')
 })
 
-it('stores the first events and returns how many', async test => {
+it('stores the first events and returns their number', async test => {
   const simulator = await simulatorUnderTest(test)
   const data = ['a', 'b', 'c'].map(event_id => samplePurchase({ event_id }))
   await script(simulator, { times: 1, keep_events: 2 })
@@ -142,7 +142,7 @@ it('returns 200 with 0 events received and stores none', async test => {
   assert.deepEqual([requests, refused_requests], [1, 1])
 })
 
-it('stores all events of a shorter request, and still refuses an invalid one', async test => {
+it('stores all events of a shorter request, and still rejects an invalid one', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { keep_events: 1 })
   assert.equal((await simulator.send({ data: [sampleEvent()] })).body.events_received, 1)

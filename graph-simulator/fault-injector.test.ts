@@ -68,7 +68,7 @@ it('returns a scripted 204 without a body and reuses the connection', async test
   assert.deepEqual(await statuses(simulator, 1), [200])
 })
 
-it('fires as often as the rule allows, and counts', async test => {
+it('fires at most as often as the rule allows, and counts', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { times: 2, respond: { status: 500, code: 2 } })
   assert.deepEqual(await statuses(simulator, 4), [500, 500, 200, 200])
@@ -234,7 +234,7 @@ interface RawAnswer {
   complete: boolean
 }
 
-/** Reads an answer with node:http, which shows how much of a cut body has come. */
+/** Reads a response with node:http, which shows how much of a truncated body arrived. */
 function rawAnswer({ url }: SimulatorUnderTest): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: 'Bearer token-a', 'content-type': 'application/json' }
@@ -243,7 +243,7 @@ function rawAnswer({ url }: SimulatorUnderTest): Promise<RawAnswer> {
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length
       })
-      // A cut body is the promise under test; 'close' follows with what has come.
+      // The test expects a truncated body; 'close' follows with the part that arrived.
       response.on('error', () => undefined)
       response.on('close', () => {
         const announced = Number(response.headers['content-length'])

@@ -56,7 +56,7 @@ it('422 names every invalid field of every rule by its dotted path', async test 
   for (const sentences of Object.values(reply.body.errors)) assert.ok(Array.isArray(sentences))
 })
 
-it('422 for a body without a list of rules, or with too many rules rules', async test => {
+it('422 for a body without a list of rules, or with too many rules', async test => {
   const simulator = await simulatorUnderTest(test)
   const many = Array.from({ length: 101 }, () => ({ delay_ms: 1 }))
   for (const body of [undefined, [], {}, { rules: {} }, { rules: many }, { rules: [], more: 1 }])

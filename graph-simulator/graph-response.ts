@@ -9,7 +9,7 @@ export interface GraphReply {
   fault: FaultRule | undefined
 }
 
-/** The version in every response, whatever version the request names: Meta's newest. */
+/** The version in every response, regardless of the version in the request: Meta's newest. */
 const GRAPH_VERSION = 'v26.0'
 
 /** Graph's code for "unknown, possibly downtime". */

@@ -80,7 +80,7 @@ it('leaves no orphan when its parent is killed', async test => {
   assert.equal(await answers(listening), false)
 })
 
-/** A parent that starts the simulator as the service's tests do, and then only lives on. */
+/** A parent that starts the simulator like the tests of the service, and keeps running. */
 const PARENT = `
   const child = require('node:child_process').spawn(
     process.execPath,
@@ -109,7 +109,7 @@ async function firstLine(program: ChildProcess): Promise<string> {
   return text
 }
 
-/** Everything a program says on both outputs until it ends. */
+/** The complete output of a program, on both streams. */
 async function allText(program: ChildProcess): Promise<string> {
   let text = ''
   for (const stream of [program.stdout, program.stderr])
@@ -120,7 +120,7 @@ async function allText(program: ChildProcess): Promise<string> {
   return text
 }
 
-/** Whether something still listens; a process that only waits to be reaped does not. */
+/** Whether the simulator still listens. A zombie does not. */
 async function answers(url: string): Promise<boolean> {
   try {
     return (await fetch(`${url}/_simulator/health`)).ok

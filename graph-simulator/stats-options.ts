@@ -11,7 +11,7 @@ export interface StatsOptions {
   deduplicate: boolean
   /** A second copy of a server event does not count. */
   deduplicate_servers: boolean
-  /** Counts are strings, as some have observed at Meta. */
+  /** Counts are strings, as several projects observed at Meta. */
   counts_as_text: boolean
   /** Rows per page; each row is an hour. */
   page_rows: number

@@ -13,13 +13,13 @@ const EXTINFO_ITEMS = 16
 
 /**
  * Validates the optional members of a server event. Sources: Meta "Server Event Parameters", "Data
- * Processing Options", "App Data Parameters". A member that is missing or null says nothing.
+ * Processing Options", "App Data Parameters". A missing member and null are both absent.
  */
 export function validateCarriedMembers(event: Record<string, unknown>): GraphError | undefined {
   return validateProcessing(event) ?? validateSimpleMembers(event) ?? validateAppData(event)
 }
 
-/** A country needs a state, since without one Meta ignores both and locates the person. */
+/** A country needs a state, because without one Meta ignores both and locates the person. */
 function validateProcessing(event: Record<string, unknown>): GraphError | undefined {
   const {
     data_processing_options: options,

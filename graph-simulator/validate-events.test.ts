@@ -32,7 +32,7 @@ it('400 refuses the whole request for one invalid event and stores nothing', asy
   assert.equal((await simulator.control('GET', 'received')).body.count, 0)
 })
 
-it('400 for no event and for more than 1,000; 200 for 1,000', async test => {
+it('400 without events and for more than 1,000; 200 for 1,000', async test => {
   const simulator = await simulatorUnderTest(test)
   const events = Array.from({ length: 1_001 }, (_, index) => sampleEvent({ event_id: `e${index}` }))
   assert.deepEqual(blameOf(await simulator.send({ data: [] })), ['data'])
@@ -171,7 +171,7 @@ it('400 with subcode 2804009 for a Purchase without value or currency', async te
   }
 })
 
-it('400 for a value that is not a number and a currency that is not three letters', async test => {
+it('400 for a non-numeric value and a currency that is not in ISO 4217', async test => {
   const simulator = await simulatorUnderTest(test)
   const cases: [SampleEvent, string][] = [
     [{ value: '12,50', currency: 'USD' }, 'value'],
