@@ -1,24 +1,24 @@
 const baseUrl = '__BASE_URL__'
-/** Where Signalbox serves the tag; empty when the forwarder passes on events alone. */
+/** The URL of the tag at Signalbox; empty if the forwarder forwards only events. */
 const tagUrl = '__TAG_URL__'
 
 const bodyBytesMax = 65_536
 const userAgentCharactersMax = 1_024
 const timeoutMilliseconds = 5_000
 
-/** Only these go on. Cookies, other credentials and forged X-Signalbox headers stay behind. */
+/** Only these are forwarded: no cookies, other credentials or forged X-Signalbox headers. */
 const requestHeaders = ['content-type', 'origin', 'idempotency-key']
 const answerHeaders = ['content-type', 'request-id', 'location', 'idempotency-key', 'retry-after']
 
-/** What this place alone knows: the forwarding secret and the address of the browser. */
+/** Values that depend on the runtime: the forwarding secret and the browser's address. */
 export interface Edge {
   secret: string | undefined
   clientIp: string | null | undefined
 }
 
 /**
- * Passes an event on to Signalbox, with the browser's address, user agent and Global Privacy
- * Control under a signature.
+ * Forwards an event to Signalbox with the browser's address, user agent and Global Privacy Control,
+ * which it signs.
  */
 export async function forward(request: Request, edge: Edge): Promise<Response> {
   const { pathname } = new URL(request.url)
@@ -31,11 +31,14 @@ export async function forward(request: Request, edge: Edge): Promise<Response> {
   const body = await readBody(request)
   if (!body) return problem(413, `Send at most ${bodyBytesMax} bytes.`)
   try {
-    const { url, headers } = await signed(request, body, { secret, ip: headerText(edge.clientIp) })
+    const { url, headers } = await signRequest(request, body, {
+      secret,
+      ip: headerText(edge.clientIp),
+    })
     const signal = AbortSignal.timeout(timeoutMilliseconds)
     const answer = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
     if (answer.status >= 300 && answer.status < 400) return unreachable()
-    const init = { status: answer.status, headers: picked(answer.headers, answerHeaders) }
+    const init = { status: answer.status, headers: pickHeaders(answer.headers, answerHeaders) }
     return new Response(await answer.arrayBuffer(), init)
   } catch {
     return unreachable()
@@ -47,16 +50,20 @@ interface Signer {
   ip: string
 }
 
-async function signed(request: Request, body: Uint8Array<ArrayBuffer>, { secret, ip }: Signer) {
+async function signRequest(
+  request: Request,
+  body: Uint8Array<ArrayBuffer>,
+  { secret, ip }: Signer,
+) {
   const agent = headerText(request.headers.get('user-agent'))
     .slice(0, userAgentCharactersMax)
     .trim()
   const at = String(Math.floor(Date.now() / 1_000))
-  // The opt-out of Global Privacy Control: a header that is on is signed as a line of its own.
+  // The opt-out of Global Privacy Control is a separate signed line, if the header is 1.
   const gpc = request.headers.get('sec-gpc')?.trim() === '1' ? 'Sec-GPC: 1\n' : ''
   const signature = await sign(secret, `${at}\n${ip}\n${agent}\n${gpc}`, body)
   const { authorization, query } = publishableKey(request)
-  const headers = picked(request.headers, requestHeaders)
+  const headers = pickHeaders(request.headers, requestHeaders)
   if (authorization) headers.set('authorization', authorization)
   if (ip) headers.set('x-signalbox-client-ip', ip)
   if (gpc) headers.set('sec-gpc', '1')
@@ -66,7 +73,7 @@ async function signed(request: Request, body: Uint8Array<ArrayBuffer>, { secret,
   return { url: `${baseUrl}/events${query}`, headers }
 }
 
-/** Any other credential is the shop's own and none of Signalbox's business. */
+/** Omits every other credential, which belongs to the shop. */
 function publishableKey(request: Request): { authorization: string; query: string } {
   const authorization = request.headers.get('authorization') ?? ''
   const key = new URL(request.url).searchParams.get('key') ?? ''
@@ -76,22 +83,22 @@ function publishableKey(request: Request): { authorization: string; query: strin
   }
 }
 
-/** Lower-case hex HMAC-SHA256 under the SHA-256 of the secret, over the text and the body. */
+/** HMAC-SHA256 of text and body in lower-case hex. The key is the SHA-256 of the secret. */
 async function sign(secret: string, text: string, body: Uint8Array): Promise<string> {
   const encoder = new TextEncoder()
   const digest = await crypto.subtle.digest('SHA-256', encoder.encode(secret))
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const key = await crypto.subtle.importKey('raw', digest, algorithm, false, ['sign'])
-  const signature = await crypto.subtle.sign('HMAC', key, joined([encoder.encode(text), body]))
+  const signature = await crypto.subtle.sign('HMAC', key, joinBytes([encoder.encode(text), body]))
   return [...new Uint8Array(signature)].map(byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Printable ASCII without spaces at its ends, so that it arrives exactly as it was signed. */
+/** Printable ASCII without outer spaces, so that it arrives exactly as it was signed. */
 function headerText(text: string | null | undefined): string {
   return (text ?? '').replace(/[^\x20-\x7e]/g, '').trim()
 }
 
-/** The exact bytes, since they are signed; null when there are too many. */
+/** The exact bytes, because they are signed; null if there are too many. */
 async function readBody(request: Request): Promise<Uint8Array<ArrayBuffer> | null> {
   if (Number(request.headers.get('content-length')) > bodyBytesMax) return null
   const reader = request.body?.getReader()
@@ -104,10 +111,10 @@ async function readBody(request: Request): Promise<Uint8Array<ArrayBuffer> | nul
     if (bytes > bodyBytesMax) return null
     parts.push(value)
   }
-  return joined(parts)
+  return joinBytes(parts)
 }
 
-function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+function joinBytes(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((bytes, part) => bytes + part.byteLength, 0))
   let at = 0
   for (const part of parts) {
@@ -117,7 +124,7 @@ function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole
 }
 
-function picked(headers: Headers, names: string[]): Headers {
+function pickHeaders(headers: Headers, names: string[]): Headers {
   const kept = new Headers()
   for (const name of names) {
     const value = headers.get(name)

@@ -1,10 +1,10 @@
 // Signalbox forwarder for Next.js: save it as app__PATH__/[file]/route.ts
 //
-// It passes the tag's events on to Signalbox and vouches for the browser's user agent, and for its
-// address when SIGNALBOX_CLIENT_IP_HEADER names the header in which the host in front of Next.js
-// puts it: x-real-ip on Vercel. Name no header that a browser can set; without one there is no
-// address, which is better than a wrong one.
-// The forwarding secret stands in the environment as SIGNALBOX_FORWARDING_SECRET.
+// It forwards the tag's events to Signalbox and signs the browser's user agent. It also signs the
+// address if SIGNALBOX_CLIENT_IP_HEADER names the header that the host in front of Next.js sets,
+// such as x-real-ip on Vercel. Do not name a header that a browser can set: no address is better
+// than a wrong one.
+// Set the forwarding secret as SIGNALBOX_FORWARDING_SECRET in the environment.
 // Forwarding does not replace consent: the tag still sends nothing without it.
 
 import { forward } from './forward.ts'
@@ -18,12 +18,12 @@ export async function POST(request: Request): Promise<Response> {
   })
 }
 
-// Next.js itself answers 405 to every other method.
+// Next.js responds to every other method with 405.
 export { POST as GET, POST as OPTIONS }
 
 function clientIp(request: Request): string | null {
   const header = process.env.SIGNALBOX_CLIENT_IP_HEADER
   const address = header ? request.headers.get(header) : null
-  // A list has been appended to on its way: nobody here knows which entry to trust.
+  // In a list, several proxies have appended addresses, and it is unknown which one to trust.
   return address?.includes(',') ? null : address
 }
