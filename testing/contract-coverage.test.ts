@@ -15,11 +15,11 @@ const everything = [
   seen('GET', '/api/v1/events/%zz', 404),
 ]
 
-it('a run that reached every documented status, and no other, has nothing to say', () => {
+it('reports no gap when a run reaches exactly the documented statuses', () => {
   assert.deepEqual(findCoverageGaps(paths, everything), [])
 })
 
-it('names each status that no test reached, with its operation', () => {
+it('names each status that no test received, with its operation', () => {
   assert.deepEqual(findCoverageGaps(paths, everything.slice(1, 3)), [
     'No test reached 200 of createEvent.',
     'No test reached 404 of getEvent.',
@@ -34,7 +34,7 @@ it('names an undocumented status that a test received', () => {
   ])
 })
 
-it('counts only answers of the operations: not other methods, and not other paths', () => {
+it('counts only responses of operations, not of other methods or paths', () => {
   const others = [
     seen('HEAD', '/api/v1/events/order-1', 500),
     seen('PUT', '/api/v1/events', 405),
@@ -45,7 +45,7 @@ it('counts only answers of the operations: not other methods, and not other path
   assert.deepEqual(findCoverageGaps(paths, [...everything, ...others]), [])
 })
 
-it('reads the lines of a run', () => {
+it('parses the recorded lines of a run', () => {
   const lines = everything.map(answer => `${JSON.stringify(answer)}\n`).join('')
   assert.deepEqual(parseResponses(lines), everything)
   assert.deepEqual(parseResponses(''), [])

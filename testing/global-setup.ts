@@ -13,8 +13,8 @@ let directory: string
 let server: EmbeddedPostgres
 
 /**
- * One PostgreSQL for all test files, with a migrated template that each test copies. It is the
- * real one; only its disk flushes are off, since these rows need not survive a power cut.
+ * One PostgreSQL for all test files, with a migrated template that each test copies. It is a real
+ * server, but without disk flushes, because the rows need not survive a power cut.
  */
 export async function globalSetup(): Promise<void> {
   directory = mkdtempSync(join(fastFolder(), 'signalbox-tests-'))

@@ -11,24 +11,24 @@ import type {
   TargetConfig,
 } from '../service/platforms/platform.ts'
 
-/** What the suite needs to know about a platform. */
+/** The platform that the suite tests. */
 export interface PlatformUnderTest<Target> {
-  /** The plug-in, for the platform or its simulator at this address. */
+  /** Creates the plug-in for the platform or its simulator at this address. */
   create(baseUrl: string): Platform<Target>
-  /** Starts the platform or its simulator and ends it with the test. */
+  /** Starts the platform or its simulator and stops it with the test. */
   start(test: TestContext): Promise<StartedPlatform>
   config: TargetConfig
-  /** An event that the platform takes. */
+  /** An event that the platform accepts. */
   event: OutboundEvent
 }
 
 export interface StartedPlatform {
   baseUrl: string
-  /** Makes the next answer one of this outcome. */
+  /** Gives the next response this outcome. */
   answerWith(outcome: AnswerOutcome): Promise<void>
 }
 
-/** What a platform itself answers; `unknown` is what is left when there is no answer. */
+/** The outcome of a response. Without a response it is `unknown`. */
 export type AnswerOutcome = Exclude<SendOutcome, 'unknown'>
 
 const OUTCOMES: readonly AnswerOutcome[] = [
@@ -70,19 +70,19 @@ export function testPlatformConformance<Target>(
     return { target, accessToken: ACCESS_TOKEN, testCode: null }
   }
 
-  it(`${name}: has a name, a batch size and a window`, () => {
+  it(`${name}: has a name, a batch size and a delivery window`, () => {
     assert.match(offline.name, /^[a-z][a-z0-9_-]{0,39}$/)
     assert.ok(Number.isInteger(offline.batchMax) && offline.batchMax > 0)
     assert.ok(offline.windowSeconds('website') > 0)
   })
 
-  it(`${name}: reads its own config and rejects any other`, () => {
+  it(`${name}: parses its own config and rejects any other`, () => {
     assert.ok(offline.parseTarget(config) !== null)
     for (const other of [{}, { anything: 1 }, { ...config, [Object.keys(config)[0] ?? '']: null }])
       assert.equal(offline.parseTarget(other), null)
   })
 
-  it(`${name}: leaves nothing raw in the identity that it makes`, () => {
+  it(`${name}: returns an identity without raw values`, () => {
     const accepted = offline.normalizeIdentity(SUBMITTED)
     assert.ok(Object.keys(accepted.digests).length > 0)
     const text = JSON.stringify(accepted).toLowerCase()
@@ -93,7 +93,7 @@ export function testPlatformConformance<Target>(
       assert.match(digest, /^\S{16,128}$/)
   })
 
-  it(`${name}: makes the same identity of the same person, and none of no one`, () => {
+  it(`${name}: returns equal identities for the same person, and none without identifiers`, () => {
     const again = { ...SUBMITTED, userData: { ...RAW, em: ` ${RAW.em.toLowerCase()} ` } }
     assert.deepEqual(offline.normalizeIdentity(again), offline.normalizeIdentity(SUBMITTED))
     for (const userData of [undefined, {}, { em: null }, { em: 5 }, { em: ['', {}] }]) {
@@ -101,20 +101,20 @@ export function testPlatformConformance<Target>(
     }
   })
 
-  it(`${name}: makes test codes that a destination can keep`, () => {
+  it(`${name}: creates test codes that a destination can store`, () => {
     const codes = Array.from({ length: 20 }, () => offline.createTestCode())
     for (const code of codes) assert.match(code, new RegExp(TEST_CODE_PATTERN))
     assert.ok(new Set(codes).size > 1)
   })
 
-  it(`${name}: makes destinations for its simulator that it can read`, () => {
+  it(`${name}: creates simulator destinations that it can parse`, () => {
     const destination = offline.createSimulatorDestination()
     assert.ok(offline.parseTarget(destination.config) !== null)
     assert.notEqual(destination.accessToken, '')
   })
 
   for (const outcome of OUTCOMES) {
-    it(`${name}: understands an answer of the outcome ${outcome}`, async test => {
+    it(`${name}: classifies a response as ${outcome}`, async test => {
       const { baseUrl, answerWith } = await start(test)
       const platform = create(baseUrl)
       assert.equal(platform.validateEvent(event), null)
@@ -128,7 +128,7 @@ export function testPlatformConformance<Target>(
     })
   }
 
-  it(`${name}: gives an outcome and a reason when nothing listens`, async () => {
+  it(`${name}: returns an outcome and a reason when the platform is unreachable`, async () => {
     const unreachable = create(await closedAddress())
     const connection = connect(unreachable)
     const answer = await unreachable.send(connection, [event])
@@ -143,7 +143,7 @@ export function testPlatformConformance<Target>(
   })
 }
 
-/** An address at which a server was, and is no more. */
+/** The address of a server that has stopped. */
 async function closedAddress(): Promise<string> {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')

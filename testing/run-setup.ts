@@ -6,8 +6,9 @@ import { findCoverageGaps, parseResponses, RESPONSES_FILE } from './contract-cov
 import * as testStore from './global-setup.ts'
 
 /**
- * For `npm test`, which runs every test: besides the store, it holds what the tests were answered
- * against the contract. A part of the tests (`npm run test:file`) cannot reach everything.
+ * For `npm test`, which runs every test: in addition to starting the store, it compares the
+ * responses that the tests received with the contract. `npm run test:file` does not, because a part
+ * of the tests cannot reach every status.
  */
 export async function globalSetup(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-answers-'))
@@ -16,7 +17,7 @@ export async function globalSetup(): Promise<void> {
   await testStore.globalSetup()
 }
 
-/** A teardown that throws fails the run, but the test runner does not print why. */
+/** An error in a teardown fails the run, but the test runner does not print the message. */
 export async function globalTeardown(): Promise<void> {
   await testStore.globalTeardown()
   const file = process.env[RESPONSES_FILE] as string
@@ -25,5 +26,5 @@ export async function globalTeardown(): Promise<void> {
   const differences = findCoverageGaps(createOpenapiDocument().paths as never, answers)
   if (differences.length === 0) return
   process.stderr.write(`\n${differences.join('\n')}\n`)
-  throw new Error('the tests and the contract do not have the same answers')
+  throw new Error('the responses in the tests differ from the contract')
 }

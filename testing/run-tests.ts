@@ -46,7 +46,7 @@ const options = {
   globalSetupPath: join(import.meta.dirname, 'run-setup.ts'),
 }
 const results = run(options)
-// The runner leaves its set-up behind on a signal: end PostgreSQL here.
+// The runner skips its teardown on a signal, so stop PostgreSQL here.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void stopStore().finally(() => process.exit(1)))
 }
@@ -108,8 +108,8 @@ function countLines(files: readonly TestFile[]): number {
 }
 
 /**
- * Counts tests as they end and names failures immediately, since the runner reports files in their
- * order. Lets failures, skips and the summary through, and names the slowest files before it.
+ * Prints failures and counts immediately, because the runner reports files in their order. Passes
+ * on failures, skips and the summary, and prints the slowest files before the summary.
  */
 function progress(): Transform {
   const startedAt = performance.now()

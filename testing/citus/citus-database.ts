@@ -10,7 +10,7 @@ const TEMPLATE = 'signalbox_citus_template'
 const COPY_TRIES_MAX = 20
 const COPY_PAUSE_MILLISECONDS = 100
 
-/** A migrated and distributed database, which tests copy on every node: one takes seconds. */
+/** Tests copy this migrated and distributed database on every node: creating one takes seconds. */
 export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<void> {
   await onEachNode(cluster, `create database ${TEMPLATE}`)
   for (const port of cluster.ports) {
@@ -32,7 +32,7 @@ export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<voi
   await onEachNode(cluster, `alter database ${TEMPLATE} allow_connections false`)
 }
 
-/** A migrated, empty database of the test's own on every node; gone when the test ends. */
+/** A migrated, empty database on every node, dropped at the end of the test. */
 export async function createCitusDatabase(test: TestContext, cluster: CitusAddresses) {
   const name = `test_${randomBytes(8).toString('hex')}`
   await Promise.all(cluster.ports.map(port => copyTemplate(cluster, port, name)))
@@ -43,7 +43,7 @@ export async function createCitusDatabase(test: TestContext, cluster: CitusAddre
   return { database, connectionString }
 }
 
-/** The maintenance daemon of Citus comes back to the template, and a copy needs it to be gone. */
+/** Ends the maintenance daemon of Citus, which reconnects to the template and prevents a copy. */
 async function copyTemplate(cluster: CitusAddresses, port: number, name: string): Promise<void> {
   const server = databaseUrlOf(cluster, port, 'postgres')
   for (let tries = 1; ; tries += 1) {
@@ -61,7 +61,7 @@ async function copyTemplate(cluster: CitusAddresses, port: number, name: string)
   }
 }
 
-/** Citus comes back to a database for a moment after its connections were ended. */
+/** Retries, because Citus briefly reconnects to a database whose connections were ended. */
 async function dropDatabases(cluster: CitusAddresses, name: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

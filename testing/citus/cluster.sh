@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # A Citus cluster on this machine, for tests: a coordinator and two workers on PostgreSQL 15
 # (Debian's) with Citus 13.0.5.
-#   cluster.sh install                     PostgreSQL and Citus, where they are missing
+#   cluster.sh install                     installs PostgreSQL and Citus if missing
 #   cluster.sh start FOLDER [FIRST_PORT]   prints the coordinator's DATABASE_URL
 #   cluster.sh plain FOLDER PORT           one PostgreSQL without Citus, to compare with
 #   cluster.sh stop FOLDER
-#   cluster.sh kill FOLDER NODE            ends a node (0 to 2) without a word
-#   cluster.sh again FOLDER NODE           starts it again
-#   cluster.sh add FOLDER NODE PORT        makes and starts another node; the cluster is not told
+#   cluster.sh kill FOLDER NODE            stops a node (0 to 2) immediately, without a shutdown
+#   cluster.sh restart FOLDER NODE         starts it again
+#   cluster.sh add FOLDER NODE PORT        creates and starts a node without adding it to the cluster
 # Needs root (PostgreSQL runs as the user postgres) and Debian 12 on x64. Citus comes from the
 # archive at SIGNALBOX_CITUS_ARCHIVE; it is under the AGPL and is not part of this project. fsync is
 # on unless CITUS_FSYNC=off; CITUS_SHARDS is how many shards a table has (32).
@@ -15,7 +15,7 @@ set -euo pipefail
 built_with=15.20
 archive=${SIGNALBOX_CITUS_ARCHIVE:-/work/shared/citus/citus-13.0.5-pg15-linux-x64.tar.xz}
 bin=/usr/lib/postgresql/15/bin
-verb=${1:?install, start, plain, stop, kill, again or add}; folder=${2-}
+verb=${1:?install, start, plain, stop, kill, restart or add}; folder=${2-}
 as() { runuser -u postgres -- "$@"; }
 sql() { as $bin/psql -h 127.0.0.1 -p "$1" -U postgres -d "$2" -v ON_ERROR_STOP=1 -qAtc "$3"; }
 install_citus() { # two clusters may be started at once
@@ -92,6 +92,6 @@ add)
   prepare "${3:?a node}" "${4:?a port}"
   launch "$3" ;;
 kill) as $bin/pg_ctl -D "$folder/node${3:?a node}" -m immediate stop >/dev/null ;;
-again) launch "${3:?a node}" ;;
-*) echo "install, start, plain, stop, kill, again or add" >&2; exit 2 ;;
+restart) launch "${3:?a node}" ;;
+*) echo "install, start, plain, stop, kill, restart or add" >&2; exit 2 ;;
 esac

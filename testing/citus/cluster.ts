@@ -9,40 +9,40 @@ const SCRIPT = join(import.meta.dirname, 'cluster.sh')
 const DEFAULT_ARCHIVE = '/work/shared/citus/citus-13.0.5-pg15-linux-x64.tar.xz'
 const INSTALLED = '/usr/share/postgresql/15/extension/citus.control'
 const NODES = 3
-/** Two on each worker: a table of 32 takes eight times as long to make and to copy. */
+/** Two on each worker: a table with 32 takes eight times as long to create and to copy. */
 const SHARDS = 4
 
 /** The environment variable with the addresses of the cluster that all test files share. */
 export const CITUS_CLUSTER = 'SIGNALBOX_TEST_CITUS'
 
 export interface CitusAddresses {
-  /** The coordinator's, with an empty database that has the extension. */
+  /** Of the coordinator, for an empty database with the extension. */
   connectionString: string
-  /** The coordinator's port first, then those of the two workers. */
+  /** The port of the coordinator first, then those of the two workers. */
   ports: readonly number[]
 }
 
-/** One PostgreSQL, or several that are started and ended together. */
+/** One PostgreSQL server, or several that start and stop together. */
 export interface PlainServer {
   connectionString: string
-  /** Of the postmasters as they were started. */
+  /** Of the postmasters, as started. */
   processIds: readonly number[]
-  /** Ends them and removes what they kept. */
+  /** Stops the servers and removes their data. */
   stop(): Promise<void>
 }
 
 export interface CitusCluster extends CitusAddresses, PlainServer {
-  /** Ends a node (0 is the coordinator) as a power cut does. */
+  /** Stops a node (0 is the coordinator) without a shutdown, like a power cut. */
   kill(node: number): Promise<void>
   /** Starts a killed node again. */
   restart(node: number): Promise<void>
-  /** Starts a fourth node, which is not one of the cluster yet. Returns its port. */
+  /** Starts a fourth node, which is not part of the cluster yet. Returns its port. */
   addNode(): Promise<number>
 }
 
 /**
- * Why there can be no cluster on this machine, for the suites that need one; null if there can.
- * Installs PostgreSQL 15 and Citus where they are missing.
+ * The reason why this machine cannot run a cluster, or null if it can. Suites that need one are
+ * skipped with this reason. Installs PostgreSQL 15 and Citus if missing.
  */
 export function findCitusObstacle(): string | null {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'Citus needs Linux on x64'
@@ -65,17 +65,17 @@ export function sharedCluster(): CitusAddresses | null {
 }
 
 export interface ServerOptions {
-  /** A folder that the user postgres reaches, for a new one of the servers in it. */
+  /** The parent of the servers' new folder; the user postgres must have access to it. */
   parent?: string
-  /** Whether commits wait for the disk; not by default. */
+  /** Whether commits wait for the disk. Default: false. */
   isFlushed?: boolean
-  /** Of each table. */
+  /** Shards of each table. */
   shards?: number
 }
 
 /**
- * Starts a coordinator and two workers on free ports, in a temporary folder. Throws where
- * `findCitusObstacle` says why.
+ * Starts a coordinator and two workers on free ports, in a temporary folder. Throws the reason of
+ * `findCitusObstacle`, if any.
  */
 export async function startCitusCluster(options: ServerOptions = {}): Promise<CitusCluster> {
   const { folder, run, stop } = prepareServers(options)
@@ -88,7 +88,7 @@ export async function startCitusCluster(options: ServerOptions = {}): Promise<Ci
       ports: nodes.map(node => first + node),
       processIds: nodes.map(node => processIdOf(folder, node)),
       kill: async node => void (await run('kill', folder, String(node))),
-      restart: async node => void (await run('again', folder, String(node))),
+      restart: async node => void (await run('restart', folder, String(node))),
       addNode: async () => {
         const port = first + NODES
         await run('add', folder, String(NODES), String(port))
@@ -142,7 +142,7 @@ function osRelease(): string {
 
 const PORT_TRIES_MAX = 100
 
-/** Below the ports that the system gives to outgoing connections. */
+/** Below the range that the system uses for outgoing connections. */
 async function firstOfFreePorts(): Promise<number> {
   for (let tries = 0; tries < PORT_TRIES_MAX; tries += 1) {
     const first = 20_000 + Math.floor(Math.random() * 3_000) * (NODES + 1)

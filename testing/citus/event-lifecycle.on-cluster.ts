@@ -46,7 +46,7 @@ async function read(service: TestService, { secret }: Shop, eventId: string) {
   return (await service.request('GET', `/api/v1/events/${eventId}`, { secret })).body
 }
 
-it('does the main job for four trackers on two nodes', { skip }, async test => {
+it('delivers, replays, withdraws and erases for trackers on two nodes', { skip }, async test => {
   const service = await startTestService(test)
   const { database, clock } = service
   await ensurePartitions(database, clock.now(), 3)
@@ -114,7 +114,7 @@ it('does the main job for four trackers on two nodes', { skip }, async test => {
   )
 })
 
-it('expires payloads, sessions, attempts and weeks of every node', { skip }, async test => {
+it('expires payloads, sessions, attempts and weeks on every node', { skip }, async test => {
   const service = await startTestService(test)
   const { database, clock } = service
   await ensurePartitions(database, clock.now(), 3)
@@ -145,7 +145,7 @@ it('expires payloads, sessions, attempts and weeks of every node', { skip }, asy
   assert.equal(await deleteReports(database, '2029-01-01'), 0)
 })
 
-it('counts a repeated insert as none, at every node', { skip }, async test => {
+it('does not count a repeated insert on any node', { skip }, async test => {
   const service = await startTestService(test)
   const { database, clock } = service
   for (const { trackerId, destinationId } of await withShops(service)) {
@@ -175,7 +175,7 @@ it('counts a repeated insert as none, at every node', { skip }, async test => {
   }
 })
 
-it('merges what waits in the index of every shard', { skip }, async test => {
+it('merges the pending list of the index on every shard', { skip }, async test => {
   const service = await startTestService(test)
   const { database, clock } = service
   await ensurePartitions(database, clock.now(), 1)
@@ -198,7 +198,7 @@ it('merges what waits in the index of every shard', { skip }, async test => {
   assert.ok((await pendingPages()) > 0)
 })
 
-it('waits for writers of every node before it erases', { skip }, async test => {
+it('waits for writers on every node before it erases', { skip }, async test => {
   const service = await startTestService(test)
   const { database, clock, delivery } = service
   for (const { trackerId } of await withShops(service)) {

@@ -5,25 +5,25 @@ import type { ProvisionedTracker } from '../../service/provisioning/provision-tr
 import { samplePurchase } from '../fixtures/sample-events.ts'
 import type { TestService } from '../fixtures/service.ts'
 
-/** What was answered to the writers of `startEventLoad`. */
+/** The responses to the writers of `startEventLoad`. */
 export interface EventLoad {
-  /** Ids that were answered 202, by tracker. */
+  /** IDs that got 202, by tracker. */
   accepted: Map<string, string[]>
-  /** Other answers than 202, by tracker. */
+  /** Statuses other than 202, by tracker. */
   refused: Map<string, number[]>
-  /** The slowest answer in milliseconds, by tracker. */
+  /** The slowest response in milliseconds, by tracker. */
   slowest: Map<string, number>
-  /** Resolves when all requests have been answered. */
+  /** Stops the writers, and resolves when all requests have responses. */
   end(): Promise<void>
 }
 
-/** The service looks at a repeated id in a statement of its own. */
+/** The service uses a separate statement for a repeated ID, so every tenth event repeats one. */
 const REPEATED_EACH = 10
 
-/** A visitor who has withdrawn consent: their events are planned again, with what is known. */
+/** A visitor who withdrew consent, so the optimistic check fails and events are planned again. */
 export const WITHDRAWN = 'withdrawn'
 
-export function withdrawnKeys(visitor_id: string) {
+export function withdrawalEvent(visitor_id: string) {
   return samplePurchase({
     event_id: `withdrawal of ${visitor_id}`,
     event_name: 'consent_withdrawal',
@@ -35,9 +35,9 @@ export function withdrawnKeys(visitor_id: string) {
   })
 }
 
-/** Each tracker knows a withdrawal and an erasure. */
+/** Gives a tracker a withdrawal and an erasure, which every later event must respect. */
 export async function withdrawAndErase(service: TestService, secret: string): Promise<void> {
-  const body = withdrawnKeys(WITHDRAWN)
+  const body = withdrawalEvent(WITHDRAWN)
   const { status } = await service.request('POST', '/api/v1/events', { secret, body })
   assert.equal(status, 202)
   const erased = await service.request('DELETE', '/api/v1/user-data', {
@@ -47,7 +47,7 @@ export async function withdrawAndErase(service: TestService, secret: string): Pr
   assert.equal(erased.status, 200, erased.text)
 }
 
-/** Two writers for each tracker, each with one request in flight, until `end`. */
+/** Starts two writers for each tracker, each with one request in flight, until `end`. */
 export function startEventLoad(
   service: TestService,
   trackers: readonly ProvisionedTracker[],
@@ -83,7 +83,7 @@ export function startEventLoad(
   return { accepted, refused, slowest, end }
 }
 
-/** Everything acknowledged is there once, and nothing is there twice. */
+/** Every acknowledged event is stored once, and no event is stored twice. */
 export async function assertStoredOnce(
   { database: { pool } }: TestService,
   load: EventLoad,
@@ -100,7 +100,7 @@ export async function assertStoredOnce(
     assert.deepEqual(
       ids.filter(id => !counts.has(id)),
       [],
-      'acknowledged and lost',
+      'acknowledged events are lost',
     )
     assert.deepEqual(
       rows.filter(
@@ -108,14 +108,14 @@ export async function assertStoredOnce(
           row.count !== 1 || row.deliveries !== (row.event_name === 'consent_withdrawal' ? 0 : 1),
       ),
       [],
-      'stored twice',
+      'events or deliveries are stored twice',
     )
     const counted = await pool.query(
       'select sum(events)::bigint as events from event_counts where tracker_id = $1::uuid',
       [trackerId],
     )
     assert.equal(counted.rows[0].events, rows.length)
-    // A commit whose answer was lost may be there without having been acknowledged.
+    // A commit whose response was lost is stored without an acknowledgment.
     const unanswered = load.refused.get(trackerId)?.length ?? 0
     assert.ok(rows.length - ids.length <= unanswered + 1)
   }

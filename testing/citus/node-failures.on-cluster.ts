@@ -18,12 +18,12 @@ import {
   startEventLoad,
   WITHDRAWN,
   withdrawAndErase,
-  withdrawnKeys,
+  withdrawalEvent,
 } from './event-load.ts'
 import { createTrackersOnEachNode, findTrackerPort } from './tracker-placement.ts'
 
 const skip = findCitusObstacle() ?? false
-/** One of its own, since its nodes are killed. */
+/** Not the shared cluster, because the tests kill its nodes. */
 let cluster: CitusCluster
 
 before(async () => {
@@ -36,8 +36,8 @@ before(async () => {
 
 after(() => cluster?.stop())
 
-/** What a shop does while a node is away that holds none of its rows. */
-async function useMeanwhile(service: TestService, secret: string): Promise<void> {
+/** The requests of a shop whose rows are not on the failed node. All must succeed. */
+async function assertUnaffected(service: TestService, secret: string): Promise<void> {
   const answers = new Map<string, number>()
   const ask = async (method: string, path: string, body?: object) => {
     const { status } = await service.request(method, path, { secret, body })
@@ -47,7 +47,7 @@ async function useMeanwhile(service: TestService, secret: string): Promise<void>
   await ask('GET', '/api/v1/dashboard/events')
   await ask('POST', '/api/v1/deliveries/replay', {})
   await ask('POST', '/api/v1/deliveries/replay', { event_name: 'Purchase' })
-  await ask('POST', '/api/v1/events', withdrawnKeys('a-second-visitor'))
+  await ask('POST', '/api/v1/events', withdrawalEvent('a-second-visitor'))
   const refused = [...answers].filter(([, status]) => status >= 300)
   assert.deepEqual(refused, [], refusals(service))
 }
@@ -58,7 +58,7 @@ async function serviceWithTrackers(test: TestContext) {
   return { service, trackers }
 }
 
-it('a worker that dies holds up its own trackers alone, and nothing is lost', {
+it('a node failure affects only the trackers of that node, and no event is lost', {
   skip,
 }, async test => {
   const { service, trackers } = await serviceWithTrackers(test)
@@ -86,27 +86,36 @@ it('a worker that dies holds up its own trackers alone, and nothing is lost', {
   await pause(5_000)
   const during = acceptedBy(load)
   const sentDuring = await sentBy(service, ofOther)
-  for (const { trackerSecret } of ofOther) await useMeanwhile(service, trackerSecret)
+  for (const { trackerSecret } of ofOther) await assertUnaffected(service, trackerSecret)
   await cluster.restart(2)
   await pause(6_000)
   await load.end()
   for (const { trackerId } of ofOther) {
     assert.deepEqual(load.refused.get(trackerId), [], refusals(service))
-    assert.ok((during.get(trackerId) ?? 0) > (before.get(trackerId) ?? 0), 'it goes on meanwhile')
+    assert.ok(
+      (during.get(trackerId) ?? 0) > (before.get(trackerId) ?? 0),
+      'accepts events during the failure',
+    )
     const sent = [sentBefore.get(trackerId) ?? 0, sentDuring.get(trackerId) ?? 0]
-    assert.ok((sent[1] ?? 0) > (sent[0] ?? 0), `delivers meanwhile: ${sent} ${errors}`)
+    assert.ok(
+      (sent[1] ?? 0) > (sent[0] ?? 0),
+      `delivers events during the failure: ${sent} ${errors}`,
+    )
   }
   for (const { trackerId } of ofKilled) {
     const statuses = new Set(load.refused.get(trackerId))
     assert.deepEqual([...statuses], [503], refusals(service))
     const later = during.get(trackerId) ?? 0
-    assert.ok((load.accepted.get(trackerId)?.length ?? 0) > later, 'it goes on afterwards')
+    assert.ok(
+      (load.accepted.get(trackerId)?.length ?? 0) > later,
+      'accepts events after the restart',
+    )
   }
   await assertStoredOnce(service, load)
   test.diagnostic(summary(load))
 })
 
-it('loses nothing when a shard is moved under load', { skip }, async test => {
+it('loses no event when a shard is moved under load', { skip }, async test => {
   const { service, trackers } = await serviceWithTrackers(test)
   const [moved] = trackers as [ProvisionedTracker]
   const from = await findTrackerPort(service, moved.trackerId)
@@ -127,7 +136,7 @@ it('loses nothing when a shard is moved under load', { skip }, async test => {
   test.diagnostic(summary(load))
 })
 
-it('loses nothing when a node is added and shards are rebalanced', { skip }, async test => {
+it('loses no event when a node is added and shards are rebalanced', { skip }, async test => {
   const { service, trackers } = await serviceWithTrackers(test)
   const load = startEventLoad(service, trackers)
   const port = await cluster.addNode()
@@ -136,7 +145,7 @@ it('loses nothing when a node is added and shards are rebalanced', { skip }, asy
   const name = url.pathname.slice(1)
   url.pathname = '/postgres'
   await runAt(url.href, `create database ${name}`)
-  // Citus wants to name its owner: the copies know the database that they were made from.
+  // Citus needs the template on the new node, because the copies refer to it.
   await runAt(url.href, 'create database signalbox_citus_template')
   url.pathname = `/${name}`
   await runAt(url.href, 'create extension citus')
@@ -159,7 +168,7 @@ function acceptedBy({ accepted }: EventLoad): Map<string, number> {
   return new Map([...accepted].map(([trackerId, ids]) => [trackerId, ids.length]))
 }
 
-/** Deliveries of each tracker that are final, as its own node counts them. */
+/** Accepted deliveries of each tracker, counted on its own node. */
 async function sentBy(
   { delivery: { nodes } }: TestService,
   trackers: readonly ProvisionedTracker[],
@@ -181,10 +190,10 @@ function summary({ accepted, slowest, refused }: EventLoad): string {
   const count = [...accepted.values()].flat().length
   const refusals = [...refused.values()].flat().length
   const most = Math.round(Math.max(...slowest.values()))
-  return `${count} accepted, ${refusals} refused, the slowest answer took ${most} ms`
+  return `${count} accepted, ${refusals} refused, the slowest response took ${most} ms`
 }
 
-/** What the service says of requests that it refused. */
+/** The log lines about refused requests. */
 function refusals(service: TestService): string {
   const lines = service.logged().split('\n')
   return lines

@@ -8,14 +8,14 @@ import {
 } from './cluster.ts'
 
 /**
- * `npm run test:citus`: what only a cluster can show, and every test of a store. With arguments
- * (`npm run test:citus -- FILE...`) those test files only.
+ * `npm run test:citus`: the tests that need a cluster, and every test of a store. With arguments
+ * (`npm run test:citus -- FILE...`), only those test files.
  */
 const SUITE = ['{testing/citus,benchmarks}/*.on-cluster.ts', 'service/**/*store.test.ts']
-/** A statement that waits on another node for ever fails its test instead of the whole run. */
+/** If a statement waits forever for another node, its test fails and the run continues. */
 const TEST_MILLISECONDS_MAX = 180_000
 
-/** A test that failed with an open connection must not keep its file from ending. */
+/** Forces the exit, because a failed test may leave a connection open. */
 const OPTIONS = [
   '--test',
   '--test-concurrency=1',
@@ -27,7 +27,7 @@ const reason = findCitusObstacle()
 if (reason) {
   process.stdout.write(`Skipped: ${reason}.\n`)
 } else {
-  // Not by the runner: a forced exit leaves its global teardown out.
+  // Not as the runner's global setup, because a forced exit skips its teardown.
   try {
     await globalSetup()
     process.exitCode = await runTests(process.argv.slice(2))
@@ -50,8 +50,9 @@ function runTests(files: readonly string[]): Promise<number> {
 let cluster: CitusCluster | undefined
 
 /**
- * One Citus cluster for all test files instead of one PostgreSQL: `createTestDatabase` hands out
- * databases of it. Where there can be none, the suites say why and are skipped.
+ * Starts one Citus cluster for all test files instead of one PostgreSQL: `createTestDatabase`
+ * creates its databases there. If the machine cannot run a cluster, the suites are skipped with
+ * the reason.
  */
 async function globalSetup(): Promise<void> {
   if (findCitusObstacle()) return

@@ -42,7 +42,7 @@ async function portOf({ pool }: Database): Promise<number> {
   return rows[0].port
 }
 
-/** Where a tracker's rows are, as Citus itself says. */
+/** The shard of a tracker's rows and the port of its node, according to Citus. */
 async function placeOf({ pool }: Database, trackerId: string) {
   const { rows } = await pool.query(
     `select shardid, nodeport as port from pg_dist_placement join pg_dist_node using (groupid)
@@ -52,7 +52,7 @@ async function placeOf({ pool }: Database, trackerId: string) {
   return rows[0] as { shardid: number; port: number }
 }
 
-it('gives every table its place, once', { skip }, async test => {
+it('distributes every table once', { skip }, async test => {
   const { database } = await storeUnderTest(test)
   const { rows } = await database.pool.query(
     `select space.nspname as schema, relation.relname as name, citus_table_type as type,
@@ -73,7 +73,7 @@ it('gives every table its place, once', { skip }, async test => {
   assert.deepEqual(await distributeTables(database), [])
 })
 
-it('keeps no statistics of what identifies a person, on any shard', { skip }, async test => {
+it('keeps no statistics of identity columns on any shard', { skip }, async test => {
   const { database } = await storeUnderTest(test)
   const targets = async () => {
     const { rows } = await database.pool.query(
@@ -93,7 +93,7 @@ it('keeps no statistics of what identifies a person, on any shard', { skip }, as
   assert.deepEqual(await targets(), ['0'])
 })
 
-it('plans what the coordinator sends to other nodes as everywhere else', { skip }, async test => {
+it('uses the same planner settings on every node', { skip }, async test => {
   const { database, connectionString } = await storeUnderTest(test)
   await distributeTables(database)
   const later = openDatabase({
@@ -112,7 +112,7 @@ it('plans what the coordinator sends to other nodes as everywhere else', { skip 
   )
 })
 
-it('finds the node of each tracker, and both nodes have some', { skip }, async test => {
+it('finds the node of each tracker, on both nodes', { skip }, async test => {
   const { database, nodes } = await storeUnderTest(test)
   assert.equal(nodes.isCluster, true)
   const ports = new Set<number>()
@@ -126,20 +126,20 @@ it('finds the node of each tracker, and both nodes have some', { skip }, async t
   assert.equal(nodes.all().length, 2)
 })
 
-it('finds a moved shard within seconds, and is right before it does', { skip }, async test => {
+it('writes correctly before and after it finds a moved shard', { skip }, async test => {
   const { database, nodes, clock } = await storeUnderTest(test)
   const trackerId = randomUUID()
   const { shardid, port: from } = await placeOf(database, trackerId)
   const to = cluster.ports.slice(1).find(port => port !== from) as number
   const before = await nodes.findNode(trackerId)
-  await noteUse(before, trackerId)
+  await recordUse(before, trackerId)
   await database.pool.query(
     `select citus_move_shard_placement($1::bigint, '127.0.0.1', $2::integer, '127.0.0.1',
        $3::integer, shard_transfer_mode => 'block_writes')`,
     [shardid, from, to],
   )
   assert.equal(await nodes.findNode(trackerId), before)
-  await noteUse(before, trackerId)
+  await recordUse(before, trackerId)
   clock.seconds += 5
   await nodes.findNode(trackerId)
   for (let asks = 0; asks < 1_000 && (await nodes.findNode(trackerId)) === before; asks += 1) {
@@ -147,7 +147,7 @@ it('finds a moved shard within seconds, and is right before it does', { skip }, 
   }
   const now = await nodes.findNode(trackerId)
   assert.equal(await portOf(now), to)
-  await noteUse(now, trackerId)
+  await recordUse(now, trackerId)
   const { rows } = await database.pool.query(
     'select count(*) from tracker_key_uses where tracker_id = $1::uuid',
     [trackerId],
@@ -155,7 +155,7 @@ it('finds a moved shard within seconds, and is right before it does', { skip }, 
   assert.equal(rows[0].count, 3)
 })
 
-it('takes a commit at the node that owns the tracker', { skip }, async test => {
+it('commits on the node that owns the tracker', { skip }, async test => {
   const { nodes } = await storeUnderTest(test)
   for (let tracker = 0; tracker < 8; tracker += 1) {
     const trackerId = randomUUID()
@@ -163,7 +163,7 @@ it('takes a commit at the node that owns the tracker', { skip }, async test => {
   }
 })
 
-it('lists keys with their last use, beside keys that were never used', { skip }, async test => {
+it('lists keys with their last use, including keys that were never used', { skip }, async test => {
   const { database, nodes } = await storeUnderTest(test)
   const trackerId = randomUUID()
   const at = new Date('2026-11-22T00:00:00Z')
@@ -180,31 +180,31 @@ it('lists keys with their last use, beside keys that were never used', { skip },
   assert.deepEqual(keys.map(key => key.last_used_at?.getTime() ?? 0).sort(), [0, at.getTime()])
 })
 
-it('tells a node that is away from a statement that is wrong', { skip }, async test => {
+it('reports a failed node as an unavailable store', { skip }, async test => {
   const { database, nodes } = await storeUnderTest(test)
   const trackers = Array.from({ length: 40 }, () => randomUUID())
   const lastPort = cluster.ports.at(-1) as number
-  const lost: string[] = []
-  const kept: string[] = []
+  const unavailable: string[] = []
+  const available: string[] = []
   for (const id of trackers) {
-    const list = (await placeOf(database, id)).port === lastPort ? lost : kept
+    const list = (await placeOf(database, id)).port === lastPort ? unavailable : available
     list.push(id)
-    await noteUse(await nodes.findNode(id), id)
+    await recordUse(await nodes.findNode(id), id)
   }
   await cluster.kill(2)
   try {
-    for (const id of lost.slice(0, 3)) {
-      await assert.rejects(noteUse(await nodes.findNode(id), id), isStoreUnavailable)
-      await assert.rejects(noteUse(database, id), isStoreUnavailable)
+    for (const id of unavailable.slice(0, 3)) {
+      await assert.rejects(recordUse(await nodes.findNode(id), id), isStoreUnavailable)
+      await assert.rejects(recordUse(database, id), isStoreUnavailable)
     }
-    for (const id of kept.slice(0, 3)) await noteUse(await nodes.findNode(id), id)
+    for (const id of available.slice(0, 3)) await recordUse(await nodes.findNode(id), id)
   } finally {
     await cluster.restart(2)
   }
-  for (const id of trackers) await noteUse(await nodes.findNode(id), id)
+  for (const id of trackers) await recordUse(await nodes.findNode(id), id)
 })
 
-async function noteUse(node: Database, trackerId: string): Promise<void> {
+async function recordUse(node: Database, trackerId: string): Promise<void> {
   await recordKeyUses(
     node,
     [{ trackerId, digest: randomBytes(32) }],

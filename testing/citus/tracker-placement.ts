@@ -3,7 +3,7 @@ import type { TestService } from '../fixtures/service.ts'
 
 const TRACKERS_MAX = 60
 
-/** The port of the node on which the rows of a tracker are, as Citus itself says. */
+/** The port of the node with the rows of a tracker, according to Citus. */
 export async function findTrackerPort(
   { database: { pool } }: Pick<TestService, 'database'>,
   trackerId: string,
@@ -16,7 +16,7 @@ export async function findTrackerPort(
   return rows[0].port
 }
 
-/** New trackers, as many on each of the two nodes; those of one node first. */
+/** Creates `count` trackers on each of the two nodes; returns those of one node first. */
 export async function createTrackersOnEachNode(
   service: TestService,
   count: number,
@@ -30,5 +30,5 @@ export async function createTrackersOnEachNode(
     const groups = [...byPort.values()]
     if (groups.length === 2 && groups.every(group => group.length === count)) return groups.flat()
   }
-  throw new Error(`the nodes do not have ${count} trackers each`)
+  throw new Error(`cannot create ${count} trackers on each node`)
 }

@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { type BatchColumn, toArrayParameters } from '../../service/db/sql-fragments.ts'
 import { digestVisitorId, legacyIndexKey } from '../../service/events/person-identifiers.ts'
 
-/** An event as version 0.5 stores it, with a delivery or two. */
+/** An event as version 0.5 stores it, with its deliveries. */
 export interface EarlierEvent {
   trackerId: string
   eventId: string
   createdAt: Date
   visitorId: string
-  /** The digest of an e-mail address. */
+  /** The digest of an email address. */
   email: string
   deliveries: readonly EarlierDelivery[]
   isWithdrawal?: boolean
-  /** As processes before 0.4 wrote payloads: without index keys. */
+  /** Stored without index keys, like payloads of versions before 0.4. */
   isUnindexed?: boolean
 }
 
@@ -38,7 +38,7 @@ export function buildAcceptanceValues(events: readonly EarlierEvent[]): string[]
     ...toArrayParameters(PAYLOAD_COLUMNS, sorted),
     ...toArrayParameters(SIGHTING_COLUMNS, sorted),
     ...toArrayParameters([...KEY, VISITOR], withdrawals),
-    // No optimistic checks, so that no event is in conflict.
+    // No optimistic checks, so the statement finds no conflict.
     ...['{}', '{}', '{}', '{}', '{}', '{}', '{}'],
     ...toArrayParameters(PLAN_COLUMNS, plans),
   ]

@@ -9,7 +9,7 @@ import { createDatabaseFromTemplate } from '../fixtures/database.ts'
 
 const FOLDER = join(import.meta.dirname, '../../service/migrations')
 
-/** As version 0.5 opens connections: without a search path. */
+/** The connection options of version 0.5, which sets no search path. */
 const OPTIONS = ['enable_seqscan=off', 'enable_mergejoin=off', 'random_page_cost=1.1', 'jit=off']
   .map(setting => `-c ${setting}`)
   .join(' ')
@@ -19,7 +19,7 @@ export interface EarlierStore {
   pool: pg.Pool
 }
 
-/** A database with the schema of version 0.5, and connections as that version opens them. */
+/** A database with the schema of version 0.5, and connections with the options of that version. */
 export async function createEarlierStore(test: TestContext): Promise<EarlierStore> {
   const connectionString = await createDatabaseFromTemplate(test, 'template0')
   const pool = new pg.Pool({ connectionString, max: 12, options: OPTIONS })
@@ -47,7 +47,7 @@ function migrations(): Record<string, Migration> {
   )
 }
 
-/** Trackers with one destination of the same number each. */
+/** Adds trackers, each with one destination of the same ID. */
 export async function addTrackers({ pool }: EarlierStore, trackerIds: readonly string[]) {
   await pool.query(`insert into workspaces (name, created_at) values ('Earlier', now())`)
   await pool.query(
@@ -64,7 +64,7 @@ export async function addTrackers({ pool }: EarlierStore, trackerIds: readonly s
   await pool.query('insert into delivery_id_counters select id, 0 from trackers')
 }
 
-/** As version 0.5 makes the partition of a day (YYYY-MM-DD). */
+/** Creates the partition of a day (YYYY-MM-DD) like version 0.5. */
 export async function addPayloadDay({ pool }: Pick<EarlierStore, 'pool'>, day: string) {
   const name = `event_payloads_${day.replaceAll('-', '_')}`
   await pool.query(`create table if not exists ${name} partition of event_payloads

@@ -6,13 +6,13 @@ import type { EarlierStore } from './earlier-store.ts'
 
 const CLAIM = readFileSync(join(import.meta.dirname, 'claim-deliveries.sql'), 'utf8')
 
-/** What the version gate answers, and so the end of a writer. */
+/** The error code with which the version gate refuses a writer of an earlier version. */
 export const REFUSED = '57P03'
 
-/** Everything that the version before has acknowledged, to be found again after the upgrade. */
+/** Everything that the earlier version acknowledged; the upgrade must keep it. */
 export interface Acknowledged {
   events: Map<string, EarlierEvent>
-  /** By `deliveryKey`: the row as the last statement that changed it returned it. */
+  /** By `deliveryKey`: the row as returned by the last statement that changed it. */
   deliveries: Map<string, DeliveryRow>
   /** Keys of events that were erased. */
   erased: Set<string>
@@ -37,7 +37,7 @@ export function deliveryKey({ tracker_id, id }: DeliveryRow): string {
   return `${tracker_id} ${id}`
 }
 
-/** Stores events as version 0.5 does. Returns how many were not new. */
+/** Stores events like version 0.5. Returns the number of duplicates. */
 export async function accept(
   { pool }: EarlierStore,
   events: readonly EarlierEvent[],
@@ -54,7 +54,7 @@ export async function accept(
   return old.size
 }
 
-/** Claims as version 0.5 does, and settles most of it: accepted, failed, or to be tried again. */
+/** Claims deliveries like version 0.5, and settles most: accepted, failed or retrying. */
 export async function deliver(
   { pool }: EarlierStore,
   trackerId: string,
@@ -75,7 +75,7 @@ export async function deliver(
   )
 }
 
-/** In a transaction with the look at what it claimed, so that no switch comes between the two. */
+/** Claims and reads in one transaction, so that the switchover cannot happen in between. */
 async function claim(pool: EarlierStore['pool'], trackerId: string, known: Acknowledged) {
   const client = await pool.connect()
   let isBroken = true
@@ -100,7 +100,7 @@ async function claim(pool: EarlierStore['pool'], trackerId: string, known: Ackno
 const MATCHING_KEYS = `tracker_id = $1 and (event_id, id) in (
   select * from unnest($2::text[], $3::integer[]))`
 
-/** Takes a tracker's failures up again, as a replay of version 0.5 does. */
+/** Replays the failed deliveries of a tracker like version 0.5. */
 export async function replay(
   { pool }: EarlierStore,
   { trackerId, limit }: { trackerId: string; limit: number },
@@ -125,7 +125,7 @@ export async function replay(
   )
 }
 
-/** Erases what bears the e-mail address, as version 0.5 does. */
+/** Erases the events with an email digest like version 0.5. */
 export async function erase(
   { pool }: EarlierStore,
   { trackerId, email }: { trackerId: string; email: string },
@@ -148,10 +148,10 @@ export async function erase(
   }
 }
 
-/** Expires a batch of a tracker's events from before a day, as version 0.5 does. */
+/** Deletes a batch of a tracker's events from before the cutoff day, like version 0.5. */
 export async function expire(
   { pool }: EarlierStore,
-  { trackerId, keptSince, limit }: { trackerId: string; keptSince: string; limit: number },
+  { trackerId, cutoff, limit }: { trackerId: string; cutoff: string; limit: number },
   known: Acknowledged,
 ): Promise<number> {
   const { rows } = await pool.query(
@@ -180,14 +180,14 @@ export async function expire(
          set planned = delivery_counts.planned + excluded.planned
      )
      select event_id, array(select id from gone_deliveries) as ids from gone`,
-    [trackerId, keptSince, limit],
+    [trackerId, cutoff, limit],
   )
   for (const row of rows) known.events.delete(eventKey({ trackerId, eventId: row.event_id }))
   for (const id of rows[0]?.ids ?? []) known.deliveries.delete(`${trackerId} ${id}`)
   return rows.length
 }
 
-/** Reads every delivery there is into what is known. */
+/** Records every stored delivery as acknowledged. */
 export async function rememberDeliveries({ pool }: EarlierStore, known: Acknowledged) {
   recordDeliveries(known, await pool.query('select * from deliveries'))
 }
@@ -198,14 +198,14 @@ function recordDeliveries(known: Acknowledged, { rows }: { rows: DeliveryRow[] }
 
 const PAUSE_MILLISECONDS = 50
 
-/** Repeats an act until the version gate refuses it; any other failure is one of the test. */
+/** Repeats an action until the version gate refuses it. Any other error fails the test. */
 export async function repeatUntilRefused(
   signal: AbortSignal,
-  act: (times: number) => Promise<unknown>,
+  action: (times: number) => Promise<unknown>,
 ): Promise<number> {
   for (let times = 0; ; times += 1) {
     try {
-      await act(times)
+      await action(times)
       await delay(PAUSE_MILLISECONDS, undefined, { signal })
     } catch (error) {
       if ((error as { code?: string }).code === REFUSED) return times

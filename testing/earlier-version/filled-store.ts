@@ -17,7 +17,7 @@ import {
   replay,
 } from './earlier-writers.ts'
 
-/** Connections of this version, with the time that a migration needs. */
+/** Opens connections of this version without timeouts, because a migration takes long. */
 export function openUpgradedDatabase(
   test: TestContext,
   { connectionString }: EarlierStore,
@@ -40,7 +40,7 @@ export const STORED_AT = new Date('2026-11-21T12:00:00.000Z')
 export const ERASED_DIGEST = hash('sha256', 'erased@example.com')
 const STATUSES = ['queued', 'queued', 'queued', 'skipped:consent'] as const
 
-/** The n-th event of a tracker; its delivery has the same number. */
+/** The nth event of a tracker. Its delivery has the same number. */
 export function createEarlierEvent(trackerId: string, n: number): EarlierEvent {
   return {
     trackerId,
@@ -60,7 +60,7 @@ export function numbers(from: number, count: number): number[] {
   return Array.from({ length: count }, (_, index) => from + index)
 }
 
-/** Three trackers with a thousand events each, in every state that a delivery can have. */
+/** Three trackers with 1,000 events each, with deliveries in every status. */
 export async function createFilledStore(test: TestContext) {
   const store = await createEarlierStore(test)
   const known = createAcknowledged()

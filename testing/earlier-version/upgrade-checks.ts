@@ -8,7 +8,7 @@ import { type Acknowledged, deliveryKey, eventKey } from './earlier-writers.ts'
 
 const PAGE = 500
 
-/** Columns of a delivery that the upgrade keeps as they are. */
+/** Columns of a delivery that the upgrade must not change. */
 const KEPT = [
   'event_id',
   'id',
@@ -30,7 +30,7 @@ const KEPT = [
   'created_at',
 ]
 
-/** Fails unless everything that was acknowledged is there, once, and nothing else. */
+/** Fails unless exactly the acknowledged rows are stored, each of them once. */
 export async function assertUpgraded(database: Database, known: Acknowledged): Promise<void> {
   await assertEvents(database, known)
   await assertKeys(database)
@@ -41,7 +41,7 @@ export async function assertUpgraded(database: Database, known: Acknowledged): P
 async function assertEvents(database: Database, { events, erased }: Acknowledged): Promise<void> {
   const { rows } = await database.pool.query('select tracker_id, event_id from events')
   const found = rows.map(row => eventKey({ trackerId: row.tracker_id, eventId: row.event_id }))
-  assert.equal(new Set(found).size, found.length, 'no event is there twice')
+  assert.equal(new Set(found).size, found.length, 'no event is stored twice')
   assert.deepEqual(found.sort(), [...events.keys()].sort())
   for (const [trackerId, ofTracker] of Map.groupBy(events.values(), event => event.trackerId)) {
     const byId = new Map(ofTracker.map(event => [event.eventId, event]))
@@ -70,7 +70,7 @@ async function assertEvents(database: Database, { events, erased }: Acknowledged
   }
 }
 
-/** Each event has a key in both spaces, and there are no others. */
+/** Each event has a key in both spaces, and there are no other keys. */
 async function assertKeys({ pool }: Database): Promise<void> {
   const { rows } = await pool.query(
     `select count(*) as keys, count(*) filter (where events.event_id is null) as orphans,
@@ -102,7 +102,7 @@ async function assertDeliveries({ pool }: Database, known: Acknowledged): Promis
   for (const { space } of rows) assert.equal(space, 2)
   for (const [key, before] of known.deliveries) {
     const after = found.get(key)
-    assert.ok(after, `delivery ${key} is there`)
+    assert.ok(after, `delivery ${key} is stored`)
     assert.deepEqual(kept(after), kept(before))
     assert.equal(after.is_waiting, before.next_attempt_at !== null)
   }

@@ -62,12 +62,12 @@ import {
 
 const STATEMENT_TIME = new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`)
 const TOMORROW = new Date(STATEMENT_TIME.getTime() + 86_400_000)
-/** Ids of deliveries that `generateEvents` does not use. */
+/** IDs of deliveries that `generateEvents` does not use. */
 let deliveryId = 100_000_000
 
 /**
- * Everything that acceptance, delivery, reports, erasure and retention ask of the store, with a
- * thousand rows where a statement takes several.
+ * Every statement of acceptance, delivery, reports, erasure and retention. Statements that accept
+ * several rows get a thousand.
  */
 export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
   'accept a thousand events': database => accept(database, newIds()),

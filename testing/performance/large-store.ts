@@ -3,28 +3,28 @@ import type { Database } from '../../service/db/database.ts'
 import type { EventRef } from '../../service/events/event-columns.ts'
 import { ensurePartitions } from '../../service/events/partition-store.ts'
 
-/** Whose rows they are: nearly all of one tracker with one destination. */
+/** Owner of nearly all rows, with one destination. */
 export const LARGE_TRACKER = '0190aaaa-0000-7000-8000-000000000001'
 export const LARGE_DESTINATION = '0190bbbb-0000-7000-8000-000000000001'
 const SMALL_TRACKER = '0190aaaa-0000-7000-8000-000000000002'
 const SMALL_DESTINATION = '0190bbbb-0000-7000-8000-000000000002'
 
-/** Events came in over this day. */
+/** All events were received on this day. */
 export const LARGE_STORE_DAY = '2026-11-21'
 const MIDNIGHT = new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`)
 
-/** Every so many events: */
+/** One event in this many is waiting, has failed, or is a child event. */
 const WAITING_EVERY = 2
 const FAILED_EVERY = 5
 export const CHILD_EVERY = 1_000
 
-/** The trackers and their destinations, and nothing else. */
+/** Creates the trackers with their destinations, without events. */
 export async function createTrackers(database: Database): Promise<void> {
   const { pool } = database
-  await pool.query(`insert into workspaces (name, created_at) values ('Grown', $1)`, [MIDNIGHT])
+  await pool.query(`insert into workspaces (name, created_at) values ('Large', $1)`, [MIDNIGHT])
   await pool.query(
     `insert into trackers (id, workspace_id, name, created_at)
-     select tracker, 1, 'Grown', $2 from unnest($1::uuid[]) tracker`,
+     select tracker, 1, 'Large', $2 from unnest($1::uuid[]) tracker`,
     [[LARGE_TRACKER, SMALL_TRACKER], MIDNIGHT],
   )
   await pool.query(
@@ -59,7 +59,7 @@ export async function generateEvents(
   }
 }
 
-/** What autovacuum would do sooner or later. */
+/** Does what autovacuum would do eventually. */
 export async function analyzeStore(database: Database): Promise<void> {
   for (const table of await findTables(database)) await database.pool.query(`analyze ${table}`)
 }
@@ -73,7 +73,7 @@ async function findTables({ pool }: Database): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** `$1` to `$7` as `generateEvents` gives them. One event in a hundred is the small tracker's. */
+/** `generateEvents` passes `$1` to `$7`. One event in a hundred belongs to the small tracker. */
 const GENERATED_ROWS = `
   select number, md5(number::text) as event_id, 'visitor-' || number as visitor_id,
     case when number % 100 = 0 then $5::uuid else $3::uuid end as tracker_id,
@@ -82,11 +82,11 @@ const GENERATED_ROWS = `
   from generate_series($1::integer, $2::integer) as number`
 
 const INSERT_STATEMENTS = [
-  `with grown as (${GENERATED_ROWS})
+  `with generated as (${GENERATED_ROWS})
    insert into event_keys (tracker_id, space, id_digest, created_at)
-   select tracker_id, 0, event_id_digest(event_id), created_at from grown
+   select tracker_id, 0, event_id_digest(event_id), created_at from generated
    where destination_id is not null`,
-  `with grown as (${GENERATED_ROWS})
+  `with generated as (${GENERATED_ROWS})
    insert into events (tracker_id, event_id, space, created_at, event_time, event_name,
      event_class, action_source, consent_basis, measurement_class, attribution_join,
      enforcement_scope, consent_normalization_version, parent_event_id, value_amount,
@@ -95,33 +95,33 @@ const INSERT_STATEMENTS = [
      'consent', 'advertising', 'allowed', 'event', '1',
      case when number % ${CHILD_EVERY} = 1 then md5((number + 1)::text) end, 19.90, 'EUR',
      decode(event_id, 'hex')
-   from grown`,
-  `with grown as (${GENERATED_ROWS})
+   from generated`,
+  `with generated as (${GENERATED_ROWS})
    insert into event_payloads (tracker_id, event_id, space, created_at, received_on, visitor_id,
      user_data, click_ids, identifier_keys)
    select tracker_id, event_id, 0, created_at, created_at::date, visitor_id,
      json_build_object('digests', json_build_object('em', json_build_array(repeat('e', 64))),
        'plain', json_build_object()),
      '{}', array[hashint4(number)]
-   from grown`,
-  `with grown as (${GENERATED_ROWS})
+   from generated`,
+  `with generated as (${GENERATED_ROWS})
    insert into sessions (tracker_id, visitor_id, first_seen_at, last_seen_at, click_ids)
-   select tracker_id, visitor_id, created_at, created_at, '{}' from grown`,
-  `with grown as (${GENERATED_ROWS})
+   select tracker_id, visitor_id, created_at, created_at, '{}' from generated`,
+  `with generated as (${GENERATED_ROWS})
    insert into delivery_queue (tracker_id, event_id, space, id, destination_id, status,
      status_reason, is_test, next_attempt_at, created_at)
-   select tracker_id, event_id, 0, number, destination_id, 'queued', 'grown', false, created_at,
+   select tracker_id, event_id, 0, number, destination_id, 'queued', 'generated', false, created_at,
      created_at
-   from grown where number % ${WAITING_EVERY} = 0`,
-  `with grown as (${GENERATED_ROWS})
+   from generated where number % ${WAITING_EVERY} = 0`,
+  `with generated as (${GENERATED_ROWS})
    insert into deliveries (tracker_id, event_id, space, id, destination_id, status, status_reason,
      is_test, created_at, replayable_until, attempt_count, attempt_ids)
    select tracker_id, event_id, 0, number, destination_id,
      case when number % ${FAILED_EVERY} = 0 then 'failed:permanent' else 'accepted' end,
-     'grown', false, created_at,
+     'generated', false, created_at,
      case when number % ${FAILED_EVERY} = 0 then created_at + interval '7 days' end,
      1, array[md5((number / 100)::text)::uuid]
-   from grown where number % ${WAITING_EVERY} <> 0`,
+   from generated where number % ${WAITING_EVERY} <> 0`,
   `insert into send_attempts (tracker_id, id, destination_id, started_at, duration_milliseconds,
      event_count, is_test, outcome, answer)
    select $3, md5(number::text)::uuid, $4, $7::timestamptz + make_interval(secs => number), 100,
@@ -129,37 +129,37 @@ const INSERT_STATEMENTS = [
    from generate_series($1::integer / 100, $2::integer / 100) as number
    where $5::uuid is not null and $6::uuid is not null
    on conflict do nothing`,
-  `with grown as (${GENERATED_ROWS})
+  `with generated as (${GENERATED_ROWS})
    insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
-   select tracker_id, 'gone-' || visitor_id, created_at from grown
+   select tracker_id, 'gone-' || visitor_id, created_at from generated
    where destination_id is not null and number % 10 = 0`,
-  `with grown as (${GENERATED_ROWS})
+  `with generated as (${GENERATED_ROWS})
    insert into erased_identifiers (tracker_id, keyed_digest, erased_at)
-   select tracker_id, sha256(convert_to(event_id, 'UTF8')), created_at from grown
+   select tracker_id, sha256(convert_to(event_id, 'UTF8')), created_at from generated
    where destination_id is not null and number % 10 = 0`,
-  `with grown as (${GENERATED_ROWS})
+  `with generated as (${GENERATED_ROWS})
    insert into event_counts (tracker_id, received_on, slot, events)
-   select tracker_id, created_at::date, 0, count(*) from grown
+   select tracker_id, created_at::date, 0, count(*) from generated
    where destination_id is not null group by 1, 2
    on conflict (tracker_id, received_on, slot)
      do update set events = event_counts.events + excluded.events,
        unindexed_since = excluded.unindexed_since`,
-  `with grown as (${GENERATED_ROWS})
+  `with generated as (${GENERATED_ROWS})
    insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-   select tracker_id, created_at::date, 0, count(*), 0 from grown
+   select tracker_id, created_at::date, 0, count(*), 0 from generated
    where destination_id is not null group by 1, 2
    on conflict (tracker_id, planned_on, slot)
      do update set planned = delivery_counts.planned + excluded.planned`,
 ]
 
-/** Rows that one statement takes. */
+/** Rows per statement. */
 export const ROWS_PER_STATEMENT = 1_000
 
 export function numbers(count = ROWS_PER_STATEMENT): number[] {
   return Array.from({ length: count }, (_, index) => index + 1)
 }
 
-/** The id of an event that `generateEvents` made. */
+/** The ID that `generateEvents` gives to an event. */
 export function generatedEventId(number: number): string {
   return createHash('md5').update(String(number)).digest('hex')
 }
@@ -170,7 +170,7 @@ export function generatedEventIds(count = ROWS_PER_STATEMENT): string[] {
     .map(generatedEventId)
 }
 
-/** When `generateEvents` has the event come in. */
+/** The time of receipt that `generateEvents` gives to an event. */
 export function generatedEventTime(number: number): Date {
   return new Date(Date.parse(`${LARGE_STORE_DAY}T00:00:00.000Z`) + number * 100)
 }

@@ -1,14 +1,14 @@
 import { type Database, openDatabase } from '../../service/db/database.ts'
 
-/** A statement as PostgreSQL really executed it, with the plan that it used. */
+/** A statement that PostgreSQL executed, with the plan that it used. */
 export interface RecordedPlan {
   statement: string
-  /** Pages of tables and indexes that it touched, in memory or not. */
+  /** Pages of tables and indexes that it read, from memory or disk. */
   buffers: number
   nodes: PlanNode[]
 }
 
-/** One node of a plan; counts are of all its loops together. */
+/** One node of a plan. Counts are totals over all loops. */
 export interface PlanNode {
   type: string
   relation: string | null
@@ -19,11 +19,11 @@ export interface PlanNode {
 
 export interface RecordedDatabase {
   database: Database
-  /** What was executed since the last call. */
+  /** Returns the plans since the last call. */
   takePlans(): RecordedPlan[]
 }
 
-/** Start-up options, so that no connection is used before they are set. */
+/** Startup options, because they apply before the first statement of a connection. */
 const RECORD = [
   'session_preload_libraries=auto_explain',
   'auto_explain.log_min_duration=0',
@@ -35,9 +35,9 @@ const RECORD = [
 ].map(setting => `-c ${setting}`)
 
 /**
- * Opens the store as the service does, on a single connection that reports the plan of everything
- * it executes. `EXPLAIN` would plan a statement again; this shows the plan that a prepared
- * statement kept from when the table was smaller.
+ * Opens the store like the service, on a single connection that reports the plan of every
+ * statement. `EXPLAIN` would plan a statement again. This shows the plan that a prepared statement
+ * kept from a time when the table was smaller.
  */
 export function recordPlans(connectionString: string): RecordedDatabase {
   const database = openDatabase({
@@ -71,7 +71,7 @@ function recordedPlan(message: string): RecordedPlan | null {
   return { statement, buffers, nodes: nodesOf(root) }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: PostgreSQL's own names; read and renamed here.
+// biome-ignore lint/suspicious/noExplicitAny: the names come from PostgreSQL and are mapped here.
 function nodesOf(node: any): PlanNode[] {
   const loops = node['Actual Loops'] ?? 0
   const removed =
@@ -90,10 +90,10 @@ function nodesOf(node: any): PlanNode[] {
   ]
 }
 
-/** Reads of so few rows are the cheapest way into a small table. */
+/** A sequential scan of at most this many rows is the cheapest plan for a small table. */
 const SMALL_ROWS = 300
 
-/** What is wrong with a plan at any size of its tables, in sentences; empty when nothing is. */
+/** The problems of a plan, regardless of the size of its tables. Empty if there are none. */
 export function findPlanProblems({ nodes }: RecordedPlan): string[] {
   return nodes.flatMap(node => {
     const { type, relation, rows, rowsRemoved } = node
@@ -101,7 +101,7 @@ export function findPlanProblems({ nodes }: RecordedPlan): string[] {
     if (type === 'Seq Scan' && rows + rowsRemoved > SMALL_ROWS) {
       return [`${place} reads ${rows + rowsRemoved} rows`]
     }
-    // What a statement was given, or has just written: as long as its lists.
+    // A CTE scan reads the input or output of the statement, which its lists limit.
     if (type !== 'CTE Scan' && rowsRemoved > 2 * rows + SMALL_ROWS) {
       return [`${place} returns ${rows} rows and removes ${rowsRemoved} by filters`]
     }

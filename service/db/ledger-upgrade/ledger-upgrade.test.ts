@@ -51,7 +51,7 @@ async function writeUntilRefused(
     repeatUntilRefused(signal, () => deliver(store, TRACKER, known)),
     repeatUntilRefused(signal, () => replay(store, { trackerId: OTHER_TRACKER, limit: 1 }, known)),
     repeatUntilRefused(signal, () =>
-      expire(store, { trackerId: OLD_TRACKER, keptSince: '2026-11-17', limit: 5 }, known),
+      expire(store, { trackerId: OLD_TRACKER, cutoff: '2026-11-17', limit: 5 }, known),
     ),
   ])
 }
