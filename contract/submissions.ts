@@ -124,7 +124,7 @@ export const IngestionNotice = named(
       enum: [...NOTICE_CODES],
       description:
         '`member_ignored`: not a member of this API. `member_dropped`: known, but its value ' +
-        'cannot be used. `member_redacted`: held an e-mail address or a phone number, which a ' +
+        'cannot be used. `member_redacted`: held an email address or a phone number, which a ' +
         'token replaces. `consent_unreadable`: a consent input that neither grants nor denies.',
     }),
     field: Type.String({ description: 'Dotted path of the member; `*` for an unreadable name.' }),

@@ -16,7 +16,7 @@ export const DELETE_USER_DATA_EXAMPLES: OperationExamples = {
   request: {
     any: { summary: 'By the digest of any identifier', value: { identifier_hash: DIGEST } },
     email: {
-      summary: 'By the digest of an e-mail address',
+      summary: 'By the digest of an email address',
       value: { identifier_hash: DIGEST, identifier_type: 'email' },
     },
   },

@@ -5,7 +5,7 @@ import {
 } from '../../service/identity/identifier-formats.ts'
 import type { AcceptedIdentity, SubmittedIdentity } from '../../service/platforms/platform.ts'
 
-/** The tiny platform matches people by one digest: SHA-256 of `tiny:` and the e-mail address. */
+/** The tiny platform matches people by one digest: SHA-256 of `tiny:` and the email address. */
 export function normalizeTinyIdentity({ userData, clickIds }: SubmittedIdentity): AcceptedIdentity {
   const email = userData?.em ?? userData?.email
   const address = typeof email === 'string' ? normalizeEmail(normalizeText(email)) : null

@@ -55,7 +55,7 @@ const REFUSED = { status: 400, code: 100, subcode: 2_804_050, message: ECHO, use
 const DAY_SECONDS = 86_400
 
 const KEYS = {
-  'the e-mail address': EMAIL.toLowerCase(),
+  'the email address': EMAIL.toLowerCase(),
   'the phone number': PHONE,
   'the external id': EXTERNAL_ID.toLowerCase(),
 }
@@ -192,7 +192,7 @@ async function testPurchase({ request, tracker, clock }: TestService): Promise<v
 async function withdraw(service: TestService, name: string): Promise<void> {
   const consented = { consent_basis: 'consent', consent: { ad_user_data: 'denied' } }
   const withdrawals: Record<string, object> = {
-    'the e-mail address': { ...consented, user_data: { em: EMAIL } },
+    'the email address': { ...consented, user_data: { em: EMAIL } },
     'the phone number': { consent_basis: 'legitimate_interest', visitor_id: `+${PHONE}` },
     'the external id': { consent_basis: 'legitimate_interest', visitor_id: EXTERNAL_ID },
   }

@@ -26,7 +26,7 @@ it('returns every member of an event as stored', async test => {
     valueData: '{"value":"123456789012345.678900","contents":[{"id":"sku"}]}',
     consent: '{"decision":{"outcome":"granted"}}',
     notes: {
-      dropped: [{ field: 'user_data.em', reason: 'no e-mail' }],
+      dropped: [{ field: 'user_data.em', reason: 'no email' }],
       unknownMembers: ['colour'],
       redacted: ['value_data.order_id'],
     },
@@ -65,7 +65,7 @@ it('returns every member of an event as stored', async test => {
     valueData: { value: '123456789012345.678900', contents: [{ id: 'sku' }] },
     consent: { decision: { outcome: 'granted' } },
     notes: {
-      dropped: [{ field: 'user_data.em', reason: 'no e-mail' }],
+      dropped: [{ field: 'user_data.em', reason: 'no email' }],
       unknown_members: ['colour'],
       redacted: ['value_data.order_id'],
     },

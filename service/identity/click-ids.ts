@@ -42,7 +42,7 @@ interface ClickIdRule {
   reason: DropReason
 }
 
-/** Without @ and +, so that neither an e-mail address nor a written phone number gets through. */
+/** Without @ and +, so that neither an email address nor a written phone number gets through. */
 const CLICK_ID = /^[\w.~%=:|-]{1,512}$/
 
 const CLICK_ID_NAMES = `gclid gbraid wbraid dclid ttclid msclkid ScCid li_fat_id twclid epik

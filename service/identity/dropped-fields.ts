@@ -25,7 +25,7 @@ export const DROP_REASONS = {
   emptyDigest: 'This is the digest of an empty value.',
   otherHash: 'This looks like a hash other than SHA-256. Send the value itself or its SHA-256.',
   digestOnly: 'A field named as hashed takes a SHA-256 digest in hexadecimal.',
-  email: 'This is not an e-mail address.',
+  email: 'This is not an email address.',
   phone: 'This is not a whole phone number. Send it with + and its country code, or add a country.',
   name: 'A name needs at least one letter.',
   gender: 'Only f, female, m and male are understood.',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { normalizeEmail, normalizeIdentifier, normalizeText } from './identifier-formats.ts'
 
-it('an e-mail address needs one @, a dotted domain and nothing around it', () => {
+it('an email address needs one @, a dotted domain and nothing around it', () => {
   for (const whole of ['a@b.co', "o'neil+tag@mail.example.com", 'josé@bücher.de', '"a@b"@c.de'])
     assert.equal(normalizeEmail(whole), whole)
   for (const broken of [

@@ -61,7 +61,7 @@ export function looksLikeUnsupportedHash(prepared: string): boolean {
 }
 
 /**
- * The visitor ID that may be stored. It should be pseudonymous, but some callers send an e-mail
+ * The visitor ID that may be stored. It should be pseudonymous, but some callers send an email
  * address or a phone number: a value with an @, or a phone number with a +, becomes
  * `sha256:<64 hex>` of its normalized form. That is the same digest as in `em` or `ph`, so the
  * visitor stays one visitor and erasure finds them. Any other ID is stored unchanged.
@@ -120,7 +120,7 @@ const EMAIL_DOMAIN =
 const INTERNATIONAL_PHONE = /^(?:tel:)?[+＋](?:[\s().+-]*\d){8,15}[\s().-]*$/i
 const GROUPED_PHONE = /^\(?\d{3}\)?[\s.+-]{0,2}\d{3}[\s.+-]\d{4}$/
 
-/** Whether an e-mail address stands anywhere in the text. Works in time linear to its length. */
+/** Whether an email address stands anywhere in the text. Works in time linear to its length. */
 export function containsEmail(text: string): boolean {
   for (let at = text.indexOf('@'); at !== -1; at = text.indexOf('@', at + 1)) {
     if (at === 0 || !LOCAL_PART_END.test(text.charAt(at - 1))) continue

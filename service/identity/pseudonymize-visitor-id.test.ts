@@ -9,7 +9,7 @@ it('keeps a pseudonymous id exactly as it is', () => {
     assert.equal(pseudonymizeVisitorId(id), id)
 })
 
-it('turns an e-mail address into the digest that em would have', () => {
+it('turns an email address into the digest that em would have', () => {
   const [em] = normalizeMetaUserData({ em: 'john@example.com' }).digests.em ?? []
   for (const id of [
     'john@example.com',
@@ -31,7 +31,7 @@ it('agrees with ph about a trunk zero in brackets', () => {
   assert.equal(pseudonymizeVisitorId('+49 (0)30 901820'), `sha256:${ph}`)
 })
 
-it('hashes what only looks like an e-mail address or a phone number, too', () => {
+it('hashes what only looks like an email address or a phone number, too', () => {
   for (const id of ['@', 'user@host', 'a b@c', '+999999999999999'])
     assert.match(pseudonymizeVisitorId(id), /^sha256:[0-9a-f]{64}$/)
 })

@@ -86,7 +86,7 @@ describe('scrubUrl', () => {
     assert.equal(scrubUrl('x'.repeat(5_000)).url, '')
   })
 
-  it('an e-mail address or phone number is gone, wherever it stood and however encoded', () => {
+  it('an email address or phone number is gone, wherever it stood and however encoded', () => {
     const encodings = [
       (text: string) => text,
       encodeURIComponent,

@@ -14,7 +14,7 @@ const REDACTED = 'REDACTED'
 
 /**
  * Replaces raw identifiers in a URL before it is stored: parameters with a sensitive name; values,
- * path segments and fragments that are an e-mail address or a formatted phone number, also
+ * path segments and fragments that are an email address or a formatted phone number, also
  * percent-encoded several times or inside a nested URL; user names and passwords before the host.
  * Everything else stays byte for byte, even if the text is no URL.
  */
@@ -29,7 +29,7 @@ export function scrubUrl(url: string): ScrubbedUrl {
   }
 }
 
-/** Half an e-mail address would not be recognized, so the cut is between two parts. */
+/** Half an email address would not be recognized, so the cut is between two parts. */
 function truncateBetweenParts(url: string): string {
   if (url.length <= SCRUBBED_URL_CHARACTERS_MAX) return url
   const kept = url.slice(0, SCRUBBED_URL_CHARACTERS_MAX)
@@ -98,7 +98,7 @@ function scrubParameter(parameter: string, place: string, places: Set<string>): 
 }
 
 /**
- * No e-mail address is without an @, no parameter without =, and no phone number has fewer than
+ * No email address is without an @, no parameter without =, and no phone number has fewer than
  * eight digits, unless they are percent-encoded. Asking this first takes half of the time.
  */
 const MAY_IDENTIFY = /[@＠﹫%=]|(?:\d\D*){8}/

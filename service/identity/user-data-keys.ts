@@ -128,7 +128,7 @@ function normalizeKeyName(name: string): string {
  * legitimate interest carries no identity.
  *
  * Every known key counts, the address and the user agent too, since both are personal data. A
- * value need not be valid: a broken e-mail address was meant to name a person. Null,
+ * value need not be valid: a broken email address was meant to name a person. Null,
  * blank text and empty lists carry nothing, and unknown members are never kept, so they do not
  * count.
  */

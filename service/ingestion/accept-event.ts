@@ -120,7 +120,7 @@ function buildRedactedNotice(field: string): IngestionNotice {
     code: 'member_redacted',
     field,
     message:
-      `The ${field} field held an e-mail address or a phone number; a token was stored in its ` +
+      `The ${field} field held an email address or a phone number; a token was stored in its ` +
       'place. Send identifiers in user_data.',
   }
 }

@@ -244,7 +244,7 @@ function acceptForPlatform(
   }
 }
 
-/** User agents of robots and apps may name an e-mail address; these values are sent as they are. */
+/** User agents of robots and apps may name an email address; these values are sent as they are. */
 function dropPlainIdentifiers<Identity extends Pick<AcceptedIdentity, 'plain' | 'dropped'>>(
   identity: Identity,
 ): Identity {

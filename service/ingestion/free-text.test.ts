@@ -5,7 +5,7 @@ import { containsIdentifier, redactIdentifiers } from './redact-submission.ts'
 
 const redact = (text: string) => redactIdentifiers(text, normalized => `<${normalized}>`)
 
-it('replaces e-mail addresses and leaves the rest of the text', () => {
+it('replaces email addresses and leaves the rest of the text', () => {
   for (const [text, expected] of [
     ['jane@example.com', '<jane@example.com>'],
     ['Order of Jane@Example.COM, paid', 'Order of <jane@example.com>, paid'],

@@ -21,7 +21,7 @@ export interface RedactedSubmission {
 }
 
 /**
- * Whether free text that travels holds an e-mail address or an international phone number. Almost
+ * Whether free text that travels holds an email address or an international phone number. Almost
  * no event does, so the key for the tokens is needed for almost none.
  */
 export function holdsIdentifiers(submission: EventSubmission): boolean {
@@ -105,7 +105,7 @@ export function createTokenMaker(key: KeyObject, trackerId: string): TokenMaker 
 export type TokenMaker = (normalized: string) => string
 
 /**
- * Whether an identifier stands anywhere in the text: an e-mail address, or a phone number in
+ * Whether an identifier stands anywhere in the text: an email address, or a phone number in
  * international form, which begins with +. Bare digits are order numbers. Text that hides them by
  * percent-encoding or by full-width characters is read the way a later decoder would read it.
  */

@@ -202,7 +202,7 @@ function validateUserData({ digests, plain }: OutboundEvent): string | null {
   }
   return hasSufficientMatchKeys(present)
     ? null
-    : 'The user_data holds too little to match a person: add an e-mail, phone or external_id.'
+    : 'The user_data holds too little to match a person: add an email, phone or external_id.'
 }
 
 const DECIMAL = new RegExp(DECIMAL_PATTERN)
