@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../service/db/database.ts'
 import { readSimulatorSummary } from '../testing/fixtures/simulator.ts'
+import { pollUntil } from '../testing/fixtures/wait-until.ts'
 
 interface DrainOptions {
   trackerIds: readonly string[]
@@ -119,23 +119,4 @@ export async function countWaitingDeliveries(
     notDueCount: not_due,
     dueSeconds: Math.max(due_seconds, 0),
   }))
-}
-
-const MILLISECONDS_MIN = 20
-const MILLISECONDS_MAX = 500
-/** A look costs the store up to 2 ms, so it looks more seldom the longer the wait has been. */
-const SHARE_OF_WAIT = 0.005
-
-/** Polls until the condition holds or the time is over. Returns whether it holds. */
-export async function pollUntil(
-  isDone: () => Promise<boolean>,
-  secondsMax: number,
-): Promise<boolean> {
-  const start = performance.now()
-  while (!(await isDone())) {
-    const waited = performance.now() - start
-    if (waited >= secondsMax * 1_000) return false
-    await delay(Math.min(Math.max(waited * SHARE_OF_WAIT, MILLISECONDS_MIN), MILLISECONDS_MAX))
-  }
-  return true
 }

@@ -1,7 +1,7 @@
 import { type Database, openDatabase } from '../service/db/database.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'
 import { DAY_MILLISECONDS } from '../service/util/time.ts'
-import { pollUntil } from './drain.ts'
+import { pollUntil } from '../testing/fixtures/wait-until.ts'
 import { forEachConcurrently, withoutIndexes } from './index-rebuild.ts'
 import { indexKeyExpression } from './listed-events.ts'
 

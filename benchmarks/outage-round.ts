@@ -3,18 +3,13 @@ import type { Database } from '../service/db/database.ts'
 import { createLogger } from '../service/http/logger.ts'
 import { type SimulatorProcess, startSimulatorProcess } from '../service/roles/simulator-process.ts'
 import { readSimulatorSummary, type SimulatorSummary } from '../testing/fixtures/simulator.ts'
+import { pollUntil } from '../testing/fixtures/wait-until.ts'
 import type { Closers } from './bench-plan.ts'
 import type { BenchStore } from './bench-store.ts'
 import { startWorker } from './child-processes.ts'
 import type { DeliveryLoad } from './delivery-load.ts'
 import { measurePlatformLimit } from './delivery-round.ts'
-import {
-  countWaitingDeliveries,
-  type DrainResult,
-  drain,
-  pollUntil,
-  type WaitingDeliveries,
-} from './drain.ts'
+import { countWaitingDeliveries, type DrainResult, drain, type WaitingDeliveries } from './drain.ts'
 import { computeDeliveryCost, type DeliveryCost, readCpu } from './process-cost.ts'
 import { buildRequestBodies, type StoredTracker, storeDeliveries } from './stored-deliveries.ts'
 

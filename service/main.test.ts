@@ -7,12 +7,12 @@ import { describe, it } from 'node:test'
 import { readProcessIdentity } from '@signalbox/embedded-postgres/process-identity.ts'
 import {
   createInstallation,
-  eventually,
   isReachable,
   type ReadyProgram,
   type TestInstallation,
 } from '../testing/fixtures/program.ts'
 import { samplePurchase } from '../testing/fixtures/sample-events.ts'
+import { waitUntil } from '../testing/fixtures/wait-until.ts'
 
 describe('the program as a whole', { concurrency: true }, () => {
   it('shuts down cleanly on a signal, and starts again with the same data', async test => {
@@ -29,7 +29,7 @@ describe('the program as a whole', { concurrency: true }, () => {
         const postgres = place.postgresProcessId() ?? 0
         assert.ok(readProcessIdentity(postgres))
         const ending = first.kill('SIGTERM')
-        await eventually(
+        await waitUntil(
           'it accepts no connection',
           async () => !(await isReachable(`${first.url}/livez`)),
         )
@@ -77,7 +77,7 @@ describe('the program as a whole', { concurrency: true }, () => {
   it('a signal during the first start lets it finish and then shuts down', async test => {
     const place = createInstallation(test)
     const program = place.start()
-    await eventually('PostgreSQL runs', () => place.postgresProcessId() !== null)
+    await waitUntil('PostgreSQL runs', () => place.postgresProcessId() !== null)
     assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
     assert.equal(place.postgresProcessId(), null)
     assert.equal(await isReachable(place.credentials().simulator_url ?? ''), false)
@@ -93,12 +93,12 @@ describe('the program as a whole', { concurrency: true }, () => {
     ]
     for (const [moment, hasCome] of moments) {
       const program = place.start()
-      await eventually(moment, hasCome)
+      await waitUntil(moment, hasCome)
       await program.kill('SIGKILL')
     }
     const program = await place.startReady()
     assert.equal(await submit(program, place.credentials().tracker_secret, {}), 202)
-    await eventually('the event is accepted', () => isAccepted(place, 'order-1001'))
+    await waitUntil('the event is accepted', () => isAccepted(place, 'order-1001'))
   })
 })
 

@@ -9,11 +9,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { startEventLoad } from '../testing/crash/event-load.ts'
 import {
   createInstallation,
-  eventually,
   type ReadyProgram,
   type TestInstallation,
 } from '../testing/fixtures/program.ts'
 import { isShortRun } from '../testing/fixtures/seeded-random.ts'
+import { waitUntil } from '../testing/fixtures/wait-until.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 /** What npm takes to hand on a signal that the whole group was sent. */
@@ -36,7 +36,7 @@ describe('the end of the program', () => {
       })
       for (const echo of ECHO_MILLISECONDS) {
         const before = load.acknowledged.size
-        await eventually('the load runs', () => load.acknowledged.size > before + 20)
+        await waitUntil('the load runs', () => load.acknowledged.size > before + 20)
         const ended = program.kill('SIGTERM')
         await delay(echo)
         program.process.kill('SIGTERM')
@@ -141,7 +141,7 @@ async function npmStart(
   npm.stderr?.on('data', chunk => {
     said += chunk
   })
-  await eventually('npm start is ready', () => said.includes('Signalbox is ready at'))
+  await waitUntil('npm start is ready', () => said.includes('Signalbox is ready at'))
   return npm
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { createLogger } from '../http/logger.ts'
 import { createRateLimit } from '../http/rate-limit.ts'
 import { createServiceApp } from '../http/service-app.ts'
@@ -87,7 +87,7 @@ it('returns 401 for a revoked secret that worked before', async test => {
   for (const status of [401, 401, 429]) assert.equal((await guess()).status, status)
   await service.database.pool.query('update tracker_keys set revoked_at = now()')
   // Valid credentials are cached for half a second.
-  await eventually('it is refused', async () => (await read(trackerSecret)).status === 401)
+  await waitUntil('it is refused', async () => (await read(trackerSecret)).status === 401)
 })
 
 it('does not count a wrong sandbox key as a failed authentication', async test => {

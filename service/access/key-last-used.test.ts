@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Database } from '../db/database.ts'
 import { createLastUseRecorder } from './authenticate-tracker.ts'
 
@@ -47,7 +47,7 @@ async function recordedCount({ pool }: Database): Promise<number> {
 it('records a use of a key once a minute', async test => {
   const { database, clock, record } = await keyUnderTest(test)
   record(DIGEST)
-  await eventually('it is recorded', async () => (await recordedAt(database)) !== null)
+  await waitUntil('it is recorded', async () => (await recordedAt(database)) !== null)
   clock.now = new Date('2026-11-21T12:00:30.000Z')
   record(DIGEST)
   // The pool serves requests in order, so an earlier write has finished after these.
@@ -58,12 +58,12 @@ it('records a use of a key once a minute', async test => {
 it('remembers ten thousand keys and drops the oldest for the next one', async test => {
   const { database, clock, errors, record } = await keyUnderTest(test)
   record(DIGEST)
-  await eventually('it is recorded', async () => (await recordedAt(database)) !== null)
+  await waitUntil('it is recorded', async () => (await recordedAt(database)) !== null)
   for (let key = 1; key < KEYS_MAX; key += 1) record(hash('sha256', `another key ${key}`, 'buffer'))
   clock.now = new Date('2026-11-21T12:00:30.000Z')
   record(DIGEST)
   const areAllRecorded = async () => (await recordedCount(database)) === KEYS_MAX
-  await eventually('all are recorded', areAllRecorded)
+  await waitUntil('all are recorded', areAllRecorded)
   assert.equal(
     await recordedAt(database),
     '2026-11-21T12:00:00.000Z',
@@ -72,6 +72,6 @@ it('remembers ten thousand keys and drops the oldest for the next one', async te
   record(hash('sha256', 'one key too many', 'buffer'))
   record(DIGEST)
   const isRecordedAgain = async () => (await recordedAt(database)) === '2026-11-21T12:00:30.000Z'
-  await eventually('the first is recorded again', isRecordedAgain)
+  await waitUntil('the first is recorded again', isRecordedAgain)
   assert.deepEqual(errors, [])
 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import { type ChromiumUnderTest, startChromium } from '../../browser/testing/chromium-under-test.ts'
 import { CONSENT, STUB, shopUnderTest } from '../../browser/testing/shop-under-test.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { samplePageView } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 
 const EVENTS = '/api/v1/events'
 const BLANK = '<!doctype html><title>Shop</title><link rel="icon" href="data:,">'
@@ -78,6 +78,6 @@ it('accepts the tag of a page on another origin, and its beacon', async test => 
   const blob = `new Blob([${text}], { type: 'text/plain;charset=UTF-8' })`
   assert.equal(await shop.run(`navigator.sendBeacon(${url}, ${blob})`), true)
   const read = (id: string) => service.request('GET', `${EVENTS}/${id}`, { secret: trackerSecret })
-  await eventually('the beacon is stored', async () => (await read('beacon')).status === 200)
+  await waitUntil('the beacon is stored', async () => (await read('beacon')).status === 200)
   assert.equal((await read('order-1')).status, 200)
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { buildProposal, startAgentActionsFixture } from '../../testing/fixtures/agent-actions.ts'
 import { issueAgentTokens } from '../../testing/fixtures/agent-tokens.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import type { Reply } from '../../testing/fixtures/service.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 
 const DAY_SECONDS = 86_400
 
@@ -255,7 +255,7 @@ it('records the last use of a token, but not of a refused request', async test =
   assert.equal(await lastUse(), null)
   await fixture.request('GET', '/actions')
   const at = fixture.service.clock.now()
-  await eventually('the use is recorded', async () => (await lastUse())?.getTime() === at.getTime())
+  await waitUntil('the use is recorded', async () => (await lastUse())?.getTime() === at.getTime())
 })
 
 function statusesOf(replies: readonly Reply[]): number[] {

@@ -4,10 +4,10 @@ import { createClaimBarrier } from '../../testing/concurrency/lock-barrier.ts'
 import { startWorkerProcess } from '../../testing/crash/worker-process.ts'
 import { type StoredDestination, storeDestinations } from '../../testing/fixtures/deliveries.ts'
 import { waitForStatus } from '../../testing/fixtures/delivery-worker.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/fixtures/stored-events.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import {
   type DeliveryHistory,
   readDeliveryHistory,
@@ -75,7 +75,7 @@ for (const count of [2, 4]) {
       startWorkerProcess(test, service, { name, environment: ENVIRONMENT })
     await Promise.all(names.map(start))
     await announceDeliveries(service.database)
-    await eventually(`all ${count} are about to claim`, async () => {
+    await waitUntil(`all ${count} are about to claim`, async () => {
       return (await barrier.findWaitingWorkers()).length === count
     })
     await barrier.release()

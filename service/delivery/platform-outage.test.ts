@@ -6,9 +6,9 @@ import {
   submitPurchases,
   waitForStatus,
 } from '../../testing/fixtures/delivery-worker.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { bringForwardRetries } from './destination-queue-store.ts'
 
 it('sends delayed deliveries as soon as the platform is back, ahead of their schedule', async test => {
@@ -36,7 +36,7 @@ it('tries a recovering platform with a few events before whole batches', async t
   await waitForStatus(service, 'retrying', { count: 1 })
   const { pool } = service.database
   await submitMore(service, 40)
-  await eventually('a trial has failed', async () => (await countStatuses(service)).retrying !== 1)
+  await waitUntil('a trial has failed', async () => (await countStatuses(service)).retrying !== 1)
   await scriptFaults(service.simulatorUrl, [])
   await waitForStatus(service, 'accepted', { count: 41 })
   const { rows } = await pool.query(

@@ -10,9 +10,9 @@ import {
   startTestWorker,
   waitForStatus,
 } from '../../testing/fixtures/delivery-worker.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { datasetOf, readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { createPlatforms, type PlatformRegistry } from '../platforms/registry.ts'
 
 /** For as long as any test lasts: a platform that takes a request and never answers. */
@@ -73,7 +73,7 @@ it('serves 998 queues while one has 20,000 rows and one platform never answers',
 
   const platforms = patientPlatforms(service)
   startTestWorker(test, service, { context: { platforms } })
-  await eventually('the others are served', async () => (await acceptedOf(service, others)) === 998)
+  await waitUntil('the others are served', async () => (await acceptedOf(service, others)) === 998)
   const ofBig = await countStatuses(service, big.trackerId)
   assert.ok((ofBig.accepted ?? 0) > 0, 'the big queue has its turn as well')
   assert.ok((ofBig.queued ?? 0) > 5_000, `${ofBig.queued} of 20,000 still wait`)
@@ -91,7 +91,7 @@ it('limits failed destinations to a quarter of its requests', async test => {
   const { platforms, requests } = watched(patientPlatforms(service), dead)
   const limits = { requestsMax: 8, pollSeconds: 0.05 }
   const worker = startTestWorker(test, service, { limits, context: { platforms } })
-  await eventually('each of them has failed', async () => {
+  await waitUntil('each of them has failed', async () => {
     const { queued = 0, retrying = 0 } = await countStatuses(service)
     return queued + retrying === 40 && retrying >= 20
   })
@@ -103,7 +103,7 @@ it('limits failed destinations to a quarter of its requests', async test => {
   }))
   await scriptFaults(service.simulatorUrl, hang)
   service.clock.advance(3_600)
-  await eventually('those that it tries again hang', () => requests.now >= 2)
+  await waitUntil('those that it tries again hang', () => requests.now >= 2)
   await storeQueuedDeliveries(database, [healthy], 60)
   await waitForStatus(service, 'accepted', { count: 60, trackerId: healthy.trackerId })
   assert.deepEqual(requests, { now: 2, most: 2 })

@@ -3,9 +3,9 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import pg from 'pg'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { TestClock } from '../../testing/fixtures/test-clock.ts'
 import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { everyDestination, resealCredentials } from './credential-store.ts'
 import { insertDestination } from './destination-store.ts'
 import { type CredentialKeys, openCredential, sealCredential } from './sealed-credential.ts'
@@ -98,7 +98,7 @@ it('keeps a credential that is set concurrently', async test => {
   await other.query('update destinations set sealed_credential = $1', [newer])
 
   const resealing = resealCredentials(database, KEYS)
-  await eventually('the resealing waits for the row', async () => {
+  await waitUntil('the resealing waits for the row', async () => {
     const { rows } = await other.query(
       `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     )

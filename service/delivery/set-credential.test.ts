@@ -5,7 +5,6 @@ import {
   submitPurchases,
   waitForStatus,
 } from '../../testing/fixtures/delivery-worker.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import {
   findPlatformTarget,
@@ -13,6 +12,7 @@ import {
   revokeToken,
   scriptFaults,
 } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { listenForNotifications } from '../db/notification-listener.ts'
 import { setCredential } from './credential-store.ts'
 import { deliverDueBatch } from './deliver-batch.ts'
@@ -102,7 +102,7 @@ it('wakes a sleeping worker', async test => {
     onLost: () => {},
   })
   test.after(() => notices.close())
-  await eventually('the destination is paused', async () => {
+  await waitUntil('the destination is paused', async () => {
     return (await destinationOf(service)).status === 'inactive'
   })
   await waitForStatus(service, 'queued', { count: 3 })

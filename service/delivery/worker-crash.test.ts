@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { expireLeases } from '../../testing/fixtures/deliveries.ts'
 import { countStatuses, submitPurchases } from '../../testing/fixtures/delivery-worker.ts'
-import { createInstallation, eventually, type TestProgram } from '../../testing/fixtures/program.ts'
+import { createInstallation, type TestProgram } from '../../testing/fixtures/program.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 
 const LEASE_SECONDS = 15
 const NEVER_MILLISECONDS = 600_000
@@ -51,7 +52,7 @@ it('delivers everything after a worker was killed while sending', async test => 
   await submitPurchases(service, service.tracker, 20)
   await scriptFaults(service.simulatorUrl, [{ delay_ms: NEVER_MILLISECONDS }])
   const program = await workerProcess(test, service)
-  await eventually('the platform has the events and gives no answer', async () => {
+  await waitUntil('the platform has the events and gives no answer', async () => {
     const { receipts } = await readSimulatorSummary(service.simulatorUrl)
     return receipts === 20
   })
@@ -72,7 +73,7 @@ it('repeats no request that was answered before the worker was killed', async te
     { match: guilty, delay_ms: NEVER_MILLISECONDS },
   ])
   const program = await workerProcess(test, service)
-  await eventually('the second half is under way', async () => {
+  await waitUntil('the second half is under way', async () => {
     const { receipts } = await readSimulatorSummary(service.simulatorUrl)
     return receipts === 8
   })
@@ -89,7 +90,7 @@ it('leaves no request in flight when it is stopped', async test => {
   await submitPurchases(service, service.tracker, 5)
   await scriptFaults(service.simulatorUrl, [{ delay_ms: 1_000 }])
   const program = await workerProcess(test, service)
-  await eventually('the platform has the events', async () => {
+  await waitUntil('the platform has the events', async () => {
     const { receipts } = await readSimulatorSummary(service.simulatorUrl)
     return receipts === 5
   })

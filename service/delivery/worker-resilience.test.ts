@@ -9,7 +9,6 @@ import {
   submitPurchases,
   waitForStatus,
 } from '../../testing/fixtures/delivery-worker.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import {
   findPlatformTarget,
@@ -18,6 +17,7 @@ import {
   revokeToken,
   scriptFaults,
 } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { findDestination } from './destination-store.ts'
 
 async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
@@ -44,7 +44,7 @@ it('continues after the database was unavailable', async test => {
   await submitPurchases(service, service.tracker, 20)
   const worker = startTestWorker(test, service, { limits: { pollSeconds: 0.1 } })
   const bringBack = await storeAway(service)
-  await eventually('the worker has noticed', async () => worker.errors.length >= 2)
+  await waitUntil('the worker has noticed', async () => worker.errors.length >= 2)
   await bringBack()
   await expireLeases(service.database)
   worker.wake()
@@ -103,7 +103,7 @@ it('backs off from an unreachable platform and counts no attempt of waiting deli
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])
   const limits = { pollSeconds: 0.02, destinationRequestsMax: 2 }
   const worker = startTestWorker(test, service, { limits })
-  await eventually('it has failed a few times', async () => {
+  await waitUntil('it has failed a few times', async () => {
     const { requests } = await readSimulatorSummary(service.simulatorUrl)
     return requests >= 3
   })
@@ -121,7 +121,7 @@ it('resumes a paused destination with one probe and then drains its queue', asyn
   await submitPurchases(service, service.tracker, 25)
   const worker = startTestWorker(test, service)
   const { trackerId, destinationId } = service.tracker
-  await eventually('the destination is inactive', async () => {
+  await waitUntil('the destination is inactive', async () => {
     const destination = await findDestination(service.database, trackerId, destinationId)
     return destination?.status === 'inactive'
   })

@@ -6,9 +6,9 @@ import {
   submitPurchases,
   waitForStatus,
 } from '../../testing/fixtures/delivery-worker.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { datasetOf, readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 
 /** The platform itself, with an eye on how many requests are under way. */
@@ -112,7 +112,7 @@ it('settles the requests in flight before it stops, and claims nothing new', asy
   await submitPurchases(service, service.tracker, 3)
   await scriptFaults(service.simulatorUrl, [{ delay_ms: 500 }])
   const worker = startTestWorker(test, service)
-  await eventually('the platform has the events', async () => {
+  await waitUntil('the platform has the events', async () => {
     const { receipts } = await readSimulatorSummary(service.simulatorUrl)
     return receipts === 3
   })
@@ -131,7 +131,7 @@ it('hands back the rest of a halved batch when it stops', async test => {
   const respond = { status: 400, code: 100, subcode: 2_804_048 }
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond }, { delay_ms: 500 }])
   const worker = startTestWorker(test, service)
-  await eventually('the first half is under way', async () => {
+  await waitUntil('the first half is under way', async () => {
     const { receipts } = await readSimulatorSummary(service.simulatorUrl)
     return receipts === 4
   })

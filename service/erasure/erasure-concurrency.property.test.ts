@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { dumpDatabase, findTraces } from '../../testing/fixtures/database-dump.ts'
+import { deliverRound } from '../../testing/fixtures/delivery-round.ts'
 import { SHOP_ORIGIN, samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startSecondService } from '../../testing/fixtures/second-process.ts'
 import {
@@ -12,9 +13,7 @@ import {
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { assertCountersMatch } from '../../testing/fixtures/stored-events.ts'
-import { deliverDueBatch } from '../delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
-import { findDueQueues } from '../delivery/destination-queue-store.ts'
 
 const OWN_SEEDS = [1, 2, 3]
 const CALLERS = 16
@@ -119,11 +118,8 @@ const STEP: Record<keyof typeof WEIGHTS, (race: Race) => Promise<void>> = {
     })
     race.erased.add(identifier)
   },
-  async deliver({ service, delivery }) {
-    const due = { now: service.clock.now(), queuesMax: 10, excludedDestinationIds: [] }
-    for (const queue of await findDueQueues(service.database, due)) {
-      await deliverDueBatch({ ...delivery, batchMax: 5 }, queue, () => {})
-    }
+  async deliver({ delivery }) {
+    await deliverRound({ ...delivery, batchMax: 5 })
   },
   async replay(race) {
     await send(race, { method: 'POST', path: '/deliveries/replay', body: {} })

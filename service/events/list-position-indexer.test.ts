@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { assertExactPages, storeEventRun } from '../../testing/fixtures/event-lists.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { TRACKER_ID } from '../../testing/fixtures/stored-events.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Database } from '../db/database.ts'
 import {
   findUnindexedDays,
@@ -42,7 +42,7 @@ it('writes positions after 500 new events of a tracker, at most every two second
   indexer.recordStored(accepted(1))
   indexer.recordStored(accepted(600))
   assert.equal(runs, 1)
-  await eventually('positions are written', async () => (await positionsOf(database)) === 4)
+  await waitUntil('positions are written', async () => (await positionsOf(database)) === 4)
   seconds += 1.9
   indexer.recordStored(accepted(1))
   assert.equal(runs, 1)
@@ -50,7 +50,7 @@ it('writes positions after 500 new events of a tracker, at most every two second
   seconds += 0.1
   indexer.recordStored(accepted(1))
   assert.equal(runs, 2)
-  await eventually('more positions are written', async () => (await positionsOf(database)) === 6)
+  await waitUntil('more positions are written', async () => (await positionsOf(database)) === 6)
   await assertExactPages(database, { perPage: 25 })
 })
 
@@ -63,7 +63,7 @@ it('ignores database errors and retries in the next run', async test => {
   await database.ping()
   await database.pool.query('alter table another rename to event_counts')
   await storeEventRun(database, { prefix: '', count: 1_000, from: NOON, stepMilliseconds: 1 })
-  await eventually('the next run writes all positions', async () => {
+  await waitUntil('the next run writes all positions', async () => {
     seconds += 2
     indexer.recordStored(accepted(500))
     return (await positionsOf(database)) === 4

@@ -9,8 +9,8 @@ import {
   indexDay,
   storeEventRun,
 } from '../../testing/fixtures/event-lists.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { ledgerEntry, storeEntries, TRACKER_ID } from '../../testing/fixtures/stored-events.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { deleteCounts, deleteEventBatch } from '../retention/store.ts'
 import {
@@ -159,7 +159,7 @@ it('does not reset a count inserted after the counts were locked', async test =>
   writer.resume()
   let hasEnded = false
   void indexed.finally(() => (hasEnded = true))
-  await eventually('the run waits or has ended', async () => {
+  await waitUntil('the run waits or has ended', async () => {
     return hasEnded || (await countLockWaiters(database)) > 0
   })
   await client.query('commit')

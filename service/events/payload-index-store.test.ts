@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { ledgerEntry, storeEntries } from '../../testing/fixtures/stored-events.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Database } from '../db/database.ts'
 import { mergePayloadIndex, PayloadIndexMerger } from './payload-index-store.ts'
 
@@ -38,9 +38,9 @@ it('merges once per twenty thousand events and never concurrently', async test =
   assert.equal(merges, 0)
   merger.recordStored(1)
   merger.recordStored(50_000)
-  await eventually('a merge started', async () => merges > 0)
+  await waitUntil('a merge started', async () => merges > 0)
   assert.equal(merges, 1)
-  await eventually('the merge finished', async () => {
+  await waitUntil('the merge finished', async () => {
     merger.recordStored(0)
     return merges === 2
   })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { sendRawBytes } from '../../testing/fixtures/raw-http.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import {
@@ -9,6 +8,7 @@ import {
   startTestService,
   type TestService,
 } from '../../testing/fixtures/service.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { generateToken } from '../access/token-format.ts'
 import { healthRoutes } from './health-routes.ts'
 import { createLogger } from './logger.ts'
@@ -38,7 +38,7 @@ function linesOf(log: string): Line[] {
 async function lineOf(service: TestService, reply: Pick<Reply, 'headers'>): Promise<Line> {
   const id = reply.headers.get('request-id')
   const found = () => linesOf(service.logged()).filter(({ request_id }) => request_id === id)
-  await eventually(`the line of ${id} is there`, () => found().length > 0)
+  await waitUntil(`the line of ${id} is there`, () => found().length > 0)
   assert.equal(found().length, 1)
   const { time, request_id, milliseconds, ...line } = found()[0] as Line
   assert.ok(Number(milliseconds) >= 0)

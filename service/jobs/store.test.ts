@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { createJobsFixture, startEndlessJob } from '../../testing/fixtures/jobs.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { JOB_ATTEMPTS_MAX } from './job.ts'
 import {
   deleteFailedJobs,
@@ -31,7 +31,7 @@ it('enqueues a running job once more', async test => {
     failed: 0,
   })
   end()
-  await eventually('both are done', async () => (await place.queued()).length === 0)
+  await waitUntil('both are done', async () => (await place.queued()).length === 0)
   assert.equal(place.runs.length, 2)
 })
 

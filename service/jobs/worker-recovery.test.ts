@@ -8,7 +8,8 @@ import {
   type JobsFixture,
   startEndlessJob,
 } from '../../testing/fixtures/jobs.ts'
-import { eventually, spawnProgram } from '../../testing/fixtures/program.ts'
+import { spawnProgram } from '../../testing/fixtures/program.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { enqueueJob } from './store.ts'
 
 const STUCK_JOB = new URL('../../testing/crash/stuck-job-process.ts', import.meta.url).pathname
@@ -31,7 +32,7 @@ it('aborts running jobs on stop and releases them to other processes', async tes
 
   place.start([createJob('look', async () => {})])
   await place.skipRetryDelays()
-  await eventually('another one did it', () => place.runs.length === 2)
+  await waitUntil('another one did it', () => place.runs.length === 2)
 })
 
 it('stops although a job ignores the signal', async test => {
@@ -67,8 +68,8 @@ it('runs the jobs of a killed process in another one', async test => {
 
   await place.expireLeases()
   place.start([createJob('look', async () => {})])
-  await eventually('it was done', () => place.runs.length === 1)
-  await eventually('it left the queue', async () => (await place.queued()).length === 0)
+  await waitUntil('it was done', () => place.runs.length === 1)
+  await waitUntil('it left the queue', async () => (await place.queued()).length === 0)
 })
 
 it('continues after the database was unavailable and repeats unrecorded jobs', async test => {
@@ -76,12 +77,12 @@ it('continues after the database was unavailable and repeats unrecorded jobs', a
   const { end } = await startEndlessJob(place, 'look')
   const bringBack = await storeAway(place)
   end()
-  await eventually('its end could not be noted', () =>
+  await waitUntil('its end could not be noted', () =>
     place.errors.some(error => /Failed to complete jobs/.test(String(error))),
   )
   await bringBack()
-  await eventually('it was done again', () => place.runs.length === 2)
-  await eventually('it left the queue', async () => (await place.queued()).length === 0)
+  await waitUntil('it was done again', () => place.runs.length === 2)
+  await waitUntil('it left the queue', async () => (await place.queued()).length === 0)
 })
 
 it('continues after the database was unavailable while idle', async test => {
@@ -89,10 +90,10 @@ it('continues after the database was unavailable while idle', async test => {
   place.start([createJob('look', async () => {})])
   await place.workersListen(1)
   const bringBack = await storeAway(place)
-  await eventually('the error was reported', () => place.errors.length > 0)
+  await waitUntil('the error was reported', () => place.errors.length > 0)
   await bringBack()
   await enqueueJob(place.database, 'look')
-  await eventually('it ran', () => place.runs.length === 1)
+  await waitUntil('it ran', () => place.runs.length === 1)
 })
 
 it('waits for a database that is unavailable at the start', async test => {
@@ -100,9 +101,9 @@ it('waits for a database that is unavailable at the start', async test => {
   await enqueueJob(place.database, 'look')
   const bringBack = await storeAway(place)
   place.start([createJob('look', async () => {})])
-  await eventually('the error was reported', () => place.errors.length > 0)
+  await waitUntil('the error was reported', () => place.errors.length > 0)
   await bringBack()
-  await eventually('it ran', () => place.runs.length === 1)
+  await waitUntil('it ran', () => place.runs.length === 1)
 })
 
 it('stops while the database is unavailable', async test => {
@@ -110,7 +111,7 @@ it('stops while the database is unavailable', async test => {
   const worker = place.start([createJob('look', async () => {})])
   await place.workersListen(1)
   const bringBack = await storeAway(place)
-  await eventually('the error was reported', () => place.errors.length > 0)
+  await waitUntil('the error was reported', () => place.errors.length > 0)
   await worker.stop()
   await bringBack()
 })

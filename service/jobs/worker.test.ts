@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createJob, createJobsFixture, JOBS_NOW } from '../../testing/fixtures/jobs.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { JobPayload } from './job.ts'
 import { enqueueJob } from './store.ts'
 
@@ -16,10 +16,10 @@ it('runs an enqueued job with its payload and the time of the clock', async test
     }),
   ])
   await enqueueJob(place.database, 'look', { date: '2026-11-20' })
-  await eventually('it ran', () => place.runs.length === 1)
+  await waitUntil('it ran', () => place.runs.length === 1)
   assert.deepEqual(seen, [[{ date: '2026-11-20' }, JOBS_NOW]])
   assert.equal(place.runs[0]?.outcome, 'succeeded')
-  await eventually('it left the queue', async () => (await place.queued()).length === 0)
+  await waitUntil('it left the queue', async () => (await place.queued()).length === 0)
   assert.deepEqual(place.errors, [])
 })
 
@@ -40,7 +40,7 @@ it('never runs a job in two workers, in parallel or twice', async test => {
   await place.workersListen(2)
   const numbers = Array.from({ length: 30 }, (_, number) => number)
   await Promise.all(numbers.map(number => enqueueJob(place.database, 'look', { number })))
-  await eventually('all ran', () => place.runs.length >= numbers.length)
+  await waitUntil('all ran', () => place.runs.length >= numbers.length)
   assert.deepEqual(
     (seen as number[]).toSorted((a, b) => a - b),
     numbers,
@@ -54,7 +54,7 @@ it('starts a job while a long one is running', async test => {
   place.start([createJob('long', () => end.promise), createJob('short', async () => {})])
   await enqueueJob(place.database, 'long')
   await enqueueJob(place.database, 'short')
-  await eventually('the short one ran', () => place.runs.length === 1)
+  await waitUntil('the short one ran', () => place.runs.length === 1)
   assert.equal(place.runs[0]?.name, 'short')
   end.resolve()
 })
@@ -67,7 +67,7 @@ it('makes up the last missed run at the start', async test => {
   }
   const periodic = createJob('look', look, { schedule: '*/15 * * * *' })
   const first = place.start([periodic])
-  await eventually('its schedule is known', async () => {
+  await waitUntil('its schedule is known', async () => {
     const { rows } = await place.database.pool.query(
       'select identifier from signalbox_jobs._private_known_crontabs',
     )
@@ -80,7 +80,7 @@ it('makes up the last missed run at the start', async test => {
     `update signalbox_jobs._private_known_crontabs set known_since = now() - interval '9 days'`,
   )
   const second = place.start([periodic])
-  await eventually('it ran', () => place.runs.length === 1)
+  await waitUntil('it ran', () => place.runs.length === 1)
   await second.stop()
   const third = place.start([periodic])
   await place.workersListen(1)
@@ -99,12 +99,12 @@ it('reports a failed job once, stores it without its message, and retries it', a
     }),
   ])
   await enqueueJob(place.database, 'look')
-  await eventually('it failed', async () => (await place.queued())[0]?.last_error !== null)
+  await waitUntil('it failed', async () => (await place.queued())[0]?.last_error !== null)
   assert.deepEqual(await place.queued(), [
     { key: 'look', attempts: 1, last_error: 'failed: TypeError 22P02', locked: false },
   ])
   await place.skipRetryDelays()
-  await eventually('it was tried again', () => place.runs.length === 2)
+  await waitUntil('it was tried again', () => place.runs.length === 2)
   assert.deepEqual(
     place.runs.map(({ name, outcome }) => [name, outcome]),
     [
@@ -124,7 +124,7 @@ it('aborts a job that times out and counts it as failed', async test => {
     }),
   ])
   await enqueueJob(place.database, 'look')
-  await eventually('it was over', () => place.runs.length === 1)
+  await waitUntil('it was over', () => place.runs.length === 1)
   assert.equal(place.runs[0]?.outcome, 'failed')
   assert.match(String(place.runs[0]?.error), /the job timed out/)
 })

@@ -5,9 +5,9 @@ import {
   submitPurchases,
   waitForStatus,
 } from '../../testing/fixtures/delivery-worker.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget, revokeToken, scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import {
   registerDeliveryMetrics,
   registerDestinationMetrics,
@@ -77,7 +77,7 @@ it('counts a paused destination once, and the deliveries handed back', async tes
   const worker = startTestWorker(test, service, {
     context: { onSettled, onDestinationStatusChanged: onDestinationMoved },
   })
-  await eventually('the destination is paused', async () => (await shown(registry)).length >= 2)
+  await waitUntil('the destination is paused', async () => (await shown(registry)).length >= 2)
   await worker.stop()
   assert.deepEqual(await shown(registry), [
     'signalbox_destinations_moved_total{status="inactive"} 1',
@@ -93,7 +93,7 @@ it('shows the circuits of the worker and its requests in flight', async test => 
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 400, code: 4 } }])
   const worker = startTestWorker(test, service)
   registerWorkerMetrics(registry, worker, 8)
-  await eventually('the queue is throttled', async () => {
+  await waitUntil('the queue is throttled', async () => {
     const { throttled } = worker.countCircuits()
     return throttled === 1 && worker.requestsInFlight() === 0
   })

@@ -4,8 +4,9 @@ import { it } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { openApproval, submitDecision } from '../../testing/fixtures/oauth.ts'
 import { createTestWorkspace } from '../../testing/fixtures/people.ts'
-import { eventually, spawnProgram } from '../../testing/fixtures/program.ts'
+import { spawnProgram } from '../../testing/fixtures/program.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 
 const PACKAGE = 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
 const TOOL = join(import.meta.dirname, '..', '..', PACKAGE)
@@ -25,7 +26,7 @@ it('passes the official suite for authorization servers', async test => {
   ])
   test.after(() => tool.kill('SIGKILL'))
   const asked = /^(http\S+\/oauth2\/authorize\?\S+)$/m
-  await eventually('the suite asks for approval', () => asked.test(tool.stdout()))
+  await waitUntil('the suite asks for approval', () => asked.test(tool.stdout()))
   const url = new URL(asked.exec(tool.stdout())?.[1] ?? '')
   await openApproval(owner.client, url)
   const choice = { ad_account_id: String(adAccountId), decision: 'approve' }

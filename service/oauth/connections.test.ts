@@ -12,7 +12,7 @@ import {
   createTestPerson,
   createTestWorkspace,
 } from '../../testing/fixtures/people.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 
 const OPEN = 200
 
@@ -158,7 +158,7 @@ it('records the last use of a connection', async test => {
   })
   fixture.advance(60)
   assert.equal((await checkTokenAccess(fixture, accessToken)).agent, 200)
-  await eventually('the use is noted', async () => {
+  await waitUntil('the use is noted', async () => {
     const { rows } = await fixture.service.database.pool.query(
       'select last_used_at from agent_connections',
     )

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/fixtures/stored-events.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
 import { expireAttempts } from './expire-attempts.ts'
 import { expireOldEvents } from './expire-events.ts'
@@ -47,7 +47,7 @@ async function expireAll({ database, clock }: TestService): Promise<void> {
  * were just deleted, so a vacuum could remove none of them.
  */
 async function vacuum({ database }: TestService): Promise<void> {
-  await eventually('no other transaction sees older rows', async () => {
+  await waitUntil('no other transaction sees older rows', async () => {
     const { rows } = await database.pool.query(
       `select count(*) from pg_stat_activity
        where datname = current_database() and pid <> pg_backend_pid()

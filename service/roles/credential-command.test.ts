@@ -5,9 +5,10 @@ import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { runCommand } from '../../testing/fixtures/command-line.ts'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { createInstallation, eventually } from '../../testing/fixtures/program.ts'
+import { createInstallation } from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { revokeToken } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Database } from '../db/database.ts'
 import { everyDestination } from '../delivery/credential-store.ts'
 import { openCredential } from '../delivery/sealed-credential.ts'
@@ -245,13 +246,13 @@ it('a running worker sends waiting events as soon as a new credential is set', a
     body: JSON.stringify(samplePurchase({ consent: { ad_user_data: 'granted' } })),
   })
   assert.equal(submitted.status, 202)
-  await eventually('the destination is paused', async () => {
+  await waitUntil('the destination is paused', async () => {
     const { stderr } = await credential(['list'])
     return /\binactive +current +The platform rejects the credential /.test(stderr)
   })
   const set = ['set', '--destination', destination_id, '--from', '-']
   assert.equal((await credential(set, { input: TOKEN })).code, 0)
-  await eventually('the event is accepted', async () => {
+  await waitUntil('the event is accepted', async () => {
     const { rows } = await database.pool.query('select status, attempt_count from all_deliveries')
     return rows[0]?.status === 'accepted' && rows[0].attempt_count === 1
   })

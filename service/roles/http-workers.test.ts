@@ -3,8 +3,9 @@ import { it, type TestContext } from 'node:test'
 import { CRASHING_THREAD_ENVIRONMENT } from '../../testing/crash/crashing-thread.ts'
 import { connectToThreads, ThreadConnection } from '../../testing/crash/thread-connection.ts'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { createInstallation, eventually, type TestProgram } from '../../testing/fixtures/program.ts'
+import { createInstallation, type TestProgram } from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Database } from '../db/database.ts'
 import { type ProvisionedTracker, provisionTracker } from '../provisioning/provision-tracker.ts'
 import { countHttpWorkers, divideConnections } from './http-workers.ts'
@@ -156,12 +157,12 @@ async function crashOneWorker(test: TestContext, failure: string): Promise<void>
   const ended = crashing.send('/livez', { headers: { 'x-test-failure': failure } })
   // The response may still arrive before the thread ends.
   await ended.catch(() => {})
-  await eventually('the end is logged', async () => {
+  await waitUntil('the end is logged', async () => {
     assert.equal((await other.send('/readyz')).thread, otherThread)
     return program.stdout().includes('an HTTP worker ended; it is restarted')
   })
   assert.equal((await submit(other, 'after')).status, 202)
-  await eventually('another thread replaces it', async () => {
+  await waitUntil('another thread replaces it', async () => {
     const connection = new ThreadConnection(origin)
     const response = await connection.send('/readyz').catch(() => null)
     connection.close()

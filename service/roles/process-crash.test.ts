@@ -8,11 +8,11 @@ import pg from 'pg'
 import { type EventLoad, startEventLoad } from '../../testing/crash/event-load.ts'
 import {
   createInstallation,
-  eventually,
   spawnProgram,
   type TestInstallation,
 } from '../../testing/fixtures/program.ts'
 import { isShortRun } from '../../testing/fixtures/seeded-random.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 
 const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.ts')).pathname
 
@@ -65,7 +65,7 @@ async function loadThroughKills(
 
   for (let kill = 1; kill <= kills; kill += 1) {
     const before = load.acknowledged.size
-    await eventually('the load runs', () => load.acknowledged.size > before)
+    await waitUntil('the load runs', () => load.acknowledged.size > before)
     const { min, max } = LOAD_MILLISECONDS
     await delay(min + chance() * (max - min))
     const ended = program.kill('SIGKILL')
@@ -123,7 +123,7 @@ async function settledEvents(place: TestInstallation): Promise<StoredEvent[]> {
   })
   await client.connect()
   try {
-    await eventually('every delivery is settled', async () => {
+    await waitUntil('every delivery is settled', async () => {
       const waiting = 'select from all_deliveries where next_attempt_at is not null limit 1'
       return (await client.query(waiting)).rowCount === 0
     })
@@ -155,7 +155,7 @@ async function receivedEvents(simulatorUrl: string): Promise<Receipt[]> {
 async function startSlowSimulator(test: TestContext): Promise<string> {
   const program = spawnProgram([SIMULATOR], { SIMULATOR_PORT: '0' })
   test.after(() => program.kill('SIGKILL'))
-  await eventually('the simulator listens', () => program.stdout().includes('\n'))
+  await waitUntil('the simulator listens', () => program.stdout().includes('\n'))
   const { listening } = JSON.parse(program.stdout()) as { listening: string }
   const rules = [{ probability: 0.5, seed: 7, delay_ms: 200 }]
   await fetch(`${listening}/_simulator/faults`, {

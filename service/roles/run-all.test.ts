@@ -5,11 +5,8 @@ import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
-import {
-  createInstallation,
-  eventually,
-  type ReadyProgram,
-} from '../../testing/fixtures/program.ts'
+import { createInstallation, type ReadyProgram } from '../../testing/fixtures/program.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
 // A shell would take this name apart if it were not quoted.
@@ -67,7 +64,7 @@ it('the first start on an empty folder needs no settings', async test => {
     assert.ok(!`${program.stderr()}${program.stdout()}`.includes(fields.password))
     await browser.post('/forgot', fields)
     const outbox = join(place.dataFolder, 'outbox')
-    await eventually('a file', () => existsSync(outbox) && readdirSync(outbox).length === 1)
+    await waitUntil('a file', () => existsSync(outbox) && readdirSync(outbox).length === 1)
     assert.equal(statSync(outbox).mode & 0o777, 0o700)
   })
 
@@ -101,7 +98,7 @@ it('the first start on an empty folder needs no settings', async test => {
     const accepted = { event_id: 'order-1001', duplicate: false, warnings: [], notices: [] }
     assert.deepEqual(JSON.parse(body), accepted)
 
-    await eventually('the purchase is accepted', async () => {
+    await waitUntil('the purchase is accepted', async () => {
       const { deliveries } = JSON.parse(await bash(read))
       return deliveries[0].status === 'accepted'
     })

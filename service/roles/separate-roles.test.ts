@@ -5,11 +5,11 @@ import { it, type TestContext } from 'node:test'
 import { createDatabaseFromTemplate } from '../../testing/fixtures/database.ts'
 import {
   createInstallation,
-  eventually,
   spawnProgram,
   type TestInstallation,
 } from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
 const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.ts')).pathname
@@ -107,7 +107,7 @@ it('serve, deliver and the commands share an external PostgreSQL as separate pro
       }
     }
     const expected = trackers.length * (EVENTS_A_TRACKER + 1)
-    await eventually('everything is received', async () => {
+    await waitUntil('everything is received', async () => {
       const { unique_events } = await summary(simulatorUrl)
       return unique_events === expected
     })
@@ -183,7 +183,7 @@ function read({ base_url, tracker_secret }: Credentials, eventId: string): Promi
 async function startSimulator(test: TestContext): Promise<string> {
   const program = spawnProgram([SIMULATOR], { SIMULATOR_PORT: '0' })
   test.after(() => program.kill('SIGKILL'))
-  await eventually('the simulator listens', () => program.stdout().includes('\n'))
+  await waitUntil('the simulator listens', () => program.stdout().includes('\n'))
   return (JSON.parse(program.stdout()) as { listening: string }).listening
 }
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { submitPurchases, waitForStatus } from '../../testing/fixtures/delivery-worker.ts'
-import { eventually } from '../../testing/fixtures/program.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import {
   findPlatformTarget,
   readSimulatorSummary,
   scriptFaults,
 } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { createLogger } from '../http/logger.ts'
 import { createMetricsRegistry } from '../metrics/metrics-registry.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -41,7 +41,7 @@ it('logs the destination once when its circuit opens, and once when it closes', 
     registry: createMetricsRegistry(),
   })
   test.after(() => worker.stop())
-  await eventually('three requests have failed', async () => {
+  await waitUntil('three requests have failed', async () => {
     const { requests } = await readSimulatorSummary(service.simulatorUrl)
     return requests >= 3
   })

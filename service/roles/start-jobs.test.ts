@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { createInstallation, eventually, type TestProgram } from '../../testing/fixtures/program.ts'
+import { createInstallation, type TestProgram } from '../../testing/fixtures/program.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { enqueueJob, readJobStatistics } from '../jobs/store.ts'
 import { insertWorkspace } from '../people/workspace-store.ts'
 
@@ -44,13 +45,13 @@ it('deliver runs every job, and records each run in the log and the store', asyn
   const day = { trackerId: '0190bbbb-0000-7000-8000-000000000001', date: '2026-11-01' }
   for (const name of periodic) await enqueueJob(database, name)
   await enqueueJob(database, 'refresh-report', day)
-  await eventually(
+  await waitUntil(
     'all are done',
     () => logged(program, 'a job succeeded').length === periodic.length + 1,
   )
   const done = logged(program, 'a job succeeded').map(({ task }) => task)
   assert.deepEqual(done.toSorted(), [...periodic, 'refresh-report'].toSorted())
-  await eventually('nothing is left', async () => {
+  await waitUntil('nothing is left', async () => {
     const { counts } = await readJobStatistics(database, periodic)
     return counts.queued + counts.running === 0
   })
@@ -70,7 +71,7 @@ it('logs an error for a changed audit log without failing the job', async test =
   const program = await start()
   await enqueueJob(database, 'verify-audit')
   const errors = () => logged(program, 'an audit log was changed')
-  await eventually('it is found', () => errors().length === 1)
+  await waitUntil('it is found', () => errors().length === 1)
   const [{ level, workspace, sequence, finding } = {}] = errors()
   assert.deepEqual([level, workspace, sequence], ['error', workspaceId, 1])
   assert.match(String(finding), /^The head of the log is not signed by a key of this installation/)
@@ -84,7 +85,7 @@ it('logs a failed job with its name and without its payload', async test => {
   await database.pool.query('alter table send_attempts rename to send_attempts_away')
   await enqueueJob(database, 'expire-attempts', { note: 'nobody-should-read-this' })
   const failures = () => logged(program, 'a job failed; it is retried')
-  await eventually('it failed', () => failures().length === 1)
+  await waitUntil('it failed', () => failures().length === 1)
   assert.equal(failures()[0]?.task, 'expire-attempts')
   assert.doesNotMatch(program.stdout(), /nobody-should-read-this/)
   assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })

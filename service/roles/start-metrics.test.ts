@@ -3,12 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
-import {
-  createInstallation,
-  eventually,
-  type ReadyProgram,
-} from '../../testing/fixtures/program.ts'
+import { createInstallation, type ReadyProgram } from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 
 /** Where the start-up summary says that the figures are. */
 function metricsUrl(program: ReadyProgram): string {
@@ -54,7 +51,7 @@ it('the metrics of npm start follow an event from its request to the platform', 
   assert.equal((await submit()).status, 202)
   assert.equal((await submit()).status, 200)
   const url = metricsUrl(program)
-  await eventually('the delivery is settled', async () => {
+  await waitUntil('the delivery is settled', async () => {
     const settled = (await scrape(url)).get('signalbox_deliveries_settled_total{status="accepted"}')
     return settled === 1
   })

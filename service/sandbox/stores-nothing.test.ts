@@ -4,8 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { createInstallation, eventually } from '../../testing/fixtures/program.ts'
+import { createInstallation } from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Database } from '../db/database.ts'
 import { provisionTracker } from '../provisioning/provision-tracker.ts'
 
@@ -33,7 +34,7 @@ it('changes no row and no file in 1,000 calls', async test => {
     })
   const consent = { ad_user_data: 'granted' }
   assert.equal((await post('/events', trackerSecret, samplePurchase({ consent }))).status, 202)
-  await eventually(
+  await waitUntil(
     'the event is settled',
     async () => (await countWaitingDeliveries(database)) === 0,
   )

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Database } from '../../service/db/database.ts'
 import { sharedCluster } from '../citus/cluster.ts'
 import type { TestDatabase } from '../fixtures/database.ts'
-import { eventually } from '../fixtures/program.ts'
+import { waitUntil } from '../fixtures/wait-until.ts'
 
 /**
  * Runs all operations simultaneously: the rows of this table stay locked until every operation
@@ -23,7 +23,7 @@ export async function runSimultaneously<T>(
     const results = Promise.all(
       operations.map(operation => operation().finally(() => (finishedCount += 1))),
     )
-    await eventually('all of them wait or have finished', async () => {
+    await waitUntil('all of them wait or have finished', async () => {
       return (await countLockWaiters({ pool })) + finishedCount >= operations.length
     })
     await client.query('commit')

@@ -1,16 +1,12 @@
 import { seededRandom } from '@signalbox/graph-simulator/seeded-random.ts'
 import { openDatabase } from '../../service/db/database.ts'
 import { CircuitBreakers } from '../../service/delivery/circuit-breaker.ts'
-import { deliverDueBatch } from '../../service/delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../../service/delivery/delivery-context.ts'
-import { applyHealth } from '../../service/delivery/destination-backoff.ts'
-import {
-  type DestinationQueue,
-  findDueQueues,
-} from '../../service/delivery/destination-queue-store.ts'
+import type { DestinationQueue } from '../../service/delivery/destination-queue-store.ts'
 import type { Platform } from '../../service/platforms/platform.ts'
 import { Interleaving } from '../concurrency/interleaving.ts'
 import { expireLeases } from '../fixtures/deliveries.ts'
+import { deliverRound } from '../fixtures/delivery-round.ts'
 import { createSeededRandom } from '../fixtures/seeded-random.ts'
 import type { TestService } from '../fixtures/service.ts'
 import { datasetOf } from '../fixtures/simulator.ts'
@@ -81,7 +77,7 @@ function createCrashableWorker(
     hasCrashed: () => process.hasCrashed(),
     run: async (crashPoint, waitForTurn = async () => {}) => {
       process.arm(crashPoint, waitForTurn)
-      await deliverAll(context, trackerIds, circuits).catch(error => {
+      await deliverDue(context, trackerIds, circuits).catch(error => {
         if (!process.hasCrashed()) throw error
       })
     },
@@ -116,24 +112,18 @@ export function recordPlatformResponses(
   return { ...platform, send }
 }
 
-/** As the loop of a worker does, with circuits on the clock of the test. */
-async function deliverAll(
+/** Delivers in rounds, with circuits on the clock of the test, until nothing is due. */
+async function deliverDue(
   context: DeliveryContext,
   trackerIds: readonly string[],
   circuits: CircuitBreakers,
 ): Promise<void> {
-  const monotonicSeconds = () => context.now().getTime() / 1_000
   const orderOf = ({ trackerId }: DestinationQueue) => trackerIds.indexOf(trackerId)
+  const compareQueues = (left: DestinationQueue, right: DestinationQueue) =>
+    orderOf(left) - orderOf(right)
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const excludedDestinationIds = circuits.listBackingOff(monotonicSeconds())
-    const due = { now: context.now(), queuesMax: 100, excludedDestinationIds }
-    const queues = await findDueQueues(context.database, due)
-    if (queues.length === 0 || context.isStopping?.()) return
-    for (const queue of queues.toSorted((a, b) => orderOf(a) - orderOf(b))) {
-      const isTrial = circuits.isOnTrial(queue.destinationId)
-      const run = await deliverDueBatch(context, { ...queue, isTrial }, () => {})
-      await applyHealth(context, circuits, { queue, run, monotonicSeconds })
-    }
+    const { queueCount } = await deliverRound(context, { circuits, compareQueues })
+    if (queueCount === 0) return
   }
 }
 

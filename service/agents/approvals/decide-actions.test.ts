@@ -13,7 +13,7 @@ import {
 } from '../../../testing/fixtures/agents.ts'
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { eventually } from '../../../testing/fixtures/program.ts'
+import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { changeConnectionAdAccount, revokeWorkspaceConnection } from '../../oauth/connections.ts'
 import { revokeWorkspaceToken } from '../../oauth/execution-tokens.ts'
@@ -262,7 +262,7 @@ it('returns 403 to a person who loses their role during the decision', async tes
   await isWaiting.promise
   const refusal = assert.rejects(decide(fixture, batchId), isRefusal(403, /role/))
   // The first role check passed; the decision waits for the workspace lock.
-  await eventually('the decision waits', async () => {
+  await waitUntil('the decision waits', async () => {
     const { rows } = await database.pool.query(
       `select 1 from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock'`,

@@ -27,7 +27,7 @@ import {
 } from '../../../testing/earlier-version/filled-store.ts'
 import { assertUpgraded } from '../../../testing/earlier-version/upgrade-checks.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { eventually } from '../../../testing/fixtures/program.ts'
+import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 import type { Database } from '../database.ts'
 import { migrate, requireCurrentSchema } from '../migrate.ts'
 import { LEDGER_UPGRADE } from './upgrade-store.ts'
@@ -99,13 +99,13 @@ it('resumes after its connections break', async test => {
       earlier?.release(true)
       earlier = blocker
       migrated ??= assert.rejects(migrate(openUpgradedDatabase(test, store)), { code: '57P01' })
-      await eventually(
+      await waitUntil(
         waitingStatement,
         async () => (await findWaiting(store, waitingStatement)).length > 0,
       )
     }
     const last = steps.at(-1)?.waitingStatement ?? ''
-    await eventually('the waiting connection is terminated', async () => {
+    await waitUntil('the waiting connection is terminated', async () => {
       const [processId] = await findWaiting(store, last)
       if (processId === undefined) return false
       await store.pool.query('select pg_terminate_backend($1)', [processId])
