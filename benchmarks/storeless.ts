@@ -5,6 +5,7 @@ import type { AuthenticateTracker } from '../service/access/authenticate-tracker
 import { guardRoutes } from '../service/access/guard-routes.ts'
 import type { TrackerIdentity } from '../service/access/store.ts'
 import { generateToken, hashToken, parseTokenKind } from '../service/access/token-format.ts'
+import type { Database } from '../service/db/database.ts'
 import { readBearerToken } from '../service/http/headers.ts'
 import { createLogger } from '../service/http/logger.ts'
 import { Refusal } from '../service/http/refusal.ts'
@@ -40,7 +41,8 @@ app.register(
         queueMax: QUEUE_MAX,
       }),
       erasureKey: async () => createSecretKey(Buffer.alloc(32)),
-      skipWaitingDeliveries: async () => {},
+      // Only withdrawals read the store, and the load has none.
+      database: {} as Database,
       now: () => new Date(),
       publicOrigin: () => origin,
     }),

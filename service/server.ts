@@ -24,10 +24,10 @@ import { announceDeliveries } from './delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from './delivery/plan-store.ts'
 import { deliveryRoutes } from './delivery/routes.ts'
 import type { CredentialKeys } from './delivery/sealed-credential.ts'
-import { skipWaitingOfVisitor, type WithdrawnVisitor } from './delivery/skip-store.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { createErasureKeyProvider } from './erasure/erasure-key-store.ts'
 import { erasureRoutes } from './erasure/routes.ts'
+import type { ErasureKeyProvider } from './events/person-identifiers.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import {
   type CompletedRequest,
@@ -36,7 +36,6 @@ import {
   type ServiceLogger,
 } from './http/service-app.ts'
 import { verifyIngestion } from './ingestion/accept-event.ts'
-import type { ErasureKeyProvider } from './ingestion/commit-events.ts'
 import { type CommitHealth, createCommitHealth } from './ingestion/commit-health.ts'
 import { type CommittedGroup, createEventCommitQueue } from './ingestion/event-commit-queue.ts'
 import { ingestionRoutes, testPurchaseRoutes } from './ingestion/routes.ts'
@@ -170,7 +169,6 @@ interface RouteDependencies extends CommitDependencies {
 function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDependencies): void {
   const { database, now, publicOrigin, contractKeys, securityContact } = options
   const { routes, announce, erasureKey, commits, limits, audit } = parts
-  const stopWaiting = (visitor: WithdrawnVisitor) => skipWaitingOfVisitor(database, visitor)
   const onTestModeSwitched = () => routes.invalidate()
   const { testModeSeconds, delivery, platforms, additionalConsentProvider } = options
   const masterKey = options.credentialKeys.current
@@ -186,8 +184,7 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
   app.register(
     async api => {
       const rules = { platforms, additionalConsentProvider }
-      const waiting = { skipWaitingDeliveries: stopWaiting }
-      const acceptance = { ...rules, commits, erasureKey, ...waiting }
+      const acceptance = { ...rules, commits, database, erasureKey }
       ingestionRoutes(api, { ...acceptance, now, publicOrigin })
       const replays = { onTestModeSwitched, onQueued: announce }
       deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })

@@ -126,7 +126,7 @@ const MINUTE_MILLISECONDS = 60_000
 const DAY_MILLISECONDS = 86_400_000
 
 /** Accepted difference between two clocks. */
-const CLOCK_TOLERANCE_MINUTES = 5
+export const CLOCK_TOLERANCE_MINUTES = 5
 
 /** An older grant is expired. TCF requires asking again at least every 13 months. */
 export const CONSENT_AGE_DAYS_MAX = 395

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
+import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import type { Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import type { Settlement } from './retry-policy.ts'
@@ -12,6 +13,8 @@ export interface DeliveryContext {
   nodes?: StoreNodes
   platforms: PlatformRegistry
   credentialKeys: CredentialKeys
+  /** Called for trackers with withdrawals under keyed digests. */
+  erasureKey: ErasureKeyProvider
   batchMax: number
   leaseSeconds: number
   now: () => Date

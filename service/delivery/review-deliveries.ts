@@ -1,8 +1,6 @@
 import { checkWithdrawal } from '../consent/consent-decision.ts'
-import type { Database } from '../db/database.ts'
-import { listVisitorKeys } from '../events/person-identifiers.ts'
 import type { StoredEvent } from '../events/store.ts'
-import { findWithdrawals } from '../events/suppression-store.ts'
+import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { OriginalEvent, Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
@@ -25,13 +23,14 @@ export interface ReviewedBatch {
 
 /** Checks again, at the time of sending, which claimed deliveries may be sent. */
 export async function reviewDeliveries(
-  { database, platform, platforms, now }: BatchContext,
+  context: BatchContext,
   batch: ClaimedBatch,
 ): Promise<ReviewedBatch> {
+  const { platform, platforms, now } = context
   const { destination, claimed, events } = batch
-  const withdrawnAt = await findBatchWithdrawals(database, batch)
+  const withdrawnAt = await findBatchWithdrawals(context, batch)
   const stored = [...events.values()]
-  const originalOf = await findOriginalEvents(database, destination.trackerId, stored)
+  const originalOf = await findOriginalEvents(context.database, destination.trackerId, stored)
   const at = now()
   const reviews = [...claimed.values()].map(delivery => {
     const event = events.get(delivery.id)
@@ -51,12 +50,21 @@ export async function reviewDeliveries(
   }
 }
 
-async function findBatchWithdrawals(database: Database, { destination, events }: ClaimedBatch) {
+async function findBatchWithdrawals(
+  { database, erasureKey }: BatchContext,
+  { destination, events }: ClaimedBatch,
+): Promise<(event: StoredEvent) => Date | null> {
   const { trackerId } = destination
-  const keys = new Set([...events.values()].flatMap(({ payload }) => listVisitorKeys(payload)))
-  const visitors = [...keys].map(visitorId => ({ trackerId, visitorId }))
-  const latest = await findWithdrawals(database, visitors)
-  return ({ payload }: StoredEvent) => latest(trackerId, listVisitorKeys(payload))
+  const people = new Map(
+    [...events.values()].flatMap(event =>
+      event.payload ? [[event, { trackerId, ...event.payload }] as const] : [],
+    ),
+  )
+  const { latest } = await findPersonWithdrawals(database, [...people.values()], erasureKey)
+  return event => {
+    const person = people.get(event)
+    return person ? latest(person) : null
+  }
 }
 
 /** The event is sent, or it is settled without a request. */
@@ -128,6 +136,7 @@ function isStillConsented(
   { consentCapturedAt, createdAt }: StoredEvent,
   withdrawnAt: Date | null,
 ): boolean {
+  if (withdrawnAt === null) return true
   const captured_at = consentCapturedAt?.toISOString() ?? null
   const grant = { reason: 'granted_by_consent', captured_at } as const
   return checkWithdrawal(grant, { withdrawnAt, receivedAt: createdAt }).allowed

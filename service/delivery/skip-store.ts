@@ -1,9 +1,19 @@
 import type pg from 'pg'
+import { CLOCK_TOLERANCE_MINUTES } from '../consent/consent-signal.ts'
 import { type Database, inTransaction, isCitusCluster } from '../db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
-import { selectPayloadsByIndexKey } from '../events/erase-store.ts'
+import {
+  FOUND_COLUMNS,
+  selectPayloadsByIndexKeys,
+  toErasablePayload,
+} from '../events/erase-store.ts'
 import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
-import { digestVisitorId, indexKey, legacyIndexKey } from '../events/person-identifiers.ts'
+import {
+  digestVisitorId,
+  indexKey,
+  legacyIndexKey,
+  listWithdrawableDigests,
+} from '../events/person-identifiers.ts'
 import {
   ADD_COUNTS,
   ATTEMPT_COLUMNS,
@@ -18,20 +28,27 @@ import { WAITING_STATUSES } from './delivery-status.ts'
 const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS]
 const SKIPPED_COLUMNS = [...UNCHANGED_COLUMNS, 'last_error']
 
-export interface WithdrawnVisitor {
+/** The person who withdrew consent: a visitor, identifiers, or both. */
+export interface WithdrawnPerson {
   trackerId: string
-  visitorId: string
+  visitorId: string | null
+  /** Digests of email addresses, phone numbers and external IDs. */
+  digests: readonly string[]
   at: Date
 }
 
-/** Skips the waiting deliveries of a visitor who withdrew consent. Returns how many. */
-export async function skipWaitingOfVisitor(
+/** At most this many deliveries are skipped now; the rest when a worker claims them. */
+const SKIPPED_MAX = 10_000
+
+/** Skips the waiting deliveries of a person who withdrew consent. Returns how many. */
+export async function skipWaitingOfPerson(
   database: Pick<Database, 'pool'>,
-  { trackerId, visitorId, at }: WithdrawnVisitor,
+  person: WithdrawnPerson,
 ): Promise<number> {
-  const digest = digestVisitorId(visitorId)
-  const keys = [indexKey(trackerId, digest), legacyIndexKey(digest)]
-  const values = [trackerId, visitorId, WAITING_STATUSES, ...keys]
+  const events = await findWaitingEvents(database, person)
+  if (events.length === 0) return 0
+  const { trackerId, at } = person
+  const values = [trackerId, WAITING_STATUSES, ...eventRefValues(events)]
   if (await isCitusCluster(database)) {
     return inTransaction(database, client => skipInSteps(client, { trackerId, at }, values))
   }
@@ -39,21 +56,61 @@ export async function skipWaitingOfVisitor(
   return rows[0].count
 }
 
+/**
+ * The events of the person that have waiting deliveries. Those received more than the clock
+ * tolerance later are left to the check at sending: their consent may overrule the withdrawal. The
+ * index holds 32 bits of a digest, so the result is filtered here.
+ */
+async function findWaitingEvents(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, visitorId, digests, at }: WithdrawnPerson,
+): Promise<EventRef[]> {
+  const searched = visitorId === null ? digests : [...digests, digestVisitorId(visitorId)]
+  const { rows } = await pool.query(FIND_WAITING, [
+    trackerId,
+    searched.map(digest => indexKey(trackerId, digest)),
+    searched.map(legacyIndexKey),
+    WAITING_STATUSES,
+    new Date(at.getTime() + CLOCK_TOLERANCE_MINUTES * 60_000),
+    SKIPPED_MAX,
+  ])
+  const named = new Set(digests)
+  return rows
+    .map(toErasablePayload)
+    .filter(
+      payload =>
+        (visitorId !== null && payload.visitorId?.trim() === visitorId) ||
+        listWithdrawableDigests(payload).some(digest => named.has(digest)),
+    )
+}
+
+const FIND_WAITING = `
+  select ${FOUND_COLUMNS}
+  from ${selectPayloadsByIndexKeys({ trackerId: '$1', keys: '$2', legacyKeys: '$3' })}
+  cross join lateral (
+    select true from delivery_queue
+    where tracker_id = $1::uuid and created_at = payload.event_created_at
+      and event_id = payload.event_id and space = payload.space
+      and status = any($4::text[])
+    limit 1
+  ) queue
+  where payload.event_created_at <= $5::timestamptz
+  limit $6::integer`
+
 const DELETE_WAITING = `
   with found as materialized (
     select queue.tracker_id, queue.created_at, queue.id
-    from ${selectPayloadsByIndexKey({ trackerId: '$1', key: '$4', legacyKey: '$5' })}
+    from ${unnestEventRefs('withdrawn', 3)}
     cross join lateral (
       select * from delivery_queue
-      where tracker_id = $1::uuid and created_at = payload.event_created_at
-        and event_id = payload.event_id and space = payload.space
+      where tracker_id = $1::uuid and created_at = withdrawn.created_at
+        and event_id = withdrawn.event_id and space = withdrawn.space
       offset 0
     ) queue
-    where payload.visitor_id = $2::text
   ), skipped as (
     delete from delivery_queue queue using found
     where queue.tracker_id = found.tracker_id and queue.created_at = found.created_at
-      and queue.id = found.id and queue.status = any($3::text[])
+      and queue.id = found.id and queue.status = any($2::text[])
       and queue.tracker_id = $1::uuid
     returning queue.*
   )`
@@ -75,7 +132,7 @@ const UNCOUNT_SKIPPED_ROWS = uncountSkipped(SKIPPED_ROWS)
 /** On a Citus cluster, where an insert cannot read a common table expression (decision 0024). */
 async function skipInSteps(
   client: pg.PoolClient,
-  { trackerId, at }: Pick<WithdrawnVisitor, 'trackerId' | 'at'>,
+  { trackerId, at }: Pick<WithdrawnPerson, 'trackerId' | 'at'>,
   values: readonly unknown[],
 ): Promise<number> {
   const { rows } = await client.query(DELETE_WAITING_ROWS, [...values])

@@ -206,7 +206,7 @@ it('deletes withdrawals under a raw visitor ID without a payload', async test =>
   )
   const left = rows.map(({ visitor_id }) => visitor_id)
   assert.deepEqual(
-    left.filter(id => !/^(external_id|sha256):/.test(id)),
+    left.filter(id => !/^(external_id| keyed):/.test(id)),
     ['Customer-10', 'x'.repeat(90), 'Ünïcode John'],
   )
   assert.equal(left.length, 3 + others.length + 1)

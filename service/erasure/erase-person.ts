@@ -16,7 +16,7 @@ import {
   type IdentifyingKey,
   matchesPerson,
 } from '../events/person-identifiers.ts'
-import { findWithdrawnVisitors } from '../events/suppression-store.ts'
+import { findWithdrawnVisitors } from '../events/withdrawal-store.ts'
 import { Refusal } from '../http/refusal.ts'
 
 /** The person to erase, by the digest of one identifier. */

@@ -16,7 +16,7 @@ import {
 } from './event-columns.ts'
 import type { EventRecord } from './event-record.ts'
 import { countInsertedEvents } from './list-position-store.ts'
-import { WITHDRAWAL_WRITE } from './suppression-store.ts'
+import { WITHDRAWAL_WRITE } from './withdrawal-store.ts'
 
 /** An unchecked assumption behind an event: that the person with this key is not blocked. */
 interface Assumption {

@@ -50,14 +50,14 @@ export async function findPayloadsByDigest(
 ): Promise<ErasablePayload[]> {
   const { rows } = await pool.query(
     `select ${FOUND_COLUMNS}
-     from ${selectPayloadsByIndexKey({ trackerId: '$1', key: '$2', legacyKey: '$3' })}
+     from ${selectPayloadsByIndexKeys({ trackerId: '$1', keys: '$2', legacyKeys: '$3' })}
      where (payload.received_on, payload.event_id, payload.space)
        > ($4::date, $5::text, $6::smallint)
      order by payload.received_on, payload.event_id, payload.space limit $7::integer`,
     [
       trackerId,
-      indexKey(trackerId, digest),
-      legacyIndexKey(digest),
+      [indexKey(trackerId, digest)],
+      [legacyIndexKey(digest)],
       after?.receivedOn ?? '-infinity',
       after?.eventId ?? '',
       after?.space ?? 0,
@@ -67,20 +67,24 @@ export async function findPayloadsByDigest(
   return rows.map(toErasablePayload)
 }
 
-/** Payloads of a visitor, unordered. A visitor with more than the limit is not one person. */
+/**
+ * Payloads of a visitor, unordered. A visitor with more than the limit is not one person. Earlier
+ * versions stored visitor IDs with the spaces around them.
+ */
 export async function findPayloadsByVisitor(
   { pool }: Database,
   { trackerId, visitorId, limit }: { trackerId: string; visitorId: string; limit: number },
 ): Promise<ErasablePayload[]> {
   const { rows } = await pool.query(
     `select ${FOUND_COLUMNS}
-     from ${selectPayloadsByIndexKey({ trackerId: '$1', key: '$3', legacyKey: '$4' })}
-     where payload.visitor_id = $2::text limit $5::integer`,
+     from ${selectPayloadsByIndexKeys({ trackerId: '$1', keys: '$3', legacyKeys: '$4' })}
+     where $2::text in (payload.visitor_id, btrim(payload.visitor_id, E' \\t\\r\\n'))
+     limit $5::integer`,
     [
       trackerId,
       visitorId,
-      indexKey(trackerId, digestVisitorId(visitorId)),
-      legacyIndexKey(digestVisitorId(visitorId)),
+      [indexKey(trackerId, digestVisitorId(visitorId))],
+      [legacyIndexKey(digestVisitorId(visitorId))],
       limit,
     ],
   )
@@ -88,29 +92,30 @@ export async function findPayloadsByVisitor(
 }
 
 /**
- * SQL for the payloads of a tracker that have an index key, as a table `payload`, with the time of
- * their event as `event_created_at`. `offset 0` keeps other conditions out of the scan. Payloads up
- * to the day of the upgrade may have a legacy key, or 0 when they are not indexed. Callers do not
- * name the statement: a plan that was prepared while today's partition was empty reads all of it.
+ * SQL for the payloads of a tracker that have one of the index keys, as a table `payload`, with the
+ * time of their event as `event_created_at`. `offset 0` keeps other conditions out of the scan.
+ * Payloads up to the day of the upgrade may have a legacy key, or 0 when they are not indexed.
+ * Callers do not name the statement: a plan that was prepared while today's partition was empty
+ * reads all of it.
  */
-export function selectPayloadsByIndexKey({
+export function selectPayloadsByIndexKeys({
   trackerId,
-  key,
-  legacyKey,
+  keys,
+  legacyKeys,
 }: IndexKeyParameters): string {
-  const found = (keys: string) => `
+  const found = (searched: string) => `
     select * from event_payloads
-    where identifier_keys && array[${keys}] and tracker_id = ${trackerId}::uuid`
+    where identifier_keys && ${searched} and tracker_id = ${trackerId}::uuid`
   return `(
     select payload.*, case when payload.space <> ${BOTH_SPACES} then payload.created_at
       else coalesce(legacy.created_at, payload.received_on::timestamp at time zone 'UTC')
       end as event_created_at
     from (
-      ${found(`${key}::integer`)}
+      ${found(`${keys}::integer[]`)}
       union all
-      ${found(`${legacyKey}::integer, 0`)}
+      ${found(`(${legacyKeys}::integer[] || 0)`)}
         and received_on <= (select (until at time zone 'UTC')::date from legacy_events)
-        and not identifier_keys && array[${key}::integer]
+        and not identifier_keys && ${keys}::integer[]
     ) payload
     left join lateral (
       select created_at from event_keys
@@ -122,19 +127,19 @@ export function selectPayloadsByIndexKey({
   ) payload`
 }
 
-/** Parameters, such as `$1`. */
+/** Parameters, such as `$1`. The keys are arrays. */
 export interface IndexKeyParameters {
   trackerId: string
-  key: string
-  legacyKey: string
+  keys: string
+  legacyKeys: string
 }
 
-const FOUND_COLUMNS = `payload.event_id, payload.space, payload.event_created_at,
+export const FOUND_COLUMNS = `payload.event_id, payload.space, payload.event_created_at,
   payload.received_on, payload.visitor_id,
   payload.user_data, 0 = any(payload.identifier_keys) as is_unindexed`
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
-function toErasablePayload(row: any): ErasablePayload {
+export function toErasablePayload(row: any): ErasablePayload {
   return {
     eventId: row.event_id,
     space: row.space,

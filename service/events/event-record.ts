@@ -49,12 +49,12 @@ export interface EventRecord {
   payload: IdentityPayload | null
   session: SessionUpdate | null
   /** The keys of the person who withdraws consent. Empty for other events. */
-  withdrawnKeys: string[]
+  withdrawnKeys: readonly string[]
   /**
    * The event assumes that no consent was withdrawn under these keys. When the assumption is wrong,
    * the event is not stored but reported as a conflict. Empty after a lookup of withdrawals.
    */
-  assumedNotWithdrawn: string[]
+  assumedNotWithdrawn: readonly string[]
   /**
    * The event assumes that the tracker has no erasures, or that none of these keyed digests
    * (hexadecimal) was erased. Absent from an event that names no person.

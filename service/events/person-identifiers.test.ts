@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash, hash } from 'node:crypto'
+import { createHash, createSecretKey, hash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { normalizeMetaUserData } from '../../testing/fixtures/meta-identity.ts'
 import { pseudonymizeVisitorId } from '../identity/identifier-formats.ts'
@@ -8,9 +8,12 @@ import {
   indexKey,
   legacyIndexKey,
   listIdentifierDigests,
+  listKeyedWithdrawalKeys,
+  listPlainWithdrawalKeys,
   listVisitorKeys,
-  listWithdrawalKeys,
+  listWithdrawableDigests,
   matchesPerson,
+  type PersonIdentifiers,
 } from './person-identifiers.ts'
 
 const [A, B, C] = ['a', 'b', 'c'].map(text => hash('sha256', text)) as [string, string, string]
@@ -70,15 +73,48 @@ function applies(
 ): boolean {
   const { digests } = normalizeMetaUserData(event.userData)
   const visitorId = event.visitorId === undefined ? null : pseudonymizeVisitorId(event.visitorId)
-  const keys = listVisitorKeys({ visitorId, digests })
+  const keys = listKeys({ visitorId, digests })
   const person = { visitorId: pseudonymizeVisitorId(withdrawn), digests: {} }
-  return listWithdrawalKeys(person).some(key => keys.includes(key))
+  const stored = [...listPlainWithdrawalKeys(person), ...listKeyedKeys(person)]
+  return stored.some(key => keys.includes(key))
 }
+
+function listKeys(person: PersonIdentifiers): string[] {
+  return [...listVisitorKeys(person), ...listKeyedKeys(person)]
+}
+
+function listKeyedKeys(person: PersonIdentifiers): string[] {
+  return listKeyedWithdrawalKeys(KEY, 'tracker', listWithdrawableDigests(person))
+}
+
+const KEY = createSecretKey(Buffer.alloc(32, 7))
 
 it('applies a withdrawal to events of the same visitor ID only', () => {
   assert.equal(applies('v-1', { visitorId: 'v-1' }), true)
   assert.equal(applies('v-1', { visitorId: 'v-2' }), false)
   assert.equal(applies('v-1', {}), false)
+})
+
+it('applies a withdrawal to the visitor ID as it is, without the spaces around it', () => {
+  assert.equal(applies(' V1\t', { visitorId: 'V1' }), true)
+  assert.equal(applies('V1', { visitorId: '\u00a0V1 ' }), true)
+  assert.equal(applies('V1', { visitorId: 'v1' }), false)
+  assert.equal(applies('V 1', { visitorId: 'V1' }), false)
+})
+
+it('finds a withdrawal that an earlier version stored under a plain digest', () => {
+  const { digests } = normalizeMetaUserData({ em: 'jane@example.com', external_id: 'crm-42' })
+  const keys = listVisitorKeys({ visitorId: null, digests })
+  const expected = [`sha256:${sha256('jane@example.com')}`, `external_id:${sha256('crm-42')}`]
+  assert.deepEqual(keys, expected)
+})
+
+it('stores no plain digest of an identifier in a withdrawal', () => {
+  for (const visitor of ['jane@example.com', '+49 30 901820', sha256('jane@example.com')]) {
+    const person = { visitorId: pseudonymizeVisitorId(visitor), digests: {} }
+    assert.deepEqual(listPlainWithdrawalKeys(person), [])
+    assert.match(listKeyedKeys(person).join(), /^ keyed:[0-9a-f]{64}$/)
+  }
 })
 
 it('applies a withdrawal to events with the ID as external_id, raw or hashed', () => {

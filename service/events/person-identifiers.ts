@@ -1,8 +1,12 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import {
+  EMPTY_DIGEST,
   hashIdentifier,
+  isPlaceholder,
+  isPlaceholderDigest,
   normalizeText,
   parseSuppliedDigest,
+  pseudonymizeVisitorId,
 } from '../identity/identifier-formats.ts'
 
 /** The identifiers of a person in an event. */
@@ -17,6 +21,18 @@ export type IdentifyingKey = (typeof IDENTIFYING_KEYS)[number]
 
 /** Prefix of a visitor ID that was an email address or a phone number (identifier-formats.ts). */
 const DIGEST_PREFIX = 'sha256:'
+
+/**
+ * Null for blank text and for placeholders such as "undefined", raw or hashed: they would merge
+ * unrelated visitors into one and attribute the clicks of one to the purchases of another.
+ */
+export function resolveVisitorId(visitorId = ''): string | null {
+  const prepared = normalizeText(visitorId)
+  if (prepared === '' || isPlaceholder(prepared)) return null
+  const digest = parseVisitorDigest(prepared)
+  const isUnfilled = digest !== null && (digest === EMPTY_DIGEST || isPlaceholderDigest(digest))
+  return isUnfilled ? null : pseudonymizeVisitorId(visitorId)
+}
 
 /** All distinct digests by which a deletion request can name the person of an event. */
 export function listIdentifierDigests({ visitorId, digests }: PersonIdentifiers): string[] {
@@ -47,8 +63,13 @@ export function matchesPerson(
  * `external_id`, because callers often use one ID for both.
  */
 export function digestVisitorId(visitorId: string): string {
+  return parseVisitorDigest(visitorId) ?? hashIdentifier(normalizeText(visitorId))
+}
+
+/** The digest that a visitor ID is, such as that of an email address. Null for any other ID. */
+function parseVisitorDigest(visitorId: string): string | null {
   if (visitorId.startsWith(DIGEST_PREFIX)) return visitorId.slice(DIGEST_PREFIX.length)
-  return parseSuppliedDigest(visitorId) ?? hashIdentifier(normalizeText(visitorId))
+  return parseSuppliedDigest(visitorId)
 }
 
 /**
@@ -67,11 +88,22 @@ export function legacyIndexKey(digest: string): number {
   return (Number.parseInt(digest.slice(0, 8), 16) >>> 14) + 1
 }
 
-/** The keys under which a withdrawal may have identified the person of this payload. */
+/**
+ * Prefix of a withdrawal key that is a keyed digest. No visitor ID begins with a space. The prefix
+ * alone marks a tracker that has such keys: events of other trackers need no keyed digests.
+ */
+const KEYED_PREFIX = ' keyed:'
+export const KEYED_WITHDRAWALS_MARKER = KEYED_PREFIX
+
+/**
+ * The keys under which a withdrawal may be stored for the person of this payload, except keyed
+ * digests. Versions before 0.6 stored plain digests of identifiers, and visitor IDs with spaces
+ * around them.
+ */
 export function listVisitorKeys(payload: PersonIdentifiers | null): string[] {
   if (!payload) return []
   const { visitorId, digests } = payload
-  const keys = visitorId === null ? [] : [visitorId]
+  const keys = visitorId === null ? [] : [visitorId.trim()]
   for (const digest of digests.em ?? []) keys.push(`${DIGEST_PREFIX}${digest}`)
   for (const digest of digests.ph ?? []) keys.push(`${DIGEST_PREFIX}${digest}`)
   for (const digest of digests.external_id ?? []) keys.push(externalKey(digest))
@@ -79,16 +111,40 @@ export function listVisitorKeys(payload: PersonIdentifiers | null): string[] {
 }
 
 /**
- * The keys under which a withdrawal is stored: those of its person, and the digest of its visitor
- * ID as `external_id`, for events that identify the person only there.
+ * The digests by which a withdrawal reaches an event: those of email addresses, phone numbers and
+ * external IDs. A visitor ID counts only if it is a digest itself: other IDs are exact.
  */
-export function listWithdrawalKeys(person: PersonIdentifiers): string[] {
-  const { visitorId } = person
-  const digests = visitorId === null ? [] : [digestVisitorId(visitorId)]
-  return [...new Set([...listVisitorKeys(person), ...digests.map(externalKey)])]
+export function listWithdrawableDigests({ visitorId, digests }: PersonIdentifiers): string[] {
+  const found = new Set(IDENTIFYING_KEYS.flatMap(key => digests[key] ?? []))
+  const visitorDigest = visitorId === null ? null : parseVisitorDigest(visitorId)
+  if (visitorDigest !== null) found.add(visitorDigest)
+  return [...found]
 }
 
-/** The keys of a withdrawal that contain this digest. */
+/** The withdrawal keys of these digests. */
+export function listKeyedWithdrawalKeys(
+  key: KeyObject,
+  trackerId: string,
+  digests: readonly string[],
+): string[] {
+  return digests.map(digest => toKeyedWithdrawalKey(computeKeyedDigest(key, trackerId, digest)))
+}
+
+export function toKeyedWithdrawalKey(keyed: string): string {
+  return `${KEYED_PREFIX}${keyed}`
+}
+
+/**
+ * The plain keys under which the withdrawal of a visitor is stored: the ID, and its digest for
+ * events that have the same ID as `external_id`. None if the ID is a digest, which is stored only
+ * as a keyed digest.
+ */
+export function listPlainWithdrawalKeys({ visitorId }: PersonIdentifiers): string[] {
+  if (visitorId === null || parseVisitorDigest(visitorId) !== null) return []
+  return [visitorId, externalKey(digestVisitorId(visitorId))]
+}
+
+/** The plain keys of a withdrawal that contain this digest. */
 export function listWithdrawalKeysOfDigest(digest: string): string[] {
   return [digest, `${DIGEST_PREFIX}${digest}`, externalKey(digest)]
 }
@@ -97,10 +153,14 @@ function externalKey(digest: string): string {
   return `external_id:${digest}`
 }
 
+/** Returns the key for `computeKeyedDigest`. Throws while the key is unavailable. */
+export type ErasureKeyProvider = () => Promise<KeyObject>
+
 /**
- * The stored form of an erased person's digest: HMAC-SHA256 in hexadecimal, under a key that the
- * store holds only encrypted. A plain digest could be tested against every known email address. The
- * tracker ID is included, so that two trackers that erase the same person store different values.
+ * The stored form of the digest of a person who was erased or withdrew consent: HMAC-SHA256 in
+ * hexadecimal, under a key that the store holds only encrypted. A plain digest could be tested
+ * against every known email address. The tracker ID is included, so that two trackers that erase
+ * the same person store different values.
  */
 export function computeKeyedDigest(key: KeyObject, trackerId: string, digest: string): string {
   return createHmac('sha256', key).update(`${trackerId}\n${digest}`).digest('hex')

@@ -1,6 +1,5 @@
 import { type Database, hasCitus, queryByTracker, sleepInDatabase } from '../db/database.ts'
-import { arrayLiteral, type BatchWrite } from '../db/sql-fragments.ts'
-import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
+import { arrayLiteral } from '../db/sql-fragments.ts'
 
 /** See `computeKeyedDigest`. */
 interface KeyedDigest {
@@ -80,23 +79,27 @@ const WAIT_SECONDS_MAX = 10
  * `event_payloads` now will see what is committed now, and one that holds it ends before this
  * function returns. Backups and reports hold another lock and are not waited for. On a Citus
  * cluster a statement holds the lock on one node, so all nodes are checked; an erasure fails while
- * a node is down. Returns false when the wait takes longer than `secondsMax`, by the clock of
- * PostgreSQL.
+ * a node is down. A withdrawal of consent concerns one tracker, whose node has just answered, so it
+ * may skip nodes that are down. Returns false when the wait takes longer than `secondsMax`, by the
+ * clock of PostgreSQL.
  */
 export async function waitForPayloadWriters(
   database: Database,
   secondsMax: number = WAIT_SECONDS_MAX,
+  nodesDown: 'fail' | 'skip' = 'fail',
 ): Promise<boolean> {
   // Checked each time: with an answer from before the extension was created, an erasure would miss
   // the writers on other nodes.
-  const findCurrentWriters = (await hasCitus(database)) ? findWritersOfNodes : findWriters
-  let writers = await findCurrentWriters(database)
+  const isCluster = await hasCitus(database)
+  const findCurrentWriters = () =>
+    isCluster ? findWritersOfNodes(database, nodesDown) : findWriters(database)
+  let writers = await findCurrentWriters()
   let endsAt = Number.POSITIVE_INFINITY
   while (writers.length > 0) {
     const now = await sleepInDatabase(database)
     endsAt = Math.min(endsAt, now + secondsMax)
     if (now >= endsAt) return false
-    const current = new Set(await findCurrentWriters(database))
+    const current = new Set(await findCurrentWriters())
     writers = writers.filter(writer => current.has(writer))
   }
   return true
@@ -107,16 +110,19 @@ async function findWriters({ pool }: Database): Promise<string[]> {
   return rows.map(({ writer }) => String(writer))
 }
 
-async function findWritersOfNodes({ pool }: Database): Promise<string[]> {
+async function findWritersOfNodes(
+  { pool }: Database,
+  nodesDown: 'fail' | 'skip',
+): Promise<string[]> {
   const { rows } = await pool.query(
     `select nodeid, success, result from run_command_on_all_nodes($1::text)`,
     [`select string_agg(writer, ' ') from (${PAYLOAD_WRITERS}) writers`],
   )
   const failed = rows.find(({ success }) => !success)
-  if (failed)
+  if (failed && nodesDown === 'fail')
     throw new Error(`cannot list payload writers on node ${failed.nodeid}: ${failed.result}`)
-  return rows.flatMap(({ nodeid, result }) =>
-    result ? result.split(' ').map((writer: string) => `${nodeid} ${writer}`) : [],
+  return rows.flatMap(({ nodeid, success, result }) =>
+    success && result ? result.split(' ').map((writer: string) => `${nodeid} ${writer}`) : [],
   )
 }
 
@@ -126,102 +132,3 @@ const PAYLOAD_WRITERS = `
   where locktype = 'relation' and relation = 'signalbox_store.event_payloads'::regclass
     and database = (select oid from pg_database where datname = current_database())
     and mode = 'RowExclusiveLock' and granted`
-
-/** A person, by one key under which a withdrawal may be stored. */
-interface VisitorKey {
-  trackerId: string
-  visitorId: string
-}
-
-/** A withdrawal of consent, with the time of receipt. */
-interface Withdrawal extends VisitorKey {
-  createdAt: Date
-}
-
-/** In key order, like the writes of append-store.ts. */
-export const WITHDRAWAL_WRITE: BatchWrite<Withdrawal> = {
-  columns: [
-    { name: 'tracker_id', type: 'uuid', text: ({ trackerId }) => trackerId },
-    { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
-    { name: 'created_at', type: 'timestamptz', text: ({ createdAt }) => createdAt.toISOString() },
-  ],
-  from: source => `
-    insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
-    select tracker_id, visitor_id, max(created_at) from ${source}
-    group by 1, 2 order by 1, 2
-    on conflict (tracker_id, visitor_id) do update
-      set withdrawn_at = greatest(consent_withdrawals.withdrawn_at, excluded.withdrawn_at)`,
-}
-
-/** The time of the latest withdrawal under any of these keys; null when there is none. */
-type WithdrawalLookup = (trackerId: string, keys: readonly string[]) => Date | null
-
-/** Looks up a batch of people; almost always none of them has withdrawn. */
-export async function findWithdrawals(
-  database: Database,
-  visitors: readonly VisitorKey[],
-): Promise<WithdrawalLookup> {
-  if (visitors.length === 0) return () => null
-  const rows = await queryByTracker(database, visitors, async (batch, own) => {
-    const isOwn = own.condition('tracker_id', 3)
-    const found = await database.pool.query({
-      text: `select requested.tracker_id, requested.visitor_id, withdrawal.withdrawn_at
-             from unnest($1::uuid[], $2::text[]) as requested(tracker_id, visitor_id)
-             cross join lateral (
-               select withdrawn_at from consent_withdrawals
-               where tracker_id = requested.tracker_id
-                 and visitor_id = requested.visitor_id ${isOwn}
-               limit 1
-             ) withdrawal`,
-      values: [
-        arrayLiteral(batch.map(({ trackerId }) => trackerId)),
-        arrayLiteral(batch.map(({ visitorId }) => visitorId)),
-        ...own.values,
-      ],
-    })
-    return found.rows
-  })
-  if (rows.length === 0) return () => null
-  const times = new Map<string, Date>(
-    rows.map(row => [`${row.tracker_id} ${row.visitor_id}`, row.withdrawn_at]),
-  )
-  return (trackerId, keys) => {
-    const found = keys.flatMap(key => times.get(`${trackerId} ${key}`) ?? [])
-    return found.length === 0 ? null : new Date(Math.max(...found.map(Number)))
-  }
-}
-
-const WITHDRAWN_MAX = 10_000
-
-/**
- * The plain visitor IDs with this digest under which consent was withdrawn. A withdrawal on
- * legitimate interest has no payload that leads to them, but is also stored under the digest of the
- * visitor ID (`listWithdrawalKeys`). Only when such a row exists are all withdrawals of the tracker
- * read: 0.4 seconds for 95,000 rows on two busy cores. PostgreSQL folds case the same way as this
- * code only for ASCII, so other IDs are compared here.
- */
-export async function findWithdrawnVisitors(
-  { pool }: Database,
-  trackerId: string,
-  digest: string,
-): Promise<string[]> {
-  const { rows } = await pool.query({
-    name: 'find-withdrawn-visitors',
-    text: `select visitor_id from consent_withdrawals
-           where tracker_id = $1::uuid
-             and exists (
-               select 1 from consent_withdrawals
-               where tracker_id = $1::uuid and visitor_id = any($2::text[])
-             )
-             and case when visitor_id ~ '^[!-~]{1,63}$'
-               then sha256(convert_to(lower(visitor_id collate "C"), 'UTF8')) = $3::bytea
-               else visitor_id !~ '^(sha256|external_id):' end
-           limit ${WITHDRAWN_MAX}`,
-    values: [
-      trackerId,
-      arrayLiteral(listWithdrawalKeysOfDigest(digest)),
-      Buffer.from(digest, 'hex'),
-    ],
-  })
-  return rows.map(row => row.visitor_id).filter(visitorId => digestVisitorId(visitorId) === digest)
-}

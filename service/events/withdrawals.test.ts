@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import {
@@ -7,7 +9,7 @@ import {
   storeEntries,
   TRACKER_ID,
 } from '../../testing/fixtures/stored-events.ts'
-import { findWithdrawals } from './suppression-store.ts'
+import { findWithdrawals } from './withdrawal-store.ts'
 
 const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
 
@@ -49,4 +51,28 @@ it('accepts any text as a key', async test => {
   await storeEntries(database, [withdrawal('w1', 10, [key])])
   const latest = await findWithdrawals(database, [{ trackerId: TRACKER_ID, visitorId: key }])
   assert.deepEqual(latest(TRACKER_ID, [key]), new Date(STORED_AT.getTime() + 10_000))
+})
+
+it('applies withdrawals and sessions of earlier versions to the trimmed visitor ID', async test => {
+  const { database } = await createTestDatabase(test)
+  const { pool } = database
+  await storeEntries(database, [
+    withdrawal('w1', 10, [' V1 ']),
+    withdrawal('w2', 30, ['V1\t']),
+    withdrawal('w3', 20, ['V1', 'v2']),
+  ])
+  await pool.query(
+    `insert into sessions values ($1, ' V1 ', $2, $2, null, '{"fbc": "fb.1.1.a"}')`,
+    [TRACKER_ID, STORED_AT],
+  )
+  const path = join(import.meta.dirname, '../migrations/0024-trimmed-visitor-ids.sql')
+  const migration = await readFile(path, 'utf8')
+  // Safe to repeat.
+  for (let run = 0; run < 2; run += 1) await pool.query(migration)
+  const visitors = ['V1', 'v2'].map(visitorId => ({ trackerId: TRACKER_ID, visitorId }))
+  const latest = await findWithdrawals(database, visitors)
+  assert.deepEqual(latest(TRACKER_ID, ['V1']), new Date(STORED_AT.getTime() + 30_000))
+  assert.deepEqual(latest(TRACKER_ID, ['v2']), new Date(STORED_AT.getTime() + 20_000))
+  const { rows } = await pool.query(`select click_ids from sessions where visitor_id = 'V1'`)
+  assert.deepEqual(rows, [{ click_ids: { fbc: 'fb.1.1.a' } }])
 })

@@ -1,8 +1,20 @@
 import { hash } from 'node:crypto'
 import { normalizePhone } from './normalize-phone.ts'
 
-/** What a variable leaves that was never filled. */
-const PLACEHOLDERS = new Set(['null', 'undefined', 'none', 'nan', 'n/a', '[object object]'])
+/** What a variable leaves that was never filled. 0 is the user ID of guests in many shops. */
+const PLACEHOLDERS = new Set([
+  'null',
+  'undefined',
+  'none',
+  'nan',
+  'n/a',
+  '[object object]',
+  '0',
+  '-',
+  '(null)',
+  '(not set)',
+  '00000000-0000-0000-0000-000000000000',
+])
 
 /** A variable that was never filled would make one person of all who share the bug. */
 export function isPlaceholder(prepared: string): boolean {
@@ -30,6 +42,13 @@ export function normalizeEmail(prepared: string): string | null {
 
 /** Digest of "". Some senders hash empty values; it would match everyone who does the same. */
 export const EMPTY_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+const PLACEHOLDER_DIGESTS = new Set([...PLACEHOLDERS].map(hashIdentifier))
+
+/** Whether this is the digest of a placeholder, which a caller hashed before sending. */
+export function isPlaceholderDigest(digest: string): boolean {
+  return PLACEHOLDER_DIGESTS.has(digest)
+}
 
 const DIGEST = /^[0-9a-f]{64}$/
 const PARAMETER_BUILDER_SUFFIX = /^(?:[\w-]{8}|AQ|Ag|Aw|BA|BQ|Bg)$/
@@ -64,7 +83,8 @@ export function looksLikeUnsupportedHash(prepared: string): boolean {
  * The visitor ID that may be stored. It should be pseudonymous, but some callers send an email
  * address or a phone number: a value with an @, or a phone number with a +, becomes
  * `sha256:<64 hex>` of its normalized form. That is the same digest as in `em` or `ph`, so the
- * visitor stays one visitor and erasure finds them. Any other ID is stored unchanged.
+ * visitor stays one visitor and erasure finds them. Any other ID is stored without the spaces
+ * around it and otherwise unchanged: `v1` and `V1` may be two visitors.
  */
 export function pseudonymizeVisitorId(visitorId: string): string {
   const text = decodePercentEncoding(visitorId)
@@ -72,7 +92,7 @@ export function pseudonymizeVisitorId(visitorId: string): string {
   if (isInternationalPhone(text)) {
     return toVisitorDigest(normalizePhone(text.trim(), null) ?? text.replace(/[^\d]/g, ''))
   }
-  return visitorId
+  return visitorId.trim()
 }
 
 function toVisitorDigest(normalized: string): string {

@@ -11,6 +11,7 @@ import {
 import {
   EMPTY_DIGEST,
   hashIdentifier,
+  isPlaceholderDigest,
   looksLikeUnsupportedHash,
   normalizeIdentifier,
   normalizeText,
@@ -223,6 +224,8 @@ function normalizePlainValue(
   return typeof kept === 'string' ? { kept } : kept
 }
 
+const IDENTIFIER_KEYS: ReadonlySet<HashedKey> = new Set(['em', 'ph', 'external_id'])
+
 /** Null when the platform does not take the field. */
 function hashValue(
   { key, digestOnly }: UserDataKey & { kind: 'hashed' },
@@ -236,6 +239,10 @@ function hashValue(
 
   const supplied = parseSuppliedDigest(text)
   if (supplied === EMPTY_DIGEST) return { reason: DROP_REASONS.emptyDigest }
+  // Null is a family name, but it identifies no one alone.
+  if (supplied !== null && IDENTIFIER_KEYS.has(key) && isPlaceholderDigest(supplied)) {
+    return { reason: DROP_REASONS.placeholder }
+  }
   if (supplied !== null) return { kept: supplied }
   if (digestOnly) return { reason: DROP_REASONS.digestOnly }
 

@@ -130,12 +130,16 @@ function normalizeKeyName(name: string): string {
  * Every known key counts, the address and the user agent too, since both are personal data. A
  * value need not be valid: a broken email address was meant to name a person. Null,
  * blank text and empty lists carry nothing, and unknown members are never kept, so they do not
- * count.
+ * count. `exceptKeys` are not looked for.
  */
-export function findIdentityMember(userData: unknown): string | null {
+export function findIdentityMember(
+  userData: unknown,
+  exceptKeys: readonly string[] = [],
+): string | null {
   if (typeof userData !== 'object' || userData === null || Array.isArray(userData)) return null
   for (const [name, value] of Object.entries(userData).slice(0, MEMBERS_MAX)) {
-    if (hasValue(value) && findUserDataKey(name) !== null) return `user_data.${name}`
+    const known = hasValue(value) ? findUserDataKey(name) : null
+    if (known !== null && !exceptKeys.includes(known.key)) return `user_data.${name}`
     if (!isAddressName(name)) continue
     const member = listAddresses(value)
       .map(findAddressMember)

@@ -3,24 +3,24 @@ import type { BrowserCaller } from '../access/authenticate-browser.ts'
 import type { TrackerIdentity } from '../access/store.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import type { EventSpace } from '../events/event-record.ts'
-import type { CommitOutcome, ErasureKeyProvider } from './commit-events.ts'
+import { type ErasureKeyProvider, listPlainWithdrawalKeys } from '../events/person-identifiers.ts'
+import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
 import { createTokenMaker, holdsIdentifiers, redactSubmission } from './redact-submission.ts'
 import { validateSubmission } from './validate-submission.ts'
+import {
+  completeRepeatedWithdrawal,
+  completeWithdrawal,
+  findWithdrawalReach,
+  type WithdrawalContext,
+} from './withdraw-consent.ts'
 
-export interface AcceptanceContext {
+export interface AcceptanceContext extends WithdrawalContext {
   commits: CommitQueue<EventDraft, CommitOutcome>
   platforms: Platforms
-  erasureKey: ErasureKeyProvider
   /** Id of the platform in Additional Consent strings; null: they are not looked at. */
   additionalConsentProvider: number | null
-  /** Skips the waiting deliveries of a visitor who withdrew consent. */
-  skipWaitingDeliveries: (visitor: {
-    trackerId: string
-    visitorId: string
-    at: Date
-  }) => Promise<unknown>
 }
 
 interface EventRequest {
@@ -60,6 +60,7 @@ interface PreparedEvent {
 export async function prepareEvent(request: EventRequest): Promise<PreparedEvent> {
   const { tracker, browser, body, bodyBytes, idempotencyKey, receivedAt } = request
   const validated = validateSubmission(body, {
+    platforms: request.platforms,
     idempotencyKey,
     receivedAt,
     browser,
@@ -147,13 +148,39 @@ export async function acceptEvent(
   context: AcceptanceContext,
   { draft, bodyBytes, warnings, notices }: PreparedEvent,
 ): Promise<AcceptanceResult> {
-  const { trackerId, eventId, space, eventName, visitorId, receivedAt } = draft
-  const { isNew } = await context.commits.submit(draft, bodyBytes)
-  if (!isNew) return { eventId, space, isDuplicate: true }
-  if (eventName === 'consent_withdrawal' && visitorId !== null) {
-    await context.skipWaitingDeliveries({ trackerId, visitorId, at: receivedAt })
+  const { eventId, space } = draft
+  const isWithdrawal = draft.eventName === 'consent_withdrawal'
+  const submitted = isWithdrawal ? await prepareWithdrawal(context, draft) : draft
+  const { isNew } = await context.commits.submit(submitted, bodyBytes)
+  if (isWithdrawal) await finishWithdrawal(context, submitted, isNew)
+  return isNew
+    ? { eventId, space, isDuplicate: false, warnings, notices }
+    : { eventId, space, isDuplicate: true }
+}
+
+/** Adds the keys of the withdrawal, and tells in the trace how far it reaches. */
+async function prepareWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+): Promise<EventDraft> {
+  const { digests, keyedKeys } = await findWithdrawalReach(context, draft)
+  const withdrawal = { visitor: draft.visitorId !== null, identifiers: digests.length }
+  const decision = { ...(draft.consent.decision as object), withdrawal }
+  return {
+    ...draft,
+    consent: { ...draft.consent, decision },
+    withdrawnKeys: [...listPlainWithdrawalKeys(draft), ...keyedKeys],
   }
-  return { eventId, space, isDuplicate: false, warnings, notices }
+}
+
+async function finishWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+  isNew: boolean,
+): Promise<void> {
+  if (!isNew) return completeRepeatedWithdrawal(context, draft)
+  const { receivedAt: withdrawnAt, withdrawnKeys: storedKeys } = draft
+  return completeWithdrawal(context, { person: draft, withdrawnAt, storedKeys })
 }
 
 /** Fixed, so that each tracker has one verification event and later calls find it. */

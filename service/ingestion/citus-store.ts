@@ -4,7 +4,7 @@ import { type NumberedDelivery, PLAN_WRITES } from '../delivery/plan-store.ts'
 import { buildConflictStatement, EVENT_WRITES, KEY_WRITE } from '../events/append-store.ts'
 import { digestEventId, toEventRows } from '../events/event-columns.ts'
 import { type EventRecord, SPACE_NUMBERS } from '../events/event-record.ts'
-import { WITHDRAWAL_WRITE } from '../events/suppression-store.ts'
+import { WITHDRAWAL_WRITE } from '../events/withdrawal-store.ts'
 
 /** A connection in a transaction. */
 type Client = Pick<pg.ClientBase, 'query'>

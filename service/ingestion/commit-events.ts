@@ -10,15 +10,16 @@ import { ListPositionIndexer } from '../events/list-position-store.ts'
 import { PayloadIndexMerger } from '../events/payload-index-store.ts'
 import {
   computeKeyedDigest,
+  type ErasureKeyProvider,
+  KEYED_WITHDRAWALS_MARKER,
   listIdentifierDigests,
   listVisitorKeys,
+  listWithdrawableDigests,
+  toKeyedWithdrawalKey,
 } from '../events/person-identifiers.ts'
 import { recordDifferingSubmissions } from '../events/store.ts'
-import {
-  findSuppressedDigests,
-  findTrackersWithErasures,
-  findWithdrawals,
-} from '../events/suppression-store.ts'
+import { findSuppressedDigests, findTrackersWithErasures } from '../events/suppression-store.ts'
+import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
 import type { Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import type { EventDraft } from './event-draft.ts'
@@ -29,7 +30,7 @@ interface CommitterContext {
   database: Database
   platforms: PlatformRegistry
   routes: DestinationRouteCache
-  /** Called once a tracker has erased a person. */
+  /** Called once a tracker has erased a person, or has a withdrawal under a keyed digest. */
   erasureKey: ErasureKeyProvider
   /** Wakes the delivery workers. */
   onDeliveriesPlanned: () => void
@@ -46,15 +47,15 @@ export function createEventCommitter(
   context: CommitterContext,
 ): (drafts: readonly EventDraft[]) => Promise<CommitOutcome[]> {
   const ids = new DeliveryIdAllocator(context.database)
-  const erasures = new ErasureCheck(context.database, context.erasureKey)
+  const people = new PersonCheck(context.database, context.erasureKey)
   const payloadIndex = new PayloadIndexMerger(context.database)
   const listIndex = new ListPositionIndexer(context.database)
-  return drafts => commitEvents({ ...context, ids, erasures, payloadIndex, listIndex }, drafts)
+  return drafts => commitEvents({ ...context, ids, people, payloadIndex, listIndex }, drafts)
 }
 
 interface EventCommitter extends CommitterContext {
   ids: DeliveryIdAllocator
-  erasures: ErasureCheck
+  people: PersonCheck
   payloadIndex: PayloadIndexMerger
   listIndex: ListPositionIndexer
 }
@@ -88,7 +89,9 @@ function selectFirstByKey(drafts: readonly EventDraft[]): Map<string, EventDraft
 /** Erasures are too rare to cause more conflicts than this for one group. */
 const CONFLICT_ROUNDS_MAX = 8
 
-type PersonStateLookup = (draft: EventDraft) => Pick<PlanInput, 'withdrawnAt' | 'erasure'>
+/** What is known or assumed about the person of an event. */
+type PersonState = Pick<PlanInput, 'withdrawnAt' | 'withdrawalKeys' | 'erasure'>
+type PersonStateLookup = (draft: EventDraft) => PersonState
 
 /**
  * Stores the drafts optimistically, assuming that no visitor withdrew consent or was erased. The
@@ -99,14 +102,11 @@ async function storeDrafts(
   context: EventCommitter,
   drafts: Map<string, EventDraft>,
 ): Promise<Set<string>> {
-  const { database, erasures, payloadIndex, listIndex, onDeliveriesPlanned } = context
+  const { database, people, payloadIndex, listIndex, onDeliveriesPlanned } = context
   const inserted = new Set<string>()
   let hasDeliveries = false
   let remaining = drafts
-  let stateOf: PersonStateLookup = draft => ({
-    withdrawnAt: 'unchecked',
-    erasure: erasures.assumeState(draft),
-  })
+  let stateOf: PersonStateLookup = draft => people.assumeState(draft)
   for (let round = 1; remaining.size > 0; round += 1) {
     if (round > CONFLICT_ROUNDS_MAX) {
       throw new Error(`events still conflict with erasures after ${CONFLICT_ROUNDS_MAX} rounds`)
@@ -117,23 +117,11 @@ async function storeDrafts(
     listIndex.recordStored(plan.records)
     hasDeliveries ||= plan.deliveries.length > 0
     remaining = new Map([...remaining].filter(([key]) => stored.conflictingKeys.has(key)))
-    if (remaining.size > 0) stateOf = await fetchPersonStates(context, [...remaining.values()])
+    if (remaining.size > 0) stateOf = await people.fetchStates([...remaining.values()])
   }
   payloadIndex.recordStored(inserted.size)
   if (hasDeliveries && inserted.size > 0) onDeliveriesPlanned()
   return inserted
-}
-
-async function fetchPersonStates(
-  { database, erasures }: EventCommitter,
-  drafts: readonly EventDraft[],
-): Promise<PersonStateLookup> {
-  const latestWithdrawal = await findWithdrawals(database, drafts.flatMap(listVisitors))
-  const erasureOf = await erasures.fetchStates(drafts)
-  return draft => ({
-    withdrawnAt: latestWithdrawal(draft.trackerId, listVisitorKeys(draft)),
-    erasure: erasureOf(draft),
-  })
 }
 
 async function planDrafts(
@@ -175,10 +163,6 @@ function compareByReceipt(one: EventDraft, other: EventDraft): number {
   return one.eventId < other.eventId ? -1 : 1
 }
 
-function listVisitors(draft: EventDraft): { trackerId: string; visitorId: string }[] {
-  return listVisitorKeys(draft).map(visitorId => ({ trackerId: draft.trackerId, visitorId }))
-}
-
 /** A duplicate gets the same response whether or not its body differs; the trace shows which. */
 async function recordDuplicates(
   { database, onDuplicateRecordError }: CommitterContext,
@@ -194,23 +178,21 @@ async function recordDuplicates(
   await recordDifferingSubmissions(database, submissions).catch(onDuplicateRecordError)
 }
 
-/** Returns the key for `computeKeyedDigest`. Throws while the key is unavailable. */
-export type ErasureKeyProvider = () => Promise<KeyObject>
-
 /** Keyed digests cost microseconds per event, so they are computed for these trackers only. */
-const TRACKERS_WITH_ERASURES_MAX = 100_000
+const KEYED_TRACKERS_MAX = 100_000
 
 const NO_DIGESTS: ReadonlySet<string> = new Set()
 
 /**
- * Remembers which trackers have erased a person, for the optimistic insert. A remembered tracker
- * never becomes wrong, because erasures are permanent. A tracker that is not remembered yet is
- * found when its first event conflicts.
+ * Remembers which trackers have erased a person or have withdrawals under keyed digests, for the
+ * optimistic insert. What is remembered never becomes wrong, because both are permanent. A tracker
+ * that is not remembered yet is found when its first event conflicts.
  */
-class ErasureCheck {
+class PersonCheck {
   readonly #database: Database
   readonly #erasureKey: ErasureKeyProvider
-  readonly #trackersWithErasures = new Set<string>()
+  readonly #erasing = new Set<string>()
+  readonly #withdrawing = new Set<string>()
   #key: KeyObject | null = null
 
   constructor(database: Database, erasureKey: ErasureKeyProvider) {
@@ -219,20 +201,50 @@ class ErasureCheck {
   }
 
   /** Assumes the state of a draft without a query. */
-  assumeState(draft: EventDraft): ErasureState {
-    const key = this.#key
-    if (key === null || !this.#trackersWithErasures.has(draft.trackerId)) return 'unchecked'
-    return { erased: NO_DIGESTS, keyed: [...computeKeyedDigests(key, draft).keys()] }
+  assumeState(draft: EventDraft): PersonState {
+    const { trackerId } = draft
+    const isErasing = this.#erasing.has(trackerId)
+    const isWithdrawing = this.#withdrawing.has(trackerId)
+    const plainKeys = listVisitorKeys(draft)
+    const withdrawable = listWithdrawableDigests(draft)
+    // A withdrawal under keyed digests cannot reach an event that has no identifier.
+    const marker = withdrawable.length > 0 ? [KEYED_WITHDRAWALS_MARKER] : []
+    if (this.#key === null || !(isErasing || isWithdrawing)) {
+      const withdrawalKeys = [...plainKeys, ...marker]
+      return { withdrawnAt: 'unchecked', withdrawalKeys, erasure: 'unchecked' }
+    }
+    const keyed = computeKeyedDigests(this.#key, draft)
+    const keyedKeys = isWithdrawing
+      ? withdrawable.map(digest => toKeyedWithdrawalKey(keyed.get(digest) as string))
+      : marker
+    return {
+      withdrawnAt: 'unchecked',
+      withdrawalKeys: [...plainKeys, ...keyedKeys],
+      erasure: isErasing ? { erased: NO_DIGESTS, keyed: [...keyed.values()] } : 'unchecked',
+    }
   }
 
-  /** Looks up erasures for these drafts. The result covers these drafts only. */
-  async fetchStates(drafts: readonly EventDraft[]): Promise<(draft: EventDraft) => ErasureState> {
+  /** Looks up withdrawals and erasures for these drafts. The result covers these drafts only. */
+  async fetchStates(drafts: readonly EventDraft[]): Promise<PersonStateLookup> {
+    const withdrawals = await findPersonWithdrawals(this.#database, drafts, this.#erasureKey)
+    if (withdrawals.keyedTrackers.size > 0) {
+      this.#key = await this.#erasureKey()
+      remember(this.#withdrawing, withdrawals.keyedTrackers)
+    }
+    const erasureOf = await this.#fetchErasures(drafts)
+    return draft => ({ withdrawnAt: withdrawals.latest(draft), erasure: erasureOf(draft) })
+  }
+
+  async #fetchErasures(
+    drafts: readonly EventDraft[],
+  ): Promise<(draft: EventDraft) => ErasureState> {
     const erasing = await findTrackersWithErasures(this.#database, [
       ...new Set(drafts.map(({ trackerId }) => trackerId)),
     ])
     if (erasing.size === 0) return () => 'unchecked'
     const key = await this.#erasureKey()
-    this.#remember(key, erasing)
+    this.#key = key
+    remember(this.#erasing, erasing)
     const affected = drafts.filter(({ trackerId }) => erasing.has(trackerId))
     const digestsByDraft = new Map(
       affected.map(draft => [draft, [...computeKeyedDigests(key, draft)]]),
@@ -240,30 +252,28 @@ class ErasureCheck {
     const suppressed = await findSuppressedDigests(
       this.#database,
       [...digestsByDraft].flatMap(([{ trackerId }, digests]) =>
-        digests.map(([keyed]) => ({ trackerId, keyed })),
+        digests.map(([, keyed]) => ({ trackerId, keyed })),
       ),
     )
     return draft => {
       const digests = digestsByDraft.get(draft)
       if (!digests) return 'unchecked'
-      const erased = digests.filter(([keyed]) => suppressed.has(`${draft.trackerId} ${keyed}`))
+      const erased = digests.filter(([, keyed]) => suppressed.has(`${draft.trackerId} ${keyed}`))
       return {
-        erased: new Set(erased.map(([, digest]) => digest)),
-        keyed: digests.map(([keyed]) => keyed),
+        erased: new Set(erased.map(([digest]) => digest)),
+        keyed: digests.map(([, keyed]) => keyed),
       }
     }
   }
-
-  #remember(key: KeyObject, trackerIds: ReadonlySet<string>): void {
-    this.#key = key
-    if (this.#trackersWithErasures.size + trackerIds.size > TRACKERS_WITH_ERASURES_MAX)
-      this.#trackersWithErasures.clear()
-    for (const trackerId of trackerIds) this.#trackersWithErasures.add(trackerId)
-  }
 }
 
-/** Maps each keyed digest to its plain digest. */
+function remember(known: Set<string>, trackerIds: ReadonlySet<string>): void {
+  if (known.size + trackerIds.size > KEYED_TRACKERS_MAX) known.clear()
+  for (const trackerId of trackerIds) known.add(trackerId)
+}
+
+/** Maps each digest of the person to its keyed digest. */
 function computeKeyedDigests(key: KeyObject, draft: EventDraft): Map<string, string> {
   const digests = listIdentifierDigests(draft)
-  return new Map(digests.map(digest => [computeKeyedDigest(key, draft.trackerId, digest), digest]))
+  return new Map(digests.map(digest => [digest, computeKeyedDigest(key, draft.trackerId, digest)]))
 }

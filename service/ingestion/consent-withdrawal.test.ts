@@ -6,7 +6,8 @@ import { startTestService, type TestService } from '../../testing/fixtures/servi
 it('skips the waiting deliveries of the visitor who withdraws, and of no other visitor', async test => {
   const service = await startTestService(test)
   await service.submit(samplePurchase())
-  await service.submit(samplePurchase({ event_id: 'of-other', visitor_id: 'visitor-2' }))
+  const other = { visitor_id: 'visitor-2', user_data: { em: 'john@example.com' } }
+  await service.submit(samplePurchase({ event_id: 'of-other', ...other }))
   const theirs = await service.newTracker()
   const secret = theirs.trackerSecret
   await service.request('POST', '/api/v1/events', { secret, body: samplePurchase() })

@@ -1,13 +1,10 @@
 import type { Database } from '../db/database.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
 import type { DestinationRouteCache } from '../delivery/plan-store.ts'
+import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
-import {
-  type CommitOutcome,
-  createEventCommitter,
-  type ErasureKeyProvider,
-} from './commit-events.ts'
+import { type CommitOutcome, createEventCommitter } from './commit-events.ts'
 import type { CommitHealth } from './commit-health.ts'
 import type { EventDraft } from './event-draft.ts'
 import {

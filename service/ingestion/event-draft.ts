@@ -10,17 +10,15 @@ import {
   RESTRICTIONS_MEMBER,
   type UseRestrictions,
 } from '../events/event-record.ts'
+import { IDENTIFYING_KEYS, resolveVisitorId } from '../events/person-identifiers.ts'
 import { selectClickIds } from '../identity/click-ids.ts'
-import { DROP_REASONS, type DroppedField } from '../identity/dropped-fields.ts'
-import {
-  isPlaceholder,
-  normalizeText,
-  pseudonymizeVisitorId,
-} from '../identity/identifier-formats.ts'
+import { DROP_REASONS, type DroppedField, MEMBERS_MAX } from '../identity/dropped-fields.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
+import { findIdentityMember } from '../identity/user-data-keys.ts'
 import type { AcceptedIdentity, Platform, SubmittedIdentity } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
+import { isObject } from '../util/is-object.ts'
 import { draftDetails, draftOrder, draftRestrictions, type OrderDraft } from './carried-draft.ts'
 import { digestBody } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
@@ -52,6 +50,8 @@ export interface EventDraft {
   details: EventDetails | null
   eventSource: string | null
   consent: Record<string, unknown>
+  /** The keys under which a `consent_withdrawal` is stored; see withdraw-consent.ts. */
+  withdrawnKeys: readonly string[]
   notes: EventNotes
   bodyDigest: Buffer
 }
@@ -113,6 +113,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     details,
     eventSource: source?.url ?? null,
     consent: buildStoredConsent(consent, decision, draftRestrictions(body)),
+    withdrawnKeys: [],
     notes: {
       dropped: identity.dropped.concat(
         clicks.dropped,
@@ -123,6 +124,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
         ),
         toDroppedFields(consent.dropped, field => field, 'not part of a consent state'),
         toDroppedFields(placeholders, field => field, DROP_REASONS.placeholder),
+        toDroppedFields(listUnstoredIdentity(body), field => field, 'not kept in a withdrawal'),
         dropped,
       ),
       unknownMembers: findUnknownMembers(body),
@@ -140,14 +142,13 @@ function toDroppedFields(
   return places.map(place => ({ field: fieldOf(place), reason }))
 }
 
-/**
- * Null for blank text and for placeholders such as "undefined": they would merge unrelated visitors
- * into one and attribute the clicks of one to the purchases of another.
- */
-function resolveVisitorId(visitorId = ''): string | null {
-  const prepared = normalizeText(visitorId)
-  const isFilled = prepared !== '' && !isPlaceholder(prepared)
-  return isFilled ? pseudonymizeVisitorId(visitorId) : null
+/** What a withdrawal does not store: all identity but the identifiers by which it finds people. */
+function listUnstoredIdentity({ event_name, user_data }: EventSubmission): string[] {
+  if (event_name !== 'consent_withdrawal' || !isObject(user_data)) return []
+  return Object.keys(user_data)
+    .slice(0, MEMBERS_MAX)
+    .filter(name => findIdentityMember({ [name]: user_data[name] }, IDENTIFYING_KEYS) !== null)
+    .map(name => `user_data.${name}`)
 }
 
 /** The submitted `consent` object, plus Consent Mode, TCF, restrictions and the decision. */

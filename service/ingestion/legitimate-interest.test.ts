@@ -75,6 +75,14 @@ it('returns 422 for identity, but accepts empty and unknown members', async test
     { ph: ['', '+49 30 123456'] },
   ]
   for (const user_data of identities) {
+    const verification = { ...WITHDRAWAL, event_name: 'signal_verification', user_data }
+    const reply = await service.submit(verification)
+    assert.equal(reply.status, 422)
+    assert.deepEqual(Object.keys(reply.body.errors), ['user_data'])
+  }
+  const others = [{ fn: 'Jane' }, { client_ip_address: '192.0.2.1' }, { country: 'de' }]
+  for (const other of others) {
+    const user_data = { em: 'jane@example.com', ...other }
     const reply = await service.submit({ ...WITHDRAWAL, user_data })
     assert.equal(reply.status, 422)
     assert.deepEqual(Object.keys(reply.body.errors), ['user_data'])

@@ -124,14 +124,16 @@ it('stores a lifecycle event on legitimate interest without payload, session, or
   assert.equal(record.payload, null)
   assert.equal(record.session, null)
   assert.equal(record.eventClass, 'lifecycle')
-  assert.equal(record.withdrawnKeys[0], 'visitor-1')
-  assert.equal(record.withdrawnKeys.length, 2)
 })
 
-it('records a withdrawal only for consent_withdrawal events', () => {
-  assert.deepEqual(plan(samplePurchase()).record.withdrawnKeys, [])
-  const withoutIdentity = { event_name: 'consent_withdrawal', consent_basis: 'legitimate_interest' }
-  assert.deepEqual(plan(withoutIdentity).record.withdrawnKeys, [])
+it('stores a withdrawal on any basis without payload and without the digest of its body', () => {
+  const { record } = plan({
+    event_name: 'consent_withdrawal',
+    consent_basis: 'consent',
+    user_data: { em: 'jane@example.com' },
+  })
+  assert.equal(record.payload, null)
+  assert.equal(record.bodyDigest.length, 0)
 })
 
 it('stores amounts as sent and only known members of value_data', () => {

@@ -2,13 +2,14 @@ import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts
 import { type ConsentGranted, checkWithdrawal } from '../consent/consent-decision.ts'
 import type { DestinationRoute, PlannedDelivery } from '../delivery/plan-store.ts'
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
-import { listVisitorKeys, listWithdrawalKeys } from '../events/person-identifiers.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { EventDraft } from './event-draft.ts'
 
 export interface PlanInput {
   /** The latest withdrawal of the visitor. `unchecked` assumes that there is none. */
   withdrawnAt: Date | null | 'unchecked'
+  /** The keys that the insert checks while `withdrawnAt` is unchecked. */
+  withdrawalKeys?: readonly string[]
   /** Whether the person was erased. Default: `unchecked`, which assumes not. */
   erasure?: ErasureState
   routes: readonly DestinationRoute[]
@@ -85,10 +86,10 @@ type Assumptions = Required<Pick<EventRecord, 'assumedNotWithdrawn' | 'assumedNo
 /** What the insert verifies. If an assumption is wrong, the insert leaves the event out. */
 function buildAssumptions(
   draft: EventDraft,
-  { withdrawnAt, erasure = 'unchecked' }: PlanInput,
+  { withdrawnAt, withdrawalKeys = [], erasure = 'unchecked' }: PlanInput,
 ): Assumptions {
   const isAssumed = withdrawnAt === 'unchecked' && draft.decision.outcome === 'granted'
-  const assumedNotWithdrawn = isAssumed ? listVisitorKeys(draft) : []
+  const assumedNotWithdrawn = isAssumed ? withdrawalKeys : []
   if (erasure === 'unchecked') return { assumedNotWithdrawn, assumedNotErased: 'all' }
   return { assumedNotWithdrawn, assumedNotErased: erasure.erased.size > 0 ? [] : erasure.keyed }
 }
@@ -127,7 +128,7 @@ function buildEventRecord(
     bodyDigest: selectBodyDigest(draft),
     payload: buildPayload(draft, page, routes),
     session: isGranted ? buildSession(draft) : null,
-    withdrawnKeys: draft.eventName === 'consent_withdrawal' ? listWithdrawalKeys(draft) : [],
+    withdrawnKeys: draft.withdrawnKeys,
     assumedNotWithdrawn,
     assumedNotErased,
   }
@@ -159,17 +160,21 @@ function overrideStoredConsent(
   return { ...consent, decision: { ...(consent.decision as object), ...override } }
 }
 
-/** Only events with the basis `consent` may store identity. */
-function mayStoreIdentity({ consentBasis }: EventDraft): boolean {
-  return consentBasis === 'consent'
+/**
+ * Only events with the basis `consent` may store identity. A withdrawal keeps its identifiers as
+ * keyed digests, which are not deleted with the payload.
+ */
+function mayStoreIdentity({ consentBasis, eventName }: EventDraft): boolean {
+  return consentBasis === 'consent' && eventName !== 'consent_withdrawal'
 }
 
 /**
- * Omits the digest of a body with a visitor ID if the event stores no payload. An erasure would not
- * find such an event, and a digest lets a reader who knows the rest of the body guess the visitor.
+ * Omits the digest of a body that names a person if the event stores no payload. An erasure would
+ * not find such an event, and a digest lets a reader who knows the rest of the body guess them.
  */
 function selectBodyDigest(draft: EventDraft): Buffer {
-  return mayStoreIdentity(draft) || draft.visitorId === null ? draft.bodyDigest : Buffer.alloc(0)
+  const namesPerson = draft.visitorId !== null || Object.keys(draft.digests).length > 0
+  return mayStoreIdentity(draft) || !namesPerson ? draft.bodyDigest : Buffer.alloc(0)
 }
 
 function buildPayload(

@@ -6,6 +6,7 @@ import {
 } from '@signalbox/contract/operations.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { EventSpace } from '../events/event-record.ts'
+import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import { ingestionPreflightHeaders } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
@@ -15,7 +16,6 @@ import {
   prepareEvent,
   verifyIngestion,
 } from './accept-event.ts'
-import type { ErasureKeyProvider } from './commit-events.ts'
 import { formatIdempotencyKey } from './idempotency.ts'
 import { sendTestPurchase as send } from './send-test-purchase.ts'
 

@@ -17,10 +17,13 @@ import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.
 import { isObject } from '../util/is-object.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
 import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
+import type { Platforms } from './event-draft.ts'
 import { resolveEventId } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
+import { addWithdrawalErrors } from './validate-withdrawal.ts'
 
 interface SubmissionInput {
+  platforms: Platforms
   idempotencyKey: string | undefined
   receivedAt: Date
   /** Set when the request used a publishable key. */
@@ -43,10 +46,9 @@ const findSchemaErrors = compileBodySchema(EventSubmission)
  * Validates a submission: schema, cross-field rules, event ID, event time, and consent. Throws a
  * 422 refusal naming every invalid field. Uses no store, so that the sandbox can share it.
  */
-export function validateSubmission(
-  body: unknown,
-  { idempotencyKey, receivedAt, browser = null, additionalConsentProvider = null }: SubmissionInput,
-): ValidatedSubmission {
+export function validateSubmission(body: unknown, input: SubmissionInput): ValidatedSubmission {
+  const { platforms, idempotencyKey, receivedAt } = input
+  const { browser = null, additionalConsentProvider = null } = input
   const submission = (body ?? {}) as EventSubmission
   const errors = new FieldErrorList()
   const schemaErrors = findSchemaErrors(submission) ?? []
@@ -59,6 +61,9 @@ export function validateSubmission(
   }
   addCrossFieldErrors(errors, submission)
   addCarriedMemberErrors(errors, submission, browser)
+  if (submission.event_name === 'consent_withdrawal') {
+    addWithdrawalErrors(errors, submission, platforms)
+  }
   if (browser) addEdgeFieldErrors(errors, submission.user_data)
   const givenEventId = readEventId(errors, submission, idempotencyKey)
   const eventTime = readSubmittedTime(errors, submission, receivedAt)
@@ -176,7 +181,8 @@ function addLegitimateInterestErrors(errors: FieldErrorList, body: RawSubmission
       'The value_data field must carry no value on legitimate interest: send revenue with consent.',
     )
   }
-  if (findIdentityMember(body.user_data) !== null) {
+  const isWithdrawal = body.event_name === 'consent_withdrawal'
+  if (!isWithdrawal && findIdentityMember(body.user_data) !== null) {
     errors.add(
       'user_data',
       'The user_data field must carry no identity on legitimate interest, which covers only ' +

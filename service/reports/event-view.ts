@@ -65,9 +65,9 @@ function identityMembers({ attributionJoin, payload, ...event }: StoredEvent) {
   }
 }
 
-/** Events on legitimate interest never have a payload, so it cannot expire. */
-function isPayloadExpired({ payload, consentBasis }: StoredEvent): boolean {
-  return payload === null && consentBasis === 'consent'
+/** Events on legitimate interest and withdrawals never have a payload, so it cannot expire. */
+function isPayloadExpired({ payload, consentBasis, eventName }: StoredEvent): boolean {
+  return payload === null && consentBasis === 'consent' && eventName !== 'consent_withdrawal'
 }
 
 /** The latest attempts in a read; a delivery has about twenty before it fails. */

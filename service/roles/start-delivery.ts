@@ -5,6 +5,7 @@ import type { DeliveryContext, DestinationStatusChange } from '../delivery/deliv
 import { DELIVERY_CHANNEL } from '../delivery/destination-queue-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../delivery/worker.ts'
+import { createErasureKeyProvider } from '../erasure/erasure-key-store.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
 import {
   type DeliveryMeter,
@@ -60,6 +61,7 @@ export function createDeliveryContext(
     ...(nodes && { nodes }),
     platforms,
     credentialKeys,
+    erasureKey: createErasureKeyProvider({ database, credentialKeys, now }),
     batchMax: settings.deliveryBatchMax,
     leaseSeconds: settings.deliveryLeaseSeconds,
     now,

@@ -31,6 +31,7 @@ export function validateEvent({
   const isBasisAssumed = isBasisMissing(body)
   const completed = isBasisAssumed ? { ...body, consent_basis: 'consent' } : body
   const { submission, ...validated } = validateSubmission(completed, {
+    platforms,
     idempotencyKey,
     receivedAt,
     additionalConsentProvider,

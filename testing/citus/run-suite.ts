@@ -23,6 +23,8 @@ const OPTIONS = [
   '--test-force-exit',
 ]
 
+let cluster: CitusCluster | undefined
+
 const reason = findCitusObstacle()
 if (reason) {
   process.stdout.write(`Skipped: ${reason}.\n`)
@@ -46,8 +48,6 @@ function runTests(files: readonly string[]): Promise<number> {
   tests.once('exit', status => resolve(status ?? 1))
   return promise
 }
-
-let cluster: CitusCluster | undefined
 
 /**
  * Starts one Citus cluster for all test files instead of one PostgreSQL: `createTestDatabase`

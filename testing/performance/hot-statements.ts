@@ -17,7 +17,7 @@ import {
 import { findDestinationRoutes, reserveDeliveryIds } from '../../service/delivery/plan-store.ts'
 import { replayFailed } from '../../service/delivery/replay-store.ts'
 import { countMatchKeys, countSentOfDay } from '../../service/delivery/sent-counts-store.ts'
-import { skipWaitingOfVisitor, tryStopErased } from '../../service/delivery/skip-store.ts'
+import { skipWaitingOfPerson, tryStopErased } from '../../service/delivery/skip-store.ts'
 import {
   eraseEvents,
   eraseSessionsAndWithdrawals,
@@ -38,9 +38,9 @@ import {
 import {
   findSuppressedDigests,
   findTrackersWithErasures,
-  findWithdrawals,
   waitForPayloadWriters,
 } from '../../service/events/suppression-store.ts'
+import { addWithdrawalKeys, findWithdrawals } from '../../service/events/withdrawal-store.ts'
 import { insertEvents } from '../../service/ingestion/store.ts'
 import { findActiveDestinations } from '../../service/reports/reconciliation-store.ts'
 import { findDueSnapshots } from '../../service/reports/snapshot-store.ts'
@@ -92,6 +92,15 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
       database,
       numbers().map(number => ({ trackerId: TRACKER, visitorId: `gone-visitor-${number}` })),
     ),
+  'add keys to withdrawals': database =>
+    addWithdrawalKeys(
+      database,
+      numbers().map(number => ({
+        trackerId: TRACKER,
+        visitorId: `added-visitor-${number}`,
+        createdAt: STATEMENT_TIME,
+      })),
+    ),
   'look up erased digests': database => findSuppressedDigests(database, numbers().map(keyedDigest)),
   'look up erasing trackers': database => findTrackersWithErasures(database, [TRACKER]),
   'find due queues': database =>
@@ -116,9 +125,10 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
       until: TOMORROW,
     }),
   'stop what waits of a visitor': database =>
-    skipWaitingOfVisitor(database, {
+    skipWaitingOfPerson(database, {
       trackerId: TRACKER,
       visitorId: 'visitor-22',
+      digests: [DIGEST],
       at: STATEMENT_TIME,
     }),
   'stop erased events': database =>
