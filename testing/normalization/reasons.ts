@@ -3,7 +3,7 @@ import type { NormalizationCase } from './cases.ts'
 interface Section {
   field: string
   title: string
-  /** What Meta's page says, and what we add to it. */
+  /** The rule of Meta's page, and our additions. */
   rule: string
 }
 
@@ -12,7 +12,7 @@ export const SECTIONS: readonly Section[] = [
   {
     field: 'em',
     title: 'Email (`em`)',
-    rule: 'Page: trim, lower case. We also require one bare address, quoted or in any script.',
+    rule: 'Page: trim, lower case. We also require a single address, which may be quoted and in any script.',
   },
   {
     field: 'ph',
@@ -30,9 +30,13 @@ export const SECTIONS: readonly Section[] = [
   {
     field: 'db',
     title: 'Birth date (`db`)',
-    rule: 'Page: YYYYMMDD, from 1900 on. We read other forms when only one date fits.',
+    rule: 'Page: YYYYMMDD, from 1900 on. We accept other forms if they mean only one date.',
   },
-  { field: 'ge', title: 'Gender (`ge`)', rule: 'Page: `f` or `m`. We read female and male too.' },
+  {
+    field: 'ge',
+    title: 'Gender (`ge`)',
+    rule: 'Page: `f` or `m`. We also accept female and male.',
+  },
   {
     field: 'ct',
     title: 'City (`ct`)',
@@ -43,7 +47,7 @@ export const SECTIONS: readonly Section[] = [
     title: 'State (`st`)',
     rule:
       'Page: the two-letter code in the United States; elsewhere the name, lower case, without ' +
-      'punctuation and spaces. We map names of states and Canadian provinces beside their country.',
+      'punctuation and spaces. With a country, we map the names of its states or provinces.',
   },
   {
     field: 'zp',
@@ -58,7 +62,7 @@ export const SECTIONS: readonly Section[] = [
   {
     field: 'external_id',
     title: 'External ID (`external_id`)',
-    rule: 'Page: any form, the same on every channel; hashing recommended. We trim and lower it.',
+    rule: 'Page: any form, the same on every channel; hashing recommended. We trim it and use lower case.',
   },
   { field: 'fi', title: 'First initial (`fi`)', rule: 'Not on the page; SDK: one character.' },
   {
@@ -84,7 +88,7 @@ export const SECTIONS: readonly Section[] = [
 interface Reason {
   fields: readonly string[]
   input: RegExp
-  /** For rows with a country alone. */
+  /** Only for rows with a country. */
   hasCountry?: true
   reason: string
 }
@@ -92,12 +96,12 @@ interface Reason {
 const ANY = SECTIONS.map(({ field }) => field)
 const NAMES = ['fn', 'ln', 'fi', 'f5first', 'f5last']
 
-/** The first that fits explains why a row is right where an implementation disagrees. */
+/** The first match explains why our value is right where an implementation differs. */
 const REASONS: readonly Reason[] = [
   {
     fields: ANY,
     input: /^[0-9a-f]{64}$/,
-    reason: 'A digest is passed on. Hashed twice, it matches no one.',
+    reason: 'A digest stays as it is. Hashed twice, it matches no one.',
   },
   {
     fields: ['em'],
@@ -110,24 +114,24 @@ const REASONS: readonly Reason[] = [
   {
     fields: ['em'],
     input: /./,
-    reason: 'No address, so its digest matches no one. The event goes on without it.',
+    reason: 'Not an address, so its digest matches no one. The event is sent without it.',
   },
   { fields: ['ph'], input: /[０-９]/, reason: 'Full-width digits are digits.' },
   {
     fields: ['ph'],
     input: /ext/,
-    reason: 'An extension belongs to an office, and is no part of a number.',
+    reason: 'An extension is not part of the phone number.',
   },
   {
     fields: ['ph'],
     input: /\(0\)/,
-    reason: 'The page drops leading zeros; +49 030 exists nowhere.',
+    reason: 'The page removes leading zeros; +49 030 is not a valid prefix.',
   },
   {
     fields: ['ph'],
     input: /^[(0]/,
     hasCountry: true,
-    reason: 'The country beside it gives the number the code that the page requires.',
+    reason: 'The country of the event provides the code that the page requires.',
   },
   {
     fields: ['ph'],
@@ -137,23 +141,22 @@ const REASONS: readonly Reason[] = [
   {
     fields: ['ph'],
     input: /^(\+|tel:|1-650-555-1212$|16505551212$)/,
-    reason: 'Page: digits alone, with the country code.',
+    reason: 'Page: only digits, with the country code.',
   },
   {
     fields: ['ph'],
     input: /^\d{14,}$/,
-    reason: 'Not a number of any country as it stands (E.164).',
+    reason: 'Not a valid number of any country (E.164).',
   },
   {
     fields: ['ph'],
     input: /./,
-    reason:
-      'The page requires the country code. Without it the digest is of another number, or of none.',
+    reason: 'The page requires the country code. Without it the number is another one, or invalid.',
   },
   {
     fields: NAMES,
     input: /^[\d７]+$/,
-    reason: 'A name has a letter. A number here is a mistake of the caller.',
+    reason: 'A name contains a letter. A number is an error of the caller.',
   },
   { fields: NAMES, input: /[Ａ-Ｚ]/, reason: 'Full-width letters are the same name.' },
   {
@@ -164,65 +167,66 @@ const REASONS: readonly Reason[] = [
   {
     fields: ['fi', 'f5first'],
     input: /./,
-    reason: "The SDK's rule, by characters: half a surrogate pair is no text.",
+    reason: "The SDK's rule, by characters: half a surrogate pair is not valid text.",
   },
   {
     fields: ['f5last'],
     input: /./,
-    reason: 'It begins as `ln` does, and the page takes no punctuation there.',
+    reason: 'It is the start of `ln`, which has no punctuation.',
   },
   {
     fields: NAMES,
     input: /./,
-    reason: 'Page: no punctuation; spaces and typographic apostrophes are some.',
+    reason: 'Page: no punctuation, which includes spaces and typographic apostrophes.',
   },
   { fields: ['db'], input: /T00/, reason: 'The date of a timestamp is a birth date.' },
   { fields: ['db'], input: /^20990101$/, reason: 'No one is born in the future.' },
   {
     fields: ['db'],
     input: /^02\/03/,
-    reason: 'It may be 2 March or 3 February. A guess may be wrong.',
+    reason: 'It may be 2 March or 3 February, and a guess could be wrong.',
   },
   {
     fields: ['db'],
     input: /^(970216|1997-13-40|1997-02-31)$/,
-    reason: 'No date of the calendar with a year of four digits.',
+    reason: 'Not a calendar date with a four-digit year.',
   },
-  { fields: ['db'], input: /./, reason: 'Page: YYYYMMDD. Only one date fits.' },
+  { fields: ['db'], input: /./, reason: 'Page: YYYYMMDD. The value means only one date.' },
   { fields: ['ge'], input: /^MALE\.$/, reason: 'Punctuation does not change the word.' },
   {
     fields: ['ge'],
     input: /^woman$/,
-    reason: 'The page knows f and m. We read the two words for them, and guess at no others.',
+    reason: 'Page: f or m. We accept the two words for them and do not guess others.',
   },
-  { fields: ['ge'], input: /^(fe)?male\s*$/i, reason: 'Page: one letter, for either word.' },
-  { fields: ['ge'], input: /./, reason: 'Neither f nor m, which is all that the page knows.' },
+  { fields: ['ge'], input: /^(fe)?male\s*$/i, reason: 'Page: one letter for each word.' },
+  { fields: ['ge'], input: /./, reason: 'Page: only f and m.' },
   {
     fields: ['ct', 'st'],
     input: /^\d+$/,
-    reason: 'A place has a letter; the digest of nothing would match everyone who sends none.',
+    reason:
+      'A place contains a letter. The digest of an empty value would match everyone without one.',
   },
   {
     fields: ['ct'],
     input: /[^\x20-\x7e]/,
-    reason: 'Page: UTF-8, so the letter stays. Without it the city is another.',
+    reason: 'Page: UTF-8, so the letter stays. Without it, it is another city.',
   },
   { fields: ['ct'], input: /./, reason: 'Page: no punctuation, special characters or spaces.' },
   {
     fields: ['st'],
     input: /Washington/,
-    reason: 'The District of Columbia is no part of the state of Washington.',
+    reason: 'The District of Columbia is not the state of Washington.',
   },
-  { fields: ['st'], input: /^US-CA$/, reason: 'ISO 3166-2 names the state with its country.' },
+  { fields: ['st'], input: /^US-CA$/, reason: 'ISO 3166-2: the country and the state.' },
   {
     fields: ['st'],
     input: /Québec|Ontario/,
-    reason: 'The code of the province beside its country; the name without one.',
+    reason: 'With its country, the code of the province; without it, the name.',
   },
   {
     fields: ['st'],
     input: /California|New York/,
-    reason: 'The code when the country is known. Without it, the page asks for the name.',
+    reason: 'With its country, the code of the state; without it, the page requires the name.',
   },
   { fields: ['st'], input: /^(ca |N\.Y\.)$/, reason: 'Page: no punctuation, no spaces.' },
   { fields: ['st'], input: /TX 75001/, reason: 'The digits are a postal code.' },
@@ -236,55 +240,55 @@ const REASONS: readonly Reason[] = [
   {
     fields: ['zp'],
     input: /^94035./,
-    reason: 'Page: five digits in the United States, and only that country has nine.',
+    reason: 'Page: five digits in the United States. No other country has this nine-digit code.',
   },
   {
     fields: ['zp'],
     input: /^12345-6789$/,
-    reason: 'Saudi postal codes have nine digits; only United States codes are cut.',
+    reason: 'Saudi postal codes have nine digits; only United States codes are shortened.',
   },
-  { fields: ['zp'], input: /^94035$/, reason: 'JSON has numbers; this one is a postal code.' },
-  { fields: ['zp'], input: /^.$/, reason: 'One character is no postal code.' },
+  { fields: ['zp'], input: /^94035$/, reason: 'A JSON number that is a postal code.' },
+  { fields: ['zp'], input: /^.$/, reason: 'One character is not a postal code.' },
   {
     fields: ['zp'],
     input: /./,
-    reason: 'Page: no spaces, no dash; nothing is cut outside the United States.',
+    reason: 'Page: no spaces, no dash; complete outside the United States.',
   },
   {
     fields: ['country'],
     input: /^(UK|EL)$/,
-    reason: 'Everyday and EU codes of gb and gr, which have one meaning.',
+    reason: 'Common codes of gb and gr, which are unambiguous.',
   },
   {
     fields: ['country'],
     input: /^XK$/,
-    reason: 'Kosovo has no ISO code, and this is the one in use.',
+    reason: 'Kosovo has no ISO code; this is the code in use.',
   },
   {
     fields: ['country'],
     input: /^(XX|de-DE)$/,
-    reason: 'No country. A locale names a language, and its region is that of the program.',
+    reason: 'Not a country. A locale describes a program, not a person.',
   },
   { fields: ['country'], input: /^Kongo$/, reason: 'Two countries have this name.' },
-  { fields: ['country'], input: /./, reason: 'Page: alpha-2. The name or code has one meaning.' },
+  { fields: ['country'], input: /./, reason: 'Page: alpha-2. The name or code is unambiguous.' },
   {
     fields: ['external_id'],
     input: /^undefined$/,
-    reason: 'A variable that was never filled would join strangers.',
+    reason: 'An unset variable would match different people with each other.',
   },
   {
     fields: ['external_id'],
     input: /./,
-    reason: 'Hashed, so that the raw ID is not stored and a deletion by digest finds it.',
+    reason: 'Hashed, so that the raw ID is not stored, and deletion by digest finds it.',
   },
   {
     fields: ['dobm', 'dobd', 'doby', 'app_user_id'],
     input: /./,
-    reason: 'Not every implementation has the key.',
+    reason: 'Some implementations do not have the key.',
   },
 ]
 
-/** Null when no reason is written down for the row. */
+/** The reason for a row, or null. */
 export function findReason({ field, input, country }: NormalizationCase): string | null {
   const found = REASONS.find(
     one =>
