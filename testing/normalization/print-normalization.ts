@@ -142,8 +142,8 @@ computed by the code of the service. The others were recorded on ${RECORDING.rec
 
 ${sources.join('\n')}
 
-\`=\` is the same as ours. _dropped_: the field is omitted. _error_: the library throws an error that
-its caller must handle. _not hashed_: sent unchanged, because it is a digest or an ID. ⍽ is a
+\`=\` is the same as ours. _dropped_: the field is omitted. _error_: the library throws, and its
+caller must handle the error. _not hashed_: sent unchanged, because it is a digest or an ID. ⍽ is a
 non-breaking space.
 `
 }

@@ -12,7 +12,7 @@ export const SECTIONS: readonly Section[] = [
   {
     field: 'em',
     title: 'Email (`em`)',
-    rule: 'Page: trim, lower case. We also require a single address, which may be quoted and in any script.',
+    rule: 'Page: trim, lower case. We also require a single address, quoted or in any script.',
   },
   {
     field: 'ph',
@@ -62,7 +62,7 @@ export const SECTIONS: readonly Section[] = [
   {
     field: 'external_id',
     title: 'External ID (`external_id`)',
-    rule: 'Page: any form, the same on every channel; hashing recommended. We trim it and use lower case.',
+    rule: 'Page: any form, the same on every channel; hashing recommended. We trim and lower-case it.',
   },
   { field: 'fi', title: 'First initial (`fi`)', rule: 'Not on the page; SDK: one character.' },
   {
@@ -125,13 +125,13 @@ const REASONS: readonly Reason[] = [
   {
     fields: ['ph'],
     input: /\(0\)/,
-    reason: 'The page removes leading zeros; +49 030 is not a valid prefix.',
+    reason: 'The page removes leading zeros; +49 030 is invalid.',
   },
   {
     fields: ['ph'],
     input: /^[(0]/,
     hasCountry: true,
-    reason: 'The country of the event provides the code that the page requires.',
+    reason: 'The country provides the code that the page requires.',
   },
   {
     fields: ['ph'],
@@ -172,7 +172,7 @@ const REASONS: readonly Reason[] = [
   {
     fields: ['f5last'],
     input: /./,
-    reason: 'It is the start of `ln`, which has no punctuation.',
+    reason: 'The start of `ln`, without punctuation.',
   },
   {
     fields: NAMES,
