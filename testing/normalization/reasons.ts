@@ -62,7 +62,7 @@ export const SECTIONS: readonly Section[] = [
   {
     field: 'external_id',
     title: 'External ID (`external_id`)',
-    rule: 'Page: any form, the same on every channel; hashing recommended. We trim and lower-case it.',
+    rule: 'Page: any form, the same on every channel; hashing recommended. We trim and lower it.',
   },
   { field: 'fi', title: 'First initial (`fi`)', rule: 'Not on the page; SDK: one character.' },
   {
@@ -117,16 +117,8 @@ const REASONS: readonly Reason[] = [
     reason: 'Not an address, so its digest matches no one. The event is sent without it.',
   },
   { fields: ['ph'], input: /[０-９]/, reason: 'Full-width digits are digits.' },
-  {
-    fields: ['ph'],
-    input: /ext/,
-    reason: 'An extension is not part of the phone number.',
-  },
-  {
-    fields: ['ph'],
-    input: /\(0\)/,
-    reason: 'The page removes leading zeros; +49 030 is invalid.',
-  },
+  { fields: ['ph'], input: /ext/, reason: 'An extension is not part of the phone number.' },
+  { fields: ['ph'], input: /\(0\)/, reason: 'The page removes leading zeros; +49 030 is invalid.' },
   {
     fields: ['ph'],
     input: /^[(0]/,
@@ -143,11 +135,7 @@ const REASONS: readonly Reason[] = [
     input: /^(\+|tel:|1-650-555-1212$|16505551212$)/,
     reason: 'Page: only digits, with the country code.',
   },
-  {
-    fields: ['ph'],
-    input: /^\d{14,}$/,
-    reason: 'Not a valid number of any country (E.164).',
-  },
+  { fields: ['ph'], input: /^\d{14,}$/, reason: 'Not a valid number of any country (E.164).' },
   {
     fields: ['ph'],
     input: /./,
@@ -169,11 +157,7 @@ const REASONS: readonly Reason[] = [
     input: /./,
     reason: "The SDK's rule, by characters: half a surrogate pair is not valid text.",
   },
-  {
-    fields: ['f5last'],
-    input: /./,
-    reason: 'The start of `ln`, without punctuation.',
-  },
+  { fields: ['f5last'], input: /./, reason: 'The start of `ln`, without punctuation.' },
   {
     fields: NAMES,
     input: /./,
