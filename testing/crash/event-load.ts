@@ -8,7 +8,7 @@ export interface LoadTarget {
 }
 
 export interface EventLoad {
-  /** Event IDs that were answered 202 or 200. */
+  /** Event IDs that got 202 or 200. */
   acknowledged: ReadonlySet<string>
   /** Responses that no client should receive here, as `status event_id`. */
   unexpectedResponses: readonly string[]
@@ -38,7 +38,7 @@ export function startEventLoad({ connections, pauseMilliseconds, target }: LoadO
   const acknowledge = async (eventId: string) => {
     for (let tries = 1; !acknowledged.has(eventId); tries += 1) {
       const status = await submit(target(), eventId)
-      // The first answer to a new id cannot be "duplicate"; a repeated one can be either.
+      // The first response to a new ID cannot be "duplicate"; a repetition can be either.
       if (status === 202 || (status === 200 && tries > 1)) acknowledged.add(eventId)
       else if (status === null || status === 503) {
         retries += 1

@@ -8,7 +8,7 @@ interface SchemaMember {
 
 const DEPTH_MAX = 6
 
-/** Every member that a body of the schema may have, in whichever of its variants. */
+/** Every member that a body of the schema may have, in any of its variants. */
 export function listMembers(given: Schema, path: string[] = []): SchemaMember[] {
   const schema = resolveReference(given)
   if (path.length > DEPTH_MAX) return []
@@ -22,7 +22,7 @@ export function listMembers(given: Schema, path: string[] = []): SchemaMember[] 
   return [...inVariants, ...own]
 }
 
-/** Values at the limits that a schema names and one beyond, in the kinds of units that differ. */
+/** Values at the limits of a schema and one beyond, in units of different sizes. */
 export function boundaryValues(given: Schema): unknown[] {
   const schema = resolveReference(given)
   const variants: Schema[] = [...(schema.oneOf ?? []), ...(schema.anyOf ?? [])]
@@ -35,10 +35,10 @@ export function boundaryValues(given: Schema): unknown[] {
   ]
 }
 
-/** What no database can hold, and what looks empty. */
+/** Text that a database cannot store, and text that looks empty. */
 const ODD_TEXTS = ['', ' ', '\t', 'a\0b', '\ud83d', 'x\udc00', '\u202e', '.', '..']
 
-/** One character may be one UTF-16 unit or two, one byte or four. */
+/** Characters of one or two UTF-16 units, and of one to four bytes. */
 function textBoundaries({ type, minLength, maxLength }: Schema): unknown[] {
   if (![type].flat().includes('string')) return []
   const lengths = [minLength - 1, minLength, maxLength, maxLength + 1].filter(size => size >= 0)
@@ -62,7 +62,7 @@ function arrayBoundaries({ type, maxItems, items = {} }: Schema): unknown[] {
   return sizes.map(size => Array(size).fill(item))
 }
 
-/** Words that are nearly one of those that are asked for. `$` matches before a last line feed. */
+/** Near misses of the allowed words. `$` also matches before a final line feed. */
 function enumBoundaries(schema: Schema): unknown[] {
   const words: unknown[] = schema.enum ?? ('const' in schema ? [schema.const] : [])
   const near = words
@@ -87,12 +87,12 @@ const PATTERN_BOUNDARIES = [
 
 const NUMBER_MARKER = '@@number:'
 
-/** Stands for a number that JavaScript cannot hold, or would write in another way. */
+/** A number that JavaScript cannot represent, or would serialize differently. */
 export function rawNumber(digits: string): string {
   return `${NUMBER_MARKER}${digits}@@`
 }
 
-/** JSON text in which each `rawNumber` stands as the number that it names. */
+/** JSON text in which each `rawNumber` is replaced by its number. */
 export function toJsonText(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null'
   return text.replaceAll(/"@@number:([^"@]*)@@"/g, '$1')

@@ -11,16 +11,16 @@ import type { TestService } from '../fixtures/service.ts'
 import { findPlatformTarget } from '../fixtures/simulator.ts'
 import type { Credential } from './hostile-headers.ts'
 
-/** Who takes part in one caller's requests; no other caller uses them, so a run can be repeated. */
+/** The accounts of one caller. No other caller uses them, so a run is reproducible. */
 export interface FuzzAccounts {
   own: ProvisionedTracker
-  /** Of another workspace: what it has must never be shown to the first. */
+  /** In another workspace, whose data must never be visible to the first. */
   second: ProvisionedTracker
   revokedSecret: string
   sandboxKey: string
-  /** In a workspace of its own. */
+  /** In a separate workspace. */
   agent: FuzzAgent
-  /** What may stand in no answer and no log line. */
+  /** Text that no response and no log line may contain. */
   secrets: readonly string[]
 }
 
@@ -68,7 +68,7 @@ interface PresentedCredential {
   queryKey: string | null
 }
 
-/** The credential as it is sent. */
+/** The credential in the form of a request. */
 export function presentCredential(
   accounts: FuzzAccounts,
   credential: Credential,
@@ -104,7 +104,7 @@ const IN_HEADER: ByCredential<string | string[]> = {
   non_ascii: () => 'Bearer \xff\xfe\x80',
 }
 
-/** The tracker whose data a credential of this kind may read, or null. */
+/** The tracker whose data this kind of credential may read, or null. */
 export function findVisibleTracker(
   accounts: FuzzAccounts,
   credential: Credential,
@@ -114,7 +114,7 @@ export function findVisibleTracker(
   return ofOwn.includes(credential) ? accounts.own : null
 }
 
-/** The trackers whose ids may not stand in an answer to this credential. */
+/** The trackers whose IDs no response to this credential may contain. */
 export function listForeignTrackers(
   accounts: FuzzAccounts,
   credential: Credential,
@@ -123,16 +123,16 @@ export function listForeignTrackers(
   return [accounts.own, accounts.second].filter(tracker => tracker !== known)
 }
 
-/** An agent of a cast, whose ad account has what the examples of the document name. */
+/** An agent whose ad account has the entities of the document's examples. */
 interface FuzzAgent {
   /** The OAuth management credential. */
   managementToken: string
   executionToken: string
-  /** What stands for the members of a path: its workspace, a proposal, and an action that ended. */
+  /** Values of path parameters: the workspace, a proposal, and a completed action. */
   ids: Record<'workspace' | 'batch' | 'action', string>
 }
 
-/** The examples are of this one. */
+/** The ad account of the examples. */
 const EXAMPLE_ACCOUNT = { adAccountId: 3, platformAccountId: '1234567890', name: 'Shop EU' }
 
 async function createFuzzAgent(service: TestService): Promise<FuzzAgent> {

@@ -17,26 +17,26 @@ import { findOperation, findResponseProblems } from './response-checks.ts'
 interface FuzzOptions {
   service: TestService
   operations: readonly DocumentOperation[]
-  /** One a caller; so many requests are under way at once. */
+  /** One per caller, which is also the number of concurrent requests. */
   accounts: readonly FuzzAccounts[]
   /** Texts that no response may contain. */
   secrets: readonly string[]
   seed: number
 }
 
-/** What became of a run so far. */
+/** The results of a run so far. */
 export interface FuzzResult {
   coverage: StatusCoverage
-  /** Events that an answer said are stored, as `tracker event`. */
+  /** Events that a response reported as stored, as `tracker event`. */
   acknowledged: Set<string>
-  /** Answers 202: each one promises an event that was not there before. */
+  /** Responses with 202, each of which acknowledges a new event. */
   acceptedCount: number
   failures: string[]
 }
 
 interface Fuzzer {
   result: FuzzResult
-  /** Sends so many requests in all. */
+  /** The total number of requests. */
   run(cases: number): Promise<void>
   close(): void
 }
@@ -44,8 +44,8 @@ interface Fuzzer {
 const SHRINKS_MAX = 500
 
 /**
- * Callers that send one request after the other, all at the same time. Each has keys of its own and
- * its own seed, so that what a caller is answered does not depend on the others.
+ * Concurrent callers, each of which sends one request at a time. Each has its own keys and seed, so
+ * that its responses do not depend on other callers.
  */
 export function createFuzzer(run: FuzzOptions): Fuzzer {
   const { service, accounts: casts, seed } = run
@@ -64,7 +64,7 @@ export function createFuzzer(run: FuzzOptions): Fuzzer {
     let shrinks = 0
     let isFailing = false
     const property = fc.asyncProperty(requests, async request => {
-      // What failed is tried in simpler forms, a while; the other callers need not go on.
+      // A failed request is retried in simpler forms; the other callers stop.
       if (isFailing ? ++shrinks > SHRINKS_MAX : hasFailed) return
       const faults = await sendAndCheck(request, { ...run, connections, fuzzAccounts, fuzzResult })
       if (faults.length === 0) return
@@ -91,7 +91,7 @@ export function createFuzzer(run: FuzzOptions): Fuzzer {
 
 const WEIGHT_MAX = 20
 
-/** The more a body can say, the more often an operation is asked. */
+/** Operations with larger bodies get more requests. */
 function arbitraryRequest(operations: readonly DocumentOperation[]): fc.Arbitrary<FuzzRequest> {
   return fc.oneof(
     ...operations.map(operation => ({
@@ -159,7 +159,7 @@ function truncateBody({ text }: Reply): string {
   return text.slice(0, 1_000)
 }
 
-/** How often each operation was answered with each status. */
+/** The number of responses by operation and status. */
 class StatusCoverage {
   readonly #counts = new Map<string, Map<number, number>>()
 
@@ -177,7 +177,7 @@ class StatusCoverage {
     return this.#counts.get(operationId) ?? new Map()
   }
 
-  /** One line an operation, in the order of the alphabet. */
+  /** One line per operation, in alphabetical order. */
   toLines(): string[] {
     return [...this.#counts]
       .toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -195,9 +195,9 @@ function sum(one: number, other: number): number {
 
 /** The heap that a process uses after garbage collection. */
 export interface ProcessFootprint {
-  /** Objects, and the bytes of buffers, which stand beside the heap. */
+  /** Objects on the heap, and buffers outside of it. */
   heldBytes: number
-  /** Sockets, timers and the like that keep it running, by kind. */
+  /** Sockets, timers and other resources that keep the process running, by kind. */
   resources: ReadonlyMap<string, number>
 }
 
@@ -211,7 +211,7 @@ export function measureFootprint(): ProcessFootprint {
   return { heldBytes: heapUsed + arrayBuffers, resources }
 }
 
-/** Node exposes its garbage collector only by a flag at the start, or this way. */
+/** Node exposes its garbage collector only with a startup flag, or this way. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -7,7 +7,7 @@ import { CANARY } from './realistic-values.ts'
 type Path = readonly (string | number)[]
 type Change = (value: unknown) => unknown
 
-/** Bodies with one thing wrong, or just still right: what is off by one is found by no other. */
+/** Bodies with a single error, or a value at a limit, which find off-by-one errors. */
 export function mutateBody(valid: fc.Arbitrary<unknown>, schema: Schema): fc.Arbitrary<unknown> {
   const anywhere = (change: fc.Arbitrary<Change>) =>
     fc.tuple(valid, fc.nat(), change).map(([body, place, apply]) => {
@@ -31,7 +31,7 @@ export function mutateBody(valid: fc.Arbitrary<unknown>, schema: Schema): fc.Arb
 }
 
 const { email } = CANARY
-/** Members without a meaning. Not in `contents`, which are kept as they come (SECURITY.md). */
+/** Undeclared members. Not in `contents`, which are stored unchanged (SECURITY.md). */
 const UNDECLARED = [
   { path: ['unknown'], value: 1 },
   { path: ['email'], value: email },
@@ -50,7 +50,7 @@ const ODD_WORDS = [
   ...['.', '..', '%00', '%2F', '\\', '"', '\r\nSet-Cookie: a=b', 'x'.repeat(5_000)],
   ...['€'.repeat(5_000), '9'.repeat(400)],
 ]
-/** Among them a time in milliseconds. */
+/** Including a time in milliseconds. */
 const WRONG_KINDS = [0, -1, 1.5, 2 ** 31, 2 ** 53, 1_795_262_400_000, null, true, [], {}, [[]]]
 
 const oddValues: fc.Arbitrary<unknown> = fc.oneof(
@@ -74,7 +74,7 @@ const unexpectedMembers = fc
       isObject(value) ? Object.fromEntries([...Object.entries(value), ...added]) : value
   })
 
-/** Around 32 levels, which the service still reads. */
+/** About 32 levels, which is the limit of the service. */
 const nestings = fc.tuple(fc.integer({ min: 28, max: 35 }), fc.boolean()).map(
   ([levels, inArrays]): Change =>
     () => {
@@ -84,7 +84,7 @@ const nestings = fc.tuple(fc.integer({ min: 28, max: 35 }), fc.boolean()).map(
     },
 )
 
-/** The value itself, and everything in it. */
+/** The value, and all nested values. */
 function listPaths(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [path]
   const inside = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
@@ -102,7 +102,7 @@ function changeAt(value: unknown, [first, ...rest]: Path, change: Change): unkno
   )
 }
 
-/** Objects on the way are made where they are missing. */
+/** Creates missing objects on the path. */
 function setAt(value: unknown, [first, ...rest]: string[], put: unknown): unknown {
   if (first === undefined) return put
   const members = isObject(value) ? value : {}
@@ -160,7 +160,7 @@ const INVALID_TEXTS = [
   `[${'"",'.repeat(20_000)}""]`,
 ]
 
-/** What is no UTF-8, or is UTF-8 of what may not be written so; and control characters. */
+/** Invalid UTF-8, overlong forms and surrogates in UTF-8, and control characters. */
 const BROKEN_BYTES = [
   ...[[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xf8, 0x88], [0x80]],
   ...[[0x00], [0x0a], [0x1f], [0x5c], [0x22], [0x7b], [0xef, 0xbb, 0xbf]],
@@ -191,7 +191,7 @@ function overwriteBytes(bytes: Buffer, at: number, broken: number[]): Buffer {
 
 const sizes = fc.constantFrom(BODY_BYTES_MAX - 1, BODY_BYTES_MAX, BODY_BYTES_MAX + 1, 70_000)
 
-/** Blown up to so many bytes: with blanks behind it, or with a member that is text. */
+/** Padded to this number of bytes, with trailing spaces or a long text member. */
 function padToSize(text: string, bytes: number, inText: boolean): Buffer {
   const missing = Math.max(0, bytes - Buffer.byteLength(text))
   if (!inText || !/^\{"/.test(text)) return Buffer.from(text + ' '.repeat(missing))

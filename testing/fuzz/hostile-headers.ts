@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { CANARY, EVENT_IDS } from './realistic-values.ts'
 
-/** Names and values; a list stands for so many lines. */
+/** Names and values. A list is one line per element. */
 export type HeaderLines = Record<string, string | string[]>
 
 export const METHODS = [
@@ -11,7 +11,7 @@ export const METHODS = [
 
 export const hostileMethods = fc.constantFrom(...METHODS)
 
-/** How a caller presents its credential: correctly or not. */
+/** The forms in which a caller sends its credential, correct or not. */
 export const CREDENTIALS = [
   ...([
     'own',
@@ -106,7 +106,7 @@ export const hostileHeaders: fc.Arbitrary<HeaderLines> = fc.oneof(
     expect: values(['100-continue', 'banana', '']),
     'transfer-encoding': fc.constant('chunked'),
     upgrade: values(['websocket', 'h2c']),
-    // Node's client writes a Host once only; that it may come once only is tested at `http/`.
+    // Node's client sends only one Host; `http/` tests requests with two.
     host: fc.constantFrom('evil.example', 'evil.example:99999', '', '[::1]', 'a b', 'a/b', 'a@b'),
   }),
   someOf({
@@ -124,7 +124,7 @@ export const hostileHeaders: fc.Arbitrary<HeaderLines> = fc.oneof(
   }),
 )
 
-/** Now and then a line comes twice. */
+/** Repeats a line occasionally. */
 function values(texts: readonly string[]): fc.Arbitrary<string | string[]> {
   const one = fc.constantFrom(...texts)
   return fc.oneof(

@@ -5,7 +5,7 @@ import { CANARY } from './realistic-values.ts'
 export const OWN_DESTINATION_PLACEHOLDER = '{{own_destination}}'
 export const SECOND_DESTINATION_PLACEHOLDER = '{{second_destination}}'
 
-/** By the name of the path's member. */
+/** By the name of the path parameter. */
 export const OWN_ID_PLACEHOLDERS: Record<string, string> = {
   destination: OWN_DESTINATION_PLACEHOLDER,
   workspace: '{{own_workspace}}',
@@ -15,7 +15,7 @@ export const OWN_ID_PLACEHOLDERS: Record<string, string> = {
 
 const encodedEmail = encodeURIComponent(CANARY.email)
 
-/** What may stand where an id belongs. */
+/** Values for an ID in a path. */
 export const hostileSegments = fc.oneof(
   fc.constantFrom(
     ...[
@@ -57,7 +57,7 @@ export const hostileSegments = fc.oneof(
 
 type PathChange = (path: string) => string
 
-/** Ways to write a path that another program might read as the same one. */
+/** Spellings of a path that another program might treat as equal. */
 export const pathTricks = fc.constantFrom<PathChange>(
   path => `${path}/`,
   path => `/${path}`,
@@ -146,7 +146,7 @@ function joinPairs(pairs: string[]): string {
   return pairs.join('&')
 }
 
-/** A request's head may have 16 KiB. */
+/** The line and headers of a request may have 16 KiB. */
 function repeatPair([pair, count]: [string, number]): string {
   return Array(count).fill(pair).join('&').slice(0, 6_000)
 }

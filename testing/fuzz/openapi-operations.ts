@@ -15,20 +15,20 @@ export interface DocumentedParameter {
 export interface DocumentOperation {
   operationId: string
   method: string
-  /** With the base path; ids in braces. */
+  /** With the base path, and IDs in braces. */
   path: string
-  /** Where it stands in the document; null for a route that the document leaves out. */
+  /** Its JSON pointer in the document; null for a route that is not in the document. */
   address: Address | null
-  /** The names of the security schemes, any one of which opens it; empty: nothing is asked. */
+  /** Alternative security schemes by name. Empty: no credential is required. */
   schemes: string[]
   parameters: DocumentedParameter[]
-  /** Of the JSON body; null when the operation reads none. */
+  /** The schema of the JSON body; null if the operation has none. */
   body: Schema | null
   bodyExamples: unknown[]
   statuses: number[]
 }
 
-/** Every operation of the document: one that is added there is found here without a change. */
+/** Every operation of the document, including future ones. */
 export const documentOperations: readonly DocumentOperation[] = Object.entries<Schema>(
   document.paths,
 ).flatMap(([path, methods]) =>
@@ -52,7 +52,7 @@ function toOperation([path, method]: Address, object: Schema): DocumentOperation
   }
 }
 
-/** Paths beside the document: health, and what the installation says about itself. */
+/** Paths outside the document: health, and the published documents. */
 export function describeUndocumentedRoutes(paths: readonly string[]): DocumentOperation[] {
   return paths.map(path => ({
     ...{ operationId: path, method: 'GET', path, address: null, schemes: [], parameters: [] },
@@ -60,21 +60,21 @@ export function describeUndocumentedRoutes(paths: readonly string[]): DocumentOp
   }))
 }
 
-/** The schema itself, or the one that it refers to. */
+/** The schema, or the target of its $ref. */
 export function resolveReference(schema: Schema): Schema {
   if (typeof schema.$ref !== 'string') return schema
   const names = schema.$ref.slice('#/'.length).split('/')
   return resolveReference(names.reduce((node, name) => node[name], document))
 }
 
-/** The operations at one path, of every method. */
+/** The operations of a path, for every method. */
 export interface FoundOperations {
   operations: DocumentOperation[]
-  /** The path is written as in the document; otherwise it only decodes to it. */
+  /** Whether the path is spelled as in the document. Otherwise it only decodes to it. */
   isExact: boolean
 }
 
-/** Those of `operations` that stand at a target as it was sent; null when none does. */
+/** The `operations` at a request target; null if there are none. */
 export function findOperationsAt(
   target: string,
   operations: readonly DocumentOperation[],

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import type { RealisticValues } from './schema-values.ts'
 
-/** One invented person, whose identifiers are planted wherever a request may carry some. */
+/** A fictitious person, whose identifiers are added to requests wherever possible. */
 export const CANARY = {
   email: 'Wanda.Kanarie@probe-mail.example',
   phone: '+49 1512 7310684',
@@ -15,7 +15,7 @@ export const CANARY = {
   userAgent: 'KanarienBrowser/7.3',
 }
 
-/** Pieces of the person, in lower case, that stand in no random id by chance. */
+/** Parts of these identifiers, in lower case, that no random ID contains by chance. */
 const CANARY_TRACES = [
   ...['kanarie', 'probe-mail', 'probenfels', 'sw1a 2aa', '1987-03-14', '45.83.91'],
   ...['1512 7310684', '15127310684'],
@@ -23,14 +23,14 @@ const CANARY_TRACES = [
 
 const CONTEXT_CHARACTERS = 80
 
-/** The first trace of the person in a text, with what stands around it; null without one. */
+/** The first trace of the person in a text, with its context; null without one. */
 export function findCanaryTrace(text: string): string | null {
   const lower = text.toLowerCase()
   const at = Math.max(...CANARY_TRACES.map(trace => lower.indexOf(trace)))
   return at < 0 ? null : text.slice(Math.max(0, at - CONTEXT_CHARACTERS), at + CONTEXT_CHARACTERS)
 }
 
-/** So few that submissions repeat each other, and that reads find what was stored. */
+/** So few that submissions are repeated, and that reads find stored events. */
 export const EVENT_IDS = Array.from({ length: 40 }, (_, index) => `fuzz-${index}`)
 
 /** Noon of the test clock's day. */
@@ -71,7 +71,7 @@ const eventSource = fc.oneof(
 
 const granted = { ad_user_data: 'granted', captured_at: '2026-11-21T11:00:00Z' }
 
-/** What members and parameters of these names mean; any other name has only its schema. */
+/** Meaningful values for members and parameters of these names. Others use only their schema. */
 export const REALISTIC_VALUES: RealisticValues = {
   event: eventIds,
   event_id: fc.oneof({ weight: 8, arbitrary: eventIds }, fc.uuid()),
@@ -112,14 +112,14 @@ export const REALISTIC_VALUES: RealisticValues = {
   ),
   identifier_hash: digests,
   delivery_ids: fc.array(fc.integer({ min: 1, max: 2_000 }), { minLength: 1, maxLength: 20 }),
-  // Few, so that proposals come again, with the same content and with another.
+  // Few, so that proposals are repeated, with equal and with different content.
   idempotency_key: fc.constantFrom('autumn-2026-11-21', 'key-1', 'key-2', 'key-3'),
   date: fc.constantFrom('2026-11-20', '2026-11-21', '2026-02-28'),
   page: fc.integer({ min: 1, max: 5 }),
   per_page: fc.integer({ min: 1, max: 120 }),
 }
 
-/** Any of the members, or none. */
+/** Any subset of the members. */
 function members(values: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<object> {
   return fc.record(values, { requiredKeys: [], noNullPrototype: true })
 }

@@ -13,27 +13,27 @@ import type { DocumentedParameter, DocumentOperation } from './openapi-operation
 import { EVENT_IDS, REALISTIC_VALUES } from './realistic-values.ts'
 import { arbitrarySchemaValue } from './schema-values.ts'
 
-/** A request before it is known who sends it. */
+/** A request before its caller is known. */
 export interface FuzzRequest {
-  /** For whom it was made; what it became may be something else. */
+  /** The operation that it was generated for. It may reach another one. */
   operationId: string
   method: string
-  /** With places for ids (`hostile-targets.ts`). */
+  /** With placeholders for IDs (`hostile-urls.ts`). */
   path: string
   query: string
   headers: HeaderLines
   credential: Credential
-  /** A forwarder signs it, rightly. */
+  /** Whether a forwarder signs it correctly. */
   isSigned: boolean
-  /** Null: none is sent. */
+  /** Null: sent without a body. */
   body: Buffer | null
 }
 
-/** Where each member of a request comes from. */
+/** The generators of each part of a request. */
 type RequestParts = { [Part in keyof FuzzRequest]: fc.Arbitrary<FuzzRequest[Part]> }
 type HostileParts = Omit<RequestParts, 'operationId' | 'isSigned'>
 
-/** Any request to an operation: most have one part that is wrong, a few have only such parts. */
+/** Any request to an operation. Most have one invalid part, a few only invalid parts. */
 export function arbitraryFuzzRequest(operation: DocumentOperation): fc.Arbitrary<FuzzRequest> {
   const calm = validParts(operation)
   const hostile = hostileParts(operation, calm)
@@ -83,7 +83,7 @@ const CREDENTIAL_OF_SCHEME: Record<string, Credential> = {
   executionToken: 'execution',
 }
 
-/** Ids in paths are those of the cast, or they are made as the document says. */
+/** IDs in paths are those of the accounts, or generated from the document. */
 function arbitraryId(name: string, schema: object): fc.Arbitrary<string> {
   const own = OWN_ID_PLACEHOLDERS[name]
   if (own !== undefined) return fc.constant(own)
@@ -91,7 +91,7 @@ function arbitraryId(name: string, schema: object): fc.Arbitrary<string> {
   return values.map(value => encodeURIComponent(String(value).toWellFormed()))
 }
 
-/** The key stands there only where it is the credential. */
+/** Adds the key only if it is the credential. */
 function validQueries({ parameters }: DocumentOperation): fc.Arbitrary<string> {
   const asked = parameters.filter(({ in: place, name }) => place === 'query' && name !== 'key')
   const requiredKeys = asked.filter(({ required }) => required).map(({ name }) => name)
@@ -105,7 +105,7 @@ function validQueries({ parameters }: DocumentOperation): fc.Arbitrary<string> {
   )
 }
 
-/** The document's own examples with some members anew, or a body of the schema alone. */
+/** An example of the document with some new members, or a body generated from the schema. */
 function validBodies({ body, bodyExamples }: DocumentOperation): fc.Arbitrary<unknown> {
   const made = arbitrarySchemaValue(body ?? {}, REALISTIC_VALUES)
   if (bodyExamples.length === 0) return made
@@ -148,7 +148,7 @@ function hostileParts(operation: DocumentOperation, { path, query }: RequestPart
   }
 }
 
-/** What a page or a forwarder sends, with a key for pages. */
+/** The request of a page or a forwarder, with a publishable key. */
 function browserParts({ headers }: HostileParts): Partial<RequestParts> {
   const types = ['application/json', 'text/plain;charset=UTF-8']
   const calm = fc

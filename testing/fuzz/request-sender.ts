@@ -9,7 +9,7 @@ import type { FuzzRequest } from './request-generator.ts'
 
 const LINE_CHARACTERS_MAX = 2_000
 
-/** The request as this cast sends it at this time. */
+/** Completes the request with the accounts and the time. */
 export function buildRequest(request: FuzzRequest, accounts: FuzzAccounts, at: Date): SentRequest {
   const { authorization, queryKey } = presentCredential(accounts, request.credential)
   const path = fillPlaceholders(request.path, accounts)
@@ -23,7 +23,7 @@ export function buildRequest(request: FuzzRequest, accounts: FuzzAccounts, at: D
   return { method: request.method, target, headers, body: request.body }
 }
 
-/** With the ids of the cast. */
+/** With the IDs of the accounts. */
 function fillPlaceholders(path: string, { own, second, agent }: FuzzAccounts): string {
   const ids: Record<string, string> = { destination: own.destinationId, ...agent.ids }
   const places = Object.entries(OWN_ID_PLACEHOLDERS).map(
@@ -41,12 +41,12 @@ function signRequest({ body }: FuzzRequest, { own }: FuzzAccounts, at: Date): He
   return signForwardedRequest({ secret, body: body ?? '', at, clientIp, userAgent })
 }
 
-/** Other bytes are no HTTP; what answers those is tested in `http/broken-requests.test.ts`. */
+/** Other bytes are not HTTP; `http/broken-requests.test.ts` covers them. */
 function encodeTarget(target: string): string {
   return target.replaceAll(/[^!-~]/gu, character => encodeURI(character.toWellFormed()))
 }
 
-/** One line with which a person sends it again; credentials stand in it by name only. */
+/** A command line that repeats the request, with names instead of credentials. */
 export function formatCurlCommand(
   { method, credential, isSigned }: FuzzRequest,
   sent: SentRequest,
@@ -63,7 +63,7 @@ export function formatCurlCommand(
   return `curl -X ${method} ${target} ${lines.join(' ')} (as ${credential}${signed})${body}`
 }
 
-/** As bash reads it: every byte that is not plain is written out. */
+/** Quoted for bash, with escapes for every byte that is not plain ASCII. */
 function quoteForBash(text: string): string {
   const escaped = text
     .slice(0, LINE_CHARACTERS_MAX)
@@ -77,7 +77,7 @@ function quoteForBash(text: string): string {
   return `$'${escaped}'${rest}`
 }
 
-/** A request as it goes out. */
+/** A request in the form that is sent. */
 export interface SentRequest {
   method: string
   /** Path and query, byte for byte. */
@@ -94,9 +94,9 @@ export interface KeepAliveConnections {
 const ANSWER_MILLISECONDS_MAX = 30_000
 
 /**
- * Connections that are used again and again. Not `fetch`, which sends no odd method, path or
- * header. A connection that the service closed while it was idle is no fault: then the request,
- * of which the service has read no byte, is sent once more on a new one.
+ * Keep-alive connections. Not `fetch`, which refuses unusual methods, paths and headers. If the
+ * service closed an idle connection, it has read no byte of the request, which is then sent once
+ * more on a new connection.
  */
 export function openKeepAliveConnections(
   origin: string,
@@ -113,7 +113,7 @@ export function openKeepAliveConnections(
         agent: isFresh ? false : agent,
         timeout: ANSWER_MILLISECONDS_MAX,
       })
-      outgoing.on('timeout', () => outgoing.destroy(new Error('no answer came in time')))
+      outgoing.on('timeout', () => outgoing.destroy(new Error('no response in time')))
       outgoing.on('response', answer => readReply(answer).then(resolve, reject))
       outgoing.on('error', (error: NodeJS.ErrnoException) => {
         const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET'
@@ -127,8 +127,9 @@ export function openKeepAliveConnections(
 }
 
 /**
- * Header values as UTF-8 bytes, one character each, without what a line cannot carry. A body always
- * has its length: Node leaves it out of a GET that expects something, and the connection is lost.
+ * Header values as UTF-8 bytes, one character each, without bytes that a line cannot contain. A
+ * body always has a content-length: Node omits it for a GET with a body, which breaks the
+ * connection.
  */
 function encodeHeaders({ headers, body }: SentRequest): Record<string, string | string[]> {
   const bytes = (text: string) =>
@@ -155,7 +156,7 @@ async function readReply(answer: IncomingMessage): Promise<Reply> {
   return { status: answer.statusCode ?? 0, headers, text, body: parsed(text) }
 }
 
-/** Undefined for what is no JSON, which the checks then say. */
+/** Undefined if the text is not JSON, which the checks then report. */
 function parsed(text: string): unknown {
   try {
     return text === '' ? null : JSON.parse(text)

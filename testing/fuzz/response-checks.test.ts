@@ -43,27 +43,27 @@ function faultsOf({ status = 404, method = 'GET', headers = {}, ...answer }: Ans
   })
 }
 
-it('finds nothing wrong with an answer as the document has it', () => {
+it('accepts a response that matches the document', () => {
   assert.deepEqual(faultsOf({}), [])
   assert.deepEqual(faultsOf({ target: '/nowhere' }), [])
   assert.deepEqual(faultsOf({ status: 405, method: 'PUT', headers: { allow: 'GET' } }), [])
   assert.deepEqual(faultsOf({ method: 'HEAD', text: '' }), [])
 })
 
-it('finds a failure of the service, documented or not', () => {
+it('reports an internal error, documented or not', () => {
   assert.deepEqual(faultsOf({ status: 500 }), ['the service failed with 500'])
   assert.ok(faultsOf({ status: 503 }).includes('the service failed with 503'))
   assert.deepEqual(faultsOf({ status: 502 }), ['502 of getEvent is not documented'])
 })
 
-it('finds a status that the document does not name for the operation', () => {
+it('reports a status that is not documented for the operation', () => {
   assert.deepEqual(faultsOf({ status: 418 }), ['418 of getEvent is not documented'])
   assert.deepEqual(faultsOf({ status: 409 }), ['409 of getEvent is not documented'])
   const [fault = ''] = faultsOf({ status: 404, target: '/api/v1/dashboard/events' })
   assert.equal(fault, '404 of listEvents is not documented')
 })
 
-it('finds a body that breaks its schema, or has a member too many', () => {
+it('reports a body that violates its schema or has an undeclared member', () => {
   assert.deepEqual(faultsOf({ body: {} }), ["404:  must have required property 'message'"])
   assert.equal(faultsOf({ body: { message: 1 } }).length, 1)
   assert.equal(faultsOf({ body: { message: 'No.', stack: 'at x' } }).length, 1)
@@ -71,14 +71,14 @@ it('finds a body that breaks its schema, or has a member too many', () => {
   assert.equal(faultsOf({ target: '/nowhere', body: { error: 'No.' } }).length, 2)
 })
 
-it('finds an answer that is no JSON, and one that has a body where none belongs', () => {
+it('reports a response that is not JSON, and an unexpected body', () => {
   const page = { text: '<h1>404</h1>', headers: { 'content-type': 'text/html' } }
   assert.ok(faultsOf(page).includes('the body is no JSON'))
   assert.ok(faultsOf(page).includes('the type is not JSON'))
   assert.deepEqual(faultsOf({ method: 'HEAD' }), ['404 of HEAD has a body'])
 })
 
-it('finds a header that is missing or wrong', () => {
+it('reports a missing or wrong header', () => {
   for (const name of ['request-id', 'cache-control', 'x-content-type-options', 'x-should-retry']) {
     assert.notEqual(faultsOf({ headers: { [name]: null } }).length, 0, name)
   }
@@ -87,7 +87,7 @@ it('finds a header that is missing or wrong', () => {
   assert.deepEqual(faultsOf({ status: 405, method: 'PUT' }), ['405 comes without Allow'])
 })
 
-it('finds a secret and a raw identifier, in the body and in a header', () => {
+it('reports a secret and a raw identifier, in the body and in a header', () => {
   const secret = `sbx_sk_${'0'.repeat(72)}`
   for (const [text, fault] of [
     [SECRET, /^a secret is exposed$/],
@@ -103,7 +103,7 @@ it('finds a secret and a raw identifier, in the body and in a header', () => {
   }
 })
 
-it('finds what belongs to another tracker', () => {
+it('reports data of another tracker', () => {
   const fault = 'something of another tracker is exposed'
   assert.deepEqual(faultsOf({ body: { message: `No ${FOREIGN_ID}.` } }), [fault])
 })

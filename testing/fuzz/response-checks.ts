@@ -8,21 +8,21 @@ import type { SentRequest } from './request-sender.ts'
 export interface CheckedResponse {
   sent: SentRequest
   reply: Reply
-  /** What the service can do, in the document and beside it. */
+  /** The operations of the service, in the document and outside of it. */
   operations: readonly DocumentOperation[]
   secrets: readonly string[]
-  /** Ids of trackers whose secret the caller does not have, and of what is theirs. */
+  /** IDs of other trackers, and of their data. */
   foreignIds: readonly string[]
 }
 
 const MESSAGE = jsonPointer('components', 'schemas', 'MessageError')
-/** Refused for the path or the method, before any operation is meant. */
+/** Statuses of an unknown path or method, which reach no operation. */
 const ROUTING_REFUSALS = [404, 405]
-/** A preflight has no body; one that comes all the same is read. */
+/** A preflight has no body. An unexpected body is still read. */
 const BODY_REFUSALS = [413, 415]
 const JSON_TYPE = /^application\/json\b/
 
-/** The operation that a request reached, if it reached one. HEAD is a GET without its body. */
+/** The operation that a request reached, if any. HEAD is a GET without a body. */
 export function findOperation(
   { method, target }: SentRequest,
   operations: readonly DocumentOperation[],
@@ -32,7 +32,7 @@ export function findOperation(
   return found?.find(operation => operation.method === meant) ?? null
 }
 
-/** Everything that is wrong with an answer, in sentences without a secret; empty: nothing. */
+/** The faults of a response, in sentences without secrets. Empty if there are none. */
 export function findResponseProblems(judged: CheckedResponse): string[] {
   const { reply, foreignIds } = judged
   const isForeign = foreignIds.some(id => reply.text.includes(id))
@@ -50,7 +50,7 @@ function checkForm({ sent, reply, operations }: CheckedResponse): string[] {
   const isBeside = status < 300 && findOperation(sent, operations)?.address === null
   const hasNoBody = method === 'HEAD' || status === 204 || status === 304
   const faults: [boolean, string][] = [
-    // 502 is what a platform said; the document knows where it may be.
+    // 502 reports a platform's response; the document lists where it may occur.
     [status < 500 || status === 502, `the service failed with ${status}`],
     [/^req_[0-9a-f]{32}$/.test(headers.get('request-id') ?? ''), 'there is no Request-Id'],
     [headers.get('x-content-type-options') === 'nosniff', 'there is no nosniff'],
@@ -66,11 +66,11 @@ function checkForm({ sent, reply, operations }: CheckedResponse): string[] {
   return faults.filter(([isGood]) => !isGood).map(([, sentence]) => sentence)
 }
 
-/** The status is documented for what was asked, and the answer is as the document says. */
+/** The status is documented for the operation, and the response matches the document. */
 function checkStatus({ sent, reply, operations }: CheckedResponse): string[] {
   const { status } = reply
   const operation = findOperation(sent, operations)
-  // What stands beside the document has no list of its refusals.
+  // Routes outside the document have no documented errors.
   const isRefusedUnread = status === 400 && (operation?.address ?? null) === null
   if (operation?.statuses.includes(status) && !isRefusedUnread) {
     return checkSchema(operation, sent, reply)
@@ -87,7 +87,7 @@ function checkStatus({ sent, reply, operations }: CheckedResponse): string[] {
     : formatSchemaErrors(check(MESSAGE, reply.body), String(status))
 }
 
-/** What `required: false` says of a header holds here: a limit may be off, or not yet asked. */
+/** Headers with `required: false`: a limit may be off, or not checked yet. */
 function checkSchema({ address }: DocumentOperation, sent: SentRequest, reply: Reply): string[] {
   if (address === null) return []
   const [path, method] = address

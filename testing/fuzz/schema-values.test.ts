@@ -16,7 +16,7 @@ function bodyPointer(address: readonly [string, string] | null): string {
   return jsonPointer('paths', path, method, ...media)
 }
 
-it('makes bodies that the document allows, for every operation that reads one', () => {
+it('generates valid bodies for every operation with a body', () => {
   assert.ok(writing.length >= 5)
   for (const { operationId, address, body } of writing) {
     for (const value of fc.sample(arbitrarySchemaValue(body ?? {}), SAMPLES)) {
@@ -26,14 +26,14 @@ it('makes bodies that the document allows, for every operation that reads one', 
   }
 })
 
-it('knows values at and beyond the limits of members, for each operation that reads some', () => {
+it('generates values at and beyond the limits for each operation with members', () => {
   for (const { operationId, body } of writing) {
     const edges = listMembers(body ?? {}).flatMap(({ schema }) => boundaryValues(schema))
     assert.ok(edges.length > 0, operationId)
   }
 })
 
-it('makes what it can of a keyword that it does not know', () => {
+it('ignores an unknown keyword', () => {
   const [value] = fc.sample(arbitrarySchemaValue({ not: {} }), SAMPLES)
   assert.notEqual(value, undefined)
 })

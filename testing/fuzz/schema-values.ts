@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { resolveReference, type Schema } from './openapi-operations.ts'
 
-/** What a member of this name usually holds, beyond what its schema can say. */
+/** Typical values of a member with this name, which its schema cannot express. */
 export type RealisticValues = Readonly<Record<string, fc.Arbitrary<unknown>>>
 
 const DEPTH_MAX = 8
@@ -9,9 +9,9 @@ const INTEGER_MAX = 2_147_483_647
 const ITEMS_MAX = 4
 
 /**
- * Values that a schema of the document allows. Members that `meanings` knows mostly come from
- * there, because a valid request has to make sense as well: no schema says when an event may have
- * happened. Keywords that are unknown here are passed over, which makes the value nearly valid.
+ * Values that a schema of the document allows. Most members in `meanings` are taken from there,
+ * because a valid request also needs meaningful values: no schema limits the time of an event.
+ * Unknown keywords are ignored, so the value may be slightly invalid.
  */
 export function arbitrarySchemaValue(
   given: Schema,
@@ -67,7 +67,7 @@ function valuesOfType(
   }
 }
 
-/** Lengths of JSON Schema are counted in code points, and so is `unit`. */
+/** JSON Schema counts lengths in code points, and so does `unit`. */
 function texts({ pattern, format, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<string> {
   if (pattern !== undefined) {
     const isLong = (text: string) => [...text].length >= minLength && [...text].length <= maxLength

@@ -12,7 +12,7 @@ const CACHE = join(ROOT, 'node_modules', '.cache', 'generated-clients')
 const OAPI_CODEGEN = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2'
 const PYTHONS = ['python3.11', 'python3.12', 'python3.13', 'python3']
 const IS_RECENT_PYTHON = 'import sys; sys.exit(sys.version_info < (3, 11))'
-/** A registry that does not answer must not hold up the tests. */
+/** An unreachable registry must not block the tests. */
 const DOWNLOAD_MILLISECONDS_MAX = 120_000
 const DOWNLOAD_TRIES = 2
 
@@ -145,7 +145,7 @@ function requireKnownWarnings(output: string): void {
   throw new Error(`openapi-python-client warns of something new:\n${output.slice(0, 4_000)}`)
 }
 
-/** An installation that was interrupted is started anew. */
+/** Restarts an interrupted installation. */
 function installOnce(tools: string, install: () => void): void {
   const mark = join(tools, '.installed')
   if (existsSync(mark)) return

@@ -10,15 +10,15 @@ import { startTestService } from '../fixtures/service.ts'
 import { createFixtureServer } from './fixture-server.ts'
 
 /**
- * The door of the MCP server as it is, with the suites' own tools behind it, and a token in front.
- * Returns the address that a suite is given.
+ * Starts the real MCP endpoint with the tools that the suites require, behind a proxy that adds a
+ * token. Returns the URL for a suite.
  */
 export async function startConformanceServer(test: TestContext): Promise<string> {
   const service = await startTestService(test)
   const { database, clock } = service
   const { execution } = await issueAgentTokens(service)
   const app = createServiceApp(createLogger('fatal', { write: () => {} }))
-  const door = {
+  const endpoint = {
     database,
     now: clock.now,
     publicOrigin: () => ORIGIN,
@@ -27,7 +27,12 @@ export async function startConformanceServer(test: TestContext): Promise<string>
   }
   const makeServer = (_: unknown, era: Parameters<typeof createFixtureServer>[0]) =>
     createFixtureServer(era)
-  mountMcpEndpoint(app, { ...door, url: RESOURCES.mcp.path, onTouchError: () => {}, makeServer })
+  mountMcpEndpoint(app, {
+    ...endpoint,
+    url: RESOURCES.mcp.path,
+    onTouchError: () => {},
+    makeServer,
+  })
   await app.listen({ host: '127.0.0.1', port: 0 })
   test.after(() => app.close())
   const { port } = app.server.address() as AddressInfo
@@ -38,12 +43,12 @@ export async function startConformanceServer(test: TestContext): Promise<string>
   return `${proxy}${RESOURCES.mcp.path}`
 }
 
-/** As a developer has it; the port does not matter to the door. */
+/** The origin of a local installation; the endpoint ignores its port. */
 const ORIGIN = 'http://127.0.0.1:3000'
 
 /**
- * Hands requests on as they are, with a bearer token: the suites send none. Host and Origin stay,
- * so that what the suites try with them reaches the door. Returns where it listens.
+ * Forwards requests unchanged, except for a bearer token, which the suites do not send. Host and
+ * Origin stay, so that the endpoint checks the values of the suites. Returns its own origin.
  */
 async function startBearerProxy(
   test: TestContext,

@@ -1,4 +1,4 @@
-/** One run of an official suite, as the tests name it. */
+/** A run of an official suite, by its name in the tests. */
 export type SuiteRun = '0.1.16' | '2025-11-25' | '2026-07-28'
 
 interface ExpectedFailures {
@@ -8,8 +8,8 @@ interface ExpectedFailures {
 }
 
 /**
- * Scenarios that fail, and why that is right. Nothing else may fail, and nothing here may pass
- * unnoticed: who makes one pass takes it out.
+ * Scenarios that are expected to fail, with the reason. A test fails if another scenario fails, or
+ * if one of these passes and is still listed.
  */
 export const EXPECTED_FAILURES: readonly ExpectedFailures[] = [
   {
@@ -44,7 +44,7 @@ export const EXPECTED_FAILURES: readonly ExpectedFailures[] = [
   },
 ]
 
-/** The scenarios that fail in a run, in the order of the alphabet. */
+/** The expected failures of a run, in alphabetical order. */
 export function expectedFailures(run: SuiteRun): string[] {
   return EXPECTED_FAILURES.filter(({ runs }) => runs.includes(run))
     .flatMap(({ scenarios }) => scenarios)

@@ -4,9 +4,9 @@ import { IMAGE, registerFixtureTools } from './fixture-tools.ts'
 import { registerInputTools, STATE_CODEC } from './input-tools.ts'
 
 /**
- * What the official suites expect to find behind the door that they test: tools, resources and
- * prompts of theirs. Each scenario's description says what it wants; this is written after those.
- * Tools that would have to ask the client are left out (`expected-failures.ts`).
+ * The tools, resources and prompts that the official suites require of a server, according to the
+ * descriptions of their scenarios. Tools that need input from the client are omitted
+ * (`expected-failures.ts`).
  */
 export function createFixtureServer(era: McpEra): McpServer {
   const isOld = era === 2025
@@ -95,7 +95,7 @@ function registerPrompts(server: McpServer): void {
   }))
 }
 
-/** An object of these members, all text, all needed. */
+/** An object with these members, all of them required text. */
 function texts(...names: string[]) {
   const properties = Object.fromEntries(
     names.map(name => [name, { type: 'string' as const, description: `The ${name}.` }]),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fromJsonSchema, type McpServer, type ServerContext } from '@modelcontextprotocol/server'
 
-/** One red pixel, and no sound at all. */
+/** A red pixel, and silence. */
 export const IMAGE = {
   data:
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4' +
@@ -14,7 +14,7 @@ const AUDIO = {
 }
 const STEP_MILLISECONDS = 20
 
-/** The suites' tools that answer by themselves. */
+/** Tools of the suites that need no input from the client. */
 export function registerFixtureTools(server: McpServer): void {
   registerContentTools(server)
   registerNotifyingTools(server)
@@ -61,7 +61,7 @@ function registerContentTools(server: McpServer): void {
   }))
 }
 
-/** Tools that say something before they answer. */
+/** Tools that send notifications before the result. */
 function registerNotifyingTools(server: McpServer): void {
   const words = ['Tool execution started', 'Tool processing data', 'Tool execution completed']
   for (const name of ['test_tool_with_logging', 'test_logging_tool']) {

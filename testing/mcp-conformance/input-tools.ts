@@ -15,7 +15,7 @@ interface State {
   round: number
 }
 
-/** Any key: a fixture keeps no secret. */
+/** Any key, because a fixture has no secrets. */
 export const STATE_CODEC = createRequestStateCodec<State>({ key: Buffer.alloc(32, 1) })
 
 const QUESTIONS = {
@@ -47,7 +47,7 @@ export function registerInputTools(server: McpServer): void {
   })
 }
 
-/** A tool that asks some questions at once and answers when all of them are answered. */
+/** A tool that asks several questions at once and returns when all have answers. */
 function registerQuestionTool(
   server: McpServer,
   name: string,
@@ -67,7 +67,7 @@ function registerQuestionTool(
   })
 }
 
-/** What a client did not say that it can do is not asked of it. */
+/** Asks a client only for capabilities that it declared. */
 function registerCapabilityTools(server: McpServer): void {
   const name = 'test_input_required_result_capabilities'
   server.registerTool(name, { description: 'Asks what it may.' }, async (ctx: ServerContext) => {

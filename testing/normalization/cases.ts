@@ -10,7 +10,7 @@ export interface NormalizationCase {
   country?: string
 }
 
-/** What one implementation makes of a value. */
+/** The result of one implementation for a value. */
 export type Outcome =
   /** The text that is hashed. */
   | string
@@ -29,7 +29,7 @@ export interface Implementation {
   id: string
   name: string
   version: string
-  /** How the results came about. */
+  /** How the results were obtained. */
   source: string
 }
 

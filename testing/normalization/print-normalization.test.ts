@@ -38,7 +38,7 @@ it('shows every vector, in a section of its own field', () => {
   )
 })
 
-it('computes what the vectors say of our rules', () => {
+it('computes our results as in the vectors', () => {
   for (const { field, input, doc_normalized, doc_sha256 } of vectors) {
     const own = normalizeCase({ field, input })
     const expected = doc_normalized ?? (doc_sha256 === null ? null : { kept: doc_sha256 })
@@ -46,7 +46,7 @@ it('computes what the vectors say of our rules', () => {
   }
 })
 
-it('agrees with the vectors on what the two libraries of Meta do', () => {
+it('agrees with the vectors about both libraries of Meta', () => {
   for (const row of vectors) {
     const at = CASES.findIndex(one => one.field === row.field && one.input === row.input)
     const { sdk, builder } = RECORDING.results[at]?.outcomes ?? {}
@@ -57,7 +57,7 @@ it('agrees with the vectors on what the two libraries of Meta do', () => {
   }
 })
 
-it('says why, wherever an implementation does something else', () => {
+it('gives a reason wherever an implementation differs', () => {
   const unexplained = CASES.filter((one, at) => isDisputed(one, at) && findReason(one) === null)
   assert.deepEqual(unexplained, [])
 })

@@ -91,7 +91,7 @@ function installNpmPackages(folder: string): Load {
   return createRequire(join(folder, 'package.json'))
 }
 
-/** The SDK hashes in its dependency `js-sha256`, where the text is read on its way. */
+/** The SDK hashes with its dependency `js-sha256`, where the text is intercepted. */
 function createSdk(load: Load): Normalize {
   const require = load as NodeJS.Require
   const path = require.resolve('js-sha256')
@@ -197,7 +197,7 @@ function createSegment(folder: string): Normalize {
       const user_data: Record<string, unknown> = { [name]: input }
       normalize({ user_data })
       const [text] = [user_data[name]].flat()
-      // It hashes texts alone: a number has no length.
+      // It hashes only text, because a number has no length.
       if (typeof text !== 'string' || text.trim() === '') return null
       return /^[a-f0-9]{64}$/i.test(text) ? { kept: text } : text
     })

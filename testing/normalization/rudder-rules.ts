@@ -7,9 +7,9 @@ const lower: Rule = text => text.toLowerCase()
 const trimLower: Rule = text => text.trim().toLowerCase()
 
 /**
- * What RudderStack's transformer does before SHA-256, as its mapping says: the project is on no
- * registry, so it is read and not run. A digest is hashed once more, unless the integration says
- * that everything is hashed.
+ * The normalization of RudderStack's transformer before SHA-256, according to its mapping. No
+ * registry has the project, so it was read and not run. A digest is hashed again, unless the
+ * integration is set to hashed values.
  */
 const RULES: Record<string, Rule> = {
   em: trimLower,
