@@ -209,11 +209,11 @@ it('500 for an internal error, and 503 while the store is unavailable', async te
 
 interface ExampleWorld extends AgentActionsFixture {
   send(address: Address, options?: RequestOptions): Promise<Reply>
-  /** The answer as if the service stood where the examples have it. */
+  /** The response with the origin of the examples. */
   shown(reply: Reply): unknown
 }
 
-/** Everything has the ids of the examples: workspace 2, ad account 3, token 5, batch 12, action 41. */
+/** The IDs of the examples: workspace 2, ad account 3, token 5, batch 12, action 41. */
 async function exampleWorld(test: TestContext): Promise<ExampleWorld> {
   const service = await startTestService(test, { limits: { agentRatePerMinute: 100_000 } })
   for (const [table, id] of [

@@ -3,7 +3,7 @@ import { Permission } from './agents/actions.ts'
 import { READ_ERRORS } from './errors.ts'
 import { named, timestamp } from './scalars.ts'
 
-/** Response of getAgentContext: what the agent was approved for, and nothing else. */
+/** Response of getAgentContext: only what the agent was approved for. */
 export const AgentContext = named(
   'AgentContext',
   Type.Object({

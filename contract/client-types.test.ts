@@ -61,14 +61,14 @@ it('names every object and every union, so that clients have no types without a 
   assert.deepEqual(findPaths('oneOf', isNameless), [])
 })
 
-it('tells the variants of a union apart by one member', () => {
+it('distinguishes the variants of a union by one member', () => {
   for (const name of ['EventSubmission', 'DryRunAction']) {
     const { oneOf, discriminator } = schemas[name]
     assert.equal(Object.keys(discriminator.mapping).length, oneOf.length, name)
   }
 })
 
-it('allows null where a body may be left out', () => {
+it('allows null where a body is optional', () => {
   const optional = Object.values<Schema>(document.paths)
     .flatMap(methods => Object.values(methods) as { operationId: string; requestBody?: Body }[])
     .filter(({ requestBody }) => requestBody?.required === false)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { isCurrencyCode } from './currencies.ts'
 
-it('knows every currency of the Unicode data in this Node that is still in use', () => {
+it('contains every current currency of the Unicode data in this Node', () => {
   const withdrawn = ['HRK', 'SLL', 'ZWL']
   const noPrice = ['XDR', 'XSU']
   const unknown = Intl.supportedValuesOf('currency').filter(code => !isCurrencyCode(code))
@@ -15,7 +15,7 @@ it('reads codes in any case', () => {
   }
 })
 
-it('refuses codes that do not exist or in which nothing is priced', () => {
+it('refuses codes that do not exist or are not used for prices', () => {
   const wrong = 'FKE XXX XTS XAU XDR DEM AAA EUX EURO EU'.split(' ')
   for (const code of [...wrong, '', 'constructor']) assert.equal(isCurrencyCode(code), false, code)
 })

@@ -4,7 +4,7 @@ export const DECIMAL_PATTERN = '^-?\\d{1,15}(\\.\\d{1,6})?$'
 /** Money that cannot be negative. */
 export const UNSIGNED_DECIMAL_PATTERN = '^\\d{1,15}(\\.\\d{1,6})?$'
 
-/** ISO 4217 letters; upper-cased before they are stored. */
+/** The letters of an ISO 4217 code, stored in upper case. */
 export const CURRENCY_PATTERN = '^[A-Za-z]{3}$'
 
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/

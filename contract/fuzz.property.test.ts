@@ -20,14 +20,14 @@ const OWN_SEED = 20_261_121
 const CASES = Number(process.env.SIGNALBOX_FUZZ_CASES ?? (isShortRun() ? 1_000 : 20_000))
 const REACHING_CASES_MIN = 20_000
 const CALLERS = 16
-/** Callers whose platform takes nothing from them. */
+/** Callers whose platform accepts no event. */
 const REFUSED_CALLERS = 2
 /** The log that the test keeps grows by 1.1 KB a request, and the compiled code by some more. */
 const GROWTH_BYTES_MAX = 48 * 1_024 ** 2 * Math.max(1, CASES / 20_000)
-/** A pool may open its last connections after the first look. */
+/** A pool may open more connections after the first measurement. */
 const RESOURCE_GROWTH_MAX = 16
 
-/** Paths that are asked as well; the document is about the interface alone. */
+/** Additional paths, which the document does not describe. */
 const BESIDE = ['/livez', '/readyz', '/openapi.json', '/.well-known/jwks.json']
 
 /** High enough that this test never reaches them. */
@@ -109,7 +109,7 @@ function assertReached({ coverage }: FuzzResult): void {
     const statuses = [...coverage.countsOf(operationId).keys()]
     assert.ok(
       statuses.some(status => status < 300),
-      `no request to ${operationId} succeeded: testing/fuzz/realistic-values.ts should know its members`,
+      `no request to ${operationId} succeeded: add its members to testing/fuzz/realistic-values.ts`,
     )
   }
 }
@@ -123,7 +123,7 @@ function assertHealthy(before: ProcessFootprint, after: ProcessFootprint): void 
   }
 }
 
-/** The ledger holds what was acknowledged, all of it and nothing else, and it can be delivered. */
+/** The ledger contains exactly the acknowledged events, and they can be delivered. */
 async function assertKept(service: TestService, story: FuzzResult): Promise<void> {
   assert.equal((await service.request('GET', '/livez')).status, 200)
   assert.equal((await service.request('GET', '/readyz')).status, 200)

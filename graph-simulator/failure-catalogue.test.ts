@@ -11,7 +11,7 @@ const TOKEN_SUBCODES: Record<string, number> = {
   'from before a new password': 460,
   'that expired': 463,
   'of an unconfirmed user': 464,
-  'that was taken back': 467,
+  'that was revoked': 467,
   'of an invalid session': 492,
 }
 

@@ -64,8 +64,11 @@ for (const [edge, path, query] of EDGES) {
     const simulator = await simulatorUnderTest(test)
     await known(simulator)
     const posted = await simulator.send('{}', { path: `/v26.0/${path}?dataset_id=1234` })
-    const nobody = await simulator.read(path.replace('1234', 'mine'), { ...query, dataset_id: 'x' })
-    for (const { status, body } of [posted, nobody])
+    const unknown = await simulator.read(path.replace('1234', 'mine'), {
+      ...query,
+      dataset_id: 'x',
+    })
+    for (const { status, body } of [posted, unknown])
       assert.deepEqual([status, body.error.code, body.error.error_subcode], [400, 100, 33])
   })
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { BrowserClient, type BrowserPage } from '../../testing/fixtures/browser-client.ts'
 
-/** The owner of the ad account: with a browser, as the pages and their scripts use it. */
+/** The owner of the ad account, who uses the pages and the browser API. */
 export class AccountOwner {
   readonly #browser: BrowserClient
   readonly #credentials: Credentials
@@ -18,7 +18,7 @@ export class AccountOwner {
     expectPage(page, 'signing in')
   }
 
-  /** From now on, what this person approves is carried out. */
+  /** From now on, changes that this person approves are executed. */
   async enableApprovals(): Promise<void> {
     const path = `/browser${this.#workspace}/policy`
     const { version, limits } = (await this.#browser.call('GET', path)).body.policy
@@ -27,7 +27,7 @@ export class AccountOwner {
     if (status !== 200) throw new Error(`changing the policy answered ${status}`)
   }
 
-  /** Lets an agent in for the ad account. The address that the browser is sent to afterwards. */
+  /** Approves an agent for the ad account. Returns the URL that the browser is redirected to. */
   async approveAgent(url: URL): Promise<URL> {
     const page = await this.#browser.get(`${url.pathname}${url.search}`)
     expectPage(page, 'the approval of an agent')
@@ -36,7 +36,7 @@ export class AccountOwner {
     return new URL(after.redirects.at(-1) ?? after.url, this.#browser.origin)
   }
 
-  /** Decides on a proposal at the address that its agent was given. */
+  /** Decides on a proposal at the URL that its agent received. */
   async decide(inboxUrl: string, decision: 'approve' | 'reject', reason: string): Promise<void> {
     const { pathname } = new URL(inboxUrl)
     expectPage(await this.#browser.get(pathname), 'the proposal')
@@ -45,7 +45,7 @@ export class AccountOwner {
     expectPage(page, 'the decision')
   }
 
-  /** Ends the newest connection that is still alive. */
+  /** Revokes the newest active connection. */
   async revokeNewestConnection(): Promise<void> {
     const path = `/browser${this.#workspace}/connections`
     const { body } = await this.#browser.call('GET', path)
@@ -56,7 +56,7 @@ export class AccountOwner {
     if (status >= 300) throw new Error(`ending a connection answered ${status}`)
   }
 
-  /** Whether the audit log of the workspace holds everything that was ever written into it. */
+  /** Whether the audit log of the workspace is complete and unchanged. */
   async isLogIntact(): Promise<boolean> {
     const path = `/browser${this.#workspace}/audit/verification`
     const { status, body } = await this.#browser.call('POST', path)
@@ -73,7 +73,7 @@ function expectPage({ status, path }: BrowserPage, what: string): void {
   if (status !== 200) throw new Error(`${what}: ${path} answered ${status}`)
 }
 
-/** What the account owner knows. The agents know only the address of the MCP server. */
+/** The credentials of the account owner. The agents only have the URL of the MCP server. */
 export interface Credentials {
   base_url: string
   workspace_id: number
@@ -82,7 +82,7 @@ export interface Credentials {
   owner_password: string
 }
 
-/** Throws one sentence for a person when the file cannot be used. */
+/** Throws an error with one readable sentence if the file cannot be used. */
 export function readCredentials(path: string): Credentials {
   const { base_url, workspace_id, ad_account_id, owner_email, owner_password } = parse(path)
   const isWhole =
@@ -91,7 +91,7 @@ export function readCredentials(path: string): Credentials {
   if (isWhole) {
     return { base_url, workspace_id, ad_account_id, owner_email, owner_password } as Credentials
   }
-  throw new Error(`${path} names no owner of an ad account with a password: nobody could approve.`)
+  throw new Error(`${path} has no owner of an ad account with a password, so no one could approve.`)
 }
 
 function parse(path: string): Partial<Record<keyof Credentials, unknown>> {

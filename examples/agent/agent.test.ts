@@ -14,7 +14,7 @@ Every agent was connected, decided on and disconnected.
 
 const REFUSED_REFRESH = /^\[mcp-sdk\] OAuth "invalid_grant" /
 
-it('every official client connects with one URL and an approval, and does what the person allows', async test => {
+it('every official client connects with one URL and an approval, and executes approved changes', async test => {
   const place = createInstallation(test)
   await place.startReady()
   const credentials = join(place.dataFolder, 'credentials.json')
@@ -25,12 +25,12 @@ it('every official client connects with one URL and an approval, and does what t
       stderr: terminal,
     } = await runProgram([MAIN, '--credentials', credentials])
     assert.deepEqual([log, code], [TOLD, 0], `${time}\n${terminal}`)
-    // The new client says on its own when a refresh token is refused, as that of the revoked is.
+    // The new client reports by itself that the refresh token of a revoked connection is refused.
     for (const line of terminal.trim().split('\n')) assert.match(line, REFUSED_REFRESH)
   }
 })
 
-it('what cannot run says why in one sentence, with exit code 1', async () => {
+it('exits with 1 and one sentence when it cannot run', async () => {
   const wrong: [string[], RegExp][] = [
     [['--credentials', '/nowhere.json'], /^Cannot read credentials from \/nowhere\.json: .+\.\n$/],
     [['--fast'], /^Usage: node examples\/agent\/main\.ts .+\n$/],

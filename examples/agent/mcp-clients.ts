@@ -6,7 +6,7 @@ import {
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import * as oldHttp from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 
-/** Shows the person an address, and returns the callback that their browser was sent to. */
+/** Shows the person a URL, and returns the callback to which their browser was redirected. */
 type AuthorizePerson = (url: URL) => Promise<URL>
 
 interface ToolResult {
@@ -18,7 +18,7 @@ interface ToolResult {
 
 /** One of the official clients, connected. */
 export interface AgentClient {
-  /** The revision of MCP that it and the server agreed on. */
+  /** The negotiated revision of MCP. */
   revision: string
   serverVersion: string
   listTools(): Promise<string[]>
@@ -28,7 +28,7 @@ export interface AgentClient {
 
 type OpenClient = (mcpUrl: string, askPerson: AuthorizePerson) => Promise<AgentClient>
 
-/** How the official clients connect: from one address, they discover everything else. */
+/** Connects an official client, which discovers everything else from one URL. */
 export const OPEN_CLIENTS: Readonly<Record<string, OpenClient>> = {
   'client 2, auto': (url, ask) => openClient2(url, ask, { versionNegotiation: { mode: 'auto' } }),
   'client 2, default': (url, ask) => openClient2(url, ask, {}),
@@ -83,13 +83,13 @@ async function openSdk1(mcpUrl: string, askPerson: AuthorizePerson): Promise<Age
   }
 }
 
-/** A client without a token must not get in; it has to learn where to ask for one. */
+/** A client without a token must get an error that shows where to get one. */
 async function expectUnauthorized(connecting: Promise<void>): Promise<void> {
   if (await isUnauthorized(connecting)) return
-  throw new Error('the MCP server let in a client without a token')
+  throw new Error('the MCP server accepted a client without a token')
 }
 
-/** Whether an agent's token opens nothing any more. */
+/** Whether the token of an agent has stopped working. */
 export function isRevoked(agent: AgentClient): Promise<boolean> {
   return isUnauthorized(agent.call('get_account_state'))
 }
@@ -122,7 +122,7 @@ function toToolResult(result: object): ToolResult {
   return { isError, text: content[0]?.text ?? '', content: structuredContent }
 }
 
-/** What registering answered. */
+/** The response to the registration. */
 interface ClientInformation {
   client_id: string
 }
@@ -133,8 +133,8 @@ interface Tokens {
 }
 
 /**
- * What the official clients, old and new, ask of whoever uses them: to keep things, and to show an
- * address to the person. Everything is forgotten with the process.
+ * The callbacks that the official clients, old and new, require: to store data, and to show a URL
+ * to the person. Everything is in memory only.
  */
 class InMemoryOAuthProvider {
   readonly redirectUrl = 'http://127.0.0.1:8765/callback'
@@ -145,7 +145,7 @@ class InMemoryOAuthProvider {
     response_types: string[]
     token_endpoint_auth_method: string
   }
-  /** Where the person is asked; null until the client needs them. */
+  /** The URL for the person; null until the client needs it. */
   authorizationUrl: URL | null = null
   readonly #state = randomBytes(16).toString('base64url')
   #client: ClientInformation | undefined
@@ -184,7 +184,7 @@ class InMemoryOAuthProvider {
     this.#tokens = tokens
   }
 
-  /** Which authorization server was found, so that the code goes to no other. */
+  /** The discovered authorization server, so that the code is sent to no other. */
   discoveryState(): any {
     return this.#discovered
   }
@@ -194,7 +194,7 @@ class InMemoryOAuthProvider {
   }
   // biome-ignore-end lint/suspicious/noExplicitAny: see above
 
-  /** What the server does not take any more is thrown away, whatever else is kept. */
+  /** Discards the credentials that the server no longer accepts, and keeps the others. */
   invalidateCredentials(scope: string): void {
     if (scope === 'tokens' || scope === 'all') this.#tokens = undefined
   }
@@ -211,7 +211,7 @@ class InMemoryOAuthProvider {
     return this.#verifier
   }
 
-  /** The callback that the person's browser was sent to; throws unless it answers our question. */
+  /** The callback of the person's browser; throws unless it belongs to our request. */
   validateCallback(callback: URL): URLSearchParams {
     const { searchParams } = callback
     if (searchParams.get('state') !== this.#state) throw new Error('the callback is not ours')

@@ -26,7 +26,7 @@ interface Entity {
   daily_budget_minor: number | null
 }
 
-/** What the agent wants of the ad account, and what the person makes of it. */
+/** The change that the agent proposes, and the decision of the person. */
 export interface Scenario {
   decision: 'approve' | 'reject'
   propose: (entities: Entity[]) => { entity: Entity; change: object; sentence: string }
@@ -63,7 +63,7 @@ export async function runScenario(
   const batch = (await callTool(agent, 'get_action_batch', { batch_id: proposal.id })).batch
   const [action] = batch.actions
   const isApproved = plot.decision === 'approve'
-  expectEqual('what became of it', action.status, isApproved ? 'verified' : 'rejected')
+  expectEqual('the status of the action', action.status, isApproved ? 'verified' : 'rejected')
   await readReceipt(agent, action)
   const after = await readEntity(agent, entity)
   const isDone = canonicalJson(after) === canonicalJson(action.proposed)
@@ -76,10 +76,10 @@ const OUTCOMES = {
   reject: 'rejected, and nothing changed',
 }
 
-/** Calls every tool that reads, and returns what can be changed. */
+/** Calls every read-only tool, and returns the entities that can be changed. */
 async function readEverything(agent: AgentClient): Promise<Entity[]> {
   const state = await callTool(agent, 'get_account_state')
-  expectEqual('it is a rehearsal', state.ad_account.is_simulated, true)
+  expectEqual('the ad account is simulated', state.ad_account.is_simulated, true)
   const { policy } = await callTool(agent, 'get_action_policy')
   expectEqual('people decide', policy.execution_mode, 'ask')
   await callTool(agent, 'get_signal_health')
@@ -109,7 +109,7 @@ async function propose(agent: AgentClient, change: object) {
   return proposal
 }
 
-/** The digest is of the canonical document, so that anybody can count it again. */
+/** The digest covers the canonical document, so that anyone can recompute it. */
 async function readReceipt(agent: AgentClient, action: { id: number; status: string }) {
   const named = { action_id: action.id }
   const { action: read } = await callTool(agent, 'get_action', named)

@@ -24,7 +24,7 @@ export function readTinyAnswer(status: number): SendAnswer {
   }
 }
 
-/** No connection: nothing was sent. A connection that broke later: the events may be there. */
+/** Without a connection nothing was sent. After a later failure the events may have arrived. */
 export function noTinyAnswer(outcome: 'retry' | 'unknown'): SendAnswer {
   const error = tinyError(outcome, 'It gave no answer.', null)
   return { outcome, waitSeconds: 0, httpStatus: null, traceId: null, answer: null, error }

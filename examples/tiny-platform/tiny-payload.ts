@@ -1,6 +1,6 @@
 import type { OutboundEvent } from '../../service/platforms/platform.ts'
 
-/** What the tiny platform calls a sale: `[id, name, unix seconds, person, amount]`. */
+/** A sale of the tiny platform: `[id, name, unix seconds, person, amount]`. */
 export type TinySale = [string, string, number, string, string | null]
 
 export function tinyPayload(events: readonly OutboundEvent[]): TinySale[] {

@@ -32,10 +32,10 @@ testPlatformConformance('tiny', {
 const EMAIL = 'jane@example.com'
 const META_DIGEST = hash('sha256', EMAIL)
 const TINY_DIGEST = hash('sha256', `tiny:${EMAIL}`)
-/** For so long the service remembers the destinations of a tracker. */
+/** How long the service caches the destinations of a tracker. */
 const ROUTES_MILLISECONDS = 600
 
-/** A service with the tiny platform beside those of the registry. */
+/** A service with the tiny platform in addition to those of the registry. */
 async function serviceWithTiny(test: TestContext) {
   const tiny = await startTinyServer()
   test.after(tiny.close)
@@ -123,11 +123,11 @@ it('sends only newer events to a destination that is connected later', async tes
   assert.ok(before.every(delivery => delivery.destination_id !== destinationId))
 })
 
-it('fails a delivery of an event that has no identity for its platform, and says why', async test => {
+it('fails a delivery without identity for its platform, with a reason', async test => {
   const { tiny, service } = await serviceWithTiny(test)
   await service.submit(samplePurchase())
   const destinationId = await connectTiny(service)
-  // As a process without the plug-in leaves it.
+  // The state that a process without the plug-in leaves.
   await service.database.pool.query(
     'update delivery_queue set destination_id = $1::uuid where event_id = $2::text',
     [destinationId, 'order-1001'],

@@ -13,7 +13,7 @@ import { parseTinyTarget, type TinyTarget } from './tiny-target.ts'
 
 const DAY_SECONDS = 86_400
 
-/** A second platform, as small as one can be: see docs/guides/add-a-platform.md. */
+/** A minimal second platform: see docs/guides/add-a-platform.md. */
 export function tinyPlatform({ baseUrl }: { baseUrl: string }): Platform<TinyTarget> {
   return {
     name: 'tiny',

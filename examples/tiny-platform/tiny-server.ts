@@ -5,14 +5,14 @@ import type { TinySale } from './tiny-payload.ts'
 
 export interface TinyServer {
   url: string
-  /** What came in, request by request. */
+  /** The received requests, in order. */
   requests: { board: string; key: string; test: string | null; sales: TinySale[] }[]
-  /** The next answers; 204 when there are none. */
+  /** The next responses; 204 if there are none. */
   statuses: number[]
   close(): Promise<void>
 }
 
-/** The tiny platform itself: a real HTTP server that takes sales. */
+/** The tiny platform: a real HTTP server that receives sales. */
 export async function startTinyServer(): Promise<TinyServer> {
   const requests: TinyServer['requests'] = []
   const statuses: number[] = []
