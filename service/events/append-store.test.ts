@@ -113,6 +113,23 @@ it('keeps the first time of a repeated click ID and replaces it with a new click
   assert.equal(await clicks('c', 'fb.1.1795262500000.aBc'), 'fb.1.1795262500000.aBc')
 })
 
+it('keeps the newer click when an event with an older one arrives late', async test => {
+  const { database } = await createTestDatabase(test)
+  const newer = { clickIds: { fbc: 'fb.1.1795262500000.new', gclid: 'first' } }
+  const older = { clickIds: { fbc: 'fb.1.1795262400000.old', gclid: 'second' } }
+  await storeEntries(database, [visit('stored', 1, newer)])
+  await storeEntries(database, [visit('late', 2, older)])
+  const joined = { fbc: 'fb.1.1795262500000.new', gclid: 'second' }
+  assert.deepEqual((await sessionOf(database, 'late'))?.clickIds, joined)
+
+  const other = { visitorId: 'visitor-2' }
+  await storeEntries(database, [
+    visit('same-1', 1, { ...other, ...newer }),
+    visit('same-2', 2, { ...other, ...older }),
+  ])
+  assert.deepEqual((await sessionOf(database, 'same-2'))?.clickIds, joined)
+})
+
 it('never moves the time of the last visit back', async test => {
   const { database } = await createTestDatabase(test)
   await storeEntries(database, [visit('e1', 60)])

@@ -158,7 +158,10 @@ export const KEY_WRITE: BatchWrite<EventRow> = {
     returning tracker_id, space, id_digest`,
 }
 
-/** The writes for events whose IDs were free. */
+/**
+ * The writes for events whose IDs were free. A session keeps the time at which a Meta click was
+ * first seen, and a click that an event brings late does not replace a newer one.
+ */
 export const EVENT_WRITES = {
   events: {
     columns: EVENT_COLUMNS,
@@ -212,6 +215,8 @@ export const EVENT_WRITES = {
       click_ids = (sessions.click_ids::jsonb || excluded.click_ids::jsonb || case
         when split_part(sessions.click_ids ->> 'fbc', '.', 4) =
              split_part(excluded.click_ids ->> 'fbc', '.', 4)
+          or split_part(sessions.click_ids ->> 'fbc', '.', 3) collate "C" >
+             split_part(excluded.click_ids ->> 'fbc', '.', 3) collate "C"
         then jsonb_set('{}', '{fbc}', coalesce(sessions.click_ids::jsonb -> 'fbc', 'null'))
         else '{}' end)::json`,
   },

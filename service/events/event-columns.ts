@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { type BatchColumn, toArrayParameters, unnestColumns } from '../db/sql-fragments.ts'
+import { mergeClickIds } from '../identity/click-ids.ts'
 import {
   COLUMN_DEFAULTS,
   type DefaultedColumn,
@@ -145,7 +146,7 @@ export function toEventRows(events: readonly EventRecord[]): EventRow[] {
       ordinal: (earlier?.ordinal ?? 0) + 1,
       firstSeenAt: earlier?.firstSeenAt ?? createdAt,
       landingSource: earlier?.landingSource ?? update.landingSource,
-      clickIds: earlier ? { ...earlier.clickIds, ...update.clickIds } : update.clickIds,
+      clickIds: earlier ? mergeClickIds(earlier.clickIds, update.clickIds) : update.clickIds,
     }
     latest.set(key, session)
     return { event, session }

@@ -6,6 +6,7 @@ import {
   MEMBERS_MAX,
   recordDropped,
 } from './dropped-fields.ts'
+import { decodePercentEncoding, isInternationalPhone } from './identifier-formats.ts'
 
 /** Known click IDs by their own spelling, and what was left out of `click_ids`. */
 export interface SelectedClickIds {
@@ -36,6 +37,27 @@ export function selectClickIds(submitted: unknown): SelectedClickIds {
   return selected
 }
 
+const CLICK_COOKIE = 'fbc'
+
+/**
+ * The click IDs of a visitor: later ones replace earlier ones. A click cookie keeps the time at
+ * which its click was first seen, and an older click that arrives late does not replace a newer
+ * one.
+ */
+export function mergeClickIds(
+  earlier: Record<string, string>,
+  later: Record<string, string>,
+): Record<string, string> {
+  const merged = { ...earlier, ...later }
+  const [, , earlierTime = '', earlierClick] = earlier[CLICK_COOKIE]?.split('.') ?? []
+  const [, , laterTime = '', laterClick] = later[CLICK_COOKIE]?.split('.') ?? []
+  const isKept = earlierClick !== undefined && laterClick !== undefined
+  if (isKept && (earlierClick === laterClick || earlierTime > laterTime)) {
+    merged[CLICK_COOKIE] = earlier[CLICK_COOKIE] as string
+  }
+  return merged
+}
+
 interface ClickIdRule {
   name: string
   accepts: (text: string) => boolean
@@ -44,6 +66,16 @@ interface ClickIdRule {
 
 /** Without @ and +, so that neither an email address nor a written phone number gets through. */
 const CLICK_ID = /^[\w.~%=:|-]{1,512}$/
+
+function isClickId(text: string): boolean {
+  return CLICK_ID.test(text) && !hasEncodedIdentifier(text)
+}
+
+function hasEncodedIdentifier(text: string): boolean {
+  if (!text.includes('%')) return false
+  const decoded = decodePercentEncoding(text)
+  return decoded.includes('@') || isInternationalPhone(decoded)
+}
 
 const CLICK_ID_NAMES = `gclid gbraid wbraid dclid ttclid msclkid ScCid li_fat_id twclid epik
   rdt_cid yclid irclickid`
@@ -54,7 +86,7 @@ const CLICK_ID_RULES = new Map<string, ClickIdRule>([
   ['fbp', { name: 'fbp', accepts: isFbp, reason: DROP_REASONS.fbp }],
   ...CLICK_ID_NAMES.split(/\s+/).map((name): [string, ClickIdRule] => [
     name.toLowerCase(),
-    { name, accepts: text => CLICK_ID.test(text), reason: DROP_REASONS.clickId },
+    { name, accepts: isClickId, reason: DROP_REASONS.clickId },
   ]),
 ])
 
@@ -68,7 +100,8 @@ const FBCLID = /^[\w~%=-]{1,500}$/
  * Parameters"). Returns the fbclid inside, its case untouched, or null when it is not an fbc.
  */
 export function extractFbclid(text: string): string | null {
-  return FBC.exec(text)?.[1] ?? null
+  const fbclid = FBC.exec(text)?.[1] ?? null
+  return fbclid === null || hasEncodedIdentifier(fbclid) ? null : fbclid
 }
 
 /** Meta's browser cookie: `fb.<subdomain index>.<creation time, ms>.<random number>`. */
@@ -78,5 +111,5 @@ export function isFbp(text: string): boolean {
 
 /** A click identifier of Meta as it stands in a landing URL. */
 export function isFbclid(text: string): boolean {
-  return FBCLID.test(text)
+  return FBCLID.test(text) && !hasEncodedIdentifier(text)
 }

@@ -151,7 +151,7 @@ export function containsEmail(text: string): boolean {
 }
 
 /** Whether the whole text is a phone number with a leading +. No machine ID starts with one. */
-function isInternationalPhone(text: string): boolean {
+export function isInternationalPhone(text: string): boolean {
   return text.length <= 64 && INTERNATIONAL_PHONE.test(text.trim())
 }
 

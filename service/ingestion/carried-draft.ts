@@ -90,6 +90,20 @@ export function draftDetails(body: EventSubmission, dropped: DroppedField[]): Ev
   return Object.keys(details).length === 0 ? null : details
 }
 
+const IDENTITY_MEMBERS = [
+  'click_ids',
+  'referrer_url',
+  'app_data',
+  'messaging_channel',
+  'advertiser_tracking_enabled',
+  'customer_segmentation',
+] as const
+
+/** The submitted members that are kept with the identity. */
+export function listIdentityMembers(body: EventSubmission): string[] {
+  return IDENTITY_MEMBERS.filter(name => body[name] !== undefined)
+}
+
 /** A browser reports no referrer as empty text. Text that is no URL is dropped, not refused. */
 function draftReferrer(referrer: string | undefined, dropped: DroppedField[]): string | null {
   if (referrer === undefined || referrer === '') return null

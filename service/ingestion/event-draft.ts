@@ -19,7 +19,13 @@ import { findIdentityMember } from '../identity/user-data-keys.ts'
 import type { AcceptedIdentity, Platform, SubmittedIdentity } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { isObject } from '../util/is-object.ts'
-import { draftDetails, draftOrder, draftRestrictions, type OrderDraft } from './carried-draft.ts'
+import {
+  draftDetails,
+  draftOrder,
+  draftRestrictions,
+  listIdentityMembers,
+  type OrderDraft,
+} from './carried-draft.ts'
 import { digestBody } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
 
@@ -124,7 +130,11 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
         ),
         toDroppedFields(consent.dropped, field => field, 'not part of a consent state'),
         toDroppedFields(placeholders, field => field, DROP_REASONS.placeholder),
-        toDroppedFields(listUnstoredIdentity(body), field => field, 'not kept in a withdrawal'),
+        toDroppedFields(
+          listUnstoredIdentity(body),
+          field => field,
+          'events of this kind keep no identity',
+        ),
         dropped,
       ),
       unknownMembers: findUnknownMembers(body),
@@ -142,13 +152,14 @@ function toDroppedFields(
   return places.map(place => ({ field: fieldOf(place), reason }))
 }
 
-/** What a withdrawal does not store: all identity but the identifiers by which it finds people. */
-function listUnstoredIdentity({ event_name, user_data }: EventSubmission): string[] {
-  if (event_name !== 'consent_withdrawal' || !isObject(user_data)) return []
-  return Object.keys(user_data)
+/** What an event without a payload does not store. A withdrawal uses its identifiers. */
+function listUnstoredIdentity(body: EventSubmission): string[] {
+  if (body.consent_basis === 'consent' && body.event_name !== 'consent_withdrawal') return []
+  const userData = isObject(body.user_data) ? body.user_data : {}
+  const unused = Object.keys(userData)
     .slice(0, MEMBERS_MAX)
-    .filter(name => findIdentityMember({ [name]: user_data[name] }, IDENTIFYING_KEYS) !== null)
-    .map(name => `user_data.${name}`)
+    .filter(name => findIdentityMember({ [name]: userData[name] }, IDENTIFYING_KEYS) !== null)
+  return [...unused.map(name => `user_data.${name}`), ...listIdentityMembers(body)]
 }
 
 /** The submitted `consent` object, plus Consent Mode, TCF, restrictions and the decision. */

@@ -42,6 +42,8 @@ const SUBMISSIONS: Record<string, unknown>[] = [
   { consent: GRANTED, consent_mode: { ad_storage: EMAIL, [EMAIL]: 'granted' } },
   { consent: GRANTED, tcf: { string: EMAIL, captured_at: PHONE, [EMAIL]: 1 } },
   { click_ids: { fbclid: EMAIL, gclid: PHONE, fbc: `fb.1.1700000000000.${EMAIL}`, who: EMAIL } },
+  { click_ids: { fbclid: ENCODED, gclid: encodeURIComponent(ENCODED) } },
+  { click_ids: { gclid: encodeURIComponent(PHONE), fbc: `fb.1.1700000000000.${ENCODED}` } },
   { [EMAIL]: EMAIL, email: EMAIL, person: PERSON },
   { value_data: { value: '1', currency: 'EUR', buyer: EMAIL, [EMAIL]: PHONE } },
   { event_source: `https://shop.example/thanks?email=${ENCODED}&fbclid=${ENCODED}#${ENCODED}` },

@@ -36,7 +36,19 @@ it('stores a lifecycle event without deliveries', async test => {
 it('stores no payload and no session for it and does not report them as expired', async test => {
   const service = await startTestService(test)
   const clicked = { click_ids: { fbclid: 'AbC' }, event_source: 'https://a.example/?fbclid=AbC' }
-  await service.submit({ ...WITHDRAWAL, ...clicked })
+  const details = {
+    referrer_url: 'https://b.example/',
+    customer_segmentation: 'new_customer_to_business',
+  }
+  const { body } = await service.submit({ ...WITHDRAWAL, ...clicked, ...details })
+  assert.deepEqual(
+    body.notices.map(({ code, field }: { code: string; field: string }) => `${code} ${field}`),
+    [
+      'member_dropped click_ids',
+      'member_dropped referrer_url',
+      'member_dropped customer_segmentation',
+    ],
+  )
   const { event } = (await service.read('bye')).body
   assert.deepEqual(event.user_data_hashed, {})
   assert.deepEqual(event.click_ids, {})
