@@ -26,7 +26,7 @@ import { syncFolder } from './private-file.ts'
 import { appendToServerLog } from './server-log.ts'
 import { accountFileOwner, commandAs, type UnprivilegedAccount } from './unprivileged-account.ts'
 
-/** Where the embedded server lives and under which account it runs. */
+/** The location of the embedded server, and the account that it runs under. */
 export interface ClusterLocation {
   binaries: PostgresBinaries
   account: UnprivilegedAccount
@@ -108,7 +108,7 @@ function refuseFullDisk(folder: string): void {
   throw new EmbeddedPostgresError(describeFullDisk(folder))
 }
 
-/** What cannot be removed now, because an initdb of a killed service still writes, goes later. */
+/** An initdb of a killed service may still write to a folder, which the next start removes. */
 function removeStagingFolders(folder: string): void {
   for (const name of readdirSync(folder).filter(name => name.startsWith(STAGING_PREFIX))) {
     const path = join(folder, name)

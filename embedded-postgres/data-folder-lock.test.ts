@@ -61,7 +61,7 @@ it('names the process ID of the running owner', async () => {
   release()
 })
 
-it('tells the copy of a folder in use from a folder in use', async () => {
+it('distinguishes a copy of a folder in use from the folder itself', async () => {
   const original = newFolder()
   const copy = join(newFolder(), 'copy')
   const release = await lockDataFolder(original)
@@ -82,7 +82,7 @@ it('tells the copy of a folder in use from a folder in use', async () => {
   release()
 })
 
-it('does not call a folder a copy by a record of an earlier version, which names none', async () => {
+it('does not report a copy for a record of an earlier version, which names no folder', async () => {
   const folder = newFolder()
   const identity = readProcessIdentity(process.pid)
   writeFileSync(join(folder, 'owner.json'), JSON.stringify({ pid: process.pid, identity }))

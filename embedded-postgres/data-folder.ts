@@ -57,8 +57,8 @@ interface OwnerRecord {
 /**
  * Makes this process the owner of a data folder, or throws when another running service owns it.
  * The record of a killed service is ignored, even when another program has its process ID. A copy
- * of a folder in use holds the record of the original's owner: it is refused as what it is, because
- * its files are of different moments. Returns the function that releases the folder.
+ * of a folder in use contains the owner record of the original. It is refused, because its files
+ * are from different times. Returns the function that releases the folder.
  */
 export async function lockDataFolder(folder: string): Promise<() => void> {
   await withLockFolder(folder, () => {
@@ -78,8 +78,7 @@ export async function lockDataFolder(folder: string): Promise<() => void> {
 
 /**
  * True when `recorded`, the path that a file of `folder` names as its own, is another folder that
- * exists. A folder that was moved while in use still is the one that its files name; after a move
- * nothing is at the old path.
+ * exists. A folder that was moved while in use is not a copy: nothing is at its old path.
  */
 export function isCopyOf(folder: string, recorded: string): boolean {
   if (recorded === '' || recorded === folder) return false
@@ -94,7 +93,7 @@ function readFolderIdentity(path: string): string | null {
     return `${dev}:${ino}`
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    // A folder that this account may not look into is another one than its own.
+    // A folder that this account cannot read is not its own.
     return ['ENOENT', 'ENOTDIR'].includes(code) ? null : code
   }
 }

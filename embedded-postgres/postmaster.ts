@@ -17,7 +17,7 @@ export interface Postmaster {
  * The server that `postmaster.pid` of a cluster names, or null when there is no file or no server.
  * The file survives a killed server, and another program may have its process ID by now, so the
  * process must be a PostgreSQL that was started on this folder. Throws when the cluster is a copy
- * of one that a server is using: to adopt that server would be to write into the original.
+ * of one that a server is using: adopting that server would write into the original.
  */
 export function findPostmaster(cluster: string): Postmaster | null {
   const lock = readLock(cluster)

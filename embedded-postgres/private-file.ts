@@ -41,7 +41,7 @@ function writeTemporaryFile(path: string, folder: string, text: string): void {
   }
 }
 
-/** A file of root becomes that of the folder's owner, so that the owner can start without root. */
+/** Gives a file of root to the folder's owner, so that the owner can start without root. */
 export function chownToFolderOwner(file: number, folder: string): void {
   if (process.geteuid?.() !== 0) return
   const { uid, gid } = statSync(folder)

@@ -17,7 +17,7 @@ const TAIL_BYTES_MAX = 64 * 1024
 
 export interface ServerLog {
   path: string
-  /** Open for appending. The server gets the file and not a pipe, and so survives this process. */
+  /** Open for appending. The server gets a file and not a pipe, so it survives this process. */
   file: number
   /** Where the output of the next server begins. */
   startsAt: number
