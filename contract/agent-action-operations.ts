@@ -12,7 +12,13 @@ import {
   ProposalSubmission,
 } from './agents/proposals.ts'
 import { ActionPage } from './agents/tool-inputs.ts'
-import { MessageError, READ_ERRORS, ValidationError, WRITE_ERRORS } from './errors.ts'
+import {
+  describeBodyTooLarge,
+  MessageError,
+  READ_ERRORS,
+  ValidationError,
+  WRITE_ERRORS,
+} from './errors.ts'
 import { described } from './scalars.ts'
 
 /** OpenAPI, Security Requirement. */
@@ -176,7 +182,7 @@ const PROPOSING = {
   403:
     'The token lacks the permission actions.propose, or it came from a browser (Origin header): ' +
     'then revoke it.',
-  413: 'The body is larger than 256 KiB.',
+  413: describeBodyTooLarge(PROPOSAL_BYTES_MAX),
 }
 
 /** What a response means for the caller, where the status alone is not enough. */

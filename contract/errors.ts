@@ -8,6 +8,17 @@ export const MessageError = named(
 )
 export type MessageError = Static<typeof MessageError>
 
+/** The largest body, in bytes, of an operation without a limit of its own. */
+export const BODY_BYTES_MAX = 65_536
+
+/** The message of a 413: the limit and the next step. */
+export function describeBodyTooLarge(bytesMax: number): string {
+  return (
+    `The body is larger than ${bytesMax} bytes; split a batch into several requests, or leave ` +
+    'out optional data such as custom properties.'
+  )
+}
+
 export const FieldErrors = named(
   'FieldErrors',
   Type.Unsafe<Record<string, string[]>>({

@@ -1,6 +1,8 @@
 import { AGENT_ACTION_RESPONSE_DESCRIPTIONS } from './agent-action-operations.ts'
 import { AGENT_RESPONSE_DESCRIPTIONS } from './agent-operations.ts'
+import { BODY_BYTES_MAX, describeBodyTooLarge } from './errors.ts'
 import type { DocumentedOperation } from './operations.ts'
+import { REPLAY_BYTES_MAX } from './replays.ts'
 import { SANDBOX_RESPONSE_DESCRIPTIONS } from './sandbox-operations.ts'
 
 /** 400 of an operation without a body. */
@@ -59,7 +61,7 @@ const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
     503: 'The store is unavailable, or this process has no platform. Nothing was sent.',
   },
   replayDeliveries: {
-    413: 'The body is larger than 256 KiB.',
+    413: describeBodyTooLarge(REPLAY_BYTES_MAX),
     200: 'How many deliveries are replayed, and how many cannot be.',
   },
 }
@@ -68,7 +70,7 @@ const STATUS_DESCRIPTIONS: Record<number, string> = {
   400: 'The body is not UTF-8, not JSON, nested deeper than 32 levels, or repeats a member.',
   401: 'The tracker secret is missing, mistyped, unknown or revoked.',
   403: 'The secret is valid but came from a browser (Origin header). Revoke it.',
-  413: 'The body is larger than 64 KiB.',
+  413: describeBodyTooLarge(BODY_BYTES_MAX),
   415: 'The body is not sent as application/json.',
   422: 'The request is invalid. Errors name every invalid field.',
   429: 'Too many requests. Retry after Retry-After.',

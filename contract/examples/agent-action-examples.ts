@@ -1,4 +1,5 @@
-import type { AgentActionOperation } from '../agent-action-operations.ts'
+import { type AgentActionOperation, PROPOSAL_BYTES_MAX } from '../agent-action-operations.ts'
+import { describeBodyTooLarge } from '../errors.ts'
 import { DRY_RUN_REQUEST, IMPOSSIBLE_REQUEST, PROPOSAL_REQUEST } from './agent-action-requests.ts'
 import {
   ACTION_41,
@@ -25,7 +26,10 @@ const tooFast = {
   },
 }
 const tooLarge = {
-  too_large: { summary: 'Too large', value: { message: 'The body is larger than 256 KiB.' } },
+  too_large: {
+    summary: 'Too large',
+    value: { message: describeBodyTooLarge(PROPOSAL_BYTES_MAX) },
+  },
 }
 const fromABrowser = {
   from_a_browser: {

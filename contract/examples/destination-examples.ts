@@ -1,3 +1,5 @@
+import { describeBodyTooLarge } from '../errors.ts'
+import { REPLAY_BYTES_MAX } from '../replays.ts'
 import type { OperationExamples } from './error-examples.ts'
 import { ERROR_EXAMPLES } from './error-examples.ts'
 
@@ -131,7 +133,10 @@ export const REPLAY_DELIVERIES_EXAMPLES: OperationExamples = {
   responses: {
     ...ERROR_EXAMPLES,
     413: {
-      too_large: { summary: 'Too large', value: { message: 'The body is larger than 256 KiB.' } },
+      too_large: {
+        summary: 'Too large',
+        value: { message: describeBodyTooLarge(REPLAY_BYTES_MAX) },
+      },
     },
     200: {
       nothing: {

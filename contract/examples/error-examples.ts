@@ -1,3 +1,5 @@
+import { BODY_BYTES_MAX, describeBodyTooLarge } from '../errors.ts'
+
 /** The examples of one body, by name (OpenAPI 3.1.0, Example Object). */
 export type MediaExamples = Record<string, { summary: string; value: unknown }>
 
@@ -37,7 +39,10 @@ export const ERROR_EXAMPLES = {
     },
   },
   413: {
-    too_large: { summary: 'Too large', value: { message: 'The body is larger than 64 KiB.' } },
+    too_large: {
+      summary: 'Too large',
+      value: { message: describeBodyTooLarge(BODY_BYTES_MAX) },
+    },
   },
   415: {
     wrong_type: {

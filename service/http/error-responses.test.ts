@@ -113,7 +113,7 @@ it('accepts JSON under any spelling of its media type and returns 415 for the re
   }
 })
 
-it('returns 413 by the bytes received, also without a Content-Length', async test => {
+it('returns 413 with the limit and the next step, also without a Content-Length', async test => {
   const service = await startTestService(test)
   for (const bytes of [65_537, 1_000_000]) {
     const response = await fetch(`${service.url}${EVENTS}`, {
@@ -123,6 +123,19 @@ it('returns 413 by the bytes received, also without a Content-Length', async tes
       duplex: 'half',
     })
     assert.equal(response.status, 413)
-    assert.deepEqual(await response.json(), { message: 'The body is larger than 64 KiB.' })
+    assert.deepEqual(await response.json(), {
+      message:
+        'The body is larger than 65536 bytes; split a batch into several requests, or leave out ' +
+        'optional data such as custom properties.',
+    })
   }
+})
+
+it('returns 413 with the limit of forms on a page', async test => {
+  const service = await startTestService(test)
+  const form = { 'content-type': 'application/x-www-form-urlencoded', origin: service.url }
+  const rawBody = `email=${'x'.repeat(16_384)}`
+  const reply = await service.request('POST', '/sign-in', { rawBody, headers: form })
+  assert.equal(reply.status, 413)
+  assert.match(reply.text, /The body is larger than 16384 bytes; /)
 })

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { BODY_BYTES_MAX, describeBodyTooLarge } from '@signalbox/contract/errors.ts'
 import type {
   FastifyError,
   FastifyReply,
@@ -15,9 +16,6 @@ const STORE_RETRY_SECONDS = 2
 const STORE_UNAVAILABLE = 'The store is unavailable; try again.'
 /** Reads still work, so "unavailable" would send an operator to the network. */
 const STORE_FULL = 'The disk of the store is full, so nothing can be stored; try again later.'
-
-/** The default of routes. */
-export const BODY_BYTES_MAX = 65_536
 
 /** Sends a thrown error as `{message}` or `{message, errors}`, never as HTML. */
 export function sendErrorResponse(
@@ -73,7 +71,7 @@ export function toRefusal(error: Error, target: string, bodyBytesMax = BODY_BYTE
     return new Refusal(400, 'The request target is not a valid URL.')
   }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new Refusal(413, `The body is larger than ${bodyBytesMax / 1_024} KiB.`)
+    return new Refusal(413, describeBodyTooLarge(bodyBytesMax))
   }
   const known = FRAMEWORK_REFUSALS[code]
   if (known) return new Refusal(known[0], known[1])

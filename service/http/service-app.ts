@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { BODY_BYTES_MAX } from '@signalbox/contract/errors.ts'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -11,7 +12,6 @@ import {
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import {
-  BODY_BYTES_MAX,
   createNotFoundHandler,
   respondToMalformedRequest,
   sendErrorResponse,

@@ -2,7 +2,7 @@ import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import type { FormErrors } from './form-controls.ts'
 
-const BODY_BYTES_MAX = 16_384
+export const FORM_BYTES_MAX = 16_384
 const FIELDS_MAX = 50
 
 /** Makes forms the only accepted body of `app`, an encapsulated part of the service. */
@@ -10,7 +10,7 @@ export function acceptFormBodies(app: ServiceApp): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
-    { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
+    { parseAs: 'buffer', bodyLimit: FORM_BYTES_MAX },
     async (_: unknown, bytes: Buffer) => parseForm(bytes),
   )
 }

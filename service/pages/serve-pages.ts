@@ -3,7 +3,7 @@ import { toRefusal } from '../http/error-responses.ts'
 import { Refusal } from '../http/refusal.ts'
 import { recordFailure } from '../http/request-log.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { acceptFormBodies } from './form-body.ts'
+import { acceptFormBodies, FORM_BYTES_MAX } from './form-body.ts'
 import { renderPage, STYLESHEET, STYLESHEET_PATH } from './layout.ts'
 
 /**
@@ -24,7 +24,7 @@ export function servePages(app: ServiceApp, publicOrigin: () => string): void {
     }
   })
   app.setErrorHandler((error: Error, request, reply) => {
-    const refusal = toRefusal(error, request.url)
+    const refusal = toRefusal(error, request.url, FORM_BYTES_MAX)
     recordFailure(request, error, refusal)
     return reply
       .code(refusal.status)

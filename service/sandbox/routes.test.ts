@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { describeBodyTooLarge } from '@signalbox/contract/errors.ts'
 import { SANDBOX_PUBLIC_ORIGIN, startSandboxFixture } from '../../testing/fixtures/sandbox.ts'
 
 const BASE = `${SANDBOX_PUBLIC_ORIGIN}/api/v1`
@@ -121,7 +122,7 @@ it('returns 400, 413, and 415 for unreadable bodies', async test => {
   for (const path of ['/sandbox/keys', '/sandbox/keyed-events']) {
     for (const [status, message, options] of [
       [400, 'The body is not valid JSON.', { rawBody: '{' }],
-      [413, 'The body is larger than 64 KiB.', { rawBody: ' '.repeat(65_537) }],
+      [413, describeBodyTooLarge(65_536), { rawBody: ' '.repeat(65_537) }],
       [415, 'Send the body as application/json.', { rawBody: 'a=b', headers: text }],
     ] as const) {
       const reply = await sandbox.request('POST', path, { key, ...options })
