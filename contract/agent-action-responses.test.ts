@@ -5,12 +5,8 @@ import {
   type AgentActionsFixture,
   createAgentActionsFixture,
 } from '../testing/fixtures/agent-actions.ts'
-import {
-  type Reply,
-  type RequestOptions,
-  startTestService,
-  type TestService,
-} from '../testing/fixtures/service.ts'
+import { type Reply, type RequestOptions, startTestService } from '../testing/fixtures/service.ts'
+import { disconnectStore } from '../testing/fixtures/store-loss.ts'
 import {
   AGENT_ACTION_OPERATIONS,
   AGENT_ACTION_RESPONSE_DESCRIPTIONS,
@@ -203,7 +199,7 @@ it('500 for an internal error, and 503 while the store is unavailable', async te
   )
   await pool.query('alter table agent_receipts rename to lost')
   await assertEverywhere(fixture, 500, 'fault')
-  await loseStore(fixture.service)
+  await disconnectStore(fixture.service)
   await assertEverywhere(fixture, 503, 'store_away')
 })
 
@@ -250,14 +246,4 @@ async function assertEverywhere(
 function requestsOf([path, method]: Address): [name: string, body: unknown][] {
   const examples = jsonContent(document.paths[path][method].requestBody).examples
   return Object.entries<{ value: unknown }>(examples).map(([name, { value }]) => [name, value])
-}
-
-/** Ends all connections and points new ones at a port without a listener. */
-async function loseStore({ database: { pool } }: TestService): Promise<void> {
-  pool.options.connectionString = 'postgres://nobody@127.0.0.1:9/nothing'
-  await pool
-    .query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()',
-    )
-    .catch(() => {})
 }

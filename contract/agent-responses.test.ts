@@ -7,7 +7,7 @@ import {
   startOauthFixture,
 } from '../testing/fixtures/oauth.ts'
 import { samplePurchase } from '../testing/fixtures/sample-events.ts'
-import type { TestService } from '../testing/fixtures/service.ts'
+import { disconnectStore } from '../testing/fixtures/store-loss.ts'
 import { AGENT_OPERATIONS, AGENT_RESPONSE_DESCRIPTIONS } from './agent-operations.ts'
 import { type Address, assertDocumented, findExample } from './assert-documented.ts'
 
@@ -92,7 +92,7 @@ it('500 for an internal error, and 503 while the store is unavailable', async te
   const fault = await ask()
   assertDocumented(CONTEXT, fault, 500)
   assert.deepEqual(fault.body, findExample(CONTEXT, 500, 'fault'))
-  await loseStore(fixture.service)
+  await disconnectStore(fixture.service)
   const away = await ask()
   assertDocumented(CONTEXT, away, 503)
   assert.deepEqual(away.body, findExample(CONTEXT, 503, 'store_away'))
@@ -104,16 +104,6 @@ async function asked(test: Parameters<typeof startOauthFixture>[0]) {
   const { accessToken } = await connectAgent(fixture, agentResource(fixture))
   const headers = { authorization: `Bearer ${accessToken}` }
   return { fixture, ask: () => fixture.send(PATH, { headers }) }
-}
-
-/** Ends all connections and points new ones at a port without a listener. */
-async function loseStore({ database: { pool } }: TestService): Promise<void> {
-  pool.options.connectionString = 'postgres://nobody@127.0.0.1:9/nothing'
-  await pool
-    .query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()',
-    )
-    .catch(() => {})
 }
 
 /** Names and types, without values. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { type Reply, startTestService, type TestService } from '../testing/fixtures/service.ts'
+import { disconnectStore } from '../testing/fixtures/store-loss.ts'
 import {
   type Address,
   assertDocumented,
@@ -132,7 +133,7 @@ it('503 with Retry-After while too many events wait', async test => {
 
 it('503 from every operation while the store is unavailable', async test => {
   const service = await startTestService(test)
-  await loseStore(service)
+  await disconnectStore(service)
   await assertEverywhere(service, 503, 'store_away')
 })
 
@@ -164,14 +165,4 @@ async function assertEverywhere(service: TestService, status: number, name: stri
     assertDocumented(address, answer, status)
     assert.deepEqual(answer.body, findExample(address, status, name))
   }
-}
-
-/** Ends all connections and points new ones at a port without a listener. */
-async function loseStore({ database: { pool } }: TestService): Promise<void> {
-  pool.options.connectionString = 'postgres://nobody@127.0.0.1:9/nothing'
-  await pool
-    .query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()',
-    )
-    .catch(() => {})
 }
