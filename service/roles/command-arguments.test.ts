@@ -183,7 +183,7 @@ it('people reads an email address, as an argument or an option, or a workspace',
   ])
 })
 
-it('provision reads a file, an owner, origins, and a dataset with its token', async () => {
+it('provision reads a file, an owner, origins, and a target with its token', async () => {
   const defaults = { path: '/x.json', workspaceName: 'Workspace', origins: [] }
   await assertRequests(defineProvisionCommand, [
     ['--out /x.json', { ...defaults, owner: undefined, connection: undefined }],
@@ -193,7 +193,7 @@ it('provision reads a file, an owner, origins, and a dataset with its token', as
         ...defaults,
         workspaceName: 'Shop',
         owner: 'ada@shop.example',
-        connection: { config: { dataset_id: '123' }, tokenFrom: '-' },
+        connection: { platform: 'meta', config: { dataset_id: '123' }, tokenFrom: '-' },
       },
     ],
   ])
@@ -202,6 +202,7 @@ it('provision reads a file, an owner, origins, and a dataset with its token', as
     ['--name Shop', '--out <file> is required: new file to write the credentials to.'],
     ['--out /x.json --dataset 123', both],
     ['--out /x.json --token-from -', both],
+    ['--out /x.json --platform nope', '--platform takes one of meta, not nope.'],
     ['--out /x.json --owner Ada', '--owner takes an email address, not Ada.'],
   ])
 })

@@ -14,6 +14,7 @@ import { everyDestination } from '../delivery/credential-store.ts'
 import { openCredential } from '../delivery/sealed-credential.ts'
 import { createErasureKeyProvider } from '../erasure/erasure-key-store.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
+import { provisionDestination } from '../provisioning/provision-tracker.ts'
 
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)]
 const TOKEN = 'EAAB-a-token-that-is-never-printed'
@@ -84,6 +85,34 @@ it('provision takes a dataset with its token, from a file or from standard input
   assert.deepEqual(found[filed.destination_id], ['111', `${TOKEN}-1`])
   assert.deepEqual(found[piped.destination_id], ['222', `${TOKEN}-2`])
   assert.match(found[simulated.destination_id]?.join() ?? '', /^\d{15},simulator-/)
+})
+
+it('provision says when the platform checks the token', async test => {
+  const { run, place } = await startOperating(test)
+  const out = join(dirname(place.dataFolder), 'shop.json')
+  const line = ['provision', '--out', out, '--dataset', '111', '--token-from', '-']
+  const { code, stderr } = await run(line, { input: TOKEN })
+  assert.equal(code, 0)
+  assert.match(
+    stderr,
+    /\nThe token is not checked yet: the platform checks it with the first event/,
+  )
+})
+
+it('credential set refuses a dataset for a platform without datasets', async test => {
+  const { database, credential, provision } = await startOperating(test)
+  const { tracker_id: trackerId } = await provision('one')
+  const id = await provisionDestination(database, {
+    trackerId,
+    at: AT,
+    credentialKeys: { current: OLD, previous: [] },
+    connected: { platform: 'tiny', config: { board: 'sales' }, accessToken: 'tiny-key' },
+  })
+  const line = ['set', '--destination', id, '--from', '-', '--dataset', '111']
+  assert.deepEqual(await credential(line, { input: TOKEN }), {
+    code: 1,
+    stderr: `Destination ${id} sends to tiny, which has no dataset_id.\n`,
+  })
 })
 
 it('credential set takes a token from a file or from standard input, and prints none', async test => {

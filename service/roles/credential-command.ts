@@ -86,8 +86,9 @@ async function setDestinationCredential(
 ): Promise<void> {
   const destination = await findDestination(database, request)
   const { trackerId, id: destinationId, sealedCredential } = destination
-  const accessToken = await readPlatformToken(request.tokenFrom, standardInput)
   const { config } = request
+  requireConfigMembers(destination, config)
+  const accessToken = await readPlatformToken(request.tokenFrom, standardInput)
   await setCredential(database, keys, { trackerId, destinationId, accessToken, config, at: now() })
   printStatus(
     `The new credential of destination ${destinationId} is set; waiting events are sent now.\n`,
@@ -95,6 +96,15 @@ async function setDestinationCredential(
   if (openCredential(keys, destinationId, sealedCredential)) return
   printStatus(
     'No key here opens the previous credential: make sure that the workers have the same key.\n',
+  )
+}
+
+/** `--dataset` is for the platforms whose targets have a dataset. */
+function requireConfigMembers(destination: Destination, config: TargetConfig): void {
+  const unknown = Object.keys(config).find(name => !(name in destination.config))
+  if (unknown === undefined) return
+  throw new StartError(
+    `Destination ${destination.id} sends to ${destination.platform}, which has no ${unknown}.`,
   )
 }
 

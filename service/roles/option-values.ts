@@ -33,6 +33,15 @@ export function parseDataset(text: string): TargetConfig {
   throw new StartError(`--dataset takes the digits of a dataset ID, not ${text}.`)
 }
 
+/** Adds one member of a destination's `config`, for platforms without datasets. */
+export function collectTargetMember(text: string, config: TargetConfig): TargetConfig {
+  const [, name, value] = /^([a-z][a-z0-9_]*)=(.+)$/.exec(text) ?? []
+  if (name && value) return { ...config, [name]: value }
+  throw new StartError(
+    `--target takes a member of the destination's config and its value, name=value, not ${text}.`,
+  )
+}
+
 /** Adds one origin, in the form in which it is stored, to those before it. */
 export function collectOrigin(text: string, origins: string[]): string[] {
   const pattern = normalizeOriginPattern(text)

@@ -3,7 +3,7 @@ import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { Command } from 'commander'
 import { parseEmailAddress } from '../people/account-fields.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
-import { createOfflinePlatforms } from '../platforms/registry.ts'
+import { createOfflinePlatforms, type PlatformRegistry } from '../platforms/registry.ts'
 import {
   readCredentialsFile,
   reserveCredentialsFile,
@@ -16,7 +16,7 @@ import { provisionOwner } from '../provisioning/provision-owner.ts'
 import { type ConnectedDestination, provisionTracker } from '../provisioning/provision-tracker.ts'
 import type { Settings } from '../settings/settings.ts'
 import { runOnStore, type Store } from './open-store.ts'
-import { collectOrigin, parseDataset } from './option-values.ts'
+import { collectOrigin, collectTargetMember, parseChoiceOf, parseDataset } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
 /** Creates a workspace with a tracker and a destination, and writes their credentials to a file. */
@@ -57,15 +57,20 @@ export async function runProvision(context: RoleContext, request: ProvisionReque
       execution_token: null,
     })
     printStatus(`The credentials of workspace ${workspaceId} are in ${path}\n`)
+    if (connected) printStatus(TOKEN_NOT_CHECKED)
   })
 }
 
+/** Commands never call a platform: they run where only the store can be reached. */
+const TOKEN_NOT_CHECKED =
+  'The token is not checked yet: the platform checks it with the first event, or with a test ' +
+  'purchase.\n'
+
 async function readConnection(
   { standardInput }: RoleContext,
-  { config, tokenFrom }: ConnectionRequest,
+  { tokenFrom, ...target }: ConnectionRequest,
 ): Promise<ConnectedDestination> {
-  const accessToken = await readPlatformToken(tokenFrom, standardInput)
-  return { platform: createOfflinePlatforms().default.name, config, accessToken }
+  return { ...target, accessToken: await readPlatformToken(tokenFrom, standardInput) }
 }
 
 /** The operator knows this password, so the owner has to choose another one first. */
@@ -100,6 +105,8 @@ export interface ProvisionRequest {
 }
 
 interface ConnectionRequest {
+  /** The platform's name. */
+  platform: string
   config: TargetConfig
   /** A path, or `-` for standard input. */
   tokenFrom: string
@@ -107,7 +114,9 @@ interface ConnectionRequest {
 
 export function defineProvisionCommand(
   handle: (request: ProvisionRequest) => Promise<void>,
+  platforms = createOfflinePlatforms(),
 ): Command {
+  const names = platforms.all.map(({ name }) => name)
   return new Command()
     .requiredOption('--out <file>', 'new file to write the credentials to')
     .option('--name <workspace>', 'name of the workspace', 'Workspace')
@@ -120,10 +129,21 @@ export function defineProvisionCommand(
     )
     .option('--dataset <digits>', 'dataset ID to send to; the simulator by default', parseDataset)
     .option(
+      '--platform <name>',
+      `platform of the destination: ${names.join(', ')}; the first by default`,
+      parseChoiceOf('--platform', names),
+    )
+    .option(
+      '--target <name=value>',
+      'where to send on a platform without datasets; may repeat',
+      collectTargetMember,
+      {},
+    )
+    .option(
       '--token-from <file>',
       'file that holds the token of the dataset, or - for standard input',
     )
-    .action((options: ProvisionOptions) => handle(readRequest(options)))
+    .action((options: ProvisionOptions) => handle(readRequest(platforms, options)))
 }
 
 interface ProvisionOptions {
@@ -132,16 +152,33 @@ interface ProvisionOptions {
   owner?: string
   origin: string[]
   dataset?: TargetConfig
+  platform?: string
+  target: TargetConfig
   tokenFrom?: string
 }
 
-function readRequest(options: ProvisionOptions): ProvisionRequest {
-  const { out, name, owner, origin, dataset, tokenFrom } = options
-  if ((dataset === undefined) !== (tokenFrom === undefined)) {
-    throw new StartError('--dataset and --token-from need each other: name both, or neither.')
-  }
-  const connection = dataset && tokenFrom ? { config: dataset, tokenFrom } : undefined
+function readRequest(platforms: PlatformRegistry, options: ProvisionOptions): ProvisionRequest {
+  const { out, name, owner, origin } = options
+  const connection = readConnectionRequest(platforms, options)
   return { path: resolve(out), workspaceName: name, owner, origins: origin, connection }
+}
+
+function readConnectionRequest(
+  platforms: PlatformRegistry,
+  { dataset, target, tokenFrom, platform = platforms.default.name }: ProvisionOptions,
+): ConnectionRequest | undefined {
+  const config = { ...dataset, ...target }
+  const hasTarget = Object.keys(config).length > 0
+  if (!hasTarget && tokenFrom === undefined && platform === platforms.default.name) return undefined
+  if (!hasTarget || tokenFrom === undefined) {
+    const option = platform === platforms.default.name ? '--dataset' : '--target'
+    throw new StartError(`${option} and --token-from need each other: name both, or neither.`)
+  }
+  if (platforms.find(platform)?.parseTarget(config) != null) return { platform, config, tokenFrom }
+  throw new StartError(
+    `The platform ${platform} cannot send to ${JSON.stringify(config)}: name the members of its ` +
+      'target with --target.',
+  )
 }
 
 function parseOwner(text: string): string {
