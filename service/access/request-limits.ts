@@ -7,6 +7,7 @@ import {
   RateLimiter,
 } from '../http/rate-limit.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import { MINUTE_SECONDS } from '../util/time.ts'
 import {
   type AddressLimit,
   allocateValidCredentialMemory,
@@ -128,7 +129,6 @@ const ACCOUNT_RATE = { perSecond: 1 / 60, burst: 10 }
 
 /** A tracker may save up this many seconds of its rate. */
 const TRACKER_BURST_SECONDS = 2
-const MINUTE_SECONDS = 60
 
 /** The limits of this process. Several processes let more requests through together. */
 function createRequestLimits(options: RequestLimitsOptions): RequestLimits {

@@ -4,8 +4,7 @@ import { buildProposal, startAgentActionsFixture } from '../../testing/fixtures/
 import { issueAgentTokens } from '../../testing/fixtures/agent-tokens.ts'
 import type { Reply } from '../../testing/fixtures/service.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
-
-const DAY_SECONDS = 86_400
+import { DAY_SECONDS } from '../util/time.ts'
 
 it('returns 201 after executing allowed actions', async test => {
   const fixture = await startAgentActionsFixture(test)

@@ -1,5 +1,6 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
 import { LRUCache } from 'lru-cache'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 
 /** The state of one input for advertising. Unknown neither grants nor denies. */
 export type ConsentState = 'granted' | 'denied' | 'unknown'
@@ -123,7 +124,6 @@ const normalizedNames = new LRUCache<string, string>({ max: 1_000 })
 const CACHEABLE_NAME = /^[a-z][a-z_-]*$/i
 
 const MINUTE_MILLISECONDS = 60_000
-const DAY_MILLISECONDS = 86_400_000
 
 /** Accepted difference between two clocks. */
 export const CLOCK_TOLERANCE_MINUTES = 5

@@ -1,4 +1,5 @@
 import type { SendAnswer, SendError } from '../platforms/platform.ts'
+import { HOUR_SECONDS, MINUTE_SECONDS } from '../util/time.ts'
 import type { StatusAfterSent } from './delivery-status.ts'
 
 /** How a claimed delivery ends: by the platform's answer, or because it was not sent. */
@@ -152,9 +153,6 @@ function uncounted(id: number): Omit<Settlement, 'status' | 'reason'> {
     attemptId: null,
   }
 }
-
-const MINUTE_SECONDS = 60
-const HOUR_SECONDS = 3_600
 
 /** The delays after the first, second, ... failed attempt. */
 const SCHEDULE_SECONDS = [

@@ -5,6 +5,7 @@ import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { finishDeliveries } from '../../testing/fixtures/deliveries.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/fixtures/stored-events.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 
 const MIGRATION = join(import.meta.dirname, '..', 'migrations', '0007-sent-counts.sql')
 
@@ -23,7 +24,7 @@ it('0007 counts deliveries accepted in the previous days, none older or undecide
   const accept = (ids: readonly string[], daysAgo: number) =>
     finishDeliveries(database, ids, {
       status: 'accepted',
-      updatedAt: new Date(Date.now() - daysAgo * 86_400_000),
+      updatedAt: new Date(Date.now() - daysAgo * DAY_MILLISECONDS),
     })
   await accept(['a', 'b', 'c'], 2)
   await accept(['d'], 20)

@@ -13,6 +13,7 @@ import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
+import { DAY_SECONDS } from '../util/time.ts'
 
 const EMAIL = 'Magda.Zyx@Erase-Scan.example'
 const PHONE = '4915127654321'
@@ -51,8 +52,6 @@ const PAGE =
 /** A platform whose answers repeat the request. */
 const ECHO = `${EMAIL} (${hash('sha256', EMAIL.toLowerCase())}, ${VISITOR}) is not welcome`
 const REFUSED = { status: 400, code: 100, subcode: 2_804_050, message: ECHO, user_title: ECHO }
-
-const DAY_SECONDS = 86_400
 
 const KEYS = {
   'the email address': EMAIL.toLowerCase(),

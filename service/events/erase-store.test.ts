@@ -11,6 +11,7 @@ import {
   TRACKER_ID,
 } from '../../testing/fixtures/stored-events.ts'
 import { type Database, openDatabase } from '../db/database.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { type ErasablePayload, eraseEvents, findPayloadsByDigest } from './erase-store.ts'
 import { ensurePartitions } from './partition-store.ts'
 import { digestVisitorId, legacyIndexKey, matchesPerson } from './person-identifiers.ts'
@@ -29,7 +30,7 @@ it('finds events of all days, page by page, in order of days', async test => {
   const entries = [3, 1, 0, 2].map(day =>
     ledgerEntry({
       eventId: `event-${day}`,
-      createdAt: new Date(STORED_AT.getTime() + day * 86_400_000),
+      createdAt: new Date(STORED_AT.getTime() + day * DAY_MILLISECONDS),
       payload: { ...payload, clickIds: {} },
     }),
   )

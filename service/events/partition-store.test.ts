@@ -4,10 +4,11 @@ import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { STORED_AT } from '../../testing/fixtures/stored-events.ts'
 import type { Database } from '../db/database.ts'
 import { detachWeek } from '../retention/store.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { changePartitions, ensurePartitions } from './partition-store.ts'
 import { dropPayloadPartition } from './payload-expiry-store.ts'
 
-const WEEK_MILLISECONDS = 7 * 86_400_000
+const WEEK_MILLISECONDS = 7 * DAY_MILLISECONDS
 const NEXT_WEEK = new Date(STORED_AT.getTime() + WEEK_MILLISECONDS)
 
 async function partitionsOf({ pool }: Database): Promise<string[]> {

@@ -1,3 +1,4 @@
+import { HOUR_MILLISECONDS } from '../util/time.ts'
 import { DROP_REASONS, type DropReason } from './dropped-fields.ts'
 
 const YEAR_FIRST = /^(\d{4})([-/. ]?)(\d{2})\2(\d{2})$/
@@ -56,7 +57,7 @@ function isInFuture(date: string, observedAt: Date): boolean {
 }
 
 function formatLatestDate(observedAt: Date): string {
-  const latest = new Date(observedAt.getTime() + HOURS_AHEAD_OF_UTC_MAX * 3_600_000)
+  const latest = new Date(observedAt.getTime() + HOURS_AHEAD_OF_UTC_MAX * HOUR_MILLISECONDS)
   return latest.toISOString().slice(0, 10).replaceAll('-', '')
 }
 

@@ -1,3 +1,5 @@
+import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../util/time.ts'
+
 /**
  * Background work apart from requests and deliveries. A job can run twice: its process can die
  * before the success is recorded, and it can be enqueued again. A job is therefore idempotent: it
@@ -36,10 +38,6 @@ export interface JobRun {
   /** The thrown error; null when it succeeded. */
   error: unknown
 }
-
-const MINUTE_SECONDS = 60
-const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 86_400
 
 const SCHEDULE_FORMS = /^(?:\*\/(?<minutes>\d+) \*|(?<minute>\d+) (?<hour>\*|\d+)) \* \* \*$/
 

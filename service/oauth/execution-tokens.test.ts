@@ -8,11 +8,11 @@ import {
 } from '../../testing/fixtures/oauth.ts'
 import { addMember, createTestPerson, createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { parseTokenKind } from '../access/token-format.ts'
+import { DAY_SECONDS } from '../util/time.ts'
 import { verifyAgentToken } from './authenticate-agent.ts'
 import { issueExecutionToken } from './execution-tokens.ts'
 
 const OPEN = 200
-const DAY_SECONDS = 86_400
 
 it('issues a token that is shown once and opens only MCP', async test => {
   const fixture = await startOauthFixture(test)

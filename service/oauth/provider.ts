@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { type AdapterFactory, type Configuration, errors, Provider } from 'oidc-provider'
 import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Database } from '../db/database.ts'
+import { DAY_SECONDS } from '../util/time.ts'
 import { type consumeArtifact, recordDevicePoll } from './artifact-store.ts'
 import { ENDPOINT_PATHS } from './metadata.ts'
 import {
@@ -15,7 +16,7 @@ import type { ProviderPages } from './provider-pages.ts'
 
 const LIFETIME_SECONDS = {
   accessToken: 3_600,
-  refreshToken: 30 * 86_400,
+  refreshToken: 30 * DAY_SECONDS,
   authorizationCode: 60,
   deviceCode: 600,
   interaction: 1_800,
@@ -111,7 +112,7 @@ function configuration(options: OauthProviderOptions): Configuration {
   }
 }
 
-const GRANT_SECONDS = 10 * 365 * 86_400
+const GRANT_SECONDS = 10 * 365 * DAY_SECONDS
 
 function featureSettings(origin: string, pages: ProviderPages): Configuration['features'] {
   return {

@@ -7,9 +7,9 @@ import {
   requestToken,
   startOauthFixture,
 } from '../../testing/fixtures/oauth.ts'
+import { DAY_SECONDS } from '../util/time.ts'
 
 const OPEN = 200
-const DAY_SECONDS = 86_400
 
 const refresh = (refreshToken: string, more: Record<string, string> = {}) => ({
   grant_type: 'refresh_token',

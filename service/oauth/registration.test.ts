@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { approve, createOauthAgent, startOauthFixture } from '../../testing/fixtures/oauth.ts'
+import { DAY_SECONDS } from '../util/time.ts'
 import { deleteExpiredOauthRecords } from './artifact-store.ts'
-
-const DAY_SECONDS = 86_400
 
 it('returns 201 with exactly six members, whatever else a client requests', async test => {
   const fixture = await startOauthFixture(test)

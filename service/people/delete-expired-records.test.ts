@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { deleteExpiredPeopleRecords } from './session-store.ts'
 
 it('deletes expired sessions, links and invitations and keeps live ones', async test => {
@@ -23,7 +24,7 @@ it('deletes expired sessions, links and invitations and keeps live ones', async 
   }
   await deleteExpiredPeopleRecords(service.database, service.clock.now())
   assert.deepEqual(await counts(), { sessions: 1, links: 1, invitations: 1 })
-  const later = new Date(service.clock.now().getTime() + 38 * 86_400_000)
+  const later = new Date(service.clock.now().getTime() + 38 * DAY_MILLISECONDS)
   await deleteExpiredPeopleRecords(service.database, later)
   assert.deepEqual(await counts(), { sessions: 0, links: 0, invitations: 0 })
 })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
 import {
   closeInvitation,
@@ -60,7 +61,7 @@ export async function invitePerson(
     role,
     invitedBy: person.userId,
     createdAt,
-    expiresAt: new Date(createdAt.getTime() + INVITATION_DAYS * 86_400_000),
+    expiresAt: new Date(createdAt.getTime() + INVITATION_DAYS * DAY_MILLISECONDS),
   })
   mailer.send(
     invitationEmail(publicOrigin(), { id, email, workspaceName, inviterName: person.name }),

@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { deleteExpiredInvitations } from './invitation-store.ts'
 import { hashSessionToken, readSessionToken } from './session-token.ts'
 
@@ -131,6 +132,6 @@ const INVITATION_RETENTION_DAYS = 30
 export async function deleteExpiredPeopleRecords(database: Database, at: Date): Promise<void> {
   await deleteExpiredSessions(database, at)
   await deleteExpiredVerifications(database, at)
-  const before = new Date(at.getTime() - INVITATION_RETENTION_DAYS * 86_400_000)
+  const before = new Date(at.getTime() - INVITATION_RETENTION_DAYS * DAY_MILLISECONDS)
   await deleteExpiredInvitations(database, before)
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
+import { DAY_SECONDS } from '../util/time.ts'
 
 /** The lifetime of a session. Use does not extend it. */
 export const SESSION_DAYS = 14
-const DAY_SECONDS = 86_400
 
 /** better-auth's tokens: 32 of 62 characters, 190 random bits. */
 const SESSION_TOKEN = /^[A-Za-z0-9]{32}$/

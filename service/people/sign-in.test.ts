@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { createTestPerson, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { setPersonStatus } from './person-store.ts'
 
 interface Attempt {
@@ -104,7 +105,7 @@ it('stores sessions in a form that opens nothing', async test => {
     'select token, expires_at, created_at from people.sessions order by id desc limit 1',
   )
   assert.notEqual(rows[0].token, token)
-  assert.equal(rows[0].expires_at - rows[0].created_at, 14 * 86_400_000)
+  assert.equal(rows[0].expires_at - rows[0].created_at, 14 * DAY_MILLISECONDS)
   assert.deepEqual(rows[0].created_at, service.clock.now())
   const thief = new BrowserClient(service.url)
   thief.cookies.set('signalbox_session', rows[0].token)

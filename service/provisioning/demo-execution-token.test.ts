@@ -12,11 +12,10 @@ import { listExecutionTokens, revokeExecutionToken } from '../oauth/execution-to
 import { findExecutionTokenPrincipal } from '../oauth/principal-store.ts'
 import { insertAdAccount, setAdAccountStatus } from '../people/ad-account-store.ts'
 import { deleteMember, listMembers } from '../people/workspace-store.ts'
+import { DAY_SECONDS } from '../util/time.ts'
 import { type Credentials, readCredentialsFile } from './credentials-file.ts'
 import { provisionDemo } from './provision-demo.ts'
 import { provisionOwner } from './provision-owner.ts'
-
-const DAY_SECONDS = 86_400
 
 it('issues a 30-day token that can propose changes to the demo account', async test => {
   const { database, clock, start } = await demo(test)

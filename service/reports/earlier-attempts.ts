@@ -1,6 +1,7 @@
 import type { StoredAttempt } from '../delivery/attempt-store.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
 import type { StoredEvent } from '../events/store.ts'
+import { HOUR_MILLISECONDS } from '../util/time.ts'
 
 /** The platform rejected the destination, so these answers count as no attempt of the event. */
 const UNCOUNTED_OUTCOMES = ['auth', 'config']
@@ -27,7 +28,7 @@ export function countUnknownAttempts(
 }
 
 /** Meta ignores an event ID that it receives again within 48 hours. */
-const DEDUPLICATION_MILLISECONDS = 48 * 3_600_000
+const DEDUPLICATION_MILLISECONDS = 48 * HOUR_MILLISECONDS
 
 /**
  * Whether the platform may have received the event before, and may count it twice: after a replay,

@@ -7,13 +7,13 @@ import {
   scriptFaults,
   sendFromOtherSource,
 } from '../../testing/fixtures/simulator.ts'
+import { HOUR_SECONDS } from '../util/time.ts'
 import { makeDueReports } from './make-reports.ts'
 
 const DAY = '2026-11-21'
-const HOUR = 3_600
 /** Counted from noon of the day on which all events are sent. */
-const UNTIL_FIRST = 18 * HOUR
-const UNTIL_SECOND = 66 * HOUR
+const UNTIL_FIRST = 18 * HOUR_SECONDS
+const UNTIL_SECOND = 66 * HOUR_SECONDS
 
 /** Two purchases of the day, accepted by the platform. */
 async function serviceWithSales(test: TestContext): Promise<TestService> {
@@ -92,7 +92,7 @@ it('makes the report again on the third morning with late events', async test =>
 
 it('catches up on missed days that the platform still has', async test => {
   const service = await serviceWithSales(test)
-  service.clock.advance(5 * 24 * HOUR)
+  service.clock.advance(5 * 24 * HOUR_SECONDS)
   assert.deepEqual(await makeDue(service), { made: 5, unavailable: 0, more: false })
   assert.deepEqual(await reportOf(service), MATCHED)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
@@ -100,13 +100,13 @@ it('catches up on missed days that the platform still has', async test => {
 
 it('reports a day that the platform no longer has as unavailable', async test => {
   const service = await serviceWithSales(test)
-  service.clock.advance(7 * 24 * HOUR)
+  service.clock.advance(7 * 24 * HOUR_SECONDS)
   assert.deepEqual(await makeDue(service), { made: 6, unavailable: 1, more: false })
   const { status } = await reportOf(service)
   assert.equal(status, 'unavailable')
   const [{ buckets }] = await reportsOf(service)
   assert.match(buckets.pending.explanation, /counts of the last 7 days only/)
-  service.clock.advance(HOUR)
+  service.clock.advance(HOUR_SECONDS)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
 })
 
@@ -150,14 +150,14 @@ it('explains test events, unanswered attempts, other senders and browsers togeth
 it('remembers other senders to the dataset for a week', async test => {
   const service = await serviceWithSales(test)
   await sendFromOtherSource(service, { source: 'server', events: [{ event_name: 'Search' }] })
-  service.clock.advance(24 * HOUR)
+  service.clock.advance(24 * HOUR_SECONDS)
   await submit(service, { event_id: 'order-3' })
   await service.deliver()
   await sendFromOtherSource(service, {
     source: 'server',
     events: [{ event_name: 'Purchase', count: 2 }],
   })
-  service.clock.advance(24 * HOUR)
+  service.clock.advance(24 * HOUR_SECONDS)
   await makeDue(service)
   assert.deepEqual(await reportOf(service, '2026-11-22'), explained([1, 3], { other_senders: -2 }))
 })
@@ -188,7 +188,7 @@ it('is pending while events of the day wait, and counts those that may have arri
 it('reads counts over many pages and as text', async test => {
   const service = await serviceWithSales(test)
   await configureCounting(service, { page_rows: 1, counts_as_text: true })
-  service.clock.advance(3 * HOUR)
+  service.clock.advance(3 * HOUR_SECONDS)
   await submit(service, { event_id: 'order-3' })
   await service.deliver()
   service.clock.advance(UNTIL_FIRST)
@@ -207,12 +207,12 @@ it('never counts a refusal as zero and retries every hour', async test => {
   const [{ event_counts, buckets }] = await reportsOf(service)
   assert.deepEqual(event_counts, { accepted: { Purchase: 2 }, meta: {} })
   assert.match(buckets.other_senders.explanation, /^The day was not compared\. /)
-  service.clock.advance(HOUR - 1)
+  service.clock.advance(HOUR_SECONDS - 1)
   assert.equal((await makeDue(service)).unavailable, 0)
   service.clock.advance(1)
   assert.equal((await makeDue(service)).unavailable, 1)
   await scriptFaults(service.simulatorUrl, [])
-  service.clock.advance(HOUR)
+  service.clock.advance(HOUR_SECONDS)
   assert.equal((await makeDue(service)).made, 1)
   assert.deepEqual(await reportOf(service), MATCHED)
 })
@@ -229,7 +229,7 @@ it('keeps earlier counts when the platform later refuses', async test => {
   assert.deepEqual(await reportsOf(service), [before])
   assert.equal((await makeDue(service)).unavailable, 0)
   await scriptFaults(service.simulatorUrl, [])
-  service.clock.advance(HOUR)
+  service.clock.advance(HOUR_SECONDS)
   assert.equal((await makeDue(service)).made, 3)
   assert.deepEqual(await reportOf(service), MATCHED)
 })
@@ -243,7 +243,7 @@ it('sends no request for a paused destination or an unreadable credential', asyn
   const explanation = async () => (await reportsOf(service))[0].buckets.pending.explanation
   assert.match(await explanation(), /The destination is inactive: set a working credential/)
   await pool.query(`update destinations set status = 'active', sealed_credential = '\\x00'`)
-  service.clock.advance(HOUR)
+  service.clock.advance(HOUR_SECONDS)
   assert.equal((await makeDue(service)).unavailable, 1)
   assert.match(await explanation(), /cannot be opened with SIGNALBOX_CREDENTIAL_KEY/)
 })
@@ -273,7 +273,7 @@ it('makes the other reports when one fails, then throws', async test => {
 
 it('makes each report once when several processes run concurrently', async test => {
   const service = await serviceWithSales(test)
-  service.clock.advance(6 * 24 * HOUR)
+  service.clock.advance(6 * 24 * HOUR_SECONDS)
   await Promise.all(Array.from({ length: 4 }, () => makeDue(service)))
   const { rows } = await service.database.pool.query(
     `select count(*) as reports, count(distinct id) as ids, count(distinct report_date) as days,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
 import type { EventQuality } from '../platforms/platform.ts'
-import { DAY_MILLISECONDS } from '../util/time.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../util/time.ts'
 import {
   assessMatchQuality,
   type EarlierScore,
@@ -23,7 +23,8 @@ function sent(eventName: string, events: number) {
 
 /** A snapshot `days` days earlier, by default at the same time of day. */
 function earlier(daysEarlier: number, score: string, hoursLater = 0): EarlierScore {
-  const milliseconds = NOW.getTime() - daysEarlier * DAY_MILLISECONDS + hoursLater * 3_600_000
+  const milliseconds =
+    NOW.getTime() - daysEarlier * DAY_MILLISECONDS + hoursLater * HOUR_MILLISECONDS
   return { daysEarlier, score, measuredAt: new Date(milliseconds) }
 }
 

@@ -1,4 +1,4 @@
-import { addHoursToDay, subtractDays } from '../util/time.ts'
+import { addHoursToDay, HOUR_MILLISECONDS, subtractDays } from '../util/time.ts'
 
 /** Hours after the start of a UTC day: 06:00 of the next day, and of the third day after. */
 const FIRST_HOURS = 30
@@ -34,7 +34,7 @@ export function isReportDue(day: string, attempt: ReportAttempt | undefined, now
   // The first attempt after the second due time does not wait.
   if (attempt.triedAt < second && now >= second) return true
   if (now >= addHoursToDay(day, SECOND_HOURS + SECOND_RETRY_HOURS)) return false
-  return now.getTime() - attempt.triedAt.getTime() >= RETRY_HOURS * 3_600_000
+  return now.getTime() - attempt.triedAt.getTime() >= RETRY_HOURS * HOUR_MILLISECONDS
 }
 
 /** When the report of a day is first due. */

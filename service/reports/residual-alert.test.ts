@@ -3,13 +3,13 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { sendFromOtherSource } from '../../testing/fixtures/simulator.ts'
+import { HOUR_SECONDS } from '../util/time.ts'
 import type { AlertTransition } from './alert-store.ts'
 import { makeDueReports } from './make-reports.ts'
 
-const HOUR = 3_600
 /** From noon to 06:00 of the third day after. */
-const TO_FINAL = 66 * HOUR
-const DAY = 24 * HOUR
+const TO_FINAL = 66 * HOUR_SECONDS
+const DAY = 24 * HOUR_SECONDS
 
 it('raises one alert for a large residual in the final report and resolves it later', async test => {
   const service = await startTestService(test)
@@ -24,10 +24,10 @@ it('raises one alert for a large residual in the final report and resolves it la
     source: 'server',
     events: [{ event_name: 'Purchase', count: 10 }],
   })
-  service.clock.advance(18 * HOUR)
+  service.clock.advance(18 * HOUR_SECONDS)
   await makeDue()
   assert.deepEqual(transitions, [])
-  service.clock.advance(TO_FINAL - 18 * HOUR)
+  service.clock.advance(TO_FINAL - 18 * HOUR_SECONDS)
   await makeDue()
   await makeDue()
   assert.equal(transitions.length, 1)

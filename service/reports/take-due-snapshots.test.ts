@@ -5,8 +5,7 @@ import {
   startMatchQualityFixture,
   WEAK_IDENTITY,
 } from '../../testing/fixtures/match-quality.ts'
-
-const DAY_SECONDS = 86_400
+import { DAY_SECONDS } from '../util/time.ts'
 
 it('measures only destinations with accepted events, from 05:00 on', async test => {
   const place = await startMatchQualityFixture(test, '2026-11-21T04:59:59.999Z')

@@ -7,8 +7,8 @@ import {
   WEAK_IDENTITY,
 } from '../../testing/fixtures/match-quality.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { DAY_SECONDS } from '../util/time.ts'
 
-const DAY_SECONDS = 86_400
 /** After this, earlier events are out of the platform's week, too. */
 const WEEK_SECONDS = 7 * DAY_SECONDS + 3_600
 const NO_PERMISSION = {

@@ -3,10 +3,10 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { DAY_SECONDS } from '../util/time.ts'
 import { expireAttempts } from './expire-attempts.ts'
 
 const ATTEMPT_DAYS = 90
-const DAY_SECONDS = 86_400
 
 function expire({ database, clock }: TestService, batchesMax = 100) {
   return expireAttempts({ database, now: clock.now(), attemptDays: ATTEMPT_DAYS, batchesMax })

@@ -7,6 +7,7 @@ import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/fixtur
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 import { expireOldEvents } from './expire-events.ts'
 import { detachWeek } from './store.ts'
 
@@ -196,7 +197,7 @@ describe('events in weekly partitions', () => {
     )
     assert.deepEqual(rows, [{ keys: 10, tables: 0 }])
     assert.deepEqual(await expire(service), NOTHING)
-    service.clock.advance((6 * 86_400_000) / 1_000)
+    service.clock.advance((6 * DAY_MILLISECONDS) / 1_000)
     assert.deepEqual(await expire(service), { ...NOTHING, weeks: 1 })
     assert.equal(await assertCountersMatchRows(service), 0)
   })

@@ -6,10 +6,10 @@ import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
+import { DAY_SECONDS } from '../util/time.ts'
 import { expireOldEvents } from './expire-events.ts'
 import { expirePayloads } from './expire-payloads.ts'
 
-const DAY_SECONDS = 86_400
 const EMAIL = 'jane@example.com'
 const DIGEST = hash('sha256', EMAIL)
 

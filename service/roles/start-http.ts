@@ -19,6 +19,7 @@ import type { PlatformRegistry } from '../platforms/registry.ts'
 import { loadContractKeys } from '../provisioning/installation-keys.ts'
 import { createServer, type ServerOptions } from '../server.ts'
 import type { Settings } from '../settings/settings.ts'
+import { HOUR_SECONDS } from '../util/time.ts'
 import { createListenError, formatUrlHost } from './listen-address.ts'
 import type { RoleContext } from './role.ts'
 
@@ -63,7 +64,7 @@ export async function startHttp(
     ...options,
     contractKeys: await loadContractKeys(settings),
     securityContact: settings.securityContact,
-    testModeSeconds: settings.testModeHours * 3_600,
+    testModeSeconds: settings.testModeHours * HOUR_SECONDS,
     additionalConsentProvider: settings.additionalConsentProvider ?? null,
     logger,
     now,

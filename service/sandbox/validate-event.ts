@@ -3,6 +3,7 @@ import { draftEvent, type EventDraft, type Platforms } from '../ingestion/event-
 import { redactSubmission } from '../ingestion/redact-submission.ts'
 import { validateSubmission } from '../ingestion/validate-submission.ts'
 import { isObject } from '../util/is-object.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 
 interface SandboxEventInput {
   platforms: Platforms
@@ -62,7 +63,6 @@ function isBasisMissing(body: unknown): body is object | null | undefined {
 }
 
 const DROPPED_NAMED_MAX = 5
-const DAY_MILLISECONDS = 86_400_000
 
 interface EventMessageOptions {
   platforms: Platforms

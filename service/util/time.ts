@@ -1,3 +1,6 @@
+export const MINUTE_SECONDS = 60
+export const HOUR_SECONDS = 3_600
+export const DAY_SECONDS = 86_400
 export const HOUR_MILLISECONDS = 3_600_000
 export const DAY_MILLISECONDS = 86_400_000
 
@@ -47,15 +50,11 @@ export function formatTimeLeft(expiresAt: Date, now: Date): string {
   return `${formatDuration(seconds)} left, until ${formatDateTime(expiresAt)}`
 }
 
-const MINUTE = 60
-const HOUR = 3_600
-const DAY = 86_400
-
 /** Rounds down, so that the text never promises too much time. */
 function formatDuration(seconds: number): string {
-  if (seconds >= 2 * DAY) return `${Math.floor(seconds / DAY)} days`
-  if (seconds >= 2 * HOUR) return `${Math.floor(seconds / HOUR)} hours`
-  if (seconds >= 2 * MINUTE) return `${Math.floor(seconds / MINUTE)} minutes`
+  if (seconds >= 2 * DAY_SECONDS) return `${Math.floor(seconds / DAY_SECONDS)} days`
+  if (seconds >= 2 * HOUR_SECONDS) return `${Math.floor(seconds / HOUR_SECONDS)} hours`
+  if (seconds >= 2 * MINUTE_SECONDS) return `${Math.floor(seconds / MINUTE_SECONDS)} minutes`
   return 'Less than two minutes'
 }
 

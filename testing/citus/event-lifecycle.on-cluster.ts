@@ -14,6 +14,7 @@ import { deleteReports } from '../../service/reports/report-expiry-store.ts'
 import { expireAttempts } from '../../service/retention/expire-attempts.ts'
 import { expireOldEvents } from '../../service/retention/expire-events.ts'
 import { expirePayloads } from '../../service/retention/expire-payloads.ts'
+import { DAY_MILLISECONDS } from '../../service/util/time.ts'
 import { samplePurchase } from '../fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../fixtures/service.ts'
 import { scriptFaults } from '../fixtures/simulator.ts'
@@ -128,7 +129,7 @@ it('expires payloads, sessions, attempts and weeks on every node', { skip }, asy
   assert.equal(await count('sessions'), 4)
   assert.equal(await count('event_payloads'), 4)
 
-  const later = new Date(clock.now().getTime() + 100 * 86_400_000)
+  const later = new Date(clock.now().getTime() + 100 * DAY_MILLISECONDS)
   await expirePayloads({ database, now: later, payloadDays: 90 })
   assert.equal(await count('event_payloads'), 0)
   assert.equal(await count('sessions'), 0)
@@ -136,7 +137,7 @@ it('expires payloads, sessions, attempts and weeks on every node', { skip }, asy
   assert.equal(await count('send_attempts'), 0)
   assert.equal(await count('events'), 4)
 
-  const muchLater = new Date(clock.now().getTime() + 800 * 86_400_000)
+  const muchLater = new Date(clock.now().getTime() + 800 * DAY_MILLISECONDS)
   const expired = await expireOldEvents({ database, now: muchLater, ledgerMonths: 25 })
   assert.equal(expired.weeks, 2)
   for (const table of ['events', 'event_keys', 'all_deliveries', 'event_counts']) {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
+import { DAY_SECONDS } from '../../service/util/time.ts'
 import type { RealisticValues } from './schema-values.ts'
 
 /** A fictitious person, whose identifiers are added to requests wherever possible. */
@@ -35,7 +36,6 @@ export const EVENT_IDS = Array.from({ length: 40 }, (_, index) => `fuzz-${index}
 
 /** Noon of the test clock's day. */
 const NOW_SECONDS = Date.parse('2026-11-21T12:00:00Z') / 1_000
-const DAY_SECONDS = 86_400
 
 const eventIds = fc.constantFrom(...EVENT_IDS)
 const { email, phone, firstName, lastName, birthDate, postalCode, externalId } = CANARY

@@ -6,6 +6,7 @@ import {
   createAdAccountFixture,
   startAdAccountFixture,
 } from '../../../testing/fixtures/ad-account.ts'
+import { HOUR_MILLISECONDS } from '../../util/time.ts'
 import { applyExternalChange } from '../executor/simulated-account-store.ts'
 import { readAccountState } from './read-account-state.ts'
 
@@ -110,7 +111,7 @@ async function storePending(
       ...{ content_sha256: Buffer.alloc(32), rationale: 'x', target_source: 'human_supplied' },
       ...{ evidence: '[]', proposer_kind: 'execution_token', proposer_id: 1, proposer_name: 'x' },
       ...{ person_id: principal.personId, policy_version: 0, policy_decision: 'require_approval' },
-      ...{ created_at: at, expires_at: new Date(at.getTime() + 72 * 3_600_000) },
+      ...{ created_at: at, expires_at: new Date(at.getTime() + 72 * HOUR_MILLISECONDS) },
     })
     .returning('id')
     .executeTakeFirstOrThrow()

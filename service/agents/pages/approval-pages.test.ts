@@ -17,10 +17,10 @@ import {
 } from '../../../testing/fixtures/browser-client.ts'
 import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
 import type { WorkspaceRole } from '../../people/workspace-role.ts'
+import { HOUR_SECONDS } from '../../util/time.ts'
 import { applyExternalChange } from '../executor/simulated-account-store.ts'
 
 const REASON = 'It was planned.'
-const HOUR_SECONDS = 3_600
 
 it('approves one change and rejects the others, each with a reason', async test => {
   const fixture = await startAgentActionsFixture(test)

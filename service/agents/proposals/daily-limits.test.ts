@@ -14,11 +14,11 @@ import { TestClock } from '../../../testing/fixtures/test-clock.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import { openDatabase } from '../../db/database.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
+import { HOUR_SECONDS } from '../../util/time.ts'
 import { proposeActions } from './propose-actions.ts'
 
 /** An hour before the end of the day in Berlin, the time zone of the ad accounts. */
 const LATE = '2026-11-21T22:00:00.000Z'
-const HOUR = 3_600
 const AT_ONCE = 24
 
 async function stageOf(test: TestContext, { startAt = LATE } = {}) {
@@ -95,12 +95,12 @@ it('uses the time zone of the ad account', async test => {
   const { fixture, codes, clock } = await stageOf(test)
   await setPolicy(fixture, 'auto_with_limits', { daily_total_minor_max: 1_000 })
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
-  clock.advance(HOUR - 1)
+  clock.advance(HOUR_SECONDS - 1)
   assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
   clock.advance(1)
   // Midnight in Berlin.
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
-  clock.advance(HOUR)
+  clock.advance(HOUR_SECONDS)
   // Midnight in UTC does not start a day.
   assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
 })
@@ -109,7 +109,7 @@ it('has one total for a day of 25 hours', async test => {
   const { fixture, codes, clock } = await stageOf(test, { startAt: '2026-10-24T22:00:00.000Z' })
   await setPolicy(fixture, 'auto_with_limits', { daily_total_minor_max: 1_000 })
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
-  clock.advance(25 * HOUR - 1)
+  clock.advance(25 * HOUR_SECONDS - 1)
   assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
   clock.advance(1)
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])

@@ -14,13 +14,14 @@ import {
 import { blockAuditWrites, readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
+import { HOUR_MILLISECONDS } from '../../util/time.ts'
 import { findAction } from './action-store.ts'
 import { toProposalResult } from './proposal-view.ts'
 import { PENDING_ACTIONS_MAX, proposeActions } from './propose-actions.ts'
 import { findReceipt } from './receipt-store.ts'
 import { recordToolUse } from './tool-use-store.ts'
 
-const HOURS_72 = 72 * 3_600_000
+const HOURS_72 = 72 * HOUR_MILLISECONDS
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
 const PAUSE = { type: 'pause', entity: 2 } as const
 const IMPOSSIBLE = { type: 'resume', entity: 3 } as const

@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { selectClickIds } from '../../identity/click-ids.ts'
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
+import { DAY_MILLISECONDS } from '../../util/time.ts'
 import { joinClickCookies, resolveClickCookies } from './click-cookies.ts'
 import { normalizeMetaUserData } from './normalize-identity.ts'
 
@@ -135,11 +136,10 @@ it('a URL that is none, or an fbclid in it that is none, costs only the field', 
   assert.deepEqual(bad.dropped, [{ field: 'event_source', reason: DROP_REASONS.clickId }])
 })
 
-const DAY_MS = 86_400_000
 const minus = (milliseconds: number) => new Date(observedMs - milliseconds)
 
 it('stamps a new fbc with the time of the event when it was received later', () => {
-  const eventTime = minus(3 * DAY_MS)
+  const eventTime = minus(3 * DAY_MILLISECONDS)
   const { fbc } = resolveClickIds({ clickIds: { fbclid: FBCLID }, eventTime, observedAt })
   assert.equal(fbc, `fb.1.${eventTime.getTime()}.${FBCLID}`)
 })
@@ -168,7 +168,7 @@ it('drops a supplied fbc from the future or older than 90 days, and records it',
   const cases = [
     [observedMs + 300_001, clickInFuture],
     [Math.ceil(observedMs / 1_000) + 301, clickInFuture],
-    [observedMs - 90 * DAY_MS - 1, clickTooOld],
+    [observedMs - 90 * DAY_MILLISECONDS - 1, clickTooOld],
     [Math.floor(observedMs / 1_000) - 91 * 86_400, clickTooOld],
     [99_999_999_999, clickTooOld],
   ] as const
@@ -185,17 +185,17 @@ it('drops a supplied fbc from the future or older than 90 days, and records it',
 })
 
 it('keeps a supplied fbc at both ends of what is possible', () => {
-  for (const time of [observedMs + 300_000, observedMs - 90 * DAY_MS]) {
+  for (const time of [observedMs + 300_000, observedMs - 90 * DAY_MILLISECONDS]) {
     const fbc = `fb.1.${time}.AbCd`
     assert.equal(resolveClickIds({ clickIds: { fbc }, observedAt }).fbc, fbc)
   }
 })
 
 it('drops a supplied fbc that is later than an event of three days ago', () => {
-  const fbc = `fb.1.${observedMs - DAY_MS}.AbCd`
+  const fbc = `fb.1.${observedMs - DAY_MILLISECONDS}.AbCd`
   const resolved = resolveClickIds({
     clickIds: { fbc },
-    eventTime: minus(3 * DAY_MS),
+    eventTime: minus(3 * DAY_MILLISECONDS),
     observedAt,
   })
   assert.equal(resolved.fbc, null)
@@ -206,7 +206,7 @@ it('drops a supplied fbc that is later than an event of three days ago', () => {
 
 it('makes a new fbc of the fbclid when the supplied one is from the future', () => {
   const { fbc } = resolveClickIds({
-    clickIds: { fbclid: FBCLID, fbc: `fb.1.${observedMs + DAY_MS}.${FBCLID}` },
+    clickIds: { fbclid: FBCLID, fbc: `fb.1.${observedMs + DAY_MILLISECONDS}.${FBCLID}` },
     observedAt,
   })
   assert.equal(fbc, `fb.1.${observedMs}.${FBCLID}`)
@@ -214,7 +214,7 @@ it('makes a new fbc of the fbclid when the supplied one is from the future', () 
 
 it('makes no new click of an old one whose fbclid is still in the URL', () => {
   const { fbc, clickIds } = resolveClickIds({
-    userData: { fbc: `fb.1.${observedMs - 100 * DAY_MS}.${FBCLID}` },
+    userData: { fbc: `fb.1.${observedMs - 100 * DAY_MILLISECONDS}.${FBCLID}` },
     eventSource: `https://shop.example/?fbclid=${FBCLID}`,
     observedAt,
   })
@@ -226,14 +226,14 @@ const joinAt = (own: Record<string, string>, fbc: string, eventTime = observedAt
   joinClickCookies({ own, seen: { fbc }, eventTime })
 
 it('joins the click of an earlier visit with the time at which it was first seen', () => {
-  const seen = `fb.1.${observedMs - DAY_MS}.AbCd`
+  const seen = `fb.1.${observedMs - DAY_MILLISECONDS}.AbCd`
   assert.deepEqual(joinAt({}, seen), { fbc: seen })
   const own = { fbclid: 'AbCd', fbc: `fb.1.${observedMs}.AbCd` }
   assert.deepEqual(joinAt(own, seen), { fbc: seen })
 })
 
 it('joins no click that is later than the event or older than 90 days', () => {
-  for (const time of [observedMs + 300_001, observedMs - 90 * DAY_MS - 1]) {
+  for (const time of [observedMs + 300_001, observedMs - 90 * DAY_MILLISECONDS - 1]) {
     assert.deepEqual(joinAt({}, `fb.1.${time}.AbCd`), {})
   }
 })
@@ -248,7 +248,7 @@ it('corrects click IDs that an earlier version stored as they came', () => {
   const own = { fbc: 'fb.1.1795000000.Own' }
   assert.deepEqual(joinAt(own, 'fb.1.1795000000.AbCd'), { fbc: 'fb.1.1795000000000.Own' })
   // Stamped with its receipt, three days after the event.
-  const stamped = { fbclid: 'Own', fbc: `fb.1.${observedMs + 3 * DAY_MS}.Own` }
+  const stamped = { fbclid: 'Own', fbc: `fb.1.${observedMs + 3 * DAY_MILLISECONDS}.Own` }
   const joined = joinClickCookies({ own: stamped, seen: {}, eventTime: observedAt })
   assert.deepEqual(joined, { fbc: `fb.1.${observedMs}.Own` })
 })

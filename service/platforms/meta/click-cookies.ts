@@ -5,6 +5,7 @@ import {
   type DropReason,
   recordDropped,
 } from '../../identity/dropped-fields.ts'
+import { DAY_MILLISECONDS } from '../../util/time.ts'
 import type { SeenClickIds, SubmittedIdentity } from '../platform.ts'
 
 /** The click IDs of an event with Meta's two cookies, which stand beside the others. */
@@ -58,7 +59,7 @@ export function findLatestClickTime({
 const CLOCKS_APART_MILLISECONDS_MAX = 300_000
 
 /** Meta keeps the cookie `_fbc` for 90 days and attributes no click that is older. */
-const CLICK_AGE_MILLISECONDS_MAX = 90 * 86_400_000
+const CLICK_AGE_MILLISECONDS_MAX = 90 * DAY_MILLISECONDS
 
 /** A time before this, 2001-09-09 in milliseconds, was written in seconds. */
 const MILLISECONDS_MIN = 1_000_000_000_000

@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { isObject, parseJsonObject } from '../../util/is-object.ts'
+import { DAY_SECONDS } from '../../util/time.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platform.ts'
 import { joinClickCookies } from './click-cookies.ts'
 import { classifyErrorCode, classifyHttpStatus } from './error-codes.ts'
@@ -27,7 +28,6 @@ import {
 import { metaReports } from './reports/client.ts'
 
 const BATCH_EVENTS_MAX = 1_000
-const DAY_SECONDS = 86_400
 const WINDOW_DAYS = { default: 7, physical_store: 62 }
 /** An answer to a batch is a few hundred bytes. */
 const ANSWER_BYTES_MAX = 65_536

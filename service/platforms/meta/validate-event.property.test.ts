@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import { DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import fc from 'fast-check'
+import { DAY_MILLISECONDS } from '../../util/time.ts'
 import type { OutboundEvent } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './normalize-identity.ts'
@@ -13,7 +14,7 @@ const CONNECTION = {
   accessToken: 'token-of-the-test',
   testCode: null,
 }
-const WEEK_MILLISECONDS = 7 * 86_400_000
+const WEEK_MILLISECONDS = 7 * DAY_MILLISECONDS
 const RUNS = 60
 
 const text = fc.oneof(

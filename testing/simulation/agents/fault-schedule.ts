@@ -1,5 +1,6 @@
 import type { EXECUTION_MODES } from '@signalbox/contract/agents/policy.ts'
 import fc from 'fast-check'
+import { HOUR_SECONDS } from '../../../service/util/time.ts'
 import type { CrashPoint } from '../../crash/crash-injection.ts'
 import { CREDENTIALS, type Credential, type ProposedChange } from '../../fixtures/agents.ts'
 
@@ -53,7 +54,6 @@ export interface PolicyStep {
 
 type Entity = ProposedChange['entity']
 
-const HOUR_SECONDS = 3_600
 /** Statements of the longest step; a later crash point is never reached. */
 const STATEMENTS_MAX = 60
 

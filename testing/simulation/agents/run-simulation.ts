@@ -16,6 +16,7 @@ import {
 } from '../../../service/oauth/connections.ts'
 import { revokeWorkspaceToken } from '../../../service/oauth/execution-tokens.ts'
 import { setAdAccountStatus } from '../../../service/people/ad-account-store.ts'
+import { HOUR_SECONDS } from '../../../service/util/time.ts'
 import { type CrashPoint, runUntilCrash } from '../../crash/crash-injection.ts'
 import {
   type AgentFixture,
@@ -54,7 +55,7 @@ export async function simulateAgents(
   }
   fixture.clock.advance(61)
   await resumeExecutions(fixture.context)
-  fixture.clock.advance(73 * 3_600)
+  fixture.clock.advance(73 * HOUR_SECONDS)
   await expireApprovals({ ...fixture.context, now: fixture.clock.now() })
 }
 

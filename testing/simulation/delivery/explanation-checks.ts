@@ -1,8 +1,9 @@
+import { DAY_MILLISECONDS } from '../../../service/util/time.ts'
 import type { TestService } from '../../fixtures/service.ts'
 
 /** Deliveries that are checked after each step; each costs one read and one list of receipts. */
 const SAMPLE_SIZE = 6
-const WINDOW_MILLISECONDS = 7 * 86_400_000
+const WINDOW_MILLISECONDS = 7 * DAY_MILLISECONDS
 const WINDOW_MARGIN_MILLISECONDS = 60_000
 
 /** What the store and the platform know of one delivery, read without the code under test. */

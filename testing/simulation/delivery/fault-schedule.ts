@@ -1,4 +1,5 @@
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '../../../service/util/time.ts'
 import type { CrashPoint } from '../../crash/crash-injection.ts'
 import { createSeededRandom, type SeededRandom } from '../../fixtures/seeded-random.ts'
 import { CONTENT_REJECTED, randomFaults } from './random-faults.ts'
@@ -48,11 +49,10 @@ const RECENT_EVENTS = 12
 const EVENT_NAMES = ['Purchase', 'Purchase', 'Lead']
 const VALUES = ['19.90', '0.10', '0.3', '100', '7.000001', '123456789012345.678901']
 
-const DAY = 86_400
-const WINDOW = 7 * DAY
+const WINDOW = 7 * DAY_SECONDS
 /** Around the end of the platform's window: beyond it, within our margin, and just before. */
-const OLD_AGES = [WINDOW + 60, WINDOW - 30, WINDOW - 90, WINDOW - 600, WINDOW - 3 * 3_600]
-const FORWARD = [1, 5, 30, 60, 120, 600, 3_600, 6 * 3_600, DAY, 3 * DAY]
+const OLD_AGES = [WINDOW + 60, WINDOW - 30, WINDOW - 90, WINDOW - 600, WINDOW - 3 * HOUR_SECONDS]
+const FORWARD = [1, 5, 30, 60, 120, 600, 3_600, 6 * HOUR_SECONDS, DAY_SECONDS, 3 * DAY_SECONDS]
 const BACK = [1, 30, 240, 600]
 
 /** The frequency of each step; the same for every seed. */

@@ -1,5 +1,5 @@
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
-import { formatUtcDay } from '../../../service/util/time.ts'
+import { formatUtcDay, HOUR_SECONDS } from '../../../service/util/time.ts'
 import type { SeededRandom } from '../../fixtures/seeded-random.ts'
 
 /** Days that are checked, and days until the last alert is resolved. */
@@ -76,7 +76,7 @@ export function isTestHour({ hasTests }: MonthDay, tradingHour: number): boolean
 }
 
 export function timeAt({ number }: Pick<MonthDay, 'number'>, hours: number): Date {
-  const seconds = Math.round((number * 24 + hours) * 3_600)
+  const seconds = Math.round((number * 24 + hours) * HOUR_SECONDS)
   return new Date(Date.parse(MONTH_STARTS_AT) + seconds * 1_000)
 }
 

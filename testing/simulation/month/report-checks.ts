@@ -3,6 +3,7 @@ import { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
 import { findDestination } from '../../../service/delivery/destination-store.ts'
 import { findReports } from '../../../service/reports/reconciliation-store.ts'
 import { formatReportTable } from '../../../service/roles/report-table.ts'
+import { HOUR_MILLISECONDS } from '../../../service/util/time.ts'
 import type { TestService } from '../../fixtures/service.ts'
 import { listMonthDates } from './calendar.ts'
 import { computeExpectedDay, type ExpectedDay } from './expected-day.ts'
@@ -54,7 +55,9 @@ function formatReadState({ status }: ReportEdition['report']): string {
 function expectedTimes(jobs: MonthHistory['jobs'], date: string): string[] {
   const times: string[] = []
   for (const hours of DUE_HOURS) {
-    const due = jobs.filter(({ at }) => at.getTime() >= Date.parse(date) + hours * 3_600_000)
+    const due = jobs.filter(
+      ({ at }) => at.getTime() >= Date.parse(date) + hours * HOUR_MILLISECONDS,
+    )
     const read = due.findIndex(({ showsCounts }) => showsCounts)
     const unread = times.length > 0 ? [] : due.slice(0, read)
     times.push(...unread.map(({ at }) => `${at.toISOString()} unread`))

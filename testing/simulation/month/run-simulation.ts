@@ -1,7 +1,7 @@
 import { type Address, assertDocumented } from '../../../contract/assert-documented.ts'
 import { makeDueReports } from '../../../service/reports/make-reports.ts'
 import { takeDueSnapshots } from '../../../service/reports/take-snapshots.ts'
-import { formatUtcDay } from '../../../service/util/time.ts'
+import { formatUtcDay, HOUR_SECONDS } from '../../../service/util/time.ts'
 import type { Reply, TestService } from '../../fixtures/service.ts'
 import { configureCounting, findPlatformTarget, scriptFaults } from '../../fixtures/simulator.ts'
 import { listMonthDates, type MonthDay, TRADING_HOURS, timeAt } from './calendar.ts'
@@ -114,7 +114,6 @@ const PERMISSION_DENIED = { status: 400, code: 100, message: '(#100) Permission 
 /** The age in days of the oldest report that can be made now. */
 const REPORT_DAYS_BACK = 6
 const REPEATS_MAX = 10
-const HOUR_SECONDS = 3_600
 
 /** Runs the jobs as the scheduler does, and reads the reports they made. */
 async function callJobs(simulation: MonthSimulation, day: MonthDay, hour: number): Promise<void> {

@@ -4,6 +4,7 @@ import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import { sampleOutboundEvent } from '../../../../testing/fixtures/sample-events.ts'
 import { revokeToken, scriptFaults } from '../../../../testing/fixtures/simulator.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../../../util/time.ts'
 import type { DayCounts, MatchQuality, OutboundEvent, Unavailable } from '../../platform.ts'
 import { metaPlatform } from '../client.ts'
 
@@ -32,7 +33,7 @@ async function simulated(test: TestContext) {
 }
 
 function at(hour: number): Date {
-  return new Date(DAY.from.getTime() + hour * 3_600_000)
+  return new Date(DAY.from.getTime() + hour * HOUR_MILLISECONDS)
 }
 
 function countsOf(answer: DayCounts | Unavailable): Record<string, number> {
@@ -114,7 +115,7 @@ it('returns empty counts for a day without events', async test => {
 it('makes no request for a range that began more than 7 days ago, or is longer', async test => {
   const { url, platform } = await simulated(test)
   await scriptFaults(url, [{ edge: 'stats', respond: { status: 500 } }])
-  const days = (count: number) => new Date(NOW.getTime() - count * 86_400_000)
+  const days = (count: number) => new Date(NOW.getTime() - count * DAY_MILLISECONDS)
   const spans = [
     { from: days(8), until: days(7) },
     { from: days(7), until: days(6) },

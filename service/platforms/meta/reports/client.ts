@@ -1,3 +1,4 @@
+import { DAY_MILLISECONDS } from '../../../util/time.ts'
 import type {
   CountedDay,
   CountedSource,
@@ -133,7 +134,7 @@ function readNextPage({ paging }: ReportBody, first: URL): URL | null | 'elsewhe
 }
 
 /** How far back Meta keeps its counts, and the longest span that it shows ("Ads Pixel Stats"). */
-const RANGE_MILLISECONDS = 7 * 86_400_000
+const RANGE_MILLISECONDS = 7 * DAY_MILLISECONDS
 /** Meta's clock may be ahead of ours, and the answer takes a while. */
 const CLOCK_SKEW_MILLISECONDS = 300_000
 
