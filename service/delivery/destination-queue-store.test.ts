@@ -48,11 +48,11 @@ async function storeWithQueues(test: TestContext, count: number) {
 async function dueAt(
   database: Database,
   seconds: number,
-  { lanesMax = 100, leaveOut = [] }: { lanesMax?: number; leaveOut?: readonly string[] } = {},
+  { queuesMax = 100, leaveOut = [] }: { queuesMax?: number; leaveOut?: readonly string[] } = {},
 ): Promise<string[]> {
   const queues = await findDueQueues(database, {
     now: after(seconds),
-    queuesMax: lanesMax,
+    queuesMax,
     excludedDestinationIds: leaveOut,
   })
   return queues.map(({ destinationId }) => destinationId).sort()
@@ -107,8 +107,8 @@ it('skips an inactive destination until its probe is due', async test => {
 it('applies the limit after excluding destinations', async test => {
   const { database, queues } = await storeWithQueues(test, 40)
   const [only, ...quiet] = queues
-  assert.deepEqual(await dueAt(database, 0, { lanesMax: 1, leaveOut: quiet }), [only])
-  assert.deepEqual(await dueAt(database, 0, { lanesMax: 40, leaveOut: [only ?? ''] }), quiet)
+  assert.deepEqual(await dueAt(database, 0, { queuesMax: 1, leaveOut: quiet }), [only])
+  assert.deepEqual(await dueAt(database, 0, { queuesMax: 40, leaveOut: [only ?? ''] }), quiet)
   assert.deepEqual(await dueAt(database, 0, { leaveOut: queues }), [])
 })
 
@@ -116,7 +116,7 @@ it('reaches every queue when there are more than the limit', async test => {
   const { database, queues } = await storeWithQueues(test, 12)
   const seen = new Set<string>()
   for (let look = 0; look < 200 && seen.size < queues.length; look += 1) {
-    const found = await dueAt(database, 0, { lanesMax: 3 })
+    const found = await dueAt(database, 0, { queuesMax: 3 })
     assert.equal(found.length, 3)
     for (const queue of found) seen.add(queue)
   }

@@ -31,8 +31,8 @@ it('queries the database once per scrape', async () => {
   })
   assert.deepEqual(await shown(registry), [
     'signalbox_store_up 1',
-    'signalbox_delivery_due_lanes{destination="active"} 12',
-    'signalbox_delivery_due_lanes{destination="inactive"} 1',
+    'signalbox_delivery_due_queues{destination="active"} 12',
+    'signalbox_delivery_due_queues{destination="inactive"} 1',
     'signalbox_delivery_oldest_due_seconds{destination="active"} 3.5',
     'signalbox_delivery_oldest_due_seconds{destination="inactive"} 7200',
   ])

@@ -54,7 +54,7 @@ export function registerBacklogMetrics(
     },
   })
   new Gauge({
-    name: 'signalbox_delivery_due_lanes',
+    name: 'signalbox_delivery_due_queues',
     help: 'Destination queues with due deliveries, of the whole store, by destination status.',
     labelNames,
     registers,

@@ -99,6 +99,6 @@ it('shows the circuits of the worker and its requests in flight', async test => 
   })
   assert.deepEqual(await shown(registry), [
     'signalbox_delivery_requests_max 8',
-    'signalbox_delivery_lanes{circuit="throttled"} 1',
+    'signalbox_delivery_destinations{circuit="throttled"} 1',
   ])
 })

@@ -108,7 +108,7 @@ export function registerWorkerMetrics(
     registers: [registry],
   }).set(requestsMax)
   new Gauge({
-    name: 'signalbox_delivery_lanes',
+    name: 'signalbox_delivery_destinations',
     help: 'Destinations that this worker backs off from or probes, by the state of their circuit.',
     labelNames: ['circuit'],
     registers: [registry],
