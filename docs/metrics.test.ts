@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { createDatabaseFromTemplate, TEMPLATE_DATABASE } from '../testing/fixtures/database.ts'
-import { createInstallation, type TestInstallation } from '../testing/fixtures/program.ts'
+import {
+  createInstallation,
+  DEFAULT_HTTP_WORKERS,
+  type TestInstallation,
+} from '../testing/fixtures/program.ts'
 
 const page = readFileSync(join(import.meta.dirname, 'operations/metrics.md'), 'utf8')
 const alerts = readFileSync(join(import.meta.dirname, 'operations/alerts.yml'), 'utf8')
@@ -23,6 +27,7 @@ const processMetrics = rowsOf('## The process itself')
 it('the page lists exactly the metrics of each running role, with type and labels', async test => {
   const place = createInstallation(test)
   const environment = {
+    ...DEFAULT_HTTP_WORKERS,
     DATABASE_URL: await createDatabaseFromTemplate(test, TEMPLATE_DATABASE),
     SIGNALBOX_PLATFORM_URL: 'http://127.0.0.1:9',
   }

@@ -7,6 +7,7 @@ import { describe, it } from 'node:test'
 import { readProcessIdentity } from '@signalbox/embedded-postgres/process-identity.ts'
 import {
   createInstallation,
+  DEFAULT_HTTP_WORKERS,
   isReachable,
   type ReadyProgram,
   type TestInstallation,
@@ -17,7 +18,7 @@ import { waitUntil } from '../testing/fixtures/wait-until.ts'
 describe('the program as a whole', { concurrency: true }, () => {
   it('shuts down cleanly on a signal, and starts again with the same data', async test => {
     const place = createInstallation(test)
-    const first = await place.startReady()
+    const first = await place.startReady({ environment: DEFAULT_HTTP_WORKERS })
     const secret = place.credentials().tracker_secret
     assert.equal(await submit(first, secret, { event_id: 'before' }), 202)
 

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { readCommandLine } from '@signalbox/embedded-postgres/process-identity.ts'
 import {
   createInstallation,
+  DEFAULT_HTTP_WORKERS,
   isReachable,
   type ReadyProgram,
   type TestInstallation,
@@ -16,7 +17,7 @@ describe('a service that loses its database or simulator', { concurrency: true }
   // supervisor (systemd, Docker, Kubernetes) restarts it together with its store.
   it('exits with 1 when PostgreSQL or the simulator is lost, so that a supervisor restarts it', async test => {
     const place = createInstallation(test)
-    const first = await place.startReady()
+    const first = await place.startReady({ environment: DEFAULT_HTTP_WORKERS })
     assert.equal(await submit(place), 202)
 
     await test.test('PostgreSQL is killed: a fatal line, exit code 1, nothing left', async () => {

@@ -42,7 +42,7 @@ describe('kill -9 under load', { concurrency: true }, () => {
 interface Kills {
   kills: number
   withPostgres: boolean
-  /** As many as fit the machine when it is left out. */
+  /** None when it is left out. */
   workers?: number
 }
 

@@ -5,7 +5,11 @@ import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
-import { createInstallation, type ReadyProgram } from '../../testing/fixtures/program.ts'
+import {
+  createInstallation,
+  DEFAULT_HTTP_WORKERS,
+  type ReadyProgram,
+} from '../../testing/fixtures/program.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
@@ -14,7 +18,9 @@ const FOLDER_NAME = "jane's $HOME data"
 
 it('the first start on an empty folder needs no settings', async test => {
   const place = createInstallation(test, FOLDER_NAME)
-  const program = await place.startReady({ environment: { SIGNALBOX_DATADIR: '/elsewhere' } })
+  const program = await place.startReady({
+    environment: { ...DEFAULT_HTTP_WORKERS, SIGNALBOX_DATADIR: '/elsewhere' },
+  })
   const part = (title: string, run: (part: TestContext) => Promise<void>) => test.test(title, run)
 
   await part('/livez and /readyz return 200', async () => {

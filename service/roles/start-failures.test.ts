@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { runCommand } from '../../testing/fixtures/command-line.ts'
 import { createDataFolder } from '../../testing/fixtures/data-folder.ts'
 import { createDatabaseFromTemplate, databaseUrl } from '../../testing/fixtures/database.ts'
-import { createInstallation } from '../../testing/fixtures/program.ts'
+import { createInstallation, DEFAULT_HTTP_WORKERS } from '../../testing/fixtures/program.ts'
 
 interface Refusal {
   line: string
@@ -152,7 +152,9 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
     const place = createInstallation(test)
-    const program = place.start({ environment: { PORT: String(port) } })
+    const program = place.start({
+      environment: { ...DEFAULT_HTTP_WORKERS, PORT: String(port) },
+    })
     assert.deepEqual(await program.exited, { code: 1, signal: null })
     assert.equal(
       program.stderr(),

@@ -3,7 +3,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
-import { createInstallation, type ReadyProgram } from '../../testing/fixtures/program.ts'
+import {
+  createInstallation,
+  DEFAULT_HTTP_WORKERS,
+  type ReadyProgram,
+} from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 
@@ -40,7 +44,7 @@ async function portBelowATakenOne(test: TestContext): Promise<number> {
 
 it('the metrics of npm start follow an event from its request to the platform', async test => {
   const place = createInstallation(test)
-  const program = await place.startReady()
+  const program = await place.startReady({ environment: DEFAULT_HTTP_WORKERS })
   const { base_url, tracker_secret } = place.credentials()
   const submit = () =>
     fetch(`${base_url}/events`, {
