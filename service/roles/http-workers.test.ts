@@ -32,30 +32,40 @@ it('workers share the database connections of the process, at least four each', 
   )
 })
 
-it('every worker answers requests, and its log lines show its ID', async test => {
-  const { program, origin } = await serveInWorkers(test, { LOG_LEVEL: 'debug' })
-  const connections = await connectToThreads(origin, 2)
-  for (const connection of connections) {
-    assert.equal((await connection.send('/readyz')).body, '{"status":"ok","failed":[]}')
-  }
-  const asked = program
-    .stdout()
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line) as { worker?: number; request_id?: string })
-    .filter(({ request_id }) => request_id !== undefined)
-  assert.deepEqual([...new Set(asked.map(({ worker }) => worker))].sort(), [1, 2])
-})
+/** Each part leaves the program as the next one needs it, since a start costs 3 CPU seconds. */
+it('a program with two HTTP workers', async test => {
+  const limits = { SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE: '5' }
+  const workers = await serveInWorkers(test, { LOG_LEVEL: 'debug', ...limits })
+  const part = (title: string, run: () => Promise<void>) => test.test(title, run)
 
-it('refuses a port that the workers of another program share', async test => {
-  const { origin, environment } = await serveInWorkers(test)
-  const { port } = new URL(origin)
-  const second = createInstallation(test).start({
-    role: 'serve',
-    environment: { ...environment, PORT: port },
+  await part('one metrics page covers all workers', () => countOnOnePage(workers))
+  await part('every worker answers requests, and its log lines show its ID', () =>
+    answerFromBoth(workers),
+  )
+  await part('refuses a port that the workers of another program share', async () => {
+    const { port } = new URL(workers.origin)
+    const second = createInstallation(test).start({
+      role: 'serve',
+      environment: { ...workers.environment, PORT: port },
+    })
+    assert.deepEqual(await second.exited, { code: 1, signal: null })
+    assert.match(second.stderr(), new RegExp(`^Port ${port} on 127.0.0.1 is taken by another`))
   })
-  assert.deepEqual(await second.exited, { code: 1, signal: null })
-  assert.match(second.stderr(), new RegExp(`^Port ${port} on 127.0.0.1 is taken by another`))
+  await part('a change of test mode takes immediate effect at all workers', () =>
+    changeTestMode(workers),
+  )
+  await part('a worker that crashes is restarted while the other answers', () =>
+    crashOneWorker(workers, 'crash'),
+  )
+  await part('a worker that exceeds its heap limit is restarted while the other answers', () =>
+    crashOneWorker(workers, 'exhaust'),
+  )
+  await part('a valid secret is accepted by every worker while another caller guesses', () =>
+    guessSecrets(workers),
+  )
+  await part('exits with 0 after its workers were restarted', async () => {
+    assert.deepEqual(await workers.program.kill('SIGTERM'), { code: 0, signal: null })
+  })
 })
 
 it('all workers share one rate limit, exact within 5 %', async test => {
@@ -89,97 +99,7 @@ it('all workers share one rate limit, exact within 5 %', async test => {
   assertNear(failed.count, 60 * (1 + failed.minutes))
 })
 
-it('a valid secret is accepted by every worker while another caller guesses', async test => {
-  const limits = { SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE: '5' }
-  const { origin, tracker } = await serveInWorkers(test, limits)
-  const [first, second] = (await connectToThreads(origin, 2)) as [
-    ThreadConnection,
-    ThreadConnection,
-  ]
-  const headers = { authorization: `Bearer ${tracker.trackerSecret}` }
-  const read = (connection: ThreadConnection) => connection.send('/api/v1/events/x', { headers })
-  assert.equal((await first.send('/api/v1/events/x')).status, 401)
-  assert.equal((await read(first)).status, 404)
-  for (let guess = 0; guess < 10; guess += 1) await first.send('/api/v1/events/x')
-  assert.equal((await second.send('/api/v1/events/x')).status, 429)
-  assert.equal((await read(second)).status, 404)
-})
-
-it('a change of test mode takes immediate effect at all workers', async test => {
-  const { origin, tracker, database } = await serveInWorkers(test)
-  const [first, second] = (await connectToThreads(origin, 2)) as [
-    ThreadConnection,
-    ThreadConnection,
-  ]
-  const rows = await database.pool.query('select id from destinations')
-  const switchTo = (enabled: boolean) =>
-    first.send(`/api/v1/destinations/${rows.rows[0].id}/test-mode`, {
-      method: 'PATCH',
-      ...jsonRequest(tracker, { enabled }),
-    })
-  for (let round = 0; round < 10; round += 1) {
-    const isOn = round % 2 === 0
-    assert.equal((await switchTo(isOn)).status, 200)
-    const event_id = `mode-${round}`
-    const event = jsonRequest(tracker, purchase(event_id))
-    assert.equal((await second.send('/api/v1/events', { method: 'POST', ...event })).status, 202)
-    const stored = 'select is_test from all_deliveries where event_id = $1'
-    assert.deepEqual((await database.pool.query(stored, [event_id])).rows, [{ is_test: isOn }])
-  }
-})
-
-it('a worker that crashes is restarted while the other answers', async test => {
-  await crashOneWorker(test, 'crash')
-})
-
-it('a worker that exceeds its heap limit is restarted while the other answers', async test => {
-  await crashOneWorker(test, 'exhaust')
-})
-
-async function crashOneWorker(test: TestContext, failure: string): Promise<void> {
-  const { program, origin, metrics, tracker } = await serveInWorkers(test)
-  const [crashing, other] = (await connectToThreads(origin, 2)) as [
-    ThreadConnection,
-    ThreadConnection,
-  ]
-  const submit = (connection: ThreadConnection, event_id: string) =>
-    connection.send('/api/v1/events', {
-      method: 'POST',
-      ...jsonRequest(tracker, purchase(event_id)),
-    })
-  for (const [index, connection] of [crashing, other, crashing].entries()) {
-    assert.equal((await submit(connection, `before-${index}`)).status, 202)
-  }
-  assert.equal(await accepted(metrics), 3)
-
-  const { thread: crashedThread } = await crashing.send('/livez')
-  const { thread: otherThread } = await other.send('/livez')
-  const ended = crashing.send('/livez', { headers: { 'x-test-failure': failure } })
-  // The response may still arrive before the thread ends.
-  await ended.catch(() => {})
-  await waitUntil('the end is logged', async () => {
-    assert.equal((await other.send('/readyz')).thread, otherThread)
-    return program.stdout().includes('an HTTP worker ended; it is restarted')
-  })
-  assert.equal((await submit(other, 'after')).status, 202)
-  await waitUntil('another thread replaces it', async () => {
-    const connection = new ThreadConnection(origin)
-    const response = await connection.send('/readyz').catch(() => null)
-    connection.close()
-    return (
-      response !== null &&
-      response.status === 200 &&
-      ![crashedThread, otherThread].includes(response.thread)
-    )
-  })
-  assert.equal(await accepted(metrics), 4)
-  const [line] = program.stdout().match(/^.*an HTTP worker ended.*$/m) ?? []
-  assert.ok([1, 2].includes(JSON.parse(line ?? '{}').worker))
-  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
-}
-
-it('one metrics page covers all workers', async test => {
-  const { origin, metrics, tracker } = await serveInWorkers(test)
+async function countOnOnePage({ origin, metrics, tracker }: WorkersUnderTest): Promise<void> {
   const connections = await connectToThreads(origin, 2)
   for (let count = 0; count < 20; count += 1) {
     const connection = connections[count % 2] as ThreadConnection
@@ -201,7 +121,99 @@ it('one metrics page covers all workers', async test => {
     assert.ok(text.includes(`\n${line}\n`), line)
   }
   assert.equal(text.match(/^process_resident_memory_bytes /gm)?.length, 1)
-})
+}
+
+async function answerFromBoth({ program, origin }: WorkersUnderTest): Promise<void> {
+  const linesBefore = program.stdout().trim().split('\n').length
+  const connections = await connectToThreads(origin, 2)
+  for (const connection of connections) {
+    assert.equal((await connection.send('/readyz')).body, '{"status":"ok","failed":[]}')
+  }
+  const asked = program
+    .stdout()
+    .trim()
+    .split('\n')
+    .slice(linesBefore)
+    .map(line => JSON.parse(line) as { worker?: number; request_id?: string })
+    .filter(({ request_id }) => request_id !== undefined)
+  assert.deepEqual([...new Set(asked.map(({ worker }) => worker))].sort(), [1, 2])
+}
+
+async function changeTestMode({ origin, tracker, database }: WorkersUnderTest): Promise<void> {
+  const [first, second] = await connectToBoth(origin)
+  const rows = await database.pool.query('select id from destinations')
+  const switchTo = (enabled: boolean) =>
+    first.send(`/api/v1/destinations/${rows.rows[0].id}/test-mode`, {
+      method: 'PATCH',
+      ...jsonRequest(tracker, { enabled }),
+    })
+  for (let round = 0; round < 10; round += 1) {
+    const isOn = round % 2 === 0
+    assert.equal((await switchTo(isOn)).status, 200)
+    const event_id = `mode-${round}`
+    const event = jsonRequest(tracker, purchase(event_id))
+    assert.equal((await second.send('/api/v1/events', { method: 'POST', ...event })).status, 202)
+    const stored = 'select is_test from all_deliveries where event_id = $1'
+    assert.deepEqual((await database.pool.query(stored, [event_id])).rows, [{ is_test: isOn }])
+  }
+}
+
+async function guessSecrets({ origin, tracker }: WorkersUnderTest): Promise<void> {
+  const [first, second] = await connectToBoth(origin)
+  const headers = { authorization: `Bearer ${tracker.trackerSecret}` }
+  const read = (connection: ThreadConnection) => connection.send('/api/v1/events/x', { headers })
+  assert.equal((await first.send('/api/v1/events/x')).status, 401)
+  assert.equal((await read(first)).status, 404)
+  for (let guess = 0; guess < 10; guess += 1) await first.send('/api/v1/events/x')
+  assert.equal((await second.send('/api/v1/events/x')).status, 429)
+  assert.equal((await read(second)).status, 404)
+}
+
+async function crashOneWorker(
+  { program, origin, metrics, tracker }: WorkersUnderTest,
+  failure: string,
+): Promise<void> {
+  const acceptedBefore = await accepted(metrics)
+  const endedLines = () => program.stdout().match(/^.*an HTTP worker ended; it is restarted.*$/gm)
+  const endedBefore = endedLines()?.length ?? 0
+  const [crashing, other] = await connectToBoth(origin)
+  const submit = (connection: ThreadConnection, event_id: string) =>
+    connection.send('/api/v1/events', {
+      method: 'POST',
+      ...jsonRequest(tracker, purchase(`${failure}-${event_id}`)),
+    })
+  for (const [index, connection] of [crashing, other, crashing].entries()) {
+    assert.equal((await submit(connection, `before-${index}`)).status, 202)
+  }
+  assert.equal(await accepted(metrics), acceptedBefore + 3)
+
+  const { thread: crashedThread } = await crashing.send('/livez')
+  const { thread: otherThread } = await other.send('/livez')
+  const ended = crashing.send('/livez', { headers: { 'x-test-failure': failure } })
+  // The response may still arrive before the thread ends.
+  await ended.catch(() => {})
+  await waitUntil('the end is logged', async () => {
+    assert.equal((await other.send('/readyz')).thread, otherThread)
+    return endedLines()?.length === endedBefore + 1
+  })
+  assert.equal((await submit(other, 'after')).status, 202)
+  await waitUntil('another thread replaces it', async () => {
+    const connection = new ThreadConnection(origin)
+    const response = await connection.send('/readyz').catch(() => null)
+    connection.close()
+    return (
+      response !== null &&
+      response.status === 200 &&
+      ![crashedThread, otherThread].includes(response.thread)
+    )
+  })
+  assert.equal(await accepted(metrics), acceptedBefore + 4)
+  assert.ok([1, 2].includes(JSON.parse(endedLines()?.at(-1) ?? '{}').worker))
+}
+
+async function connectToBoth(origin: string): Promise<[ThreadConnection, ThreadConnection]> {
+  return (await connectToThreads(origin, 2)) as [ThreadConnection, ThreadConnection]
+}
 
 interface WorkersUnderTest {
   program: TestProgram
