@@ -1,6 +1,6 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { Transform } from 'node:stream'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
@@ -8,21 +8,23 @@ import { pathToFileURL } from 'node:url'
 import { globalTeardown as stopStore } from './global-setup.ts'
 
 /**
- * `npm test` and `npm run test:full`. Loading the service costs 2 CPU seconds, so the files of a
- * folder share a process, in groups; a file with hooks of its own, or one that says why it runs
- * alone, gets a process for itself. Everything shares one PostgreSQL.
+ * `npm test` and `npm run test:full`. Loading the service costs 1.1 to 2 CPU seconds, so the files
+ * of a top folder share a process, in groups; a file with hooks of its own, or one that says why it
+ * runs alone, gets a process for itself. Everything shares one PostgreSQL.
  */
 const ROOT = join(import.meta.dirname, '..')
 const FOLDERS =
   '{contract,design,service,graph-simulator,embedded-postgres,browser,examples,' +
   'benchmarks,docs,testing}'
-const GROUP_LINES_MAX = 1_500
+const GROUP_LINES_MAX = 3_000
 const CONCURRENCY = 3
 const SLOWEST_COUNT = 10
 const PROGRESS_TESTS = 200
 const FULL_RUN_ONLY = /^benchmarks\//
 const RUNS_ALONE = /^\/\/ Runs alone: |^(before|after|beforeEach|afterEach)\(/m
 const STARTS_PROGRAMS = /\bcreateInstallation\(/
+/** The others that take 30 CPU seconds or more. */
+const LONGEST = ['service/statement-plans.test.ts']
 
 interface TestFile {
   path: string
@@ -72,11 +74,12 @@ function testFiles(): TestFile[] {
 }
 
 /**
- * A group is a generated file that imports its test files. Files that start whole programs take
- * longest: each is a process of its own, and they start first, so that none is left at the end.
+ * A group is a generated file that imports its test files. Files that start whole programs and
+ * those of LONGEST are each a process of their own, and start first, so that none is left at the
+ * end.
  */
 function writeGroups(files: TestFile[]): string[] {
-  const long = files.filter(({ source }) => STARTS_PROGRAMS.test(source))
+  const long = files.filter(isLong)
   const short = files.filter(file => !long.includes(file))
   const alone = short.filter(({ source }) => RUNS_ALONE.test(source))
   const groups: TestFile[][] = []
@@ -92,6 +95,10 @@ function writeGroups(files: TestFile[]): string[] {
   return [...[...long, ...alone].map(file => join(ROOT, file.path)), ...groups.map(writeGroup)]
 }
 
+function isLong({ path, source }: TestFile): boolean {
+  return STARTS_PROGRAMS.test(source) || LONGEST.includes(path)
+}
+
 function writeGroup(files: TestFile[], index: number): string {
   const path = join(folder, `group-${index}.test.mjs`)
   const imports = files.map(file => `await import('${pathToFileURL(join(ROOT, file.path))}')\n`)
@@ -100,7 +107,7 @@ function writeGroup(files: TestFile[], index: number): string {
 }
 
 function topFolder({ path }: TestFile): string {
-  return dirname(path).split('/').slice(0, 2).join('/')
+  return path.slice(0, path.indexOf('/'))
 }
 
 function countLines(files: readonly TestFile[]): number {
