@@ -72,7 +72,12 @@ it('loses no acknowledged event while the previous version keeps writing', async
   assert.deepEqual(await migrate(database), [])
 })
 
-/** Locks that block the preparation at a step, and the statement that then waits. */
+/** A lock that blocks the preparation at a step, and the statement that then waits. */
+interface Step {
+  lock: string
+  waitingStatement: string
+}
+
 const AT_KEYS = {
   lock: 'begin isolation level repeatable read; select 1 from trackers',
   waitingStatement: 'create unique index%',
@@ -91,18 +96,32 @@ const INTERRUPTIONS = [[AT_KEYS], [AT_EVENT_IDS], [AT_EVENT_IDS, AT_DELIVERIES]]
 it('resumes after its connections break', async test => {
   const { store, known } = await createFilledStore(test)
   const writers = writeUntilRefused(test, { store, known })
-  for (const steps of INTERRUPTIONS) {
-    let migrated: Promise<void> | undefined
-    let earlier: Awaited<ReturnType<typeof openBlocker>> | undefined
+  for (const steps of INTERRUPTIONS) await interruptUpgrade(test, store, steps)
+  const database = openUpgradedDatabase(test, store)
+  assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
+  await writers
+  await assertUpgraded(database, known)
+})
+
+/** Stops the upgrade at the last step, terminates its connection and expects it to fail. */
+async function interruptUpgrade(
+  test: TestContext,
+  store: EarlierStore,
+  steps: readonly Step[],
+): Promise<void> {
+  const interrupted: { code?: string }[] = []
+  let upgrade: Promise<unknown> | undefined
+  let blocker: Awaited<ReturnType<typeof openBlocker>> | undefined
+  try {
     for (const { lock, waitingStatement } of steps) {
-      const blocker = await openBlocker(store, lock)
-      earlier?.release(true)
-      earlier = blocker
-      migrated ??= assert.rejects(migrate(openUpgradedDatabase(test, store)), { code: '57P01' })
-      await waitUntil(
-        waitingStatement,
-        async () => (await findWaiting(store, waitingStatement)).length > 0,
-      )
+      const next = await openBlocker(store, lock)
+      blocker?.release(true)
+      blocker = next
+      upgrade ??= migrate(openUpgradedDatabase(test, store)).catch(error => interrupted.push(error))
+      await waitUntil(waitingStatement, async () => {
+        assert.deepEqual(interrupted, [], 'the upgrade failed before it was interrupted')
+        return (await findWaiting(store, waitingStatement)).length > 0
+      })
     }
     const last = steps.at(-1)?.waitingStatement ?? ''
     await waitUntil('the waiting connection is terminated', async () => {
@@ -111,14 +130,16 @@ it('resumes after its connections break', async test => {
       await store.pool.query('select pg_terminate_backend($1)', [processId])
       return true
     })
-    await migrated
-    earlier?.release(true)
+    await upgrade
+  } finally {
+    // The store cannot close while one of its connections is in use.
+    blocker?.release(true)
   }
-  const database = openUpgradedDatabase(test, store)
-  assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
-  await writers
-  await assertUpgraded(database, known)
-})
+  assert.deepEqual(
+    interrupted.map(({ code }) => code),
+    ['57P01'],
+  )
+}
 
 async function openBlocker({ pool }: EarlierStore, statements: string) {
   const client = await pool.connect()
