@@ -72,7 +72,7 @@ export const Invitation = named(
     workspace_name: Type.String(),
     email: Type.String(),
     role: Role,
-    inviter_name: nullable(Type.String()),
+    inviter_name: Type.String(),
     created_at: timestamp('When it was created or renewed.'),
     expires_at: timestamp('When it expires.'),
   }),

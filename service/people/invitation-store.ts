@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
-import type { WorkspaceRole } from './workspace-role.ts'
+import { invitableRoles, WORKSPACE_ROLES, type WorkspaceRole } from './workspace-role.ts'
+import type { MemberKey } from './workspace-store.ts'
 
 type InvitationStatus = 'pending' | 'accepted' | 'declined' | 'withdrawn'
 
@@ -10,8 +11,7 @@ export interface Invitation {
   workspaceName: string
   email: string
   role: WorkspaceRole
-  /** Null when the account of the inviter is deleted. */
-  inviterName: string | null
+  inviterName: string
   createdAt: Date
   expiresAt: Date
 }
@@ -48,7 +48,10 @@ export async function listInvitationsByEmail(
   return rows.map(toInvitation)
 }
 
-/** Null when it was answered or withdrawn, has expired, or its workspace is disabled. */
+/**
+ * Null when it was answered or withdrawn, has expired, its workspace is disabled, or its inviter may
+ * no longer send it.
+ */
 export async function findInvitation(
   { query }: Query,
   id: string,
@@ -120,16 +123,68 @@ export async function closeInvitation(
   return found !== undefined
 }
 
+/**
+ * Withdraws the pending invitations that a member may not send with a new role, or all of them when
+ * the member leaves: otherwise an owner who is removed could come back through an own invitation.
+ */
+export async function withdrawInvitationsOfMember(
+  { query }: Query,
+  { workspaceId, userId }: MemberKey,
+  newRole: WorkspaceRole | null,
+): Promise<void> {
+  const kept = newRole === null ? [] : invitableRoles(newRole)
+  await query
+    .updateTable('invitations')
+    .set({ status: 'withdrawn' })
+    .where('workspace_id', '=', workspaceId)
+    .where('invited_by', '=', userId)
+    .where('status', '=', 'pending')
+    .$if(kept.length > 0, update => update.where('role', 'not in', kept))
+    .execute()
+}
+
+/** Withdraws the pending invitations of a person in all workspaces. */
+export async function withdrawInvitationsOfPerson({ query }: Query, userId: number): Promise<void> {
+  await query
+    .updateTable('invitations')
+    .set({ status: 'withdrawn' })
+    .where('invited_by', '=', userId)
+    .where('status', '=', 'pending')
+    .execute()
+}
+
+/** The roles of an inviter and of an invitation that go together. */
+const INVITER_AND_GRANTED_ROLES = WORKSPACE_ROLES.flatMap(role =>
+  invitableRoles(role).map(granted => [role, granted] as const),
+)
+
+/**
+ * Checks the status and the role that the inviter has now, for rights that were lost in a way that
+ * withdrew nothing: by hand in the store, or before invitations were withdrawn.
+ */
 function selectPendingInvitations({ query }: Query, at: Date) {
   return query
     .selectFrom('invitations as invitation')
     .innerJoin('workspaces as workspace', 'workspace.id', 'invitation.workspace_id')
-    .leftJoin('people.users as inviter', 'inviter.id', 'invitation.invited_by')
+    .innerJoin('people.users as inviter', 'inviter.id', 'invitation.invited_by')
+    .innerJoin('members as membership', join =>
+      join
+        .onRef('membership.workspace_id', '=', 'invitation.workspace_id')
+        .onRef('membership.user_id', '=', 'invitation.invited_by'),
+    )
     .selectAll('invitation')
     .select(['workspace.name as workspace_name', 'inviter.name as inviter_name'])
     .where('invitation.status', '=', 'pending')
     .where('invitation.expires_at', '>', at)
     .where('workspace.status', '=', 'active')
+    .where('inviter.status', '=', 'active')
+    .where(({ eb, refTuple, tuple }) =>
+      eb(
+        refTuple('membership.role', 'invitation.role'),
+        'in',
+        INVITER_AND_GRANTED_ROLES.map(([role, granted]) => tuple(role, granted)),
+      ),
+    )
 }
 
 type InvitationRow = Awaited<

@@ -13,7 +13,7 @@ import { invitationEmail } from './mail/email-templates.ts'
 import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { canGrantRole, isWorkspaceRole } from './workspace-role.ts'
-import { insertMember, listMembers } from './workspace-store.ts'
+import { insertMember, listMembers, lockMembers } from './workspace-store.ts'
 import { requireRole } from './workspaces.ts'
 
 const INVITATION_DAYS = 7
@@ -110,11 +110,15 @@ export async function answerInvitation(
   person: CurrentPerson,
   { invitationId, answer }: { invitationId: unknown; answer: 'accepted' | 'declined' },
 ): Promise<number> {
-  const { id, workspaceId, role } = await readInvitation(context, person, invitationId)
+  const { id, workspaceId } = await readInvitation(context, person, invitationId)
   const createdAt = context.now()
   await context.database.query.transaction().execute(async query => {
-    if (!(await closeInvitation({ query }, id, answer))) throw invitationNotFound()
+    // Under the lock, because the inviter may lose the role in the meantime.
+    await lockMembers({ query }, workspaceId)
+    const invitation = await findInvitation({ query }, id, createdAt)
+    if (!invitation || !(await closeInvitation({ query }, id, answer))) throw invitationNotFound()
     if (answer === 'declined') return
+    const { role } = invitation
     await insertMember({ query }, { workspaceId, userId: person.userId, role, createdAt })
   })
   return workspaceId
@@ -122,7 +126,8 @@ export async function answerInvitation(
 
 function invitationNotFound(): Refusal {
   return Refusal.notFound(
-    'Invitation not found. It is for another address, was answered, or has expired.',
+    'Invitation not found. It is for another address, was answered or withdrawn, or has expired. ' +
+      'Ask an owner of the workspace for another one.',
   )
 }
 

@@ -12,7 +12,7 @@ import { renderPage } from '../pages/layout.ts'
 import type { Invitation } from './invitation-store.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { ROLE_LABELS, workspacePage } from './workspace-pages.ts'
-import { canGrantRole, hasPermission, WORKSPACE_ROLES } from './workspace-role.ts'
+import { canGrantRole, hasPermission, invitableRoles, WORKSPACE_ROLES } from './workspace-role.ts'
 import type { Member, Membership } from './workspace-store.ts'
 
 interface MembersPage {
@@ -79,8 +79,8 @@ function pendingInvitations(
 }
 
 function inviteForm({ membership, values, errors = {} }: MembersPage): string {
-  const options = WORKSPACE_ROLES.toReversed()
-    .filter(role => canGrantRole(membership.role, role))
+  const options = invitableRoles(membership.role)
+    .toReversed()
     .map(role => [role, ROLE_LABELS[role]] as const)
   return html`<section class="card"><h2>Invite a person</h2>
 <form method="post" action="/workspaces/${membership.workspaceId}/invitations">
@@ -96,7 +96,7 @@ export function invitationPage(person: CurrentPerson, invitation: Invitation): s
   const { id, workspaceName, role, inviterName } = invitation
   const body = html`<div class="card">
 <h1>Join ${workspaceName}?</h1>
-<p>${inviterName ?? 'A former member'} invited you as ${ROLE_LABELS[role].toLowerCase()}.</p>
+<p>${inviterName} invited you as ${ROLE_LABELS[role].toLowerCase()}.</p>
 <form class="actions" method="post" action="/invitations/${id}">
 <button name="answer" value="accepted">Join</button>
 <button class="quiet" name="answer" value="declined">Decline</button>

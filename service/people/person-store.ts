@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { withdrawInvitationsOfPerson } from './invitation-store.ts'
 import { deleteSessions } from './session-store.ts'
 
 export interface Person {
@@ -138,7 +139,7 @@ async function insertPassword(
 
 type PersonStatus = 'active' | 'disabled'
 
-/** Disabling also deletes the sessions. Returns false when no person has this address. */
+/** Disabling also deletes the sessions and withdraws the invitations. Returns false when no person has this address. */
 export async function setPersonStatus(
   { query }: Database,
   email: string,
@@ -152,7 +153,10 @@ export async function setPersonStatus(
       .returning('id')
       .executeTakeFirst()
     if (!row) return false
-    if (status === 'disabled') await deleteSessions({ query: transaction }, row.id)
+    if (status === 'disabled') {
+      await deleteSessions({ query: transaction }, row.id)
+      await withdrawInvitationsOfPerson({ query: transaction }, row.id)
+    }
     return true
   })
 }

@@ -34,6 +34,12 @@ export function canGrantRole(role: WorkspaceRole, granted: WorkspaceRole): boole
   return WORKSPACE_ROLES.indexOf(role) <= WORKSPACE_ROLES.indexOf(granted)
 }
 
+/** The roles that a member may invite to, most powerful first; none without the permission. */
+export function invitableRoles(role: WorkspaceRole): readonly WorkspaceRole[] {
+  if (!hasPermission(role, 'invite')) return []
+  return WORKSPACE_ROLES.filter(granted => canGrantRole(role, granted))
+}
+
 export function isWorkspaceRole(input: unknown): input is WorkspaceRole {
   return (WORKSPACE_ROLES as readonly unknown[]).includes(input)
 }

@@ -2,6 +2,7 @@ import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import { parseRowId } from '../util/row-id.ts'
 import { parseName } from './account-fields.ts'
+import { withdrawInvitationsOfMember } from './invitation-store.ts'
 import type { PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
 import {
@@ -93,7 +94,10 @@ interface MemberReference {
   userId: unknown
 }
 
-/** Changes the role of a member. Only owners may; the last owner stays an owner. */
+/**
+ * Changes the role of a member. Only owners may; the last owner stays an owner. Withdraws the
+ * member's invitations to roles above the new one.
+ */
 export async function changeMemberRole(
   { database }: PeopleContext,
   person: CurrentPerson,
@@ -113,12 +117,13 @@ export async function changeMemberRole(
     if (actor !== 'owner') throw forbiddenByRole()
     if (before === 'owner' && role !== 'owner') await requireAnotherOwner({ query }, workspaceId)
     await updateMemberRole({ query }, key, role)
+    await withdrawInvitationsOfMember({ query }, key, role)
   })
 }
 
 /**
- * Removes a member, or lets the person leave. A member with a higher role cannot be removed, nor
- * the last owner.
+ * Removes a member with the member's pending invitations, or lets the person leave. A member with a
+ * higher role cannot be removed, nor the last owner.
  */
 export async function removeMember(
   { database }: PeopleContext,
@@ -139,6 +144,7 @@ export async function removeMember(
     if (!canRemove) throw forbiddenByRole()
     if (removed === 'owner') await requireAnotherOwner({ query }, workspaceId)
     await deleteMember({ query }, { workspaceId, userId })
+    await withdrawInvitationsOfMember({ query }, { workspaceId, userId }, null)
   })
 }
 
