@@ -1,8 +1,9 @@
-import { decodeJwt } from 'jose'
+import { jwtVerify } from 'jose'
 import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { EMAIL_ERROR, findPasswordError, parseEmailAddress, parseName } from './account-fields.ts'
 import { createPasswordHash, isPasswordCorrect } from './auth-library.ts'
+import { passwordChangedEmail } from './mail/email-templates.ts'
 import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
 import { findPasswordHash, findPersonByEmail, setPassword } from './person-store.ts'
 import { type CurrentPerson, deleteSessions } from './session-store.ts'
@@ -55,7 +56,7 @@ export async function verifyEmail(
   context: PeopleContext,
   { token, password, userAgent }: EmailVerification,
 ): Promise<SignInOutcome | { outcome: 'invalid_link' }> {
-  const email = readUnverifiedEmail(token)
+  const email = await readVerificationEmail(context, token)
   if (email === null) return { outcome: 'invalid_link' }
   limitAccountAttempts(context, email)
   const person = await findPersonByEmail(context.database, email)
@@ -72,10 +73,19 @@ export async function verifyEmail(
   return signIn(context, { email, password, userAgent })
 }
 
-/** Not trusted until the library has checked the signature. */
-function readUnverifiedEmail(token: string): string | null {
+/**
+ * The address of an emailed link; null unless the library signed it. Checked before the account and
+ * the password are looked at, so that a made-up link reveals neither.
+ */
+async function readVerificationEmail(
+  { authLibrary }: PeopleContext,
+  token: string,
+): Promise<string | null> {
+  const { secret } = await (await authLibrary()).$context
   try {
-    return parseEmailAddress(decodeJwt(token).email)
+    const key = new TextEncoder().encode(secret)
+    const { payload } = await jwtVerify(token, key, { algorithms: ['HS256'] })
+    return parseEmailAddress(payload.email)
   } catch {
     return null
   }
@@ -89,8 +99,8 @@ interface PasswordChange {
 }
 
 /**
- * Changes a person's password, ends all of their sessions and starts a new one. Throws a 422 that
- * names the field.
+ * Changes a person's password, ends all of their sessions and emailed links, tells them by email
+ * and starts a new session. Throws a 422 that names the field.
  */
 export async function changePassword(
   context: PeopleContext,
@@ -110,5 +120,6 @@ export async function changePassword(
     await setPassword({ query }, person.userId, { passwordHash: newHash, at: now() })
     await deleteSessions({ query }, person.userId)
   })
+  context.mailer.send(passwordChangedEmail(context.publicOrigin(), person, now()))
   return signIn(context, { email: person.email, password: next, userAgent })
 }

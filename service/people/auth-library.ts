@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { hashPassword, verifyPassword } from 'better-auth/crypto'
 import { getAdapter } from 'better-auth/db/adapter'
@@ -6,7 +7,7 @@ import type { Database } from '../db/database.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './account-fields.ts'
-import { markEmailVerified } from './person-store.ts'
+import { deleteEmailLinks, findPersonByEmail, markEmailVerified } from './person-store.ts'
 import { hashSessionToken, SESSION_DAYS, withHashedSessionTokens } from './session-token.ts'
 
 /** How long an emailed link works. Each link works once. */
@@ -29,6 +30,7 @@ export interface AuthMailer {
   /** For a sign-up with a registered address, whose response must not differ. */
   sendAlreadyRegistered(person: EmailRecipient): void
   sendPasswordReset(person: EmailRecipient, token: string): void
+  sendPasswordChanged(person: EmailRecipient): void
   sendSignInLink(email: string, token: string): void
 }
 
@@ -105,9 +107,12 @@ function emailOptions({ mailer, database }: AuthLibraryOptions) {
       resetPasswordTokenExpiresIn: LINK_LIFETIME_MINUTES.reset * 60,
       sendResetPassword: async ({ user, token }: { user: EmailRecipient; token: string }) =>
         mailer.sendPasswordReset(user, token),
-      // Following the link proves that the person controls the address.
-      onPasswordReset: async ({ user }: { user: { id: string } }) =>
-        markEmailVerified(database, Number(user.id)),
+      onPasswordReset: async ({ user }: { user: EmailRecipient & { id: string } }) => {
+        // Following the link proves that the person controls the address.
+        await markEmailVerified(database, Number(user.id))
+        await deleteEmailLinks(database, Number(user.id))
+        mailer.sendPasswordChanged(user)
+      },
       onExistingUserSignUp: async ({ user }: { user: EmailRecipient }) =>
         mailer.sendAlreadyRegistered(user),
     },
@@ -125,11 +130,32 @@ function emailOptions({ mailer, database }: AuthLibraryOptions) {
         expiresIn: LINK_LIFETIME_MINUTES.signIn * 60,
         storeToken: 'hashed',
         disableSignUp: true,
-        sendMagicLink: async ({ email, token }) => mailer.sendSignInLink(email, token),
+        // Called for every address, because storing the link takes time: a request for an unknown
+        // address must take as long.
+        sendMagicLink: async ({ email, token }) => {
+          if (await findPersonByEmail(database, email)) mailer.sendSignInLink(email, token)
+        },
       }),
     ],
   }
 }
+
+/**
+ * Does for an unknown address what the library does to store a link to reset the password, so that
+ * a request for it takes as long. The stored link opens nothing and expires like the others.
+ */
+export async function storeUnsentLink(library: AuthLibrary, email: string, at: Date) {
+  const { internalAdapter } = await library.$context
+  await internalAdapter.findUserByEmail(email, { includeAccounts: true })
+  await internalAdapter.findAccounts(NO_USER_ID)
+  await internalAdapter.createVerificationValue({
+    identifier: `unsent:${randomUUID()}`,
+    value: 'unsent',
+    expiresAt: new Date(at.getTime() + LINK_LIFETIME_MINUTES.reset * 60_000),
+  })
+}
+
+const NO_USER_ID = '0'
 
 /** A slow, salted hash. */
 export function createPasswordHash(password: string): Promise<string> {

@@ -33,6 +33,21 @@ for (const path of ['/forgot', '/magic', '/verify']) {
   })
 }
 
+for (const path of ['/forgot', '/magic']) {
+  it(`${path} stores a link with and without an account, so that both take as long`, async test => {
+    const service = await startTestService(test)
+    const { email } = await createTestPerson(service)
+    const storedBy = async (address: string) => {
+      await service.database.pool.query('delete from people.verifications')
+      await requestLink(service, path, address)
+      const { rows } = await service.database.pool.query('select value from people.verifications')
+      return rows.length
+    }
+    assert.equal(await storedBy(email), 1)
+    assert.equal(await storedBy('nobody@people.example'), 1)
+  })
+}
+
 it('resets the password once by an emailed link and ends all sessions', async test => {
   const service = await startTestService(test)
   const { email, client: signedIn } = await createTestPerson(service)
@@ -146,7 +161,25 @@ it('returns 400 for a forged verification link', async test => {
   const claim = Buffer.from(JSON.stringify({ email, exp: 9_999_999_999 })).toString('base64url')
   const none = Buffer.from('{"alg":"none"}').toString('base64url')
   for (const token of [`${head}.${claim}.${signature}`, `${none}.${claim}.`, 'x', 'a.b.c']) {
-    const page = await client.post('/verify', { token, password: TEST_PASSWORD })
-    assert.equal(page.status, 400, token)
+    for (const password of [TEST_PASSWORD, 'a wrong password']) {
+      const page = await client.post('/verify', { token, password })
+      assert.equal(page.status, 400, token)
+    }
   }
+})
+
+it('counts no attempt on an account for a forged verification link', async test => {
+  const limits = { signInRatePerMinute: 1_000 }
+  const service = await startTestService(test, { limits, monotonicSeconds: () => 0 })
+  const email = 'forged@people.example'
+  const client = new BrowserClient(service.url)
+  await client.post('/sign-up', { name: 'Mallory', email, password: TEST_PASSWORD })
+  const claim = Buffer.from(JSON.stringify({ email, exp: 9_999_999_999 })).toString('base64url')
+  const head = Buffer.from('{"alg":"HS256"}').toString('base64url')
+  for (let count = 0; count < 15; count += 1) {
+    const page = await client.post('/verify', { token: `${head}.${claim}.AAAA`, password: 'guess' })
+    assert.equal(page.status, 400)
+  }
+  await client.get(findEmailedLink(service.mails, email, '/verify'))
+  assert.equal((await client.submit({ fields: { password: TEST_PASSWORD } })).status, 200)
 })

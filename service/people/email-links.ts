@@ -1,5 +1,6 @@
 import { Refusal } from '../http/refusal.ts'
 import { EMAIL_ERROR, findPasswordError, parseEmailAddress } from './account-fields.ts'
+import { storeUnsentLink } from './auth-library.ts'
 import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
 import { findPersonByEmail } from './person-store.ts'
 import {
@@ -13,8 +14,9 @@ import {
 export type EmailLinkKind = 'verification' | 'reset' | 'sign_in'
 
 /**
- * Emails a link if the address has an account. The response is the same if it has none. Throws a
- * 422 for an invalid address and a 429 after too many requests for one address.
+ * Emails a link if the address has an account. The response is the same if it has none, and takes
+ * as long: the same rows are read and written. Throws a 422 for an invalid address and a 429 after
+ * too many requests for one address.
  */
 export async function requestEmailLink(
   context: PeopleContext,
@@ -24,19 +26,20 @@ export async function requestEmailLink(
   const email = parseEmailAddress(address)
   if (email === null) throw Refusal.ofFields({ email: [EMAIL_ERROR] })
   limitAccountAttempts(context, email)
-  const { api } = await context.authLibrary()
+  const library = await context.authLibrary()
   switch (kind) {
     case 'verification':
-      await api.sendVerificationEmail({ body: { email } })
+      await library.api.sendVerificationEmail({ body: { email } })
       return
     case 'reset':
-      await api.requestPasswordReset({ body: { email } })
+      if (await findPersonByEmail(context.database, email)) {
+        await library.api.requestPasswordReset({ body: { email } })
+      } else {
+        await storeUnsentLink(library, email, context.now())
+      }
       return
     case 'sign_in':
-      // The library would email any address and reject an unknown one only after the click.
-      if (await findPersonByEmail(context.database, email)) {
-        await api.signInMagicLink({ body: { email }, headers: new Headers() })
-      }
+      await library.api.signInMagicLink({ body: { email }, headers: new Headers() })
   }
 }
 
@@ -66,8 +69,9 @@ interface PasswordReset {
 }
 
 /**
- * Sets a new password by an emailed link, once, and ends all sessions. Returns false when the link
- * is used, expired or invalid. Throws a 422 for an unacceptable password; the link stays valid.
+ * Sets a new password by an emailed link, once, ends all sessions and links, and tells the person
+ * by email. Returns false when the link is used, expired or invalid. Throws a 422 for an
+ * unacceptable password; the link stays valid.
  */
 export async function resetPassword(
   context: PeopleContext,

@@ -49,8 +49,8 @@ export async function listInvitationsByEmail(
 }
 
 /**
- * Null when it was answered or withdrawn, has expired, its workspace is disabled, or its inviter may
- * no longer send it.
+ * Null when it was answered or withdrawn, has expired, its workspace is disabled, or its inviter
+ * may no longer send it.
  */
 export async function findInvitation(
   { query }: Query,

@@ -14,6 +14,7 @@ import {
 } from './auth-library.ts'
 import {
   alreadyRegisteredEmail,
+  passwordChangedEmail,
   passwordResetEmail,
   signInLinkEmail,
   verificationEmail,
@@ -72,20 +73,23 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
         secret,
         social,
         publicOrigin: publicOrigin(),
-        mailer: createAuthMailer(mailer, publicOrigin),
+        mailer: createAuthMailer({ mailer, publicOrigin, now }),
       })
       return library
     },
   }
 }
 
-function createAuthMailer(mailer: Mailer, publicOrigin: () => string): AuthMailer {
+type AuthMailerOptions = Pick<PeopleOptions, 'mailer' | 'publicOrigin' | 'now'>
+
+function createAuthMailer({ mailer, publicOrigin, now }: AuthMailerOptions): AuthMailer {
   return {
     sendVerification: (person, token) =>
       mailer.send(verificationEmail(publicOrigin(), person, token)),
     sendAlreadyRegistered: person => mailer.send(alreadyRegisteredEmail(publicOrigin(), person)),
     sendPasswordReset: (person, token) =>
       mailer.send(passwordResetEmail(publicOrigin(), person, token)),
+    sendPasswordChanged: person => mailer.send(passwordChangedEmail(publicOrigin(), person, now())),
     sendSignInLink: (email, token) => mailer.send(signInLinkEmail(publicOrigin(), email, token)),
   }
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import { withdrawInvitationsOfPerson } from './invitation-store.ts'
 import { deleteSessions } from './session-store.ts'
@@ -71,7 +72,7 @@ interface NewPassword {
   at: Date
 }
 
-/** Sets the password, including the first one. */
+/** Sets the password, including the first one, and ends the links that were emailed before. */
 export async function setPassword(
   { query }: Query,
   userId: number,
@@ -89,6 +90,27 @@ export async function setPassword(
     .updateTable('people.users')
     .set({ must_change_password: mustChangePassword, updated_at: at })
     .where('id', '=', userId)
+    .execute()
+  await deleteEmailLinks({ query }, userId)
+}
+
+/**
+ * Deletes the links to sign in and to choose a password that a person was emailed. The library
+ * stores the ID of the person with a reset, and a JSON object with the address with a sign-in.
+ */
+export async function deleteEmailLinks({ query }: Query, userId: number): Promise<void> {
+  await query
+    .deleteFrom('people.verifications')
+    .where(({ eb, or, selectFrom }) =>
+      or([
+        eb('value', '=', String(userId)),
+        eb(
+          sql<string>`case when starts_with(value, '{') then value::jsonb ->> 'email' end`,
+          '=',
+          selectFrom('people.users').select('email').where('id', '=', userId),
+        ),
+      ]),
+    )
     .execute()
 }
 
@@ -139,7 +161,10 @@ async function insertPassword(
 
 type PersonStatus = 'active' | 'disabled'
 
-/** Disabling also deletes the sessions and withdraws the invitations. Returns false when no person has this address. */
+/**
+ * Disabling also ends the person's sessions, emailed links and invitations. Returns false when no
+ * person has this address.
+ */
 export async function setPersonStatus(
   { query }: Database,
   email: string,
@@ -155,6 +180,7 @@ export async function setPersonStatus(
     if (!row) return false
     if (status === 'disabled') {
       await deleteSessions({ query: transaction }, row.id)
+      await deleteEmailLinks({ query: transaction }, row.id)
       await withdrawInvitationsOfPerson({ query: transaction }, row.id)
     }
     return true

@@ -1,3 +1,4 @@
+import { formatIsoMinute } from '../../util/time.ts'
 import { type EmailRecipient, LINK_LIFETIME_MINUTES } from '../auth-library.ts'
 import type { Email } from './mail-queue.ts'
 
@@ -34,6 +35,18 @@ export function passwordResetEmail(origin: string, person: EmailRecipient, token
     buildLink(origin, '/reset', { token }),
     `The link works once, for ${LINK_LIFETIME_MINUTES.reset} minutes.`,
     'If you did not request it, ignore this email.',
+  ])
+}
+
+const ENDED = 'All earlier sessions and emailed links have ended.'
+
+/** Sent to the owner of an account, who may not be the one who changed the password. */
+export function passwordChangedEmail(origin: string, person: EmailRecipient, at: Date): Email {
+  return composeEmail(person.email, 'Your password was changed', [
+    `Hello ${sanitizeName(person.name)},`,
+    `the password of your account was changed at ${formatIsoMinute(at)} UTC. ${ENDED}`,
+    'If this was not you, choose a new password now:',
+    buildLink(origin, '/forgot'),
   ])
 }
 

@@ -85,6 +85,19 @@ it('sends emails one after another in the background and reports failures by cod
   assert.deepEqual(codes, ['ECONNREFUSED'])
 })
 
+it('starts an email after the response that requested it, whose time must not reveal it', async () => {
+  let isResponding = true
+  const started: boolean[] = []
+  const transport = async () => void started.push(isResponding)
+  const queue = new MailQueue({ transport, onFailure: assert.fail })
+  queue.send({ to: '', subject: '', text: '' })
+  // A response is complete after any number of promises, but within this turn.
+  for (let count = 0; count < 100; count += 1) await Promise.resolve()
+  isResponding = false
+  await queue.drain()
+  assert.deepEqual(started, [false])
+})
+
 it('limits the queue when the mail server does not respond', async () => {
   const codes: string[] = []
   let release = () => {}

@@ -7,9 +7,9 @@ interface MailQueueOptions {
 const QUEUED_EMAILS_MAX = 1_000
 
 /**
- * Sends emails one after another in the background. Requests do not wait, so their timing does not
- * reveal whether an email is sent. Queued emails are lost when the process exits; people can
- * request them again.
+ * Sends emails one after another in the background. An email starts after the response that
+ * requested it, so the time of a response does not reveal whether an email is sent. Queued emails
+ * are lost when the process exits; people can request them again.
  */
 export class MailQueue implements Mailer {
   readonly #options: MailQueueOptions
@@ -28,6 +28,7 @@ export class MailQueue implements Mailer {
     }
     this.#queued += 1
     this.#last = this.#last
+      .then(() => new Promise(setImmediate))
       .then(() => transport(email))
       .catch(error => onFailure(String((error as { code?: unknown }).code ?? 'no_response')))
       .finally(() => {
