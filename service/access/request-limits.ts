@@ -7,7 +7,7 @@ import {
   RateLimiter,
 } from '../http/rate-limit.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { MINUTE_SECONDS } from '../util/time.ts'
+import { DAY_SECONDS, MINUTE_SECONDS } from '../util/time.ts'
 import {
   type AddressLimit,
   allocateValidCredentialMemory,
@@ -83,21 +83,67 @@ const ADDRESS_LIMITS = {
 
 const TRACKER_MESSAGE =
   'Too many requests for this tracker; wait, then send the same request again.'
-const ACCOUNT_MESSAGE = 'Too many attempts for this account; wait a few minutes, then try again.'
 
+/** Limits whose key is an account or an address, not the client: the name and the message. */
+const ACCOUNT_LIMITS = {
+  /** Passwords tried on one account. */
+  signInAccount: {
+    name: 'sign_in_account',
+    message:
+      'Too many attempts for this account; wait a few minutes, or sign in by an emailed link.',
+    /** Ten attempts, then one a minute: guessing from a dictionary of a million takes two years. */
+    rate: { perSecond: 1 / 60, burst: 10 },
+  },
+  /** Emails to one address that anyone can request. */
+  accountEmails: {
+    name: 'account_emails',
+    message: 'Too many emails to this address; use the newest one, or wait ten minutes.',
+    /** More often than links expire, so that one of the links that were sent always works. */
+    rate: { perSecond: 1 / 600, burst: 5 },
+  },
+} as const
+
+type AccountLimitRule = (typeof ACCOUNT_LIMITS)[keyof typeof ACCOUNT_LIMITS]
+
+/** Invitations per day: the name of the limit, its setting and its message. */
+const INVITATION_LIMITS = {
+  invitationsOfPerson: {
+    name: 'invitations_person',
+    setting: 'invitationsPerPersonPerDay',
+    message: 'You sent too many invitations; wait some hours, then invite the others.',
+  },
+  invitationsOfWorkspace: {
+    name: 'invitations_workspace',
+    setting: 'invitationsPerWorkspacePerDay',
+    message: 'Too many invitations from this workspace; wait some hours, then invite the others.',
+  },
+  invitationsToAddress: {
+    name: 'invitations_recipient',
+    setting: 'invitationsPerRecipientPerDay',
+    message: 'Too many invitations to this address; use the last one, or wait some hours.',
+  },
+} as const
+
+type InvitationLimitRule = (typeof INVITATION_LIMITS)[keyof typeof INVITATION_LIMITS]
 type AddressLimitRule = (typeof ADDRESS_LIMITS)[keyof typeof ADDRESS_LIMITS]
 
 /** The name of a limit in headers, log lines and metrics. */
-export type LimitName = 'tracker' | 'sign_in_account' | AddressLimitRule['name']
+export type LimitName =
+  | 'tracker'
+  | (AccountLimitRule | InvitationLimitRule | AddressLimitRule)['name']
 
 export const LIMIT_NAMES: readonly LimitName[] = [
   'tracker',
-  'sign_in_account',
+  ...Object.values(ACCOUNT_LIMITS).map(({ name }) => name),
+  ...Object.values(INVITATION_LIMITS).map(({ name }) => name),
   ...Object.values(ADDRESS_LIMITS).map(({ name }) => name),
 ]
 
 /** The settings of the same names. 0 means no limit. */
-export type RequestRates = Record<'trackerRatePerSecond' | AddressLimitRule['setting'], number>
+export type RequestRates = Record<
+  'trackerRatePerSecond' | (AddressLimitRule | InvitationLimitRule)['setting'],
+  number
+>
 
 interface RequestLimitsOptions extends RequestRates {
   /** Returns the key under which a request counts. */
@@ -118,14 +164,11 @@ export function allocateLimitMemory(): LimitMemory {
   return { ...memory, valid_credentials: allocateValidCredentialMemory() }
 }
 
-export interface RequestLimits extends Record<keyof typeof ADDRESS_LIMITS, AddressLimit | null> {
+export interface RequestLimits
+  extends Record<keyof typeof ADDRESS_LIMITS, AddressLimit | null>,
+    Record<keyof (typeof ACCOUNT_LIMITS & typeof INVITATION_LIMITS), RateLimit | null> {
   tracker: RateLimit | null
-  /** Wrong passwords of one account and emails to one address, from any client. */
-  signInAccount: RateLimit | null
 }
-
-/** Ten attempts, then one a minute: guessing from a dictionary of a million takes two years. */
-const ACCOUNT_RATE = { perSecond: 1 / 60, burst: 10 }
 
 /** A tracker may save up this many seconds of its rate. */
 const TRACKER_BURST_SECONDS = 2
@@ -143,10 +186,20 @@ function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
     const limit = createLimit({ name, message, rate }, options)
     return limit && { limit, addressOf }
   }
-  const account = { name: 'sign_in_account', message: ACCOUNT_MESSAGE, rate: ACCOUNT_RATE } as const
+  const limitAccount = (rule: AccountLimitRule): RateLimit | null =>
+    signInRatePerMinute === 0 ? null : createLimit(rule, options)
+  const limitInvitations = ({ name, setting, message }: InvitationLimitRule) => {
+    const perDay = options[setting]
+    const rate = { perSecond: perDay / DAY_SECONDS, burst: perDay }
+    return createLimit({ name, message, rate }, options)
+  }
   return {
     tracker: createLimit({ name: 'tracker', message: TRACKER_MESSAGE, rate: trackerRate }, options),
-    signInAccount: signInRatePerMinute === 0 ? null : createLimit(account, options),
+    signInAccount: limitAccount(ACCOUNT_LIMITS.signInAccount),
+    accountEmails: limitAccount(ACCOUNT_LIMITS.accountEmails),
+    invitationsOfPerson: limitInvitations(INVITATION_LIMITS.invitationsOfPerson),
+    invitationsOfWorkspace: limitInvitations(INVITATION_LIMITS.invitationsOfWorkspace),
+    invitationsToAddress: limitInvitations(INVITATION_LIMITS.invitationsToAddress),
     sandbox: limitAddress(ADDRESS_LIMITS.sandbox),
     failedAuthentications: limitAddress(ADDRESS_LIMITS.failedAuthentications),
     signIn: limitAddress(ADDRESS_LIMITS.signIn),

@@ -8,6 +8,7 @@ import { accountPage, firstPasswordPage } from './account-page.ts'
 import {
   findNotice,
   forSignedIn,
+  replaceSession,
   SIGNED_IN,
   type SignedInRequest,
   seeOther,
@@ -16,7 +17,6 @@ import {
 import type { PeopleContext } from './people-context.ts'
 import { findPasswordHash } from './person-store.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
-import { sessionCookie } from './session-token.ts'
 
 /** The account page: the password and the active sessions. */
 export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
@@ -87,7 +87,7 @@ async function postPassword(context: PeopleContext, visit: SignedInRequest) {
       userAgent: request.headers['user-agent'],
     })
     if (outcome.outcome !== 'signed_in') return seeOther(reply, '/sign-in?done=password_reset')
-    reply.header('set-cookie', sessionCookie(context.publicOrigin(), outcome.token))
+    await replaceSession(context, { request, reply, token: outcome.token })
     return seeOther(reply, '/account?done=password_changed')
   } catch (error) {
     const errors = toFormErrors(error)

@@ -2,17 +2,19 @@ import { jwtVerify } from 'jose'
 import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { EMAIL_ERROR, findPasswordError, parseEmailAddress, parseName } from './account-fields.ts'
+import { limitAttempts, limitPasswordChanges } from './attempt-limits.ts'
 import { createPasswordHash, isPasswordCorrect } from './auth-library.ts'
 import { passwordChangedEmail } from './mail/email-templates.ts'
-import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
+import type { PeopleContext } from './people-context.ts'
 import { findPasswordHash, findPersonByEmail, setPassword } from './person-store.ts'
 import { type CurrentPerson, deleteSessions } from './session-store.ts'
-import { readAuthErrorCode, type SignInOutcome, signIn } from './sign-in.ts'
+import { readAuthErrorCode, type SignInOutcome, startSession } from './sign-in.ts'
 
 interface SignUpInput {
   name: string
   email: string
   password: string
+  cookie: string | undefined
 }
 
 /**
@@ -30,7 +32,7 @@ export async function signUp(context: PeopleContext, input: SignUpInput): Promis
   if (email === null || name === null || passwordError !== null) {
     throw Refusal.ofFields(errors.toErrors())
   }
-  limitAccountAttempts(context, email)
+  await limitAttempts(context, { purpose: 'sign_up', email, cookie: input.cookie })
   const { api } = await context.authLibrary()
   try {
     await api.signUpEmail({ body: { email, name, password: input.password } })
@@ -45,6 +47,7 @@ interface EmailVerification {
   token: string
   password: string
   userAgent: string | undefined
+  cookie: string | undefined
 }
 
 /**
@@ -54,11 +57,11 @@ interface EmailVerification {
  */
 export async function verifyEmail(
   context: PeopleContext,
-  { token, password, userAgent }: EmailVerification,
+  { token, password, userAgent, cookie }: EmailVerification,
 ): Promise<SignInOutcome | { outcome: 'invalid_link' }> {
   const email = await readVerificationEmail(context, token)
   if (email === null) return { outcome: 'invalid_link' }
-  limitAccountAttempts(context, email)
+  await limitAttempts(context, { purpose: 'verification', email, cookie })
   const person = await findPersonByEmail(context.database, email)
   const hash = person && (await findPasswordHash(context.database, person.userId))
   if (!hash) return { outcome: 'invalid_link' }
@@ -70,7 +73,7 @@ export async function verifyEmail(
     if (readAuthErrorCode(error) === null) throw error
     return { outcome: 'invalid_link' }
   }
-  return signIn(context, { email, password, userAgent })
+  return startSession(context, { email, password, userAgent })
 }
 
 /**
@@ -108,7 +111,7 @@ export async function changePassword(
   { current, next, userAgent }: PasswordChange,
 ): Promise<SignInOutcome> {
   const { database, now } = context
-  limitAccountAttempts(context, person.email)
+  limitPasswordChanges(context, person.sessionId)
   const hash = await findPasswordHash(database, person.userId)
   if (hash !== null && !(await isPasswordCorrect({ hash, password: current }))) {
     throw Refusal.ofFields({ current: ['This is not your current password.'] })
@@ -121,5 +124,5 @@ export async function changePassword(
     await deleteSessions({ query }, person.userId)
   })
   context.mailer.send(passwordChangedEmail(context.publicOrigin(), person, now()))
-  return signIn(context, { email: person.email, password: next, userAgent })
+  return startSession(context, { email: person.email, password: next, userAgent })
 }

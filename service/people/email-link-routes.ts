@@ -96,7 +96,7 @@ async function postLinkRequest(
 ) {
   const email = readFormText(request.body, 'email')
   try {
-    await requestEmailLink(context, kind, email)
+    await requestEmailLink(context, kind, { address: email, cookie: request.headers.cookie })
   } catch (error) {
     const page = { ...REQUEST_LINK_PAGES[kind], email, errors: toFormErrors(error) }
     return reply.code(UNPROCESSABLE).send(requestLinkPage(page))
@@ -110,6 +110,7 @@ async function postVerify(context: PeopleContext, request: PageRequest, reply: P
     token,
     password: readFormSecret(request.body, 'password'),
     userAgent: request.headers['user-agent'],
+    cookie: request.headers.cookie,
   })
   switch (result.outcome) {
     case 'signed_in':

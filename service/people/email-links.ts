@@ -1,7 +1,8 @@
 import { Refusal } from '../http/refusal.ts'
 import { EMAIL_ERROR, findPasswordError, parseEmailAddress } from './account-fields.ts'
+import { limitAttempts } from './attempt-limits.ts'
 import { storeUnsentLink } from './auth-library.ts'
-import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
+import type { PeopleContext } from './people-context.ts'
 import { findPersonByEmail } from './person-store.ts'
 import {
   readAuthErrorCode,
@@ -21,11 +22,11 @@ export type EmailLinkKind = 'verification' | 'reset' | 'sign_in'
 export async function requestEmailLink(
   context: PeopleContext,
   kind: EmailLinkKind,
-  address: string,
+  { address, cookie }: { address: string; cookie: string | undefined },
 ): Promise<void> {
   const email = parseEmailAddress(address)
   if (email === null) throw Refusal.ofFields({ email: [EMAIL_ERROR] })
-  limitAccountAttempts(context, email)
+  await limitAttempts(context, { purpose: `${kind}_link`, email, cookie })
   const library = await context.authLibrary()
   switch (kind) {
     case 'verification':

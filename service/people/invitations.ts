@@ -3,6 +3,7 @@ import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
 import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
+import { limitInvitations } from './attempt-limits.ts'
 import {
   closeInvitation,
   findInvitation,
@@ -10,11 +11,11 @@ import {
   upsertInvitation,
 } from './invitation-store.ts'
 import { invitationEmail } from './mail/email-templates.ts'
-import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
+import type { PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { canGrantRole, isWorkspaceRole } from './workspace-role.ts'
 import { insertMember, listMembers, lockMembers } from './workspace-store.ts'
-import { requireRole } from './workspaces.ts'
+import { requireRole, requireVerifiedEmail } from './workspaces.ts'
 
 const INVITATION_DAYS = 7
 
@@ -38,6 +39,7 @@ export async function invitePerson(
     workspaceId: input.workspaceId,
     action: 'invite',
   })
+  requireVerifiedEmail(person)
   const { workspaceId, workspaceName } = membership
   const errors = new FieldErrorList()
   const email = parseEmailAddress(input.email)
@@ -52,7 +54,7 @@ export async function invitePerson(
   if (members.some(member => member.email === email)) {
     throw Refusal.ofFields({ email: ['Already a member of this workspace.'] })
   }
-  limitAccountAttempts(context, `invitation ${email}`)
+  limitInvitations(context, { userId: person.userId, workspaceId, email })
   const createdAt = now()
   const id = await upsertInvitation(database, {
     id: randomUUID(),

@@ -147,22 +147,14 @@ it('returns 404 for a withdrawn, declined or expired invitation', async test => 
   }
 })
 
-it('returns 422 for inviting a member, and 429 after too many invitations to one address', async test => {
-  let seconds = 0
-  const limits = { signInRatePerMinute: 1_000 }
-  const service = await startTestService(test, { limits, monotonicSeconds: () => seconds })
+it('returns 422 for inviting a member and for an invalid address', async test => {
+  const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
   const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
   const invite = (email: string) =>
     owner.client.call('POST', invitations, { body: { email, role: 'member' } })
   assert.equal((await invite(owner.email)).status, 422)
   assert.equal((await invite('x@y')).status, 422)
-  for (let count = 0; count < 10; count += 1) await invite('invitee@people.example')
-  const reply = await invite('invitee@people.example')
-  assert.equal(reply.status, 429)
-  assert.ok(reply.headers.get('retry-after'))
-  seconds += 60
-  assert.equal((await invite('invitee@people.example')).status, 201)
 })
 
 it('closes a disabled workspace to all members immediately', async test => {

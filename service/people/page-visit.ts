@@ -1,10 +1,12 @@
+import { type DeviceContext, knownDeviceCookie } from './known-device.ts'
 import {
   type CurrentPerson,
   deleteSession,
   findCurrentPerson,
+  findSession,
   type SessionContext,
 } from './session-store.ts'
-import { sessionCookie } from './session-token.ts'
+import { hashSessionToken, sessionCookie } from './session-token.ts'
 
 /** The parts of a request and its reply that pages use. */
 export interface PageRequest {
@@ -120,15 +122,21 @@ interface NewSession {
 
 /**
  * Sets the cookie of a new session and ends the session that the browser sent, so that an attacker
- * who planted or copied that one gains nothing (session fixation).
+ * who planted or copied that one gains nothing (session fixation). The browser becomes a known
+ * device of the account.
  */
 export async function replaceSession(
-  context: SessionContext,
+  context: DeviceContext,
   { request, reply, token }: NewSession,
 ): Promise<void> {
-  const previous = await findCurrentPerson(context, request.headers)
-  if (previous) await deleteSession(context.database, previous.userId, previous.sessionId)
-  reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
+  const { database, now, publicOrigin } = context
+  const { cookie } = request.headers
+  const previous = await findCurrentPerson(context, { cookie })
+  if (previous) await deleteSession(database, previous.userId, previous.sessionId)
+  reply.header('set-cookie', sessionCookie(publicOrigin(), token))
+  const person = await findSession(database, hashSessionToken(token), now())
+  if (!person) return
+  reply.header('set-cookie', await knownDeviceCookie(context, { cookie, email: person.email }))
 }
 
 /** What a page confirms, by the code in its query. A link can only show one of these sentences. */

@@ -1,10 +1,9 @@
-import { hash } from 'node:crypto'
 import type { AddressLimit } from '../access/address-limits.ts'
 import type { Database, Transaction } from '../db/database.ts'
-import { createRateLimitRefusal, type RateLimit } from '../http/rate-limit.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import { deriveKey } from '../util/derive-key.ts'
 import type { AdAccount } from './ad-account-store.ts'
+import type { AccountLimits } from './attempt-limits.ts'
 import {
   type AuthLibrary,
   type AuthMailer,
@@ -12,6 +11,7 @@ import {
   type SocialClients,
   type SocialProvider,
 } from './auth-library.ts'
+import type { DeviceContext } from './known-device.ts'
 import {
   alreadyRegisteredEmail,
   passwordChangedEmail,
@@ -20,10 +20,9 @@ import {
   verificationEmail,
 } from './mail/email-templates.ts'
 import type { Mailer } from './mail/mail-queue.ts'
-import type { SessionContext } from './session-store.ts'
 
 /** What the operations and routes of this module depend on. */
-export interface PeopleContext extends SessionContext {
+export interface PeopleContext extends DeviceContext {
   mailer: Mailer
   limits: PeopleLimits
   social: readonly SocialProvider[]
@@ -35,9 +34,8 @@ export interface PeopleContext extends SessionContext {
 /** Runs in the transaction that adds an ad account; `agents` uses it to add simulated campaigns. */
 export type AdAccountListener = (transaction: Transaction, account: AdAccount) => Promise<unknown>
 
-interface PeopleLimits {
+interface PeopleLimits extends AccountLimits {
   signIn: AddressLimit | null
-  signInAccount: RateLimit | null
 }
 
 interface PeopleOptions {
@@ -49,7 +47,7 @@ interface PeopleOptions {
   limits: PeopleLimits
   social: SocialClients
   onAdAccountAdded: AdAccountListener
-  /** 32 bytes, from which the key for links and social sign-in is derived. */
+  /** 32 bytes, from which the keys for links, social sign-in and device cookies are derived. */
   masterKey: Buffer
 }
 
@@ -64,6 +62,7 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
     mailer,
     onAdAccountAdded,
     limits: options.limits,
+    deviceKey: deriveKey(options.masterKey, 'signalbox device cookies'),
     social: Object.keys(social) as SocialProvider[],
     authLibrary: () => {
       library ??= createAuthLibrary({
@@ -92,18 +91,4 @@ function createAuthMailer({ mailer, publicOrigin, now }: AuthMailerOptions): Aut
     sendPasswordChanged: person => mailer.send(passwordChangedEmail(publicOrigin(), person, now())),
     sendSignInLink: (email, token) => mailer.send(signInLinkEmail(publicOrigin(), email, token)),
   }
-}
-
-/**
- * Counts one attempt on an account. Unknown accounts count too, so the limit does not reveal which
- * accounts exist. Throws a 429. Only a digest of the address stays in memory.
- */
-export function limitAccountAttempts(
-  { limits }: Pick<PeopleContext, 'limits'>,
-  email: string,
-): void {
-  const limit = limits.signInAccount
-  if (!limit) return
-  const { waitSeconds } = limit.limiter.take(hash('sha256', email, 'base64'))
-  if (waitSeconds > 0) throw createRateLimitRefusal(limit, waitSeconds)
 }

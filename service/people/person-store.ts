@@ -67,6 +67,21 @@ export async function findPasswordHash({ query }: Query, userId: number): Promis
   return row?.password ?? null
 }
 
+/** As `findPasswordHash`, and null for an unknown address, in one statement for both. */
+export async function findPasswordHashByEmail(
+  { query }: Query,
+  email: string,
+): Promise<string | null> {
+  const row = await query
+    .selectFrom('people.users as person')
+    .innerJoin('people.accounts as account', 'account.user_id', 'person.id')
+    .select('account.password')
+    .where('person.email', '=', email)
+    .where('account.provider_id', '=', 'credential')
+    .executeTakeFirst()
+  return row?.password ?? null
+}
+
 interface NewPassword {
   passwordHash: string
   at: Date

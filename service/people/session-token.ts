@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { DAY_SECONDS } from '../util/time.ts'
+import { cookieName, readCookie, serializeCookie } from './cookies.ts'
 
 /** The lifetime of a session. Use does not extend it. */
 export const SESSION_DAYS = 14
@@ -7,44 +8,32 @@ export const SESSION_DAYS = 14
 /** better-auth's tokens: 32 of 62 characters, 190 random bits. */
 const SESSION_TOKEN = /^[A-Za-z0-9]{32}$/
 
-/**
- * The cookie's name. `__Host-` binds it to this host and to HTTPS (RFC 6265bis, 4.1.3.2), so that a
- * sibling domain cannot plant one; browsers refuse the prefix where there is no HTTPS.
- */
+const COOKIE = 'signalbox_session'
+
 export function sessionCookieName(publicOrigin: string): string {
-  return publicOrigin.startsWith('https:') ? '__Host-signalbox_session' : 'signalbox_session'
+  return cookieName(publicOrigin, COOKIE)
 }
 
-/** `Set-Cookie` for a new session. Lax: a link on another site opens our pages signed in. */
+/** `Set-Cookie` for a new session. */
 export function sessionCookie(publicOrigin: string, token: string): string {
-  return serializeCookie(publicOrigin, token, SESSION_DAYS * DAY_SECONDS)
+  const secondsMax = SESSION_DAYS * DAY_SECONDS
+  return serializeCookie(publicOrigin, { name: COOKIE, value: token, secondsMax })
 }
 
 /** `Set-Cookie` that removes the cookie. */
 export function clearedSessionCookie(publicOrigin: string): string {
-  return serializeCookie(publicOrigin, '', 0)
+  return serializeCookie(publicOrigin, { name: COOKIE, value: '', secondsMax: 0 })
 }
 
 /** Reads the token from a Cookie header. Returns null when it is absent or malformed. */
 export function readSessionToken(header: string | undefined, publicOrigin: string): string | null {
-  const wanted = `${sessionCookieName(publicOrigin)}=`
-  const found = header
-    ?.split(';')
-    .map(part => part.trim())
-    .find(part => part.startsWith(wanted))
-    ?.slice(wanted.length)
+  const found = readCookie(header, publicOrigin, COOKIE)
   return found !== undefined && SESSION_TOKEN.test(found) ? found : null
 }
 
 /** The stored form of a session token. */
 export function hashSessionToken(token: string): string {
   return hash('sha256', token, 'base64url')
-}
-
-function serializeCookie(publicOrigin: string, value: string, secondsMax: number): string {
-  const secure = publicOrigin.startsWith('https:') ? '; Secure' : ''
-  const name = sessionCookieName(publicOrigin)
-  return `${name}=${value}; Path=/; Max-Age=${secondsMax}; HttpOnly; SameSite=Lax${secure}`
 }
 
 /** The parts of a better-auth adapter call that matter here. */

@@ -57,6 +57,7 @@ async function postSignIn(context: PeopleContext, request: PageRequest, reply: P
     email,
     password: readFormSecret(request.body, 'password'),
     userAgent: request.headers['user-agent'],
+    cookie: request.headers.cookie,
   })
   if (outcome.outcome === 'signed_in') {
     await replaceSession(context, { request, reply, token: outcome.token })
@@ -80,7 +81,8 @@ async function postSignUp(context: PeopleContext, request: PageRequest, reply: P
   }
   const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
   try {
-    await signUp(context, { ...values, password: readFormSecret(request.body, 'password') })
+    const password = readFormSecret(request.body, 'password')
+    await signUp(context, { ...values, password, cookie: request.headers.cookie })
   } catch (error) {
     const errors = toFormErrors(error)
     return reply.code(UNPROCESSABLE).send(signUpPage({ returnTo, values, errors }))

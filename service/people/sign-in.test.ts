@@ -84,7 +84,7 @@ it('sets an HttpOnly, SameSite cookie that HTTPS binds to the host', async test 
       headers: { origin, 'sec-fetch-site': 'same-origin' },
       body: new URLSearchParams({ email, password: TEST_PASSWORD }),
     })
-    return response.headers.get('set-cookie') ?? ''
+    return response.headers.getSetCookie()[0] ?? ''
   }
   assert.match(
     await cookieOf(plain, plain.url),

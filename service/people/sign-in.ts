@@ -1,12 +1,18 @@
 import { parseEmailAddress } from './account-fields.ts'
-import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
+import { limitAttempts } from './attempt-limits.ts'
+import type { PeopleContext } from './people-context.ts'
 import { deleteSession, findSession } from './session-store.ts'
 import { hashSessionToken } from './session-token.ts'
 
-interface SignInAttempt {
+interface Credentials {
   email: string
   password: string
   userAgent: string | undefined
+}
+
+interface SignInAttempt extends Credentials {
+  /** The Cookie header, which tells a known device. */
+  cookie: string | undefined
 }
 
 /** `refused` gives no reason, so that it does not reveal whether the account exists. */
@@ -22,11 +28,19 @@ export type SignInOutcome =
  */
 export async function signIn(
   context: PeopleContext,
-  { password, userAgent, ...attempt }: SignInAttempt,
+  { password, userAgent, cookie, ...attempt }: SignInAttempt,
 ): Promise<SignInOutcome> {
   const email = parseEmailAddress(attempt.email)
   if (email === null || password === '') return { outcome: 'refused' }
-  limitAccountAttempts(context, email)
+  await limitAttempts(context, { purpose: 'sign_in', email, cookie })
+  return startSession(context, { email, password, userAgent })
+}
+
+/** As `signIn`, for a password that another limit has counted. */
+export async function startSession(
+  context: PeopleContext,
+  { email, password, userAgent }: Credentials,
+): Promise<SignInOutcome> {
   const { api } = await context.authLibrary()
   try {
     const answer = await api.signInEmail({

@@ -50,14 +50,24 @@ export async function requireRole(
   throw forbiddenByRole()
 }
 
+/**
+ * Throws a 403 until the address of a person is verified, for operations that reach other people.
+ * Sign-in refuses such a person already.
+ */
+export function requireVerifiedEmail({ isEmailVerified }: CurrentPerson): void {
+  if (isEmailVerified) return
+  throw new Refusal(403, 'Confirm your email address first: request a link at /verify.')
+}
+
 const WORKSPACES_MAX = 50
 
-/** Creates a workspace with the person as its owner. Returns its ID. */
+/** Creates a workspace with the person as its owner. Returns its ID. Throws a 403 or 422. */
 export async function createWorkspace(
   { database, now }: PeopleContext,
   person: CurrentPerson,
   nameInput: unknown,
 ): Promise<number> {
+  requireVerifiedEmail(person)
   const name = parseWorkspaceName(nameInput)
   const { length } = await listMemberships(database, person.userId)
   if (length >= WORKSPACES_MAX) {

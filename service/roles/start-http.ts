@@ -105,12 +105,17 @@ export async function startHttp(
 function pickLimits(settings: Settings): ServerOptions['limits'] {
   const { trackerRatePerSecond, sandboxRatePerMinute, failedAuthRatePerMinute } = settings
   const { signInRatePerMinute, registrationRatePerMinute, oauthRatePerMinute } = settings
+  const { invitationsPerPersonPerDay, invitationsPerWorkspacePerDay } = settings
+  const { invitationsPerRecipientPerDay } = settings
   const { userCodeRatePerMinute, agentRatePerMinute, eventLoopDelayMillisecondsMax } = settings
   return {
     trackerRatePerSecond,
     sandboxRatePerMinute,
     failedAuthRatePerMinute,
     signInRatePerMinute,
+    invitationsPerPersonPerDay,
+    invitationsPerWorkspacePerDay,
+    invitationsPerRecipientPerDay,
     registrationRatePerMinute,
     oauthRatePerMinute,
     userCodeRatePerMinute,

@@ -7,6 +7,21 @@ export const SIGN_IN_SETTINGS = {
     max: 100_000,
     description: 'Sign-ins, sign-ups and emailed links per minute and address. 0: no limit.',
   }),
+  invitationsPerPersonPerDay: integer('SIGNALBOX_INVITATIONS_PER_PERSON_PER_DAY', {
+    default: 50,
+    max: 100_000,
+    description: 'Invitations that a person may send per day; per process. 0: no limit.',
+  }),
+  invitationsPerWorkspacePerDay: integer('SIGNALBOX_INVITATIONS_PER_WORKSPACE_PER_DAY', {
+    default: 100,
+    max: 100_000,
+    description: 'Invitations from a workspace per day; per process. 0: no limit.',
+  }),
+  invitationsPerRecipientPerDay: integer('SIGNALBOX_INVITATIONS_PER_RECIPIENT_PER_DAY', {
+    default: 5,
+    max: 100_000,
+    description: 'Invitations to an address, from all workspaces, per day. 0: no limit.',
+  }),
   registrationRatePerMinute: integer('SIGNALBOX_REGISTRATION_RATE_PER_MINUTE', {
     default: 20,
     max: 100_000,
