@@ -48,6 +48,7 @@ import type { SocialClients } from './people/auth-library.ts'
 import type { Mailer } from './people/mail/mail-queue.ts'
 import { type AdAccountListener, createPeopleContext } from './people/people-context.ts'
 import { peopleRoutes } from './people/routes.ts'
+import type { SignUpPolicy } from './people/sign-up-policy.ts'
 import type { PlatformRegistry } from './platforms/registry.ts'
 import { reportRoutes } from './reports/routes.ts'
 import { sandboxRoutes } from './sandbox/routes.ts'
@@ -79,6 +80,8 @@ export interface ServerOptions {
   mails: Mailer
   /** Providers that people may sign in with. */
   social: SocialClients
+  /** Who may create an account. */
+  signUp: SignUpPolicy
   /** Schemes of native clients that OAuth may send people back to. */
   nativeSchemes: readonly string[]
   /** Other origins whose pages may call the MCP server. */
@@ -175,8 +178,8 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
 
   stylesheetRoute(app)
   homeRoute(app)
-  const { mails, social, logger } = options
-  const people = { database, logger, now, publicOrigin, mailer: mails, social, limits }
+  const { mails, social, signUp, logger } = options
+  const people = { database, logger, now, publicOrigin, mailer: mails, social, signUp, limits }
   peopleRoutes(app, createPeopleContext({ ...people, masterKey, onAdAccountAdded: withCampaigns }))
   oauthRoutes(app, oauthContext(options, parts))
   agentsRoutes(app, agentsContext(options, parts))

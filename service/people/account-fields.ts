@@ -50,12 +50,3 @@ interface PasswordContext {
   email: string
   name: string
 }
-
-const NAME_CHARACTERS_MAX = 100
-
-/** Returns a name as one line without control characters, or null when it is empty or too long. */
-export function parseName(input: unknown): string | null {
-  if (typeof input !== 'string' || !input.isWellFormed()) return null
-  const name = input.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
-  return name === '' || name.length > NAME_CHARACTERS_MAX ? null : name
-}

@@ -1,14 +1,16 @@
 import { jwtVerify } from 'jose'
 import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
-import { EMAIL_ERROR, findPasswordError, parseEmailAddress, parseName } from './account-fields.ts'
+import { EMAIL_ERROR, findPasswordError, parseEmailAddress } from './account-fields.ts'
 import { limitAttempts, limitPasswordChanges } from './attempt-limits.ts'
 import { createPasswordHash, isPasswordCorrect } from './auth-library.ts'
+import { NAME_ERROR, parseName } from './display-name.ts'
 import { passwordChangedEmail } from './mail/email-templates.ts'
 import type { PeopleContext } from './people-context.ts'
 import { findPasswordHash, findPersonByEmail, setPassword } from './person-store.ts'
 import { type CurrentPerson, deleteSessions } from './session-store.ts'
 import { readAuthErrorCode, type SignInOutcome, startSession } from './sign-in.ts'
+import { findDomainError, mayCreateAccount, requireOpenSignUp } from './sign-up-policy.ts'
 
 interface SignUpInput {
   name: string
@@ -19,20 +21,29 @@ interface SignUpInput {
 
 /**
  * Creates an account and emails a link that verifies its address. For a registered address, the
- * response and its timing are the same, and the owner gets an email. Throws a 422 or 429.
+ * response and its timing are the same, and the owner gets an email. So are they for an address
+ * that is not invited where only invited ones may sign up: it gets no email. Throws a 403, 422 or
+ * 429.
  */
 export async function signUp(context: PeopleContext, input: SignUpInput): Promise<void> {
+  requireOpenSignUp(context.signUp)
   const errors = new FieldErrorList()
   const email = parseEmailAddress(input.email)
   const name = parseName(input.name)
-  if (name === null) errors.add('name', 'Enter your name, in at most 100 characters.')
-  if (email === null) errors.add('email', EMAIL_ERROR)
+  if (name === null) errors.add('name', NAME_ERROR)
+  const emailError = email === null ? EMAIL_ERROR : findDomainError(context.signUp, email)
+  if (emailError !== null) errors.add('email', emailError)
   const passwordError = findPasswordError(input.password, input)
   if (passwordError !== null) errors.add('password', passwordError)
-  if (email === null || name === null || passwordError !== null) {
+  if (email === null || name === null || !errors.isEmpty) {
     throw Refusal.ofFields(errors.toErrors())
   }
   await limitAttempts(context, { purpose: 'sign_up', email, cookie: input.cookie })
+  const isKnown = (await findPersonByEmail(context.database, email)) !== null
+  if (!isKnown && !(await mayCreateAccount(context, email))) {
+    await createPasswordHash(input.password)
+    return
+  }
   const { api } = await context.authLibrary()
   try {
     await api.signUpEmail({ body: { email, name, password: input.password } })

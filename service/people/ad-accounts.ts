@@ -1,8 +1,8 @@
 import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { parseRowId } from '../util/row-id.ts'
-import { parseName } from './account-fields.ts'
 import { type AdAccount, insertAdAccount, setAdAccountStatus } from './ad-account-store.ts'
+import { parseDisplayName } from './display-name.ts'
 import type { PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { requireRole } from './workspaces.ts'
@@ -61,17 +61,19 @@ export async function changeAdAccountStatus(
   throw Refusal.notFound('Ad account not found in this workspace.')
 }
 
+const NAME_CHARACTERS_MAX = 100
+
 function validateAdAccount(input: AdAccountInput) {
   const errors = new FieldErrorList()
   // Meta shows the ID with this prefix.
   const platformAccountId = trimmedText(input.platformAccountId).replace(/^act_/, '')
-  const name = parseName(input.name)
+  const name = parseDisplayName(input.name, NAME_CHARACTERS_MAX)
   const currency = trimmedText(input.currency).toUpperCase()
   const timeZone = trimmedText(input.timeZone)
   if (!/^[1-9]\d{0,19}$/.test(platformAccountId)) {
     errors.add('platform_account_id', 'Enter the digits of the ad account ID, such as 1234567890.')
   }
-  if (name === null) errors.add('name', 'Enter a name of 1 to 100 characters.')
+  if (name === null) errors.add('name', 'Enter a name of 1 to 100 visible characters.')
   if (!CURRENCIES.has(currency)) {
     errors.add('currency', 'Enter a three-letter currency code such as EUR.')
   }

@@ -10,6 +10,7 @@ it('provides every table and column that the sign-in library requires', async te
     ...authOptions({
       ...{ database, logger: server.app.log, now: clock.now, secret: 'x'.repeat(64) },
       ...{ publicOrigin: 'http://127.0.0.1', social: {} },
+      signUp: { mode: 'open', domains: [] },
       mailer: null as never,
     }),
     database: { db: database.query, type: 'postgres', schemaName: 'people' },

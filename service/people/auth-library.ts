@@ -7,8 +7,10 @@ import type { Database } from '../db/database.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './account-fields.ts'
+import { toPersonName } from './display-name.ts'
 import { deleteEmailLinks, findPersonByEmail, markEmailVerified } from './person-store.ts'
 import { hashSessionToken, SESSION_DAYS, withHashedSessionTokens } from './session-token.ts'
+import { mayCreateAccount, type SignUpPolicy } from './sign-up-policy.ts'
 
 /** How long an emailed link works. Each link works once. */
 export const LINK_LIFETIME_MINUTES = { verification: 24 * 60, reset: 60, signIn: 15 } as const
@@ -42,6 +44,7 @@ interface AuthLibraryOptions {
   /** Signs the state of social sign-in and the verification links. */
   secret: string
   social: SocialClients
+  signUp: SignUpPolicy
   mailer: AuthMailer
 }
 
@@ -88,7 +91,7 @@ export function authOptions(options: AuthLibraryOptions) {
     },
     socialProviders: social,
     ...emailOptions(options),
-    databaseHooks: createDatabaseHooks(options.now),
+    databaseHooks: createDatabaseHooks(options),
     ...TABLE_MAPPING,
   } satisfies BetterAuthOptions
 }
@@ -166,14 +169,20 @@ export function isPasswordCorrect(pair: { hash: string; password: string }): Pro
   return verifyPassword(pair)
 }
 
-/** Stored times come from our clock, not from the library's. */
-function createDatabaseHooks(now: () => Date) {
+/**
+ * Stored times come from our clock, not from the library's, and names are as ours. A sign-in
+ * provider creates an account only for an address that may sign up.
+ */
+function createDatabaseHooks(options: AuthLibraryOptions) {
+  const { now } = options
   return {
     user: {
       create: {
-        before: async (user: object) => ({
-          data: { ...user, createdAt: now(), updatedAt: now() },
-        }),
+        before: async (user: { name: string; email: string }) => {
+          if (!(await mayCreateAccount(options, user.email))) return false
+          const name = toPersonName(user.name, user.email)
+          return { data: { ...user, name, createdAt: now(), updatedAt: now() } }
+        },
       },
     },
     // The provider's tokens are not needed after sign-in, so none are stored.

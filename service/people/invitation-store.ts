@@ -48,6 +48,18 @@ export async function listInvitationsByEmail(
   return rows.map(toInvitation)
 }
 
+/** True when a workspace has invited the address. */
+export async function hasPendingInvitation(
+  { query }: Query,
+  email: string,
+  at: Date,
+): Promise<boolean> {
+  const row = await selectPendingInvitations({ query }, at)
+    .where('invitation.email', '=', email)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /**
  * Null when it was answered or withdrawn, has expired, its workspace is disabled, or its inviter
  * may no longer send it.

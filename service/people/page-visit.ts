@@ -146,6 +146,8 @@ const NOTICES: Record<string, string> = {
   session_ended: 'Session ended.',
   signed_out: 'You are signed out.',
   provider_refused: 'Sign-in with the provider failed. Try again, or sign in another way.',
+  sign_up_refused:
+    'This service does not let this address create an account. Ask an owner for an invitation.',
   workspace_created: 'Workspace created. Now add its ad account.',
   invited: 'Invitation sent.',
   invitation_withdrawn: 'Invitation withdrawn.',

@@ -20,12 +20,14 @@ import {
   verificationEmail,
 } from './mail/email-templates.ts'
 import type { Mailer } from './mail/mail-queue.ts'
+import type { SignUpPolicy } from './sign-up-policy.ts'
 
 /** What the operations and routes of this module depend on. */
 export interface PeopleContext extends DeviceContext {
   mailer: Mailer
   limits: PeopleLimits
   social: readonly SocialProvider[]
+  signUp: SignUpPolicy
   onAdAccountAdded: AdAccountListener
   /** Created on first use: the origin of a service on a free port is known only then. */
   authLibrary: () => Promise<AuthLibrary>
@@ -46,13 +48,14 @@ interface PeopleOptions {
   mailer: Mailer
   limits: PeopleLimits
   social: SocialClients
+  signUp: SignUpPolicy
   onAdAccountAdded: AdAccountListener
   /** 32 bytes, from which the keys for links, social sign-in and device cookies are derived. */
   masterKey: Buffer
 }
 
 export function createPeopleContext(options: PeopleOptions): PeopleContext {
-  const { database, logger, now, publicOrigin, social, mailer, onAdAccountAdded } = options
+  const { database, logger, now, publicOrigin, social, signUp, mailer } = options
   const secret = deriveKey(options.masterKey, 'signalbox people').toString('hex')
   let library: Promise<AuthLibrary> | null = null
   return {
@@ -60,7 +63,8 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
     now,
     publicOrigin,
     mailer,
-    onAdAccountAdded,
+    signUp,
+    onAdAccountAdded: options.onAdAccountAdded,
     limits: options.limits,
     deviceKey: deriveKey(options.masterKey, 'signalbox device cookies'),
     social: Object.keys(social) as SocialProvider[],
@@ -71,6 +75,7 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
         now,
         secret,
         social,
+        signUp,
         publicOrigin: publicOrigin(),
         mailer: createAuthMailer({ mailer, publicOrigin, now }),
       })

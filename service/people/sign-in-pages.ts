@@ -14,6 +14,7 @@ import type { SocialProvider } from './auth-library.ts'
 interface SignInPage {
   returnTo: string
   social: readonly SocialProvider[]
+  isSignUpOpen: boolean
   email?: string
   errors?: FormErrors
   /** What happened before, such as "Password changed." */
@@ -21,8 +22,10 @@ interface SignInPage {
 }
 
 /** Email and password, an emailed link, or a provider. Returns the whole document. */
-export function signInPage({ returnTo, social, email = '', errors = {}, notice }: SignInPage) {
+export function signInPage(page: SignInPage): string {
+  const { returnTo, social, isSignUpOpen, email = '', errors = {}, notice } = page
   const query = `?${new URLSearchParams({ return_to: returnTo })}`
+  const signUpLink = html`<p>New here? <a href="/sign-up${query}">Create an account</a></p>`
   const body = html`<div class="card">
 <h1>Sign in</h1>
 !${notice === undefined ? '' : message('success', notice)}
@@ -35,7 +38,7 @@ export function signInPage({ returnTo, social, email = '', errors = {}, notice }
 </form>
 !${social.map(provider => socialForm(provider, returnTo)).join('')}
 <p><a href="/magic">Email me a link instead</a> or <a href="/forgot">choose a new password</a>.</p>
-<p>New here? <a href="/sign-up${query}">Create an account</a></p>
+!${isSignUpOpen ? signUpLink : ''}
 </div>`
   return renderPage({ title: 'Sign in', body })
 }

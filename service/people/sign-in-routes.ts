@@ -20,19 +20,22 @@ import { deleteSession, findCurrentPerson } from './session-store.ts'
 import { clearedSessionCookie } from './session-token.ts'
 import { type SignInOutcome, signIn, verifyNewSession } from './sign-in.ts'
 import { emailSentPage, PROVIDER_ORIGINS, signInPage, signUpPage } from './sign-in-pages.ts'
+import { requireOpenSignUp, type SignUpPolicy } from './sign-up-policy.ts'
 
 /** The pages to sign in, sign up and sign out. Submitted forms are rate-limited by address. */
 export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
   const { social } = context
+  const page = signInOptions(context)
   app.get('/sign-in', PUBLIC, async (request, reply) => {
     const returnTo = safeReturnPath((request.query as ReturnQuery).return_to)
     if (await findCurrentPerson(context, request.headers)) return seeOther(reply, returnTo)
     reply.headers(pageHeaders({ formTargets: social.map(name => PROVIDER_ORIGINS[name]) }))
-    return signInPage({ returnTo, social, notice: findNotice(request.query) })
+    return signInPage({ ...page, returnTo, notice: findNotice(request.query) })
   })
-  app.get('/sign-up', PUBLIC, async request =>
-    signUpPage({ returnTo: safeReturnPath((request.query as ReturnQuery).return_to) }),
-  )
+  app.get('/sign-up', PUBLIC, async request => {
+    requireOpenSignUp(context.signUp)
+    return signUpPage({ returnTo: safeReturnPath((request.query as ReturnQuery).return_to) })
+  })
   app.post('/sign-out', PUBLIC, async (request, reply) => {
     const person = await findCurrentPerson(context, request.headers)
     if (person) await deleteSession(context.database, person.userId, person.sessionId)
@@ -64,8 +67,12 @@ async function postSignIn(context: PeopleContext, request: PageRequest, reply: P
     return seeOther(reply, returnTo)
   }
   const errors = { '': SIGN_IN_ERRORS[outcome.outcome] }
-  const { social } = context
-  return reply.code(UNAUTHORIZED).send(signInPage({ returnTo, social, email, errors }))
+  const page = { ...signInOptions(context), returnTo, email, errors }
+  return reply.code(UNAUTHORIZED).send(signInPage(page))
+}
+
+function signInOptions({ social, signUp }: PeopleContext) {
+  return { social, isSignUpOpen: signUp.mode !== 'closed' }
 }
 
 const SIGN_IN_ERRORS: Record<Exclude<SignInOutcome['outcome'], 'signed_in'>, string> = {
@@ -87,9 +94,21 @@ async function postSignUp(context: PeopleContext, request: PageRequest, reply: P
     const errors = toFormErrors(error)
     return reply.code(UNPROCESSABLE).send(signUpPage({ returnTo, values, errors }))
   }
-  return emailSentPage('We sent you a link. Follow it to confirm your email and sign in.')
+  return emailSentPage(SIGNED_UP[context.signUp.mode])
 }
 
+const LINK_SENT = 'We sent you a link. Follow it to confirm your email and sign in.'
+
+/** The same text for every address, so that it does not tell who is invited. */
+const SIGNED_UP: Record<SignUpPolicy['mode'], string> = {
+  open: LINK_SENT,
+  invited:
+    'If this address is invited or has an account, we sent it a link. Follow it to sign in. ' +
+    'Otherwise, ask an owner of the workspace for an invitation.',
+  closed: LINK_SENT,
+}
+
+const REFUSED_PATH = '/sign-in?done=sign_up_refused'
 const FAILED_PATH = '/sign-in?done=provider_refused'
 
 interface SocialReply extends PageReply {
@@ -153,12 +172,17 @@ async function finishSocialSignIn(
   const outcome = token === null ? null : await verifyNewSession(context, token)
   if (outcome?.outcome !== 'signed_in') {
     reply.header('set-cookie', others)
-    return seeOther(reply, outcome?.outcome === 'unverified' ? '/forgot' : FAILED_PATH)
+    if (outcome?.outcome === 'unverified') return seeOther(reply, '/forgot')
+    const isRefused = ACCOUNT_REFUSED.test(response.headers.get('location') ?? '')
+    return seeOther(reply, isRefused ? REFUSED_PATH : FAILED_PATH)
   }
   reply.header('set-cookie', others)
   await replaceSession(context, { request, reply, token: outcome.token })
   return seeOther(reply, toLocalPath(response.headers.get('location'), context.publicOrigin()))
 }
+
+/** The error of the library when our sign-up policy lets it create no account. */
+const ACCOUNT_REFUSED = /[?&]error=unable_to_create_user\b/
 
 const SESSION_COOKIE = /^(?:__Secure-)?signalbox\.session_token=([^;]*)/
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { createTestPerson, findEmailedLink, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
-import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { signInByGitHub, standInForGitHub } from '../../testing/fixtures/social-sign-in.ts'
 
 const client = { clientId: 'our-id', clientSecret: 'our-secret' }
 
@@ -61,55 +62,17 @@ it('rejects a callback without the state of this browser and keeps the session',
   assert.deepEqual([...new BrowserClient(service.url).cookies], [])
 })
 
-interface Profile {
-  id: number
-  email: string
-  isVerified: boolean
-}
-
-/** Responds in place of GitHub and passes all other requests through. */
-function standInForGitHub(test: TestContext, profile: Profile): void {
-  const real = globalThis.fetch
-  const { id, email, isVerified } = profile
-  const answers: Record<string, unknown> = {
-    'https://github.com/login/oauth/access_token': {
-      ...{ access_token: 'token-of-github', token_type: 'bearer', scope: 'user:email' },
-    },
-    'https://api.github.com/user': { id, login: 'ada', name: 'Ada', email: null },
-    'https://api.github.com/user/emails': [
-      { email, primary: true, verified: isVerified, visibility: 'private' },
-    ],
-  }
-  test.mock.method(
-    globalThis,
-    'fetch',
-    async (target: string | URL | Request, init?: RequestInit) => {
-      const answer = answers[target instanceof Request ? target.url : String(target)]
-      return answer === undefined ? real(target, init) : Response.json(answer)
-    },
-  )
-}
-
-async function viaGitHub(service: TestService): Promise<BrowserClient> {
-  const browser = new BrowserClient(service.url)
-  await browser.get('/sign-in?return_to=%2Faccount')
-  await browser.submit({ action: '/sign-in/social' })
-  const state = new URL(browser.page?.redirects.at(-1) ?? '').searchParams.get('state')
-  await browser.get(`/auth/callback/github?code=x&state=${state}`)
-  return browser
-}
-
 it('signs in by GitHub and returns to the requested page', async test => {
   const service = await startTestService(test, { social: { github: client } })
   standInForGitHub(test, { id: 7, email: 'ada@people.example', isVerified: true })
-  const browser = await viaGitHub(service)
+  const browser = await signInByGitHub(service)
   assert.deepEqual([browser.page?.status, browser.page?.path], [200, '/account'])
   assert.match(browser.page?.text ?? '', /ada&#64;people|ada@people/)
   assert.ok(!browser.cookies.has('signalbox.session_token'), 'one session, one cookie')
   const { rows } = await service.database.pool.query('select * from people.accounts')
   assert.equal(rows.length, 1)
   assert.doesNotMatch(JSON.stringify(rows), /token-of-github/)
-  const again = await viaGitHub(service)
+  const again = await signInByGitHub(service)
   assert.equal(again.page?.path, '/account')
   const people = await service.database.pool.query('select id from people.users')
   assert.equal(people.rows.length, 1)
@@ -118,7 +81,7 @@ it('signs in by GitHub and returns to the requested page', async test => {
 it('does not sign in with an address that GitHub has not verified', async test => {
   const service = await startTestService(test, { social: { github: client } })
   standInForGitHub(test, { id: 7, email: 'victim@people.example', isVerified: false })
-  const browser = await viaGitHub(service)
+  const browser = await signInByGitHub(service)
   assert.equal(browser.page?.path, '/forgot')
   assert.match((await browser.get('/account')).path, /^\/sign-in/)
   const { rows } = await service.database.pool.query('select * from people.sessions')
@@ -129,7 +92,7 @@ it('unlinks a provider account that was linked before the address was verified',
   const service = await startTestService(test, { social: { github: client } })
   const email = 'victim@people.example'
   standInForGitHub(test, { id: 7, email, isVerified: false })
-  await viaGitHub(service)
+  await signInByGitHub(service)
   const owner = new BrowserClient(service.url)
   await owner.post('/forgot', { email })
   await owner.get(findEmailedLink(service.mails, email, '/reset'))
@@ -146,7 +109,7 @@ it('does not link a provider to an account with an unverified address', async te
   const attacker = new BrowserClient(service.url)
   await attacker.post('/sign-up', { name: 'Not Ada', email, password: TEST_PASSWORD })
   standInForGitHub(test, { id: 7, email, isVerified: true })
-  const browser = await viaGitHub(service)
+  const browser = await signInByGitHub(service)
   assert.match((await browser.get('/account')).path, /^\/sign-in/)
   assert.equal((await attacker.post('/sign-in', { email, password: TEST_PASSWORD })).status, 401)
 })

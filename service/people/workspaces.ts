@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import { parseRowId } from '../util/row-id.ts'
-import { parseName } from './account-fields.ts'
+import { NAME_ERROR, parseName } from './display-name.ts'
 import { withdrawInvitationsOfMember } from './invitation-store.ts'
 import type { PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
@@ -94,7 +94,7 @@ export async function changeWorkspaceName(
 
 function parseWorkspaceName(input: unknown): string {
   const name = parseName(input)
-  if (name === null) throw Refusal.ofFields({ name: ['Enter a name of 1 to 100 characters.'] })
+  if (name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
   return name
 }
 

@@ -74,6 +74,7 @@ export async function startHttp(
     mcpOrigins: settings.mcpOrigins,
     mails,
     social: socialClients(settings),
+    signUp: { mode: settings.signUp, domains: settings.signUpDomains },
     ingestQueueMax: settings.ingestQueueMax,
     commitEventsMax: settings.commitEventsMax,
     limits: pickLimits(settings),

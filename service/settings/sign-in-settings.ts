@@ -1,4 +1,4 @@
-import { integer, list, matching, text } from './setting-types.ts'
+import { choice, integer, list, matching, text } from './setting-types.ts'
 
 /** Settings of sign-in, email and agents. */
 export const SIGN_IN_SETTINGS = {
@@ -53,6 +53,16 @@ export const SIGN_IN_SETTINGS = {
     requirement: 'be 1 to 32 comma-separated URL schemes in lower case',
     default: 'cursor, vscode, vscode-insiders, windsurf, zed',
     description: 'URL schemes that OAuth may redirect native clients to, without the colon.',
+  }),
+  signUp: choice('SIGNALBOX_SIGN_UP', {
+    choices: ['open', 'invited', 'closed'],
+    default: 'open',
+    description: 'Who may create an account: anyone, invited addresses, or no one.',
+  }),
+  signUpDomains: list('SIGNALBOX_SIGN_UP_DOMAINS', {
+    pattern: /^[a-z0-9-]+(\.[a-z0-9-]+)+(\s*,\s*[a-z0-9-]+(\.[a-z0-9-]+)+){0,63}$/,
+    requirement: 'be 1 to 64 comma-separated domains in lower case, such as shop.example',
+    description: 'The only domains whose addresses may create an account. Unset: any.',
   }),
   mailUrl: matching('SIGNALBOX_MAIL_URL', {
     pattern: /^smtps?:\/\/[^\s/]+\/?(\?\S*)?$/,

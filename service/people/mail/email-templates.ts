@@ -1,5 +1,6 @@
 import { formatIsoMinute } from '../../util/time.ts'
 import { type EmailRecipient, LINK_LIFETIME_MINUTES } from '../auth-library.ts'
+import { parseName } from '../display-name.ts'
 import type { Email } from './mail-queue.ts'
 
 /**
@@ -9,7 +10,7 @@ import type { Email } from './mail-queue.ts'
  */
 export function verificationEmail(origin: string, person: EmailRecipient, token: string): Email {
   return composeEmail(person.email, 'Confirm your email', [
-    `Hello ${sanitizeName(person.name)},`,
+    greet(person),
     'please confirm your email address:',
     buildLink(origin, '/verify', { token }),
     `The link works for ${LINK_LIFETIME_MINUTES.verification / 60} hours.`,
@@ -20,7 +21,7 @@ export function verificationEmail(origin: string, person: EmailRecipient, token:
 /** Sent to the owner of an account when its address is used for another sign-up. */
 export function alreadyRegisteredEmail(origin: string, person: EmailRecipient): Email {
   return composeEmail(person.email, 'You already have an account', [
-    `Hello ${sanitizeName(person.name)},`,
+    greet(person),
     'a sign-up was attempted with this address, which already has an account. Sign in here:',
     buildLink(origin, '/sign-in'),
     `Forgot your password? ${buildLink(origin, '/forgot')}`,
@@ -30,7 +31,7 @@ export function alreadyRegisteredEmail(origin: string, person: EmailRecipient): 
 
 export function passwordResetEmail(origin: string, person: EmailRecipient, token: string): Email {
   return composeEmail(person.email, 'Choose a new password', [
-    `Hello ${sanitizeName(person.name)},`,
+    greet(person),
     'choose a new password here:',
     buildLink(origin, '/reset', { token }),
     `The link works once, for ${LINK_LIFETIME_MINUTES.reset} minutes.`,
@@ -43,7 +44,7 @@ const ENDED = 'All earlier sessions and emailed links have ended.'
 /** Sent to the owner of an account, who may not be the one who changed the password. */
 export function passwordChangedEmail(origin: string, person: EmailRecipient, at: Date): Email {
   return composeEmail(person.email, 'Your password was changed', [
-    `Hello ${sanitizeName(person.name)},`,
+    greet(person),
     `the password of your account was changed at ${formatIsoMinute(at)} UTC. ${ENDED}`,
     'If this was not you, choose a new password now:',
     buildLink(origin, '/forgot'),
@@ -68,10 +69,13 @@ interface InvitationDetails {
 }
 
 export function invitationEmail(origin: string, invitation: InvitationDetails): Email {
-  const inviter = sanitizeName(invitation.inviterName)
+  // A name from before the rule may have a link.
+  const inviter = parseName(invitation.inviterName) ?? 'A member'
+  const workspace = parseName(invitation.workspaceName)
+  const intent = workspace === null ? 'a workspace' : `the workspace ${workspace}`
   return composeEmail(invitation.email, 'You are invited to a workspace', [
     'Hello,',
-    `${inviter} invites you to a workspace: ${sanitizeName(invitation.workspaceName)}.`,
+    `${inviter} invites you to ${intent}.`,
     `Sign in or sign up with this address, ${invitation.email}, and respond here:`,
     buildLink(origin, `/invitations/${invitation.id}`),
   ])
@@ -88,13 +92,8 @@ function buildLink(origin: string, path: string, query: Record<string, string> =
   return url.href
 }
 
-const NAME_CHARACTERS_MAX = 100
-
-/** Names are untrusted: removes line breaks and anything that looks like a link. */
-function sanitizeName(text: string): string {
-  return text
-    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
-    .replaceAll(/:\/\/|www\./gi, ' ')
-    .slice(0, NAME_CHARACTERS_MAX)
-    .trim()
+/** Names are untrusted: one that breaks our rule, stored before it, is left out. */
+function greet({ name }: EmailRecipient): string {
+  const shown = parseName(name)
+  return shown === null ? 'Hello,' : `Hello ${shown},`
 }
