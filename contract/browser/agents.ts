@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { INTEGER_MAX, named, nullable, timestamp } from '../scalars.ts'
+import { pageMembers } from './people.ts'
 
 const id = (description: string) => Type.Integer({ minimum: 1, maximum: INTEGER_MAX, description })
 
@@ -28,7 +29,7 @@ export const Connection = named(
 )
 export const ConnectionList = named(
   'ConnectionList',
-  Type.Object({ connections: Type.Array(Connection) }),
+  Type.Object({ connections: Type.Array(Connection), ...pageMembers }),
 )
 export type ConnectionList = Static<typeof ConnectionList>
 
@@ -61,7 +62,7 @@ export const ExecutionToken = named(
 )
 export const ExecutionTokenList = named(
   'ExecutionTokenList',
-  Type.Object({ tokens: Type.Array(ExecutionToken) }),
+  Type.Object({ tokens: Type.Array(ExecutionToken), ...pageMembers }),
 )
 export type ExecutionTokenList = Static<typeof ExecutionTokenList>
 

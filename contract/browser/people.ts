@@ -3,6 +3,13 @@ import { INTEGER_MAX, named, nullable, timestamp } from '../scalars.ts'
 
 const id = (description: string) => Type.Integer({ minimum: 1, maximum: INTEGER_MAX, description })
 
+/** The members of a list that tell its page. */
+export const pageMembers = {
+  page: Type.Integer({ minimum: 1 }),
+  per_page: Type.Integer({ description: 'The fixed page size.' }),
+  has_more: Type.Boolean({ description: 'Whether `?page=` with the next number has rows.' }),
+}
+
 export const Role = Type.Unsafe<'owner' | 'admin' | 'member'>({
   type: 'string',
   enum: ['owner', 'admin', 'member'],
@@ -79,7 +86,7 @@ export const Invitation = named(
 )
 export const InvitationList = named(
   'InvitationList',
-  Type.Object({ invitations: Type.Array(Invitation) }),
+  Type.Object({ invitations: Type.Array(Invitation), ...pageMembers }),
 )
 export type InvitationList = Static<typeof InvitationList>
 

@@ -4,6 +4,7 @@ import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { requireSession } from '../people/browser-session.ts'
 import { objectOrEmpty } from '../util/is-object.ts'
+import { type ListPage, pageMembers, readPageNumber } from '../util/list-page.ts'
 import type { ListedConnection } from './connection-store.ts'
 import {
   listWorkspaceConnections,
@@ -41,8 +42,11 @@ interface PathParameters {
 function connectionRoutes(app: ServiceApp, context: OauthContext): void {
   app.route({
     ...operations.listConnections,
-    handler: async request =>
-      connectionListView(await listWorkspaceConnections(context.database, toVisit(request))),
+    async handler(request) {
+      const page = readPageNumber(request.query)
+      const list = await listWorkspaceConnections(context.database, toVisit(request), page)
+      return connectionListView(list)
+    },
   })
   app.route({
     ...operations.updateConnection,
@@ -64,8 +68,10 @@ function connectionRoutes(app: ServiceApp, context: OauthContext): void {
 function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
   app.route({
     ...operations.listExecutionTokens,
-    handler: async request =>
-      executionTokenListView(await listWorkspaceTokens(context.database, toVisit(request))),
+    async handler(request) {
+      const page = readPageNumber(request.query)
+      return executionTokenListView(await listWorkspaceTokens(context, toVisit(request), page))
+    },
   })
   app.route({
     ...operations.createExecutionToken,
@@ -92,9 +98,9 @@ function toVisit({ person, params }: { person: Person; params: unknown }) {
 
 type Person = Parameters<typeof listWorkspaceConnections>[1]['person']
 
-function connectionListView(connections: readonly ListedConnection[]): ConnectionList {
+function connectionListView(list: ListPage<ListedConnection>): ConnectionList {
   return {
-    connections: connections.map(row => ({
+    connections: list.rows.map(row => ({
       id: row.id,
       name: row.name,
       client_name: row.client_name,
@@ -108,12 +114,13 @@ function connectionListView(connections: readonly ListedConnection[]): Connectio
       revoked_at: row.revoked_at?.toISOString() ?? null,
       needs_approval: row.grant_id === null && row.revoked_at === null,
     })),
+    ...pageMembers(list),
   }
 }
 
-function executionTokenListView(tokens: readonly ListedExecutionToken[]): ExecutionTokenList {
+function executionTokenListView(list: ListPage<ListedExecutionToken>): ExecutionTokenList {
   return {
-    tokens: tokens.map(row => ({
+    tokens: list.rows.map(row => ({
       id: row.id,
       name: row.name,
       tier: row.tier,
@@ -126,5 +133,6 @@ function executionTokenListView(tokens: readonly ListedExecutionToken[]): Execut
       last_used_at: row.last_used_at?.toISOString() ?? null,
       revoked_at: row.revoked_at?.toISOString() ?? null,
     })),
+    ...pageMembers(list),
   }
 }

@@ -8,6 +8,7 @@ import {
   requirePageSession,
   type WorkspacePageExchange,
 } from '../people/page-visit.ts'
+import { readPageNumber } from '../util/list-page.ts'
 import {
   type ConnectionVisit,
   changeConnectionAdAccount,
@@ -29,7 +30,8 @@ export function connectionRoutes(app: ServiceApp, context: OauthContext): void {
       const visit = await requireConnectionsVisit(context, { request, reply })
       if (!visit) return reply
       const { done } = request.query as { done?: unknown }
-      return reply.send(await renderConnections(context, visit, { done }))
+      const page = readPageNumber(request.query)
+      return reply.send(await renderConnections(context, visit, { done, page }))
     })
     for (const [name, change] of Object.entries(CHANGES)) {
       pages.post(`${url}/:connection/${name}`, { config }, async (request, reply) => {
@@ -80,6 +82,7 @@ const NOTICES: Record<string, string> = {
 }
 
 interface PageFeedback {
+  page?: number
   done?: unknown
   errors?: FormErrors
 }
@@ -87,10 +90,10 @@ interface PageFeedback {
 async function renderConnections(
   { database }: OauthContext,
   visit: WorkspaceVisit,
-  { done, errors = {} }: PageFeedback,
+  { page = 1, done, errors = {} }: PageFeedback,
 ) {
   const membership = await requireAgentManager(database, visit)
-  const connections = await listWorkspaceConnections(database, visit)
+  const connections = await listWorkspaceConnections(database, visit, page)
   const all = await listAdAccounts(database, membership.workspaceId)
   return connectionsPage({
     person: visit.person,

@@ -1,6 +1,7 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import type { Database, Transaction } from '../db/database.ts'
 import type { Tables } from '../db/tables.ts'
+import { pageRange, toListPage } from '../util/list-page.ts'
 import type { Audience, Permission } from './permissions.ts'
 
 /** What a person approved for a client, for one ad account. */
@@ -195,10 +196,38 @@ export async function renameConnection(
     .execute()
 }
 
-const CONNECTIONS_LISTED_MAX = 200
+/** The ad account of a live connection; null when there is none. */
+export async function findConnectionAdAccount(
+  { query }: Database,
+  { workspaceId, connectionId }: ConnectionKey,
+): Promise<number | null> {
+  const row = await query
+    .selectFrom('agent_connections')
+    .select('ad_account_id')
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', connectionId)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return row?.ad_account_id ?? null
+}
 
-/** The connections of a workspace, live and revoked, newest first. */
-export async function listConnections({ query }: Database, workspaceId: number) {
+/**
+ * A page of the connections of a workspace: the live ones first, then the revoked ones, newest
+ * first each. So no number of revoked ones hides one that still has access.
+ */
+export async function listConnections({ query }: Database, workspaceId: number, page: number) {
+  const { offset, limit } = pageRange(page)
+  const rows = await selectConnections(query)
+    .where('agent_connections.workspace_id', '=', workspaceId)
+    .orderBy(sql`agent_connections.revoked_at is not null`)
+    .orderBy('agent_connections.id', 'desc')
+    .offset(offset)
+    .limit(limit)
+    .execute()
+  return toListPage(rows, page)
+}
+
+function selectConnections(query: Kysely<Tables>) {
   return query
     .selectFrom('agent_connections')
     .innerJoin('oauth_clients', 'oauth_clients.client_id', 'agent_connections.client_id')
@@ -219,9 +248,5 @@ export async function listConnections({ query }: Database, workspaceId: number) 
       'ad_accounts.name as ad_account_name',
       'people.users.name as approved_by',
     ])
-    .where('agent_connections.workspace_id', '=', workspaceId)
-    .orderBy('agent_connections.id', 'desc')
-    .limit(CONNECTIONS_LISTED_MAX)
-    .execute()
 }
-export type ListedConnection = Awaited<ReturnType<typeof listConnections>>[number]
+export type ListedConnection = Awaited<ReturnType<typeof listConnections>>['rows'][number]

@@ -1,9 +1,11 @@
 import { html } from 'ghtml'
 import { buttonForm, errorSummary, type FormErrors } from '../pages/form-controls.ts'
+import { pageLinks } from '../pages/page-links.ts'
 import type { AdAccount } from '../people/ad-account-store.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
 import type { Membership } from '../people/workspace-store.ts'
+import type { ListPage } from '../util/list-page.ts'
 import { formatDate } from '../util/time.ts'
 import type { ListedConnection } from './connection-store.ts'
 import { PERMISSION_LABELS, type Permission } from './permissions.ts'
@@ -11,7 +13,7 @@ import { PERMISSION_LABELS, type Permission } from './permissions.ts'
 interface ConnectionsPage {
   person: CurrentPerson
   membership: Membership
-  connections: readonly ListedConnection[]
+  connections: ListPage<ListedConnection>
   /** The active ad accounts of the workspace. */
   adAccounts: readonly AdAccount[]
   errors?: FormErrors
@@ -21,12 +23,15 @@ interface ConnectionsPage {
 /** The connections of a workspace, with their permissions and forms to change them. */
 export function connectionsPage(page: ConnectionsPage): string {
   const { person, membership, connections, errors = {}, notice } = page
-  const live = connections.filter(({ revoked_at }) => revoked_at === null)
-  const revoked = connections.filter(({ revoked_at }) => revoked_at !== null)
+  const live = connections.rows.filter(({ revoked_at }) => revoked_at === null)
+  const revoked = connections.rows.filter(({ revoked_at }) => revoked_at !== null)
+  const isEmpty = live.length === 0 && connections.page === 1
+  const path = `/workspaces/${membership.workspaceId}/connections`
   const content = html`!${errorSummary(errors)}
-!${live.length === 0 ? '<p>No agents connected.</p>' : ''}
+!${isEmpty ? '<p>No agents connected.</p>' : ''}
 !${live.map(connection => connectionCard(connection, page)).join('')}
-!${revoked.length === 0 ? '' : revokedCard(revoked)}`
+!${revoked.length === 0 ? '' : revokedCard(revoked)}
+!${pageLinks(connections, path)}`
   return workspacePage({ person, membership, tab: 'connections', notice, content })
 }
 

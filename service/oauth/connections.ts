@@ -5,9 +5,11 @@ import { Refusal } from '../http/refusal.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import type { Membership } from '../people/workspace-store.ts'
 import { requireRole } from '../people/workspaces.ts'
+import type { ListPage } from '../util/list-page.ts'
 import { parseRowId } from '../util/row-id.ts'
 import {
   type ConnectionKey,
+  findConnectionAdAccount,
   type ListedConnection,
   listConnections,
   lockConnectionName,
@@ -43,13 +45,14 @@ export function requireAgentManager(
   return requireRole(database, person, { workspaceId, action: 'manage_agents' })
 }
 
-/** Lists the connections of a workspace, for its owners. */
+/** A page of the connections of a workspace, for its owners. */
 export async function listWorkspaceConnections(
   database: Database,
   visit: WorkspaceVisit,
-): Promise<ListedConnection[]> {
+  page: number,
+): Promise<ListPage<ListedConnection>> {
   const { workspaceId } = await requireAgentManager(database, visit)
-  return listConnections(database, workspaceId)
+  return listConnections(database, workspaceId, page)
 }
 
 /**
@@ -107,12 +110,9 @@ export async function changeConnectionAdAccount(
   const { database } = context
   const connection = await requireConnection(context, visit)
   const adAccountId = parseRowId(adAccountInput)
-  const { connectionId, workspaceId } = connection
-  const current = (await listConnections(database, workspaceId)).find(
-    ({ id, revoked_at }) => id === connectionId && revoked_at === null,
-  )
-  if (!current) throw connectionNotFound()
-  if (current.ad_account_id === adAccountId) return
+  const current = await findConnectionAdAccount(database, connection)
+  if (current === null) throw connectionNotFound()
+  if (current === adAccountId) return
   await database.query.transaction().execute(async query => {
     const before =
       adAccountId === null ? null : await rebindConnection({ query }, connection, adAccountId)

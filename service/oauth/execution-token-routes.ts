@@ -7,6 +7,7 @@ import {
   requirePageSession,
   type WorkspacePageExchange,
 } from '../people/page-visit.ts'
+import { readPageNumber } from '../util/list-page.ts'
 import { requireAgentManager, type WorkspaceVisit } from './connections.ts'
 import {
   issueWorkspaceToken,
@@ -27,7 +28,8 @@ export function executionTokenRoutes(app: ServiceApp, context: OauthContext): vo
       if (!visit) return reply
       const { done } = request.query as { done?: unknown }
       const notice = done === 'revoke' ? REVOKED : undefined
-      return reply.send(await renderTokens(context, visit, { notice }))
+      const page = readPageNumber(request.query)
+      return reply.send(await renderTokens(context, visit, { notice, page }))
     })
     pages.post(url, { config }, async (request, reply) => {
       const visit = await requireTokensVisit(context, { request, reply })
@@ -71,19 +73,22 @@ function tokensPath({ workspaceId }: Pick<WorkspaceVisit, 'workspaceId'>): strin
   return `/workspaces/${encodeURIComponent(String(workspaceId))}/tokens`
 }
 
-type PageFeedback = Partial<Pick<ExecutionTokensPage, 'issued' | 'values' | 'errors' | 'notice'>>
+type PageFeedback = { page?: number } & Partial<
+  Pick<ExecutionTokensPage, 'issued' | 'values' | 'errors' | 'notice'>
+>
 
 async function renderTokens(
-  { database, now }: OauthContext,
+  context: OauthContext,
   visit: WorkspaceVisit,
-  feedback: PageFeedback,
+  { page = 1, ...feedback }: PageFeedback,
 ) {
+  const { database, now } = context
   const membership = await requireAgentManager(database, visit)
   const all = await listAdAccounts(database, membership.workspaceId)
   return executionTokensPage({
     person: visit.person,
     membership,
-    tokens: await listWorkspaceTokens(database, visit),
+    tokens: await listWorkspaceTokens(context, visit, page),
     adAccounts: all.filter(({ status }) => status === 'active'),
     now: now(),
     ...feedback,

@@ -1,5 +1,6 @@
-import { CompiledQuery } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import type { Database, Transaction } from '../db/database.ts'
+import { pageRange, toListPage } from '../util/list-page.ts'
 
 export interface NewExecutionToken {
   workspaceId: number
@@ -42,11 +43,23 @@ export async function insertExecutionToken(
   return (rows[0] as { id: number } | undefined)?.id ?? null
 }
 
-const TOKENS_LISTED_MAX = 200
+interface TokenPage {
+  workspaceId: number
+  at: Date
+  /** From 1. */
+  page: number
+}
 
-/** The tokens of a workspace, live, expired and revoked, newest first. */
-export async function listExecutionTokens({ query }: Database, workspaceId: number) {
-  return query
+/**
+ * A page of the tokens of a workspace: the live ones first, then the expired and revoked ones,
+ * newest first each. So no number of dead tokens hides one that still works.
+ */
+export async function listExecutionTokens(
+  { query }: Database,
+  { workspaceId, at, page }: TokenPage,
+) {
+  const { offset, limit } = pageRange(page)
+  const rows = await query
     .selectFrom('execution_tokens')
     .innerJoin('ad_accounts', 'ad_accounts.id', 'execution_tokens.ad_account_id')
     .innerJoin('people.users', 'people.users.id', 'execution_tokens.issued_by')
@@ -64,11 +77,34 @@ export async function listExecutionTokens({ query }: Database, workspaceId: numb
       'people.users.name as issued_by',
     ])
     .where('execution_tokens.workspace_id', '=', workspaceId)
+    .orderBy(sql`execution_tokens.revoked_at is not null or execution_tokens.expires_at <= ${at}`)
     .orderBy('execution_tokens.id', 'desc')
-    .limit(TOKENS_LISTED_MAX)
+    .offset(offset)
+    .limit(limit)
     .execute()
+  return toListPage(rows, page)
 }
-export type ListedExecutionToken = Awaited<ReturnType<typeof listExecutionTokens>>[number]
+export type ListedExecutionToken = Awaited<ReturnType<typeof listExecutionTokens>>['rows'][number]
+
+const NAMED_TOKENS_MAX = 1_000
+
+/** The IDs of the live tokens of a workspace with a name, oldest first. */
+export async function listLiveTokenIds(
+  { query }: Database,
+  { workspaceId, name, at }: { workspaceId: number; name: string; at: Date },
+): Promise<number[]> {
+  const rows = await query
+    .selectFrom('execution_tokens')
+    .select('id')
+    .where('workspace_id', '=', workspaceId)
+    .where('name', '=', name)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', at)
+    .orderBy('id')
+    .limit(NAMED_TOKENS_MAX)
+    .execute()
+  return rows.map(({ id }) => id)
+}
 
 /** Returns false when the workspace has no such live token. */
 export async function revokeExecutionToken(

@@ -6,10 +6,12 @@ import {
   selectField,
   textField,
 } from '../pages/form-controls.ts'
+import { pageLinks } from '../pages/page-links.ts'
 import type { AdAccount } from '../people/ad-account-store.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
 import type { Membership } from '../people/workspace-store.ts'
+import type { ListPage } from '../util/list-page.ts'
 import { formatDate } from '../util/time.ts'
 import type { ListedExecutionToken } from './execution-token-store.ts'
 import { TIER_LABELS, TIERS, TOKEN_DAYS } from './permissions.ts'
@@ -17,7 +19,7 @@ import { TIER_LABELS, TIERS, TOKEN_DAYS } from './permissions.ts'
 export interface ExecutionTokensPage {
   person: CurrentPerson
   membership: Membership
-  tokens: readonly ListedExecutionToken[]
+  tokens: ListPage<ListedExecutionToken>
   /** The active ad accounts of the workspace. */
   adAccounts: readonly AdAccount[]
   now: Date
@@ -33,7 +35,7 @@ export interface ExecutionTokensPage {
 export function executionTokensPage(page: ExecutionTokensPage): string {
   const { person, membership, tokens, adAccounts, issued, notice } = page
   const content = html`!${issued === undefined ? '' : issuedCard(issued)}
-!${tokens.length === 0 ? '<p>No tokens yet.</p>' : tokensCard(page)}
+!${tokens.rows.length === 0 ? '<p>No tokens yet.</p>' : tokensCard(page)}
 !${adAccounts.length === 0 ? NO_AD_ACCOUNT : issueForm(page)}`
   return workspacePage({ person, membership, tab: 'tokens', notice, content })
 }
@@ -47,9 +49,10 @@ function issuedCard(token: string): string {
 }
 
 function tokensCard({ tokens, membership, now }: ExecutionTokensPage): string {
-  const rows = tokens.map(token => tokenRow(token, membership.workspaceId, now))
+  const rows = tokens.rows.map(token => tokenRow(token, membership.workspaceId, now))
   return html`<section class="card"><h2>Tokens</h2>
-<ul class="plain">!${rows.join('')}</ul></section>`
+<ul class="plain">!${rows.join('')}</ul>
+!${pageLinks(tokens, `/workspaces/${membership.workspaceId}/tokens`)}</section>`
 }
 
 function tokenRow(token: ListedExecutionToken, workspaceId: number, now: Date): string {

@@ -1,7 +1,7 @@
 import { generateToken, hashToken } from '../access/token-format.ts'
 import type { AuditActor, AuditEntry } from '../audit/audit-entry.ts'
-import type { Database } from '../db/database.ts'
 import { type FieldErrors, Refusal } from '../http/refusal.ts'
+import type { ListPage } from '../util/list-page.ts'
 import { parseRowId } from '../util/row-id.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
 import { type ChangeContext, requireAgentManager, type WorkspaceVisit } from './connections.ts'
@@ -112,13 +112,14 @@ function findInputErrors({ adAccountId, tier, days, name }: ExecutionTokenReques
 
 const INTEGER_MAX = 2_147_483_647
 
-/** Lists the execution tokens of a workspace, for its owners. */
+/** A page of the execution tokens of a workspace, for its owners. */
 export async function listWorkspaceTokens(
-  database: Database,
+  { database, now }: Pick<ChangeContext, 'database' | 'now'>,
   visit: WorkspaceVisit,
-): Promise<ListedExecutionToken[]> {
+  page: number,
+): Promise<ListPage<ListedExecutionToken>> {
   const { workspaceId } = await requireAgentManager(database, visit)
-  return listExecutionTokens(database, workspaceId)
+  return listExecutionTokens(database, { workspaceId, at: now(), page })
 }
 
 type TokenInput = Pick<ExecutionTokenRequest, 'adAccountId' | 'tier' | 'days' | 'name'>

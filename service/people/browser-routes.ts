@@ -2,6 +2,7 @@ import * as operations from '@signalbox/contract/browser/people-operations.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { objectOrEmpty } from '../util/is-object.ts'
+import { readPageNumber } from '../util/list-page.ts'
 import { parseRowId } from '../util/row-id.ts'
 import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
@@ -15,8 +16,13 @@ import {
   sessionListView,
   workspaceListView,
 } from './browser-views.ts'
-import { listInvitations, listInvitationsByEmail } from './invitation-store.ts'
-import { answerInvitation, invitePerson, withdrawInvitation } from './invitations.ts'
+import { listInvitations } from './invitation-store.ts'
+import {
+  answerInvitation,
+  invitePerson,
+  listOwnInvitations,
+  withdrawInvitation,
+} from './invitations.ts'
 import type { PeopleContext } from './people-context.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
 import { listMembers, listMemberships } from './workspace-store.ts'
@@ -179,11 +185,12 @@ function invitationRoutes(app: ServiceApp, context: PeopleContext): void {
   const { database, now } = context
   app.route({
     ...operations.listInvitations,
-    async handler({ person, params }) {
+    async handler({ person, params, query }) {
       // Invitees have not agreed to share their address: only inviters may see it.
       const intent = { workspaceId: (params as MemberParams).workspace, action: 'invite' } as const
       const { workspaceId } = await requireRole(database, person, intent)
-      return invitationListView(await listInvitations(database, workspaceId, now()))
+      const page = { at: now(), page: readPageNumber(query) }
+      return invitationListView(await listInvitations(database, workspaceId, page))
     },
   })
   app.route({
@@ -206,12 +213,11 @@ function invitationRoutes(app: ServiceApp, context: PeopleContext): void {
 }
 
 function invitationAnswerRoutes(app: ServiceApp, context: PeopleContext): void {
-  const { database, now } = context
   app.route({
     ...operations.listMyInvitations,
-    async handler({ person }) {
-      if (!person.isEmailVerified) return { invitations: [] }
-      return invitationListView(await listInvitationsByEmail(database, person.email, now()))
+    async handler({ person, query }) {
+      const page = readPageNumber(query)
+      return invitationListView(await listOwnInvitations(context, person, page))
     },
   })
   app.route({

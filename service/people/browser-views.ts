@@ -7,6 +7,7 @@ import type {
   SessionList,
   WorkspaceList,
 } from '@signalbox/contract/browser/people.ts'
+import { type ListPage, pageMembers } from '../util/list-page.ts'
 import type { AdAccount } from './ad-account-store.ts'
 import type { Invitation } from './invitation-store.ts'
 import type { ActiveSession, CurrentPerson } from './session-store.ts'
@@ -60,9 +61,9 @@ export function memberListView(members: readonly Member[]): MemberList {
   }
 }
 
-export function invitationListView(invitations: readonly Invitation[]): InvitationList {
+export function invitationListView(list: ListPage<Invitation>): InvitationList {
   return {
-    invitations: invitations.map(invitation => ({
+    invitations: list.rows.map(invitation => ({
       id: invitation.id,
       workspace_id: invitation.workspaceId,
       workspace_name: invitation.workspaceName,
@@ -72,6 +73,7 @@ export function invitationListView(invitations: readonly Invitation[]): Invitati
       created_at: invitation.createdAt.toISOString(),
       expires_at: invitation.expiresAt.toISOString(),
     })),
+    ...pageMembers(list),
   }
 }
 

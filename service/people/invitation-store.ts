@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
+import { type ListPage, pageRange, toListPage } from '../util/list-page.ts'
 import { invitableRoles, WORKSPACE_ROLES, type WorkspaceRole } from './workspace-role.ts'
 import type { MemberKey } from './workspace-store.ts'
 
@@ -16,36 +17,50 @@ export interface Invitation {
   expiresAt: Date
 }
 
-const INVITATIONS_MAX = 200
-
 type Query = Pick<Database, 'query'>
 
-/** The pending invitations of a workspace, newest first. */
+interface InvitationPage {
+  at: Date
+  /** From 1. */
+  page: number
+}
+
+/** A page of the pending invitations of a workspace, newest first. */
 export async function listInvitations(
   { query }: Query,
   workspaceId: number,
-  at: Date,
-): Promise<Invitation[]> {
-  const rows = await selectPendingInvitations({ query }, at)
-    .where('invitation.workspace_id', '=', workspaceId)
-    .orderBy('invitation.created_at', 'desc')
-    .limit(INVITATIONS_MAX)
-    .execute()
-  return rows.map(toInvitation)
+  { at, page }: InvitationPage,
+): Promise<ListPage<Invitation>> {
+  const rows = selectPendingInvitations({ query }, at).where(
+    'invitation.workspace_id',
+    '=',
+    workspaceId,
+  )
+  return readInvitationPage(rows, page)
 }
 
-/** The pending invitations to an address, newest first. */
+/** A page of the pending invitations to an address, newest first. */
 export async function listInvitationsByEmail(
   { query }: Query,
   email: string,
-  at: Date,
-): Promise<Invitation[]> {
-  const rows = await selectPendingInvitations({ query }, at)
-    .where('invitation.email', '=', email)
+  { at, page }: InvitationPage,
+): Promise<ListPage<Invitation>> {
+  const rows = selectPendingInvitations({ query }, at).where('invitation.email', '=', email)
+  return readInvitationPage(rows, page)
+}
+
+async function readInvitationPage(
+  pending: ReturnType<typeof selectPendingInvitations>,
+  page: number,
+): Promise<ListPage<Invitation>> {
+  const { offset, limit } = pageRange(page)
+  const rows = await pending
     .orderBy('invitation.created_at', 'desc')
-    .limit(INVITATIONS_MAX)
+    .orderBy('invitation.id')
+    .offset(offset)
+    .limit(limit)
     .execute()
-  return rows.map(toInvitation)
+  return toListPage(rows.map(toInvitation), page)
 }
 
 /** True when a workspace has invited the address. */

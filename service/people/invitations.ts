@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
+import { type ListPage, toListPage } from '../util/list-page.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
 import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
 import { limitInvitations } from './attempt-limits.ts'
@@ -8,13 +9,14 @@ import {
   closeInvitation,
   findInvitation,
   type Invitation,
+  listInvitationsByEmail,
   upsertInvitation,
 } from './invitation-store.ts'
 import { invitationEmail } from './mail/email-templates.ts'
 import type { PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { canGrantRole, isWorkspaceRole } from './workspace-role.ts'
-import { insertMember, listMembers, lockMembers } from './workspace-store.ts'
+import { insertMember, isMemberEmail, lockMembers } from './workspace-store.ts'
 import { requireRole, requireVerifiedEmail } from './workspaces.ts'
 
 const INVITATION_DAYS = 7
@@ -50,8 +52,7 @@ export async function invitePerson(
   if (!canGrantRole(membership.role, role)) {
     throw new Refusal(403, 'You cannot invite to a role above your own. Ask an owner.')
   }
-  const members = await listMembers(database, workspaceId)
-  if (members.some(member => member.email === email)) {
+  if (await isMemberEmail(database, workspaceId, email)) {
     throw Refusal.ofFields({ email: ['Already a member of this workspace.'] })
   }
   limitInvitations(context, { userId: person.userId, workspaceId, email })
@@ -88,6 +89,16 @@ export async function withdrawInvitation(
   const invitation = id === null ? null : await findInvitation(database, id, now())
   if (invitation?.workspaceId !== workspaceId) throw invitationNotFound()
   await closeInvitation(database, invitation.id, 'withdrawn')
+}
+
+/** A page of the pending invitations to a person; empty until the address is verified. */
+export async function listOwnInvitations(
+  { database, now }: PeopleContext,
+  { email, isEmailVerified }: CurrentPerson,
+  page: number,
+): Promise<ListPage<Invitation>> {
+  if (!isEmailVerified) return toListPage([], page)
+  return listInvitationsByEmail(database, email, { at: now(), page })
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ServiceApp } from '../http/service-app.ts'
 import { readFormText, toFormErrors } from '../pages/form-body.ts'
 import type { FormErrors } from '../pages/form-controls.ts'
+import { readPageNumber } from '../util/list-page.ts'
 import { listInvitations } from './invitation-store.ts'
 import {
   answerInvitation,
@@ -104,7 +105,8 @@ async function showMembers(
   const membership = await requireRole(database, person, intent)
   const { workspaceId } = membership
   const members = await listMembers(database, workspaceId)
-  const invitations = await listInvitations(database, workspaceId, now())
+  const page = readPageNumber(request.query)
+  const invitations = await listInvitations(database, workspaceId, { at: now(), page })
   const notice = findNotice(request.query)
   return membersPage({ person, membership, members, invitations, notice, ...form })
 }

@@ -9,6 +9,8 @@ import {
   tag,
 } from '../pages/form-controls.ts'
 import { renderPage } from '../pages/layout.ts'
+import { pageLinks } from '../pages/page-links.ts'
+import type { ListPage } from '../util/list-page.ts'
 import type { Invitation } from './invitation-store.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { ROLE_LABELS, workspacePage } from './workspace-pages.ts'
@@ -19,7 +21,7 @@ interface MembersPage {
   person: CurrentPerson
   membership: Membership
   members: readonly Member[]
-  invitations: readonly Invitation[]
+  invitations: ListPage<Invitation>
   values?: { email: string; role: string }
   errors?: FormErrors
   notice?: string | undefined
@@ -31,7 +33,7 @@ export function membersPage(page: MembersPage): string {
   const content = html`!${errorSummary(errors)}
 <section class="card"><h2>People</h2>
 <ul class="plain">!${members.map(member => memberRow(page, member)).join('')}</ul></section>
-!${mayInvite && invitations.length > 0 ? pendingInvitations(membership, invitations) : ''}
+!${mayInvite && invitations.rows.length > 0 ? pendingInvitations(membership, invitations) : ''}
 !${mayInvite ? inviteForm(page) : ''}`
   return workspacePage({ person, membership, tab: 'people', notice, content })
 }
@@ -66,16 +68,17 @@ function roleForm(path: string, member: Member): string {
 
 function pendingInvitations(
   { workspaceId }: Membership,
-  invitations: readonly Invitation[],
+  invitations: ListPage<Invitation>,
 ): string {
-  const rows = invitations.map(({ id, email, role }) => {
+  const rows = invitations.rows.map(({ id, email, role }) => {
     const action = `/workspaces/${workspaceId}/invitations/${id}/withdraw`
     return html`<li class="row"><span>${email}<br>
 <small>Invited as ${ROLE_LABELS[role].toLowerCase()}</small></span>
 !${buttonForm({ action, label: 'Withdraw', about: email })}</li>`
   })
   return html`<section class="card"><h2>Invitations</h2>
-<ul class="plain">!${rows.join('')}</ul></section>`
+<ul class="plain">!${rows.join('')}</ul>
+!${pageLinks(invitations, `/workspaces/${workspaceId}/people`)}</section>`
 }
 
 function inviteForm({ membership, values, errors = {} }: MembersPage): string {

@@ -1,6 +1,8 @@
 import { html } from 'ghtml'
 import { errorSummary, type FormErrors, message, tag, textField } from '../pages/form-controls.ts'
 import { renderPage } from '../pages/layout.ts'
+import { pageLinks } from '../pages/page-links.ts'
+import type { ListPage } from '../util/list-page.ts'
 import type { Invitation } from './invitation-store.ts'
 import type { CurrentPerson } from './session-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
@@ -9,7 +11,7 @@ import type { Membership } from './workspace-store.ts'
 interface WorkspacesPage {
   person: CurrentPerson
   memberships: readonly Membership[]
-  invitations: readonly Invitation[]
+  invitations: ListPage<Invitation>
   errors?: FormErrors
   notice?: string | undefined
 }
@@ -19,7 +21,8 @@ export function workspacesPage(page: WorkspacesPage): string {
   const { person, memberships, invitations, errors = {}, notice } = page
   const body = html`<h1>Your workspaces</h1>
 !${notice === undefined ? '' : message('success', notice)}
-!${invitations.map(invitationCard).join('')}
+!${invitations.rows.map(invitationCard).join('')}
+!${pageLinks(invitations, '/workspaces')}
 !${memberships.length === 0 ? '' : membershipCard(memberships)}
 <section class="card">
 <h2>${memberships.length === 0 ? 'Create your first workspace' : 'Create another workspace'}</h2>

@@ -1,10 +1,11 @@
 import type { ServiceApp } from '../http/service-app.ts'
 import { readFormText, toFormErrors } from '../pages/form-body.ts'
 import type { FormErrors } from '../pages/form-controls.ts'
+import { readPageNumber } from '../util/list-page.ts'
 import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
 import { adAccountsPage } from './ad-accounts-page.ts'
-import { listInvitationsByEmail } from './invitation-store.ts'
+import { listOwnInvitations } from './invitations.ts'
 import {
   findNotice,
   forSignedIn,
@@ -69,14 +70,13 @@ export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
 }
 
 async function showWorkspaces(
-  { database, now }: PeopleContext,
+  context: PeopleContext,
   { person, request }: SignedInRequest,
   errors: FormErrors = {},
 ): Promise<string> {
-  const memberships = await listMemberships(database, person.userId)
-  const invitations = person.isEmailVerified
-    ? await listInvitationsByEmail(database, person.email, now())
-    : []
+  const memberships = await listMemberships(context.database, person.userId)
+  const page = readPageNumber(request.query)
+  const invitations = await listOwnInvitations(context, person, page)
   return workspacesPage({
     person,
     memberships,

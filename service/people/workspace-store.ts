@@ -117,6 +117,22 @@ export async function listMembers({ query }: Query, workspaceId: number): Promis
   }))
 }
 
+/** True when a member of the workspace has the address. */
+export async function isMemberEmail(
+  { query }: Query,
+  workspaceId: number,
+  email: string,
+): Promise<boolean> {
+  const row = await query
+    .selectFrom('members')
+    .innerJoin('people.users as person', 'person.id', 'members.user_id')
+    .select('person.id')
+    .where('members.workspace_id', '=', workspaceId)
+    .where('person.email', '=', email)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 interface NewMember extends MemberKey {
   role: WorkspaceRole
   createdAt: Date

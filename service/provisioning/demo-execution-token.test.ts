@@ -17,6 +17,12 @@ import { type Credentials, readCredentialsFile } from './credentials-file.ts'
 import { provisionDemo } from './provision-demo.ts'
 import { provisionOwner } from './provision-owner.ts'
 
+async function listTokens(database: Database, workspaceId: number) {
+  const page = { workspaceId, at: new TestClock().now(), page: 1 }
+  const { rows } = await listExecutionTokens(database, page)
+  return rows
+}
+
 it('issues a 30-day token that can propose changes to the demo account', async test => {
   const { database, clock, start } = await demo(test)
   const { execution_token, ad_account_id, workspace_id } = await start()
@@ -34,7 +40,7 @@ it('issues a 30-day token that can propose changes to the demo account', async t
 it('audits the operator as the issuer', async test => {
   const { database, start } = await demo(test)
   const { workspace_id } = await start()
-  const [token] = await listExecutionTokens(database, workspace_id)
+  const [token] = await listTokens(database, workspace_id)
   const entries = await tokenEntries(database)
   assert.deepEqual(entries, [
     { action: 'execution_token.issued', actor: { type: 'operator', id: null }, id: `${token?.id}` },
@@ -46,7 +52,7 @@ it('keeps a valid token on later starts', async test => {
   const first = await start()
   clock.advance(29 * DAY_SECONDS)
   assert.deepEqual(await start(), first)
-  assert.equal((await listExecutionTokens(database, first.workspace_id)).length, 1)
+  assert.equal((await listTokens(database, first.workspace_id)).length, 1)
 })
 
 it('replaces an expired token', async test => {
@@ -61,7 +67,7 @@ it('replaces an expired token', async test => {
 it('replaces a revoked token', async test => {
   const { database, clock, start } = await demo(test)
   const { execution_token, workspace_id: workspaceId } = await start()
-  const [token] = await listExecutionTokens(database, workspaceId)
+  const [token] = await listTokens(database, workspaceId)
   await revokeExecutionToken(database, { workspaceId, tokenId: token?.id ?? 0 }, clock.now())
   const { execution_token: renewed } = await start()
   assert.notEqual(renewed, execution_token)
@@ -92,7 +98,7 @@ it('replaces and revokes a lost token and keeps tokens that people issued', asyn
     assert.ok(await principalOf(database, renewed, clock.now()), content)
   }
   assert.equal(await principalOf(database, execution_token, clock.now()), null)
-  const tokens = await listExecutionTokens(database, workspaceId)
+  const tokens = await listTokens(database, workspaceId)
   const live = tokens.filter(({ revoked_at }) => revoked_at === null).map(({ name }) => name)
   assert.deepEqual(live.toSorted(), ['Mine', 'credentials.json'])
 })

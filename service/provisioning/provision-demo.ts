@@ -17,7 +17,7 @@ import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
 import { findDestinationRoutes } from '../delivery/plan-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
-import { listExecutionTokens } from '../oauth/execution-token-store.ts'
+import { listLiveTokenIds } from '../oauth/execution-token-store.ts'
 import { issueExecutionToken, revokeTokenWithAudit } from '../oauth/execution-tokens.ts'
 import { findExecutionTokenPrincipal } from '../oauth/principal-store.ts'
 import { listOwnedAdAccounts } from '../people/ad-account-store.ts'
@@ -246,9 +246,8 @@ async function revokeLostTokens(
   scope: TokenScope,
   { workspaceId, at }: DemoTokenRequest,
 ): Promise<void> {
-  for (const token of await listExecutionTokens(scope.database, workspaceId)) {
-    const { id: tokenId, name, revoked_at, expires_at } = token
-    if (name !== DEMO_TOKEN_NAME || revoked_at !== null || expires_at <= at) continue
+  const lost = { workspaceId, name: DEMO_TOKEN_NAME, at }
+  for (const tokenId of await listLiveTokenIds(scope.database, lost)) {
     await revokeTokenWithAudit(scope, { workspaceId, tokenId, actor: OPERATOR, at })
   }
 }
