@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { threadId } from 'node:worker_threads'
 import { writePrivateFile } from '@signalbox/embedded-postgres/private-file.ts'
@@ -54,11 +54,16 @@ export function createOutboxTransport(folder: string, now: () => Date): EmailTra
     // An existing folder may be readable by others.
     chmodSync(folder, OWNER_ONLY_MODE)
     const at = now()
-    count += 1
-    const number = String(count).padStart(4, '0')
-    // HTTP workers share the folder, and each counts its own emails.
-    const suffix = threadId === 0 ? number : `${number}-${threadId}`
-    const name = `${at.toISOString().replaceAll(':', '-')}-${suffix}.txt`
+    const nextName = () => {
+      count += 1
+      const number = String(count).padStart(4, '0')
+      // HTTP workers share the folder, and each counts its own emails.
+      const suffix = threadId === 0 ? number : `${number}-${threadId}`
+      return `${at.toISOString().replaceAll(':', '-')}-${suffix}.txt`
+    }
+    let name = nextName()
+    // The jobs write to the same folder, perhaps in the same millisecond.
+    while (existsSync(join(folder, name))) name = nextName()
     const headers = [
       `To: ${toSingleLine(to)}`,
       `Subject: ${toSingleLine(subject)}`,

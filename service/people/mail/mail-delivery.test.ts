@@ -43,6 +43,15 @@ it('writes each email to a file that only its owner can read, also in an open fo
   assert.match(text, /^https:\/\/signalbox\.example\/reset\?token=one$/m)
 })
 
+it('writes the emails of two transports of the same moment to two files', async test => {
+  const folder = emptyFolder(test)
+  const { now } = new TestClock()
+  const email = { to: 'ada@people.example', subject: '', text: '' }
+  await createOutboxTransport(folder, now)(email)
+  await createOutboxTransport(folder, now)(email)
+  assert.equal(readdirSync(folder).length, 2)
+})
+
 it('keeps names on one line and without links', () => {
   const invitation = { id: 'x', email: 'a@b.example', workspaceName: EVIL, inviterName: EVIL }
   const person = { email: 'a@b.example', name: EVIL }
