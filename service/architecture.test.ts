@@ -11,7 +11,17 @@ const LAYERS: readonly (readonly string[])[] = [
   ['settings', 'util', 'db', 'http', 'pages', 'audit'],
   ['consent', 'identity'],
   ['access', 'events', 'delivery', 'platforms'],
-  ['ingestion', 'reports', 'erasure', 'retention', 'sandbox', 'people', 'oauth', 'agents'],
+  [
+    'ingestion',
+    'reports',
+    'erasure',
+    'retention',
+    'sandbox',
+    'people',
+    'oauth',
+    'notifications',
+    'agents',
+  ],
   ['jobs', 'metrics', 'documents', 'provisioning', 'server.ts', 'roles', 'main.ts'],
 ]
 

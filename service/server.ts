@@ -40,6 +40,7 @@ import { type CommitHealth, createCommitHealth } from './ingestion/commit-health
 import { type CommittedGroup, createEventCommitQueue } from './ingestion/event-commit-queue.ts'
 import { ingestionRoutes, testPurchaseRoutes } from './ingestion/routes.ts'
 import type { CommitQueue } from './metrics/ingestion-metrics.ts'
+import { notificationRoutes } from './notifications/routes.ts'
 import { lazyAuthorizationServer } from './oauth/authorization-server.ts'
 import { oauthRoutes } from './oauth/routes.ts'
 import { homeRoute } from './pages/home-page.ts'
@@ -170,7 +171,7 @@ interface RouteDependencies extends CommitDependencies {
 
 /** Registers the routes of every module. */
 function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDependencies): void {
-  const { database, now, publicOrigin, contractKeys, securityContact } = options
+  const { database, now, publicOrigin, contractKeys, securityContact, credentialKeys } = options
   const { routes, announce, erasureKey, commits, limits, audit } = parts
   const onTestModeSwitched = () => routes.invalidate()
   const { testModeSeconds, delivery, platforms, additionalConsentProvider } = options
@@ -182,6 +183,7 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
   const people = { database, logger, now, publicOrigin, mailer: mails, social, signUp, limits }
   peopleRoutes(app, createPeopleContext({ ...people, masterKey, onAdAccountAdded: withCampaigns }))
   oauthRoutes(app, oauthContext(options, parts))
+  notificationRoutes(app, { database, now, publicOrigin, audit, credentialKeys })
   agentsRoutes(app, agentsContext(options, parts))
   documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
   app.register(

@@ -159,3 +159,45 @@ export interface OAuthTables {
     revoked_at: Date | null
   }
 }
+
+/** What people are told, and the settings of each workspace. */
+export interface NotificationTables {
+  notification_settings: {
+    workspace_id: number
+    muted_email_topics: Generated<string[]>
+    muted_webhook_topics: Generated<string[]>
+    digest_minutes: Generated<number>
+    webhook_host: string | null
+    webhook_format: string | null
+    sealed_webhook: Buffer | null
+    webhook_disabled_at: Date | null
+    webhook_disabled_reason: string | null
+  }
+  notifications: {
+    id: Generated<number>
+    workspace_id: number
+    channel: string
+    topic: string
+    type: string
+    permission: string | null
+    person_id: number | null
+    subject_type: string
+    subject_id: string
+    text: string
+    path: string
+    created_at: Date
+  }
+  notification_messages: {
+    id: string
+    workspace_id: number
+    channel: string
+    person_id: number | null
+    body: string
+    status: string
+    attempts: Generated<number>
+    next_attempt_at: Date
+    last_error: string | null
+    created_at: Date
+    finished_at: Date | null
+  }
+}

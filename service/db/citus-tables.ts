@@ -59,6 +59,9 @@ const MANAGED_LOCAL = [
   'agent_receipts',
   'agent_tool_uses',
   'ad_entities',
+  'notification_settings',
+  'notifications',
+  'notification_messages',
   'erasure_keys',
 ]
 

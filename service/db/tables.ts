@@ -1,9 +1,14 @@
 import type { Generated } from 'kysely'
-import type { AgentTables, OAuthTables } from './agent-tables.ts'
+import type { AgentTables, NotificationTables, OAuthTables } from './agent-tables.ts'
 import type { EventTables } from './event-tables.ts'
 
 /** The columns of every table. `tables.test.ts` compares them with the migrated schema. */
-export interface Tables extends PeopleTables, OAuthTables, AgentTables, EventTables {
+export interface Tables
+  extends PeopleTables,
+    OAuthTables,
+    AgentTables,
+    NotificationTables,
+    EventTables {
   workspaces: {
     id: Generated<number>
     name: string

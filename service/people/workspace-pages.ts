@@ -69,6 +69,7 @@ const TABS = [
   ['tokens', 'Tokens'],
   ['approvals', 'Approvals'],
   ['policy', 'Policy'],
+  ['notifications', 'Notifications'],
   ['audit', 'Log'],
 ] as const
 type WorkspaceTab = (typeof TABS)[number][0]

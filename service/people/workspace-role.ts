@@ -13,6 +13,7 @@ const WORKSPACE_ACTIONS = [
   'decide_actions',
   'change_policy',
   'read_audit',
+  'manage_notifications',
 ] as const
 export type WorkspaceAction = (typeof WORKSPACE_ACTIONS)[number]
 

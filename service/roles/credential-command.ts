@@ -12,6 +12,7 @@ import { formatTarget } from '../delivery/destination-resource.ts'
 import type { Destination } from '../delivery/destination-store.ts'
 import { type CredentialKeys, openCredential } from '../delivery/sealed-credential.ts'
 import { resealErasureKey } from '../erasure/erasure-key-store.ts'
+import { resealWebhooks } from '../notifications/settings-store.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { readPlatformToken } from '../provisioning/platform-token.ts'
@@ -68,12 +69,17 @@ async function resealAll({ database, keys, printStatus }: CommandContext): Promi
   if (await resealErasureKey(database, keys)) {
     printStatus('Resealed the key of erased identifiers.\n')
   }
+  const webhooks = await resealWebhooks(database, keys)
+  if (webhooks.resealed > 0) printStatus(`Resealed webhooks: ${webhooks.resealed}\n`)
+  for (const id of webhooks.unreadable) {
+    printStatus(`The webhook of workspace ${id} is not opened by any key here.\n`)
+  }
   const { resigned, unsigned } = await resignHeads(database, deriveAuditKeys(keys))
   if (resigned > 0) printStatus(`Audit logs signed again: ${resigned}\n`)
   for (const id of unsigned) {
     printStatus(`The audit log of workspace ${id} is not signed by any key here.\n`)
   }
-  if (unreadable.length === 0) return
+  if (unreadable.length === 0 && webhooks.unreadable.length === 0) return
   throw new StartError(
     'Not every credential could be opened: add the key that sealed it to ' +
       'SIGNALBOX_CREDENTIAL_KEY_PREVIOUS, or set a new credential.',

@@ -7,6 +7,9 @@ import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import { indexListPositions } from '../events/list-position-store.ts'
 import type { Job, JobContext, JobPayload } from '../jobs/job.ts'
+import { composeDigests } from '../notifications/compose-digests.ts'
+import { deleteOldMessages } from '../notifications/message-store.ts'
+import { type SendContext, sendMessages } from '../notifications/send-messages.ts'
 import { deleteExpiredOauthRecords } from '../oauth/artifact-store.ts'
 import { deleteExpiredPeopleRecords } from '../people/session-store.ts'
 import type { AlertTransition } from '../reports/alert-store.ts'
@@ -28,6 +31,9 @@ export interface JobDependencies {
   onVerifiedLogs: (brokenCount: number) => void
   /** The verified heads cannot be written to the data folder. */
   onCheckpointError: (error: unknown) => void
+  notifications: Pick<SendContext, 'now' | 'sendEmail' | 'postWebhook' | 'onFailure'> & {
+    publicOrigin: string
+  }
 }
 
 const REPEATS_MAX = 100
@@ -50,14 +56,17 @@ export function buildJobs(parts: JobDependencies): Job[] {
     ...reportJobs(parts),
     ...expiryJobs(parts),
     ...agentJobs(parts),
+    notificationJob(parts),
     verifyAuditJob(parts),
     {
       name: 'collect-ended-access',
       schedule: '50 3 * * *',
       timeoutSeconds: 600,
-      run: async (_, { now }) => {
-        await deleteExpiredPeopleRecords(parts.delivery.database, now)
-        await deleteExpiredOauthRecords(parts.delivery.database, now)
+      run: async (payload, context) => {
+        const { database } = parts.delivery
+        await deleteExpiredPeopleRecords(database, context.now)
+        await deleteExpiredOauthRecords(database, context.now)
+        await repeatUntilDone(({ now }) => deleteOldMessages(database, now))(payload, context)
       },
     },
   ]
@@ -140,6 +149,21 @@ function agentJobs({ delivery: { database }, auditKeys }: JobDependencies): Job[
       run: repeatUntilDone(({ now }) => expireApprovals({ database, now, audit })),
     },
   ]
+}
+
+/** Composes what is due and sends it, so that the first notification waits a minute at most. */
+function notificationJob({ delivery, auditKeys, notifications }: JobDependencies): Job {
+  return {
+    name: 'send-notifications',
+    schedule: '*/1 * * * *',
+    timeoutSeconds: 50,
+    run: async (_, { signal }) => {
+      const { database, credentialKeys } = delivery
+      const audit = createAuditTrail(auditKeys)
+      await composeDigests({ database, ...notifications })
+      await sendMessages({ database, credentialKeys, audit, ...notifications }, signal)
+    },
+  }
 }
 
 /** A log that was changed does not fail the job, since a retry would find the same. */

@@ -6,6 +6,7 @@ import { startTestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import { startJobWorker } from '../jobs/worker.ts'
+import { createWebhookClient } from '../notifications/client.ts'
 import { readSettings } from '../settings/read-settings.ts'
 import { buildJobs } from './job-registry.ts'
 
@@ -31,6 +32,13 @@ async function startReporting(test: TestContext) {
         onTamperedLog: () => {},
         onVerifiedLogs: () => {},
         onCheckpointError: () => {},
+        notifications: {
+          now: service.clock.now,
+          publicOrigin: service.url,
+          sendEmail: async () => {},
+          postWebhook: createWebhookClient(),
+          onFailure: () => {},
+        },
       }),
       now: service.clock.now,
       concurrency: 1,

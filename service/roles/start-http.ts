@@ -13,13 +13,13 @@ import {
   registerRateLimitMetrics,
 } from '../metrics/ingestion-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
-import { createOutboxTransport, createSmtpTransport, outboxFolder } from '../people/mail/client.ts'
 import { MailQueue } from '../people/mail/mail-queue.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { loadContractKeys } from '../provisioning/installation-keys.ts'
 import { createServer, type ServerOptions } from '../server.ts'
 import type { Settings } from '../settings/settings.ts'
 import { HOUR_SECONDS } from '../util/time.ts'
+import { createEmailTransport } from './email-transport.ts'
 import { createListenError, formatUrlHost } from './listen-address.ts'
 import type { RoleContext } from './role.ts'
 
@@ -139,18 +139,7 @@ function socialClients(settings: Settings): ServerOptions['social'] {
   }
 }
 
-/** Sends emails through the mail server of the settings; without one, writes them to a folder. */
-function createEmailQueue({ settings, logger, now }: RoleContext): MailQueue {
-  const { mailUrl, mailFrom, dataDirectory } = settings
-  const onFailure = (code: string) => logger.error({ code }, 'an email was not sent')
-  if (mailUrl !== undefined) {
-    return new MailQueue({
-      transport: createSmtpTransport({ url: mailUrl, from: mailFrom }),
-      onFailure,
-    })
-  }
-  return new MailQueue({
-    transport: createOutboxTransport(outboxFolder(dataDirectory), now),
-    onFailure,
-  })
+function createEmailQueue(context: RoleContext): MailQueue {
+  const onFailure = (code: string) => context.logger.error({ code }, 'an email was not sent')
+  return new MailQueue({ transport: createEmailTransport(context), onFailure })
 }

@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { createInstallation, type TestProgram } from '../../testing/fixtures/program.ts'
+import { TestClock } from '../../testing/fixtures/test-clock.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { enqueueJob, readJobStatistics } from '../jobs/store.ts'
+import { raiseNotification } from '../notifications/notification-store.ts'
 import { insertWorkspace } from '../people/workspace-store.ts'
 
 /** A worker program on a store of its own. */
 async function deliverOn(test: TestContext, environment: Record<string, string> = {}) {
   const { database, connectionString } = await createTestDatabase(test)
+  const installation = createInstallation(test)
   const start = async () => {
-    const program = createInstallation(test).start({
+    const program = installation.start({
       role: 'deliver',
       environment: {
         DATABASE_URL: connectionString,
@@ -21,7 +27,7 @@ async function deliverOn(test: TestContext, environment: Record<string, string> 
     await program.waitForOutput(/Signalbox delivers to/)
     return program
   }
-  return { database, start }
+  return { database, start, dataFolder: installation.dataFolder }
 }
 
 function logged(program: TestProgram, sentence: string): Record<string, unknown>[] {
@@ -59,6 +65,33 @@ it('deliver runs every job, and records each run in the log and the store', asyn
   assert.deepEqual([...successAgeSeconds.keys()].sort(), periodic.toSorted())
   assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
   assert.equal(logged(program, 'the job worker failed; it continues').length, 0)
+})
+
+it('writes the email of a notification to the outbox, with links to the public origin', async test => {
+  const { database, start, dataFolder } = await deliverOn(test, {
+    SIGNALBOX_PUBLIC_ORIGIN: 'https://signalbox.example',
+  })
+  const person = { database, clock: new TestClock(), url: 'http://127.0.0.1:9' }
+  const { workspaceId, owner } = await createTestWorkspace(person)
+  await raiseNotification(database, {
+    workspaceId,
+    topic: 'approvals',
+    type: 'approval.requested',
+    recipients: { permission: 'decide_actions', personId: null },
+    subject: { type: 'proposal', id: '7' },
+    text: 'A robot proposes a change.',
+    path: '/workspaces/1/approvals/7',
+    at: person.clock.now(),
+  })
+  const program = await start()
+  await enqueueJob(database, 'send-notifications')
+  const outbox = join(dataFolder, 'outbox')
+  const files = () => (existsSync(outbox) ? readdirSync(outbox) : [])
+  await waitUntil('the email is in the outbox', () => files().length === 1)
+  const text = readFileSync(join(outbox, files()[0] ?? ''), 'utf8')
+  assert.ok(text.startsWith(`To: ${owner.email}\nSubject: A proposal waits for approval: Shop\n`))
+  assert.match(text, /^ {2}https:\/\/signalbox\.example\/workspaces\/1\/approvals\/7$/m)
+  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
 })
 
 it('logs an error for a changed audit log without failing the job', async test => {

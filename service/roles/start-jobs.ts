@@ -7,8 +7,11 @@ import { startJobWorker } from '../jobs/worker.ts'
 import { registerAuditLogMetrics, registerJobMetrics } from '../metrics/database-metrics.ts'
 import { registerAlertMetrics } from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
+import { createWebhookClient } from '../notifications/client.ts'
 import type { AlertTransition } from '../reports/alert-store.ts'
+import { createEmailTransport } from './email-transport.ts'
 import { buildJobs, type JobDependencies } from './job-registry.ts'
+import { formatUrlHost } from './listen-address.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 import { preparePartitions } from './start-delivery.ts'
@@ -40,6 +43,7 @@ export function startJobs(
     auditKeys: deriveAuditKeys(delivery.credentialKeys),
     ...createAuditHandlers(context),
     onVerifiedLogs: registerAuditLogMetrics(registry),
+    notifications: createNotificationSenders(context),
   })
   const meter = registerJobMetrics(registry, {
     names: jobs.map(({ name }) => name),
@@ -93,6 +97,20 @@ function createAuditHandlers({
       logger.error({ workspace: workspaceId, sequence, finding }, 'an audit log was changed'),
     onCheckpointError: err =>
       logger.warn({ err }, 'the heads of the audit logs were not written to the data folder'),
+  }
+}
+
+/** Links in emails need an origin: without the setting, that of a service on this host. */
+function createNotificationSenders(context: RoleContext): JobDependencies['notifications'] {
+  const { settings, logger, now } = context
+  const { host, port, publicOrigin = `http://${formatUrlHost(host)}:${port}` } = settings
+  return {
+    now,
+    publicOrigin,
+    sendEmail: createEmailTransport(context),
+    postWebhook: createWebhookClient(),
+    onFailure: ({ workspaceId: workspace, channel, code }) =>
+      logger.error({ workspace, channel, code }, 'a notification was not sent'),
   }
 }
 

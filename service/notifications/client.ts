@@ -1,0 +1,145 @@
+import { promises as dns, type LookupAddress } from 'node:dns'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { type AddressRule, hostAddress, isPublicAddress } from './webhook-address.ts'
+
+/** The arguments that tests replace. Nothing in the settings leads here. */
+export interface WebhookClientOptions {
+  isAllowedAddress?: AddressRule
+  resolveHost?: (hostname: string) => Promise<LookupAddress[]>
+  /** Certificates to trust instead of the public ones. */
+  certificateAuthority?: string
+  timeoutMilliseconds?: number
+}
+
+export interface WebhookRequest {
+  url: string
+  headers: Record<string, string>
+  body: string
+}
+
+export type WebhookAnswer =
+  | { status: number; waitSeconds: number }
+  /** No answer. `error` is a code, without names and addresses. */
+  | { status: null; error: WebhookError }
+
+type WebhookError =
+  | 'address_not_public'
+  | 'host_not_found'
+  | 'invalid_certificate'
+  | 'timeout'
+  | 'no_connection'
+
+export type PostWebhook = (request: WebhookRequest) => Promise<WebhookAnswer>
+
+const TIMEOUT_MILLISECONDS = 10_000
+const HEADER_BYTES_MAX = 16_384
+
+/**
+ * Sends the webhooks of workspaces, whose URLs are untrusted (server-side request forgery). Each
+ * request resolves the name once, refuses it if any of its addresses is not public, and connects to
+ * those addresses only, so that a second answer of DNS changes nothing. Redirects are not followed,
+ * bodies of answers are not read, and one time limit covers everything.
+ */
+export function createWebhookClient(options: WebhookClientOptions = {}): PostWebhook {
+  const { isAllowedAddress = isPublicAddress, resolveHost = resolveByDns } = options
+  const { timeoutMilliseconds = TIMEOUT_MILLISECONDS, certificateAuthority } = options
+  return async ({ url: text, headers, body }) => {
+    const url = new URL(text)
+    // `https.request` would throw as well; no secret may leave unencrypted.
+    if (url.protocol !== 'https:') throw new Error('the URL of a webhook is not https')
+    const signal = AbortSignal.timeout(timeoutMilliseconds)
+    try {
+      const addresses = await raceWithSignal(resolveAddresses(url, resolveHost), signal)
+      const isAllowed = addresses.length > 0 && addresses.every(it => isAllowedAddress(it.address))
+      if (!isAllowed) return { status: null, error: 'address_not_public' }
+      return await post({ url, headers, body, addresses, signal, certificateAuthority })
+    } catch (error) {
+      return { status: null, error: classifyError(error) }
+    }
+  }
+}
+
+function resolveByDns(hostname: string): Promise<LookupAddress[]> {
+  return dns.lookup(hostname, { all: true })
+}
+
+/** An address in the URL is not looked up: the connection goes to it. */
+async function resolveAddresses(
+  url: URL,
+  resolveHost: (hostname: string) => Promise<LookupAddress[]>,
+): Promise<LookupAddress[]> {
+  const address = hostAddress(url)
+  if (address === null) return resolveHost(url.hostname)
+  return [{ address, family: address.includes(':') ? 6 : 4 }]
+}
+
+interface PinnedRequest {
+  url: URL
+  headers: Record<string, string>
+  body: string
+  addresses: readonly LookupAddress[]
+  signal: AbortSignal
+  certificateAuthority: string | undefined
+}
+
+/** A connection of its own, so that no earlier one to the same name is reused. */
+function post({ url, headers, body, addresses, ...rest }: PinnedRequest): Promise<WebhookAnswer> {
+  const { signal, certificateAuthority: ca } = rest
+  return new Promise((resolve, reject) => {
+    const length = String(Buffer.byteLength(body))
+    const sent = request(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', 'content-length': length },
+      agent: false,
+      lookup: pinLookup(addresses),
+      maxHeaderSize: HEADER_BYTES_MAX,
+      signal,
+      ...(ca !== undefined && { ca }),
+    })
+    sent.on('error', reject)
+    sent.on('response', response => {
+      resolve({ status: response.statusCode ?? 0, waitSeconds: readWaitSeconds(response) })
+      response.on('error', () => {})
+      response.destroy()
+    })
+    sent.end(body)
+  })
+}
+
+function pinLookup(addresses: readonly LookupAddress[]): LookupFunction {
+  return (_hostname, { all }, callback) => {
+    const [first] = addresses
+    if (all || !first) callback(null, [...addresses])
+    else callback(null, first.address, first.family)
+  }
+}
+
+const WAIT_SECONDS_MAX = 86_400
+
+/** `Retry-After` in seconds, which 429 and 503 may have; 0 without it, or for a date. */
+function readWaitSeconds({ headers }: IncomingMessage): number {
+  const text = headers['retry-after'] ?? ''
+  return /^\d{1,9}$/.test(text) ? Math.min(Number(text), WAIT_SECONDS_MAX) : 0
+}
+
+async function raceWithSignal<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function classifyError(error: unknown): WebhookError {
+  const { name, code } = error as { name?: unknown; code?: unknown }
+  if (name === 'TimeoutError' || name === 'AbortError') return 'timeout'
+  const text = String(code ?? '')
+  if (/^(ENOTFOUND|EAI_)/.test(text)) return 'host_not_found'
+  if (/CERT|SIGNATURE|ERR_TLS|ALTNAME/.test(text)) return 'invalid_certificate'
+  return 'no_connection'
+}

@@ -1,0 +1,58 @@
+import type { WorkspaceAction } from '../people/workspace-role.ts'
+
+/** How a workspace is notified: its people by email, its systems by a webhook. */
+export const NOTIFICATION_CHANNELS = ['email', 'webhook'] as const
+export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number]
+
+/** Topics that a workspace can mute for each channel. The list may grow. */
+export const NOTIFICATION_TOPICS = ['approvals', 'results'] as const
+
+/** `webhook`: problems of the webhook itself, which are always sent, and only by email. */
+export type NotificationTopic = (typeof NOTIFICATION_TOPICS)[number] | 'webhook'
+
+export const TOPIC_LABELS: Record<(typeof NOTIFICATION_TOPICS)[number], string> = {
+  approvals: 'Proposals that wait for approval',
+  results: 'Results of proposals',
+}
+
+/** Who gets the email: the members whose role has a permission, or one member. */
+export type Recipients =
+  | { permission: WorkspaceAction; personId: null }
+  | { permission: null; personId: number }
+
+export interface NotificationSubject {
+  type: string
+  id: string
+}
+
+/** Something that people of a workspace should know. It is sent with the next digest. */
+export interface Notification {
+  workspaceId: number
+  topic: NotificationTopic
+  /** In webhooks: noun and past participle, such as `approval.requested`. */
+  type: string
+  recipients: Recipients
+  subject: NotificationSubject
+  /** One sentence without secrets and personal data; names in it are without links. */
+  text: string
+  /** The page about it, as a path of this site. */
+  path: string
+  at: Date
+}
+
+export const NOTIFICATION_TEXT_CHARACTERS_MAX = 500
+
+const NAME_CHARACTERS_MAX = 100
+
+/**
+ * A name from outside, as it may stand in a text: on one line, without invisible characters, and
+ * without anything that an email program turns into a link, such as `https://` or `evil.example`.
+ */
+export function plainName(name: string): string {
+  return name
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .replaceAll(/:\/\/|\bwww\./gi, ' ')
+    .replaceAll(/[.@](?=[\p{L}\p{N}])/gu, '$& ')
+    .slice(0, NAME_CHARACTERS_MAX)
+    .trim()
+}
