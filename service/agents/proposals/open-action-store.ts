@@ -18,6 +18,18 @@ export async function findExpiredActions(
   return rows.map(({ id }) => id)
 }
 
+/** Whether an action of the batch still waits for a decision. */
+export async function hasPendingActions({ query }: Transaction, batchId: number): Promise<boolean> {
+  const row = await query
+    .selectFrom('agent_actions')
+    .select('id')
+    .where('batch_id', '=', batchId)
+    .where('status', '=', 'pending')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Actions whose execution was interrupted and last updated before `before`, oldest first. */
 export async function findUnfinishedActions(
   { query }: Transaction,

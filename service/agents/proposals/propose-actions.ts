@@ -8,6 +8,7 @@ import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate
 import { HOUR_MILLISECONDS } from '../../util/time.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
 import { type Action, type ActionProposer, toProposer } from './action.ts'
+import { notifyApprovers } from './action-notifications.ts'
 import { findActionsOfBatch } from './action-store.ts'
 import { lockActiveAdAccount } from './ad-account-store.ts'
 import type { ProposalContext } from './agents-context.ts'
@@ -226,6 +227,8 @@ async function saveProposal(
   { batch, evaluated }: { batch: Batch; evaluated: readonly EvaluatedAction[] },
 ): Promise<Proposal> {
   const { id: batchId, workspaceId, proposer, createdAt: at, expiresAt } = batch
+  const pending = evaluated.filter(({ evaluation }) => evaluation.decision === 'require_approval')
+  await notifyApprovers(transaction, batch, pending.length)
   await audit.append(transaction, {
     workspaceId,
     at,

@@ -10,6 +10,7 @@ import {
   isFinal,
   type NewAction,
 } from './action.ts'
+import { notifyResult, withdrawApprovalRequest } from './action-notifications.ts'
 import { insertAction, updateAction } from './action-store.ts'
 import { buildReceiptDocument, insertReceipt } from './receipt-store.ts'
 
@@ -46,6 +47,8 @@ export async function transitionAction(
   if (!(await updateAction(transaction, updated, action.status))) {
     throw new Error(`action ${action.id} changed concurrently; it was not locked`)
   }
+  if (action.status === 'pending') await withdrawApprovalRequest(transaction, action)
+  await notifyResult(transaction, updated)
   await recordTransition(transaction, audit, { ...input, action: updated })
   return updated
 }

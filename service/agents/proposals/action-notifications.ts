@@ -1,0 +1,93 @@
+import type { ActionStatus } from '@signalbox/contract/agents/actions.ts'
+import type { Transaction } from '../../db/database.ts'
+import { plainName } from '../../notifications/notification.ts'
+import { raiseNotification, withdrawNotifications } from '../../notifications/notification-store.ts'
+import { formatDateTime } from '../../util/time.ts'
+import { type Action, isFinal } from './action.ts'
+import type { Batch } from './batch-store.ts'
+import { hasPendingActions } from './open-action-store.ts'
+
+const APPROVAL_REQUESTED = 'approval.requested'
+
+/** Tells the people who may decide that actions of a new batch wait for them. */
+export async function notifyApprovers(
+  transaction: Transaction,
+  batch: Batch,
+  pendingCount: number,
+): Promise<void> {
+  if (pendingCount === 0) return
+  const { id, workspaceId, proposer, createdAt: at, expiresAt } = batch
+  const changes = pendingCount === 1 ? 'a change' : `${pendingCount} changes`
+  await raiseNotification(transaction, {
+    workspaceId,
+    topic: 'approvals',
+    type: APPROVAL_REQUESTED,
+    recipients: { permission: 'decide_actions', personId: null },
+    subject: batchSubject(id),
+    text:
+      `${plainName(proposer.name)} proposes ${changes} (proposal ${id}). ` +
+      `Decide by ${formatDateTime(expiresAt)}.`,
+    path: batchPath(workspaceId, id),
+    at,
+  })
+}
+
+/**
+ * Tells the person behind the agent how an action ended, unless they decided on it themselves. An
+ * uncertain execution is for everyone who may decide, since a person has to look at it.
+ */
+export async function notifyResult(transaction: Transaction, action: Action): Promise<void> {
+  const { id, workspaceId, batchId, status, proposer, updatedAt: at } = action
+  if (!isFinal(status) || (isDecision(status) && action.decidedBy === proposer.personId)) return
+  await raiseNotification(transaction, {
+    workspaceId,
+    topic: 'results',
+    type: `action.${status}`,
+    recipients:
+      status === 'execution_uncertain'
+        ? { permission: 'decide_actions', personId: null }
+        : { permission: null, personId: proposer.personId },
+    subject: { type: 'action', id: String(id) },
+    text: resultText(action),
+    path: batchPath(workspaceId, batchId),
+    at,
+  })
+}
+
+/** A decision ends an action at once; other results come from the policy or the platform. */
+function isDecision(status: ActionStatus): boolean {
+  return status === 'rejected' || status === 'approved_without_execution'
+}
+
+/** Contains no text of the agent: IDs and words of our own only. */
+function resultText({ type, target, batchId, status, outcome }: Action): string {
+  const change = type.replaceAll('_', ' ')
+  const entity = `${target.type.replaceAll('_', ' ')} ${target.id}`
+  const result = RESULTS[status] ?? status.replaceAll('_', ' ')
+  const reason = outcome === null ? '' : ` (${outcome.replaceAll('_', ' ')})`
+  return `Proposal ${batchId}, ${change} of ${entity}: ${result}${reason}.`
+}
+
+const RESULTS: Partial<Record<ActionStatus, string>> = {
+  approved_without_execution: 'approved; make the change on the platform yourself',
+  verified: 'made and verified',
+  execution_uncertain: 'needs review',
+}
+
+/** Withdraws the request for approval when nothing of the batch waits any more. */
+export async function withdrawApprovalRequest(
+  transaction: Transaction,
+  { workspaceId, batchId }: Pick<Action, 'workspaceId' | 'batchId'>,
+): Promise<void> {
+  if (await hasPendingActions(transaction, batchId)) return
+  const subject = batchSubject(batchId)
+  await withdrawNotifications(transaction, { workspaceId, type: APPROVAL_REQUESTED, subject })
+}
+
+function batchSubject(batchId: number) {
+  return { type: 'proposal', id: String(batchId) }
+}
+
+function batchPath(workspaceId: number, batchId: number): string {
+  return `/workspaces/${workspaceId}/approvals/${batchId}`
+}
