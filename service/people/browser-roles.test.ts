@@ -156,6 +156,7 @@ async function createScenario(service: TestService): Promise<Scenario> {
   const createdAt = service.clock.now()
   const invitation = await upsertInvitation(service.database, {
     ...{ id: randomUUID(), workspaceId, email: outsider.email, role: 'member', createdAt },
+    replaceableRoles: ['member'],
     invitedBy: owner.userId,
     expiresAt: new Date(createdAt.getTime() + 86_400_000),
   })
@@ -171,7 +172,7 @@ async function createScenario(service: TestService): Promise<Scenario> {
     workspace: String(workspaceId),
     user: String(other.userId),
     account: String(adAccountId),
-    invitation,
+    invitation: String(invitation),
     ...(await agentParams(service, { workspaceId, adAccountId, execution })),
   }
   return { clients, params }

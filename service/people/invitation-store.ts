@@ -95,16 +95,21 @@ interface NewInvitation {
   workspaceId: number
   email: string
   role: WorkspaceRole
+  /** The roles that the inviter may grant. A pending invitation to another role is not replaced. */
+  replaceableRoles: readonly WorkspaceRole[]
   invitedBy: number
   createdAt: Date
   expiresAt: Date
 }
 
-/** Inserts an invitation or renews the pending one for the same address. Returns its ID. */
+/**
+ * Inserts an invitation or renews the pending one for the same address. Returns its ID; null when
+ * the pending one is to a role that the inviter may not grant.
+ */
 export async function upsertInvitation(
   { query }: Query,
   invitation: NewInvitation,
-): Promise<string> {
+): Promise<string | null> {
   const row = await query
     .insertInto('invitations')
     .values({
@@ -127,11 +132,17 @@ export async function upsertInvitation(
           invited_by: ref('excluded.invited_by'),
           created_at: ref('excluded.created_at'),
           expires_at: ref('excluded.expires_at'),
-        })),
+        }))
+        .where(({ eb, or }) =>
+          or([
+            eb('invitations.role', 'in', invitation.replaceableRoles),
+            eb('invitations.expires_at', '<=', invitation.createdAt),
+          ]),
+        ),
     )
     .returning('id')
-    .executeTakeFirstOrThrow()
-  return row.id
+    .executeTakeFirst()
+  return row?.id ?? null
 }
 
 /** Returns true for exactly one of several concurrent answers. */

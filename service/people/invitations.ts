@@ -15,7 +15,7 @@ import {
 import { invitationEmail } from './mail/email-templates.ts'
 import type { PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
-import { canGrantRole, isWorkspaceRole } from './workspace-role.ts'
+import { canGrantRole, invitableRoles, isWorkspaceRole } from './workspace-role.ts'
 import { insertMember, isMemberEmail, lockMembers } from './workspace-store.ts'
 import { requireRole, requireVerifiedEmail } from './workspaces.ts'
 
@@ -62,10 +62,12 @@ export async function invitePerson(
     workspaceId,
     email,
     role,
+    replaceableRoles: invitableRoles(membership.role),
     invitedBy: person.userId,
     createdAt,
     expiresAt: new Date(createdAt.getTime() + INVITATION_DAYS * DAY_MILLISECONDS),
   })
+  if (id === null) throw invitationAboveOwnRole()
   mailer.send(
     invitationEmail(publicOrigin(), { id, email, workspaceName, inviterName: person.name }),
   )
@@ -77,17 +79,18 @@ interface InvitationReference {
   invitationId: unknown
 }
 
-/** Withdraws a pending invitation. */
+/** Withdraws a pending invitation to a role that the person may grant. Throws a 403 or 404. */
 export async function withdrawInvitation(
   { database, now }: PeopleContext,
   person: CurrentPerson,
   { invitationId, ...path }: InvitationReference,
 ): Promise<void> {
   const intent = { workspaceId: path.workspaceId, action: 'invite' } as const
-  const { workspaceId } = await requireRole(database, person, intent)
+  const { workspaceId, role } = await requireRole(database, person, intent)
   const id = parseInvitationId(invitationId)
   const invitation = id === null ? null : await findInvitation(database, id, now())
   if (invitation?.workspaceId !== workspaceId) throw invitationNotFound()
+  if (!canGrantRole(role, invitation.role)) throw invitationAboveOwnRole()
   await closeInvitation(database, invitation.id, 'withdrawn')
 }
 
@@ -135,6 +138,10 @@ export async function answerInvitation(
     await insertMember({ query }, { workspaceId, userId: person.userId, role, createdAt })
   })
   return workspaceId
+}
+
+function invitationAboveOwnRole(): Refusal {
+  return new Refusal(403, 'This invitation is to a role above your own. Ask an owner.')
 }
 
 function invitationNotFound(): Refusal {

@@ -72,6 +72,28 @@ it('keeps the invitations that a demoted inviter may still send', async test => 
   assert.equal(await scene.guestRole(), 'member')
 })
 
+it('returns 403 when an administrator withdraws or replaces the invitation of an owner', async test => {
+  const service = await startTestService(test)
+  const scene = await inviteByOwner(service)
+  const admin = await createTestPerson(service)
+  await addMember(service, {
+    workspaceId: scene.workspaceId,
+    userId: admin.userId,
+    role: 'admin',
+  })
+  const invitation = `${scene.path}/invitations/${scene.id}`
+  assert.equal((await admin.client.call('DELETE', invitation)).status, 403)
+  const body = { email: scene.guest.email, role: 'member' }
+  const replaced = await admin.client.call('POST', `${scene.path}/invitations`, { body })
+  assert.equal(replaced.status, 403)
+  assert.match(replaced.body.message, /Ask an owner/)
+  const members = await admin.client.get(`/workspaces/${scene.workspaceId}/people`)
+  assert.ok(members.text.includes(scene.guest.email.split('@')[0] ?? ''))
+  assert.doesNotMatch(members.text, new RegExp(`${scene.id}/withdraw`))
+  assert.equal((await scene.accept(scene.id)).status, 200)
+  assert.equal(await scene.guestRole(), 'owner')
+})
+
 it('refuses an invitation whose inviter lost the role in a way that withdrew nothing', async test => {
   const service = await startTestService(test)
   const scene = await inviteByOwner(service)

@@ -67,14 +67,14 @@ function roleForm(path: string, member: Member): string {
 }
 
 function pendingInvitations(
-  { workspaceId }: Membership,
+  { workspaceId, role: ownRole }: Membership,
   invitations: ListPage<Invitation>,
 ): string {
   const rows = invitations.rows.map(({ id, email, role }) => {
     const action = `/workspaces/${workspaceId}/invitations/${id}/withdraw`
     return html`<li class="row"><span>${email}<br>
 <small>Invited as ${ROLE_LABELS[role].toLowerCase()}</small></span>
-!${buttonForm({ action, label: 'Withdraw', about: email })}</li>`
+!${canGrantRole(ownRole, role) ? buttonForm({ action, label: 'Withdraw', about: email }) : ''}</li>`
   })
   return html`<section class="card"><h2>Invitations</h2>
 <ul class="plain">!${rows.join('')}</ul>
