@@ -17,9 +17,13 @@ export const RESPONSE_HEADERS = {
   },
   'WWW-Authenticate': {
     description:
-      'The required scheme. For agents with resource_metadata, where to start (RFC 9728).',
+      'The required scheme. For agents with resource_metadata, where to start (RFC 9728), the ' +
+      'scope, and error="invalid_token" if the request had a token (RFC 6750).',
     required: true,
-    schema: { type: 'string', pattern: '^Bearer( resource_metadata="[^"]+")?$' },
+    schema: {
+      type: 'string',
+      pattern: '^Bearer( resource_metadata="[^"]+"(, error="invalid_token")?, scope="[^"]+")?$',
+    },
   },
   'Access-Control-Allow-Origin': {
     description: 'A page of any origin may read the response.',

@@ -191,7 +191,10 @@ function statusOf(row: Row, kind: Kind): number {
   return 'anyone' in row ? row.anyone : ((row as Statuses)[kind] ?? 401)
 }
 
-const METADATA = /^Bearer resource_metadata="http:\/\/127[^"]+\/oauth-protected-resource\/[^"]+"$/
+const METADATA = new RegExp(
+  '^Bearer resource_metadata="http://127[^"]+/oauth-protected-resource/[^"]+"' +
+    '(, error="invalid_token")?, scope="[a-z:.-]+"$',
+)
 
 function isOfPeople(route: string): boolean {
   const [, path = ''] = route.split(' ')

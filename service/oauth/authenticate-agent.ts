@@ -44,7 +44,7 @@ interface PresentedToken {
  * Resolves `Authorization: Bearer` at one of the two resources. One statement checks the current
  * state of the token, its connection or issuer, the person, the workspace and the ad account.
  * Execution tokens open MCP; an OAuth token opens the resource that it was issued for. Everything
- * else gets the same 401, whose challenge names the metadata.
+ * else gets the same 401, whose challenge names the metadata and the scope.
  */
 export async function verifyAgentToken(
   database: Database,
@@ -54,9 +54,8 @@ export async function verifyAgentToken(
   const principal =
     token === null ? null : await findPrincipal(database, token, { audience, origin, now })
   if (principal) return principal
-  throw new Refusal(401, 'Unauthenticated.', {
-    headers: { 'www-authenticate': bearerChallenge(origin, audience) },
-  })
+  const challenge = bearerChallenge(origin, audience, { hasToken: authorization !== undefined })
+  throw new Refusal(401, 'Unauthenticated.', { headers: { 'www-authenticate': challenge } })
 }
 
 /**

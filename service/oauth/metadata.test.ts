@@ -66,7 +66,13 @@ it('serves the metadata of each resource, which its 401 names', async test => {
     const refused = await send(call.path, { method: call.method })
     assert.equal(refused.status, 401)
     const challenge = refused.headers.get('www-authenticate')
-    assert.equal(challenge, `Bearer resource_metadata="${origin}${path}"`)
+    assert.equal(challenge, `Bearer resource_metadata="${origin}${path}", scope="${scope}"`)
+    const headers = { authorization: 'Bearer unknown' }
+    const invalid = await send(call.path, { method: call.method, headers })
+    assert.equal(
+      invalid.headers.get('www-authenticate'),
+      `Bearer resource_metadata="${origin}${path}", error="invalid_token", scope="${scope}"`,
+    )
   }
 })
 

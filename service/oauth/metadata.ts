@@ -87,7 +87,19 @@ export function resourceMetadata(origin: string, audience: Audience): Record<str
   }
 }
 
-/** The challenge of a 401 (RFC 9728, 5.1), the same for every invalid token. */
-export function bearerChallenge(origin: string, audience: Audience): string {
-  return `Bearer resource_metadata="${origin}${resourceMetadataPath(audience)}"`
+/**
+ * The challenge of a 401: where to start (RFC 9728, 5.1) and the scope to ask for. It names an error
+ * only for a request that had a token (RFC 6750, 3.1), the same one for every invalid token.
+ */
+export function bearerChallenge(
+  origin: string,
+  audience: Audience,
+  { hasToken }: { hasToken: boolean },
+): string {
+  const parameters = [
+    `resource_metadata="${origin}${resourceMetadataPath(audience)}"`,
+    ...(hasToken ? ['error="invalid_token"'] : []),
+    `scope="${RESOURCES[audience].scope}"`,
+  ]
+  return `Bearer ${parameters.join(', ')}`
 }

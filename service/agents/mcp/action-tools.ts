@@ -175,3 +175,16 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       (await submitProposal(context, principal, input)).result,
   },
 ]
+
+/** Some clients and models write every name with underscores. */
+export const PROPOSAL_ALIASES: readonly AgentTool[] = PROPOSAL_TOOLS.filter(
+  ({ name }) => name === 'propose-actions',
+).map(tool => ({
+  ...tool,
+  name: 'propose_actions',
+  title: 'Propose actions alias',
+  description:
+    'The same tool as propose-actions, for clients that cannot call a name with a hyphen: the ' +
+    'same arguments, rules, result and idempotency keys. Read the description of ' +
+    'propose-actions. Call one of the two, never both for one proposal.',
+}))

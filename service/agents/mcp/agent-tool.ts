@@ -1,4 +1,4 @@
-import type { Refusal } from '../../http/refusal.ts'
+import type { FieldErrors, Refusal } from '../../http/refusal.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 import type { Permission } from '../../oauth/permissions.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
@@ -59,11 +59,35 @@ export function toToolError(message: string, nextStep: string): ToolResult {
   return { content: [{ type: 'text', text: `${message}\nNext step: ${nextStep}` }], isError: true }
 }
 
-/** A refusal of an operation; every invalid argument has its own line. */
+/** A refusal of an operation: a line for each invalid argument, and one for many equal errors. */
 export function toRefusalResult({ status, message, errors, headers }: Refusal): ToolResult {
-  const details = Object.values(errors ?? {}).flat()
-  const text = details.length > 0 ? ['Refused.', ...details].join('\n- ') : message
+  const lines = mergeEqualErrors(errors ?? {})
+  const shown = lines.slice(0, ERROR_LINES_MAX)
+  const omitted = lines.length - shown.length
+  if (omitted > 0) shown.push(`${omitted} other errors are left out.`)
+  const text = shown.length > 0 ? ['Refused.', ...shown].join('\n- ') : message
   return toToolError(text, nextStepOf(status, headers['retry-after']))
+}
+
+/** A model needs no more to correct its call. */
+const ERROR_LINES_MAX = 25
+
+/** The position of an item in a path, such as in `actions.24.params`. */
+const POSITION = /\.\d+(?=\.|$)/g
+
+/** Errors that differ only in the position of their item, such as one in each of 25 actions. */
+function mergeEqualErrors(errors: FieldErrors): string[] {
+  const all = Object.entries(errors).flatMap(([field, sentences]) =>
+    sentences.map(sentence => ({ field, sentence })),
+  )
+  const groups = Map.groupBy(all, ({ field, sentence }) =>
+    sentence.replaceAll(field, field.replace(POSITION, '.*')),
+  )
+  return [...groups].map(([pattern, [first, ...others]]) => {
+    const last = others.at(-1)
+    if (!first || !last) return first?.sentence ?? pattern
+    return `${pattern} (${others.length + 1} times, from ${first.field} to ${last.field})`
+  })
 }
 
 function nextStepOf(status: number, retrySeconds: string | undefined): string {

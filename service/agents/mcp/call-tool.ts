@@ -5,7 +5,7 @@ import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate
 import type { AgentsContext } from '../proposals/agents-context.ts'
 import { findToolUses, recordToolUse } from '../proposals/tool-use-store.ts'
 import { ACCOUNT_STATE_SECONDS, ACCOUNT_TOOLS, FIRST_TOOL } from './account-tools.ts'
-import { ACTION_READ_TOOLS, PROPOSAL_TOOLS } from './action-tools.ts'
+import { ACTION_READ_TOOLS, PROPOSAL_ALIASES, PROPOSAL_TOOLS } from './action-tools.ts'
 import {
   type AgentTool,
   type ToolResult,
@@ -18,6 +18,7 @@ import {
 export const AGENT_TOOLS: readonly AgentTool[] = [
   ...ACCOUNT_TOOLS,
   ...PROPOSAL_TOOLS,
+  ...PROPOSAL_ALIASES,
   ...ACTION_READ_TOOLS,
 ]
 

@@ -31,7 +31,11 @@ it('returns 401 with the metadata URL for an invalid credential', async test => 
       error_description: 'Unauthenticated.',
     })
     const metadata = `${service.url}/.well-known/oauth-protected-resource/mcp`
-    assert.equal(reply.headers.get('www-authenticate'), `Bearer resource_metadata="${metadata}"`)
+    const error = token === null ? '' : ' error="invalid_token",'
+    assert.equal(
+      reply.headers.get('www-authenticate'),
+      `Bearer resource_metadata="${metadata}",${error} scope="mcp:use"`,
+    )
   }
   const cookie = `${sessionCookieName(service.url)}=${session}`
   assert.equal((await send(PING, { token: null, headers: { cookie } })).status, 401)

@@ -5,6 +5,7 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import type { AgentTool, ToolResult } from './agent-tool.ts'
+import { toInputSchema, toOutputSchema } from './tool-schema.ts'
 
 /** A request with its parsed body. */
 export interface McpRequest {
@@ -85,8 +86,8 @@ export function createToolServer(options: ToolServerOptions): McpToolServer {
   for (const tool of tools) {
     const { name, title, description, annotations } = tool
     const schemas = {
-      inputSchema: toStandardSchema(tool.input),
-      outputSchema: toStandardSchema(tool.output),
+      inputSchema: toStandardSchema(toInputSchema(tool.input)),
+      outputSchema: toStandardSchema(toOutputSchema(tool.output)),
     }
     server.registerTool(name, { title, description, annotations, ...schemas }, async input => ({
       ...(await call(tool, input)),

@@ -78,10 +78,11 @@ it('describes every tool and annotates its effects', () => {
     assert.match(description, / (Use|Call|Propose|Afterwards) /, name)
     assert.equal(annotations.openWorldHint, false, name)
     assert.equal(annotations.idempotentHint, true, name)
-    assert.equal(annotations.destructiveHint, name === 'propose-actions', name)
-    const writes = ['propose-actions', 'verify_signal_ingestion']
+    const changes = ['propose-actions', 'propose_actions']
+    assert.equal(annotations.destructiveHint, changes.includes(name), name)
+    const writes = [...changes, 'verify_signal_ingestion']
     assert.equal(annotations.readOnlyHint, !writes.includes(name), name)
-    const proposes = ['propose-actions', 'dry_run_actions'].includes(name)
+    const proposes = [...changes, 'dry_run_actions'].includes(name)
     assert.equal(permission, proposes ? 'actions.propose' : 'ad-account.read', name)
   }
 })

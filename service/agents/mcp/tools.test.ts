@@ -8,6 +8,7 @@ import { createMcpFixture, type McpFixture } from '../../../testing/fixtures/mcp
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { issueExecutionToken } from '../../oauth/execution-tokens.ts'
 import type { Tier } from '../../oauth/permissions.ts'
+import { AGENT_TOOLS } from './call-tool.ts'
 
 const TOOLS = [
   'get_account_state',
@@ -16,6 +17,7 @@ const TOOLS = [
   'verify_signal_ingestion',
   'dry_run_actions',
   'propose-actions',
+  'propose_actions',
   'list_actions',
   'get_action',
   'get_action_batch',
@@ -50,6 +52,7 @@ it('returns content that matches the output schema, and the same as text', async
     get_performance: { days: 90 },
     dry_run_actions: { actions },
     'propose-actions': buildProposal({ type: 'pause', entity: 3 }),
+    propose_actions: buildProposal({ type: 'pause', entity: 3 }),
     list_actions: { status: 'pending', page: 1 },
     get_action: { action_id: waiting.id },
     get_action_batch: { batch_id: content.proposal.id },
@@ -61,6 +64,10 @@ it('returns content that matches the output schema, and the same as text', async
     assert.deepEqual(JSON.parse(answer.text), answer.content)
     const check = ajv.compile(schemas.get(name) ?? {})
     assert.ok(check(answer.content), `${name}: ${ajv.errorsText(check.errors)}`)
+    // The list shows two levels of it.
+    const { output = {} } = AGENT_TOOLS.find(tool => tool.name === name) ?? {}
+    const checkAll = ajv.compile(output)
+    assert.ok(checkAll(answer.content), `${name}: ${ajv.errorsText(checkAll.errors)}`)
   }
 })
 
@@ -115,6 +122,7 @@ it('requires get_account_state first for each credential, and again after an hou
   const others = TOOLS.filter(name => name !== 'get_account_state')
   const given: Record<string, object> = {
     'propose-actions': buildProposal(MORE),
+    propose_actions: buildProposal(MORE),
     dry_run_actions: { actions: buildProposal(MORE).actions },
     get_action: { action_id: 1 },
     get_action_decision_receipt: { action_id: 1 },
@@ -143,6 +151,7 @@ it('names unknown and invalid arguments', async test => {
   const smuggled = { ad_account_id: 1, workspace_id: 1 }
   const given: Record<string, object> = {
     'propose-actions': buildProposal(MORE),
+    propose_actions: buildProposal(MORE),
     dry_run_actions: { actions: buildProposal(MORE).actions },
     get_action: { action_id: 1 },
     get_action_decision_receipt: { action_id: 1 },
@@ -175,6 +184,30 @@ it('names unknown and invalid arguments', async test => {
   }
 })
 
+it('proposes the same under the name with an underscore', async test => {
+  const mcp = await ready(await startTestService(test))
+  const body = buildProposal(MORE)
+  const { content: first } = await mcp.callTool('propose_actions', body)
+  const { content: again } = await mcp.callTool('propose-actions', body)
+  assert.deepEqual(again, first)
+})
+
+it('writes one line for an error that many actions share', async test => {
+  const mcp = await ready(await startTestService(test))
+  const { actions } = buildProposal(MORE)
+  const action = { ...actions[0], params: { new_daily_budget_minor: 1.5 }, extra: true }
+  const { text } = await mcp.callTool('dry_run_actions', { actions: Array(25).fill(action) })
+  const lines = text.split('\n')
+  assert.deepEqual(lines.slice(0, 3), [
+    'Refused.',
+    '- The actions.*.extra field is not known here; remove it. (25 times, from actions.0.extra to ' +
+      'actions.24.extra)',
+    '- The actions.*.params.new_daily_budget_minor field must be an integer. (25 times, from ' +
+      'actions.0.params.new_daily_budget_minor to actions.24.params.new_daily_budget_minor)',
+  ])
+  assert.ok(lines.length <= 5, text)
+})
+
 it('does not find data of another workspace', async test => {
   const mcp = await ready(await startTestService(test))
   const { content } = await mcp.callTool('propose-actions', buildProposal(SILLY))
@@ -201,6 +234,7 @@ it('lets a Read token read, and refuses its proposals with an explanation', asyn
   assert.equal((await mcp.callTool('get_account_state', {}, { token })).isError, false)
   for (const [name, given] of [
     ['propose-actions', buildProposal(MORE)],
+    ['propose_actions', buildProposal(MORE)],
     ['dry_run_actions', { actions: buildProposal(MORE).actions }],
   ] as const) {
     const answer = await mcp.callTool(name, given, { token })
