@@ -33,6 +33,8 @@ export async function findClient(
   { query }: Database,
   clientId: string,
 ): Promise<OauthClient | null> {
+  // Any caller can name a client, and PostgreSQL has no text with NUL.
+  if (clientId.includes('\0')) return null
   const row = await query
     .selectFrom('oauth_clients')
     .select(['client_id', 'kind', 'name', 'redirect_uris'])

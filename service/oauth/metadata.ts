@@ -88,8 +88,8 @@ export function resourceMetadata(origin: string, audience: Audience): Record<str
 }
 
 /**
- * The challenge of a 401: where to start (RFC 9728, 5.1) and the scope to ask for. It names an error
- * only for a request that had a token (RFC 6750, 3.1), the same one for every invalid token.
+ * The challenge of a 401: where to start (RFC 9728, 5.1) and the scope to ask for. It has an error
+ * only if the request had a token (RFC 6750, 3.1), the same one for every invalid token.
  */
 export function bearerChallenge(
   origin: string,

@@ -12,8 +12,17 @@ import { type ChangeContext, revokeGrantWithAudit } from './connections.ts'
 import { isActiveGrant } from './principal-store.ts'
 
 interface AdapterContext extends ChangeContext {
-  /** The error for a reused code or refresh token. */
-  reuseError: () => Error
+  /** What a caller is told. */
+  errors: {
+    /** For a reused code or refresh token. */
+    reuse: () => Error
+    /** For a resource that the code or token is not for. */
+    target: () => Error
+    /** For text that PostgreSQL cannot store. */
+    text: () => Error
+  }
+  /** The resource that the current request names; undefined if none. */
+  requestedResource: () => unknown
   /** True while a device approval resumes, where the library passes the digest as the code. */
   isDeviceResuming: () => boolean
   /** True while a client revokes its own tokens. */
@@ -40,7 +49,7 @@ export function createProviderAdapter(context: AdapterContext) {
 type Payload = Record<string, unknown>
 
 function artifactAdapter(context: AdapterContext, model: string) {
-  const { database, now, reuseError, isDeviceResuming, isRevoking } = context
+  const { database, now, errors, isDeviceResuming, isRevoking } = context
   const { consume = consumeArtifact } = context
   const isGrant = UNHASHED_MODELS.includes(model)
   const keyOf = (id: string) => (isGrant ? id : resolveDigest(id))
@@ -52,7 +61,7 @@ function artifactAdapter(context: AdapterContext, model: string) {
       await saveArtifact(database, {
         model,
         id: keyOf(id),
-        payload: JSON.stringify(stripSecrets(id, payload)),
+        payload: toJson(stripSecrets(id, payload), errors.text),
         grantId: isGrant ? id : ((payload.grantId as string | undefined) ?? null),
         userCode: userCode === undefined ? null : artifactDigest(userCode),
         uid: model === 'Session' && uid !== undefined ? artifactDigest(uid) : null,
@@ -76,13 +85,14 @@ function artifactAdapter(context: AdapterContext, model: string) {
       return found ? restorePayload(found, { jti: DIGEST_PREFIX + found.id, uid }) : undefined
     },
     async consume(id: string) {
+      await requireGrantedResource(context, model, keyOf(id))
       const isFirst = await consume(database, { model, id: keyOf(id), at: now() })
       if (isFirst) return
       // Reused, possibly by a thief: which of the two callers is unknown, so both lose the grant.
       const found = await findArtifact(database, model, { id: keyOf(id) })
       const grantId = found?.payload.grantId
       if (typeof grantId === 'string') await revokeGrantWithAudit(context, grantId, 'used_twice')
-      throw reuseError()
+      throw errors.reuse()
     },
     async destroy(id: string) {
       // The library destroys a grant when it is revoked or when a token is reused.
@@ -94,6 +104,32 @@ function artifactAdapter(context: AdapterContext, model: string) {
       await deleteGrantArtifacts(database, model, grantId)
     },
   }
+}
+
+/** Any parameter of a request may be in a payload. */
+function toJson(payload: Payload, textError: () => Error): string {
+  return JSON.stringify(payload, (_name, value) => {
+    const isText = typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))
+    if (!isText) throw textError()
+    return value
+  })
+}
+
+/**
+ * Refuses another resource before the code or refresh token is used up: the library would do it
+ * afterwards, and the caller could not send a corrected request.
+ */
+async function requireGrantedResource(
+  { database, requestedResource, errors }: AdapterContext,
+  model: string,
+  id: string,
+): Promise<void> {
+  const requested = requestedResource()
+  if (requested === undefined) return
+  const found = await findArtifact(database, model, { id })
+  const granted = [found?.payload.resource].flat()
+  const isGranted = [requested].flat().every(resource => granted.includes(resource))
+  if (found && !isGranted) throw errors.target()
 }
 
 /** The stored digest of what a caller presents. */

@@ -3,10 +3,13 @@ import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
 import { renderPage } from '../pages/layout.ts'
 import { pageHeaders } from '../pages/serve-pages.ts'
 import { deviceCodePage, deviceConfirmPage } from './device-pages.ts'
+import { describeRedirectUri } from './redirect-uri.ts'
 
 /** The pages that the library shows to people, in our design. */
 export interface ProviderPages {
   renderError(ctx: KoaContextWithOIDC, out: ErrorOut): Promise<void>
+  /** For an error that the agent learns of only if the person follows the link. */
+  renderErrorLink(ctx: PageContext, link: ErrorLink): void
   userCodeInput(
     ctx: KoaContextWithOIDC,
     form: string,
@@ -28,9 +31,16 @@ export function createProviderPages(): ProviderPages {
     async renderError(ctx, out) {
       sendPage(ctx, errorPage(out))
     },
+    renderErrorLink(ctx, link) {
+      sendPage(ctx, errorLinkPage(link))
+    },
     async userCodeInput(ctx, _form, _out, error) {
       const message = error ? deviceCodeError(error) : null
-      if (error && message === null) return sendPage(ctx, errorPage({ error: 'invalid_request' }))
+      if (error && message === null) {
+        // This page has no form. The library would fail to store a session that is new.
+        Object.assign(ctx.oidc.session ?? {}, { touched: false })
+        return sendPage(ctx, errorPage({ error: 'invalid_request' }))
+      }
       const userCode = error?.userCode ?? readPrefilledUserCode(ctx)
       sendPage(ctx, deviceCodePage({ xsrf: readXsrfToken(ctx), userCode, error: message }))
     },
@@ -49,7 +59,9 @@ interface PageContent {
   body: string
 }
 
-function sendPage(ctx: KoaContextWithOIDC, content: PageContent): void {
+type PageContext = Pick<KoaContextWithOIDC, 'set' | 'body'>
+
+function sendPage(ctx: PageContext, content: PageContent): void {
   ctx.set(pageHeaders())
   ctx.body = renderPage(content)
 }
@@ -110,6 +122,28 @@ const ERROR_TEXTS: Record<string, string> = {
 
 const DEFAULT_ERROR_TEXT =
   'The request of the agent is incomplete or invalid. Start again in the agent.'
+
+interface ErrorLink {
+  error: string
+  /** The redirect URI with the error. */
+  href: string
+}
+
+/** The same page with a link to where the agent wants the person to go. */
+function errorLinkPage({ error, href }: ErrorLink): PageContent {
+  const text = ERROR_TEXTS[error] ?? DEFAULT_ERROR_TEXT
+  const title = 'Connection failed'
+  return {
+    title,
+    body: html`<section class="card">
+<h1>${title}</h1>
+<p>${text}</p>
+<p>An unverified agent wants you to go to ${describeRedirectUri(href)}. If you did not
+start this, close the page.</p>
+<p><a href="${href}" rel="noreferrer">Go to ${describeRedirectUri(href)}</a></p>
+</section>`,
+  }
+}
 
 interface MessagePage {
   title: string

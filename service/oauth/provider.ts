@@ -3,7 +3,9 @@ import { type AdapterFactory, type Configuration, errors, Provider } from 'oidc-
 import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Database } from '../db/database.ts'
 import { DAY_SECONDS } from '../util/time.ts'
-import { type consumeArtifact, recordDevicePoll } from './artifact-store.ts'
+import type { consumeArtifact } from './artifact-store.ts'
+import { confirmErrorRedirects } from './authorization-errors.ts'
+import { enforcePollInterval } from './device-limits.ts'
 import { ENDPOINT_PATHS } from './metadata.ts'
 import {
   findAudienceByResource,
@@ -11,12 +13,14 @@ import {
   RESOURCES,
   resourceUri,
 } from './permissions.ts'
-import { artifactDigest, createProviderAdapter } from './provider-adapter.ts'
+import { createProviderAdapter } from './provider-adapter.ts'
 import type { ProviderPages } from './provider-pages.ts'
 
 const LIFETIME_SECONDS = {
   accessToken: 3_600,
   refreshToken: 30 * DAY_SECONDS,
+  /** From the approval: a connection that works forever would never be looked at again. */
+  refreshChain: 90 * DAY_SECONDS,
   authorizationCode: 60,
   deviceCode: 600,
   interaction: 1_800,
@@ -51,6 +55,7 @@ export function createOauthProvider(options: OauthProviderOptions): Provider {
   provider.proxy = true
   enforcePollInterval(provider, { database, now })
   discardSessions(provider)
+  confirmErrorRedirects(provider, options.pages)
   return provider
 }
 
@@ -66,7 +71,12 @@ function configuration(options: OauthProviderOptions): Configuration {
       database,
       now,
       audit,
-      reuseError: () => new errors.InvalidGrant('it was used before'),
+      requestedResource: () => Provider.ctx?.oidc?.params?.resource,
+      errors: {
+        reuse: () => new errors.InvalidGrant('it was used before'),
+        target: () => new errors.InvalidTarget('the token is for another resource'),
+        text: () => new errors.InvalidRequest('a parameter contains a character that is no text'),
+      },
       isDeviceResuming: () => Provider.ctx?.oidc?.route === 'device_resume',
       isRevoking: () => Provider.ctx?.oidc?.route === 'revocation',
       ...(consume && { consume }),
@@ -86,7 +96,7 @@ function configuration(options: OauthProviderOptions): Configuration {
     cookies: cookieSettings(options),
     ttl: {
       AccessToken: LIFETIME_SECONDS.accessToken,
-      RefreshToken: LIFETIME_SECONDS.refreshToken,
+      RefreshToken: (_ctx, { iiat }) => refreshTokenSeconds(iiat, now()),
       AuthorizationCode: LIFETIME_SECONDS.authorizationCode,
       DeviceCode: LIFETIME_SECONDS.deviceCode,
       Interaction: LIFETIME_SECONDS.interaction,
@@ -113,6 +123,13 @@ function configuration(options: OauthProviderOptions): Configuration {
 }
 
 const GRANT_SECONDS = 10 * 365 * DAY_SECONDS
+
+/** Each refresh token lasts for the same time, but none outlives the chain that it belongs to. */
+function refreshTokenSeconds(chainStartedAt: number | undefined, at: Date): number {
+  const epochSeconds = Math.floor(at.getTime() / 1_000)
+  const left = (chainStartedAt ?? epochSeconds) + LIFETIME_SECONDS.refreshChain - epochSeconds
+  return Math.max(1, Math.min(LIFETIME_SECONDS.refreshToken, left))
+}
 
 function featureSettings(origin: string, pages: ProviderPages): Configuration['features'] {
   return {
@@ -216,37 +233,4 @@ function discardSessions(provider: Provider): void {
 /** The library requires a key for ID tokens, which it never issues here. */
 function placeholderKey() {
   return generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as never
-}
-
-/** How often a device may poll (RFC 8628, section 3.2). */
-const POLL_INTERVAL_SECONDS = 5
-
-/**
- * Adds the polling interval, which the library leaves to us: the response names it, and a device
- * that polls sooner gets `slow_down` and must wait longer each time.
- */
-function enforcePollInterval(
-  provider: AuthorizationServer,
-  { database, now }: { database: Database; now: () => Date },
-): void {
-  provider.use(async (ctx, next) => {
-    await next()
-    const { oidc } = ctx
-    if (!oidc) return
-    if (oidc.route === 'device_authorization' && ctx.status === 200) {
-      ctx.body = { ...(ctx.body as object), interval: POLL_INTERVAL_SECONDS }
-    }
-    const response = ctx.body as { error?: string } | undefined
-    const code = oidc.params?.device_code
-    if (oidc.route !== 'token' || response?.error !== 'authorization_pending') return
-    if (typeof code !== 'string') return
-    const poll = { id: artifactDigest(code), at: now(), intervalSeconds: POLL_INTERVAL_SECONDS }
-    const { isTooEarly } = await recordDevicePoll(database, poll)
-    if (isTooEarly) ctx.body = SLOW_DOWN
-  })
-}
-
-const SLOW_DOWN = {
-  error: 'slow_down',
-  error_description: `wait ${POLL_INTERVAL_SECONDS} more seconds between requests from now on`,
 }

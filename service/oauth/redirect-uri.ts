@@ -33,6 +33,11 @@ export function findRedirectUriError(uri: string, nativeSchemes: readonly string
   return isNormalized(uri, url) ? null : NOT_NORMALIZED
 }
 
+/** True for a program on the same computer. */
+export function isLoopbackRedirect(redirectUri: string): boolean {
+  return isLoopback(new URL(redirectUri))
+}
+
 function isLoopback(url: URL): boolean {
   return url.protocol === 'http:' && LOOPBACK_HOSTS.includes(url.hostname)
 }

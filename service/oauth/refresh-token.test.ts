@@ -83,3 +83,36 @@ it('returns 400 invalid_grant for a refresh token of another client', async test
   const reply = await requestToken(fixture, stranger, refresh(refreshToken))
   assert.equal(reply.body.error, 'invalid_grant')
 })
+
+it('does not use up the refresh token of a request with a wrong resource or scope', async test => {
+  const fixture = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(fixture)
+  const { resource = '' } = agentResource(fixture)
+  for (const more of [
+    { resource },
+    { resource: 'https://evil.example' },
+    { resource: 'mcp' },
+    { scope: 'ad-account.read' },
+  ]) {
+    const reply = await requestToken(fixture, agent, refresh(refreshToken, more))
+    assert.equal(reply.status, 400, JSON.stringify(more))
+    assert.match(reply.body.error, /^invalid_(target|scope)$/)
+  }
+  const again = await agent.refresh(refreshToken)
+  assert.equal((await checkTokenAccess(fixture, again.access_token)).mcp, OPEN)
+})
+
+it('ends a chain of refresh tokens 90 days after the approval', async test => {
+  const fixture = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(fixture)
+  let current = refreshToken
+  for (const days of [29, 29, 29]) {
+    fixture.advance(days * DAY_SECONDS)
+    current = (await agent.refresh(current)).refresh_token ?? ''
+  }
+  fixture.advance(2 * DAY_SECONDS)
+  const last = await agent.refresh(current)
+  fixture.advance(DAY_SECONDS)
+  const reply = await requestToken(fixture, agent, refresh(last.refresh_token ?? ''))
+  assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_grant'])
+})
