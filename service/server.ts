@@ -121,7 +121,7 @@ export interface Server {
 /** Assembles the HTTP service: requests, group commits, limits, and the routes of all modules. */
 export function createServer(options: ServerOptions): Server {
   const { database, logger, now } = options
-  const app = createServiceApp(logger, options.onAnswered)
+  const app = createServiceApp(logger, options.onAnswered, options.publicOrigin)
   const routes = new DestinationRouteCache(database, now, options.shared?.destinationChanges)
   const announce = limitedAnnouncements(options)
   const { credentialKeys } = options

@@ -75,6 +75,17 @@ export const SECURITY_HEADERS = {
   'x-frame-options': 'DENY',
 } as const
 
+/** A year. Without subdomains, which may belong to others. */
+const HTTPS_HEADERS = {
+  ...SECURITY_HEADERS,
+  'strict-transport-security': 'max-age=31536000',
+} as const
+
+/** The headers of every response of an origin: with https, browsers use nothing else (RFC 6797). */
+export function securityHeadersOf(publicOrigin: string): Record<string, string> {
+  return publicOrigin.startsWith('https:') ? HTTPS_HEADERS : SECURITY_HEADERS
+}
+
 /**
  * CORS for the one route that pages call (Fetch standard, CORS protocol). A refusal has the headers
  * too, so that the page can read the reason. Never with credentials: the request carries its

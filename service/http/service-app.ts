@@ -17,7 +17,7 @@ import {
   sendErrorResponse,
   trackResponse,
 } from './error-responses.ts'
-import { findRequestHeadError, generateRequestId, SECURITY_HEADERS } from './headers.ts'
+import { findRequestHeadError, generateRequestId, securityHeadersOf } from './headers.ts'
 import { Refusal } from './refusal.ts'
 import { registerBodyParsers } from './request-body.ts'
 import { logMalformedRequest, logResponse, type SentResponse } from './request-log.ts'
@@ -70,6 +70,7 @@ export interface CompletedRequest {
 export function createServiceApp(
   logger: FastifyBaseLogger,
   onCompleted: (request: CompletedRequest) => void = () => {},
+  publicOrigin: () => string = () => '',
 ): ServiceApp {
   const onClientError = (error: Error, socket: Socket) =>
     respondToMalformedRequest(error, socket, request => logMalformedRequest(logger, request))
@@ -103,7 +104,7 @@ export function createServiceApp(
   app.setSerializerCompiler(() => JSON.stringify)
   handleNodeEvents(app, onClientError)
   app.setErrorHandler(sendErrorResponse)
-  prepareResponses(app)
+  prepareResponses(app, publicOrigin)
   app.addHook('onResponse', (request, reply, done) => {
     logResponse(request, reply)
     onCompleted(describeCompletedRequest(request, reply))
@@ -114,11 +115,11 @@ export function createServiceApp(
 }
 
 /** Sets the headers of every response and refuses malformed heads and unknown paths. */
-function prepareResponses(app: ServiceApp): void {
+function prepareResponses(app: ServiceApp, publicOrigin: () => string): void {
   const handleNotFound = createNotFoundHandler(app)
   app.setNotFoundHandler(handleNotFound)
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(SECURITY_HEADERS)
+    reply.headers(securityHeadersOf(publicOrigin()))
     reply.header('request-id', request.id)
     const error = findRequestHeadError(request.raw)
     if (error) return done(new Refusal(400, error, { headers: { connection: 'close' } }))

@@ -33,6 +33,20 @@ it('sets host-bound, Secure, HttpOnly cookies behind TLS', async test => {
   }
 })
 
+it('tells browsers to use https only, on every response', async test => {
+  const { service, clientId } = await behindTls(test)
+  const transport = 'strict-transport-security'
+  for (const path of ['/', '/sign-in', '/livez', '/nothing', '/mcp', '/oauth2/device']) {
+    const reply = await ask(service, { method: 'GET', path, headers: {} })
+    assert.equal(reply.headers[transport], 'max-age=31536000', path)
+  }
+  const provided = await authorize(service, clientId)
+  assert.equal(provided.headers[transport], 'max-age=31536000')
+  const local = await startTestService(test)
+  const plain = await ask(local, { method: 'GET', path: '/livez', headers: {} })
+  assert.equal(plain.headers[transport], undefined)
+})
+
 it('never puts another host into a response, by header or request line', async test => {
   const { service, clientId, deviceId } = await behindTls(test)
   const reply = await authorize(service, clientId, EVIL)
