@@ -241,6 +241,7 @@ function oauthContext(options: ServerOptions, { limits, audit }: RouteDependenci
     audit,
     publicOrigin,
     credentialKeys,
+    limits,
     logger,
   })
   const onTouchError = createTouchErrorHandler(logger)

@@ -71,7 +71,7 @@ const ADDRESS_LIMITS = {
   userCodes: {
     name: 'user_codes',
     setting: 'userCodeRatePerMinute',
-    message: 'Too many codes from this address; wait a minute, then try again.',
+    message: 'Too many codes from this address or account; wait a minute, then try again.',
   },
   /** Actions of agents, over MCP and REST together. */
   agents: {

@@ -1,4 +1,5 @@
 import { limitAddresses } from '../access/address-limits.ts'
+import { createRateLimitRefusal } from '../http/rate-limit.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { readFormText } from '../pages/form-body.ts'
@@ -148,7 +149,9 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
     pages.register(async limited => {
       if (limits.userCodes) limitAddresses(limited, limits.userCodes)
       limited.post(url, { config }, async (request, reply) => {
-        if (!(await requireSignIn(context, { request, reply, returnTo: url }))) return reply
+        const person = await requireSignIn(context, { request, reply, returnTo: url })
+        if (!person) return reply
+        limitPerson(limits.userCodes, person)
         // The form's page sets the cookie; the library fails on a form without it.
         const cookie = `${provider().cookieName('session')}=`
         if (!request.headers.cookie?.includes(cookie)) return reply.redirect(url, 303)
@@ -156,6 +159,13 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
       })
     })
   })
+}
+
+/** A person who guesses codes may do it from many addresses. */
+function limitPerson(limit: OauthContext['limits']['userCodes'], { userId }: CurrentPerson): void {
+  if (!limit) return
+  const { waitSeconds } = limit.limit.limiter.take(`person ${userId}`)
+  if (waitSeconds > 0) throw createRateLimitRefusal(limit.limit, waitSeconds)
 }
 
 const USER_CODE = /^[A-Za-z0-9-]{1,20}$/

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import type { RequestLimits } from '../access/request-limits.ts'
 import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Database } from '../db/database.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
@@ -13,6 +14,7 @@ interface AuthorizationServerOptions {
   audit: AuditTrail
   publicOrigin: () => string
   credentialKeys: CredentialKeys
+  limits: Pick<RequestLimits, 'userCodes'>
   logger: ServiceLogger
 }
 
@@ -42,6 +44,7 @@ function createAuthorizationServer(options: AuthorizationServerOptions): Authori
     origin: publicOrigin(),
     cookieKeys: [credentialKeys.current, ...credentialKeys.previous].map(deriveCookieKey),
     pages: createProviderPages(),
+    userCodeLimit: options.limits.userCodes?.limit ?? null,
   })
   // Only our own failures; the response contains `server_error` and no detail.
   const report = (err: unknown) => logger.error({ err }, 'the authorization server failed')

@@ -25,7 +25,7 @@ export function consentPage({ approval, adAccounts, error }: ConsentPage) {
     title: error === null ? title : `Error: ${title}`,
     body: html`<section class="card">
 !${errorSummary(errors)}
-<h1>Connect “${clientName}”?</h1>
+<h1>Connect “<bdi>${clientName}</bdi>”?</h1>
 <div class="message notice"><p><strong>Not verified.</strong> Anyone can use this name. Continue
 only if you started this request.</p></div>
 <dl>

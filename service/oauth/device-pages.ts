@@ -48,8 +48,8 @@ export function deviceConfirmPage({ xsrf, userCode, clientName }: DeviceConfirmP
     body: html`<section class="card">
 <h1>Is this the code on your device?</h1>
 <p><strong class="code">${userCode}</strong></p>
-<p><strong>${clientName}</strong> requests access. If someone sent you this code, deny it: they
-would get access to your ad account.</p>
+<p><strong><bdi>${clientName}</bdi></strong> requests access. If someone sent you this code, deny
+it: they would get access to your ad account.</p>
 <form method="post" action="/oauth2/device">
 !${hidden}
 <div class="actions">

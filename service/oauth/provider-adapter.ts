@@ -9,9 +9,12 @@ import {
 } from './artifact-store.ts'
 import { findClient, type OauthClient } from './client-store.ts'
 import { type ChangeContext, revokeGrantWithAudit } from './connections.ts'
+import { showClientName } from './display-name.ts'
 import { isActiveGrant } from './principal-store.ts'
 
 interface AdapterContext extends ChangeContext {
+  /** Throws when a user code is entered too often. */
+  limitUserCode: (digest: string) => void
   /** What a caller is told. */
   errors: {
     /** For a reused code or refresh token. */
@@ -49,7 +52,7 @@ export function createProviderAdapter(context: AdapterContext) {
 type Payload = Record<string, unknown>
 
 function artifactAdapter(context: AdapterContext, model: string) {
-  const { database, now, errors, isDeviceResuming, isRevoking } = context
+  const { database, now, errors, limitUserCode, isDeviceResuming, isRevoking } = context
   const { consume = consumeArtifact } = context
   const isGrant = UNHASHED_MODELS.includes(model)
   const keyOf = (id: string) => (isGrant ? id : resolveDigest(id))
@@ -77,7 +80,9 @@ function artifactAdapter(context: AdapterContext, model: string) {
       return found ? restorePayload(found, { jti: id }) : undefined
     },
     async findByUserCode(userCode: string) {
-      const found = await findArtifact(database, model, { userCode: artifactDigest(userCode) })
+      const digest = artifactDigest(userCode)
+      limitUserCode(digest)
+      const found = await findArtifact(database, model, { userCode: digest })
       return found ? restorePayload(found, { jti: DIGEST_PREFIX + found.id, userCode }) : undefined
     },
     async findByUid(uid: string) {
@@ -187,7 +192,7 @@ function toClientMetadata({ clientId, kind, name, redirectUris }: OauthClient) {
   const isDevice = kind === 'device'
   return {
     client_id: clientId,
-    client_name: name,
+    client_name: isDevice ? name : showClientName(name),
     redirect_uris: redirectUris,
     grant_types: [isDevice ? DEVICE_GRANT : 'authorization_code', 'refresh_token'],
     response_types: isDevice ? [] : ['code'],

@@ -3,6 +3,7 @@ import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
 import { renderPage } from '../pages/layout.ts'
 import { pageHeaders } from '../pages/serve-pages.ts'
 import { deviceCodePage, deviceConfirmPage } from './device-pages.ts'
+import { USER_CODE_LIMITED } from './provider-devices.ts'
 import { describeRedirectUri } from './redirect-uri.ts'
 
 /** The pages that the library shows to people, in our design. */
@@ -82,6 +83,7 @@ const DEVICE_CODE_ERRORS: Record<string, string> = {
   ExpiredError: 'This code has expired. Get a new one on the device.',
   AlreadyUsedError: 'This code was already used. Get a new one on the device.',
   AbortedError: 'You denied this device access.',
+  [USER_CODE_LIMITED]: 'This code was entered too often. Wait a minute, or get a new one.',
 }
 
 /** The CSRF token, which the library compares with its session. */

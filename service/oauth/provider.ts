@@ -3,9 +3,8 @@ import { type AdapterFactory, type Configuration, errors, Provider } from 'oidc-
 import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Database } from '../db/database.ts'
 import { DAY_SECONDS } from '../util/time.ts'
+import type { RateLimit } from '../http/rate-limit.ts'
 import type { consumeArtifact } from './artifact-store.ts'
-import { confirmErrorRedirects } from './authorization-errors.ts'
-import { enforcePollInterval } from './device-limits.ts'
 import { ENDPOINT_PATHS } from './metadata.ts'
 import {
   findAudienceByResource,
@@ -14,6 +13,8 @@ import {
   resourceUri,
 } from './permissions.ts'
 import { createProviderAdapter } from './provider-adapter.ts'
+import { enforcePollInterval, limitUserCodes } from './provider-devices.ts'
+import { confirmErrorRedirects } from './provider-errors.ts'
 import type { ProviderPages } from './provider-pages.ts'
 
 const LIFETIME_SECONDS = {
@@ -38,6 +39,8 @@ interface OauthProviderOptions {
   /** The keys that sign cookies, current one first. */
   cookieKeys: readonly string[]
   pages: ProviderPages
+  /** How often a user code can be entered; null for no limit. */
+  userCodeLimit: RateLimit | null
   /** For tests: replaces the marking of used codes. */
   consume?: typeof consumeArtifact
 }
@@ -71,6 +74,7 @@ function configuration(options: OauthProviderOptions): Configuration {
       database,
       now,
       audit,
+      limitUserCode: limitUserCodes(options.userCodeLimit),
       requestedResource: () => Provider.ctx?.oidc?.params?.resource,
       errors: {
         reuse: () => new errors.InvalidGrant('it was used before'),

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createOauthAgent, startOauthFixture } from '../../testing/fixtures/oauth.ts'
+import {
+  createDeviceClient,
+  createOauthAgent,
+  startOauthFixture,
+} from '../../testing/fixtures/oauth.ts'
+import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 
 const STILL = { steadySeconds: () => 0 }
 
@@ -33,6 +38,49 @@ it('returns a 429 page after too many device codes from one address', async test
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
   assert.match(page.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
   assert.match(page.text, /Too many codes from this address/)
+})
+
+it('returns a 429 page after too many attempts with one code, from any address or account', async test => {
+  const fixture = await startOauthFixture(test, {
+    limits: { userCodeRatePerMinute: 3 },
+    trustedProxies: '127.0.0.1',
+    monotonicSeconds: () => 0,
+  })
+  const clientId = await createDeviceClient(fixture)
+  const form = { client_id: clientId, scope: 'mcp:use' }
+  const { body } = await fixture.send('/oauth2/device/code', { form })
+  const statuses: number[] = []
+  for (const index of [1, 2, 3, 4]) {
+    const { client } = (await createTestWorkspace(fixture.service)).owner
+    const page = await client.get('/oauth2/device')
+    const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(page.text) ?? []
+    const headers = { 'x-forwarded-for': `192.0.2.${index}` }
+    const fields = { xsrf, user_code: body.user_code }
+    const entered = await client.post('/oauth2/device', fields, headers)
+    statuses.push(entered.status)
+    if (entered.status !== 429) continue
+    assert.match(entered.text, /This code was entered too often/)
+    assert.match(entered.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  }
+  assert.deepEqual(statuses, [200, 200, 200, 429])
+})
+
+it('returns a 429 page after too many codes of one person from many addresses', async test => {
+  const fixture = await startOauthFixture(test, {
+    limits: { userCodeRatePerMinute: 3 },
+    trustedProxies: '127.0.0.1',
+    monotonicSeconds: () => 0,
+  })
+  const { client } = fixture.workspace.owner
+  const statuses: number[] = []
+  for (const index of [1, 2, 3, 4]) {
+    const page = await client.get('/oauth2/device')
+    const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(page.text) ?? []
+    const headers = { 'x-forwarded-for': `192.0.2.${index}` }
+    const fields = { xsrf, user_code: `BBBB-BBB${'BCDF'[index - 1]}` }
+    statuses.push((await client.post('/oauth2/device', fields, headers)).status)
+  }
+  assert.deepEqual(statuses, [200, 200, 200, 429])
 })
 
 it('returns a 429 page after too many authorization requests', async test => {

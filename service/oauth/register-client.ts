@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Database } from '../db/database.ts'
 import { isObject } from '../util/is-object.ts'
 import { insertClient, type OauthClient } from './client-store.ts'
-import { parseDisplayName } from './display-name.ts'
+import { CLIENT_NAME_CHARACTERS_MAX, parseClientName } from './display-name.ts'
 import { OauthRefusal } from './oauth-responses.ts'
 import { RESOURCES } from './permissions.ts'
 import { findRedirectUriError } from './redirect-uri.ts'
@@ -24,7 +24,6 @@ interface RegisteredClient {
   token_endpoint_auth_method: 'none'
 }
 
-const NAME_CHARACTERS_MAX = 100
 const REDIRECT_URIS_MAX = 10
 
 /**
@@ -40,7 +39,7 @@ export async function registerClient(
   const client: OauthClient = {
     clientId: randomUUID(),
     kind: 'self_registered',
-    name: parseClientName(body.client_name),
+    name: requireClientName(body.client_name),
     redirectUris: parseRedirectUris(body.redirect_uris, nativeSchemes),
   }
   await insertClient(database, client, now())
@@ -54,12 +53,14 @@ export async function registerClient(
   }
 }
 
-function parseClientName(input: unknown): string {
-  const name = parseDisplayName(input, NAME_CHARACTERS_MAX)
+function requireClientName(input: unknown): string {
+  const name = parseClientName(input)
   if (name !== null) return name
   throw new OauthRefusal(
     'invalid_request',
-    `Send client_name, one visible line of at most ${NAME_CHARACTERS_MAX} characters.`,
+    `Send client_name, one visible line of at most ${CLIENT_NAME_CHARACTERS_MAX} characters, ` +
+      'without typographic quotation marks, check marks and links; it must not say that it is ' +
+      'verified, official or certified.',
   )
 }
 

@@ -85,6 +85,7 @@ async function naiveServer(test: TestContext, { service }: OauthFixture): Promis
     origin: service.url,
     cookieKeys: ['naive'],
     pages: createProviderPages(),
+    userCodeLimit: null,
     consume: naiveConsume,
   })
   const server = createServer(provider.callback())

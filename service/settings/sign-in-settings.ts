@@ -35,7 +35,8 @@ export const SIGN_IN_SETTINGS = {
   userCodeRatePerMinute: integer('SIGNALBOX_USER_CODE_RATE_PER_MINUTE', {
     default: 10,
     max: 100_000,
-    description: 'Device user codes tried per minute and address. 0: no limit.',
+    description:
+      'Attempts with device codes per minute of an address, person or code. 0: no limit.',
   }),
   agentRatePerMinute: integer('SIGNALBOX_AGENT_RATE_PER_MINUTE', {
     default: 600,

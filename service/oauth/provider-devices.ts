@@ -1,6 +1,7 @@
+import { errors, Provider } from 'oidc-provider'
 import type { Database } from '../db/database.ts'
+import type { RateLimit } from '../http/rate-limit.ts'
 import { recordDevicePoll } from './artifact-store.ts'
-import type { AuthorizationServer } from './provider.ts'
 import { artifactDigest } from './provider-adapter.ts'
 
 /** How often a device may poll (RFC 8628, section 3.2). */
@@ -11,7 +12,7 @@ const POLL_INTERVAL_SECONDS = 5
  * that polls sooner gets `slow_down` and must wait longer each time.
  */
 export function enforcePollInterval(
-  provider: AuthorizationServer,
+  provider: Provider,
   { database, now }: { database: Database; now: () => Date },
 ): void {
   provider.use(async (ctx, next) => {
@@ -29,6 +30,25 @@ export function enforcePollInterval(
     const { isTooEarly } = await recordDevicePoll(database, poll)
     if (isTooEarly) ctx.body = SLOW_DOWN
   })
+}
+
+/** The name of the error of a code that was entered too often, for its page. */
+export const USER_CODE_LIMITED = 'UserCodeLimitedError'
+
+/**
+ * Limits how often one user code can be entered, from any address and by any person: a code that
+ * many people enter was sent to them by someone else (RFC 8628, section 5.4). Addresses and people
+ * have the same limit (authorization-page-routes.ts).
+ */
+export function limitUserCodes(limit: RateLimit | null): (digest: string) => void {
+  return digest => {
+    const waitSeconds = limit?.limiter.take(`user code ${digest}`).waitSeconds ?? 0
+    if (waitSeconds === 0) return
+    limit?.onRefused()
+    Provider.ctx?.set('retry-after', String(Math.max(1, Math.ceil(waitSeconds))))
+    const error = new errors.CustomOIDCProviderError('temporarily_unavailable', 'too many attempts')
+    throw Object.assign(error, { name: USER_CODE_LIMITED, status: 429, statusCode: 429 })
+  }
 }
 
 const SLOW_DOWN = {
