@@ -1,6 +1,6 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { described, INTEGER_MAX } from '../scalars.ts'
-import { ActionStatus, rowId } from './actions.ts'
+import { ActionStatus, ENTITY_ID_PATTERN, EntityStatus, EntityType, rowId } from './actions.ts'
 
 /** The most days that get_performance can look back, and its default. */
 const PERFORMANCE_DAYS_MAX = 90
@@ -33,6 +33,27 @@ export const ActionPage = Type.Integer({
   default: 1,
   description: 'Counted from 1; see has_more.',
 })
+
+/** Input of get_account_state: which entities to list. */
+export const AccountStateInput = strict({
+  entity_type: Type.Optional(described(EntityType, 'Only entities of this type.')),
+  status: Type.Optional(described(EntityStatus, 'Only entities with this status of their own.')),
+  parent_id: Type.Optional(
+    Type.String({
+      pattern: ENTITY_ID_PATTERN,
+      description: 'Only children of this entity, such as the ad sets of a campaign.',
+    }),
+  ),
+  name_contains: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Only entities with this text in their name, in any case.',
+    }),
+  ),
+  page: Type.Optional(ActionPage),
+})
+export type AccountStateInput = Static<typeof AccountStateInput>
 
 /** Input of list_actions. */
 export const ActionListInput = strict({

@@ -41,11 +41,14 @@ function executeRequest(context: CommandContext, request: CampaignsRequest): Pro
   }
 }
 
+const ENTITIES_SHOWN_MAX = 500
+
 async function listCampaigns(
   { database, printOutput }: CommandContext,
   adAccountId: number,
 ): Promise<void> {
-  const { entities, omitted } = await listEntities(database, adAccountId)
+  const perPage = ENTITIES_SHOWN_MAX
+  const { entities, omitted } = await listEntities(database, adAccountId, { perPage })
   if (entities.length === 0) {
     throw new StartError(`There is no ad account ${adAccountId} with simulated campaigns here.`)
   }

@@ -27,10 +27,79 @@ it('returns the credential, its permissions, the policy and the entities', async
       permissions: ['ad-account.read', 'actions.propose'],
       expires_at: '2027-01-01T00:00:00.000Z',
     },
-    ...{ entities_omitted: 0, pending_actions: 0, read_at: '2026-11-21T12:00:00.000Z' },
+    ...{ entities_omitted: 0, page: 1, per_page: 100, has_more: false },
+    ...{ pending_actions: 0, read_at: '2026-11-21T12:00:00.000Z' },
   })
   assert.equal(entities.length, 17)
   assert.deepEqual([policy.version, policy.execution_mode], [0, 'suggest_only'])
+})
+
+it('lists the entities of a type, status, parent or name, and of a page', async test => {
+  const { service, principal, adAccountId } = await startAdAccountFixture(test)
+  const { database, clock } = service
+  const list = async (input: object) => {
+    const state = await readAccountState({ database, now: clock.now }, principal, input)
+    assertMatchesSchema(AccountState, state)
+    return state
+  }
+  const all = (await list({})).entities
+  const names = async (input: object) => (await list(input)).entities.map(({ name }) => name)
+  assert.deepEqual(
+    await names({ entity_type: 'campaign' }),
+    all.filter(({ type }) => type === 'campaign').map(({ name }) => name),
+  )
+  assert.deepEqual(await names({ status: 'paused' }), ['Newsletter sign-ups - Summer'])
+  const [campaign] = all.filter(({ type }) => type === 'campaign')
+  assert.deepEqual(await names({ parent_id: campaign?.id }), [
+    'Broad, 25 to 54',
+    'Lookalike of buyers, 1 %',
+  ])
+  assert.deepEqual(await names({ name_contains: 'wool COAT', entity_type: 'ad' }), [
+    'Image - Wool coat, studio',
+    'Image - Wool coat, street',
+  ])
+  assert.deepEqual(await names({ name_contains: '%' }), [
+    'Lookalike of buyers, 1 %',
+    'Image - 10 % for new readers',
+  ])
+  const [ad] = all.filter(({ type }) => type === 'ad')
+  const copies = Array.from({ length: 183 }, (_, index) => ({
+    ...{ ad_account_id: adAccountId, type: 'ad', id: String(700_000 + index), name: `Ad ${index}` },
+    ...{ parent_type: 'ad_set', parent_id: ad?.parent_id ?? null, status: 'active', version: 1 },
+    ...{ daily_budget_minor: null, next_fault: null, last_change_key: null },
+    changed_at: clock.now(),
+  }))
+  await database.query.insertInto('ad_entities').values(copies).execute()
+  const pages = [await list({}), await list({ page: 2 }), await list({ page: 3 })]
+  assert.deepEqual(
+    pages.map(({ entities, entities_omitted, has_more }) => [
+      entities.length,
+      entities_omitted,
+      has_more,
+    ]),
+    [
+      [100, 100, true],
+      [100, 100, false],
+      [0, 200, false],
+    ],
+  )
+  const seen = new Set(pages.flatMap(({ entities }) => entities.map(({ type, id }) => type + id)))
+  assert.equal(seen.size, 200)
+})
+
+it('returns 422 naming invalid arguments', async test => {
+  const { service, principal } = await startAdAccountFixture(test)
+  const { database, clock } = service
+  const context = { database, now: clock.now }
+  const wrong = { entity_type: 'creative', status: 'on', parent_id: 'x', name_contains: 'a\0b' }
+  for (const input of [{ ...wrong, page: 0, account_id: 1 }]) {
+    await assert.rejects(readAccountState(context, principal, input), error => {
+      const { status, errors } = error as { status: number; errors: object }
+      const fields = ['account_id', ...Object.keys(wrong), 'page']
+      assert.deepEqual([status, Object.keys(errors).toSorted()], [422, fields.toSorted()])
+      return true
+    })
+  }
 })
 
 it('returns a hostile name unchanged, as data', async test => {

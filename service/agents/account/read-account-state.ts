@@ -1,23 +1,36 @@
 import type { AccountState } from '@signalbox/contract/agents/account.ts'
+import { AccountStateInput } from '@signalbox/contract/agents/tool-inputs.ts'
+import { createBodyValidator } from '../../http/body-schema.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import { listEntities } from '../executor/ad-entity-store.ts'
+import { ENTITIES_PER_PAGE, listEntities } from '../executor/ad-entity-store.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
 import { countOpenApprovals } from '../proposals/open-action-store.ts'
 
+const checkArguments = createBodyValidator<AccountStateInput>(AccountStateInput, ['name_contains'])
+
 /**
- * get_account_state: the credential, the policy of its workspace and the current entities of its ad
- * account. Throws a 403 refusal without the permission.
+ * get_account_state: the credential, the policy of its workspace and a page of the current entities
+ * of its ad account. Throws a 403 refusal without the permission and a 422 for invalid arguments.
  */
 export async function readAccountState(
   { database, now }: Pick<ProposalContext, 'database' | 'now'>,
   principal: AgentPrincipal,
+  input: unknown = {},
 ): Promise<AccountState> {
   requirePermission(principal, 'ad-account.read')
+  const filter = checkArguments(input)
+  const { page = 1 } = filter
   const { workspaceId, adAccountId } = principal
   const readAt = now()
   const policy = await readPolicy(database, workspaceId)
-  const { entities, omitted } = await listEntities(database, adAccountId)
+  const { entities, omitted } = await listEntities(database, adAccountId, {
+    type: filter.entity_type,
+    status: filter.status,
+    parentId: filter.parent_id,
+    nameContains: filter.name_contains,
+    page,
+  })
   const pending = await countOpenApprovals(database, { workspaceId, adAccountId }, readAt)
   return {
     workspace: { id: workspaceId, name: principal.workspaceName },
@@ -38,6 +51,9 @@ export async function readAccountState(
     policy,
     entities,
     entities_omitted: omitted,
+    page,
+    per_page: ENTITIES_PER_PAGE,
+    has_more: omitted > (page - 1) * ENTITIES_PER_PAGE,
     pending_actions: pending,
     read_at: readAt.toISOString(),
   }

@@ -95,30 +95,58 @@ export function toEntityState(row: Selectable<Tables['ad_entities']>): EntitySta
   }
 }
 
-const ENTITIES_LISTED_MAX = 500
+/** The size of a page of entities. */
+export const ENTITIES_PER_PAGE = 100
+
+/** Which entities to list; without members, all of the ad account. */
+export interface EntityFilter {
+  type?: EntityState['type'] | undefined
+  status?: EntityState['status'] | undefined
+  parentId?: string | undefined
+  /** Text in the name, in any case. */
+  nameContains?: string | undefined
+  /** Counted from 1. */
+  page?: number | undefined
+  perPage?: number | undefined
+}
 
 interface ListedEntities {
   /** Parents before their children. */
   entities: EntityState[]
-  /** Number of entities beyond the limit. */
+  /** Number of matching entities that are not on this page. */
   omitted: number
 }
 
-/** Lists the ad account itself, its campaigns, ad sets and ads. */
+/** Lists a page of the ad account itself, its campaigns, ad sets and ads. */
 export async function listEntities(
   { query }: Transaction,
   adAccountId: number,
-  entitiesMax = ENTITIES_LISTED_MAX,
+  { perPage = ENTITIES_PER_PAGE, page = 1, ...filter }: EntityFilter = {},
 ): Promise<ListedEntities> {
-  const rows = await query
-    .selectFrom('ad_entities')
+  const matching = selectMatching({ query }, adAccountId, filter)
+  const rows = await matching
     .selectAll()
-    .select(({ fn }) => fn.countAll<number>().over().as('total'))
-    .where('ad_account_id', '=', adAccountId)
     .orderBy(sql`array_position(array['ad_account', 'campaign', 'ad_set', 'ad'], type)`)
     .orderBy(sql`id::numeric`)
-    .limit(entitiesMax)
+    .limit(perPage)
+    .offset((page - 1) * perPage)
     .execute()
-  const total = rows[0]?.total ?? 0
+  const { total } = await matching
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
   return { entities: rows.map(toEntityState), omitted: total - rows.length }
+}
+
+function selectMatching(
+  { query }: Transaction,
+  adAccountId: number,
+  { type, status, parentId, nameContains }: EntityFilter,
+) {
+  let matching = query.selectFrom('ad_entities').where('ad_account_id', '=', adAccountId)
+  if (type !== undefined) matching = matching.where('type', '=', type)
+  if (status !== undefined) matching = matching.where('status', '=', status)
+  if (parentId !== undefined) matching = matching.where('parent_id', '=', parentId)
+  if (nameContains === undefined) return matching
+  // No pattern: a % in a name is only a character.
+  return matching.where(sql<boolean>`strpos(lower(name), lower(${nameContains})) > 0`)
 }

@@ -87,7 +87,7 @@ it('uses different campaign IDs for each account', async test => {
 it('truncates a long list and returns the number of omitted entities', async test => {
   const { database, adAccountId, seed } = await account(test)
   await seed()
-  const { entities, omitted } = await listEntities(database, adAccountId, 4)
+  const { entities, omitted } = await listEntities(database, adAccountId, { perPage: 4 })
   assert.deepEqual([entities.length, omitted], [4, 13])
   assert.deepEqual(await listEntities(database, adAccountId + 1_000), { entities: [], omitted: 0 })
 })

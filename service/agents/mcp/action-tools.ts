@@ -4,9 +4,7 @@ import {
   ActionBatchAnswer,
   ActionList,
   DecisionReceipt,
-  DryRunResult,
   DryRunSubmission,
-  ProposalResult,
   ProposalSubmission,
 } from '@signalbox/contract/agents/proposals.ts'
 import {
@@ -26,6 +24,7 @@ import {
   readReceipt,
 } from '../proposals/read-actions.ts'
 import { type AgentTool, READ_ONLY } from './agent-tool.ts'
+import { addValidEntities, DryRunOutput, ProposalOutput } from './valid-entities.ts'
 
 /** Tools that read the actions of the ad account, of every proposer. */
 export const ACTION_READ_TOOLS: readonly AgentTool[] = [
@@ -139,11 +138,14 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       'The result is valid only at the time of the call. Do not probe for the largest change ' +
       'that passes without approval: propose what the person you work for asked for.',
     input: DryRunSubmission,
-    output: DryRunResult,
+    output: DryRunOutput,
     validatedBy: 'operation',
     annotations: READ_ONLY,
     permission: 'actions.propose',
-    run: (context, principal, input) => dryRunActions(context, principal, input),
+    run: async (context, principal, input) => {
+      const result = await dryRunActions(context, principal, input)
+      return addValidEntities(context, { ...principal, input }, result)
+    },
   },
   {
     name: 'propose-actions',
@@ -162,7 +164,7 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       'the person, and call get_action_batch at most once a minute to see the outcome. Do not ' +
       'propose again what was rejected or blocked.',
     input: ProposalSubmission,
-    output: ProposalResult,
+    output: ProposalOutput,
     validatedBy: 'operation',
     annotations: {
       readOnlyHint: false,
@@ -171,8 +173,10 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       openWorldHint: false,
     },
     permission: 'actions.propose',
-    run: async (context, principal, input) =>
-      (await submitProposal(context, principal, input)).result,
+    run: async (context, principal, input) => {
+      const { result } = await submitProposal(context, principal, input)
+      return addValidEntities(context, { ...principal, input }, result)
+    },
   },
 ]
 

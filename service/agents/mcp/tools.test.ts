@@ -192,6 +192,23 @@ it('proposes the same under the name with an underscore', async test => {
   assert.deepEqual(again, first)
 })
 
+it('lists the entities that exist when an action names one that does not', async test => {
+  const mcp = await ready(await startTestService(test))
+  const { actions } = buildProposal(MORE)
+  const [action] = actions
+  const wrong = { ...action, target_entity: { type: 'campaign', id: '9010' } }
+  const expected = [{ type: 'campaign', id: '901', name: 'Autumn' }]
+  const { content: preview } = await mcp.callTool('dry_run_actions', { actions: [wrong] })
+  assert.equal(preview.dry_run.actions[0].status, 'dry_run_unavailable')
+  assert.deepEqual(preview.valid_entities, expected)
+  const body = { ...buildProposal(MORE), actions: [wrong] }
+  const { content: proposed } = await mcp.callTool('propose-actions', body)
+  assert.equal(proposed.proposal.status, 'blocked')
+  assert.deepEqual(proposed.valid_entities, expected)
+  const { content: right } = await mcp.callTool('dry_run_actions', { actions })
+  assert.equal('valid_entities' in right, false)
+})
+
 it('writes one line for an error that many actions share', async test => {
   const mcp = await ready(await startTestService(test))
   const { actions } = buildProposal(MORE)
