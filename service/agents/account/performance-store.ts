@@ -37,6 +37,8 @@ interface EventFigureQuery {
   trackerIds: readonly string[]
   /** Start of the first day. */
   since: Date
+  /** End of the last day, exclusive; null for now. */
+  until: Date | null
   /** Limit of distinct event names; rarer ones are combined. */
   namesMax: number
 }
@@ -48,7 +50,7 @@ interface EventFigureQuery {
  */
 export async function sumConversions(
   { pool }: Database,
-  { trackerIds, since, namesMax }: EventFigureQuery,
+  { trackerIds, since, until, namesMax }: EventFigureQuery,
 ): Promise<EventFigure[]> {
   const { rows } = await pool.query({
     name: 'sum-ledger',
@@ -57,6 +59,7 @@ export async function sumConversions(
              from events
              where tracker_id = any($1::uuid[]) and created_at >= $2::timestamptz
                and event_time >= $2::timestamptz
+               and ($4::timestamptz is null or event_time < $4::timestamptz)
                and coalesce(event_class, 'conversion') = 'conversion'
              group by event_name, value_currency
            ), ranks as (
@@ -68,13 +71,44 @@ export async function sumConversions(
              value_currency, sum(events)::bigint as events, sum(amount)::text as amount
            from figures join ranks using (event_name)
            group by 1, 2 order by 1, 2`,
-    values: [arrayLiteral(trackerIds), since, namesMax],
+    values: [arrayLiteral(trackerIds), since, namesMax, until],
   })
   return rows.map(row => ({
     eventName: row.event_name,
     currency: row.value_currency,
     events: row.events,
     amount: row.amount,
+  }))
+}
+
+interface DayFigure {
+  /** UTC day, YYYY-MM-DD. */
+  day: string
+  currency: string | null
+  purchases: number
+  /** Decimal text; null if no event has an amount. */
+  amount: string | null
+}
+
+/** Purchases that occurred since a given time, by UTC day and currency. */
+export async function sumPurchasesByDay(
+  { pool }: Database,
+  trackerIds: readonly string[],
+  since: Date,
+): Promise<DayFigure[]> {
+  const { rows } = await pool.query({
+    name: 'sum-purchases-by-day',
+    text: `select (event_time at time zone 'UTC')::date::text as day, value_currency,
+             count(*)::bigint as purchases, sum(value_amount)::text as amount
+           from events
+           where tracker_id = any($1::uuid[]) and created_at >= $2::timestamptz
+             and event_time >= $2::timestamptz and event_name = 'Purchase'
+             and coalesce(event_class, 'conversion') = 'conversion'
+           group by 1, 2 order by 1, 2`,
+    values: [arrayLiteral(trackerIds), since],
+  })
+  return rows.map(({ day, value_currency: currency, purchases, amount }) => ({
+    ...{ day, currency, purchases, amount },
   }))
 }
 

@@ -3,7 +3,7 @@ import { PERFORMANCE_DAYS, PerformanceInput } from '@signalbox/contract/agents/t
 import type { Database } from '../../db/database.ts'
 import { createBodyValidator } from '../../http/body-schema.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import { subtractDays, toDaySpan } from '../../util/time.ts'
+import { DAY_MILLISECONDS, subtractDays, toDaySpan } from '../../util/time.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
 import { type BoundDestination, findBoundDestinations } from './destination-signal-store.ts'
 import { buildEventFigures, buildPlatformFigures, NAMES_MAX } from './performance-figures.ts'
@@ -13,6 +13,7 @@ import {
   findReportedDays,
   sumConversions,
 } from './performance-store.ts'
+import { readSpendFigures } from './spend-figures.ts'
 
 /** Limit of events that one call reads. A busier ad account starts on a later day. */
 export const EVENTS_READ_MAX = 2_000_000
@@ -42,6 +43,8 @@ export async function readPerformance(
   const pairs = toDestinationPairs(destinations)
   const since = await firstDay(database, pairs, { requested, until, eventsReadMax })
   const span = { since, until }
+  const trackerIds = [...new Set(pairs.trackerIds)]
+  const previous = await findPreviousSpan(database, trackerIds, { ...span, eventsReadMax })
   const reported = await findReportedDays(database, { ...pairs, ...span })
   return {
     ad_account_id: principal.adAccountId,
@@ -55,6 +58,17 @@ export async function readPerformance(
       source: 'platform_reports',
       explanation: PLATFORM_EXPLANATION,
       ...buildPlatformFigures(reported, destinations),
+    },
+    spend: await readSpendFigures(database, {
+      account: principal,
+      trackerIds,
+      span,
+      previousSince: previous?.since ?? null,
+      now: at,
+    }),
+    previous: previous && {
+      ...previous,
+      events: await storedEvents(database, trackerIds, previous),
     },
   }
 }
@@ -74,8 +88,40 @@ function toDestinationPairs(destinations: readonly BoundDestination[]): Destinat
 async function ledgerEvents(database: Database, pairs: DestinationPairs, sinceDay: string) {
   const trackerIds = [...new Set(pairs.trackerIds)]
   const since = toDaySpan(sinceDay).from
-  const figures = await sumConversions(database, { trackerIds, since, namesMax: NAMES_MAX })
+  const range = { trackerIds, since, until: null, namesMax: NAMES_MAX }
+  const figures = await sumConversions(database, range)
   return buildEventFigures(figures, await countAcceptedByName(database, { ...pairs, sinceDay }))
+}
+
+interface Span {
+  since: string
+  until: string
+}
+
+/** As many days before; null if they and the period have too many events to read. */
+async function findPreviousSpan(
+  database: Database,
+  trackerIds: readonly string[],
+  { since, until, eventsReadMax }: Span & { eventsReadMax: number },
+): Promise<Span | null> {
+  const first = toDaySpan(since).from
+  const days = Math.round((toDaySpan(until).until.getTime() - first.getTime()) / DAY_MILLISECONDS)
+  const previous = { since: subtractDays(first, days), until: subtractDays(first, 1) }
+  const counts = await countReceivedByDay(database, trackerIds, previous.since)
+  const total = counts.reduce((sum, { events }) => sum + events, 0)
+  return total > eventsReadMax ? null : previous
+}
+
+async function storedEvents(database: Database, trackerIds: readonly string[], span: Span) {
+  const figures = await sumConversions(database, {
+    trackerIds,
+    since: toDaySpan(span.since).from,
+    until: toDaySpan(span.until).until,
+    namesMax: NAMES_MAX,
+  })
+  return buildEventFigures(figures, new Map()).map(({ event_name, stored, revenue }) => ({
+    ...{ event_name, stored, revenue },
+  }))
 }
 
 /** The first requested day from which the number of events is within the limit, or today. */

@@ -24,20 +24,21 @@ function withoutNull(schema: Schema): Schema {
   return { ...only, ...rest }
 }
 
-/** Objects deeper than the members of the objects in a result are described as objects only. */
+/** Deeper than the members of the objects in a result, an object is only an object. */
 const OUTPUT_DEPTH = 2
 
 /**
- * The schema of a result as models get it: names, types and descriptions. Three tools return the
- * same action with its history, and a model reads the list before its task: in full, the schemas of
- * eleven results take 32 KB; this way they take 11.
+ * The schema of a result as models get it: names and types, with descriptions of the first level.
+ * Three tools return the same action with its history, and a model reads the list before its task:
+ * in full, the schemas of the results take 53 KB; this way they take 10.
  */
 export function toOutputSchema(schema: object, depth = OUTPUT_DEPTH): Schema {
-  const { properties, ...rest } = withoutKeywords(schema as Schema)
+  const { properties, ...rest } = withoutKeywords(schema as Schema, depth)
   const isShown = properties !== undefined && depth > 0
   const shown = isShown ? { ...rest, properties } : rest
   const small = mapChildren(shown, child => toOutputSchema(child, isShown ? depth - 1 : depth))
-  return withPlaceDescription(mergeVariants(small), schema as Schema)
+  const merged = mergeVariants(small)
+  return depth > 0 ? withPlaceDescription(merged, schema as Schema) : merged
 }
 
 /** Variants may look the same once they are cut, and without bounds several may match. */
@@ -50,13 +51,15 @@ function mergeVariants({ anyOf, oneOf, ...rest }: Schema): Schema {
 }
 
 /** A result satisfies all of them. */
-const OUTPUT_KEYWORDS = new Set(['type', 'enum', 'const', 'description', 'format'])
+const OUTPUT_KEYWORDS = new Set(['type', 'enum', 'const'])
 const CHILD_KEYWORDS = new Set(['properties', 'items', 'additionalProperties', 'anyOf', 'oneOf'])
 
-function withoutKeywords(schema: Schema): Schema {
+function withoutKeywords(schema: Schema, depth: number): Schema {
   const kept = Object.entries(schema).filter(
     ([keyword, value]) =>
-      OUTPUT_KEYWORDS.has(keyword) || (CHILD_KEYWORDS.has(keyword) && typeof value === 'object'),
+      OUTPUT_KEYWORDS.has(keyword) ||
+      (keyword === 'description' && depth > 0) ||
+      (CHILD_KEYWORDS.has(keyword) && typeof value === 'object'),
   )
   return Object.fromEntries(kept)
 }

@@ -217,8 +217,8 @@ it('writes one line for an error that many actions share', async test => {
   const lines = text.split('\n')
   assert.deepEqual(lines.slice(0, 3), [
     'Refused.',
-    '- The actions.*.extra field is not known here; remove it. (25 times, from actions.0.extra to ' +
-      'actions.24.extra)',
+    '- The actions.*.extra field is not known here; remove it. (25 times, from actions.0.extra ' +
+      'to actions.24.extra)',
     '- The actions.*.params.new_daily_budget_minor field must be an integer. (25 times, from ' +
       'actions.0.params.new_daily_budget_minor to actions.24.params.new_daily_budget_minor)',
   ])
