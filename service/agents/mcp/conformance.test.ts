@@ -2,11 +2,15 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { runProgram } from '../../../testing/fixtures/program.ts'
-import { startConformanceServer } from '../../../testing/mcp-conformance/conformance-server.ts'
+import {
+  startConformanceServer,
+  startServiceForConformance,
+} from '../../../testing/mcp-conformance/conformance-server.ts'
 import {
   expectedFailures,
   type SuiteRun,
 } from '../../../testing/mcp-conformance/expected-failures.ts'
+import { FIXTURE_FREE } from '../../../testing/mcp-conformance/fixture-free.ts'
 
 const MODULES = join(import.meta.dirname, '..', '..', '..', 'node_modules')
 const STABLE = join(MODULES, 'conformance-stable', 'dist', 'index.js')
@@ -33,5 +37,16 @@ for (const [run, scenarios, checks, argumentList] of RUNS) {
       checks,
       log,
     )
+  })
+}
+
+for (const [run, , , argumentList] of RUNS) {
+  it(`the service itself passes the scenarios of ${run} that need no fixtures`, async test => {
+    const url = await startServiceForConformance(test)
+    const { stdout: log, stderr: terminal } = await runProgram([...argumentList, '--url', url])
+    const passed = [...log.matchAll(/^✓ ([\w-]+): [1-9]\d* passed, 0 failed/gm)]
+    const names = passed.map(([, name]) => name)
+    const missing = FIXTURE_FREE[run].filter(name => !names.includes(name))
+    assert.deepEqual(missing, [], log + terminal)
   })
 }

@@ -2,9 +2,14 @@ import { toWebRequest } from '@modelcontextprotocol/node'
 import {
   createMcpHandler,
   McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
+import { Refusal } from '../../http/refusal.ts'
 import type { AgentTool, ToolResult } from './agent-tool.ts'
+import type { AgentPrompt } from './prompts.ts'
+import type { AgentResource } from './resources.ts'
 import { toInputSchema, toOutputSchema } from './tool-schema.ts'
 
 /** A request with its parsed body. */
@@ -73,15 +78,29 @@ export interface ToolServerOptions {
   /** For the model, before it sees the tools. */
   instructions: string
   tools: readonly AgentTool[]
+  prompts: readonly AgentPrompt[]
+  resources: readonly AgentResource[]
   call: (tool: AgentTool, input: unknown) => Promise<ToolResult>
+  /** Returns the text of a resource. Throws a Refusal, or an error with a generic message. */
+  read: (resource: AgentResource) => Promise<string>
 }
 
+/** Creates a server with everything that an agent finds: tools, prompts and resources. */
 export function createToolServer(options: ToolServerOptions): McpToolServer {
-  const { tools, call, instructions, ...identity } = options
+  const { name, title, version, instructions, tools, call } = options
+  const identity = { name, title, version }
   const server = new McpServer(identity, {
     instructions,
-    capabilities: { tools: { listChanged: false } },
-    cacheHints: { 'tools/list': { ttlMs: LIST_MILLISECONDS, cacheScope: 'public' } },
+    capabilities: {
+      tools: { listChanged: false },
+      prompts: { listChanged: false },
+      resources: { listChanged: false },
+    },
+    cacheHints: {
+      'tools/list': LIST_CACHE,
+      'prompts/list': LIST_CACHE,
+      'resources/list': LIST_CACHE,
+    },
   })
   for (const tool of tools) {
     const { name, title, description, annotations } = tool
@@ -93,11 +112,48 @@ export function createToolServer(options: ToolServerOptions): McpToolServer {
       ...(await call(tool, input)),
     }))
   }
+  registerPrompts(server, options)
+  registerResources(server, options)
   return server
 }
 
-/** The list is constant until the next release. */
-const LIST_MILLISECONDS = 300_000
+/** The lists are constant until the next release. */
+const LIST_CACHE = { ttlMs: 300_000, cacheScope: 'public' } as const
+
+function registerPrompts(server: McpServer, { prompts }: ToolServerOptions): void {
+  for (const { name, title, description, render, ...prompt } of prompts) {
+    const members = Object.entries(prompt.arguments).map(([argument, text]) => [
+      argument,
+      { type: 'string', description: text },
+    ])
+    const schema = { type: 'object', properties: Object.fromEntries(members) }
+    const config = { title, description, argsSchema: toStandardSchema(schema) }
+    server.registerPrompt(name, config, async given => {
+      const text = await toProtocolErrors(() => render(given as Record<string, string>))
+      return { messages: [{ role: 'user', content: { type: 'text', text } }] }
+    })
+  }
+}
+
+function registerResources(server: McpServer, { resources, read }: ToolServerOptions): void {
+  for (const resource of resources) {
+    const { name, title, uri, description, mimeType } = resource
+    server.registerResource(name, uri, { title, description, mimeType }, async () => {
+      const text = await toProtocolErrors(() => read(resource))
+      return { contents: [{ uri, mimeType, text }] }
+    })
+  }
+}
+
+/** A prompt or resource has no result for a refusal, so that it is a protocol error. */
+async function toProtocolErrors(run: () => string | Promise<string>): Promise<string> {
+  try {
+    return await run()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message)
+  }
+}
 
 /**
  * A schema for clients. The library does not validate with it: `callTool` does, naming every

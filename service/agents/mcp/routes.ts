@@ -1,9 +1,12 @@
 import type { ServiceApp } from '../../http/service-app.ts'
+import { requirePermission } from '../../oauth/authenticate-agent.ts'
 import { RESOURCES } from '../../oauth/permissions.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
 import { AGENT_TOOLS, callTool } from './call-tool.ts'
 import { type McpCaller, mountMcpEndpoint } from './mcp-endpoint.ts'
 import { createToolServer } from './mcp-server.ts'
+import { AGENT_PROMPTS } from './prompts.ts'
+import { AGENT_RESOURCES, type AgentResource } from './resources.ts'
 
 /** The MCP endpoint. */
 export function mcpRoutes(app: ServiceApp, context: AgentsContext): void {
@@ -25,8 +28,26 @@ function createSignalboxServer(context: AgentsContext, caller: McpCaller) {
     version: MCP_SERVER_VERSION,
     instructions: INSTRUCTIONS,
     tools: AGENT_TOOLS,
+    prompts: AGENT_PROMPTS,
+    resources: AGENT_RESOURCES,
     call: (tool, input) => callTool(context, { tool, input, ...caller }),
+    read: resource => readResource(context, resource, caller),
   })
+}
+
+/** Reads a resource. Internal errors are logged, and the caller gets the request ID. */
+async function readResource(
+  context: AgentsContext,
+  resource: AgentResource,
+  { principal, requestId }: McpCaller,
+): Promise<string> {
+  requirePermission(principal, 'ad-account.read')
+  try {
+    return await resource.read(context, principal)
+  } catch (err) {
+    context.logger.error({ err, request_id: requestId, resource: resource.uri }, 'read failed')
+    throw new Error(`Something went wrong on our side; ${requestId} helps us find it.`)
+  }
 }
 
 const INSTRUCTIONS =

@@ -1,0 +1,61 @@
+import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
+import { readPolicy } from '../policy/policy-store.ts'
+import type { AgentsContext } from '../proposals/agents-context.ts'
+
+/** An MCP resource: something that a person attaches to a conversation, read when it is needed. */
+export interface AgentResource {
+  name: string
+  title: string
+  uri: string
+  description: string
+  mimeType: 'application/json' | 'text/markdown'
+  read: (context: Pick<AgentsContext, 'database'>, principal: AgentPrincipal) => Promise<string>
+}
+
+export const AGENT_RESOURCES: readonly AgentResource[] = [
+  {
+    name: 'policy',
+    title: 'Action policy',
+    uri: 'signalbox://policy',
+    description: 'The current policy for proposals in this workspace, as get_action_policy has it.',
+    mimeType: 'application/json',
+    read: async ({ database }, { workspaceId, currency }) =>
+      JSON.stringify({ policy: await readPolicy(database, workspaceId), currency }, null, 2),
+  },
+  {
+    name: 'proposals',
+    title: 'How proposals work',
+    uri: 'signalbox://proposals',
+    description: 'How a proposal becomes a change, and what each status means.',
+    mimeType: 'text/markdown',
+    read: async () => PROPOSALS,
+  },
+]
+
+const PROPOSALS = `# How proposals work
+
+An agent cannot change a campaign. It proposes, and this happens:
+
+1. The policy of the workspace allows each action, requires approval, or blocks it.
+2. Actions that require approval wait up to 72 hours for a person. Nobody approves what they
+   proposed themselves while someone else could.
+3. Before a change the entity is read again. If it differs from what was approved, nothing changes.
+4. After a change the entity is read back. If it differs from what was approved, the change is
+   rolled back, or a person must review it.
+5. Every step is in the audit log, and a finished action has a receipt.
+
+| Status | Meaning |
+| --- | --- |
+| pending | Waits for a person. |
+| rejected | A person rejected it, or the approval expired. |
+| approved_without_execution | Approved; a person makes the change. |
+| executing, executed_pending_verification | In progress. |
+| verified | Done and read back. |
+| failed | Nothing was changed. |
+| rolled_back | It was changed and changed back. |
+| execution_uncertain | A person must look at the entity. |
+| blocked | The policy or the state of the entity does not allow it. |
+
+Budgets are in minor units of the currency of the ad account (cents). Retries with the same
+idempotency_key return the same proposal.
+`
