@@ -98,12 +98,8 @@ const CLIENTS: Record<ClientLanguage, Client> = {
     pins: ['requirements.txt'],
     usage: PYTHON_PROGRAM,
     install({ program, tools }) {
-      installOnce(tools, () => {
-        run([program, '-m', 'venv', tools], CACHE)
-        const requirements = join(import.meta.dirname, 'python', 'requirements.txt')
-        const options = ['--require-hashes', '--disable-pip-version-check', '--quiet']
-        download([join(tools, 'bin/pip'), 'install', ...options, '-r', requirements], CACHE)
-      })
+      const requirements = join(import.meta.dirname, 'python', 'requirements.txt')
+      installPython(program, { tools, requirements })
     },
     compile({ tools, folder }) {
       const bin = (name: string) => join(tools, 'bin', name)
@@ -143,6 +139,29 @@ function requireKnownWarnings(output: string): void {
   const warnings = output.match(/^(WARNING|ERROR) .*$/gm) ?? []
   if (warnings.join() === 'WARNING parsing POST /events within events.') return
   throw new Error(`openapi-python-client warns of something new:\n${output.slice(0, 4_000)}`)
+}
+
+/** Installs pinned packages of Python once per content of the file, and returns its Python. */
+export function installPinnedPython(program: string, requirements: string): string {
+  mkdirSync(CACHE, { recursive: true })
+  const tools = join(CACHE, `python-packages-${digest([readFileSync(requirements)])}`)
+  installPython(program, { tools, requirements })
+  return join(tools, 'bin', 'python')
+}
+
+interface PythonPackages {
+  /** The virtual environment. */
+  tools: string
+  /** A requirements.txt with hashes. */
+  requirements: string
+}
+
+function installPython(program: string, { tools, requirements }: PythonPackages): void {
+  installOnce(tools, () => {
+    run([program, '-m', 'venv', tools], CACHE)
+    const options = ['--require-hashes', '--disable-pip-version-check', '--quiet']
+    download([join(tools, 'bin/pip'), 'install', ...options, '-r', requirements], CACHE)
+  })
 }
 
 /** Restarts an interrupted installation. */

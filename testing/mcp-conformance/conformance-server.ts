@@ -43,6 +43,17 @@ export async function startConformanceServer(test: TestContext): Promise<string>
   return `${proxy}${RESOURCES.mcp.path}`
 }
 
+/**
+ * Starts the service with its own tools behind the same proxy and returns the URL of `/mcp`, for
+ * what a suite can check without tools of its own.
+ */
+export async function startServiceForConformance(test: TestContext): Promise<string> {
+  const service = await startTestService(test)
+  const { execution } = await issueAgentTokens(service)
+  const proxy = await startBearerProxy(test, { target: service.url, token: execution })
+  return `${proxy}${RESOURCES.mcp.path}`
+}
+
 /** The origin of a local installation; the endpoint ignores its port. */
 const ORIGIN = 'http://127.0.0.1:3000'
 

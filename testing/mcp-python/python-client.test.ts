@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { it } from 'node:test'
+import { createMcpFixture, type McpFixture } from '../fixtures/mcp.ts'
+import { startTestService } from '../fixtures/service.ts'
+import {
+  findProgram,
+  installPinnedPython,
+  isRequired,
+  UnavailableError,
+} from '../generated-clients/generate-clients.ts'
+
+const STORY = join(import.meta.dirname, 'story.py')
+const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt')
+
+it('the official Python client proposes, and reads what a person approved', {
+  timeout: 200_000,
+}, async test => {
+  const python = findPython()
+  if (python === null) return test.skip('Python or its packages are not available')
+  const mcp = await createMcpFixture(await startTestService(test))
+  await requireApprovals(mcp)
+  const story = spawn(python, [STORY], {
+    env: {
+      PATH: process.env.PATH,
+      PYTHONDONTWRITEBYTECODE: '1',
+      SIGNALBOX_MCP_URL: `${mcp.service.url}/mcp`,
+      SIGNALBOX_EXECUTION_TOKEN: mcp.tokens.execution,
+    },
+  })
+  test.after(() => story.kill('SIGKILL'))
+  const errors = text(story.stderr)
+  const exited = once(story, 'exit')
+  const lines: unknown[] = []
+  for await (const line of createInterface(story.stdout)) {
+    lines.push(JSON.parse(line))
+    if (lines.length > 1) continue
+    await approve(mcp, (lines[0] as { inbox_url: string }).inbox_url)
+    story.stdin.end('decided\n')
+  }
+  assert.deepEqual(await exited, [0, null], await errors)
+  const { result } = await mcp.request('tools/list')
+  assert.deepEqual(lines[1], {
+    tools: result.tools.map(({ name }: { name: string }) => name),
+    prompts: ['weekly_review', 'explain_policy'],
+    mode: 'ask',
+    outcome: 'verified',
+  })
+})
+
+/** Null if Python or a registry is missing, unless SIGNALBOX_REQUIRE_SDKS requires it. */
+function findPython(): string | null {
+  try {
+    return installPinnedPython(findProgram('python'), REQUIREMENTS)
+  } catch (error) {
+    if (!(error instanceof UnavailableError) || isRequired('python')) throw error
+    return null
+  }
+}
+
+/** Approved actions are executed. */
+async function requireApprovals({ tokens }: McpFixture): Promise<void> {
+  const { workspaceId, owner } = tokens.workspace
+  const path = `/browser/workspaces/${workspaceId}/policy`
+  const { version, limits } = (await owner.client.call('GET', path)).body.policy
+  const body = { version, limits, execution_mode: 'ask' }
+  assert.equal((await owner.client.call('PUT', path, { body })).status, 200)
+}
+
+async function approve({ tokens }: McpFixture, inboxUrl: string): Promise<void> {
+  const { client } = tokens.workspace.owner
+  const { pathname } = new URL(inboxUrl)
+  await client.get(pathname)
+  const fields = { reason: 'A cent is fine.' }
+  const button = ['decision', 'approve'] as const
+  const { status, text: page } = await client.submit({ action: pathname, fields, button })
+  assert.equal(status, 200, page)
+}
