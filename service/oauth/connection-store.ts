@@ -135,6 +135,20 @@ export async function revokeConnection(
   return (await query.executeQuery(statement)).rows.length === 1
 }
 
+/** The connections that a person approved and that are not revoked. */
+export async function findConnectionsOfPerson(
+  { query }: Database,
+  userId: number,
+): Promise<ConnectionKey[]> {
+  return query
+    .selectFrom('agent_connections')
+    .select(['workspace_id as workspaceId', 'id as connectionId'])
+    .where('user_id', '=', userId)
+    .where('revoked_at', 'is', null)
+    .orderBy('id')
+    .execute()
+}
+
 /**
  * Binds a live connection to another ad account of its workspace and deletes its tokens: the agent
  * must be approved again, for the new account. Returns the previous ad account; null when there is

@@ -28,7 +28,7 @@ export function parseClientName(input: unknown): string | null {
 }
 
 /** Typographic quotation marks, also as angles, primes and corner brackets. */
-const QUOTATION_MARKS = /[«»\u201c-\u201f\u2033\u2036\u2039\u203a\u300c-\u300f\u301d-\u301f\uff02]/u
+const QUOTATION_MARKS = /[«»‹›\u201c-\u201f\u2033\u2036\u300c-\u300f\u301d-\u301f\uff02]/u
 const CHECK_MARKS = /[\u2611\u2705\u2713\u2714\u{1f5f8}\u{1f5f9}]/u
 const CLAIMS = /verif|official|certified|:\/\/|www\./
 /** A word of look-alike letters, such as "verified" with a Cyrillic letter. */

@@ -106,6 +106,20 @@ export async function listLiveTokenIds(
   return rows.map(({ id }) => id)
 }
 
+/** The tokens that a person issued and that are not revoked. */
+export async function findTokensOfPerson(
+  { query }: Database,
+  userId: number,
+): Promise<{ workspaceId: number; tokenId: number }[]> {
+  return query
+    .selectFrom('execution_tokens')
+    .select(['workspace_id as workspaceId', 'id as tokenId'])
+    .where('issued_by', '=', userId)
+    .where('revoked_at', 'is', null)
+    .orderBy('id')
+    .execute()
+}
+
 /** Returns false when the workspace has no such live token. */
 export async function revokeExecutionToken(
   { query }: Transaction,

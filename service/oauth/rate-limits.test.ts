@@ -40,7 +40,7 @@ it('returns a 429 page after too many device codes from one address', async test
   assert.match(page.text, /Too many codes from this address/)
 })
 
-it('returns a 429 page after too many attempts with one code, from any address or account', async test => {
+it('returns a 429 page after too many attempts with one code from any address', async test => {
   const fixture = await startOauthFixture(test, {
     limits: { userCodeRatePerMinute: 3 },
     trustedProxies: '127.0.0.1',

@@ -1,0 +1,37 @@
+import { findConnectionsOfPerson, revokeConnection } from './connection-store.ts'
+import type { ChangeContext } from './connections.ts'
+import { findTokensOfPerson } from './execution-token-store.ts'
+import { revokeTokenWithAudit } from './execution-tokens.ts'
+
+const OPERATOR = { type: 'operator', id: null } as const
+
+/**
+ * Revokes the connections and execution tokens of a person whom the operator disables, each with an
+ * entry in the log of its workspace. They stop working with the person anyway; this keeps them from
+ * working again when the person is enabled. Safe to repeat after an interruption.
+ */
+export async function revokeCredentialsOfPerson(
+  context: ChangeContext,
+  userId: number,
+): Promise<void> {
+  const { database, audit, now } = context
+  for (const connection of await findConnectionsOfPerson(database, userId)) {
+    await database.query.transaction().execute(async query => {
+      if (!(await revokeConnection({ query }, connection, now()))) return
+      await audit.append(
+        { query },
+        {
+          workspaceId: connection.workspaceId,
+          at: now(),
+          actor: OPERATOR,
+          action: 'connection.revoked',
+          subject: { type: 'connection', id: String(connection.connectionId) },
+          details: { reason: 'person_disabled' },
+        },
+      )
+    })
+  }
+  for (const token of await findTokensOfPerson(database, userId)) {
+    await revokeTokenWithAudit(context, { ...token, actor: OPERATOR, at: now() })
+  }
+}
