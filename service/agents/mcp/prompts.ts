@@ -56,14 +56,14 @@ function weeklyReview(days: string, focus: string): string {
     'Call get_signal_health. If the status is not healthy, say first what is missing and what a ' +
       'person should do, because then the figures do not show how the ads perform.',
     `Call get_performance with days ${days}. Compare total with previous_total, and each ` +
-      'campaign with its previous_spend_minor. Purchases that name no campaign belong to none: do not ' +
-      'divide them among the campaigns.',
+      'campaign with its previous_spend_minor. Purchases that name no campaign belong to none: ' +
+      'do not divide them among the campaigns.',
     'Call list_actions. Name the decisions of these days, and what became of them.',
     'Write a table with spend, purchases, revenue, cost per purchase and ROAS for both periods, ' +
       'then at most five sentences on what changed. Say that the spend is simulated.',
     'Suggest at most three changes with the figures that justify each, or none. Preview them ' +
-      'with dry_run_actions and show the result. Call propose-actions only after I name the entities ' +
-      'and agree.',
+      'with dry_run_actions and show the result. Call propose-actions only after I name the ' +
+      'entities and agree.',
   ]
   const numbered = steps.map((step, index) => `${index + 1}. ${step}`)
   const wish = focus === '' ? [] : [`Look at this in particular: ${focus}`]
