@@ -2,6 +2,7 @@ import type { AuditAction, AuditDetails } from '../audit/audit-entry.ts'
 import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
+import { parseDisplayName } from '../people/display-name.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import type { Membership } from '../people/workspace-store.ts'
 import { requireRole } from '../people/workspaces.ts'
@@ -18,7 +19,6 @@ import {
   revokeConnection,
   revokeGrant,
 } from './connection-store.ts'
-import { parseDisplayName } from './display-name.ts'
 
 /** What operations that change access depend on. Each change is audited. */
 export interface ChangeContext {

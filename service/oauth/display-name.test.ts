@@ -7,7 +7,7 @@ import {
   startOauthFixture,
 } from '../../testing/fixtures/oauth.ts'
 import { insertClient } from './client-store.ts'
-import { parseClientName, parseDisplayName } from './display-name.ts'
+import { parseClientName } from './display-name.ts'
 
 it('accepts names of every script, and makes every space a plain one', () => {
   for (const name of [
@@ -22,8 +22,8 @@ it('accepts names of every script, and makes every space a plain one', () => {
   ]) {
     assert.equal(parseClientName(name), name)
   }
-  assert.equal(parseDisplayName('\u00a0My\u3000 agent ', 100), 'My agent')
-  assert.equal(parseDisplayName('Cafe\u0301', 100), 'Café')
+  assert.equal(parseClientName('\u00a0My\u3000 agent '), 'My agent')
+  assert.equal(parseClientName('Cafe\u0301'), 'Café')
 })
 
 it('does not show a stored name that could be taken for our own text', async test => {

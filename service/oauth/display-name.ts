@@ -1,20 +1,4 @@
-/**
- * Characters that show nothing: control characters, characters that hide text or change its
- * direction, fillers such as U+3164, and the blank of Braille.
- */
-const INVISIBLE =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
-
-/** Returns a trimmed, visible, one-line name with a letter or digit; null when it is not one. */
-export function parseDisplayName(input: unknown, charactersMax: number): string | null {
-  if (typeof input !== 'string' || !input.isWellFormed()) return null
-  const name = input
-    .normalize('NFC')
-    .replaceAll(/\p{Zs}+/gu, ' ')
-    .trim()
-  const isVisible = /[\p{L}\p{N}]/u.test(name) && !INVISIBLE.test(name)
-  return isVisible && name.length <= charactersMax ? name : null
-}
+import { parseDisplayName } from '../people/display-name.ts'
 
 export const CLIENT_NAME_CHARACTERS_MAX = 100
 

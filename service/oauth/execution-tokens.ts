@@ -1,11 +1,11 @@
 import { generateToken, hashToken } from '../access/token-format.ts'
 import type { AuditActor, AuditEntry } from '../audit/audit-entry.ts'
 import { type FieldErrors, Refusal } from '../http/refusal.ts'
+import { parseDisplayName } from '../people/display-name.ts'
 import type { ListPage } from '../util/list-page.ts'
 import { parseRowId } from '../util/row-id.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
 import { type ChangeContext, requireAgentManager, type WorkspaceVisit } from './connections.ts'
-import { parseDisplayName } from './display-name.ts'
 import {
   insertExecutionToken,
   type ListedExecutionToken,

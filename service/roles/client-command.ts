@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
 import { insertClient, listDeviceClients } from '../oauth/client-store.ts'
-import { parseDisplayName } from '../oauth/display-name.ts'
+import { parseDisplayName } from '../people/display-name.ts'
 import { runOnStore } from './open-store.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { formatTable } from './terminal-table.ts'
