@@ -41,7 +41,7 @@ export interface ClaimedMessage extends NewMessage {
   attempts: number
 }
 
-/** Claims a due message of a channel. Null when there is none. */
+/** Claims a due message of a channel, of an active workspace. Null when there is none. */
 export async function claimMessage(
   { query }: Database,
   channel: NotificationChannel,
@@ -53,6 +53,14 @@ export async function claimMessage(
     .where('channel', '=', channel)
     .where('status', '=', 'pending')
     .where('next_attempt_at', '<=', now)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('workspaces')
+          .select('id')
+          .whereRef('workspaces.id', '=', 'notification_messages.workspace_id')
+          .where('workspaces.status', '=', 'active'),
+      ),
+    )
     .orderBy('next_attempt_at')
     .limit(1)
     .forUpdate()

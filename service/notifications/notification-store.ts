@@ -70,7 +70,7 @@ export interface WaitingDigest {
 /**
  * Workspaces and channels whose next digest is due: something waits, no digest was made within the
  * interval of the workspace, and no message is still being tried, so that an outage ends in one
- * digest instead of a backlog. Notifications wait in few workspaces at a time.
+ * digest instead of a backlog. Those of a disabled workspace wait until it is enabled.
  */
 export async function findDueDigests(
   { query }: Database,
@@ -82,7 +82,7 @@ export async function findDueDigests(
     from (select distinct workspace_id, channel from notifications) as waiting
     join workspaces on workspaces.id = waiting.workspace_id
     left join notification_settings settings on settings.workspace_id = waiting.workspace_id
-    where not exists (
+    where workspaces.status = 'active' and not exists (
       select 1 from notification_messages message
       where message.workspace_id = waiting.workspace_id and message.channel = waiting.channel
         and (message.status = 'pending' or message.created_at > ${now}::timestamptz

@@ -6,6 +6,7 @@ import {
   readIssuedSecret,
   startNotificationsFixture,
 } from '../../testing/fixtures/notifications.ts'
+import { setWorkspaceStatus } from '../people/workspace-store.ts'
 import { deleteOldMessages } from './message-store.ts'
 import { signWebhook } from './webhook-signature.ts'
 
@@ -190,6 +191,25 @@ it('retries a message whose process died', async test => {
   assert.equal(receiver.requests.length, 1)
   await pass(fixture, 1)
   assert.equal(receiver.requests.length, 2)
+})
+
+it('sends nothing for a disabled workspace, and continues when it is enabled', async test => {
+  const fixture = await startWithWebhook(test)
+  const { service, workspace, receiver, emails, raise, runJob } = fixture
+  const { database } = service
+  receiver.answer(response => void response.writeHead(500).end())
+  await raise()
+  await runJob()
+  await setWorkspaceStatus(database, workspace.workspaceId, 'disabled')
+  await raise()
+  await pass(fixture, 30)
+  assert.equal(receiver.requests.length, 1)
+  assert.equal(emails.length, 1)
+  receiver.answer(response => void response.writeHead(204).end())
+  await setWorkspaceStatus(database, workspace.workspaceId, 'active')
+  await pass(fixture, 30)
+  assert.equal(receiver.requests.length, 3)
+  assert.equal(emails.length, 2)
 })
 
 it('deletes messages after a month', async test => {
