@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { startNotificationsFixture } from '../../testing/fixtures/notifications.ts'
 import { addMember, createTestPerson } from '../../testing/fixtures/people.ts'
+import { plainName } from './notification.ts'
 
 it('sends one email with a link to each person who may decide', async test => {
   const { service, workspace, emails, raise, runJob } = await startNotificationsFixture(test)
@@ -151,4 +152,21 @@ it('turns no name into a link', async test => {
   const { subject = '', text = '' } = emails[0] ?? {}
   assert.doesNotMatch(subject + text, /evil\.example|a@b|www\.|^Bcc/m)
   assert.deepEqual([...new Set(text.match(/https?:\/\/[^/]+/g))], [service.url])
+})
+
+it('keeps the letters of names, and what makes no link', () => {
+  for (const name of ['Shop EU', 'Ada & Co. KG', 'Café № 1'.normalize('NFKC'), 'Läden/Süd', '店']) {
+    assert.equal(plainName(name), name)
+  }
+  for (const [name, plain] of [
+    ['a.example', 'a. example'],
+    ['a\uff0eexample', 'a. example'],
+    ['a。example', 'a。 example'],
+    ['10.0.0.1', '10. 0. 0. 1'],
+    ['mailto:a@b.example', 'a@ b. example'],
+    ['https://x', 'https: x'],
+    ['a\u200b\r\nb', 'a b'],
+  ]) {
+    assert.equal(plainName(name ?? ''), plain)
+  }
 })

@@ -50,9 +50,10 @@ const NAME_CHARACTERS_MAX = 100
  */
 export function plainName(name: string): string {
   return name
+    .normalize('NFKC')
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
-    .replaceAll(/:\/\/|\bwww\./gi, ' ')
-    .replaceAll(/[.@](?=[\p{L}\p{N}])/gu, '$& ')
+    .replaceAll(/[/\u2044]{2}|\bwww\.|\b(?:mailto|tel|sms|data|javascript):/gi, ' ')
+    .replaceAll(/[.\u3002@](?=[\p{L}\p{N}])/gu, '$& ')
     .slice(0, NAME_CHARACTERS_MAX)
     .trim()
 }
