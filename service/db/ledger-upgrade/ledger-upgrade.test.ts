@@ -124,11 +124,11 @@ async function interruptUpgrade(
       })
     }
     const last = steps.at(-1)?.waitingStatement ?? ''
-    await waitUntil('the waiting connection is terminated', async () => {
-      const [processId] = await findWaiting(store, last)
-      if (processId === undefined) return false
-      await store.pool.query('select pg_terminate_backend($1)', [processId])
-      return true
+    // A short wait can end before the signal arrives: the upgrade then continues undisturbed.
+    await waitUntil('the upgrade loses its waiting connection', async () => {
+      for (const processId of await findWaiting(store, last))
+        await store.pool.query('select pg_terminate_backend($1)', [processId])
+      return interrupted.length > 0
     })
     await upgrade
   } finally {

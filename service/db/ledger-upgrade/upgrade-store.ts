@@ -138,7 +138,8 @@ const INSERT_EVENT_IDS = `
     from batch cross join (values (0::smallint), (1::smallint)) as both_spaces(space)
     on conflict (tracker_id, space, id_digest) do nothing
   )
-  select array[tracker_id::text, created_at::text, event_id] as last, 0 as skipped from batch
+  select array[tracker_id::text, created_at::text, event_id] as last,
+    (select count(*) from batch) as rows, 0 as skipped from batch
   order by tracker_id desc, created_at desc, event_id desc limit 1`
 
 /**
@@ -181,17 +182,22 @@ const COPY_DELIVERIES = `
     from locked where next_attempt_at is null
     on conflict (tracker_id, created_at, id) do nothing
   )
-  select array[tracker_id::text, event_id, id::text] as last,
+  select array[tracker_id::text, event_id, id::text] as last, (select count(*) from batch) as rows,
     (select count(*) from batch) - (select count(*) from locked) as skipped
   from batch order by tracker_id desc, event_id desc, id desc limit 1`
 
 /** The key of the last row of a batch, and how many of its rows other transactions had locked. */
 interface Batch {
   last: string[]
+  rows: number
   skipped: number
 }
 
-/** Runs batches to the end, from where an earlier call stopped. */
+/**
+ * Runs batches to the end, from where an earlier call stopped. A short batch is the last: the
+ * triggers of prepare.sql copy what is written later. Waiting for an empty batch would follow the
+ * writers, and under load without an end.
+ */
 async function runBatches(
   database: Database,
   { step, start }: { step: string; start: readonly string[] },
@@ -219,6 +225,7 @@ async function runBatches(
        on conflict (step) do update set after = excluded.after`,
       [step, after],
     )
+    if (batch.rows < BATCH_ROWS) return
   }
 }
 
