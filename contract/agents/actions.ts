@@ -161,8 +161,18 @@ export const PolicyEvidence = named(
   Type.Object({
     policy_version: Type.Integer(),
     execution_mode: Type.String(),
-    change_minor: Type.Integer({ description: 'The change of the daily budget; 0 for none.' }),
-    change_percent: nullable(Type.Number({ format: 'double' })),
+    change_minor: Type.Integer({
+      description: 'What it adds to the total of the day; 0 if it moves no money.',
+    }),
+    change_percent: nullable(
+      Type.Number({ format: 'double', description: 'The larger of now and since the day began.' }),
+    ),
+    day_start_budget_minor: nullable(
+      Type.Integer({ description: 'The daily budget when the day of the ad account began.' }),
+    ),
+    set_in_motion_minor: nullable(
+      Type.Integer({ description: 'The daily budgets that a resume starts, children included.' }),
+    ),
     changed_today_minor: Type.Integer({
       description: 'The sum of earlier changes on this day, in the time zone of the ad account.',
     }),

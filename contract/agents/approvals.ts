@@ -1,7 +1,58 @@
 import Type, { type Static } from 'typebox'
 import { named, nullable, stringEnum, timestamp } from '../scalars.ts'
-import { AgentAction, BatchStatus, PolicyDecision, Proposer, rowId } from './actions.ts'
+import {
+  ActionType,
+  AgentAction,
+  BatchStatus,
+  PolicyDecision,
+  PolicyEvidence,
+  PolicyReason,
+  Proposer,
+  rowId,
+  TargetEntity,
+} from './actions.ts'
+import { AuditLogEntry } from './audit.ts'
+import { LIMIT_CODES } from './policy.ts'
 import { EvidenceProvenance } from './proposals.ts'
+
+const limits = (description: string) =>
+  Type.Array(stringEnum(LIMIT_CODES), { uniqueItems: true, description })
+
+/** A pending action, evaluated at the time of the request instead of the proposal. */
+export const CurrentEvaluation = named(
+  'CurrentEvaluation',
+  Type.Object({
+    action_id: rowId('The pending action.'),
+    policy_decision: PolicyDecision,
+    policy_reasons: Type.Array(PolicyReason),
+    policy_evidence: PolicyEvidence,
+    exceeded_limits: limits('What `accepted_limits` of an approval must name.'),
+  }),
+)
+export type CurrentEvaluation = Static<typeof CurrentEvaluation>
+
+/** Another pending action for the same entity. */
+export const OtherPendingAction = named(
+  'OtherPendingAction',
+  Type.Object({
+    action_id: rowId('The other action.'),
+    batch_id: rowId('Its proposal.'),
+    type: ActionType,
+    target_entity: TargetEntity,
+    change_minor: Type.Integer({ description: 'What it would add to the total of the day.' }),
+    created_at: timestamp('When it was proposed.'),
+  }),
+)
+export type OtherPendingAction = Static<typeof OtherPendingAction>
+
+/** The actions that were started or approved in an ad account on its current day. */
+export const DayTotals = named(
+  'DayTotals',
+  Type.Object({
+    changed_minor: Type.Integer({ description: 'Changed and resumed daily budgets.' }),
+    action_count: Type.Integer(),
+  }),
+)
 
 /** A pending proposal, as the approver sees it. */
 export const QueuedBatch = named(
@@ -26,6 +77,11 @@ export const QueuedBatch = named(
         'Actions whose entity changed since they were proposed; they cannot be approved.',
     }),
     actions: Type.Array(AgentAction),
+    today: DayTotals,
+    evaluations: Type.Array(CurrentEvaluation),
+    other_pending_actions: Type.Array(OtherPendingAction, {
+      description: 'Oldest first, at most 100.',
+    }),
   }),
 )
 export type QueuedBatch = Static<typeof QueuedBatch>
@@ -42,7 +98,15 @@ export const ApprovalQueue = named(
 )
 export type ApprovalQueue = Static<typeof ApprovalQueue>
 
-export const QueuedBatchAnswer = named('QueuedBatchAnswer', Type.Object({ batch: QueuedBatch }))
+export const QueuedBatchAnswer = named(
+  'QueuedBatchAnswer',
+  Type.Object({
+    batch: QueuedBatch,
+    recent_changes: Type.Array(AuditLogEntry, {
+      description: 'Changes of roles and of the policy in the last 72 hours, at most 100.',
+    }),
+  }),
+)
 export type QueuedBatchAnswer = Static<typeof QueuedBatchAnswer>
 
 export const DecisionSubmission = named(
@@ -59,8 +123,25 @@ export const DecisionSubmission = named(
           description: 'Only these; all pending actions if omitted.',
         }),
       ),
+      accepted_limits: Type.Optional(
+        limits(
+          'Limits that an approval may exceed, besides those that the policy_reasons of the ' +
+            'action name. 409 if it exceeds another one.',
+        ),
+      ),
     },
     { additionalProperties: false },
   ),
 )
 export type DecisionSubmission = Static<typeof DecisionSubmission>
+
+/** What a person approved: stored with the action, and part of its receipt. */
+export interface DecisionContext
+  extends Omit<CurrentEvaluation, 'action_id' | 'policy_decision' | 'exceeded_limits'> {
+  accepted_limits: CurrentEvaluation['exceeded_limits']
+  other_pending_actions: readonly Omit<OtherPendingAction, 'target_entity'>[]
+  /** Only IDs: receipts are never erased. */
+  recent_changes: readonly (Omit<AuditLogEntry, 'hash' | 'actor'> & {
+    actor: { type: string; id: string | null }
+  })[]
+}

@@ -14,6 +14,16 @@ export const ExecutionMode = named(
   }),
 )
 
+/** The policy reasons that name an exceeded limit. */
+export const LIMIT_CODES = [
+  'change_percent_exceeded',
+  'change_amount_exceeded',
+  'daily_total_exceeded',
+  'actions_per_day_exceeded',
+  'budget_unknown',
+] as const
+export type LimitCode = (typeof LIMIT_CODES)[number]
+
 const minor = (description: string) =>
   nullable(Type.Integer({ minimum: 0, maximum: INTEGER_MAX, description }))
 const time = (description: string) =>

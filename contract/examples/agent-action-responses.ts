@@ -66,6 +66,8 @@ const unmoved = {
   execution_mode: 'suggest_only',
   change_minor: 0,
   change_percent: null,
+  day_start_budget_minor: null,
+  set_in_motion_minor: null,
   changed_today_minor: 0,
   actions_today: 0,
   evaluated_at: AT,
@@ -76,7 +78,12 @@ const proposed41 = {
   ...raise,
   proposed_by: proposer,
   ...byPerson,
-  policy_evidence: { ...unmoved, change_minor: 1_500, change_percent: 12.5 },
+  policy_evidence: {
+    ...unmoved,
+    change_minor: 1_500,
+    change_percent: 12.5,
+    day_start_budget_minor: 12_000,
+  },
 }
 const proposed42 = {
   id: 42,
@@ -90,7 +97,7 @@ const proposed43 = {
   ...impossible,
   proposed_by: proposer,
   ...byNobody,
-  policy_evidence: unmoved,
+  policy_evidence: { ...unmoved, day_start_budget_minor: 1_500 },
 }
 
 const nothingYet = {
@@ -200,7 +207,7 @@ export const RECEIPT_43 = {
     proposed_by: { type: 'execution_token', id: 5 },
     proposed_at: AT,
     ...byNobody,
-    policy_evidence: unmoved,
+    policy_evidence: { ...unmoved, day_start_budget_minor: 1_500 },
     decision: null,
     status: 'blocked',
     outcome: null,
@@ -210,7 +217,7 @@ export const RECEIPT_43 = {
     executed_at: null,
     finished_at: AT,
   },
-  document_sha256: 'cd5e8f28d8dad16e2e6a382e85eeebc8b943408a462bfa0e319aa922cce83ad1',
+  document_sha256: 'a79c73f6c6f3884e6d4dfce362c6545a928d317f810a61619ac92048dcb20d93',
   chain_entry: {
     sequence: 6,
     hash: '2cca9c517dbdbfcc8054adaf86e9f1cf68e7123714e76be7ca5bcab2c7dfd505',

@@ -87,6 +87,22 @@ export async function findNewestEntries(
   return (await selection.execute()).map(toStoredEntry)
 }
 
+/** Entries with one of these actions since a given time, newest first. */
+export async function findEntriesSince(
+  transaction: Transaction,
+  workspaceId: number,
+  { actions, since, limit }: { actions: readonly string[]; since: Date; limit: number },
+): Promise<StoredEntry[]> {
+  const rows = await selectEntries(transaction, workspaceId)
+    .where('action', 'in', actions)
+    // Times are ISO 8601 in UTC, which compare as text.
+    .where(sql<boolean>`body::jsonb ->> 'at' >= ${since.toISOString()}`)
+    .orderBy('audit_entries.sequence', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(toStoredEntry)
+}
+
 function selectEntries({ query }: Transaction, workspaceId: number) {
   return query
     .selectFrom('audit_entries')

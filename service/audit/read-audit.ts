@@ -2,7 +2,7 @@ import type { AuditLogEntry, AuditPage } from '@signalbox/contract/agents/audit.
 import type { Database } from '../db/database.ts'
 import { objectOrEmpty, parseJsonObject } from '../util/is-object.ts'
 import { type ActorNames, findActorNames } from './actor-name-store.ts'
-import { findNewestEntries, type StoredEntry } from './audit-read-store.ts'
+import { findEntriesSince, findNewestEntries, type StoredEntry } from './audit-read-store.ts'
 
 /** Filters of a page, newest first. */
 export interface AuditQuery {
@@ -23,13 +23,31 @@ export async function readAudit(
   const { limit } = query
   const found = await findNewestEntries(database, workspaceId, { ...query, limit: limit + 1 })
   const page = found.slice(0, limit)
-  const bodies = page.map(parseEntryBody)
-  const actors = bodies.map(({ actor }) => actor)
-  const names = await findActorNames(database, workspaceId, actors)
   return {
-    entries: page.map((entry, index) => toLogEntry(entry, bodies[index] as EntryBody, names)),
+    entries: await toLogEntries(database, workspaceId, page),
     next_before: found.length > limit ? (page.at(-1)?.sequence ?? null) : null,
   }
+}
+
+/** Reads recent entries with one of these actions, newest first; entries are not verified. */
+export async function readRecentAudit(
+  database: Database,
+  workspaceId: number,
+  filter: Parameters<typeof findEntriesSince>[2],
+): Promise<AuditLogEntry[]> {
+  const found = await findEntriesSince(database, workspaceId, filter)
+  return toLogEntries(database, workspaceId, found)
+}
+
+async function toLogEntries(
+  database: Database,
+  workspaceId: number,
+  entries: readonly StoredEntry[],
+): Promise<AuditLogEntry[]> {
+  const bodies = entries.map(parseEntryBody)
+  const actors = bodies.map(({ actor }) => actor)
+  const names = await findActorNames(database, workspaceId, actors)
+  return entries.map((entry, index) => toLogEntry(entry, bodies[index] as EntryBody, names))
 }
 
 type EntryBody = Pick<AuditLogEntry, 'at' | 'action' | 'subject' | 'details'> & {
@@ -54,7 +72,7 @@ function toLogEntry({ sequence, hash }: StoredEntry, body: EntryBody, names: Act
 const EPOCH = '1970-01-01T00:00:00.000Z'
 
 /** Tolerates a tampered body: the page is still shown, next to the verification result. */
-function parseEntryBody({ body, columns }: StoredEntry): EntryBody {
+export function parseEntryBody({ body, columns }: StoredEntry): EntryBody {
   const { at, ...members } = parseJsonObject(body) ?? {}
   const actor = objectOrEmpty(members.actor)
   const subject = objectOrEmpty(members.subject)

@@ -68,6 +68,7 @@ export interface AgentTables {
     decided_by: number | null
     decided_at: Date | null
     decision_reason: string | null
+    decision_context: string | null
     execution_started_at: Date | null
     executed_at: Date | null
     finished_at: Date | null

@@ -1,33 +1,37 @@
-import type {
-  ActionOutcome,
-  EntityState,
-  PolicyDecision,
-} from '@signalbox/contract/agents/actions.ts'
+import type { ActionOutcome, EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../db/database.ts'
 import { lockActivePrincipal } from '../../oauth/principal-store.ts'
-import { evaluateAction } from '../policy/evaluate-action.ts'
+import { findEntity } from '../policy/ad-platform.ts'
+import { entityKey } from '../policy/budget-in-motion.ts'
+import type { Evaluation } from '../policy/evaluate-action.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
-import { lockAdAccountShared } from '../proposals/ad-account-store.ts'
+import { lockAdAccount } from '../proposals/ad-account-store.ts'
+import type { TargetStates } from '../proposals/evaluate-actions.ts'
 
 /**
- * The transition of an action that a person approves. An approval applies to the state that was
- * shown, to an active proposer and to the current policy; otherwise it ends the action instead.
+ * How an approved action ends because a precondition changed; null if all are met. An approval
+ * applies to the state that was shown, and to an active proposer and ad account.
  */
-export function resolveApproval(
+export function findOverrule(
   action: Action,
   preconditions: ActionPreconditions,
-  found: EntityState | null,
-): ActionTransition {
+  targets: TargetStates,
+): ActionTransition | null {
   if (hasExpired(action, preconditions.at)) return { to: 'rejected', outcome: 'expired' }
   if (preconditions.failureOutcome !== null)
     return { to: 'rejected', outcome: preconditions.failureOutcome }
-  if (!isUnchanged(action.before, found)) return { to: 'rejected', outcome: 'stale' }
-  if (reevaluatePolicy(action, preconditions) === 'block') {
-    return { to: 'blocked', outcome: 'policy_changed' }
-  }
-  const isSuggestion = preconditions.policy.execution_mode === 'suggest_only'
+  return isStale(action, targets) ? { to: 'rejected', outcome: 'stale' } : null
+}
+
+/** The transition of an approved action whose preconditions are met, by the current policy. */
+export function resolveApproval(
+  evaluation: Evaluation | undefined,
+  { policy }: ActionPreconditions,
+): ActionTransition {
+  if (evaluation?.decision === 'block') return { to: 'blocked', outcome: 'policy_changed' }
+  const isSuggestion = policy.execution_mode === 'suggest_only'
   return { to: isSuggestion ? 'approved_without_execution' : 'executing', outcome: null }
 }
 
@@ -47,15 +51,17 @@ export interface ActionPreconditions {
 
 /**
  * Reads and locks the preconditions of an action until the transaction ends. All actions of a batch
- * have the same preconditions. The caller must have locked the action.
+ * have the same preconditions. The caller must have locked the action. An approval locks the ad
+ * account exclusively, so that two of them cannot both use what is left of a daily limit.
  */
 export async function lockPreconditions(
   transaction: Transaction,
   { workspaceId, adAccountId, proposer }: Pick<Action, 'workspaceId' | 'adAccountId' | 'proposer'>,
-  at: Date,
+  { at, lock }: { at: Date; lock: 'shared' | 'exclusive' },
 ): Promise<ActionPreconditions> {
   // Lock the account before the workspace, like proposals, to avoid deadlocks.
-  const { isActive, timeZone, currency } = await lockAdAccountShared(transaction, adAccountId)
+  const account = await lockAdAccount(transaction, adAccountId, lock)
+  const { isActive, timeZone, currency } = account
   const policy = await lockPolicy(transaction, workspaceId)
   const { kind, id } = proposer
   const isProposerActive = await lockActivePrincipal(transaction, { kind, id, adAccountId }, at)
@@ -65,25 +71,24 @@ export async function lockPreconditions(
 }
 
 /**
- * Evaluates an action again with the current policy. Uses the daily usage of the first evaluation,
- * because later actions cannot use up the share that this action already has.
+ * Whether the entity of an action differs from the one that was evaluated, or a resume would now
+ * set more money in motion.
  */
-export function reevaluatePolicy(
-  { type, target, params, before: entity, policyEvidence }: Action,
-  { policy, timeZone, currency, at }: ActionPreconditions,
-): PolicyDecision {
-  const { changed_today_minor: changedMinor, actions_today: actionCount } = policyEvidence
-  const usedToday = { changedMinor, actionCount }
-  const account = { currency, timeZone }
-  return evaluateAction({ type, target, params }, { policy, entity, usedToday, account, at })
-    .decision
+export function isStale(
+  { type, target, before, policyEvidence }: Action,
+  { entities, budgetsInMotion }: TargetStates,
+): boolean {
+  if (!isUnchanged(before, findEntity(entities, target))) return true
+  const { set_in_motion_minor: evaluated } = policyEvidence
+  const current = budgetsInMotion.get(entityKey(target)) ?? null
+  return type === 'resume' && evaluated !== null && (current === null || current > evaluated)
 }
 
 /**
  * Whether an entity is unchanged since the action was evaluated. Every change increments the
  * version; the settings are compared as well, in case a platform does not.
  */
-export function isUnchanged(before: EntityState | null, found: EntityState | null): boolean {
+function isUnchanged(before: EntityState | null, found: EntityState | null): boolean {
   if (before === null || found === null) return false
   return (
     found.type === before.type &&

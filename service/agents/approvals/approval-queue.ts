@@ -6,13 +6,14 @@ import type {
 } from '@signalbox/contract/agents/approvals.ts'
 import type { DecisionReceipt } from '@signalbox/contract/agents/proposals.ts'
 import { findActorNames } from '../../audit/actor-name-store.ts'
+import { readRecentAudit } from '../../audit/read-audit.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { CurrentPerson } from '../../people/session-store.ts'
 import { hasPermission } from '../../people/workspace-role.ts'
 import type { Membership } from '../../people/workspace-store.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import { parseRowId } from '../../util/row-id.ts'
-import { findEntity } from '../policy/ad-platform.ts'
+import { readPolicy } from '../policy/policy-store.ts'
 import { type Action, isFinal } from '../proposals/action.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import { toActionView, toProposerView } from '../proposals/action-view.ts'
@@ -22,10 +23,15 @@ import {
   findQueuedBatches,
   type QueuedBatchRow,
 } from '../proposals/batch-store.ts'
+import { findDayUsage } from '../proposals/day-usage-store.ts'
+import { readTargetStates } from '../proposals/evaluate-actions.ts'
+import { findOtherPendingActions } from '../proposals/open-action-store.ts'
 import { deriveBatchStatus } from '../proposals/proposal-view.ts'
 import { readReceipt } from '../proposals/read-actions.ts'
-import { hasExpired, isUnchanged } from './action-preconditions.ts'
+import { hasExpired, isStale } from './action-preconditions.ts'
 import { type DecisionRequest, findApprovalDenial } from './decide-actions.ts'
+import { governanceFilter, toCurrentEvaluation, toOtherPendingAction } from './decision-context.ts'
+import { reevaluateActions } from './reevaluate-actions.ts'
 
 export const BATCHES_PER_PAGE = 20
 /** Higher than any workspace reaches. */
@@ -68,7 +74,12 @@ export async function readQueuedBatch(
   const ref = { workspaceId: reader.workspaceId, batchId: parseRowId(batchId) ?? 0 }
   const row = await findQueuedBatch(context.database, ref)
   if (!row) throw Refusal.notFound('There is no such proposal in this workspace.')
-  return { batch: await toQueuedBatch(context, reader, row) }
+  const recent_changes = await readRecentAudit(
+    context.database,
+    reader.workspaceId,
+    governanceFilter(context.now()),
+  )
+  return { batch: await toQueuedBatch(context, reader, row), recent_changes }
 }
 
 interface Reader extends Membership {
@@ -107,8 +118,30 @@ async function toQueuedBatch(
     expires_at: batch.expiresAt.toISOString(),
     may_decide: reason === null,
     may_not_reason: reason,
-    stale_action_ids: await findStaleActionIds(context, batch.adAccountId, actions),
     actions: actions.map(toActionView),
+    ...(await readCurrentState(context, row, actions.filter(isPending))),
+  }
+}
+
+type CurrentMembers = 'stale_action_ids' | 'today' | 'evaluations' | 'other_pending_actions'
+
+/** What an approval of the pending actions would mean now. */
+async function readCurrentState(
+  { database, platform, now }: QueueContext,
+  { batch: { workspaceId, adAccountId }, timeZone, currency }: QueuedBatchRow,
+  pending: readonly Action[],
+): Promise<Pick<QueuedBatch, CurrentMembers>> {
+  const targets = await readTargetStates(platform, adAccountId, pending)
+  const policy = await readPolicy(database, workspaceId)
+  const preconditions = { policy, timeZone, currency, at: now() }
+  const usage = await findDayUsage(database, { adAccountId, timeZone, at: preconditions.at })
+  const evaluations = await reevaluateActions(database, pending, { preconditions, targets })
+  const others = await findOtherPendingActions(database, pending)
+  return {
+    stale_action_ids: pending.filter(action => isStale(action, targets)).map(({ id }) => id),
+    today: { changed_minor: usage.changedMinor, action_count: usage.actionCount },
+    evaluations: [...evaluations].map(([id, evaluation]) => toCurrentEvaluation(id, evaluation)),
+    other_pending_actions: others.map(toOtherPendingAction),
   }
 }
 
@@ -127,18 +160,6 @@ async function findDenialReason(
 
 function isPending({ status }: { status: ActionStatus }): boolean {
   return status === 'pending'
-}
-
-async function findStaleActionIds(
-  { platform }: QueueContext,
-  adAccountId: number,
-  actions: readonly Action[],
-): Promise<number[]> {
-  const pending = actions.filter(isPending)
-  const targets = pending.map(({ target }) => target)
-  const entities = await platform.readEntities(adAccountId, targets)
-  const isStale = ({ target, before }: Action) => !isUnchanged(before, findEntity(entities, target))
-  return pending.filter(isStale).map(({ id }) => id)
 }
 
 /** Who decided on an action, and its receipt. */

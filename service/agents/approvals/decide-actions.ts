@@ -1,5 +1,4 @@
-import type { EntityState } from '@signalbox/contract/agents/actions.ts'
-import { DecisionSubmission } from '@signalbox/contract/agents/approvals.ts'
+import { type DecisionContext, DecisionSubmission } from '@signalbox/contract/agents/approvals.ts'
 import type { AuditAction } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../db/database.ts'
 import { createBodyValidator } from '../../http/body-schema.ts'
@@ -9,17 +8,20 @@ import { hasPermission, type WorkspaceRole } from '../../people/workspace-role.t
 import { countOwners, findMemberRole } from '../../people/workspace-store.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import { parseRowId } from '../../util/row-id.ts'
-import { findEntity } from '../policy/ad-platform.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
 import { findActionsOfBatch, lockActions } from '../proposals/action-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
+import { readTargetStates, type TargetStates } from '../proposals/evaluate-actions.ts'
 import { type TransitionInput, transitionAction } from '../proposals/transition-action.ts'
 import {
   type ActionPreconditions,
+  findOverrule,
   hasExpired,
   lockPreconditions,
   resolveApproval,
 } from './action-preconditions.ts'
+import { readDecisionContexts, requireAcceptedLimits } from './decision-context.ts'
+import { reevaluateActions } from './reevaluate-actions.ts'
 
 /** The person and the unparsed IDs of a request about a batch. */
 export interface DecisionRequest {
@@ -28,7 +30,7 @@ export interface DecisionRequest {
   batchId: unknown
 }
 
-type DecisionContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'platform'>
+type OperationContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'platform'>
 
 const checkDecision = createBodyValidator<DecisionSubmission>(DecisionSubmission, ['reason'])
 
@@ -38,7 +40,7 @@ const checkDecision = createBodyValidator<DecisionSubmission>(DecisionSubmission
  * a Refusal: 403, 404, 409 if nothing is pending, or 422.
  */
 export async function decideActions(
-  context: DecisionContext,
+  context: OperationContext,
   { person, ...ids }: DecisionRequest,
   body: unknown,
 ): Promise<Action[]> {
@@ -49,7 +51,8 @@ export async function decideActions(
   const batchId = parseRowId(ids.batchId) ?? 0
   const batch = { workspaceId, batchId }
   const selected = await selectActions(database, batch, decision.action_ids)
-  const entities = decision.decision === 'approve' ? await readTargets(context, selected) : []
+  const isApproval = decision.decision === 'approve'
+  const targets = isApproval ? await readTargets(context, selected) : NO_TARGETS
   return database.query.transaction().execute(async query => {
     const actions = await lockActions(
       { query },
@@ -58,23 +61,31 @@ export async function decideActions(
     const pending = actions.filter(({ status }) => status === 'pending')
     const [first] = pending
     if (!first) throw nothingPending(actions)
-    const preconditions = await lockPreconditions({ query }, first, now())
+    const lock = isApproval ? 'exclusive' : 'shared'
+    const preconditions = await lockPreconditions({ query }, first, { at: now(), lock })
     const input = { decision, userId: person.userId, at: preconditions.at }
     await requireDecider({ query }, first, input)
-    return applyDecision({ query }, context, { input, preconditions, entities, pending })
+    const decided = isApproval
+      ? await approve({ query }, pending, { input, preconditions, targets })
+      : pending.map(action => reject(action, input))
+    const updated: Action[] = []
+    for (const transition of decided) {
+      updated.push(await transitionAction({ query }, context.audit, transition))
+    }
+    return updated
   })
 }
 
+const NO_TARGETS: TargetStates = { entities: [], budgetsInMotion: new Map() }
+
 /** Called before the transaction: the executor compares the entities with the approval again. */
 async function readTargets(
-  { platform }: DecisionContext,
+  { platform }: OperationContext,
   actions: readonly Action[],
-): Promise<EntityState[]> {
+): Promise<TargetStates> {
   const pending = actions.filter(({ status }) => status === 'pending')
   const [first] = pending
-  if (!first) return []
-  const targets = pending.map(({ target }) => target)
-  return platform.readEntities(first.adAccountId, targets)
+  return first ? readTargetStates(platform, first.adAccountId, pending) : NO_TARGETS
 }
 
 /** The selected actions of the batch, by default all of them. Throws a Refusal: 404 or 422. */
@@ -125,40 +136,51 @@ interface DecisionInput {
   at: Date
 }
 
-interface ApplyDecisionInput {
+type DecidedTransition = TransitionInput & { action: Action }
+
+function reject(action: Action, input: DecisionInput): DecidedTransition {
+  const outcome = hasExpired(action, input.at) ? 'expired' : null
+  const transition = { to: 'rejected', outcome } as const
+  const record =
+    outcome === null ? recordDecision(transition, input) : recordOverrule(transition, input)
+  return { action, ...transition, ...record }
+}
+
+interface ApprovalInput {
   input: DecisionInput
   preconditions: ActionPreconditions
-  /** The targets of an approval, as read before the transaction. */
-  entities: readonly EntityState[]
-  /** Locked actions of one ad account. */
-  pending: readonly Action[]
+  /** As read before the transaction. */
+  targets: TargetStates
 }
 
-async function applyDecision(
+/**
+ * Judges every action again. Those whose preconditions changed end; the others count for the day
+ * together. Throws a 409 if one of them exceeds a limit that the approver was not shown.
+ */
+async function approve(
   transaction: Transaction,
-  { audit }: DecisionContext,
-  { input, preconditions, entities, pending }: ApplyDecisionInput,
-): Promise<Action[]> {
-  const updated: Action[] = []
-  for (const action of pending) {
-    const transition =
-      input.decision.decision === 'reject'
-        ? toRejection(action, input.at)
-        : resolveApproval(action, preconditions, findEntity(entities, action.target))
-    const record = transition.outcome === null ? recordDecision : recordOverrule
-    updated.push(
-      await transitionAction(transaction, audit, {
-        action,
-        ...transition,
-        ...record(transition, input),
-      }),
-    )
-  }
-  return updated
-}
-
-function toRejection(action: Action, at: Date): ActionTransition {
-  return { to: 'rejected', outcome: hasExpired(action, at) ? 'expired' : null }
+  pending: readonly Action[],
+  { input, preconditions, targets }: ApprovalInput,
+): Promise<DecidedTransition[]> {
+  const valid = pending.filter(action => findOverrule(action, preconditions, targets) === null)
+  const current = { preconditions, targets }
+  const evaluations = await reevaluateActions(transaction, valid, current)
+  const possible = valid.filter(({ id }) => evaluations.get(id)?.decision !== 'block')
+  const acceptedLimits = input.decision.accepted_limits ?? []
+  requireAcceptedLimits(possible, { evaluations, acceptedLimits })
+  const contexts = await readDecisionContexts(transaction, possible, {
+    ...{ evaluations, acceptedLimits, at: input.at },
+  })
+  return pending.map(action => {
+    const overrule = findOverrule(action, preconditions, targets)
+    const transition = overrule ?? resolveApproval(evaluations.get(action.id), preconditions)
+    const context = contexts.get(action.id) ?? null
+    const record =
+      transition.outcome === null
+        ? recordDecision(transition, input, context)
+        : recordOverrule(transition, input)
+    return { action, ...transition, ...record }
+  })
 }
 
 type RecordedDecision = Pick<
@@ -169,17 +191,28 @@ type RecordedDecision = Pick<
 function recordDecision(
   { to }: ActionTransition,
   { decision, userId, at }: DecisionInput,
+  context: DecisionContext | null = null,
 ): RecordedDecision {
   return {
     at,
     actor: { type: 'person', id: String(userId) },
     auditAction: to === 'rejected' ? 'action.rejected' : 'action.approved',
+    ...(context && { details: toAuditedContext(context) }),
     changes: {
       decidedBy: userId,
       decidedAt: at,
       decisionReason: decision.reason,
+      decisionContext: context,
       ...(to === 'executing' && { executionStartedAt: at }),
     },
+  }
+}
+
+function toAuditedContext({ policy_evidence, policy_reasons, accepted_limits }: DecisionContext) {
+  return {
+    policy_version: policy_evidence.policy_version,
+    reason_codes: policy_reasons.map(({ code }) => code),
+    accepted_limits,
   }
 }
 

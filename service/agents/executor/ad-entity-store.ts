@@ -11,6 +11,7 @@ import type { AdPlatform, EntityChange, EntityRef } from '../policy/ad-platform.
 export function createSimulatedPlatform(database: Transaction): AdPlatform {
   return {
     readEntities: (adAccountId, refs) => readEntities(database, adAccountId, refs),
+    readRelatedEntities: (adAccountId, ref) => readRelatedEntities(database, adAccountId, ref),
     changeEntity: (adAccountId, change) =>
       database.query.transaction().execute(query => changeEntity({ query }, adAccountId, change)),
   }
@@ -34,6 +35,36 @@ async function readEntities(
     const row = rows.find(found => found.type === type && found.id === id)
     return row ? [toEntityState(row)] : []
   })
+}
+
+const RELATED_ENTITIES_MAX = 10_000
+
+/** See AdPlatform. Goes up to the top of the branch, then down from there. */
+async function readRelatedEntities(
+  { query }: Transaction,
+  adAccountId: number,
+  { type, id }: EntityRef,
+): Promise<EntityState[] | null> {
+  const { rows } = await sql<Selectable<Tables['ad_entities']>>`
+    with recursive ancestors as (
+      select * from ad_entities
+      where ad_account_id = ${adAccountId} and type = ${type} and id = ${id}
+      union all
+      select parent.* from ad_entities parent join ancestors child
+        on parent.ad_account_id = child.ad_account_id and parent.type = child.parent_type
+          and parent.id = child.parent_id
+    ), branch as (
+      select * from ancestors
+      where (type = 'ad_account') = (${type} = 'ad_account')
+        and coalesce(parent_type, 'ad_account') = 'ad_account'
+      union all
+      select child.* from ad_entities child join branch parent
+        on child.ad_account_id = parent.ad_account_id and child.parent_type = parent.type
+          and child.parent_id = parent.id
+    )
+    select * from branch union select * from ancestors
+    limit ${RELATED_ENTITIES_MAX + 1}`.execute(query)
+  return rows.length > RELATED_ENTITIES_MAX ? null : rows.map(toEntityState)
 }
 
 /** See AdPlatform. Locks the row, so that one of two concurrent changes fails on the version. */

@@ -2,14 +2,16 @@ import type { ActionOutcome, EntityState } from '@signalbox/contract/agents/acti
 import type { Transaction } from '../../db/database.ts'
 import {
   type ActionPreconditions,
-  isUnchanged,
+  isStale,
   lockPreconditions,
-  reevaluatePolicy,
 } from '../approvals/action-preconditions.ts'
+import { exceededLimits, reevaluateActions } from '../approvals/reevaluate-actions.ts'
 import type { EntityChange } from '../policy/ad-platform.ts'
+import type { Evaluation } from '../policy/evaluate-action.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
 import { getAction, lockActions, recordChangeRequest } from '../proposals/action-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
+import { readTargetStates, type TargetStates } from '../proposals/evaluate-actions.ts'
 import { type TransitionInput, transitionAction } from '../proposals/transition-action.ts'
 
 export type ExecutionContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'platform'>
@@ -38,7 +40,7 @@ async function requestChange(context: ExecutionContext, actionId: number): Promi
   const { database, now, audit } = context
   const seen = await getAction(database, actionId)
   if (seen.status !== 'executing') return seen
-  const found = seen.changeRequest ? null : await readTarget(context, seen)
+  const targets = seen.changeRequest ? NO_TARGETS : await readCurrentTarget(context, seen)
   return database.query.transaction().execute(async query => {
     const transaction = { query }
     const action = await lockAction(transaction, actionId)
@@ -47,9 +49,10 @@ async function requestChange(context: ExecutionContext, actionId: number): Promi
     if (action.changeRequest) {
       return recordChangeRequest(transaction, action, { ...action.changeRequest, at })
     }
-    const preconditions = await lockPreconditions(transaction, action, at)
+    const preconditions = await lockPreconditions(transaction, action, { at, lock: 'shared' })
     const policyVersion = preconditions.policy.version
-    const outcome = findFailure(action, preconditions, found)
+    const evaluation = await reevaluate(transaction, action, { preconditions, targets })
+    const outcome = findFailure(action, preconditions, { targets, evaluation })
     if (outcome === null) return recordChangeRequest(transaction, action, { policyVersion, at })
     const details = { policy_version: policyVersion }
     const failure = { to: 'failed', outcome, auditAction: 'action.failed', details } as const
@@ -57,22 +60,54 @@ async function requestChange(context: ExecutionContext, actionId: number): Promi
   })
 }
 
+const NO_TARGETS: TargetStates = { entities: [], budgetsInMotion: new Map() }
+
+function readCurrentTarget({ platform }: ExecutionContext, action: Action): Promise<TargetStates> {
+  return readTargetStates(platform, action.adAccountId, [action])
+}
+
+async function reevaluate(
+  transaction: Transaction,
+  action: Action,
+  input: { preconditions: ActionPreconditions; targets: TargetStates },
+): Promise<Evaluation> {
+  const evaluations = await reevaluateActions(transaction, [action], input)
+  const evaluation = evaluations.get(action.id)
+  if (evaluation) return evaluation
+  throw new Error(`action ${action.id} was not evaluated`)
+}
+
+interface CurrentState {
+  targets: TargetStates
+  evaluation: Evaluation
+}
+
 function findFailure(
   action: Action,
   preconditions: ActionPreconditions,
-  found: EntityState | null,
+  { targets, evaluation }: CurrentState,
 ): ActionOutcome | null {
   if (preconditions.failureOutcome !== null) return preconditions.failureOutcome
-  if (!isStillAllowed(action, preconditions)) return 'policy_changed'
-  // The entity must be as it was evaluated and approved.
-  return isUnchanged(action.before, found) && action.proposed ? null : 'stale'
+  if (isStale(action, targets) || !action.proposed) return 'stale'
+  return isStillAllowed(action, preconditions, evaluation) ? null : 'policy_changed'
 }
 
-/** An approved action must still be possible; others must still be allowed without approval. */
-function isStillAllowed(action: Action, preconditions: ActionPreconditions): boolean {
-  const decision = reevaluatePolicy(action, preconditions)
-  if (action.decidedBy === null) return decision === 'allow'
-  return decision !== 'block' && preconditions.policy.execution_mode !== 'suggest_only'
+/**
+ * An approved action must still be possible and exceed no limit that its approver did not accept;
+ * others must still be allowed without approval.
+ */
+function isStillAllowed(
+  { decidedBy, decisionContext }: Action,
+  { policy }: ActionPreconditions,
+  evaluation: Evaluation,
+): boolean {
+  const { decision } = evaluation
+  if (decidedBy === null) return decision === 'allow'
+  if (decision === 'block' || policy.execution_mode === 'suggest_only') return false
+  // Approved by an earlier version, which did not record limits.
+  if (decisionContext === null) return true
+  const { accepted_limits: accepted } = decisionContext
+  return exceededLimits(evaluation).every(limit => accepted.includes(limit))
 }
 
 /** The same for every repeat. */

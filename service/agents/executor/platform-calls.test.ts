@@ -88,6 +88,10 @@ it('calls the platform outside of transactions', async test => {
         calls.push(`read ${await countTransactions(fixture)}`)
         return platform.readEntities(...given)
       },
+      readRelatedEntities: async (...given) => {
+        calls.push(`read related ${await countTransactions(fixture)}`)
+        return platform.readRelatedEntities(...given)
+      },
       changeEntity: async (...given) => {
         calls.push(`change ${await countTransactions(fixture)}`)
         return platform.changeEntity(...given)

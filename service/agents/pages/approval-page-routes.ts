@@ -90,8 +90,8 @@ async function renderBatch(
   const { database, now } = context
   const { person, workspaceId } = visit
   const membership = await requireRole(database, person, { workspaceId, action: 'read' })
-  const { batch } = await readQueuedBatch(context, visit)
-  const { execution_mode: mode } = await readPolicy(database, membership.workspaceId)
+  const { batch, recent_changes: recentChanges } = await readQueuedBatch(context, visit)
+  const policy = await readPolicy(database, membership.workspaceId)
   const ref = { workspaceId: membership.workspaceId, batchId: batch.id }
   const decisionRecords = await readDecisionRecords(context, ref)
   const notice = noticeOf(done, batch)
@@ -99,7 +99,8 @@ async function renderBatch(
     person,
     membership,
     batch,
-    mode,
+    policy,
+    recentChanges,
     decisionRecords,
     now: now(),
     rejectedForm,

@@ -117,7 +117,7 @@ function subjectText({ subject, details }: AuditLogEntry, workspaceId: number): 
   return html`<a href="/workspaces/${workspaceId}/approvals/${batchId}">${label}</a>`
 }
 
-function detailRows({ details }: AuditLogEntry): string {
+export function detailRows({ details }: AuditLogEntry): string {
   const filled = Object.entries(details).filter(([, value]) => value !== null)
   const items = filled.map(([name, value]) => {
     const text = isTextOrTexts(value) ? [value].flat().join(', ') : JSON.stringify(value)
@@ -176,7 +176,7 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
 }
 
 /** The label of an action; its code if this version does not know it. */
-function auditActionLabel(action: string): string {
+export function auditActionLabel(action: string): string {
   return Object.hasOwn(AUDIT_ACTION_LABELS, action)
     ? AUDIT_ACTION_LABELS[action as AuditAction]
     : action

@@ -3,8 +3,8 @@ import type {
   ActionStatus,
   AgentAction,
 } from '@signalbox/contract/agents/actions.ts'
-import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
-import type { ExecutionMode } from '@signalbox/contract/agents/policy.ts'
+import type { QueuedBatch, QueuedBatchAnswer } from '@signalbox/contract/agents/approvals.ts'
+import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
 import { errorSummary, type FormErrors, message, tag } from '../../pages/form-controls.ts'
 import type { CurrentPerson } from '../../people/session-store.ts'
@@ -27,7 +27,8 @@ export interface BatchPage {
   person: CurrentPerson
   membership: Membership
   batch: QueuedBatch
-  mode: ExecutionMode
+  policy: ActionPolicy
+  recentChanges: QueuedBatchAnswer['recent_changes']
   /** By action ID. */
   decisionRecords: ReadonlyMap<number, DecisionRecord>
   now: Date

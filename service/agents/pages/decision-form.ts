@@ -1,6 +1,14 @@
 import type { AgentAction } from '@signalbox/contract/agents/actions.ts'
-import type { DecisionSubmission, QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
-import type { ExecutionMode } from '@signalbox/contract/agents/policy.ts'
+import type {
+  DecisionSubmission,
+  QueuedBatch,
+  QueuedBatchAnswer,
+} from '@signalbox/contract/agents/approvals.ts'
+import {
+  type ActionPolicy,
+  LIMIT_CODES,
+  type LimitCode,
+} from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
 import { Refusal } from '../../http/refusal.ts'
 import { readFormText, toFormErrors } from '../../pages/form-body.ts'
@@ -8,6 +16,12 @@ import { choiceOption, type FormErrors, textArea } from '../../pages/form-contro
 import { hasPermission } from '../../people/workspace-role.ts'
 import type { Membership } from '../../people/workspace-store.ts'
 import { parseRowId } from '../../util/row-id.ts'
+import {
+  acceptedLimitFields,
+  dayTotals,
+  pendingNotices,
+  recentChanges,
+} from './approval-context.ts'
 import { APPROVAL_EFFECTS } from './labels.ts'
 import { actionDetails, actionRationale, actionTitle } from './proposal-details.ts'
 
@@ -21,7 +35,8 @@ export interface RejectedDecisionForm {
 interface DecisionForm {
   membership: Membership
   batch: QueuedBatch
-  mode: ExecutionMode
+  policy: ActionPolicy
+  recentChanges: QueuedBatchAnswer['recent_changes']
   pending: readonly AgentAction[]
   now: Date
   rejectedForm?: RejectedDecisionForm | undefined
@@ -29,7 +44,7 @@ interface DecisionForm {
 
 /** Actions to choose, the reason, and the buttons; explains disabled ones. Returns HTML. */
 export function decisionForm(form: DecisionForm): string {
-  const { membership, batch, mode, pending, rejectedForm } = form
+  const { membership, batch, policy, pending, rejectedForm } = form
   const isOpen = hasPermission(membership.role, 'decide_actions')
   const url = `/workspaces/${membership.workspaceId}/approvals/${batch.id}`
   const errors = rejectedForm?.errors ?? {}
@@ -37,14 +52,17 @@ export function decisionForm(form: DecisionForm): string {
   const reason = textArea({ ...REASON_FIELD, value: rejectedForm?.reason ?? '', errors })
   return html`<section class="card" aria-labelledby="decide">
 <h2 id="decide">${heading}</h2>
+!${dayTotals(batch, policy)}
+!${recentChanges(form.recentChanges)}
 <form method="post" action="${url}" class="wide">
+!${acceptedLimitFields(batch)}
 <fieldset id="action_ids" tabindex="-1"!${isOpen ? '' : ' disabled'}>
 <legend>${pending.length === 1 ? 'The change' : 'Choose the changes to decide on'}</legend>
 !${pending.map(action => actionChoice(action, form)).join('')}
 </fieldset>
 !${isOpen ? reason : ''}
 !${denialNotice(form)}
-<p id="approval-means">${APPROVAL_EFFECTS[mode]}</p>
+<p id="approval-means">${APPROVAL_EFFECTS[policy.execution_mode]}</p>
 !${buttons(form, isOpen)}
 </form>
 </section>`
@@ -58,7 +76,8 @@ const REASON_FIELD = {
 } as const
 
 function actionChoice(action: AgentAction, form: DecisionForm): string {
-  const { batch, rejectedForm, pending } = form
+  const { batch, rejectedForm, pending, membership } = form
+  const base = `/workspaces/${membership.workspaceId}/approvals`
   const isChosen = rejectedForm === undefined || rejectedForm.actionIds.includes(action.id)
   const value = String(action.id)
   const content = actionTitle(action)
@@ -69,6 +88,7 @@ function actionChoice(action: AgentAction, form: DecisionForm): string {
   return html`<div class="change">!${head}
 !${actionRationale(action, batch)}
 !${actionDetails(action, batch)}
+!${pendingNotices(action, batch, base)}
 </div>`
 }
 
@@ -96,6 +116,7 @@ interface SubmittedDecision {
   decision: string
   reason: string
   actionIds: readonly number[]
+  acceptedLimits: readonly LimitCode[]
 }
 
 /** More than the contract allows, so that a long reason is rejected and not truncated. */
@@ -104,11 +125,13 @@ const ACTIONS_MAX = 30
 
 export function parseDecisionForm(form: unknown): SubmittedDecision {
   const ids = form instanceof URLSearchParams ? form.getAll('action_ids') : []
+  const limits = form instanceof URLSearchParams ? form.getAll('accepted_limits') : []
   return {
     decision: readFormText(form, 'decision'),
     // Browsers send every line break as two characters (HTML standard, 4.10.22.4).
     reason: readFormText(form, 'reason', REASON_CHARACTERS_MAX).replaceAll('\r\n', '\n'),
     actionIds: ids.slice(0, ACTIONS_MAX).flatMap(id => parseRowId(id) ?? []),
+    acceptedLimits: LIMIT_CODES.filter(limit => limits.includes(limit)),
   }
 }
 
@@ -117,11 +140,13 @@ export function toDecisionSubmission({
   decision,
   reason,
   actionIds,
+  acceptedLimits,
 }: SubmittedDecision): DecisionSubmission {
   return {
     decision: decision as DecisionSubmission['decision'],
     reason,
     action_ids: [...new Set(actionIds)],
+    accepted_limits: [...acceptedLimits],
   }
 }
 

@@ -4,6 +4,7 @@ import { html } from 'ghtml'
 import { tag } from '../../pages/form-controls.ts'
 import { formatDateTime, formatTimeLeft } from '../../util/time.ts'
 import { formatAmount } from '../policy/format-amount.ts'
+import { currentReasons } from './approval-context.ts'
 import {
   ACTION_TYPE_LABELS,
   ENTITY_STATUS_LABELS,
@@ -40,10 +41,11 @@ ${ENTITY_TYPE_LABELS[kind]}!${nameHtml} <small>${id}</small>`
 }
 
 /** The change, warnings and policy reasons of one action. Returns HTML. */
-export function actionDetails(action: AgentAction, { currency, stale_action_ids }: QueuedBatch) {
-  const { id, status, policy_reasons } = action
+export function actionDetails(action: AgentAction, batch: QueuedBatch) {
+  const { id, status } = action
+  const { currency, stale_action_ids } = batch
   const isStale = status === 'pending' && stale_action_ids.includes(id)
-  const shown = policy_reasons.filter(({ code }) => !MODE_REASONS.includes(code))
+  const shown = currentReasons(action, batch).filter(({ code }) => !MODE_REASONS.includes(code))
   const reasons = shown.map(({ message }) => html`<li>${escapeInvisibleLine(message)}</li>`)
   const list = html`<ul class="plain hint" aria-label="Policy reasons">
 !${reasons.join('')}</ul>`

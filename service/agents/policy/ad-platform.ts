@@ -26,6 +26,11 @@ export interface AdPlatform {
   /** Current entities in the requested order, without those that do not exist. */
   readEntities(adAccountId: number, refs: readonly EntityRef[]): Promise<EntityState[]>
   /**
+   * An entity with its ancestors and everything else below its campaign; all of the ad account for
+   * the ad account itself. Null if there are more than the platform can list at once.
+   */
+  readRelatedEntities(adAccountId: number, ref: EntityRef): Promise<EntityState[] | null>
+  /**
    * The state right after the change, also for a repeat with the same key while the entity still
    * has that state. Null if the entity is no longer as expected; nothing is changed then.
    */

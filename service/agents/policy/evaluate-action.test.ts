@@ -21,13 +21,17 @@ type Mode = (typeof EXECUTION_MODES)[number]
 
 interface Case {
   mode?: Mode
+  inMotion?: number | null
   limits?: Partial<PolicyLimits>
   entity?: Partial<EntityState> | null
   used?: [changedMinor: number, actionCount: number]
 }
 
-function policyInput({ mode = 'auto_with_limits', limits = {}, entity, used = [0, 0] }: Case) {
+function policyInput(given: Case) {
+  const { mode = 'auto_with_limits', limits = {}, entity, used = [0, 0], inMotion = 0 } = given
   const input: PolicyInput = {
+    dayStartBudgetMinor: null,
+    budgetInMotionMinor: inMotion,
     policy: {
       version: 3,
       execution_mode: mode,
@@ -136,6 +140,11 @@ const EXCEEDED: [string, CandidateAction, Case][] = [
     { limits: { actions_per_day_max: 4 }, used: [0, 4] },
   ],
   ['actions_per_day_exceeded', actionOf('pause'), { limits: { actions_per_day_max: 0 } }],
+  [
+    'budget_unknown',
+    actionOf('resume'),
+    { entity: { status: 'paused' }, inMotion: null, limits: { change_minor_max: 1 } },
+  ],
   ['whole_account', actionOf('pause', undefined, 'ad_account'), { entity: { type: 'ad_account' } }],
   [
     'whole_account',
@@ -208,6 +217,8 @@ it('returns the input of the decision as evidence', () => {
     execution_mode: 'auto_with_limits',
     change_minor: 2_000,
     change_percent: 20,
+    day_start_budget_minor: 10_000,
+    set_in_motion_minor: null,
     changed_today_minor: 8_000,
     actions_today: 4,
     evaluated_at: NOON.toISOString(),

@@ -9,6 +9,14 @@ import type {
 import type { ActionPolicy, ExecutionMode } from '@signalbox/contract/agents/policy.ts'
 import { isWithinQuietHours } from './account-time.ts'
 import type { EntityRef } from './ad-platform.ts'
+import {
+  type BudgetContext,
+  computeMoneyChange,
+  type DayUsage,
+  findExceededLimits,
+  largestPercent,
+  type MoneyChange,
+} from './money-limits.ts'
 import { APPROVAL_REASONS, BLOCK_REASONS, WITHIN_LIMITS } from './policy-reasons.ts'
 
 export interface CandidateAction {
@@ -17,17 +25,8 @@ export interface CandidateAction {
   params: ActionSubmission['params']
 }
 
-/** Actions that were started in the ad account on its current local day. */
-export interface DayUsage {
-  /** The sum of absolute budget changes, in minor units. */
-  changedMinor: number
-  actionCount: number
-}
-
-export interface PolicyInput {
+export interface PolicyInput extends BudgetContext {
   policy: ActionPolicy
-  /** Current state; null if the ad account has no such entity. */
-  entity: EntityState | null
   /** Includes earlier actions of the same proposal that are not blocked. */
   usedToday: DayUsage
   account: { currency: string; timeZone: string }
@@ -42,6 +41,7 @@ export interface Evaluation {
   before: EntityState | null
   /** The state after the change, regardless of the decision; null if there is no such entity. */
   proposed: EntityState | null
+  /** What the action adds to the total of the day, in minor units. */
   changeMinor: number
 }
 
@@ -52,7 +52,7 @@ export interface Evaluation {
  * more permissive.
  */
 export function evaluateAction(action: CandidateAction, input: PolicyInput): Evaluation {
-  const change = computeBudgetChange(action.params, input.entity)
+  const change = computeMoneyChange(action, input)
   const blocking = blockingReasons(action, input)
   const approval = blocking.length > 0 ? [] : approvalReasons(action, change, input)
   const { decision, reasons } = combineReasons(blocking, approval)
@@ -109,7 +109,7 @@ function findImpossibility(
 /** Why a person must approve; empty if the action may be executed immediately. */
 function approvalReasons(
   { target }: CandidateAction,
-  change: BudgetChange,
+  change: MoneyChange,
   input: PolicyInput,
 ): PolicyReason[] {
   const { policy, account, at } = input
@@ -120,7 +120,7 @@ function approvalReasons(
   return [
     ...modeReasons(policy.execution_mode),
     ...(target.type === 'ad_account' ? [APPROVAL_REASONS.wholeAccount()] : []),
-    ...exceededLimits(change, input),
+    ...findExceededLimits(change, { ...input, limits: policy.limits, currency: account.currency }),
     ...(isQuiet ? [APPROVAL_REASONS.quietHours(quiet_hours)] : []),
   ]
 }
@@ -129,41 +129,17 @@ function modeReasons(mode: ExecutionMode): PolicyReason[] {
   return mode === 'auto_with_limits' ? [] : [APPROVAL_REASONS[mode]()]
 }
 
-/** Limits on amounts apply only to budget changes. */
-function exceededLimits(
-  { changeMinor, changePercent, exceedsPercent }: BudgetChange,
-  { policy, usedToday, account: { currency } }: PolicyInput,
-): PolicyReason[] {
-  const { limits } = policy
-  const { change_percent_max: percentMax, change_minor_max: changeMax } = limits
-  const { daily_total_minor_max: totalMax, actions_per_day_max: countMax } = limits
-  const sum = usedToday.changedMinor + changeMinor
-  const count = usedToday.actionCount + 1
-  const reasons: PolicyReason[] = []
-  if (percentMax !== null && changePercent !== null && exceedsPercent(percentMax)) {
-    reasons.push(APPROVAL_REASONS.changePercent(changePercent, percentMax))
-  }
-  if (changeMax !== null && changeMinor > changeMax) {
-    reasons.push(APPROVAL_REASONS.changeAmount({ sum: changeMinor, max: changeMax, currency }))
-  }
-  if (totalMax !== null && changeMinor > 0 && sum > totalMax) {
-    reasons.push(APPROVAL_REASONS.dailyTotal({ sum, max: totalMax, currency }))
-  }
-  if (countMax !== null && count > countMax) {
-    reasons.push(APPROVAL_REASONS.actionsPerDay(count, countMax))
-  }
-  return reasons
-}
-
 function buildEvidence(
-  { changeMinor, changePercent }: BudgetChange,
-  { policy, usedToday, at }: PolicyInput,
+  change: MoneyChange,
+  { policy, usedToday, at, dayStartBudgetMinor, entity }: PolicyInput,
 ): PolicyEvidence {
   return {
     policy_version: policy.version,
     execution_mode: policy.execution_mode,
-    change_minor: changeMinor,
-    change_percent: changePercent,
+    change_minor: change.changeMinor,
+    change_percent: largestPercent(change),
+    day_start_budget_minor: dayStartBudgetMinor ?? entity?.daily_budget_minor ?? null,
+    set_in_motion_minor: change.setInMotionMinor,
     changed_today_minor: usedToday.changedMinor,
     actions_today: usedToday.actionCount,
     evaluated_at: at.toISOString(),
@@ -183,35 +159,5 @@ function proposedState({ type, params }: CandidateAction, entity: EntityState): 
       const budget = params.new_daily_budget_minor ?? entity.daily_budget_minor
       return { ...entity, version, daily_budget_minor: budget }
     }
-  }
-}
-
-interface BudgetChange {
-  /** Absolute, in minor units; 0 if the action changes no budget. */
-  changeMinor: number
-  /** Of the current budget, rounded up to hundredths so that an excess never reads as the limit. */
-  changePercent: number | null
-  /** Compares integers, without rounding. */
-  exceedsPercent: (percentMax: number) => boolean
-}
-
-const NO_BUDGET_CHANGE: BudgetChange = {
-  changeMinor: 0,
-  changePercent: null,
-  exceedsPercent: () => false,
-}
-const PERCENT = 100
-
-function computeBudgetChange(
-  { new_daily_budget_minor: newBudget }: ActionSubmission['params'],
-  entity: EntityState | null,
-): BudgetChange {
-  const budget = entity?.daily_budget_minor ?? null
-  if (newBudget === undefined || budget === null) return NO_BUDGET_CHANGE
-  const changeMinor = Math.abs(newBudget - budget)
-  return {
-    changeMinor,
-    changePercent: Math.ceil((changeMinor * PERCENT * PERCENT) / budget) / PERCENT,
-    exceedsPercent: percentMax => changeMinor * PERCENT > percentMax * budget,
   }
 }

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import {
-  ACTION_TYPES,
-  ENTITY_TYPES,
-  type EntityState,
-  POLICY_DECISIONS,
-} from '@signalbox/contract/agents/actions.ts'
+import { ACTION_TYPES, ENTITY_TYPES, POLICY_DECISIONS } from '@signalbox/contract/agents/actions.ts'
 import { EXECUTION_MODES, type PolicyLimits } from '@signalbox/contract/agents/policy.ts'
 import {
   chooseSeeds,
@@ -14,13 +9,14 @@ import {
 } from '../../../testing/fixtures/seeded-random.ts'
 import { isWithinQuietHours } from './account-time.ts'
 import { type CandidateAction, type Evaluation, evaluateAction } from './evaluate-action.ts'
+import type { BudgetContext } from './money-limits.ts'
 
 const ROUNDS = 4_000
 const AT = Date.parse('2026-11-21T00:00:00.000Z')
 const ACCOUNT = { currency: 'EUR', timeZone: 'America/New_York' }
 
 interface Plan {
-  steps: { action: CandidateAction; entity: EntityState | null }[]
+  steps: ({ action: CandidateAction } & BudgetContext)[]
   mode: (typeof EXECUTION_MODES)[number]
   limits: PolicyLimits
   usedToday: { changedMinor: number; actionCount: number }
@@ -56,6 +52,8 @@ function randomStep({ pick, integer }: SeededRandom): Plan['steps'][number] {
   return {
     action: { type, target, params },
     entity: pick([true, true, true, true, false]) ? { ...target, ...rest, status } : null,
+    dayStartBudgetMinor: budget && pick([null, budget, 150]),
+    budgetInMotionMinor: pick([0, 100, 1_000, null]),
   }
 }
 
@@ -63,8 +61,8 @@ function randomStep({ pick, integer }: SeededRandom): Plan['steps'][number] {
 function evaluatePlan({ steps, mode, limits, usedToday, at }: Plan): Evaluation[] {
   const policy = { version: 1, execution_mode: mode, limits, changed_at: null }
   let used = usedToday
-  return steps.map(({ action, entity }) => {
-    const input = { policy, entity, usedToday: used, account: ACCOUNT, at }
+  return steps.map(({ action, ...budgets }) => {
+    const input = { ...budgets, policy, usedToday: used, account: ACCOUNT, at }
     const evaluation = evaluateAction(action, input)
     if (evaluation.decision !== 'block') {
       const changedMinor = used.changedMinor + evaluation.changeMinor
@@ -125,7 +123,7 @@ function allowedWithinLimits(plan: Plan, evaluations: Evaluation[]): number {
   let allowedCount = 0
   evaluations.forEach(({ decision, changeMinor, before, proposed }, at) => {
     if (decision !== 'allow') return
-    const { action } = plan.steps[at] as Plan['steps'][number]
+    const { action, dayStartBudgetMinor } = plan.steps[at] as Plan['steps'][number]
     const place = JSON.stringify({ plan, at })
     allowedCount += 1
     changedMinor += changeMinor
@@ -135,8 +133,13 @@ function allowedWithinLimits(plan: Plan, evaluations: Evaluation[]): number {
     assert.ok(limits.allowed_types.includes(action.type), place)
     assert.notEqual(action.target.type, 'ad_account', place)
     assert.ok(changeMinor <= (limits.change_minor_max ?? Infinity), place)
-    const percent = (100 * changeMinor) / (before.daily_budget_minor ?? Infinity)
-    assert.ok(percent <= (limits.change_percent_max ?? Infinity), place)
+    const budgetMinor = action.params.new_daily_budget_minor
+    for (const from of [before.daily_budget_minor, dayStartBudgetMinor]) {
+      if (budgetMinor === undefined || from === null) continue
+      const moved = Math.abs(budgetMinor - from)
+      assert.ok(moved <= (limits.change_minor_max ?? Infinity), place)
+      assert.ok((100 * moved) / from <= (limits.change_percent_max ?? Infinity), place)
+    }
     if (changeMinor > 0) {
       assert.ok(changedMinor <= (limits.daily_total_minor_max ?? Infinity), place)
     }

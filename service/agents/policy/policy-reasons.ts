@@ -20,6 +20,7 @@ export const POLICY_REASON_CODES = [
   'change_amount_exceeded',
   'daily_total_exceeded',
   'actions_per_day_exceeded',
+  'budget_unknown',
   'quiet_hours',
 ] as const
 export type PolicyReasonCode = (typeof POLICY_REASON_CODES)[number]
@@ -61,16 +62,36 @@ export const APPROVAL_REASONS = {
     ),
   ask: () => reason('ask', 'This workspace requires approval for every action.'),
   wholeAccount: () => reason('whole_account', 'The action affects the whole ad account.'),
-  changePercent: (percent: number, percentMax: number) =>
+  changePercent: ({ percent, isSinceDayStart }: RelativeChange, percentMax: number) =>
     reason(
       'change_percent_exceeded',
-      `It changes the daily budget by ${percent}%; the policy allows ${percentMax}% per action.`,
+      isSinceDayStart
+        ? `Since the start of the day it changes the daily budget by ${percent}%; the policy ` +
+            `allows ${percentMax}% per budget and day.`
+        : `It changes the daily budget by ${percent}%; the policy allows ${percentMax}% per ` +
+            'action.',
     ),
-  changeAmount: ({ sum, max, currency }: MoneyLimit) =>
+  changeAmount: ({ sum, max, currency, isSinceDayStart }: BudgetLimit) =>
     reason(
       'change_amount_exceeded',
-      `It changes the daily budget by ${formatAmount(sum, currency)}; the policy allows ` +
+      isSinceDayStart
+        ? `Since the start of the day it changes the daily budget by ` +
+            `${formatAmount(sum, currency)}; the policy allows ` +
+            `${formatAmount(max, currency)} per budget and day.`
+        : `It changes the daily budget by ${formatAmount(sum, currency)}; the policy allows ` +
+            `${formatAmount(max, currency)} per action.`,
+    ),
+  setInMotion: ({ sum, max, currency }: MoneyLimit) =>
+    reason(
+      'change_amount_exceeded',
+      `It sets daily budgets of ${formatAmount(sum, currency)} in motion; the policy allows ` +
         `${formatAmount(max, currency)} per action.`,
+    ),
+  budgetUnknown: () =>
+    reason(
+      'budget_unknown',
+      'The daily budgets that it sets in motion are too many to add up, and the policy limits ' +
+        'them.',
     ),
   dailyTotal: ({ sum, max, currency }: MoneyLimit) =>
     reason(
@@ -95,6 +116,15 @@ export interface MoneyLimit {
   sum: number
   max: number
   currency: string
+}
+
+interface BudgetLimit extends MoneyLimit {
+  isSinceDayStart: boolean
+}
+
+interface RelativeChange {
+  percent: number
+  isSinceDayStart: boolean
 }
 
 export const WITHIN_LIMITS = reason(

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Transaction } from '../../db/database.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { Action, NewAction } from './action.ts'
@@ -145,6 +145,7 @@ export async function updateAction(
       decided_by: action.decidedBy,
       decided_at: action.decidedAt,
       decision_reason: action.decisionReason,
+      decision_context: action.decisionContext && JSON.stringify(action.decisionContext),
       execution_started_at: action.executionStartedAt,
       executed_at: action.executedAt,
       finished_at: action.finishedAt,
@@ -195,23 +196,6 @@ export async function recordRollbackRequest(
   return { ...action, rollbackRequestedAt: at, updatedAt: at }
 }
 
-/** The sum and the number of actions that were started in an ad account since a given time. */
-export async function findUsageSince(
-  { query }: Transaction,
-  adAccountId: number,
-  since: Date,
-): Promise<{ changedMinor: number; actionCount: number }> {
-  return query
-    .selectFrom('agent_actions')
-    .select([
-      sql<number>`coalesce(sum(change_minor), 0)::bigint`.as('changedMinor'),
-      sql<number>`count(*)`.as('actionCount'),
-    ])
-    .where('ad_account_id', '=', adAccountId)
-    .where('execution_started_at', '>=', since)
-    .executeTakeFirstOrThrow()
-}
-
 type ActionRow = Selectable<Tables['agent_actions']> &
   Pick<
     Selectable<Tables['agent_batches']>,
@@ -238,7 +222,7 @@ export function toAction(row: ActionRow): Action {
     outcome: row.outcome as Action['outcome'],
     policyDecision: row.policy_decision as Action['policyDecision'],
     policyReasons: parseJsonColumn(row.policy_reasons) as Action['policyReasons'],
-    policyEvidence: parseJsonColumn(row.policy_evidence) as Action['policyEvidence'],
+    policyEvidence: toPolicyEvidence(row),
     before: parseJsonColumn(row.state_before) as Action['before'],
     proposed: parseJsonColumn(row.state_proposed) as Action['proposed'],
     after: parseJsonColumn(row.state_after) as Action['after'],
@@ -246,6 +230,7 @@ export function toAction(row: ActionRow): Action {
     decidedBy: row.decided_by,
     decidedAt: row.decided_at,
     decisionReason: row.decision_reason,
+    decisionContext: parseJsonColumn(row.decision_context) as Action['decisionContext'],
     executionStartedAt: row.execution_started_at,
     executedAt: row.executed_at,
     finishedAt: row.finished_at,
@@ -262,6 +247,14 @@ export function toAction(row: ActionRow): Action {
     expiresAt: row.expires_at,
   }
 }
+
+/** Earlier versions stored neither of the two amounts. */
+function toPolicyEvidence({ policy_evidence }: ActionRow): Action['policyEvidence'] {
+  const stored = parseJsonColumn(policy_evidence) as Action['policyEvidence']
+  return { ...EARLIER_EVIDENCE, ...stored }
+}
+
+const EARLIER_EVIDENCE = { day_start_budget_minor: null, set_in_motion_minor: null } as const
 
 function toChangeRequest({
   change_requested_at: requestedAt,

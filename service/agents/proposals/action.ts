@@ -9,6 +9,7 @@ import type {
   PolicyEvidence,
   PolicyReason,
 } from '@signalbox/contract/agents/actions.ts'
+import type { DecisionContext } from '@signalbox/contract/agents/approvals.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 
 /** One proposed change with its history. */
@@ -21,6 +22,8 @@ export interface Action extends NewAction {
   decidedBy: number | null
   decidedAt: Date | null
   decisionReason: string | null
+  /** What a person approved; null without an approval, and for those of earlier versions. */
+  decisionContext: DecisionContext | null
   executedAt: Date | null
   finishedAt: Date | null
   /** Null until the executor commits that it asks the platform for the change. */

@@ -35,12 +35,13 @@ interface LockedAdAccount {
 }
 
 /**
- * A shared lock on an ad account and its workspace until the transaction ends; disabling either of
- * them waits for it.
+ * Locks an ad account and its workspace until the transaction ends; disabling either of them waits
+ * for it. An exclusive lock of the account also waits for proposals and approvals.
  */
-export async function lockAdAccountShared(
+export async function lockAdAccount(
   { query }: Transaction,
   adAccountId: number,
+  lock: 'shared' | 'exclusive',
 ): Promise<LockedAdAccount> {
   const row = await query
     .selectFrom('ad_accounts as account')
@@ -48,7 +49,10 @@ export async function lockAdAccountShared(
     .select(['account.status', 'account.time_zone', 'account.currency'])
     .select('workspace.status as workspace_status')
     .where('account.id', '=', adAccountId)
-    .forShare()
+    .$if(lock === 'shared', selection => selection.forShare())
+    .$if(lock === 'exclusive', selection =>
+      selection.forNoKeyUpdate('account').forShare('workspace'),
+    )
     .executeTakeFirstOrThrow()
   return {
     isActive: row.status === 'active' && row.workspace_status === 'active',

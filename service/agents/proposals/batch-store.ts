@@ -131,6 +131,8 @@ export interface QueuedBatchRow {
   batch: Batch
   adAccountName: string
   currency: string
+  /** IANA name. */
+  timeZone: string
   /** Name of the person responsible for the credential. */
   responsible: string
 }
@@ -175,7 +177,8 @@ function selectQueuedBatches({ query }: Transaction, workspaceId: number) {
     .innerJoin('ad_accounts as account', 'account.id', 'batch.ad_account_id')
     .leftJoin('people.users as person', 'person.id', 'batch.person_id')
     .selectAll('batch')
-    .select(['account.name as ad_account_name', 'account.currency', 'person.name as responsible'])
+    .select(['account.name as ad_account_name', 'account.currency', 'account.time_zone'])
+    .select('person.name as responsible')
     .where('batch.workspace_id', '=', workspaceId)
 }
 
@@ -186,6 +189,7 @@ function toQueuedBatchRow(row: QueueSelection): QueuedBatchRow {
     batch: toBatch(row),
     adAccountName: row.ad_account_name,
     currency: row.currency,
+    timeZone: row.time_zone,
     responsible: row.responsible ?? 'a former user',
   }
 }

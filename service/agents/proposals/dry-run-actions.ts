@@ -2,7 +2,7 @@ import type { DryRunResult } from '@signalbox/contract/agents/proposals.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import type { ProposalContext } from './agents-context.ts'
-import { type EvaluatedAction, evaluateActions, listTargets } from './evaluate-actions.ts'
+import { type EvaluatedAction, evaluateActions, readSubmittedTargets } from './evaluate-actions.ts'
 import { validateDryRun } from './validate-proposal.ts'
 
 /**
@@ -17,14 +17,14 @@ export async function dryRunActions(
 ): Promise<DryRunResult> {
   requirePermission(principal, 'actions.propose')
   const { actions: submissions } = validateDryRun(body, principal.adAccountId)
-  const entities = await platform.readEntities(principal.adAccountId, listTargets(submissions))
+  const targets = await readSubmittedTargets(platform, principal.adAccountId, submissions)
   const evaluated = await database.query
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async query => {
       const policy = await readPolicy({ query }, principal.workspaceId)
-      const input = { submissions, entities, account: principal, policy, at: now() }
+      const input = { submissions, targets, account: principal, policy, at: now() }
       return evaluateActions({ query }, input)
     })
   return { dry_run: { actions: evaluated.map(toDryRunAction) } }

@@ -1,18 +1,30 @@
 import type { ActionSubmission, EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../db/database.ts'
-import { startOfAccountDay } from '../policy/account-time.ts'
-import { type EntityRef, findEntity } from '../policy/ad-platform.ts'
-import { type DayUsage, type Evaluation, evaluateAction } from '../policy/evaluate-action.ts'
+import { type AdPlatform, type EntityRef, findEntity } from '../policy/ad-platform.ts'
+import {
+  type BudgetsInMotion,
+  entityKey,
+  type PlannedChange,
+  readBudgetsInMotion,
+} from '../policy/budget-in-motion.ts'
+import { type Evaluation, evaluateAction } from '../policy/evaluate-action.ts'
+import type { BudgetContext, DayUsage } from '../policy/money-limits.ts'
 import { INITIAL_STATUS_BY_DECISION, type NewAction } from './action.ts'
-import { findUsageSince } from './action-store.ts'
 import type { AdAccountSettings } from './ad-account-store.ts'
 import type { Batch } from './batch-store.ts'
+import { type DayStartBudgets, findDayStartBudgets, findDayUsage } from './day-usage-store.ts'
+
+/** The targets of actions as the platform has them. */
+export interface TargetStates {
+  entities: readonly EntityState[]
+  budgetsInMotion: BudgetsInMotion
+}
 
 interface EvaluationInput {
   submissions: readonly ActionSubmission[]
-  /** The targets as the platform has them; read them before the transaction begins. */
-  entities: readonly EntityState[]
+  /** Read them before the transaction begins. */
+  targets: TargetStates
   account: AdAccountSettings
   policy: ActionPolicy
   at: Date
@@ -30,14 +42,17 @@ export interface EvaluatedAction {
  */
 export async function evaluateActions(
   transaction: Transaction,
-  { submissions, entities, account, policy, at }: EvaluationInput,
+  { submissions, targets, account, policy, at }: EvaluationInput,
 ): Promise<EvaluatedAction[]> {
   const { adAccountId, timeZone } = account
-  let usedToday = await findUsageSince(transaction, adAccountId, startOfAccountDay(at, timeZone))
+  const day = { adAccountId, timeZone, at }
+  const findDayStartBudget = await findDayStartBudgets(transaction, day)
+  let usedToday = await findDayUsage(transaction, day)
   const evaluated: EvaluatedAction[] = []
   for (const submission of submissions) {
     const { type, params, target_entity: target } = submission
-    const input = { policy, entity: findEntity(entities, target), usedToday, account, at }
+    const budgets = toBudgetContext(targets, target, findDayStartBudget)
+    const input = { ...budgets, policy, usedToday, account, at }
     const evaluation = evaluateAction({ type, target, params }, input)
     evaluated.push({ submission, evaluation })
     if (evaluation.decision !== 'block') usedToday = addUsage(usedToday, evaluation.changeMinor)
@@ -45,11 +60,42 @@ export async function evaluateActions(
   return evaluated
 }
 
-export function listTargets(submissions: readonly ActionSubmission[]): EntityRef[] {
-  return submissions.map(({ target_entity: { type, id } }) => ({ type, id }))
+export function toBudgetContext(
+  { entities, budgetsInMotion }: TargetStates,
+  target: EntityRef,
+  findDayStartBudget: DayStartBudgets,
+): BudgetContext {
+  return {
+    entity: findEntity(entities, target),
+    dayStartBudgetMinor: findDayStartBudget(target),
+    budgetInMotionMinor: budgetsInMotion.get(entityKey(target)) ?? null,
+  }
 }
 
-function addUsage({ changedMinor, actionCount }: DayUsage, changeMinor: number): DayUsage {
+/** Reads the targets of actions, and what their resumes would set in motion. */
+export async function readTargetStates(
+  platform: AdPlatform,
+  adAccountId: number,
+  changes: readonly PlannedChange[],
+): Promise<TargetStates> {
+  const refs = changes.map(({ target }) => target)
+  const entities = await platform.readEntities(adAccountId, refs)
+  return { entities, budgetsInMotion: await readBudgetsInMotion(platform, adAccountId, changes) }
+}
+
+/** The same for actions that are not stored yet. */
+export function readSubmittedTargets(
+  platform: AdPlatform,
+  adAccountId: number,
+  submissions: readonly ActionSubmission[],
+): Promise<TargetStates> {
+  const changes = submissions.map(({ type, params, target_entity: target }) => ({
+    ...{ type, params, target },
+  }))
+  return readTargetStates(platform, adAccountId, changes)
+}
+
+export function addUsage({ changedMinor, actionCount }: DayUsage, changeMinor: number): DayUsage {
   return { changedMinor: changedMinor + changeMinor, actionCount: actionCount + 1 }
 }
 

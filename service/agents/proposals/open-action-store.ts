@@ -1,4 +1,5 @@
 import type { Transaction } from '../../db/database.ts'
+import type { Action } from './action.ts'
 
 /** Pending actions whose approval period has ended, oldest first. */
 export async function findExpiredActions(
@@ -46,6 +47,60 @@ export async function findUnfinishedActions(
     .limit(countMax)
     .execute()
   return rows.map(({ id }) => id)
+}
+
+/** A pending action, for the approver of another one. */
+export interface PendingAction {
+  id: number
+  batchId: number
+  type: Action['type']
+  target: Action['target']
+  changeMinor: number
+  createdAt: Date
+}
+
+const OTHER_ACTIONS_MAX = 100
+
+/** Pending actions for the same entities as these actions, which all have one ad account. */
+export async function findOtherPendingActions(
+  { query }: Transaction,
+  actions: readonly Action[],
+): Promise<PendingAction[]> {
+  const [first] = actions
+  if (!first) return []
+  const rows = await query
+    .selectFrom('agent_actions')
+    .select(['id', 'batch_id', 'type', 'target_type', 'target_id', 'target_name'])
+    .select(['change_minor', 'created_at'])
+    .where('ad_account_id', '=', first.adAccountId)
+    .where('status', '=', 'pending')
+    .where(
+      'id',
+      'not in',
+      actions.map(({ id }) => id),
+    )
+    .where(({ or, eb }) =>
+      or(
+        actions.map(({ target }) =>
+          eb('target_id', '=', target.id).and('target_type', '=', target.type),
+        ),
+      ),
+    )
+    .orderBy('id')
+    .limit(OTHER_ACTIONS_MAX)
+    .execute()
+  return rows.map(row => ({
+    id: row.id,
+    batchId: row.batch_id,
+    type: row.type as Action['type'],
+    target: {
+      type: row.target_type as Action['target']['type'],
+      id: row.target_id,
+      name: row.target_name,
+    },
+    changeMinor: row.change_minor,
+    createdAt: row.created_at,
+  }))
 }
 
 /** Counts the actions of an ad account that a person can still approve at `at`. */

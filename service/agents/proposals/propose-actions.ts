@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { EntityState, PolicyDecision } from '@signalbox/contract/agents/actions.ts'
+import type { PolicyDecision } from '@signalbox/contract/agents/actions.ts'
 import type { Evidence, ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -23,7 +23,8 @@ import {
   buildNewAction,
   type EvaluatedAction,
   evaluateActions,
-  listTargets,
+  readSubmittedTargets,
+  type TargetStates,
 } from './evaluate-actions.ts'
 import { countPending } from './open-action-store.ts'
 import { findToolUses } from './tool-use-store.ts'
@@ -62,7 +63,7 @@ export async function proposeActions(
     adAccountId: principal.adAccountId,
   })
   const content = { principal, proposer, submission, contentSha256 }
-  const input = { ...content, entities: await readTargets(context, content) }
+  const input = { ...content, targets: await readTargets(context, content) }
   return context.database.query.transaction().execute(query => propose({ query }, context, input))
 }
 
@@ -75,17 +76,17 @@ interface ProposalContent {
 
 interface ProposalInput extends ProposalContent {
   /** Null for a retry, which evaluates nothing. */
-  entities: readonly EntityState[] | null
+  targets: TargetStates | null
 }
 
 async function readTargets(
   { database, platform }: ProposalContext,
   content: ProposalContent,
-): Promise<EntityState[] | null> {
+): Promise<TargetStates | null> {
   if (await findBatchByKey(database, toProposalKey(content))) return null
   const { adAccountId } = content.principal
   const { actions } = content.submission
-  return platform.readEntities(adAccountId, listTargets(actions))
+  return readSubmittedTargets(platform, adAccountId, actions)
 }
 
 async function propose(
@@ -98,15 +99,15 @@ async function propose(
   if (!account) throw new Refusal(403, ACCOUNT_INACTIVE)
   const saved = await findSavedProposal(transaction, input)
   if (saved) return saved
-  const { entities } = input
-  if (!entities) throw new Error('the batch of an idempotency key is gone')
+  const { targets } = input
+  if (!targets) throw new Error('the batch of an idempotency key is gone')
   // Read the clock under the lock, so that usage is counted on the day that is recorded.
   const at = context.now()
   const policy = await lockPolicy(transaction, workspaceId)
   const submissions = input.submission.actions
   const evaluated = await evaluateActions(transaction, {
     submissions,
-    entities,
+    targets,
     account,
     policy,
     at,

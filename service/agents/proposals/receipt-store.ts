@@ -76,6 +76,7 @@ export function buildReceiptDocument(action: Action): ReceiptDocument {
       decided_by: action.decidedBy,
       decided_at: action.decidedAt.toISOString(),
       reason: action.decisionReason,
+      context: action.decisionContext,
     },
     status: action.status,
     outcome: action.outcome,

@@ -109,6 +109,7 @@ it('writes the row, its audit entry and, for a final status, its receipt', async
     decided_by: owner.userId,
     decided_at: at.toISOString(),
     reason: 'Not this week.',
+    context: null,
   })
   const chain = await verifyChain(database, FIXTURE_AUDIT_KEYS, { workspaceId, now: at })
   assert.equal(chain.is_intact, true, chain.finding)

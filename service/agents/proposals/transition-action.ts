@@ -23,7 +23,13 @@ export interface TransitionInput extends ActionTransition {
   changes?: Partial<
     Pick<
       Action,
-      'after' | 'executionStartedAt' | 'executedAt' | 'decidedBy' | 'decidedAt' | 'decisionReason'
+      | 'after'
+      | 'executionStartedAt'
+      | 'executedAt'
+      | 'decidedBy'
+      | 'decidedAt'
+      | 'decisionReason'
+      | 'decisionContext'
     >
   >
 }
@@ -106,6 +112,7 @@ const UNDECIDED = {
   decidedBy: null,
   decidedAt: null,
   decisionReason: null,
+  decisionContext: null,
   executedAt: null,
   changeRequest: null,
   rollbackRequestedAt: null,

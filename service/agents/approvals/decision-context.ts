@@ -1,0 +1,122 @@
+import type {
+  CurrentEvaluation,
+  DecisionContext,
+  OtherPendingAction,
+} from '@signalbox/contract/agents/approvals.ts'
+import type { LimitCode } from '@signalbox/contract/agents/policy.ts'
+import type { AuditAction } from '../../audit/audit-entry.ts'
+import { findEntriesSince } from '../../audit/audit-read-store.ts'
+import { parseEntryBody } from '../../audit/read-audit.ts'
+import type { Transaction } from '../../db/database.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { HOUR_MILLISECONDS } from '../../util/time.ts'
+import type { Evaluation } from '../policy/evaluate-action.ts'
+import type { Action } from '../proposals/action.ts'
+import { findOtherPendingActions, type PendingAction } from '../proposals/open-action-store.ts'
+import { exceededLimits } from './reevaluate-actions.ts'
+
+/** Changes that decide who may approve what. */
+export const GOVERNANCE_ACTIONS: readonly AuditAction[] = ['policy.changed']
+
+/** How far back an approver sees such changes; as long as an approval period. */
+const GOVERNANCE_HOURS = 72
+const GOVERNANCE_ENTRIES_MAX = 100
+
+/** The filter for changes of roles and the policy that an approver is shown. */
+export function governanceFilter(at: Date) {
+  const since = new Date(at.getTime() - GOVERNANCE_HOURS * HOUR_MILLISECONDS)
+  return { actions: GOVERNANCE_ACTIONS, since, limit: GOVERNANCE_ENTRIES_MAX }
+}
+
+interface ContextInput {
+  evaluations: ReadonlyMap<number, Evaluation>
+  acceptedLimits: readonly LimitCode[]
+  at: Date
+}
+
+/** What the approver of each action could see, by action ID. */
+export async function readDecisionContexts(
+  transaction: Transaction,
+  actions: readonly Action[],
+  { evaluations, acceptedLimits, at }: ContextInput,
+): Promise<Map<number, DecisionContext>> {
+  const [first] = actions
+  if (!first) return new Map()
+  const others = await findOtherPendingActions(transaction, actions)
+  const entries = await findEntriesSince(transaction, first.workspaceId, governanceFilter(at))
+  // Only IDs: receipts are never erased, and names can be looked up.
+  const recent_changes = entries.map(entry => ({
+    sequence: entry.sequence,
+    ...parseEntryBody(entry),
+  }))
+  const contexts = new Map<number, DecisionContext>()
+  for (const action of actions) {
+    const evaluation = evaluations.get(action.id)
+    if (!evaluation) continue
+    contexts.set(action.id, {
+      policy_reasons: evaluation.reasons,
+      policy_evidence: evaluation.evidence,
+      accepted_limits: [...acceptedLimitsOf(action, acceptedLimits)],
+      other_pending_actions: others
+        .filter(other => isSameTarget(other, action))
+        .map(other => toOtherPendingAction(other)),
+      recent_changes,
+    })
+  }
+  return contexts
+}
+
+function isSameTarget({ target }: PendingAction, action: Action): boolean {
+  return target.type === action.target.type && target.id === action.target.id
+}
+
+export function toOtherPendingAction(action: PendingAction): OtherPendingAction {
+  return {
+    action_id: action.id,
+    batch_id: action.batchId,
+    type: action.type,
+    target_entity: action.target,
+    change_minor: action.changeMinor,
+    created_at: action.createdAt.toISOString(),
+  }
+}
+
+/**
+ * Throws a 409 if an approval would exceed a limit that the approver was not shown: neither named
+ * when the action was proposed nor accepted with the decision.
+ */
+export function requireAcceptedLimits(
+  actions: readonly Action[],
+  { evaluations, acceptedLimits }: Omit<ContextInput, 'at'>,
+): void {
+  const sentences = actions.flatMap(action => {
+    const accepted = acceptedLimitsOf(action, acceptedLimits)
+    const reasons = evaluations.get(action.id)?.reasons ?? []
+    const unseen = exceededLimits({ reasons }).filter(limit => !accepted.has(limit))
+    return reasons
+      .filter(({ code }) => unseen.some(limit => limit === code))
+      .map(({ code, message }) => `Action ${action.id} (${code}): ${message}`)
+  })
+  if (sentences.length === 0) return
+  const next =
+    'Load the proposal again, and approve it once more if you accept that (accepted_limits).'
+  throw new Refusal(409, ['It now exceeds limits.', ...sentences, next].join(' '))
+}
+
+function acceptedLimitsOf(
+  { policyReasons }: Action,
+  acceptedLimits: readonly LimitCode[],
+): Set<LimitCode> {
+  return new Set([...exceededLimits({ reasons: policyReasons }), ...acceptedLimits])
+}
+
+/** The view of an evaluation of a pending action. */
+export function toCurrentEvaluation(actionId: number, evaluation: Evaluation): CurrentEvaluation {
+  return {
+    action_id: actionId,
+    policy_decision: evaluation.decision,
+    policy_reasons: evaluation.reasons,
+    policy_evidence: evaluation.evidence,
+    exceeded_limits: exceededLimits(evaluation),
+  }
+}

@@ -1,0 +1,145 @@
+import type {
+  ActionSubmission,
+  EntityState,
+  PolicyReason,
+} from '@signalbox/contract/agents/actions.ts'
+import type { PolicyLimits } from '@signalbox/contract/agents/policy.ts'
+import { APPROVAL_REASONS } from './policy-reasons.ts'
+
+/** Actions that were started, or approved as suggestions, on the account's current local day. */
+export interface DayUsage {
+  /** The sum of absolute budget changes and of resumed budgets, in minor units. */
+  changedMinor: number
+  actionCount: number
+}
+
+/** What is known about the money of an entity, in minor units. */
+export interface BudgetContext {
+  /** Current state; null if the ad account has no such entity. */
+  entity: EntityState | null
+  /** Its daily budget at the start of the account's day; null if no action changed it since. */
+  dayStartBudgetMinor: number | null
+  /** The daily budget that resuming it would set in motion; null if it is unknown. */
+  budgetInMotionMinor: number | null
+}
+
+/** The money that one action moves, in minor units. */
+export interface MoneyChange {
+  /** What it adds to the total of the day; 0 if it moves no money. */
+  changeMinor: number
+  /** What the limits of one budget apply to; empty unless the action changes a budget. */
+  steps: readonly BudgetStep[]
+  /** Null unless the action resumes an entity and the amount is known. */
+  setInMotionMinor: number | null
+  isUnknown: boolean
+}
+
+interface BudgetStep {
+  /** Absolute. */
+  minor: number
+  /** Rounded up to hundredths so that an excess never reads as the limit. */
+  percent: number
+  isSinceDayStart: boolean
+  /** Compares integers, without rounding. */
+  exceedsPercent: (percentMax: number) => boolean
+}
+
+const NOTHING: MoneyChange = {
+  changeMinor: 0,
+  steps: [],
+  setInMotionMinor: null,
+  isUnknown: false,
+}
+
+/**
+ * Computes the money that an action moves. Limits of one budget apply to the change itself and to
+ * the whole change since the start of the account's day, so that many small changes cannot exceed
+ * the limit of a large one. Resuming counts the budget that it sets in motion.
+ */
+export function computeMoneyChange(
+  { type, params }: Pick<ActionSubmission, 'type' | 'params'>,
+  { entity, dayStartBudgetMinor, budgetInMotionMinor }: BudgetContext,
+): MoneyChange {
+  if (type === 'resume') {
+    return {
+      ...NOTHING,
+      changeMinor: budgetInMotionMinor ?? 0,
+      setInMotionMinor: budgetInMotionMinor,
+      isUnknown: budgetInMotionMinor === null,
+    }
+  }
+  const { new_daily_budget_minor: newBudget } = params
+  const budget = entity?.daily_budget_minor ?? null
+  if (newBudget === undefined || budget === null) return NOTHING
+  const step = toBudgetStep(budget, newBudget)
+  const steps = [step]
+  if (dayStartBudgetMinor !== null && dayStartBudgetMinor !== budget) {
+    steps.push({ ...toBudgetStep(dayStartBudgetMinor, newBudget), isSinceDayStart: true })
+  }
+  return { ...NOTHING, changeMinor: step.minor, steps }
+}
+
+const PERCENT = 100
+
+function toBudgetStep(before: number, after: number): BudgetStep {
+  const minor = Math.abs(after - before)
+  return {
+    minor,
+    percent: Math.ceil((minor * PERCENT * PERCENT) / before) / PERCENT,
+    isSinceDayStart: false,
+    exceedsPercent: percentMax => minor * PERCENT > percentMax * before,
+  }
+}
+
+/** The largest relative change of the budget; null if the action changes no budget. */
+export function largestPercent({ steps }: MoneyChange): number | null {
+  return steps.length === 0 ? null : Math.max(...steps.map(({ percent }) => percent))
+}
+
+export interface LimitInput {
+  limits: PolicyLimits
+  /** Includes earlier actions of the same proposal that are not blocked. */
+  usedToday: DayUsage
+  currency: string
+}
+
+/** A reason for each limit that the action exceeds. Limits on money ignore actions without any. */
+export function findExceededLimits(change: MoneyChange, input: LimitInput): PolicyReason[] {
+  const { limits, usedToday, currency } = input
+  const { daily_total_minor_max: totalMax, actions_per_day_max: countMax } = limits
+  const sum = usedToday.changedMinor + change.changeMinor
+  const count = usedToday.actionCount + 1
+  const reasons = findExceededBudgetLimits(change, input)
+  if (totalMax !== null && change.changeMinor > 0 && sum > totalMax) {
+    reasons.push(APPROVAL_REASONS.dailyTotal({ sum, max: totalMax, currency }))
+  }
+  if (countMax !== null && count > countMax) {
+    reasons.push(APPROVAL_REASONS.actionsPerDay(count, countMax))
+  }
+  return reasons
+}
+
+function findExceededBudgetLimits(
+  { steps, setInMotionMinor, isUnknown }: MoneyChange,
+  { limits, currency }: LimitInput,
+): PolicyReason[] {
+  const { change_percent_max: percentMax, change_minor_max: max } = limits
+  const reasons: PolicyReason[] = []
+  const relative = steps
+    .filter(({ exceedsPercent }) => percentMax !== null && exceedsPercent(percentMax))
+    .toSorted((one, other) => other.percent - one.percent)[0]
+  if (percentMax !== null && relative) {
+    reasons.push(APPROVAL_REASONS.changePercent(relative, percentMax))
+  }
+  const absolute = steps.toSorted((one, other) => other.minor - one.minor)[0]
+  if (max !== null && absolute && absolute.minor > max) {
+    const { minor: sum, isSinceDayStart } = absolute
+    reasons.push(APPROVAL_REASONS.changeAmount({ sum, max, currency, isSinceDayStart }))
+  }
+  if (max !== null && setInMotionMinor !== null && setInMotionMinor > max) {
+    reasons.push(APPROVAL_REASONS.setInMotion({ sum: setInMotionMinor, max, currency }))
+  }
+  const hasLimit = max !== null || limits.daily_total_minor_max !== null
+  if (isUnknown && hasLimit) reasons.push(APPROVAL_REASONS.budgetUnknown())
+  return reasons
+}
