@@ -16,6 +16,7 @@ import { changePolicy } from './policy/change-policy.ts'
 import { readPolicy } from './policy/policy-store.ts'
 import type { AgentsContext } from './proposals/agents-context.ts'
 import { listActions, type ReadScope, readReceipt } from './proposals/read-actions.ts'
+import { verifyProposalRecords } from './proposals/verify-records.ts'
 
 /** The JSON API of the dashboard for approvals, the policy and the audit log. */
 export function actionBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
@@ -124,7 +125,8 @@ function auditBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
     ...operations.verifyAuditLog,
     async handler(request) {
       const workspaceId = await requireReadableWorkspace(context, request)
-      return verifyChain(database, auditKeys, { workspaceId, now: now() })
+      const verifyRecords = verifyProposalRecords
+      return verifyChain(database, auditKeys, { workspaceId, now: now(), verifyRecords })
     },
   })
   app.route({

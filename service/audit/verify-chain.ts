@@ -51,8 +51,18 @@ export interface ChainScan {
   finding: ChainFinding | null
 }
 
+/**
+ * Compares tables that the log describes with an intact log. Passed in by callers, because this
+ * module knows no other tables.
+ */
+export type VerifyRecords = (
+  snapshot: Transaction,
+  chain: { workspaceId: number; last: ChainLink },
+) => Promise<ChainFinding | null>
+
 interface ScanOptions {
   workspaceId: number
+  verifyRecords?: VerifyRecords
   /** Entries that the chain must contain, besides its signed head. */
   trusted?: readonly TrustedEntry[]
 }
@@ -60,12 +70,12 @@ interface ScanOptions {
 /**
  * Scans the whole log of a workspace in one snapshot, page by page. Recomputes every digest,
  * compares each entry with its neighbors, its position and its receipt, and the last entry with the
- * signed head. Stops at the first changed or missing entry.
+ * signed head. Then compares other tables with the log. Stops at the first finding.
  */
 export function scanChain(
   database: Database,
   keys: AuditKeys,
-  { workspaceId, trusted = [] }: ScanOptions,
+  { workspaceId, trusted = [], verifyRecords = async () => null }: ScanOptions,
 ): Promise<ChainScan> {
   return withSnapshot(database, async snapshot => {
     const head = await findHead(snapshot, workspaceId)
@@ -81,9 +91,12 @@ export function scanChain(
         if (finding) return { entries, last: verifier.last, finding }
       }
     }
+    const { last } = verifier
     const finding =
-      verifier.finish() ?? (await findReceiptAfterEnd(snapshot, workspaceId, verifier.last))
-    return { entries, last: verifier.last, finding }
+      verifier.finish() ??
+      (await findReceiptAfterEnd(snapshot, workspaceId, last)) ??
+      (await verifyRecords(snapshot, { workspaceId, last }))
+    return { entries, last, finding }
   })
 }
 

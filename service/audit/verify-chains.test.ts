@@ -28,7 +28,9 @@ async function auditWithCheckpoints(test: TestContext) {
   }: VerifyOptions = {}) => {
     const { database, keys, clock } = fixture
     const onCheckpointError = (error: unknown) => void checkpointErrors.push(error)
-    const context = { database, keys, dataDirectory: folder, now: clock.now(), onCheckpointError }
+    const verifyRecords = async () => null
+    const run = { dataDirectory: folder, now: clock.now(), onCheckpointError, verifyRecords }
+    const context = { database, keys, ...run }
     const options = { workspaceId: workspaceId ?? null, trustedHead: trustedHead ?? null }
     const chains: VerifiedChain[] = await Array.fromAsync(verifyChains(context, options))
     return chains.map(({ workspaceId: id, broken_at, finding }) => ({ id, broken_at, finding }))

@@ -9,7 +9,7 @@ import {
   saveHeadCheckpoints,
 } from './head-checkpoints.ts'
 import type { AuditHead, AuditKeys } from './signed-head.ts'
-import { scanChain, toVerification } from './verify-chain.ts'
+import { scanChain, toVerification, type VerifyRecords } from './verify-chain.ts'
 
 export interface VerifyChainsContext {
   database: Database
@@ -17,6 +17,8 @@ export interface VerifyChainsContext {
   /** Holds the checkpoints of the last verification. */
   dataDirectory: string
   now: Date
+  /** Compares the tables of other modules with the log. */
+  verifyRecords: VerifyRecords
   /** Called if checkpoints cannot be saved; verification continues. */
   onCheckpointError: (error: unknown) => void
   /** Stops before the next workspace. */
@@ -43,7 +45,7 @@ export async function* verifyChains(
   context: VerifyChainsContext,
   { workspaceId, trustedHead }: VerifyChainsOptions,
 ): AsyncGenerator<VerifiedChain> {
-  const { database, keys, dataDirectory, now, signal } = context
+  const { database, keys, dataDirectory, now, signal, verifyRecords } = context
   const checkpoints = readHeadCheckpoints(dataDirectory)
   const verified = new Map<number, ChainLink>()
   try {
@@ -51,7 +53,7 @@ export async function* verifyChains(
       if (signal?.aborted) return
       if (workspaceId !== null && id !== workspaceId) continue
       const trusted = trustedEntriesOf(id, checkpoints, trustedHead)
-      const scan = await scanChain(database, keys, { workspaceId: id, trusted })
+      const scan = await scanChain(database, keys, { workspaceId: id, trusted, verifyRecords })
       if (!scan.finding && scan.entries > 0) verified.set(id, scan.last)
       yield { workspaceId: id, ...toVerification(scan, now) }
     }

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { streamPrivateFile } from '@signalbox/embedded-postgres/private-file.ts'
 import { Command } from 'commander'
+import { verifyProposalRecords } from '../agents/proposals/verify-records.ts'
 import { listLoggedWorkspaces } from '../audit/audit-read-store.ts'
 import { createAuditTrail } from '../audit/audit-store.ts'
 import { exportAudit } from '../audit/export-audit.ts'
@@ -56,7 +57,8 @@ async function verifyLogs(
       `The checkpoint of this verification cannot be written to ${dataDirectory} (${code}).\n`,
     )
   }
-  const context = { database, keys, dataDirectory, now: now(), onCheckpointError }
+  const verification = { dataDirectory, now: now(), verifyRecords: verifyProposalRecords }
+  const context = { database, keys, ...verification, onCheckpointError }
   let [verified, broken] = [0, 0]
   for await (const chain of verifyChains(context, { workspaceId, trustedHead })) {
     printOutput(formatChainResult(chain))

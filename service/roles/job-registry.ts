@@ -1,6 +1,7 @@
 import { expireApprovals } from '../agents/approvals/expire-approvals.ts'
 import { createSimulatedPlatform } from '../agents/executor/ad-entity-store.ts'
 import { resumeExecutions } from '../agents/executor/execution-triggers.ts'
+import { verifyProposalRecords } from '../agents/proposals/verify-records.ts'
 import { createAuditTrail } from '../audit/audit-store.ts'
 import type { AuditKeys } from '../audit/signed-head.ts'
 import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
@@ -177,7 +178,9 @@ function verifyAuditJob({ settings, delivery, ...parts }: JobDependencies): Job 
       let brokenCount = 0
       const { database } = delivery
       const { dataDirectory } = settings
-      const context = { database, keys, dataDirectory, now, onCheckpointError, signal }
+      const verifyRecords = verifyProposalRecords
+      const run = { dataDirectory, now, onCheckpointError, signal, verifyRecords }
+      const context = { database, keys, ...run }
       for await (const chain of verifyChains(context, { workspaceId: null, trustedHead: null })) {
         if (chain.is_intact) continue
         brokenCount += 1

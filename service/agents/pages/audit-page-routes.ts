@@ -6,6 +6,7 @@ import { requirePageSession, type WorkspacePageRequest } from '../../people/page
 import { hasPermission } from '../../people/workspace-role.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
+import { verifyProposalRecords } from '../proposals/verify-records.ts'
 import { type AuditPage, auditForbiddenPage, auditPage } from './audit-page.ts'
 import { parseAuditPageQuery } from './audit-query.ts'
 
@@ -29,7 +30,9 @@ export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void
     if (!frame.mayRead) return reply.code(403).send(auditForbiddenPage(frame))
     const { database, auditKeys, now } = context
     const { workspaceId } = frame.membership
-    const verification = await verifyChain(database, auditKeys, { workspaceId, now: now() })
+    const verification = await verifyChain(database, auditKeys, {
+      ...{ workspaceId, now: now(), verifyRecords: verifyProposalRecords },
+    })
     return reply.send(await renderAuditLog(context, frame, {}, verification))
   })
   // Where the browser comes back to after signing in, when the form came from somebody signed out.

@@ -27,6 +27,7 @@ import {
   type TargetStates,
 } from './evaluate-actions.ts'
 import { countPending } from './open-action-store.ts'
+import { digestBatch } from './proposal-records.ts'
 import { findToolUses } from './tool-use-store.ts'
 import { createAction } from './transition-action.ts'
 import { validateProposal } from './validate-proposal.ts'
@@ -242,6 +243,7 @@ async function saveProposal(
       policy_version: batch.policyVersion,
       policy_decision: batch.policyDecision,
       content_sha256: batch.contentSha256.toString('hex'),
+      record_sha256: digestBatch(batch),
     },
   })
   const actions: Action[] = []

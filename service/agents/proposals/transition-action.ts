@@ -12,6 +12,7 @@ import {
 } from './action.ts'
 import { notifyResult, withdrawApprovalRequest } from './action-notifications.ts'
 import { insertAction, updateAction } from './action-store.ts'
+import { digestAction } from './proposal-records.ts'
 import { buildReceiptDocument, insertReceipt } from './receipt-store.ts'
 
 export interface TransitionInput extends ActionTransition {
@@ -88,6 +89,7 @@ export async function createAction(
     details: {
       policy_version: policyEvidence.policy_version,
       reason_codes: policyReasons.map(({ code }) => code),
+      record_sha256: digestAction(batchId, action),
     },
   })
   return created
