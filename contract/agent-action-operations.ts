@@ -159,6 +159,23 @@ export const getActionBatch = {
   schema: { params: BatchPath, response: { 200: ActionBatchAnswer, ...FOUND_REFUSALS } },
 } as const
 
+export const cancelProposal = {
+  method: 'POST',
+  url: '/agent/workspaces/:workspace/action-batches/:batch/cancel',
+  config: {
+    ...CONFIG,
+    operationId: 'cancelProposal',
+    summary: 'Cancel the pending actions of an own proposal',
+    description:
+      'Rejects them with the outcome `canceled`. Only the token that proposed them can; actions ' +
+      'that were decided on are not affected.',
+  },
+  schema: {
+    params: BatchPath,
+    response: { 200: ActionBatchAnswer, ...FOUND_REFUSALS, 409: MessageError },
+  },
+} as const
+
 export const AGENT_ACTION_OPERATIONS = [
   dryRunActions,
   listActions,
@@ -167,6 +184,7 @@ export const AGENT_ACTION_OPERATIONS = [
   getAction,
   getActionDecisionReceipt,
   getActionBatch,
+  cancelProposal,
 ] as const
 export type AgentActionOperation = (typeof AGENT_ACTION_OPERATIONS)[number]
 
@@ -219,5 +237,14 @@ export const AGENT_ACTION_RESPONSE_DESCRIPTIONS: Record<
     ...EVERYWHERE,
     200: 'The current state of the proposal.',
     404: 'The token belongs to another workspace, or the ad account has no such proposal.',
+  },
+  cancelProposal: {
+    ...EVERYWHERE,
+    200: 'The proposal without pending actions.',
+    403:
+      'The token lacks the permission actions.propose, another credential proposed it, or the ' +
+      'token came from a browser (Origin header): then revoke it.',
+    404: 'The token belongs to another workspace, or the ad account has no such proposal.',
+    409: 'No action of the proposal is pending.',
   },
 }

@@ -28,8 +28,9 @@ const POLICY: Address = [`${BASE}/actions/policy`, 'get']
 const ACTION: Address = [`${BASE}/actions/{action}`, 'get']
 const RECEIPT: Address = [`${BASE}/actions/{action}/decision-receipt`, 'get']
 const BATCH: Address = [`${BASE}/action-batches/{batch}`, 'get']
+const CANCEL: Address = [`${BASE}/action-batches/{batch}/cancel`, 'post']
 const POSTS = [DRY_RUN, PROPOSE]
-const ALL = [...POSTS, LIST, POLICY, ACTION, RECEIPT, BATCH]
+const ALL = [...POSTS, LIST, POLICY, ACTION, RECEIPT, BATCH, CANCEL]
 
 it('describes the responses that only these operations have', () => {
   for (const { config, schema } of AGENT_ACTION_OPERATIONS) {
@@ -80,6 +81,26 @@ it('200 returns the documented proposals exactly as in the examples', async test
     assertDocumented(address, reply, 200)
     assert.deepEqual(fixture.shown(reply), findExample(address, 200, name), name)
   }
+})
+
+it('200 for a canceled proposal, then 409, and 403 for another token', async test => {
+  const fixture = await exampleWorld(test)
+  const [[, body] = []] = requestsOf(PROPOSE)
+  await fixture.send(PROPOSE, { body })
+  for (const [tier, name] of [
+    ['write', 'not_own'],
+    ['read', 'lacking'],
+  ] as const) {
+    const refused = await fixture.send(CANCEL, { secret: await fixture.issueToken({ tier }) })
+    assertDocumented(CANCEL, refused, 403)
+    assert.deepEqual(refused.body, findExample(CANCEL, 403, name))
+  }
+  const canceled = await fixture.send(CANCEL)
+  assertDocumented(CANCEL, canceled, 200)
+  assert.deepEqual(fixture.shown(canceled), findExample(CANCEL, 200, 'canceled'))
+  const again = await fixture.send(CANCEL)
+  assertDocumented(CANCEL, again, 409)
+  assert.deepEqual(again.body, findExample(CANCEL, 409, 'nothing_pending'))
 })
 
 it('200 returns the receipt of the example with the digest of its document', async test => {
@@ -141,6 +162,7 @@ it('404 for another workspace and for unknown resources', async test => {
     [ACTION, 'no_action'],
     [RECEIPT, 'no_action'],
     [BATCH, 'no_batch'],
+    [CANCEL, 'no_batch'],
   ] as const) {
     const reply = await fixture.send(address)
     assertDocumented(address, reply, 404)
@@ -236,7 +258,7 @@ async function assertEverywhere(
   name: string,
 ): Promise<void> {
   for (const address of ALL) {
-    const [[, body] = []] = address[1] === 'post' ? requestsOf(address) : []
+    const [[, body] = []] = POSTS.includes(address) ? requestsOf(address) : []
     const reply = await fixture.send(address, body === undefined ? {} : { body })
     assertDocumented(address, reply, status)
     assert.deepEqual(reply.body, findExample(address, status, name))

@@ -64,6 +64,7 @@ it('has exactly the ten operations, the sandbox and the agent operations', () =>
       'getActionDecisionReceipt',
     ],
     ['GET /agent/workspaces/{workspace}/action-batches/{batch}', 'getActionBatch'],
+    ['POST /agent/workspaces/{workspace}/action-batches/{batch}/cancel', 'cancelProposal'],
   ])
 })
 

@@ -5,6 +5,9 @@ export const ACTION_TYPES = ['increase_budget', 'decrease_budget', 'pause', 'res
 export const ActionType = named('ActionType', stringEnum(ACTION_TYPES))
 export type ActionType = (typeof ACTION_TYPES)[number]
 
+/** The most actions in one proposal. */
+export const ACTIONS_MAX = 25
+
 export const ENTITY_TYPES = ['ad_account', 'campaign', 'ad_set', 'ad'] as const
 export const EntityType = named('EntityType', stringEnum(ENTITY_TYPES))
 export type EntityType = (typeof ENTITY_TYPES)[number]
@@ -47,6 +50,7 @@ export type PolicyDecision = (typeof POLICY_DECISIONS)[number]
 /** Why an action ended, where its status alone is not enough. */
 export const ACTION_OUTCOMES = [
   'expired',
+  'canceled',
   'stale',
   'proposer_revoked',
   'policy_changed',

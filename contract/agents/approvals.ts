@@ -12,8 +12,8 @@ import {
   TargetEntity,
 } from './actions.ts'
 import { AuditLogEntry } from './audit.ts'
+import { EvidenceProvenance } from './evidence.ts'
 import { LIMIT_CODES } from './policy.ts'
-import { EvidenceProvenance } from './proposals.ts'
 
 const limits = (description: string) =>
   Type.Array(stringEnum(LIMIT_CODES), { uniqueItems: true, description })

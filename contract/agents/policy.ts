@@ -40,31 +40,52 @@ const QuietHours = named(
   ),
 )
 
+const CurrencyLimits = named(
+  'CurrencyLimits',
+  Type.Object(
+    {
+      currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217.' }),
+      change_minor_max: minor('As in the general limits, which apply if it is null.'),
+      daily_total_minor_max: minor('As in the general limits, which apply if it is null.'),
+    },
+    { additionalProperties: false },
+  ),
+)
+export type CurrencyLimits = Static<typeof CurrencyLimits>
+
+const CURRENCIES_MAX = 50
+const currencyLimits = Type.Array(CurrencyLimits, {
+  maxItems: CURRENCIES_MAX,
+  description: 'Replace the limits on amounts for ad accounts in one currency.',
+})
+
+const limitMembers = {
+  change_percent_max: nullable(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_000,
+      description: 'The largest change of one budget, in percent. Null: no limit.',
+    }),
+  ),
+  change_minor_max: minor('The largest change of one budget, in minor units. Null: no limit.'),
+  daily_total_minor_max: minor(
+    'The largest sum of changes to an ad account per day, in minor units. Null: no limit.',
+  ),
+  actions_per_day_max: nullable(
+    Type.Integer({ minimum: 0, maximum: 10_000, description: 'Per ad account and day.' }),
+  ),
+  allowed_types: Type.Array(ActionType, {
+    maxItems: ACTION_TYPES.length,
+    uniqueItems: true,
+    description: 'All other types are blocked in every mode.',
+  }),
+  quiet_hours: nullable(QuietHours),
+}
+
 export const PolicyLimits = named(
   'PolicyLimits',
   Type.Object(
-    {
-      change_percent_max: nullable(
-        Type.Integer({
-          minimum: 0,
-          maximum: 1_000,
-          description: 'The largest change of one budget, in percent. Null: no limit.',
-        }),
-      ),
-      change_minor_max: minor('The largest change of one budget, in minor units. Null: no limit.'),
-      daily_total_minor_max: minor(
-        'The largest sum of changes to an ad account per day, in minor units. Null: no limit.',
-      ),
-      actions_per_day_max: nullable(
-        Type.Integer({ minimum: 0, maximum: 10_000, description: 'Per ad account and day.' }),
-      ),
-      allowed_types: Type.Array(ActionType, {
-        maxItems: ACTION_TYPES.length,
-        uniqueItems: true,
-        description: 'All other types are blocked in every mode.',
-      }),
-      quiet_hours: nullable(QuietHours),
-    },
+    { ...limitMembers, currency_limits: currencyLimits },
     { additionalProperties: false },
   ),
 )
@@ -98,7 +119,13 @@ export const PolicySubmission = named(
         description: 'The version that was displayed; 409 if it has changed since.',
       }),
       execution_mode: ExecutionMode,
-      limits: PolicyLimits,
+      limits: named(
+        'PolicyLimitsSubmission',
+        Type.Object(
+          { ...limitMembers, currency_limits: Type.Optional(currencyLimits) },
+          { additionalProperties: false },
+        ),
+      ),
     },
     { additionalProperties: false },
   ),

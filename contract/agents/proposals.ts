@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { described, freeForm, named, nullable, stringEnum, timestamp } from '../scalars.ts'
+import { described, freeForm, named, stringEnum, timestamp } from '../scalars.ts'
 import {
+  ACTIONS_MAX,
   ActionParams,
   ActionSubmission,
   ActionType,
@@ -14,41 +15,7 @@ import {
   rowId,
   TargetEntity,
 } from './actions.ts'
-
-/** The most actions in one proposal. */
-export const ACTIONS_MAX = 25
-
-/** Tools whose results may be named as evidence. */
-export const EVIDENCE_TOOLS = [
-  'get_account_state',
-  'get_performance',
-  'get_signal_health',
-  'list_actions',
-  'get_action',
-] as const
-
-export const Evidence = named(
-  'Evidence',
-  Type.Object(
-    {
-      source_tool: named('EvidenceTool', stringEnum(EVIDENCE_TOOLS)),
-      fields_used: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
-        minItems: 1,
-        maxItems: 50,
-        description: 'Paths into the result of that tool, such as campaigns.0.daily_budget_minor.',
-      }),
-      action_index: Type.Optional(
-        Type.Integer({
-          minimum: 0,
-          maximum: ACTIONS_MAX - 1,
-          description: 'The action that it is for, counted from 0; all actions if omitted.',
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
-)
-export type Evidence = Static<typeof Evidence>
+import { Evidence, EvidenceProvenance, TARGET_SOURCES } from './evidence.ts'
 
 const account = Type.Optional(
   rowId('The ad account of the credential. Optional; any other ad account is refused.'),
@@ -73,8 +40,10 @@ const proposalMembers = {
       'the connection or execution token, and its ad account.',
   }),
   evidence: Type.Array(Evidence, { minItems: 1, maxItems: 3 }),
-  target_source: stringEnum(['human_supplied'], {
-    description: 'A person named the entities; the agent did not choose them.',
+  target_source: stringEnum(TARGET_SOURCES, {
+    description:
+      'human_supplied: a person named the entities. agent_selected: the agent chose them; the ' +
+      'approver sees that.',
   }),
 }
 
@@ -99,31 +68,6 @@ export const DryRunSubmission = named(
   ),
 )
 export type DryRunSubmission = Static<typeof DryRunSubmission>
-
-const EvidenceRecord = named(
-  'EvidenceRecord',
-  Type.Object({
-    source_tool: Type.String(),
-    fields_used: Type.Array(Type.String()),
-    action_index: nullable(Type.Integer()),
-    tool_used_at: nullable(
-      Type.String({
-        format: 'date-time',
-        description: 'When this credential last used that tool; null if it never did.',
-      }),
-    ),
-  }),
-)
-
-/** Where the agent says its numbers come from, and when it last read that source. */
-export const EvidenceProvenance = named(
-  'EvidenceProvenance',
-  Type.Object({
-    target_source: Type.Literal('human_supplied'),
-    evidence: Type.Array(EvidenceRecord),
-  }),
-)
-export type EvidenceProvenance = Static<typeof EvidenceProvenance>
 
 export const ProposedAction = named(
   'ProposedAction',

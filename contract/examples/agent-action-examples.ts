@@ -6,6 +6,7 @@ import {
   ACTION_42,
   ACTION_43,
   BATCH_12,
+  CANCELED_12,
   DRY_RUN,
   PROPOSAL_12,
   PROPOSAL_13,
@@ -76,6 +77,22 @@ const noBatch = {
         'There is no such batch. Use the proposal.id that the proposal returned, or the batch_id ' +
         'of an action.',
     },
+  },
+}
+const notOwn = {
+  not_own: {
+    summary: 'A proposal of another credential',
+    value: {
+      message:
+        'Another credential proposed this. Only that credential can cancel it; a person can ' +
+        'reject it.',
+    },
+  },
+}
+const nothingPending = {
+  nothing_pending: {
+    summary: 'It was canceled before',
+    value: { message: 'Nothing is pending: rejected. Read the proposal again.' },
   },
 }
 const notEnded = {
@@ -177,6 +194,7 @@ export const AGENT_ACTION_EXAMPLES: Record<
                 actions_per_day_max: 10,
                 allowed_types: ['increase_budget', 'decrease_budget', 'pause', 'resume'],
                 quiet_hours: null,
+                currency_limits: [],
               },
               changed_at: null,
             },
@@ -209,6 +227,15 @@ export const AGENT_ACTION_EXAMPLES: Record<
       200: { changes: { summary: 'It waits for a person', value: BATCH_12 } },
       ...OF_READING,
       404: { ...anotherWorkspace, ...noBatch },
+    },
+  },
+  cancelProposal: {
+    responses: {
+      200: { canceled: { summary: 'Nothing is pending anymore', value: CANCELED_12 } },
+      ...OF_READING,
+      403: { ...lacking, ...notOwn, ...fromABrowser },
+      404: { ...anotherWorkspace, ...noBatch },
+      409: nothingPending,
     },
   },
 }

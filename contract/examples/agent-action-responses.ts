@@ -18,7 +18,13 @@ interface Submitted {
 const proposer = { type: 'execution_token', id: 5, name: 'Budget robot' }
 const evidence_provenance = {
   target_source: 'human_supplied',
-  evidence: PROPOSAL_REQUEST.evidence.map(item => ({ ...item, tool_used_at: null })),
+  evidence: PROPOSAL_REQUEST.evidence.map(item => ({
+    ...item,
+    tool_used_at: null,
+    fields: item.fields_used.map(path => ({
+      ...{ path, is_found: null, value: null, answered_at: null },
+    })),
+  })),
 }
 
 const campaign = {
@@ -172,6 +178,24 @@ export const BATCH_12 = {
     created_at: AT,
     expires_at: EXPIRES_AT,
     actions: [ACTION_41, ACTION_42],
+  },
+}
+
+const canceled = {
+  status: 'rejected',
+  outcome: 'canceled',
+  explanation:
+    'It was rejected and nothing was changed. The credential that proposed it canceled it.',
+  finished_at: AT,
+}
+export const CANCELED_12 = {
+  batch: {
+    ...BATCH_12.batch,
+    status: 'rejected',
+    actions: [
+      { ...ACTION_41, ...canceled },
+      { ...ACTION_42, ...canceled },
+    ],
   },
 }
 

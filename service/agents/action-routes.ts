@@ -11,6 +11,7 @@ import { parseRowId } from '../util/row-id.ts'
 import { submitProposal } from './executor/execution-triggers.ts'
 import { readPolicy } from './policy/policy-store.ts'
 import type { AgentsContext } from './proposals/agents-context.ts'
+import { cancelProposal } from './proposals/cancel-proposal.ts'
 import { dryRunActions } from './proposals/dry-run-actions.ts'
 import {
   agentScope,
@@ -30,6 +31,7 @@ export function agentActionRoutes(app: ServiceApp, context: AgentsContext): void
   app.addHook('onRequest', async ({ agent, params }) => requireOwnWorkspace(agent, params))
   proposalRoutes(app, context)
   readingRoutes(app, context)
+  cancelRoute(app, context)
   policyRoute(app, context)
 }
 
@@ -98,6 +100,16 @@ function readingRoutes(app: ServiceApp, context: AgentsContext): void {
     async handler({ agent, params }, reply) {
       const { batch } = params as unknown as PathParams
       return reply.code(200).send(await readBatch(context, requireReadScope(agent), batch))
+    },
+  })
+}
+
+function cancelRoute(app: ServiceApp, context: AgentsContext): void {
+  app.route({
+    ...operations.cancelProposal,
+    async handler({ agent, params }, reply) {
+      const { batch } = params as unknown as PathParams
+      return reply.code(200).send(await cancelProposal(context, agent, batch))
     },
   })
 }

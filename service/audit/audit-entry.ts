@@ -25,6 +25,7 @@ export const AUDIT_ACTIONS = [
   'action.approval_required',
   'action.approved',
   'action.rejected',
+  'action.canceled',
   'action.executed',
   'action.verified',
   'action.failed',

@@ -93,6 +93,14 @@ export interface AgentTables {
     tool: string
     used_at: Date
   }
+  agent_tool_answers: {
+    id: Generated<number>
+    principal_kind: string
+    principal_id: number
+    tool: string
+    answered_at: Date
+    answer: string | null
+  }
   ad_entities: {
     ad_account_id: number
     type: string

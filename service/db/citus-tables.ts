@@ -58,6 +58,7 @@ const MANAGED_LOCAL = [
   'agent_actions',
   'agent_receipts',
   'agent_tool_uses',
+  'agent_tool_answers',
   'ad_entities',
   'notification_settings',
   'notifications',

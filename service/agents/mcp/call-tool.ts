@@ -1,9 +1,10 @@
+import { EVIDENCE_TOOLS } from '@signalbox/contract/agents/evidence.ts'
 import { createBodyValidator } from '../../http/body-schema.ts'
 import { toRefusal } from '../../http/error-responses.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
-import { findToolUses, recordToolUse } from '../proposals/tool-use-store.ts'
+import { findToolUses, recordToolAnswer, recordToolUse } from '../proposals/tool-use-store.ts'
 import { ACCOUNT_STATE_SECONDS, ACCOUNT_TOOLS, FIRST_TOOL } from './account-tools.ts'
 import { ACTION_READ_TOOLS, PROPOSAL_ALIASES, PROPOSAL_TOOLS } from './action-tools.ts'
 import {
@@ -43,12 +44,19 @@ export async function callTool(context: AgentsContext, call: ToolCall): Promise<
     if (!(await hasRecentAccountState(context, call))) return ACCOUNT_STATE_REQUIRED
     const result = await tool.run(context, principal, input)
     // Only successful calls count as read: they can be evidence of a proposal.
-    await recordToolUse(context.database, principal, tool.name, context.now())
+    const answeredAt = context.now()
+    await recordToolUse(context.database, principal, tool.name, answeredAt)
+    if (EVIDENCE_TOOL_NAMES.has(tool.name)) {
+      const answer = { tool: tool.name, answeredAt, answer: result }
+      await recordToolAnswer(context.database, principal, answer)
+    }
     return toToolResult(result)
   } catch (error) {
     return toFailureResult(context, call, error)
   }
 }
+
+const EVIDENCE_TOOL_NAMES = new Set<string>(EVIDENCE_TOOLS)
 
 const INPUT_VALIDATORS = new Map(
   AGENT_TOOLS.map(({ name, input }) => [name, createBodyValidator<object>(input)]),

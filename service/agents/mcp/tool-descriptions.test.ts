@@ -82,9 +82,9 @@ it('describes every tool and annotates its effects', () => {
     assert.equal(annotations.idempotentHint, true, name)
     const changes = ['propose-actions', 'propose_actions']
     assert.equal(annotations.destructiveHint, changes.includes(name), name)
-    const writes = [...changes, 'verify_signal_ingestion']
+    const writes = [...changes, 'cancel_proposal', 'verify_signal_ingestion']
     assert.equal(annotations.readOnlyHint, !writes.includes(name), name)
-    const proposes = [...changes, 'dry_run_actions'].includes(name)
+    const proposes = [...changes, 'cancel_proposal', 'dry_run_actions'].includes(name)
     assert.equal(permission, proposes ? 'actions.propose' : 'ad-account.read', name)
   }
 })

@@ -17,6 +17,7 @@ const TOOLS = [
   'verify_signal_ingestion',
   'dry_run_actions',
   'propose-actions',
+  'cancel_proposal',
   'propose_actions',
   'list_actions',
   'get_action',
@@ -52,6 +53,7 @@ it('returns content that matches the output schema, and the same as text', async
     get_performance: { days: 90 },
     dry_run_actions: { actions },
     'propose-actions': buildProposal({ type: 'pause', entity: 3 }),
+    cancel_proposal: { batch_id: content.proposal.id },
     propose_actions: buildProposal({ type: 'pause', entity: 3 }),
     list_actions: { status: 'pending', page: 1 },
     get_action: { action_id: waiting.id },
@@ -116,18 +118,24 @@ it('stores a proposal once and returns its current state', async test => {
   assert.match(receipt.text, /Next step: /)
 })
 
-it('requires get_account_state first for each credential, and again after an hour', async test => {
-  const mcp = await createMcpFixture(await startTestService(test))
-  const { tokens, service } = mcp
-  const others = TOOLS.filter(name => name !== 'get_account_state')
-  const given: Record<string, object> = {
+/** Valid arguments of the tools that require some. */
+function validInputs(): Record<string, object> {
+  return {
     'propose-actions': buildProposal(MORE),
     propose_actions: buildProposal(MORE),
     dry_run_actions: { actions: buildProposal(MORE).actions },
     get_action: { action_id: 1 },
     get_action_decision_receipt: { action_id: 1 },
     get_action_batch: { batch_id: 1 },
+    cancel_proposal: { batch_id: 1 },
   }
+}
+
+it('requires get_account_state first for each credential, and again after an hour', async test => {
+  const mcp = await createMcpFixture(await startTestService(test))
+  const { tokens, service } = mcp
+  const others = TOOLS.filter(name => name !== 'get_account_state')
+  const given = validInputs()
   for (const name of others) {
     const answer = await mcp.callTool(name, given[name])
     assert.equal(answer.isError, true, name)
@@ -149,14 +157,7 @@ it('requires get_account_state first for each credential, and again after an hou
 it('names unknown and invalid arguments', async test => {
   const mcp = await ready(await startTestService(test))
   const smuggled = { ad_account_id: 1, workspace_id: 1 }
-  const given: Record<string, object> = {
-    'propose-actions': buildProposal(MORE),
-    propose_actions: buildProposal(MORE),
-    dry_run_actions: { actions: buildProposal(MORE).actions },
-    get_action: { action_id: 1 },
-    get_action_decision_receipt: { action_id: 1 },
-    get_action_batch: { batch_id: 1 },
-  }
+  const given = validInputs()
   for (const name of TOOLS) {
     const answer = await mcp.callTool(name, { ...given[name], ...smuggled })
     assert.equal(answer.isError, true, name)

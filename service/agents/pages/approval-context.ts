@@ -4,12 +4,14 @@ import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
 import { formatDateTime } from '../../util/time.ts'
 import { formatAmount } from '../policy/format-amount.ts'
+import { limitsForCurrency } from '../policy/money-limits.ts'
 import { auditActionLabel, detailRows } from './audit-page.ts'
 import { ACTION_TYPE_LABELS } from './labels.ts'
 import { untrustedName } from './untrusted-text.ts'
 
 /** The totals of the account's day, next to their limits. Returns HTML. */
-export function dayTotals({ today, currency }: QueuedBatch, { limits }: ActionPolicy): string {
+export function dayTotals({ today, currency }: QueuedBatch, policy: ActionPolicy): string {
+  const limits = limitsForCurrency(policy.limits, currency)
   const { daily_total_minor_max: totalMax, actions_per_day_max: countMax } = limits
   const total = totalMax === null ? 'no limit' : `limit ${formatAmount(totalMax, currency)}`
   const count = countMax === null ? 'no limit' : `limit ${countMax}`

@@ -168,6 +168,7 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'action.approval_required': 'Action requires approval',
   'action.approved': 'Action approved',
   'action.rejected': 'Action rejected',
+  'action.canceled': 'Action canceled by its agent',
   'action.executed': 'Action executed',
   'action.verified': 'Action verified',
   'action.failed': 'Action failed',

@@ -13,14 +13,9 @@ import type { Membership } from '../../people/workspace-store.ts'
 import { formatDateTime } from '../../util/time.ts'
 import type { DecisionRecord } from '../approvals/approval-queue.ts'
 import { decisionForm, type RejectedDecisionForm } from './decision-form.ts'
+import { evidenceDetails } from './evidence-details.ts'
 import { ACTION_STATUS_LABELS } from './labels.ts'
-import {
-  actionDetails,
-  actionRationale,
-  actionTitle,
-  evidenceDetails,
-  proposalSummary,
-} from './proposal-details.ts'
+import { actionDetails, actionRationale, actionTitle, proposalSummary } from './proposal-details.ts'
 import { untrustedName, untrustedText } from './untrusted-text.ts'
 
 export interface BatchPage {
@@ -147,6 +142,7 @@ const STATUS_RESULTS: Record<ActionStatus, string> = {
 
 const OUTCOME_RESULTS: Record<ActionOutcome, string> = {
   expired: 'The approval period ended without a decision.',
+  canceled: 'The agent canceled it.',
   stale: 'The entity was changed elsewhere after the proposal.',
   proposer_revoked: 'The agent that proposed it no longer has access.',
   policy_changed: 'The policy was changed after the proposal.',

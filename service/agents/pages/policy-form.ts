@@ -1,5 +1,5 @@
 import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
-import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
+import type { ActionPolicy, PolicyLimits } from '@signalbox/contract/agents/policy.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { readFormText, toFormErrors } from '../../pages/form-body.ts'
 import type { FormErrors } from '../../pages/form-controls.ts'
@@ -18,6 +18,14 @@ export interface PolicyFormValues {
   actions_per_day_max: string
   quiet_from: string
   quiet_until: string
+  currency_limits: readonly CurrencyFormValues[]
+}
+
+/** Limits on amounts in one currency, in its own decimal digits. */
+export interface CurrencyFormValues {
+  currency: string
+  change_minor_max: string
+  daily_total_minor_max: string
 }
 
 export type PolicyField = keyof PolicyFormValues
@@ -44,8 +52,12 @@ export function sharedMinorUnitDigits(currencies: readonly string[]): number {
   return digits.size === 1 ? only : 0
 }
 
-/** The form with the current policy. */
-export function toPolicyForm({ version, execution_mode, limits }: ActionPolicy, digits: number) {
+/** The form with the current policy. Several currencies have fields of their own. */
+export function toPolicyForm(
+  { version, execution_mode, limits }: ActionPolicy,
+  digits: number,
+  currencies: readonly string[] = [],
+) {
   const number = (limit: number | null) => (limit === null ? '' : String(limit))
   const money = (limit: number | null) => (limit === null ? '' : formatMinorUnits(limit, digits))
   return {
@@ -59,7 +71,31 @@ export function toPolicyForm({ version, execution_mode, limits }: ActionPolicy, 
     actions_per_day_max: number(limits.actions_per_day_max),
     quiet_from: limits.quiet_hours?.from ?? '',
     quiet_until: limits.quiet_hours?.until ?? '',
+    currency_limits: toCurrencyForms(limits, currencies),
   } satisfies PolicyFormValues
+}
+
+function toCurrencyForms(
+  { currency_limits }: PolicyLimits,
+  currencies: readonly string[],
+): CurrencyFormValues[] {
+  const limited = currency_limits.map(({ currency }) => currency)
+  const shown = new Set([...(currencies.length > 1 ? currencies : []), ...limited])
+  return [...shown].toSorted().map(currency => {
+    const own = currency_limits.find(other => other.currency === currency)
+    const money = (limit: number | null = null) =>
+      limit === null ? '' : formatMinorUnits(limit, minorUnitDigits(currency))
+    return {
+      currency,
+      change_minor_max: money(own?.change_minor_max),
+      daily_total_minor_max: money(own?.daily_total_minor_max),
+    }
+  })
+}
+
+/** The form field of a limit in one currency, such as `change_minor_max_JPY`. */
+export function currencyField(name: string, currency: string): string {
+  return `${name}_${currency}`
 }
 
 /** The form as submitted. */
@@ -67,7 +103,22 @@ export function parsePolicyForm(form: unknown): PolicyFormValues {
   const lines = Object.fromEntries(TEXT_FIELDS.map(name => [name, readFormText(form, name)]))
   const sent = form instanceof URLSearchParams ? form.getAll('allowed_types') : []
   const allowed_types = ACTION_TYPES.filter(type => sent.includes(type))
-  return { ...(lines as Record<(typeof TEXT_FIELDS)[number], string>), allowed_types }
+  const texts = lines as Record<(typeof TEXT_FIELDS)[number], string>
+  return { ...texts, allowed_types, currency_limits: parseCurrencyForms(form) }
+}
+
+const CURRENCIES_MAX = 50
+
+function parseCurrencyForms(form: unknown): CurrencyFormValues[] {
+  const sent = form instanceof URLSearchParams ? form.getAll('limit_currency') : []
+  return sent
+    .filter(currency => /^[A-Z]{3}$/.test(currency))
+    .slice(0, CURRENCIES_MAX)
+    .map(currency => ({
+      currency,
+      change_minor_max: readFormText(form, currencyField('change_minor_max', currency)),
+      daily_total_minor_max: readFormText(form, currencyField('daily_total_minor_max', currency)),
+    }))
 }
 
 /**
@@ -90,7 +141,18 @@ export function toPolicySubmission(form: PolicyFormValues): unknown {
       allowed_types: form.allowed_types,
       quiet_hours:
         quiet_from === '' && quiet_until === '' ? null : { from: quiet_from, until: quiet_until },
+      currency_limits: form.currency_limits.map(toCurrencySubmission),
     },
+  }
+}
+
+function toCurrencySubmission({ currency, ...limits }: CurrencyFormValues) {
+  const digits = minorUnitDigits(currency)
+  const money = (text: string) => (text === '' ? null : (parseMinorUnits(text, digits) ?? text))
+  return {
+    currency,
+    change_minor_max: money(limits.change_minor_max),
+    daily_total_minor_max: money(limits.daily_total_minor_max),
   }
 }
 
@@ -107,11 +169,17 @@ function parseWholeNumber(text: string): number | string {
 }
 
 /** Errors by form field. Rethrows anything but a 422. */
-export function policyFormErrors(error: unknown): FormErrors {
+export function policyFormErrors(
+  error: unknown,
+  { currency_limits = [] }: Partial<PolicyFormValues> = {},
+): FormErrors {
   // For quiet hours, the schema also reports that null would be valid.
   const { 'limits.quiet_hours': _, ...named } = toFormErrors(error)
   return Object.fromEntries(
     Object.entries(named).map(([path, message]) => {
+      const [, index, name = ''] = /^limits\.currency_limits\.(\d+)\.(\w+)$/.exec(path) ?? []
+      const currency = currency_limits[Number(index)]?.currency
+      if (currency) return [currencyField(name, currency), toFieldError(name, message)]
       const field = FIELDS[path] ?? path.replace(/^limits\./, '').replace(/\..*$/, '')
       return [field, toFieldError(field, message)]
     }),

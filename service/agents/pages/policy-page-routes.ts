@@ -37,7 +37,7 @@ export function policyPageRoutes(pages: ServiceApp, context: AgentsContext): voi
           .code(CONFLICT)
           .send(await renderPolicy(context, visit, { submitted, isConflict: true }))
       }
-      const errors = policyFormErrors(error)
+      const errors = policyFormErrors(error, submitted)
       return reply
         .code(UNPROCESSABLE)
         .send(await renderPolicy(context, visit, { submitted, errors }))

@@ -1,6 +1,7 @@
 import { ACTION_TYPES, type ActionType } from '@signalbox/contract/agents/actions.ts'
 import {
   type ActionPolicy,
+  type CurrencyLimits,
   EXECUTION_MODES,
   type ExecutionMode,
 } from '@signalbox/contract/agents/policy.ts'
@@ -21,6 +22,8 @@ import { formatDateTime } from '../../util/time.ts'
 import { formatAmount } from '../policy/format-amount.ts'
 import { ACTION_TYPE_LABELS, EXECUTION_MODE_LABELS } from './labels.ts'
 import {
+  type CurrencyFormValues,
+  currencyField,
   formMinorUnitDigits,
   type PolicyFormValues,
   sharedMinorUnitDigits,
@@ -74,6 +77,7 @@ function policyCard({ policy, currencies }: PolicyPage): string {
 <dt>Changes per day</dt>
 <dd>${limitText(limits.actions_per_day_max, 'actions')},
 ${amount(limits.daily_total_minor_max)}</dd>
+!${limits.currency_limits.map(currencyLimitText).join('')}
 <dt>Quiet hours</dt>
 <dd>${quiet === null ? 'none' : `from ${quiet.from} until ${quiet.until}`}</dd>
 <dt>Last changed</dt>
@@ -81,6 +85,13 @@ ${amount(limits.daily_total_minor_max)}</dd>
 </dl>
 <p class="hint">Limits apply to each ad account, in its own time zone.</p>
 </section>`
+}
+
+function currencyLimitText({ currency, ...own }: CurrencyLimits): string {
+  const amount = (limit: number | null) =>
+    limit === null ? 'the general limit' : `at most ${formatAmount(limit, currency)}`
+  return html`<dt>Amounts in ${currency}</dt>
+<dd>${amount(own.change_minor_max)} per action, ${amount(own.daily_total_minor_max)} per day</dd>`
 }
 
 function percentLimitText(limit: number | null): string {
@@ -100,7 +111,7 @@ function amountLimitText(limit: number | null, currencies: readonly string[]): s
 
 function changeForm(page: PolicyPage): string {
   const { membership, policy, currencies, errors = {} } = page
-  const form = page.submitted ?? toPolicyForm(policy, sharedMinorUnitDigits(currencies))
+  const form = page.submitted ?? toPolicyForm(policy, sharedMinorUnitDigits(currencies), currencies)
   const field = (name: keyof typeof FIELDS, hint?: string) =>
     textField({ name, value: form[name], errors, ...FIELDS[name], ...(hint && { hint }) })
   const amountHint = amountHintOf(currencies, formMinorUnitDigits(form))
@@ -116,12 +127,30 @@ function changeForm(page: PolicyPage): string {
 !${field('change_percent_max')}
 !${field('change_minor_max', amountHint)}
 !${field('daily_total_minor_max', amountHint)}
+!${form.currency_limits.map(own => currencyFields(own, errors)).join('')}
 !${field('actions_per_day_max')}
 !${field('quiet_from')}
 !${field('quiet_until')}
 <button>Save the policy</button>
 </form>
 </section>`
+}
+
+/** Limits on amounts in one of several currencies. */
+function currencyFields(own: CurrencyFormValues, errors: FormErrors): string {
+  const { currency } = own
+  const field = (name: 'change_minor_max' | 'daily_total_minor_max') =>
+    textField({
+      ...FIELDS[name],
+      name: currencyField(name, currency),
+      label: `${FIELDS[name].label}, in ${currency}`,
+      hint: 'Empty: the general limit above.',
+      value: own[name],
+      errors,
+    })
+  return html`<input type="hidden" name="limit_currency" value="${currency}">
+!${field('change_minor_max')}
+!${field('daily_total_minor_max')}`
 }
 
 function amountHintOf(currencies: readonly string[], digits: number): string {

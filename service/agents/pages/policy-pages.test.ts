@@ -64,6 +64,7 @@ it('changes the policy with formatted amounts', async test => {
     actions_per_day_max: 4,
     allowed_types: ['decrease_budget', 'pause'],
     quiet_hours: { from: '22:00', until: '07:00' },
+    currency_limits: [],
   })
 })
 
@@ -156,4 +157,38 @@ it('shows minor units for currencies with different digits', async test => {
   assert.match(text, /In minor units: 5000 is €50\.00 or JP¥5,000/)
   assert.match(text, /name="change_minor_max"[^>]* value="5000"/)
   assert.match(text, /name="amount_digits" value="0"/)
+})
+
+it('has fields for each of several currencies, in its own digits', async test => {
+  const service = await startTestService(test)
+  const workspace = await createTestWorkspace(service)
+  const { client } = workspace.owner
+  assert.doesNotMatch((await client.get(pathOf(workspace))).text, /change_minor_max_EUR/)
+  const second = await addAdAccount(service, workspace.workspaceId, 'Shop JP')
+  await service.database.pool.query(`update ad_accounts set currency = 'JPY' where id = $1`, [
+    second,
+  ])
+  const { text } = await client.get(pathOf(workspace))
+  assert.match(text, /Largest budget change per action, as an amount, in JPY/)
+  const fields = [
+    ...fieldsWith({ change_minor_max: '5000', amount_digits: '0' }),
+    ['limit_currency', 'EUR'],
+    ['change_minor_max_EUR', '12.50'],
+    ['daily_total_minor_max_EUR', ''],
+    ['limit_currency', 'JPY'],
+    ['change_minor_max_JPY', '2000'],
+    ['daily_total_minor_max_JPY', '9000'],
+  ] as const
+  const saved = await submitFormPairs(client, pathOf(workspace), fields)
+  assert.match(saved.text, /at most €12\.50 per action, the general limit per day/)
+  assert.match(saved.text, /at most JP¥2,000 per action, at most JP¥9,000 per day/)
+  const wrong = fields.map(([name, value]) =>
+    name === 'change_minor_max_JPY' ? ([name, '20.5'] as const) : ([name, value] as const),
+  )
+  const refused = await submitFormPairs(client, pathOf(workspace), [
+    ...wrong.filter(([name]) => name !== 'version'),
+    ['version', '1'],
+  ])
+  assert.equal(refused.status, 422)
+  assert.match(refused.text, /href="#change_minor_max_JPY"/)
 })

@@ -89,30 +89,6 @@ function diffTable(rows: readonly DiffRow[]): string {
 </table>`
 }
 
-/** The evidence that the agent cites, with a warning if it never used a source. Returns HTML. */
-export function evidenceDetails({ evidence_provenance }: QueuedBatch): string {
-  const items = evidence_provenance.evidence.map(
-    ({
-      source_tool,
-      fields_used,
-      tool_used_at,
-    }) => html`<li><code>${escapeInvisibleLine(source_tool)}</code>,
-${tool_used_at === null ? NEVER_USED : `used ${formatDateTime(new Date(tool_used_at))}`}<br>
-<small>${escapeInvisibleLine(fields_used.join(', '))}</small></li>`,
-  )
-  const hasUnusedSource = evidence_provenance.evidence.some(
-    ({ tool_used_at }) => tool_used_at === null,
-  )
-  return html`!${hasUnusedSource ? UNUSED_SOURCE : ''}
-<details><summary>Evidence of the agent</summary>
-<p>The agent claims that a person named the entities to change, and cites these sources:</p>
-<ul>!${items.join('')}</ul></details>`
-}
-
-const NEVER_USED = 'which this agent never used'
-const UNUSED_SOURCE = html`<div class="message notice"><p>The agent cites a source
-that it never used: do not rely on its figures.</p></div>`
-
 /** The agent's rationale for one action. Returns HTML. */
 export function actionRationale({ rationale }: AgentAction, batch: QueuedBatch): string {
   // Agents often repeat the rationale of the proposal.

@@ -12,6 +12,7 @@ const LIMITS: PolicySubmission['limits'] = {
   ...{ change_percent_max: 30, change_minor_max: null, daily_total_minor_max: 9_000 },
   ...{ actions_per_day_max: 0, allowed_types: ['resume', 'pause'] },
   quiet_hours: { from: '22:00', until: '06:30' },
+  currency_limits: [],
 }
 const BODY: PolicySubmission = {
   ...{ version: 0, execution_mode: 'auto_with_limits' },
@@ -137,6 +138,28 @@ it('returns 422 naming every invalid field', async test => {
   })
   for (const body of [null, [], 'text', 7]) await assert.rejects(change(body), { status: 422 })
   assert.equal((await read()).version, 0)
+})
+
+it('stores limits per currency, and reads policies without them', async test => {
+  const { change, read, database } = await stageOf(test)
+  const none = { change_minor_max: null, daily_total_minor_max: null }
+  const yen = { currency: 'JPY', change_minor_max: 9_000, daily_total_minor_max: null }
+  const euro = { currency: 'EUR', change_minor_max: null, daily_total_minor_max: 700 }
+  const currency_limits = [yen, { ...none, currency: 'USD' }, euro]
+  const { limits } = await change({ ...BODY, limits: { ...LIMITS, currency_limits } })
+  assert.deepEqual(limits.currency_limits, [euro, yen])
+  const wrong = [yen, yen, { ...none, currency: 'XXX' }]
+  const refused = change({ ...BODY, version: 1, limits: { ...LIMITS, currency_limits: wrong } })
+  await assert.rejects(refused, ({ errors }: Refusal) => {
+    assert.deepEqual(Object.keys(errors ?? {}), [
+      'limits.currency_limits.1.currency',
+      'limits.currency_limits.2.currency',
+    ])
+    return true
+  })
+  // As an earlier version stored it.
+  await database.pool.query(`update agent_policies set limits = limits - 'currency_limits'`)
+  assert.deepEqual((await read()).limits.currency_limits, [])
 })
 
 it('changes nothing if the audit entry cannot be written', async test => {

@@ -1,8 +1,13 @@
 import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
-import { type ActionPolicy, PolicySubmission } from '@signalbox/contract/agents/policy.ts'
+import {
+  type ActionPolicy,
+  type PolicyLimits,
+  PolicySubmission,
+} from '@signalbox/contract/agents/policy.ts'
+import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
 import type { AuditTrail } from '../../audit/audit-store.ts'
 import type { Database, Transaction } from '../../db/database.ts'
-import { createBodyValidator } from '../../http/body-schema.ts'
+import { createBodyValidator, FieldErrorList } from '../../http/body-schema.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { CurrentPerson } from '../../people/session-store.ts'
 import { requireRole } from '../../people/workspaces.ts'
@@ -42,11 +47,23 @@ export async function changePolicy(
 
 function parseSubmission(body: unknown): PolicySubmission {
   const submission = checkBody(body)
-  const { quiet_hours } = submission.limits
-  if (quiet_hours === null || quiet_hours.from !== quiet_hours.until) return submission
-  const message = 'The quiet hours must end at another time than they start, or be null for none.'
-  throw Refusal.ofFields({ 'limits.quiet_hours.until': [message] })
+  const errors = new FieldErrorList()
+  const { quiet_hours, currency_limits = [] } = submission.limits
+  if (quiet_hours !== null && quiet_hours.from === quiet_hours.until) {
+    errors.add('limits.quiet_hours.until', QUIET_HOURS_EMPTY)
+  }
+  currency_limits.forEach(({ currency }, index) => {
+    const field = `limits.currency_limits.${index}.currency`
+    const isRepeated = currency_limits.findIndex(other => other.currency === currency) < index
+    if (isRepeated) errors.add(field, `The ${field} field repeats an earlier currency.`)
+    if (!isCurrencyCode(currency)) errors.add(field, `The ${field} field must be an ISO 4217 code.`)
+  })
+  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
+  return submission
 }
+
+const QUIET_HOURS_EMPTY =
+  'The quiet hours must end at another time than they start, or be null for none.'
 
 interface PolicyChangeInput {
   workspaceId: number
@@ -65,7 +82,7 @@ async function replacePolicy(
   const at = now()
   const after = {
     ...submission,
-    limits: sortAllowedTypes(submission.limits),
+    limits: normalizeLimits(submission.limits),
     version: before.version + 1,
   }
   await savePolicy(transaction, { ...after, workspaceId, changedBy: personId, changedAt: at })
@@ -80,10 +97,16 @@ async function replacePolicy(
   return { ...after, changed_at: at.toISOString() }
 }
 
-/** Sorts the types, so that equal sets are equal lists. */
-function sortAllowedTypes(limits: PolicySubmission['limits']): PolicySubmission['limits'] {
-  const { allowed_types } = limits
-  return { ...limits, allowed_types: ACTION_TYPES.filter(type => allowed_types.includes(type)) }
+/** Sorts types and currencies, so that equal sets are equal lists. */
+function normalizeLimits(limits: PolicySubmission['limits']): PolicyLimits {
+  const { allowed_types, currency_limits = [] } = limits
+  return {
+    ...limits,
+    allowed_types: ACTION_TYPES.filter(type => allowed_types.includes(type)),
+    currency_limits: currency_limits
+      .filter(own => own.change_minor_max !== null || own.daily_total_minor_max !== null)
+      .toSorted((one, other) => (one.currency < other.currency ? -1 : 1)),
+  }
 }
 
 function toAuditedPolicy({ version, execution_mode, limits }: PolicySubmission) {

@@ -87,6 +87,19 @@ it('counts the daily budgets that a resume sets in motion', () => {
   )
 })
 
+it('applies the limits of a currency instead of the general ones', () => {
+  const own = { currency: 'EUR', change_minor_max: 100, daily_total_minor_max: null }
+  const other = { ...own, currency: 'JPY', change_minor_max: 1 }
+  const limits = { change_minor_max: 5_000, daily_total_minor_max: 400 }
+  const codesOf = (currency_limits: PolicyLimits['currency_limits'], budget: number) =>
+    exceeded({ budget }, { ...limits, currency_limits }).map(({ code }) => code)
+  assert.deepEqual(codesOf([other], 11_700), [])
+  assert.deepEqual(codesOf([other, own], 11_600), [])
+  assert.deepEqual(codesOf([other, own], 11_601), ['change_amount_exceeded'])
+  // The general limit applies where the currency has none.
+  assert.deepEqual(codesOf([own], 11_901), ['change_amount_exceeded', 'daily_total_exceeded'])
+})
+
 it('names an unknown amount only if the policy limits amounts', () => {
   assert.deepEqual(exceeded({ inMotion: null }, { change_percent_max: 0 }), [])
   for (const limits of [{ change_minor_max: 1 }, { daily_total_minor_max: 1 }]) {

@@ -103,13 +103,26 @@ export interface LimitInput {
   currency: string
 }
 
+/** The limits for ad accounts in one currency. */
+export function limitsForCurrency(limits: PolicyLimits, currency: string): PolicyLimits {
+  const own = limits.currency_limits.find(other => other.currency === currency)
+  return {
+    ...limits,
+    change_minor_max: own?.change_minor_max ?? limits.change_minor_max,
+    daily_total_minor_max: own?.daily_total_minor_max ?? limits.daily_total_minor_max,
+  }
+}
+
 /** A reason for each limit that the action exceeds. Limits on money ignore actions without any. */
-export function findExceededLimits(change: MoneyChange, input: LimitInput): PolicyReason[] {
-  const { limits, usedToday, currency } = input
+export function findExceededLimits(
+  change: MoneyChange,
+  { usedToday, currency, ...policy }: LimitInput,
+): PolicyReason[] {
+  const limits = limitsForCurrency(policy.limits, currency)
   const { daily_total_minor_max: totalMax, actions_per_day_max: countMax } = limits
   const sum = usedToday.changedMinor + change.changeMinor
   const count = usedToday.actionCount + 1
-  const reasons = findExceededBudgetLimits(change, input)
+  const reasons = findExceededBudgetLimits(change, { limits, currency })
   if (totalMax !== null && change.changeMinor > 0 && sum > totalMax) {
     reasons.push(APPROVAL_REASONS.dailyTotal({ sum, max: totalMax, currency }))
   }
@@ -121,7 +134,7 @@ export function findExceededLimits(change: MoneyChange, input: LimitInput): Poli
 
 function findExceededBudgetLimits(
   { steps, setInMotionMinor, isUnknown }: MoneyChange,
-  { limits, currency }: LimitInput,
+  { limits, currency }: Omit<LimitInput, 'usedToday'>,
 ): PolicyReason[] {
   const { change_percent_max: percentMax, change_minor_max: max } = limits
   const reasons: PolicyReason[] = []

@@ -35,6 +35,7 @@ function randomPlan(choices: SeededRandom): Plan {
       actions_per_day_max: pick([null, 0, 1, 3, 10]),
       allowed_types: ACTION_TYPES.filter(() => choices.random() < 0.8),
       quiet_hours: pick([null, null, { from: '22:00', until: '06:00' }]),
+      currency_limits: [],
     },
     usedToday: { changedMinor: pick([0, 0, 50, 300]), actionCount: integer(0, 4) },
     at: new Date(AT + integer(0, 86_400_000)),

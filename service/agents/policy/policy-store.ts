@@ -17,6 +17,7 @@ export const DEFAULT_POLICY: ActionPolicy = {
     actions_per_day_max: 10,
     allowed_types: [...ACTION_TYPES],
     quiet_hours: null,
+    currency_limits: [],
   },
   changed_at: null,
 }
@@ -55,7 +56,11 @@ async function findPolicy(
     version: row.version,
     execution_mode: row.execution_mode as ExecutionMode,
     // jsonb is parsed on reading; the table types describe the text that is written.
-    limits: row.limits as unknown as PolicyLimits,
+    // Earlier versions stored no limits of a currency.
+    limits: {
+      currency_limits: [],
+      ...(row.limits as unknown as Omit<PolicyLimits, 'currency_limits'>),
+    },
     changed_at: row.changed_at.toISOString(),
   }
 }

@@ -93,6 +93,7 @@ const NEXT_STEPS: Record<DecidedStatus, string> = {
 
 const OUTCOME_TEXTS: Record<ActionOutcome, string> = {
   expired: `The approval period ended without a decision. ${READ_STATE_AGAIN}`,
+  canceled: 'The credential that proposed it canceled it.',
   stale: `The entity changed after the proposal. ${READ_STATE_AGAIN}`,
   proposer_revoked:
     'The credential that proposed it was revoked, expired, or belongs to another ad account.',

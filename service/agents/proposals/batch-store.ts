@@ -1,5 +1,5 @@
 import type { PolicyDecision } from '@signalbox/contract/agents/actions.ts'
-import type { EvidenceProvenance } from '@signalbox/contract/agents/proposals.ts'
+import type { EvidenceProvenance, TargetSource } from '@signalbox/contract/agents/evidence.ts'
 import type { Selectable } from 'kysely'
 import type { Transaction } from '../../db/database.ts'
 import type { Tables } from '../../db/tables.ts'
@@ -110,8 +110,8 @@ function toBatch(row: Selectable<Tables['agent_batches']>): Batch {
     contentSha256: row.content_sha256,
     rationale: row.rationale,
     provenance: {
-      target_source: row.target_source as 'human_supplied',
-      evidence: row.evidence as unknown as EvidenceProvenance['evidence'],
+      target_source: row.target_source as TargetSource,
+      evidence: toEvidence(row.evidence),
     },
     proposer: {
       kind: row.proposer_kind as ActionProposer['kind'],
@@ -124,6 +124,16 @@ function toBatch(row: Selectable<Tables['agent_batches']>): Batch {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   }
+}
+
+/** jsonb is parsed on reading. Earlier versions did not check the fields. */
+function toEvidence(column: string): EvidenceProvenance['evidence'] {
+  const stored = column as unknown as EvidenceProvenance['evidence']
+  return stored.map(item => ({ ...item, fields: item.fields ?? item.fields_used.map(toUnchecked) }))
+}
+
+function toUnchecked(path: string) {
+  return { path, is_found: null, value: null, answered_at: null }
 }
 
 /** A batch with names for display. */

@@ -208,11 +208,16 @@ it('stores evidence with the time at which the credential used the tool', async 
   assert.deepEqual(batch.provenance, {
     target_source: 'human_supplied',
     evidence: [
-      { ...evidence[0], tool_used_at: readAt.toISOString() },
-      { ...evidence[1], action_index: null, tool_used_at: null },
+      { ...evidence[0], tool_used_at: readAt.toISOString(), fields: ['a', 'b'].map(toField) },
+      { ...evidence[1], action_index: null, tool_used_at: null, fields: ['c'].map(toField) },
     ],
   })
 })
+
+/** No answer of the tool was kept. */
+function toField(path: string) {
+  return { path, is_found: null, value: null, answered_at: null }
+}
 
 it('returns the URL of the approval page', async test => {
   const { context, propose, workspaceId, adAccountId, principal } = await stageOf(test)

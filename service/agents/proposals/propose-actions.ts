@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { PolicyDecision } from '@signalbox/contract/agents/actions.ts'
-import type { Evidence, ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
+import type { ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { Transaction } from '../../db/database.ts'
 import { Refusal } from '../../http/refusal.ts'
@@ -26,9 +26,9 @@ import {
   readSubmittedTargets,
   type TargetStates,
 } from './evaluate-actions.ts'
+import { checkEvidence } from './evidence.ts'
 import { countPending } from './open-action-store.ts'
 import { digestBatch } from './proposal-records.ts'
-import { findToolUses } from './tool-use-store.ts'
 import { createAction } from './transition-action.ts'
 import { validateProposal } from './validate-proposal.ts'
 
@@ -183,15 +183,13 @@ async function buildBatch(
   { principal, proposer, submission, contentSha256 }: ProposalContent,
   { evaluated, policyVersion, at }: EvaluatedProposal,
 ): Promise<NewBatch> {
-  const uses = await findToolUses(transaction, principal, new Date(0))
-  const { target_source, evidence } = submission
   return {
     workspaceId: principal.workspaceId,
     adAccountId: principal.adAccountId,
     idempotencyKey: submission.idempotency_key,
     contentSha256,
     rationale: submission.rationale,
-    provenance: { target_source, evidence: evidence.map(item => buildProvenance(item, uses)) },
+    provenance: await checkEvidence(transaction, principal, submission),
     proposer,
     policyVersion,
     policyDecision: strictestDecision(evaluated.map(({ evaluation }) => evaluation.decision)),
@@ -205,17 +203,6 @@ interface EvaluatedProposal {
   policyVersion: number
   at: Date
 }
-
-/** Stores the time of use with the batch, because the tool may be used again before a review. */
-function buildProvenance({ source_tool, fields_used, action_index }: Evidence, uses: Uses) {
-  return {
-    source_tool,
-    fields_used,
-    action_index: action_index ?? null,
-    tool_used_at: uses.get(source_tool)?.toISOString() ?? null,
-  }
-}
-type Uses = Awaited<ReturnType<typeof findToolUses>>
 
 function strictestDecision(decisions: readonly PolicyDecision[]): PolicyDecision {
   if (decisions.includes('block')) return 'block'

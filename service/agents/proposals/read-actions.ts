@@ -14,7 +14,7 @@ import type { Action } from './action.ts'
 import { findAction, findActionsOfBatch, findActionsPage } from './action-store.ts'
 import { toActionView } from './action-view.ts'
 import type { ProposalContext } from './agents-context.ts'
-import { findBatch } from './batch-store.ts'
+import { type Batch, findBatch } from './batch-store.ts'
 import { toBatchView } from './proposal-view.ts'
 import { findReceipt, toReceiptView } from './receipt-store.ts'
 
@@ -100,11 +100,21 @@ export async function readBatch(
   scope: ReadScope,
   batchId: unknown,
 ): Promise<ActionBatchAnswer> {
-  const { database } = context
+  const batch = await findBatchInScope(context, scope, batchId)
+  const actions = await findActionsOfBatch(context.database, batch.id)
+  return toBatchView(context, { batch, actions })
+}
+
+/** Throws a 404 refusal if the batch is not in the scope. */
+export async function findBatchInScope(
+  { database }: Pick<ProposalContext, 'database'>,
+  scope: ReadScope,
+  batchId: unknown,
+): Promise<Batch> {
   const ref = { workspaceId: scope.workspaceId, batchId: parseRowId(batchId) ?? 0 }
   const batch = await findBatch(database, ref)
-  if (!batch || !isInScope(scope, batch)) throw Refusal.notFound(BATCH_NOT_FOUND)
-  return toBatchView(context, { batch, actions: await findActionsOfBatch(database, batch.id) })
+  if (batch && isInScope(scope, batch)) return batch
+  throw Refusal.notFound(BATCH_NOT_FOUND)
 }
 
 /** Reads the receipt of a completed action. Throws a 404 refusal until it is completed. */

@@ -1,8 +1,5 @@
-import {
-  ACTIONS_MAX,
-  DryRunSubmission,
-  ProposalSubmission,
-} from '@signalbox/contract/agents/proposals.ts'
+import { ACTIONS_MAX } from '@signalbox/contract/agents/actions.ts'
+import { DryRunSubmission, ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
 import {
   addSchemaErrors,
   addTextError,
