@@ -61,6 +61,8 @@ function socialForm(provider: SocialProvider, returnTo: string): string {
 
 interface SignUpPage {
   returnTo: string
+  /** Who may sign up, unless anyone may. */
+  policy: string | null
   values?: { name: string; email: string }
   errors?: FormErrors
 }
@@ -72,10 +74,11 @@ const NAME_FIELD = {
   charactersMax: 100,
 } as const
 
-export function signUpPage({ returnTo, values, errors = {} }: SignUpPage): string {
+export function signUpPage({ returnTo, policy, values, errors = {} }: SignUpPage): string {
   const query = `?${new URLSearchParams({ return_to: returnTo })}`
   const body = html`<div class="card">
 <h1>Create an account</h1>
+!${policy === null ? '' : html`<p>${policy}</p>`}
 !${errorSummary(errors)}
 <form method="post" action="/sign-up">
 <input type="hidden" name="return_to" value="${returnTo}">

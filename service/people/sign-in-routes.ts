@@ -20,7 +20,7 @@ import { deleteSession, findCurrentPerson } from './session-store.ts'
 import { clearedSessionCookie } from './session-token.ts'
 import { type SignInOutcome, signIn, verifyNewSession } from './sign-in.ts'
 import { emailSentPage, PROVIDER_ORIGINS, signInPage, signUpPage } from './sign-in-pages.ts'
-import { requireOpenSignUp, type SignUpPolicy } from './sign-up-policy.ts'
+import { describeSignUpPolicy, requireOpenSignUp, type SignUpPolicy } from './sign-up-policy.ts'
 
 /** The pages to sign in, sign up and sign out. Submitted forms are rate-limited by address. */
 export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
@@ -34,7 +34,8 @@ export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
   })
   app.get('/sign-up', PUBLIC, async request => {
     requireOpenSignUp(context.signUp)
-    return signUpPage({ returnTo: safeReturnPath((request.query as ReturnQuery).return_to) })
+    const returnTo = safeReturnPath((request.query as ReturnQuery).return_to)
+    return signUpPage({ returnTo, policy: describeSignUpPolicy(context.signUp) })
   })
   app.post('/sign-out', PUBLIC, async (request, reply) => {
     const person = await findCurrentPerson(context, request.headers)
@@ -91,8 +92,9 @@ async function postSignUp(context: PeopleContext, request: PageRequest, reply: P
     const password = readFormSecret(request.body, 'password')
     await signUp(context, { ...values, password, cookie: request.headers.cookie })
   } catch (error) {
-    const errors = toFormErrors(error)
-    return reply.code(UNPROCESSABLE).send(signUpPage({ returnTo, values, errors }))
+    const policy = describeSignUpPolicy(context.signUp)
+    const page = { returnTo, policy, values, errors: toFormErrors(error) }
+    return reply.code(UNPROCESSABLE).send(signUpPage(page))
   }
   return emailSentPage(SIGNED_UP[context.signUp.mode])
 }

@@ -51,6 +51,8 @@ it('creates accounts for invited addresses only, with the same response for all'
   const invited = 'invited@people.example'
   await invite(service, invited)
   const { email: registered } = await createTestPerson(service)
+  const form = await new BrowserClient(service.url).get('/sign-up')
+  assert.match(form.text, /Use the address that a workspace has invited/)
   const before = service.mails.length
   const pages = []
   for (const address of [invited, 'stranger@people.example', registered]) {
@@ -81,6 +83,8 @@ it('no longer creates an account after the invitation is withdrawn or has expire
 it('restricts sign-up to domains, and names them', async test => {
   const domains = ['shop.example', 'agency.example']
   const service = await startTestService(test, { signUp: { mode: 'open', domains } })
+  const form = await new BrowserClient(service.url).get('/sign-up')
+  assert.match(form.text, /Use an address of shop\.example or agency\.example/)
   for (const email of ['a@shop.example', 'b@AGENCY.example']) {
     assert.equal((await signUp(service, email)).status, 200)
     assert.equal(await isPerson(service, email.toLowerCase()), true)

@@ -19,9 +19,21 @@ export function requireOpenSignUp({ mode }: SignUpPolicy): void {
 
 /** Explains why an address may not sign up, or returns null. Says nothing about invitations. */
 export function findDomainError(policy: SignUpPolicy, email: string): string | null {
-  if (isAllowedDomain(policy, email)) return null
-  const domains = new Intl.ListFormat('en', { type: 'disjunction' }).format(policy.domains)
-  return `Use an address of ${domains}.`
+  return isAllowedDomain(policy, email) ? null : describeDomains(policy)
+}
+
+/** What a person must know before signing up, if anything. */
+export function describeSignUpPolicy(policy: SignUpPolicy): string | null {
+  const sentences = [
+    ...(policy.mode === 'invited' ? ['Use the address that a workspace has invited.'] : []),
+    ...(policy.domains.length > 0 ? [describeDomains(policy)] : []),
+  ]
+  return sentences.length === 0 ? null : sentences.join(' ')
+}
+
+function describeDomains({ domains }: SignUpPolicy): string {
+  const list = new Intl.ListFormat('en', { type: 'disjunction' })
+  return `Use an address of ${list.format(domains)}.`
 }
 
 interface PolicyContext {
