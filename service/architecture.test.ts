@@ -38,7 +38,8 @@ const PRIVILEGES = [
   { touch: /from 'prom-client'/, allowed: /^metrics\// },
   { touch: /from '@modelcontextprotocol\//, allowed: /^agents\/mcp\/mcp-server\.ts$/ },
   { touch: /from 'oidc-provider'/, allowed: /^oauth\/provider(-pages|-errors|-devices)?\.ts$/ },
-  { touch: /from 'better-auth/, allowed: /^people\/auth-library\.ts$/ },
+  { touch: /from '@?better-auth/, allowed: /^people\/auth-library\.ts$/ },
+  { touch: /'@zxcvbn-ts\//, allowed: /^people\/password-strength\.ts$/ },
   { touch: /from 'nodemailer'/, allowed: /^people\/mail\/client\.ts$/ },
   { touch: /from 'ghtml'/, allowed: /(^|\/)pages\/|[-/]pages?\.ts$/ },
   {

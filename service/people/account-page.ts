@@ -9,7 +9,7 @@ import {
 } from '../pages/form-controls.ts'
 import { renderPage } from '../pages/layout.ts'
 import { formatIsoMinute } from '../util/time.ts'
-import { PASSWORD_HINT } from './account-fields.ts'
+import { PASSWORD_HINT } from './password-strength.ts'
 import type { ActiveSession, CurrentPerson } from './session-store.ts'
 
 interface AccountPage {

@@ -8,7 +8,7 @@ import {
   TEST_PASSWORD,
 } from '../../testing/fixtures/people.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
-import { createPasswordHash } from './auth-library.ts'
+import { createPasswordHash } from './password-hash.ts'
 import { setPassword } from './person-store.ts'
 
 const NEXT = 'another long password'

@@ -1,11 +1,12 @@
 import { jwtVerify } from 'jose'
 import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
-import { EMAIL_ERROR, findPasswordError, parseEmailAddress } from './account-fields.ts'
+import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
 import { limitAttempts, limitPasswordChanges } from './attempt-limits.ts'
-import { createPasswordHash, isPasswordCorrect } from './auth-library.ts'
 import { NAME_ERROR, parseName } from './display-name.ts'
 import { passwordChangedEmail } from './mail/email-templates.ts'
+import { createPasswordHash, isPasswordCorrect } from './password-hash.ts'
+import { findPasswordError } from './password-strength.ts'
 import type { PeopleContext } from './people-context.ts'
 import { findPasswordHash, findPersonByEmail, setPassword } from './person-store.ts'
 import { type CurrentPerson, deleteSessions } from './session-store.ts'
@@ -33,7 +34,7 @@ export async function signUp(context: PeopleContext, input: SignUpInput): Promis
   if (name === null) errors.add('name', NAME_ERROR)
   const emailError = email === null ? EMAIL_ERROR : findDomainError(context.signUp, email)
   if (emailError !== null) errors.add('email', emailError)
-  const passwordError = findPasswordError(input.password, input)
+  const passwordError = await findPasswordError(input.password, input)
   if (passwordError !== null) errors.add('password', passwordError)
   if (email === null || name === null || !errors.isEmpty) {
     throw Refusal.ofFields(errors.toErrors())
@@ -127,7 +128,8 @@ export async function changePassword(
   if (hash !== null && !(await isPasswordCorrect({ hash, password: current }))) {
     throw Refusal.ofFields({ current: ['This is not your current password.'] })
   }
-  const error = next === current ? 'Choose a different password.' : findPasswordError(next, person)
+  const isSame = next === current
+  const error = isSame ? 'Choose a different password.' : await findPasswordError(next, person)
   if (error !== null) throw Refusal.ofFields({ password: [error] })
   const newHash = await createPasswordHash(next)
   await database.query.transaction().execute(async query => {

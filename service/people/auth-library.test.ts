@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { getMigrations } from 'better-auth/db/migration'
 import { startTestService } from '../../testing/fixtures/service.ts'
-import { authOptions, createPasswordHash, isPasswordCorrect } from './auth-library.ts'
+import { authOptions } from './auth-library.ts'
 
 it('provides every table and column that the sign-in library requires', async test => {
   const { database, server, clock } = await startTestService(test)
@@ -19,14 +19,6 @@ it('provides every table and column that the sign-in library requires', async te
     list.map(({ table, fields }) => `${table}: ${Object.keys(fields)}`)
   assert.deepEqual(described(toBeCreated), [])
   assert.deepEqual(described(toBeAdded), [])
-})
-
-it('stores passwords as slow, salted hashes', async () => {
-  const [one, two] = await Promise.all([createPasswordHash('same'), createPasswordHash('same')])
-  assert.notEqual(one, two)
-  assert.match(one, /^[0-9a-f]{32}:[0-9a-f]{128}$/)
-  assert.ok(await isPasswordCorrect({ hash: one, password: 'same' }))
-  assert.equal(await isPasswordCorrect({ hash: one, password: 'Same' }), false)
 })
 
 it('returns 404 for every library route except the provider callback', async test => {

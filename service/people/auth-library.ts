@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
-import { hashPassword, verifyPassword } from 'better-auth/crypto'
 import { getAdapter } from 'better-auth/db/adapter'
 import { magicLink } from 'better-auth/plugins'
 import type { Database } from '../db/database.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
-import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './account-fields.ts'
 import { toPersonName } from './display-name.ts'
+import { createPasswordHash, isPasswordCorrect } from './password-hash.ts'
+import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './password-strength.ts'
 import { deleteEmailLinks, findPersonByEmail, markEmailVerified } from './person-store.ts'
 import { hashSessionToken, SESSION_DAYS, withHashedSessionTokens } from './session-token.ts'
 import { mayCreateAccount, type SignUpPolicy } from './sign-up-policy.ts'
@@ -104,7 +104,6 @@ function emailOptions({ mailer, database }: AuthLibraryOptions) {
       autoSignIn: false,
       minPasswordLength: PASSWORD_CHARACTERS_MIN,
       maxPasswordLength: PASSWORD_CHARACTERS_MAX,
-      // scrypt with N 16384 and r 16, which takes 16 MB, outside of the event loop.
       password: { hash: createPasswordHash, verify: isPasswordCorrect },
       revokeSessionsOnPasswordReset: true,
       resetPasswordTokenExpiresIn: LINK_LIFETIME_MINUTES.reset * 60,
@@ -159,15 +158,6 @@ export async function storeUnsentLink(library: AuthLibrary, email: string, at: D
 }
 
 const NO_USER_ID = '0'
-
-/** A slow, salted hash. */
-export function createPasswordHash(password: string): Promise<string> {
-  return hashPassword(password)
-}
-
-export function isPasswordCorrect(pair: { hash: string; password: string }): Promise<boolean> {
-  return verifyPassword(pair)
-}
 
 /**
  * Stored times come from our clock, not from the library's, and names are as ours. A sign-in

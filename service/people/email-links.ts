@@ -1,9 +1,10 @@
 import { Refusal } from '../http/refusal.ts'
-import { EMAIL_ERROR, findPasswordError, parseEmailAddress } from './account-fields.ts'
+import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
 import { limitAttempts } from './attempt-limits.ts'
 import { storeUnsentLink } from './auth-library.ts'
+import { findPasswordError, type PasswordOwner } from './password-strength.ts'
 import type { PeopleContext } from './people-context.ts'
-import { findPersonByEmail } from './person-store.ts'
+import { findPersonByEmail, findPersonById } from './person-store.ts'
 import {
   readAuthErrorCode,
   type SignInOutcome,
@@ -78,7 +79,9 @@ export async function resetPassword(
   context: PeopleContext,
   { token, password }: PasswordReset,
 ): Promise<boolean> {
-  const error = findPasswordError(password, { email: '', name: '' })
+  const owner = await findResetOwner(context, token)
+  if (!owner) return false
+  const error = await findPasswordError(password, owner)
   if (error !== null) throw Refusal.ofFields({ password: [error] })
   const { api } = await context.authLibrary()
   try {
@@ -88,4 +91,14 @@ export async function resetPassword(
     if (readAuthErrorCode(error) === null) throw error
     return false
   }
+}
+
+/** The person of a live link, whose name and address the new password may not contain. */
+async function findResetOwner(
+  context: PeopleContext,
+  token: string,
+): Promise<PasswordOwner | null> {
+  const { internalAdapter } = await (await context.authLibrary()).$context
+  const link = await internalAdapter.findVerificationValue(`reset-password:${token}`)
+  return link && findPersonById(context.database, Number(link.value))
 }

@@ -42,12 +42,25 @@ export async function insertPerson({ query }: Query, person: NewPerson): Promise
 }
 
 export async function findPersonByEmail({ query }: Query, email: string): Promise<Person | null> {
-  const row = await query
-    .selectFrom('people.users')
-    .select(['id', 'email', 'name', 'email_verified'])
-    .where('email', '=', email)
-    .executeTakeFirst()
-  if (!row) return null
+  const row = await selectPeople(query).where('email', '=', email).executeTakeFirst()
+  return row ? toPerson(row) : null
+}
+
+export async function findPersonById({ query }: Query, userId: number): Promise<Person | null> {
+  const row = await selectPeople(query).where('id', '=', userId).executeTakeFirst()
+  return row ? toPerson(row) : null
+}
+
+function selectPeople(query: Query['query']) {
+  return query.selectFrom('people.users').select(['id', 'email', 'name', 'email_verified'])
+}
+
+function toPerson(row: {
+  id: number
+  email: string
+  name: string
+  email_verified: boolean
+}): Person {
   return {
     userId: row.id,
     email: row.email,
@@ -80,6 +93,24 @@ export async function findPasswordHashByEmail(
     .where('account.provider_id', '=', 'credential')
     .executeTakeFirst()
   return row?.password ?? null
+}
+
+/**
+ * Replaces an outdated hash of the same password. Does nothing when the password was changed
+ * meanwhile.
+ */
+export async function replacePasswordHash(
+  { query }: Query,
+  userId: number,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  await query
+    .updateTable('people.accounts')
+    .set({ password: to })
+    .where('user_id', '=', userId)
+    .where('provider_id', '=', 'credential')
+    .where('password', '=', from)
+    .execute()
 }
 
 interface NewPassword {

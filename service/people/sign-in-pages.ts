@@ -8,8 +8,8 @@ import {
   textField,
 } from '../pages/form-controls.ts'
 import { renderPage } from '../pages/layout.ts'
-import { PASSWORD_HINT } from './account-fields.ts'
 import type { SocialProvider } from './auth-library.ts'
+import { PASSWORD_HINT } from './password-strength.ts'
 
 interface SignInPage {
   returnTo: string

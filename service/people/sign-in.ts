@@ -1,6 +1,8 @@
 import { parseEmailAddress } from './account-fields.ts'
 import { limitAttempts } from './attempt-limits.ts'
+import { createPasswordHash, isPasswordHashOutdated } from './password-hash.ts'
 import type { PeopleContext } from './people-context.ts'
+import { findPasswordHash, findPersonByEmail, replacePasswordHash } from './person-store.ts'
 import { deleteSession, findSession } from './session-store.ts'
 import { hashSessionToken } from './session-token.ts'
 
@@ -47,6 +49,7 @@ export async function startSession(
       body: { email, password },
       headers: userAgentHeaders(userAgent),
     })
+    await renewPasswordHash(context, { email, password })
     return verifyNewSession(context, answer.token)
   } catch (error) {
     const code = readAuthErrorCode(error)
@@ -54,6 +57,18 @@ export async function startSession(
     if (code === null) throw error
     return { outcome: 'refused' }
   }
+}
+
+/** Only a sign-in knows the password, so it replaces the hash that an earlier version made. */
+async function renewPasswordHash(
+  { database }: PeopleContext,
+  { email, password }: { email: string; password: string },
+): Promise<void> {
+  const person = await findPersonByEmail(database, email)
+  const hash = person && (await findPasswordHash(database, person.userId))
+  if (!hash || !isPasswordHashOutdated(hash)) return
+  const renewed = await createPasswordHash(password)
+  await replacePasswordHash(database, person.userId, { from: hash, to: renewed })
 }
 
 /**

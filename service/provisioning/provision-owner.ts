@@ -4,7 +4,7 @@ import type { Database, Transaction } from '../db/database.ts'
 import { bindDestination } from '../delivery/destination-store.ts'
 import { type AdAccount, insertAdAccount, listAdAccounts } from '../people/ad-account-store.ts'
 import { AD_PLATFORM } from '../people/ad-accounts.ts'
-import { createPasswordHash } from '../people/auth-library.ts'
+import { createPasswordHash } from '../people/password-hash.ts'
 import { findPersonByEmail, insertPerson, setPassword } from '../people/person-store.ts'
 import { insertMember, listMembers } from '../people/workspace-store.ts'
 

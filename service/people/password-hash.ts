@@ -1,0 +1,84 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+
+interface ScryptCost {
+  /** The CPU and memory cost, as a power of two. */
+  logN: number
+  r: number
+  p: number
+}
+
+/**
+ * One of the five settings that OWASP's Password Storage Cheat Sheet lists as equally strong. This
+ * one needs 32 MiB: Node hashes four passwords at once, and `ln=17,r=8,p=1` would take 512 MiB.
+ */
+const COST: ScryptCost = { logN: 15, r: 8, p: 3 }
+/** Hashes of versions up to 0.5.0: a third of the work. */
+const EARLIER_COST: ScryptCost = { logN: 14, r: 16, p: 1 }
+/** What an earlier hash lacks in work, so that refusing a password takes as long for all. */
+const REMAINING_COST: ScryptCost = { logN: 15, r: 8, p: 2 }
+
+const SALT_BYTES = 16
+const KEY_BYTES = 64
+
+/** Returns a salted scrypt hash in the PHC string format: `$scrypt$ln=15,r=8,p=3$salt$key`. */
+export async function createPasswordHash(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES)
+  const key = await deriveKey(password, salt, COST)
+  const { logN, r, p } = COST
+  return `$scrypt$ln=${logN},r=${r},p=${p}$${toBase64(salt)}$${toBase64(key)}`
+}
+
+/** Throws when the hash has neither format, which only a damaged row has. */
+export async function isPasswordCorrect(pair: {
+  hash: string
+  password: string
+}): Promise<boolean> {
+  const { hash, password } = pair
+  const { salt, key, cost } = parsePasswordHash(hash)
+  const isCorrect = timingSafeEqual(await deriveKey(password, salt, cost), key)
+  if (!isCorrect && cost === EARLIER_COST) await deriveKey(password, salt, REMAINING_COST)
+  return isCorrect
+}
+
+/** True for a hash that a sign-in replaces, because it was made with less work. */
+export function isPasswordHashOutdated(hash: string): boolean {
+  const { cost } = parsePasswordHash(hash)
+  return cost.logN !== COST.logN || cost.r !== COST.r || cost.p !== COST.p
+}
+
+interface ParsedHash {
+  salt: Buffer | string
+  key: Buffer
+  cost: ScryptCost
+}
+
+const PHC_HASH = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([^$]+)\$([^$]{86})$/
+/** better-auth's format. Its salt is the text, not the bytes that the text names. */
+const EARLIER_HASH = /^([0-9a-f]{32}):([0-9a-f]{128})$/
+
+function parsePasswordHash(hash: string): ParsedHash {
+  const [, logN, r, p, salt = '', key = ''] = PHC_HASH.exec(hash) ?? []
+  if (logN !== undefined) {
+    const cost = { logN: Number(logN), r: Number(r), p: Number(p) }
+    return { salt: Buffer.from(salt, 'base64'), key: Buffer.from(key, 'base64'), cost }
+  }
+  const [, earlierSalt, earlierKey = ''] = EARLIER_HASH.exec(hash) ?? []
+  if (earlierSalt === undefined) throw new Error('a stored password hash has no known format')
+  return { salt: earlierSalt, key: Buffer.from(earlierKey, 'hex'), cost: EARLIER_COST }
+}
+
+/** Runs in Node's thread pool, outside of the event loop. */
+function deriveKey(password: string, salt: Buffer | string, cost: ScryptCost): Promise<Buffer> {
+  const { logN, r, p } = cost
+  const N = 2 ** logN
+  const options = { N, r, p, maxmem: 2 * 128 * N * r }
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) =>
+      error ? reject(error) : resolve(key),
+    )
+  })
+}
+
+function toBase64(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '')
+}
