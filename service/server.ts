@@ -44,7 +44,7 @@ import { notificationRoutes } from './notifications/routes.ts'
 import { lazyAuthorizationServer } from './oauth/authorization-server.ts'
 import { oauthRoutes } from './oauth/routes.ts'
 import { homeRoute } from './pages/home-page.ts'
-import { stylesheetRoute } from './pages/serve-pages.ts'
+import { assetRoutes } from './pages/serve-pages.ts'
 import type { SocialClients } from './people/auth-library.ts'
 import type { Mailer } from './people/mail/mail-queue.ts'
 import { type AdAccountListener, createPeopleContext } from './people/people-context.ts'
@@ -177,7 +177,7 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
   const { testModeSeconds, delivery, platforms, additionalConsentProvider } = options
   const masterKey = options.credentialKeys.current
 
-  stylesheetRoute(app)
+  assetRoutes(app)
   homeRoute(app)
   const { mails, social, signUp, logger } = options
   const people = { database, logger, now, publicOrigin, mailer: mails, social, signUp, limits }

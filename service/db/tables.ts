@@ -14,6 +14,7 @@ export interface Tables
     name: string
     created_at: Date
     status: Generated<string>
+    requires_second_factor: Generated<boolean>
   }
   members: {
     workspace_id: number
@@ -201,6 +202,7 @@ interface PeopleTables {
     updated_at: Generated<Date>
     status: Generated<string>
     must_change_password: Generated<boolean>
+    two_factor_enabled: Generated<boolean>
   }
   'people.sessions': {
     id: Generated<number>
@@ -211,6 +213,36 @@ interface PeopleTables {
     ip_address: string | null
     user_agent: string | null
     user_id: number
+    authenticated_at: Date | null
+    second_factor_at: Date | null
+    awaits_second_factor: Generated<boolean>
+  }
+  'people.two_factors': {
+    id: Generated<number>
+    user_id: number
+    secret: string
+    backup_codes: string
+    verified: Generated<boolean>
+    failed_verification_count: Generated<number>
+    locked_until: Date | null
+  }
+  'people.passkeys': {
+    id: Generated<number>
+    user_id: number
+    name: string | null
+    credential_id: string
+    public_key: string
+    counter: number
+    device_type: string
+    backed_up: boolean
+    transports: string | null
+    aaguid: string | null
+    created_at: Date | null
+  }
+  'people.used_totp_codes': {
+    user_id: number
+    code_digest: Buffer
+    used_at: Date
   }
   'people.accounts': {
     id: Generated<number>

@@ -1,6 +1,19 @@
 /** Errors by field: dotted path -> sentences. */
 export type FieldErrors = Record<string, string[]>
 
+/** A page and the text of the link to it. */
+export interface NextStep {
+  label: string
+  path: string
+}
+
+interface RefusalDetails {
+  errors?: FieldErrors
+  headers?: Record<string, string>
+  reason?: string
+  nextStep?: NextStep
+}
+
 /**
  * An expected error that the caller can act on. Operations throw it, and the HTTP layer sends it.
  * The caller sees the message, so it never contains a secret or a raw identifier.
@@ -12,17 +25,16 @@ export class Refusal extends Error {
   readonly headers: Record<string, string>
   /** A code for the log; by default that of the status. */
   readonly reason: string
+  /** Where a person can change that, for the error page. */
+  readonly nextStep: NextStep | undefined
 
-  constructor(
-    status: number,
-    message: string,
-    more: { errors?: FieldErrors; headers?: Record<string, string>; reason?: string } = {},
-  ) {
+  constructor(status: number, message: string, more: RefusalDetails = {}) {
     super(message)
     this.status = status
     this.errors = more.errors
     this.headers = more.headers ?? {}
     this.reason = more.reason ?? reasonOfStatus(status)
+    this.nextStep = more.nextStep
   }
 
   /** 422 with every invalid field. */

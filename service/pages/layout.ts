@@ -13,13 +13,15 @@ interface Page {
   signedInAs?: string | undefined
   /** For lists. Forms are narrow. */
   isWide?: boolean
+  /** The path of a script of this site. The page's headers must allow it. */
+  script?: string
 }
 
 /**
- * Renders a page into the common layout and returns the document. It has no script and no inline
- * style, so it works without JavaScript and under a strict content security policy.
+ * Renders a page into the common layout and returns the document. It has no inline script and no
+ * inline style, because the content security policy is strict. Only passkeys need a script.
  */
-export function renderPage({ title, body, signedInAs, isWide = false }: Page): string {
+export function renderPage({ title, body, signedInAs, isWide = false, script }: Page): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -29,6 +31,7 @@ export function renderPage({ title, body, signedInAs, isWide = false }: Page): s
 <meta name="robots" content="noindex">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${STYLESHEET_PATH}">
+!${script === undefined ? '' : html`<script type="module" src="${script}"></script>`}
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
@@ -59,4 +62,12 @@ const PAGES = join(import.meta.dirname, 'pages.css')
 export const STYLESHEET = `${readFileSync(TOKENS, 'utf8')}\n${readFileSync(PAGES, 'utf8')}`
 
 /** The path changes with the content, so that browsers can cache it forever. */
-export const STYLESHEET_PATH = `/assets/${hash('sha256', STYLESHEET).slice(0, HASH_CHARACTERS)}.css`
+export const STYLESHEET_PATH = assetPath(STYLESHEET, 'css')
+
+/** Runs in the browser, on the pages that create or use a passkey. */
+export const PASSKEY_SCRIPT = readFileSync(join(import.meta.dirname, 'passkeys.js'), 'utf8')
+export const PASSKEY_SCRIPT_PATH = assetPath(PASSKEY_SCRIPT, 'js')
+
+function assetPath(content: string, extension: string): string {
+  return `/assets/${hash('sha256', content).slice(0, HASH_CHARACTERS)}.${extension}`
+}

@@ -1,10 +1,16 @@
 import { html } from 'ghtml'
 import { toRefusal } from '../http/error-responses.ts'
-import { Refusal } from '../http/refusal.ts'
+import { type NextStep, Refusal } from '../http/refusal.ts'
 import { recordFailure } from '../http/request-log.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { acceptFormBodies, FORM_BYTES_MAX } from './form-body.ts'
-import { renderPage, STYLESHEET, STYLESHEET_PATH } from './layout.ts'
+import { acceptFormBodies, FORM_BYTES_MAX, safeReturnPath } from './form-body.ts'
+import {
+  PASSKEY_SCRIPT,
+  PASSKEY_SCRIPT_PATH,
+  renderPage,
+  STYLESHEET,
+  STYLESHEET_PATH,
+} from './layout.ts'
 
 /**
  * Makes `app`, an encapsulated part of the service, serve pages: it accepts forms, sends the
@@ -29,19 +35,40 @@ export function servePages(app: ServiceApp, publicOrigin: () => string): void {
     return reply
       .code(refusal.status)
       .headers({ ...pageHeaders(), ...refusal.headers, 'request-id': request.id })
-      .send(renderErrorPage(refusal.status, refusal.message))
+      .send(renderErrorPage(refusal, findPagePath(request, publicOrigin())))
   })
 }
 
 /** Renders the page of a refused request and returns the document. */
-function renderErrorPage(status: number, sentence: string): string {
+function renderErrorPage({ status, message, nextStep }: Refusal, returnTo: string): string {
   const title = TITLES[status] ?? 'Something went wrong'
   const body = html`<div class="card">
 <h1>${title}</h1>
-<p>${sentence}</p>
+<p>${message}</p>
+!${nextStep === undefined ? '' : nextStepLink(nextStep, returnTo)}
 <p><a href="/workspaces">Go to your workspaces</a></p>
 </div>`
   return renderPage({ title, body })
+}
+
+function nextStepLink({ label, path }: NextStep, returnTo: string): string {
+  const query = new URLSearchParams({ return_to: returnTo })
+  return html`<p><a class="button" href="${path}?${query.toString()}">${label}</a></p>`
+}
+
+interface PageRequest {
+  method: string
+  url: string
+  headers: { referer?: string | undefined }
+}
+
+/** The requested page, or the page whose form was submitted. */
+function findPagePath({ method, url, headers }: PageRequest, publicOrigin: string): string {
+  if (method === 'GET') return safeReturnPath(url)
+  const { referer = '' } = headers
+  return safeReturnPath(
+    referer.startsWith(`${publicOrigin}/`) && referer.slice(publicOrigin.length),
+  )
 }
 
 const TITLES: Record<number, string> = {
@@ -57,16 +84,21 @@ interface PageHeaders {
    * to redirects as well (CSP Level 3, 4.2.2). Native schemes are written as `scheme:`.
    */
   formTargets?: readonly string[]
+  /** Lets the page run the scripts of this site. */
+  hasScript?: boolean
 }
 
 /** The headers of every page, instead of those of the JSON API. */
-export function pageHeaders({ formTargets = [] }: PageHeaders = {}): Record<string, string> {
+export function pageHeaders(page: PageHeaders = {}): Record<string, string> {
+  const { formTargets = [], hasScript = false } = page
   const formAction = ["'self'", ...formTargets].join(' ')
+  const scripts = hasScript ? "script-src 'self'; " : ''
   return {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
     'content-security-policy':
-      `default-src 'none'; style-src 'self'; img-src 'self' data:; form-action ${formAction}; ` +
+      `default-src 'none'; ${scripts}style-src 'self'; img-src 'self' data:; ` +
+      `form-action ${formAction}; ` +
       "frame-ancestors 'none'; base-uri 'none'",
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
@@ -98,12 +130,18 @@ export function requireSameOrigin(headers: OriginHeaders, publicOrigin: string):
   throw new Refusal(403, 'This request came from another site; open the page here and try again.')
 }
 
-/** Serves the style sheet of all pages, cacheable for a year. */
-export function stylesheetRoute(app: ServiceApp): void {
+/** Serves the style sheet and the script of the pages, cacheable for a year. */
+export function assetRoutes(app: ServiceApp): void {
   app.get(STYLESHEET_PATH, { config: { credential: 'none' } }, (_request, reply) =>
     reply
       .header('cache-control', 'public, max-age=31536000, immutable')
       .type('text/css; charset=utf-8')
       .send(STYLESHEET),
+  )
+  app.get(PASSKEY_SCRIPT_PATH, { config: { credential: 'none' } }, (_request, reply) =>
+    reply
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .type('text/javascript; charset=utf-8')
+      .send(PASSKEY_SCRIPT),
   )
 }

@@ -8,14 +8,19 @@ import {
   tag,
 } from '../pages/form-controls.ts'
 import { renderPage } from '../pages/layout.ts'
-import { formatIsoMinute } from '../util/time.ts'
+import { formatDate, formatIsoMinute } from '../util/time.ts'
 import { PASSWORD_HINT } from './password-strength.ts'
+import type { Passkey } from './second-factor-store.ts'
 import type { ActiveSession, CurrentPerson } from './session-store.ts'
 
 interface AccountPage {
   person: CurrentPerson
   hasPassword: boolean
   sessions: readonly ActiveSession[]
+  hasApp: boolean
+  passkeys: readonly Passkey[]
+  /** False where browsers accept no passkeys. */
+  offersPasskeys: boolean
   errors?: FormErrors
   notice?: string | undefined
 }
@@ -32,12 +37,50 @@ export function accountPage(account: AccountPage): string {
 <h2>Password</h2>
 !${passwordForm(hasPassword, errors)}
 </section>
+!${appSection(account)}
+!${passkeySection(account)}
 <section class="card">
 <h2>Active sessions</h2>
 <ul class="plain">!${sessions.map(session => sessionRow(session, person)).join('')}</ul>
 !${sessions.length > 1 ? buttonForm(END_OTHER_SESSIONS) : ''}
 </section>`
   return renderPage({ title: 'Your account', body, signedInAs: person.email, isWide: true })
+}
+
+function appSection({ hasApp }: AccountPage): string {
+  const setUp = html`<p>After your password, a link or a provider, a code from your phone is needed,
+too.</p>
+<p><a class="button quiet" href="/account/authenticator">Set up an authenticator app</a></p>`
+  const remove = { action: '/account/authenticator/remove', label: 'Remove', about: APP_TITLE }
+  const manage = html`<p>Set up. A code is needed to sign in.</p>
+<div class="actions"><a class="button quiet" href="/account/recovery-codes">Replace recovery
+codes</a>!${buttonForm(remove)}</div>`
+  return html`<section class="card">
+<h2>${APP_TITLE}</h2>
+!${hasApp ? manage : setUp}
+</section>`
+}
+
+const APP_TITLE = 'Authenticator app'
+
+function passkeySection({ passkeys, offersPasskeys }: AccountPage): string {
+  const rows = passkeys.map(({ id, name, createdAt }) => {
+    const remove = buttonForm({
+      action: `/account/passkeys/${id}/remove`,
+      label: 'Remove',
+      about: name,
+    })
+    const since = createdAt === null ? '' : html`<br><small>Since ${formatDate(createdAt)}</small>`
+    return html`<li class="row"><span>${name}!${since}</span>!${remove}</li>`
+  })
+  const add = offersPasskeys
+    ? '<p><a class="button quiet" href="/account/passkeys/new">Add a passkey</a></p>'
+    : '<p>Passkeys need a host name in the address of this service, not an IP address.</p>'
+  return html`<section class="card">
+<h2>Passkeys</h2>
+!${rows.length === 0 ? '' : html`<ul class="plain">!${rows.join('')}</ul>`}
+!${add}
+</section>`
 }
 
 const END_OTHER_SESSIONS = {

@@ -14,8 +14,10 @@ import {
   seeOther,
   UNPROCESSABLE,
 } from './page-visit.ts'
+import { supportsPasskeys } from './passkeys.ts'
 import type { PeopleContext } from './people-context.ts'
 import { findPasswordHash } from './person-store.ts'
+import { hasAuthenticatorApp, listPasskeys } from './second-factor-store.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
 
 /** The account page: the password and the active sessions. */
@@ -63,7 +65,7 @@ export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
 }
 
 async function showAccount(
-  { database, now }: PeopleContext,
+  { database, now, publicOrigin }: PeopleContext,
   { person, request }: SignedInRequest,
   errors: FormErrors = {},
 ): Promise<string> {
@@ -73,6 +75,9 @@ async function showAccount(
     person,
     hasPassword,
     sessions,
+    hasApp: await hasAuthenticatorApp(database, person.userId),
+    passkeys: await listPasskeys(database, person.userId),
+    offersPasskeys: supportsPasskeys(publicOrigin()),
     errors,
     notice: findNotice(request.query),
   })
@@ -81,13 +86,12 @@ async function showAccount(
 async function postPassword(context: PeopleContext, visit: SignedInRequest) {
   const { person, request, reply } = visit
   try {
-    const outcome = await changePassword(context, person, {
+    const token = await changePassword(context, person, {
       current: readFormSecret(request.body, 'current'),
       next: readFormSecret(request.body, 'password'),
-      userAgent: request.headers['user-agent'],
     })
-    if (outcome.outcome !== 'signed_in') return seeOther(reply, '/sign-in?done=password_reset')
-    await replaceSession(context, { request, reply, token: outcome.token })
+    if (token === null) return seeOther(reply, '/sign-in?done=password_reset')
+    await replaceSession(context, { request, reply, token })
     return seeOther(reply, '/account?done=password_changed')
   } catch (error) {
     const errors = toFormErrors(error)

@@ -9,8 +9,14 @@ import { createPasswordHash, isPasswordCorrect } from './password-hash.ts'
 import { findPasswordError } from './password-strength.ts'
 import type { PeopleContext } from './people-context.ts'
 import { findPasswordHash, findPersonByEmail, setPassword } from './person-store.ts'
+import { requireRecentAuthentication } from './reauthentication.ts'
 import { type CurrentPerson, deleteSessions } from './session-store.ts'
-import { readAuthErrorCode, type SignInOutcome, startSession } from './sign-in.ts'
+import {
+  readAuthErrorCode,
+  replaceSessionToken,
+  type SignInOutcome,
+  startSession,
+} from './sign-in.ts'
 import { findDomainError, mayCreateAccount, requireOpenSignUp } from './sign-up-policy.ts'
 
 interface SignUpInput {
@@ -110,21 +116,23 @@ interface PasswordChange {
   /** Empty when the person has none yet. */
   current: string
   next: string
-  userAgent: string | undefined
 }
 
 /**
- * Changes a person's password, ends all of their sessions and emailed links, tells them by email
- * and starts a new session. Throws a 422 that names the field.
+ * Changes a person's password, ends all of their other sessions and emailed links, tells them by
+ * email and gives this session a new token, which it returns; null when this one has ended, too.
+ * Without a password to enter, or with a second factor beside it, the person must have confirmed
+ * their identity recently. Throws a 403, or a 422 that names the field.
  */
 export async function changePassword(
   context: PeopleContext,
   person: CurrentPerson,
-  { current, next, userAgent }: PasswordChange,
-): Promise<SignInOutcome> {
+  { current, next }: PasswordChange,
+): Promise<string | null> {
   const { database, now } = context
   limitPasswordChanges(context, person.sessionId)
   const hash = await findPasswordHash(database, person.userId)
+  if (hash === null || person.hasSecondFactor) requireRecentAuthentication(person, now())
   if (hash !== null && !(await isPasswordCorrect({ hash, password: current }))) {
     throw Refusal.ofFields({ current: ['This is not your current password.'] })
   }
@@ -134,8 +142,8 @@ export async function changePassword(
   const newHash = await createPasswordHash(next)
   await database.query.transaction().execute(async query => {
     await setPassword({ query }, person.userId, { passwordHash: newHash, at: now() })
-    await deleteSessions({ query }, person.userId)
+    await deleteSessions({ query }, person.userId, person.sessionId)
   })
   context.mailer.send(passwordChangedEmail(context.publicOrigin(), person, now()))
-  return startSession(context, { email: person.email, password: next, userAgent })
+  return replaceSessionToken(context, person.sessionId, false)
 }

@@ -31,7 +31,9 @@ it('creates simulated campaigns together with an ad account', async test => {
 it('rolls back the ad account when its campaigns cannot be created', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId, adAccountId } = await createTestWorkspace(service)
-  const person = { ...owner, sessionId: 1, isEmailVerified: true, mustChangePassword: false }
+  const session = { sessionId: 1, authenticatedAt: service.clock.now(), secondFactorAt: null }
+  const state = { isEmailVerified: true, mustChangePassword: false, hasSecondFactor: false }
+  const person = { ...owner, ...session, ...state }
   const context = {
     ...{ database: service.database, now: service.clock.now },
     onAdAccountAdded: async () => {

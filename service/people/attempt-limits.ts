@@ -48,6 +48,11 @@ export function limitPasswordChanges({ limits }: LimitContext, sessionId: number
   if (limits.signInAccount) takeAttempt(limits.signInAccount, ['password_change', sessionId])
 }
 
+/** Counts one confirmation of a signed-in person's identity. Throws a 429. */
+export function limitConfirmations({ limits }: LimitContext, userId: number): void {
+  if (limits.signInAccount) takeAttempt(limits.signInAccount, ['confirmation', userId])
+}
+
 interface InvitationAttempt {
   userId: number
   workspaceId: number

@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { type BetterAuthOptions, betterAuth } from 'better-auth'
+import { passkey } from '@better-auth/passkey'
+import { APIError, type BetterAuthOptions, betterAuth } from 'better-auth'
 import { getAdapter } from 'better-auth/db/adapter'
-import { magicLink } from 'better-auth/plugins'
+import { bearer, magicLink, twoFactor } from 'better-auth/plugins'
 import type { Database } from '../db/database.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
-import { DAY_MILLISECONDS } from '../util/time.ts'
+import { PASSKEY_TABLE, TABLE_MAPPING, TWO_FACTOR_TABLES } from './auth-tables.ts'
 import { toPersonName } from './display-name.ts'
 import { createPasswordHash, isPasswordCorrect } from './password-hash.ts'
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './password-strength.ts'
 import { deleteEmailLinks, findPersonByEmail, markEmailVerified } from './person-store.ts'
-import { hashSessionToken, SESSION_DAYS, withHashedSessionTokens } from './session-token.ts'
+import { hashSessionToken, sessionExpiry, withHashedSessionTokens } from './session-token.ts'
 import { mayCreateAccount, type SignUpPolicy } from './sign-up-policy.ts'
+
+const APP_NAME = 'Signalbox'
 
 /** How long an emailed link works. Each link works once. */
 export const LINK_LIFETIME_MINUTES = { verification: 24 * 60, reset: 60, signIn: 15 } as const
@@ -70,7 +73,7 @@ export async function createAuthLibrary(options: AuthLibraryOptions) {
 export function authOptions(options: AuthLibraryOptions) {
   const { logger, publicOrigin, secret, social } = options
   return {
-    appName: 'Signalbox',
+    appName: APP_NAME,
     baseURL: publicOrigin,
     basePath: '/auth',
     secret,
@@ -91,8 +94,21 @@ export function authOptions(options: AuthLibraryOptions) {
     },
     socialProviders: social,
     ...emailOptions(options),
+    plugins: [
+      createMagicLinkPlugin(options),
+      createTwoFactorPlugin(),
+      createPasskeyPlugin(publicOrigin),
+      // Our routes name the session as a bearer token. No route of the library accepts one.
+      bearer(),
+    ],
     databaseHooks: createDatabaseHooks(options),
     ...TABLE_MAPPING,
+    session: {
+      ...TABLE_MAPPING.session,
+      // Our own checks decide how long a session lasts and what needs a recent one.
+      disableSessionRefresh: true,
+      freshAge: 0,
+    },
   } satisfies BetterAuthOptions
 }
 
@@ -127,19 +143,61 @@ function emailOptions({ mailer, database }: AuthLibraryOptions) {
       sendVerificationEmail: async ({ user, token }: { user: EmailRecipient; token: string }) =>
         mailer.sendVerification(user, token),
     },
-    plugins: [
-      magicLink({
-        expiresIn: LINK_LIFETIME_MINUTES.signIn * 60,
-        storeToken: 'hashed',
-        disableSignUp: true,
-        // Called for every address, because storing the link takes time: a request for an unknown
-        // address must take as long.
-        sendMagicLink: async ({ email, token }) => {
-          if (await findPersonByEmail(database, email)) mailer.sendSignInLink(email, token)
-        },
-      }),
-    ],
   }
+}
+
+function createMagicLinkPlugin({ mailer, database }: AuthLibraryOptions) {
+  return magicLink({
+    expiresIn: LINK_LIFETIME_MINUTES.signIn * 60,
+    storeToken: 'hashed',
+    disableSignUp: true,
+    // Called for every address, because storing the link takes time: a request for an unknown
+    // address must take as long.
+    sendMagicLink: async ({ email, token }) => {
+      if (await findPersonByEmail(database, email)) mailer.sendSignInLink(email, token)
+    },
+  })
+}
+
+/**
+ * Secrets, codes and recovery codes. Its own challenge is left out: it only covers sign-in by
+ * password, while a second factor is due after every first one.
+ */
+function createTwoFactorPlugin() {
+  const plugin = twoFactor({
+    issuer: APP_NAME,
+    // People who sign in by a link or a provider have no password.
+    allowPasswordless: true,
+    accountLockout: { enabled: false },
+    schema: TWO_FACTOR_TABLES,
+  })
+  return { ...plugin, hooks: {} }
+}
+
+/** A passkey proves possession and, by PIN or biometrics, the person: both are required. */
+function createPasskeyPlugin(publicOrigin: string) {
+  return passkey({
+    rpName: APP_NAME,
+    rpID: new URL(publicOrigin).hostname,
+    origin: publicOrigin,
+    advanced: { webAuthnChallengeCookie: 'passkey_challenge' },
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    registration: {
+      afterVerification: async ({ verification }) => {
+        if (!verification.registrationInfo?.userVerified) throw userNotVerified()
+      },
+    },
+    authentication: {
+      afterVerification: async ({ verification }) => {
+        if (!verification.authenticationInfo.userVerified) throw userNotVerified()
+      },
+    },
+    schema: PASSKEY_TABLE,
+  })
+}
+
+function userNotVerified(): APIError {
+  return new APIError('BAD_REQUEST', { code: 'USER_NOT_VERIFIED' })
 }
 
 /**
@@ -188,8 +246,8 @@ function createDatabaseHooks(options: AuthLibraryOptions) {
       create: {
         before: async (session: object) => {
           const at = now()
-          const expiresAt = new Date(at.getTime() + SESSION_DAYS * DAY_MILLISECONDS)
-          return { data: { ...session, createdAt: at, updatedAt: at, expiresAt } }
+          const times = { createdAt: at, updatedAt: at, expiresAt: sessionExpiry(at) }
+          return { data: { ...session, ...times } }
         },
       },
     },
@@ -197,40 +255,3 @@ function createDatabaseHooks(options: AuthLibraryOptions) {
 }
 
 const EMPTY_PROVIDER_TOKENS = { accessToken: null, refreshToken: null, idToken: null }
-
-const TIMESTAMP_COLUMNS = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
-
-/** As created by service/migrations/0012-people.sql. */
-const TABLE_MAPPING = {
-  user: { modelName: 'users', fields: { emailVerified: 'email_verified', ...TIMESTAMP_COLUMNS } },
-  session: {
-    modelName: 'sessions',
-    fields: {
-      userId: 'user_id',
-      expiresAt: 'expires_at',
-      ipAddress: 'ip_address',
-      userAgent: 'user_agent',
-      ...TIMESTAMP_COLUMNS,
-    },
-  },
-  account: {
-    modelName: 'accounts',
-    fields: {
-      accountId: 'account_id',
-      providerId: 'provider_id',
-      userId: 'user_id',
-      accessToken: 'access_token',
-      refreshToken: 'refresh_token',
-      idToken: 'id_token',
-      accessTokenExpiresAt: 'access_token_expires_at',
-      refreshTokenExpiresAt: 'refresh_token_expires_at',
-      ...TIMESTAMP_COLUMNS,
-    },
-  },
-  verification: {
-    modelName: 'verifications',
-    // The identifier contains the token of the emailed link: only its digest is stored.
-    storeIdentifier: 'hashed' as const,
-    fields: { expiresAt: 'expires_at', ...TIMESTAMP_COLUMNS },
-  },
-} satisfies Pick<BetterAuthOptions, 'user' | 'session' | 'account' | 'verification'>

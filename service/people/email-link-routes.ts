@@ -9,10 +9,10 @@ import {
   signInByEmailLink,
 } from './email-links.ts'
 import {
+  completeSignIn,
   type PageReply,
   type PageRequest,
   PUBLIC,
-  replaceSession,
   seeOther,
   UNAUTHORIZED,
   UNPROCESSABLE,
@@ -114,8 +114,8 @@ async function postVerify(context: PeopleContext, request: PageRequest, reply: P
   })
   switch (result.outcome) {
     case 'signed_in':
-      await replaceSession(context, { request, reply, token: result.token })
-      return seeOther(reply, '/workspaces')
+    case 'second_factor_required':
+      return completeSignIn(context, { request, reply, session: result, returnTo: '/workspaces' })
     case 'invalid_link':
     case 'unverified':
       return reply.code(BAD_REQUEST).send(invalidLinkPage('/verify'))
@@ -141,9 +141,8 @@ async function postReset(context: PeopleContext, request: PageRequest, reply: Pa
 async function postSignInLink(context: PeopleContext, request: PageRequest, reply: PageReply) {
   const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
   const result = await signInByEmailLink(context, token, request.headers['user-agent'])
-  if (result.outcome !== 'signed_in') return reply.code(BAD_REQUEST).send(invalidLinkPage('/magic'))
-  await replaceSession(context, { request, reply, token: result.token })
-  return seeOther(reply, '/workspaces')
+  if (!('token' in result)) return reply.code(BAD_REQUEST).send(invalidLinkPage('/magic'))
+  return completeSignIn(context, { request, reply, session: result, returnTo: '/workspaces' })
 }
 
 function readToken(query: unknown): string | null {

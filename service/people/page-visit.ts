@@ -7,6 +7,7 @@ import {
   type SessionContext,
 } from './session-store.ts'
 import { hashSessionToken, sessionCookie } from './session-token.ts'
+import type { NewSession } from './sign-in.ts'
 
 /** The parts of a request and its reply that pages use. */
 export interface PageRequest {
@@ -114,7 +115,7 @@ export function seeOther(reply: PageReply, path: string): unknown {
   return reply.redirect(path, SEE_OTHER)
 }
 
-interface NewSession {
+interface SessionExchange {
   request: Pick<PageRequest, 'headers'>
   reply: Pick<PageReply, 'header'>
   token: string
@@ -127,7 +128,7 @@ interface NewSession {
  */
 export async function replaceSession(
   context: DeviceContext,
-  { request, reply, token }: NewSession,
+  { request, reply, token }: SessionExchange,
 ): Promise<void> {
   const { database, now, publicOrigin } = context
   const { cookie } = request.headers
@@ -139,8 +140,37 @@ export async function replaceSession(
   reply.header('set-cookie', await knownDeviceCookie(context, { cookie, email: person.email }))
 }
 
+interface CompletedSignIn {
+  request: Pick<PageRequest, 'headers'>
+  reply: Pick<PageReply, 'header' | 'redirect'>
+  session: NewSession
+  returnTo: string
+}
+
+export const SECOND_FACTOR_PATH = '/sign-in/second-factor'
+
+/** Sets the cookie of a new session and redirects, first to the page that asks for a code. */
+export async function completeSignIn(
+  context: DeviceContext,
+  { request, reply, session, returnTo }: CompletedSignIn,
+): Promise<unknown> {
+  await replaceSession(context, { request, reply, token: session.token })
+  const { outcome } = session
+  const query = new URLSearchParams({ return_to: returnTo })
+  return reply.redirect(
+    outcome === 'signed_in' ? returnTo : `${SECOND_FACTOR_PATH}?${query}`,
+    SEE_OTHER,
+  )
+}
+
 /** What a page confirms, by the code in its query. A link can only show one of these sentences. */
 const NOTICES: Record<string, string> = {
+  app_removed: 'Authenticator app removed.',
+  passkey_added: 'Passkey added.',
+  passkey_removed: 'Passkey removed.',
+  identity_confirmed: 'Identity confirmed.',
+  factor_required: 'Every member now needs a second factor.',
+  factor_optional: 'A second factor is now optional.',
   password_reset: 'Password changed. You are signed out everywhere. Sign in with the new password.',
   password_changed: 'Password changed. You are signed out everywhere else.',
   session_ended: 'Session ended.',

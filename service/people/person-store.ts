@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import { withdrawInvitationsOfPerson } from './invitation-store.ts'
+import { deleteAuthenticatorApp, deletePasskeys } from './second-factor-store.ts'
 import { deleteSessions } from './session-store.ts'
 
 export interface Person {
@@ -229,6 +230,21 @@ export async function setPersonStatus(
       await deleteEmailLinks({ query: transaction }, row.id)
       await withdrawInvitationsOfPerson({ query: transaction }, row.id)
     }
+    return true
+  })
+}
+
+/**
+ * Removes the authenticator app and the passkeys of a person, and ends their sessions. Returns
+ * false when no person has this address.
+ */
+export async function removeSecondFactors({ query }: Database, email: string): Promise<boolean> {
+  return query.transaction().execute(async transaction => {
+    const person = await findPersonByEmail({ query: transaction }, email)
+    if (!person) return false
+    await deleteAuthenticatorApp({ query: transaction }, person.userId)
+    await deletePasskeys({ query: transaction }, person.userId)
+    await deleteSessions({ query: transaction }, person.userId)
     return true
   })
 }

@@ -4,17 +4,21 @@ import { accountRoutes } from './account-routes.ts'
 import { browserRoutes } from './browser-routes.ts'
 import { emailLinkRoutes } from './email-link-routes.ts'
 import { memberRoutes } from './member-routes.ts'
+import { passkeyRoutes } from './passkey-routes.ts'
 import type { PeopleContext } from './people-context.ts'
+import { secondFactorRoutes } from './second-factor-routes.ts'
 import { signInRoutes, socialRoutes } from './sign-in-routes.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
 
-/** Sign-in, account and workspace pages (no JavaScript needed) and the dashboard's API. */
+/** Sign-in, account and workspace pages (only passkeys need JavaScript) and the dashboard's API. */
 export function peopleRoutes(app: ServiceApp, context: PeopleContext): void {
   app.register(async pages => {
     servePages(pages, context.publicOrigin)
     signInRoutes(pages, context)
     emailLinkRoutes(pages, context)
     socialRoutes(pages, context)
+    secondFactorRoutes(pages, context)
+    passkeyRoutes(pages, context)
     accountRoutes(pages, context)
     workspaceRoutes(pages, context)
     memberRoutes(pages, context)

@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
 import { deleteExpiredInvitations } from './invitation-store.ts'
+import { deleteUsedTotpCodes } from './second-factor-store.ts'
 import { hashSessionToken, readSessionToken } from './session-token.ts'
 
 /** The signed-in person. */
@@ -12,6 +13,12 @@ export interface CurrentPerson {
   isEmailVerified: boolean
   /** The person may do nothing else first; pages and the browser API enforce it. */
   mustChangePassword: boolean
+  /** When the person last confirmed their identity in this session: at first, by signing in. */
+  authenticatedAt: Date
+  /** When this session last used a second factor; null if it never did. */
+  secondFactorAt: Date | null
+  /** The person has an authenticator app or a passkey, used in this session or not. */
+  hasSecondFactor: boolean
 }
 
 export interface SessionContext {
@@ -32,22 +39,58 @@ export async function findCurrentPerson(
   return token === null ? null : findSession(database, hashSessionToken(token), now())
 }
 
-/** Returns the person of a live session; null when it expired or the person is disabled. */
+/**
+ * Returns the person of a live session. Null when it expired, when it still awaits a second factor,
+ * or when the person is disabled.
+ */
 export async function findSession(
   { query }: Database,
   tokenDigest: string,
   at: Date,
 ): Promise<CurrentPerson | null> {
-  const row = await query
+  const row = await selectLiveSession(query, tokenDigest, at)
+    .where('session.awaits_second_factor', '=', false)
+    .executeTakeFirst()
+  return row ? toCurrentPerson(row) : null
+}
+
+/** Returns the person of a session that opens nothing but the page that asks for a code. */
+export async function findHeldSession(
+  { database, now, publicOrigin }: SessionContext,
+  headers: { cookie?: string | undefined },
+): Promise<CurrentPerson | null> {
+  const token = readSessionToken(headers.cookie, publicOrigin())
+  if (token === null) return null
+  const row = await selectLiveSession(database.query, hashSessionToken(token), now())
+    .where('session.awaits_second_factor', '=', true)
+    .executeTakeFirst()
+  return row ? toCurrentPerson(row) : null
+}
+
+function selectLiveSession(query: Database['query'], tokenDigest: string, at: Date) {
+  return query
     .selectFrom('people.sessions as session')
     .innerJoin('people.users as person', 'person.id', 'session.user_id')
     .select(['session.id as session_id', 'session.user_id', 'person.email', 'person.name'])
-    .select(['person.email_verified', 'person.must_change_password'])
+    .select(['person.email_verified', 'person.must_change_password', 'person.two_factor_enabled'])
+    .select(['session.created_at', 'session.authenticated_at', 'session.second_factor_at'])
+    .select(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('people.passkeys as passkey')
+          .select('passkey.id')
+          .whereRef('passkey.user_id', '=', 'session.user_id'),
+      ).as('has_passkey'),
+    )
     .where('session.token', '=', tokenDigest)
     .where('session.expires_at', '>', at)
     .where('person.status', '=', 'active')
-    .executeTakeFirst()
-  if (!row) return null
+}
+
+type SessionRow = NonNullable<
+  Awaited<ReturnType<ReturnType<typeof selectLiveSession>['executeTakeFirst']>>
+>
+
+function toCurrentPerson(row: SessionRow): CurrentPerson {
   return {
     userId: row.user_id,
     sessionId: row.session_id,
@@ -55,7 +98,64 @@ export async function findSession(
     name: row.name,
     isEmailVerified: row.email_verified,
     mustChangePassword: row.must_change_password,
+    authenticatedAt: row.authenticated_at ?? row.created_at,
+    secondFactorAt: row.second_factor_at,
+    hasSecondFactor: row.two_factor_enabled || row.has_passkey === true,
   }
+}
+
+/** Makes a new session wait for a second factor, until `expiresAt`. */
+export async function holdSession(
+  { query }: Database,
+  sessionId: number,
+  expiresAt: Date,
+): Promise<void> {
+  await query
+    .updateTable('people.sessions')
+    .set({ awaits_second_factor: true, expires_at: expiresAt })
+    .where('id', '=', sessionId)
+    .execute()
+}
+
+interface SessionRenewal {
+  sessionId: number
+  tokenDigest: string
+  at: Date
+  expiresAt: Date
+  isSecondFactorUsed: boolean
+}
+
+/**
+ * Gives a session another token after the person confirmed their identity, so that whoever knows
+ * the earlier token gains nothing. Returns false when the session has ended.
+ */
+export async function renewSession(
+  { query }: Pick<Database, 'query'>,
+  { sessionId, tokenDigest, at, expiresAt, isSecondFactorUsed }: SessionRenewal,
+): Promise<boolean> {
+  const renewed = await query
+    .updateTable('people.sessions')
+    .set({
+      token: tokenDigest,
+      authenticated_at: at,
+      updated_at: at,
+      expires_at: expiresAt,
+      awaits_second_factor: false,
+      ...(isSecondFactorUsed && { second_factor_at: at }),
+    })
+    .where('id', '=', sessionId)
+    .returning('id')
+    .executeTakeFirst()
+  return renewed !== undefined
+}
+
+/** For a person who has no second factor any more. */
+export async function clearSecondFactorUse({ query }: Database, userId: number): Promise<void> {
+  await query
+    .updateTable('people.sessions')
+    .set({ second_factor_at: null })
+    .where('user_id', '=', userId)
+    .execute()
 }
 
 export interface ActiveSession {
@@ -78,6 +178,7 @@ export async function listSessions(
     .select(['id', 'created_at', 'expires_at', 'user_agent'])
     .where('user_id', '=', userId)
     .where('expires_at', '>', at)
+    .where('awaits_second_factor', '=', false)
     .orderBy('id', 'desc')
     .limit(SESSIONS_LISTED_MAX)
     .execute()
@@ -132,6 +233,7 @@ const INVITATION_RETENTION_DAYS = 30
 export async function deleteExpiredPeopleRecords(database: Database, at: Date): Promise<void> {
   await deleteExpiredSessions(database, at)
   await deleteExpiredVerifications(database, at)
+  await deleteUsedTotpCodes(database, at)
   const before = new Date(at.getTime() - INVITATION_RETENTION_DAYS * DAY_MILLISECONDS)
   await deleteExpiredInvitations(database, before)
 }

@@ -1,9 +1,14 @@
-import { hash } from 'node:crypto'
-import { DAY_SECONDS } from '../util/time.ts'
+import { hash, randomBytes } from 'node:crypto'
+import { DAY_MILLISECONDS, DAY_SECONDS } from '../util/time.ts'
 import { cookieName, readCookie, serializeCookie } from './cookies.ts'
 
 /** The lifetime of a session. Use does not extend it. */
 export const SESSION_DAYS = 14
+
+/** When a session ends that begins at `at`. */
+export function sessionExpiry(at: Date): Date {
+  return new Date(at.getTime() + SESSION_DAYS * DAY_MILLISECONDS)
+}
 
 /** better-auth's tokens: 32 of 62 characters, 190 random bits. */
 const SESSION_TOKEN = /^[A-Za-z0-9]{32}$/
@@ -29,6 +34,27 @@ export function clearedSessionCookie(publicOrigin: string): string {
 export function readSessionToken(header: string | undefined, publicOrigin: string): string | null {
   const found = readCookie(header, publicOrigin, COOKIE)
   return found !== undefined && SESSION_TOKEN.test(found) ? found : null
+}
+
+/** A token of our own, in the form of the library's. */
+export function createSessionToken(): string {
+  return randomBytes(SESSION_TOKEN_BYTES).toString('hex')
+}
+
+const SESSION_TOKEN_BYTES = 16
+
+const LIBRARY_COOKIE = /^(?:__Secure-)?signalbox\.session_token=([^;]*)/
+
+/** The library sets a session cookie of its own, which never reaches the browser. */
+export function isLibrarySessionCookie(cookie: string): boolean {
+  return LIBRARY_COOKIE.test(cookie)
+}
+
+/** Reads the token from it: the value is the token, a dot and a signature. */
+export function readLibrarySessionToken(cookies: readonly string[]): string | null {
+  const found = cookies.find(isLibrarySessionCookie)
+  const value = decodeURIComponent(LIBRARY_COOKIE.exec(found ?? '')?.[1] ?? '')
+  return value.split('.', 1)[0] || null
 }
 
 /** The stored form of a session token. */
@@ -64,8 +90,8 @@ const ADAPTER_METHODS = [
 
 /**
  * Wraps a better-auth adapter so that the table holds digests of session tokens: a copy of the
- * table opens no session. The library still gets the token that it created or looked up. Covers
- * its transactions too.
+ * table opens no session. The library still gets the token that it created or looked up, and
+ * leaves the lifetime of sessions to us. Covers its transactions too.
  */
 export function withHashedSessionTokens<Adapter extends object>(
   adapter: Adapter,
@@ -99,8 +125,15 @@ async function callWithHashedToken(
     ...(call.update && { update: hashRow(call.update, digest) }),
   })
   const isRow = typeof found === 'object' && found !== null && 'token' in found
-  return isRow && typeof named === 'string' ? { ...found, token: named } : found
+  if (!isRow || typeof named !== 'string') return found
+  return { ...found, token: named, expiresAt: UNLIMITED }
 }
+
+/**
+ * The library compares with the clock of the machine. Our routes have checked the session against
+ * the clock of the program before they name it to the library.
+ */
+const UNLIMITED = new Date(8.64e15)
 
 function hashCondition<Condition extends { field: string; value: unknown }>(
   condition: Condition,

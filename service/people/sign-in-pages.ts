@@ -10,11 +10,13 @@ import {
 import { renderPage } from '../pages/layout.ts'
 import type { SocialProvider } from './auth-library.ts'
 import { PASSWORD_HINT } from './password-strength.ts'
+import { passkeyLink } from './second-factor-pages.ts'
 
 interface SignInPage {
   returnTo: string
   social: readonly SocialProvider[]
   isSignUpOpen: boolean
+  offersPasskeys: boolean
   email?: string
   errors?: FormErrors
   /** What happened before, such as "Password changed." */
@@ -23,7 +25,8 @@ interface SignInPage {
 
 /** Email and password, an emailed link, or a provider. Returns the whole document. */
 export function signInPage(page: SignInPage): string {
-  const { returnTo, social, isSignUpOpen, email = '', errors = {}, notice } = page
+  const { returnTo, social, isSignUpOpen, offersPasskeys } = page
+  const { email = '', errors = {}, notice } = page
   const query = `?${new URLSearchParams({ return_to: returnTo })}`
   const signUpLink = html`<p>New here? <a href="/sign-up${query}">Create an account</a></p>`
   const body = html`<div class="card">
@@ -37,6 +40,7 @@ export function signInPage(page: SignInPage): string {
 <button>Sign in</button>
 </form>
 !${social.map(provider => socialForm(provider, returnTo)).join('')}
+!${offersPasskeys ? passkeyLink(returnTo) : ''}
 <p><a href="/magic">Email me a link instead</a> or <a href="/forgot">choose a new password</a>.</p>
 !${isSignUpOpen ? signUpLink : ''}
 </div>`

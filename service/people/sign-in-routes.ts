@@ -6,31 +6,35 @@ import { pageHeaders } from '../pages/serve-pages.ts'
 import { signUp } from './account.ts'
 import { SOCIAL_PROVIDERS } from './auth-library.ts'
 import {
+  completeSignIn,
   findNotice,
   type PageReply,
   type PageRequest,
   PUBLIC,
-  replaceSession,
   seeOther,
   UNAUTHORIZED,
   UNPROCESSABLE,
 } from './page-visit.ts'
+import { supportsPasskeys } from './passkeys.ts'
 import type { PeopleContext } from './people-context.ts'
-import { deleteSession, findCurrentPerson } from './session-store.ts'
-import { clearedSessionCookie } from './session-token.ts'
-import { type SignInOutcome, signIn, verifyNewSession } from './sign-in.ts'
+import { deleteSession, findCurrentPerson, findHeldSession } from './session-store.ts'
+import {
+  clearedSessionCookie,
+  isLibrarySessionCookie,
+  readLibrarySessionToken,
+} from './session-token.ts'
+import { type NewSession, type SignInOutcome, signIn, verifyNewSession } from './sign-in.ts'
 import { emailSentPage, PROVIDER_ORIGINS, signInPage, signUpPage } from './sign-in-pages.ts'
 import { describeSignUpPolicy, requireOpenSignUp, type SignUpPolicy } from './sign-up-policy.ts'
 
 /** The pages to sign in, sign up and sign out. Submitted forms are rate-limited by address. */
 export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
   const { social } = context
-  const page = signInOptions(context)
   app.get('/sign-in', PUBLIC, async (request, reply) => {
     const returnTo = safeReturnPath((request.query as ReturnQuery).return_to)
     if (await findCurrentPerson(context, request.headers)) return seeOther(reply, returnTo)
     reply.headers(pageHeaders({ formTargets: social.map(name => PROVIDER_ORIGINS[name]) }))
-    return signInPage({ ...page, returnTo, notice: findNotice(request.query) })
+    return signInPage({ ...signInOptions(context), returnTo, notice: findNotice(request.query) })
   })
   app.get('/sign-up', PUBLIC, async request => {
     requireOpenSignUp(context.signUp)
@@ -38,7 +42,9 @@ export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
     return signUpPage({ returnTo, policy: describeSignUpPolicy(context.signUp) })
   })
   app.post('/sign-out', PUBLIC, async (request, reply) => {
-    const person = await findCurrentPerson(context, request.headers)
+    const { headers } = request
+    const person =
+      (await findCurrentPerson(context, headers)) ?? (await findHeldSession(context, headers))
     if (person) await deleteSession(context.database, person.userId, person.sessionId)
     reply.header('set-cookie', clearedSessionCookie(context.publicOrigin()))
     return seeOther(reply, '/sign-in?done=signed_out')
@@ -63,20 +69,20 @@ async function postSignIn(context: PeopleContext, request: PageRequest, reply: P
     userAgent: request.headers['user-agent'],
     cookie: request.headers.cookie,
   })
-  if (outcome.outcome === 'signed_in') {
-    await replaceSession(context, { request, reply, token: outcome.token })
-    return seeOther(reply, returnTo)
+  if ('token' in outcome) {
+    return completeSignIn(context, { request, reply, session: outcome, returnTo })
   }
   const errors = { '': SIGN_IN_ERRORS[outcome.outcome] }
   const page = { ...signInOptions(context), returnTo, email, errors }
   return reply.code(UNAUTHORIZED).send(signInPage(page))
 }
 
-function signInOptions({ social, signUp }: PeopleContext) {
-  return { social, isSignUpOpen: signUp.mode !== 'closed' }
+function signInOptions({ social, signUp, publicOrigin }: PeopleContext) {
+  const isSignUpOpen = signUp.mode !== 'closed'
+  return { social, isSignUpOpen, offersPasskeys: supportsPasskeys(publicOrigin()) }
 }
 
-const SIGN_IN_ERRORS: Record<Exclude<SignInOutcome['outcome'], 'signed_in'>, string> = {
+const SIGN_IN_ERRORS: Record<Exclude<SignInOutcome, NewSession>['outcome'], string> = {
   refused: 'Incorrect email or password. Check both, or sign in by an emailed link.',
   unverified:
     'Confirm your email first: follow the link that we sent, or request another at /verify.',
@@ -168,35 +174,23 @@ async function finishSocialSignIn(
   headers.set('user-agent', request.headers['user-agent'] ?? '')
   const response = await library.handler(new Request(url, { headers }))
   const cookies = response.headers.getSetCookie()
-  const sessionCookie = cookies.find(isSessionCookie)
-  const others = cookies.filter(cookie => !isSessionCookie(cookie))
-  const token = sessionCookie === undefined ? null : readCookieToken(sessionCookie)
+  const token = readLibrarySessionToken(cookies)
   const outcome = token === null ? null : await verifyNewSession(context, token)
-  if (outcome?.outcome !== 'signed_in') {
-    reply.header('set-cookie', others)
+  reply.header(
+    'set-cookie',
+    cookies.filter(cookie => !isLibrarySessionCookie(cookie)),
+  )
+  if (outcome === null || !('token' in outcome)) {
     if (outcome?.outcome === 'unverified') return seeOther(reply, '/forgot')
     const isRefused = ACCOUNT_REFUSED.test(response.headers.get('location') ?? '')
     return seeOther(reply, isRefused ? REFUSED_PATH : FAILED_PATH)
   }
-  reply.header('set-cookie', others)
-  await replaceSession(context, { request, reply, token: outcome.token })
-  return seeOther(reply, toLocalPath(response.headers.get('location'), context.publicOrigin()))
+  const returnTo = toLocalPath(response.headers.get('location'), context.publicOrigin())
+  return completeSignIn(context, { request, reply, session: outcome, returnTo })
 }
 
 /** The error of the library when our sign-up policy lets it create no account. */
 const ACCOUNT_REFUSED = /[?&]error=unable_to_create_user\b/
-
-const SESSION_COOKIE = /^(?:__Secure-)?signalbox\.session_token=([^;]*)/
-
-function isSessionCookie(cookie: string): boolean {
-  return SESSION_COOKIE.test(cookie)
-}
-
-/** The library signs its cookie: the token, a dot, the signature. Only the token is needed. */
-function readCookieToken(cookie: string): string | null {
-  const value = decodeURIComponent(SESSION_COOKIE.exec(cookie)?.[1] ?? '')
-  return value.split('.', 1)[0] || null
-}
 
 function toLocalPath(location: string | null, origin: string): string {
   return safeReturnPath((location ?? '').replace(origin, ''))

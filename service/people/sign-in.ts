@@ -3,8 +3,9 @@ import { limitAttempts } from './attempt-limits.ts'
 import { createPasswordHash, isPasswordHashOutdated } from './password-hash.ts'
 import type { PeopleContext } from './people-context.ts'
 import { findPasswordHash, findPersonByEmail, replacePasswordHash } from './person-store.ts'
-import { deleteSession, findSession } from './session-store.ts'
-import { hashSessionToken } from './session-token.ts'
+import { hasAuthenticatorApp } from './second-factor-store.ts'
+import { deleteSession, findSession, holdSession, renewSession } from './session-store.ts'
+import { createSessionToken, hashSessionToken, sessionExpiry } from './session-token.ts'
 
 interface Credentials {
   email: string
@@ -18,10 +19,13 @@ interface SignInAttempt extends Credentials {
 }
 
 /** `refused` gives no reason, so that it does not reveal whether the account exists. */
-export type SignInOutcome =
-  | { outcome: 'signed_in'; token: string }
-  | { outcome: 'refused' }
-  | { outcome: 'unverified' }
+export type SignInOutcome = NewSession | { outcome: 'refused' } | { outcome: 'unverified' }
+
+/** The token of a session, which may open nothing until a second factor was used. */
+export interface NewSession {
+  outcome: 'signed_in' | 'second_factor_required'
+  token: string
+}
 
 /**
  * Signs in by address and password. An unknown address takes as long as a known one, because the
@@ -71,19 +75,54 @@ async function renewPasswordHash(
   await replacePasswordHash(database, person.userId, { from: hash, to: renewed })
 }
 
+const HOLD_MINUTES = 10
+
 /**
  * Checks a session that the library has just created. A disabled person's session opens nothing. A
- * social provider can vouch for an unverified address: that session is deleted.
+ * social provider can vouch for an unverified address: that session is deleted. With an
+ * authenticator app, the session waits for a code, whatever the first factor was.
  */
 export async function verifyNewSession(
-  { database, now }: PeopleContext,
+  context: PeopleContext,
   token: string,
+  { isSecondFactorUsed = false } = {},
 ): Promise<SignInOutcome> {
+  const { database, now } = context
   const person = await findSession(database, hashSessionToken(token), now())
   if (!person) return { outcome: 'refused' }
-  if (person.isEmailVerified) return { outcome: 'signed_in', token }
-  await deleteSession(database, person.userId, person.sessionId)
-  return { outcome: 'unverified' }
+  const { userId, sessionId } = person
+  if (!person.isEmailVerified) {
+    await deleteSession(database, userId, sessionId)
+    return { outcome: 'unverified' }
+  }
+  if (isSecondFactorUsed) {
+    const renewed = await replaceSessionToken(context, sessionId, true)
+    return renewed === null ? { outcome: 'refused' } : { outcome: 'signed_in', token: renewed }
+  }
+  if (!(await hasAuthenticatorApp(database, userId))) return { outcome: 'signed_in', token }
+  await holdSession(database, sessionId, new Date(now().getTime() + HOLD_MINUTES * 60_000))
+  return { outcome: 'second_factor_required', token }
+}
+
+/**
+ * Gives a session a new token and its full lifetime, after its person proved who they are. Returns
+ * null when the session has ended.
+ */
+export async function replaceSessionToken(
+  { database, now }: Pick<PeopleContext, 'database' | 'now'>,
+  sessionId: number,
+  isSecondFactorUsed: boolean,
+): Promise<string | null> {
+  const at = now()
+  const token = createSessionToken()
+  const isRenewed = await renewSession(database, {
+    sessionId,
+    tokenDigest: hashSessionToken(token),
+    at,
+    expiresAt: sessionExpiry(at),
+    isSecondFactorUsed,
+  })
+  return isRenewed ? token : null
 }
 
 const AGENT_CHARACTERS_MAX = 300

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { setUpAuthenticatorApp } from '../../testing/fixtures/authenticator-app.ts'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { createTestPerson, findEmailedLink, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
@@ -112,4 +113,16 @@ it('does not link a provider to an account with an unverified address', async te
   const browser = await signInByGitHub(service)
   assert.match((await browser.get('/account')).path, /^\/sign-in/)
   assert.equal((await attacker.post('/sign-in', { email, password: TEST_PASSWORD })).status, 401)
+})
+
+it('asks for a code after a sign-in by a provider and returns to the requested page', async test => {
+  const service = await startTestService(test, { social: { github: client } })
+  const { client: owner, email } = await createTestPerson(service)
+  const { app } = await setUpAuthenticatorApp(owner)
+  standInForGitHub(test, { id: 7, email, isVerified: true })
+  const browser = await signInByGitHub(service)
+  assert.match(browser.page?.path ?? '', /^\/sign-in\/second-factor/)
+  assert.match((await browser.get('/workspaces')).path, /^\/sign-in\?/)
+  await browser.get('/sign-in/second-factor?return_to=/account')
+  assert.equal((await browser.submit({ fields: { code: app.code(1) } })).path, '/account')
 })

@@ -173,6 +173,7 @@ it('people reads an email address, as an argument or an option, or a workspace',
     ['disable ada@shop.example', ada],
     ['disable --address ada@shop.example', ada],
     ['enable --workspace 2', { status: 'active', kind: 'workspace', name: 2 }],
+    ['remove-factors ada@shop.example', { ...ada, status: 'without second factors' }],
   ])
   const one = 'people disable takes one email address, or --workspace and the ID of a workspace.'
   await assertRefusals(definePeopleCommand, [

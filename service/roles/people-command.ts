@@ -1,35 +1,37 @@
 import { Command } from 'commander'
 import type { Database } from '../db/database.ts'
 import { parseEmailAddress } from '../people/account-fields.ts'
-import { setPersonStatus } from '../people/person-store.ts'
+import { removeSecondFactors, setPersonStatus } from '../people/person-store.ts'
 import { setWorkspaceStatus } from '../people/workspace-store.ts'
 import { runOnStore } from './open-store.ts'
 import { parseRowIdOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
-/** Disables or enables a user or a whole workspace, with immediate effect. */
+/**
+ * Disables or enables a user or a whole workspace, or removes the second factors of a user who lost
+ * them, with immediate effect.
+ */
 export async function runPeople(context: RoleContext, request: PeopleRequest): Promise<void> {
   await runOnStore(context, 'people', async ({ database }) => {
-    if (!(await setStatus(database, request))) {
+    if (!(await applyRequest(database, request))) {
       throw new StartError(`There is no ${request.kind} ${request.name} here.`)
     }
     context.printStatus(`The ${request.kind} ${request.name} is ${request.status} now.\n`)
   })
 }
 
-export type PeopleRequest = { status: 'active' | 'disabled' } & (
-  | { kind: 'person'; name: string }
-  | { kind: 'workspace'; name: number }
-)
+export type PeopleRequest =
+  | { kind: 'person'; name: string; status: 'active' | 'disabled' | typeof NO_FACTORS }
+  | { kind: 'workspace'; name: number; status: 'active' | 'disabled' }
 
-function setStatus(database: Database, request: PeopleRequest): Promise<boolean> {
-  const { status } = request
-  switch (request.kind) {
-    case 'person':
-      return setPersonStatus(database, request.name, status)
-    case 'workspace':
-      return setWorkspaceStatus(database, request.name, status)
-  }
+/** As in "The person ada@shop.example is without second factors now." */
+const NO_FACTORS = 'without second factors'
+
+function applyRequest(database: Database, request: PeopleRequest): Promise<boolean> {
+  const { kind, name, status } = request
+  if (kind === 'workspace') return setWorkspaceStatus(database, name, status)
+  if (status === NO_FACTORS) return removeSecondFactors(database, name)
+  return setPersonStatus(database, name, status)
 }
 
 export function definePeopleCommand(handle: (request: PeopleRequest) => Promise<void>): Command {
@@ -45,6 +47,14 @@ export function definePeopleCommand(handle: (request: PeopleRequest) => Promise<
         handle({ status, ...readTarget(task, address, options) }),
       )
   }
+  command
+    .command('remove-factors')
+    .description('remove the authenticator app and the passkeys of a user who lost them')
+    .argument('<address>', 'email address of the user')
+    .action((address: string) => {
+      const name = parseAddress('remove-factors', address)
+      return handle({ kind: 'person', name, status: NO_FACTORS })
+    })
   return command
 }
 
@@ -65,7 +75,11 @@ function readTarget(task: string, argument: string | undefined, options: PeopleO
   }
   if (workspace !== undefined) return { kind: 'workspace', name: workspace } as const
   const address = argument ?? options.address
+  return { kind: 'person', name: parseAddress(task, address) } as const
+}
+
+function parseAddress(task: string, address: string | undefined): string {
   const email = parseEmailAddress(address)
   if (email === null) throw new StartError(`people ${task} takes an email address, not ${address}.`)
-  return { kind: 'person', name: email } as const
+  return email
 }

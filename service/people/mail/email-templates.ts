@@ -61,6 +61,29 @@ export function signInLinkEmail(origin: string, email: string, token: string): E
   ])
 }
 
+const FACTOR_CHANGES = {
+  app_added: 'an authenticator app was added to your account.',
+  app_removed: 'the authenticator app was removed from your account.',
+  codes_replaced: 'the recovery codes of your account were replaced.',
+  passkey_added: 'a passkey was added to your account.',
+  passkey_removed: 'a passkey was removed from your account.',
+} as const
+
+/** Tells a person that a second factor of their account changed. */
+export function factorChangedEmail(
+  origin: string,
+  person: EmailRecipient,
+  change: keyof typeof FACTOR_CHANGES,
+): Email {
+  return composeEmail(person.email, 'Your sign-in methods changed', [
+    greet(person),
+    FACTOR_CHANGES[change],
+    'If this was not you, choose a new password and check your account:',
+    buildLink(origin, '/forgot'),
+    buildLink(origin, '/account'),
+  ])
+}
+
 interface InvitationDetails {
   id: string
   email: string
