@@ -7,6 +7,11 @@ import { renderPage } from '../pages/layout.ts'
 import { pageHeaders, servePages } from '../pages/serve-pages.ts'
 import { listOwnedAdAccounts } from '../people/ad-account-store.ts'
 import { requireSignIn } from '../people/page-visit.ts'
+import {
+  CONFIRM_PATH,
+  isRecentlyAuthenticated,
+  requireSecondFactor,
+} from '../people/reauthentication.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { callProvider, type HttpExchange } from './authorization-server.ts'
 import { type ApprovalRequest, decideApproval, findApprovalRequest } from './connection-approval.ts'
@@ -70,7 +75,10 @@ interface PageReply {
   send(text: string): unknown
 }
 
-/** Returns the person and the pending request; null after sending another reply. */
+/**
+ * Returns the person and the pending request; null after sending another reply. Approving a
+ * connection issues tokens, so the person must have confirmed their identity recently.
+ */
 async function findPendingApproval(
   context: OauthContext,
   exchange: PageExchange,
@@ -80,14 +88,23 @@ async function findPendingApproval(
   const returnTo = `${INTERACTION_PATH}/${encodeURIComponent(uid)}`
   const person = await requireSignIn(context, { request, reply, returnTo })
   if (!person) return null
+  if (!isRecentlyAuthenticated(person, context.now())) {
+    reply.redirect(`${CONFIRM_PATH}?return_to=${encodeURIComponent(returnTo)}`, 303)
+    return null
+  }
   const approval = await findApprovalRequest(context, { exchange, uid })
   if (approval) return { person, approval }
   reply.code(400).send(renderPage(errorPage({ error: 'session_not_found' })))
   return null
 }
 
-function listAdAccountChoices({ database }: OauthContext, { person }: PendingApproval) {
-  return listOwnedAdAccounts(database, person.userId)
+/** Throws a 403 when only workspaces are left that require a second factor. */
+async function listAdAccountChoices({ database }: OauthContext, { person }: PendingApproval) {
+  const owned = await listOwnedAdAccounts(database, person.userId)
+  if (person.secondFactorAt !== null) return owned
+  const allowed = owned.filter(account => !account.requiresSecondFactor)
+  if (owned.length > 0 && allowed.length === 0) requireSecondFactor(person)
+  return allowed
 }
 
 type ConsentView = PendingApproval & Pick<Parameters<typeof consentPage>[0], 'error' | 'adAccounts'>

@@ -8,6 +8,7 @@ import {
 } from '../pages/form-controls.ts'
 import { pageLinks } from '../pages/page-links.ts'
 import type { AdAccount } from '../people/ad-account-store.ts'
+import { CONFIRM_PATH, isRecentlyAuthenticated } from '../people/reauthentication.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
 import type { Membership } from '../people/workspace-store.ts'
@@ -36,7 +37,7 @@ export function executionTokensPage(page: ExecutionTokensPage): string {
   const { person, membership, tokens, adAccounts, issued, notice } = page
   const content = html`!${issued === undefined ? '' : issuedCard(issued)}
 !${tokens.rows.length === 0 ? '<p>No tokens yet.</p>' : tokensCard(page)}
-!${adAccounts.length === 0 ? NO_AD_ACCOUNT : issueForm(page)}`
+!${adAccounts.length === 0 ? NO_AD_ACCOUNT : issueCard(page)}`
   return workspacePage({ person, membership, tab: 'tokens', notice, content })
 }
 
@@ -78,6 +79,17 @@ function tokenStatus({ revoked_at, expires_at }: ListedExecutionToken, now: Date
 
 const USE_HINT = 'Where the token will be used.'
 const NO_AD_ACCOUNT = '<p>A token needs an active ad account. Add one first.</p>'
+
+/** Asks for a confirmation before the form is filled in, not after. */
+function issueCard(page: ExecutionTokensPage): string {
+  if (isRecentlyAuthenticated(page.person, page.now)) return issueForm(page)
+  const query = new URLSearchParams({
+    return_to: `/workspaces/${page.membership.workspaceId}/tokens`,
+  })
+  return html`<section class="card"><h2>Issue a token</h2>
+<p><a class="button" href="${CONFIRM_PATH}?${query.toString()}">Confirm your identity first</a></p>
+</section>`
+}
 
 function issueForm({ membership, adAccounts, values = {}, errors = {} }: ExecutionTokensPage) {
   const accounts = adAccounts.map(({ id, name }) => [String(id), name] as const)

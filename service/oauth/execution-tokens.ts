@@ -2,6 +2,7 @@ import { generateToken, hashToken } from '../access/token-format.ts'
 import type { AuditActor, AuditEntry } from '../audit/audit-entry.ts'
 import { type FieldErrors, Refusal } from '../http/refusal.ts'
 import { parseDisplayName } from '../people/display-name.ts'
+import { requireRecentAuthentication } from '../people/reauthentication.ts'
 import type { ListPage } from '../util/list-page.ts'
 import { parseRowId } from '../util/row-id.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
@@ -124,13 +125,17 @@ export async function listWorkspaceTokens(
 
 type TokenInput = Pick<ExecutionTokenRequest, 'adAccountId' | 'tier' | 'days' | 'name'>
 
-/** Issues a token for an owner. Throws a Refusal: 403, 404, or 422 naming every invalid field. */
+/**
+ * Issues a token for an owner who confirmed their identity recently. Throws a Refusal: 403, 404, or
+ * 422 naming every invalid field.
+ */
 export async function issueWorkspaceToken(
   context: ChangeContext,
   visit: WorkspaceVisit,
   input: TokenInput,
 ): Promise<IssuedExecutionToken> {
   const { workspaceId } = await requireAgentManager(context.database, visit)
+  requireRecentAuthentication(visit.person, context.now())
   return issueExecutionToken(context, {
     ...input,
     workspaceId,

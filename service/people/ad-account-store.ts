@@ -26,6 +26,7 @@ export interface OwnedAdAccount {
   currency: string
   timeZone: string
   status: AdAccountStatus
+  requiresSecondFactor: boolean
 }
 
 const ACCOUNTS_MAX = 500
@@ -41,7 +42,7 @@ export async function listOwnedAdAccounts(
     .innerJoin('members as member', 'member.workspace_id', 'workspace.id')
     .innerJoin('people.users as person', 'person.id', 'member.user_id')
     .selectAll('account')
-    .select('workspace.name as workspace_name')
+    .select(['workspace.name as workspace_name', 'workspace.requires_second_factor'])
     .where('member.user_id', '=', userId)
     .where('member.role', '=', 'owner')
     .where('person.status', '=', 'active')
@@ -54,7 +55,8 @@ export async function listOwnedAdAccounts(
     .execute()
   return rows.map(row => {
     const { id: adAccountId, createdAt: _, ...account } = toAdAccount(row)
-    return { adAccountId, ...account, workspaceName: row.workspace_name }
+    const { workspace_name: workspaceName, requires_second_factor: requiresSecondFactor } = row
+    return { adAccountId, ...account, workspaceName, requiresSecondFactor }
   })
 }
 

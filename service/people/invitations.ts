@@ -14,6 +14,7 @@ import {
 } from './invitation-store.ts'
 import { invitationEmail } from './mail/email-templates.ts'
 import type { PeopleContext } from './people-context.ts'
+import { requireRecentAuthentication } from './reauthentication.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { canGrantRole, invitableRoles, isWorkspaceRole } from './workspace-role.ts'
 import { insertMember, isMemberEmail, lockMembers } from './workspace-store.ts'
@@ -52,6 +53,7 @@ export async function invitePerson(
   if (!canGrantRole(membership.role, role)) {
     throw new Refusal(403, 'You cannot invite to a role above your own. Ask an owner.')
   }
+  if (role === 'owner') requireRecentAuthentication(person, now())
   if (await isMemberEmail(database, workspaceId, email)) {
     throw Refusal.ofFields({ email: ['Already a member of this workspace.'] })
   }

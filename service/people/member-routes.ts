@@ -21,7 +21,12 @@ import {
 } from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import { listMembers } from './workspace-store.ts'
-import { changeMemberRole, removeMember, requireRole } from './workspaces.ts'
+import {
+  changeMemberRole,
+  changeSecondFactorRequirement,
+  removeMember,
+  requireRole,
+} from './workspaces.ts'
 
 interface Params {
   user: string
@@ -59,6 +64,13 @@ export function memberRoutes(app: ServiceApp, context: PeopleContext): void {
       await removeMember(context, visit.person, { workspaceId, userId })
       const hasLeft = userId === String(visit.person.userId)
       return hasLeft ? '/workspaces?done=left' : membersPath(workspaceId, 'member_removed')
+    }),
+  )
+  on('post', '/workspaces/:workspace/security', visit =>
+    changeMembers(context, visit, async workspaceId => {
+      const isRequired = readFormText(visit.request.body, 'second_factor') === 'required'
+      await changeSecondFactorRequirement(context, visit.person, { workspaceId, isRequired })
+      return membersPath(workspaceId, isRequired ? 'factor_required' : 'factor_optional')
     }),
   )
   on('get', '/invitations/:invitation', async ({ person }, params) =>

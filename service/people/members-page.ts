@@ -34,7 +34,8 @@ export function membersPage(page: MembersPage): string {
 <section class="card"><h2>People</h2>
 <ul class="plain">!${members.map(member => memberRow(page, member)).join('')}</ul></section>
 !${mayInvite && invitations.rows.length > 0 ? pendingInvitations(membership, invitations) : ''}
-!${mayInvite ? inviteForm(page) : ''}`
+!${mayInvite ? inviteForm(page) : ''}
+!${hasPermission(membership.role, 'change_security') ? securityForm(membership) : ''}`
   return workspacePage({ person, membership, tab: 'people', notice, content })
 }
 
@@ -91,6 +92,18 @@ function inviteForm({ membership, values, errors = {} }: MembersPage): string {
 !${selectField({ ...ROLE_FIELD, options, value: values?.role ?? 'member', errors })}
 <button>Send invitation</button>
 </form></section>`
+}
+
+function securityForm({ workspaceId, requiresSecondFactor }: Membership): string {
+  const state = requiresSecondFactor
+    ? 'Every member needs an authenticator app or a passkey to open this workspace.'
+    : 'Members may open this workspace with a password alone.'
+  const form = buttonForm({
+    action: `/workspaces/${workspaceId}/security`,
+    label: requiresSecondFactor ? 'Make it optional' : 'Require a second factor',
+    fields: { second_factor: requiresSecondFactor ? 'optional' : 'required' },
+  })
+  return html`<section class="card"><h2>Second factor</h2><p>${state}</p>!${form}</section>`
 }
 
 const ROLE_FIELD = { name: 'role', label: 'Role' } as const

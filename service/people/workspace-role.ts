@@ -9,6 +9,7 @@ const WORKSPACE_ACTIONS = [
   'remove_member',
   'change_role',
   'rename_workspace',
+  'change_security',
   'manage_agents',
   'decide_actions',
   'change_policy',

@@ -5,6 +5,8 @@ export interface Membership {
   workspaceId: number
   workspaceName: string
   role: WorkspaceRole
+  /** Members open it only with a session that used a second factor. */
+  requiresSecondFactor: boolean
 }
 
 const WORKSPACES_MAX = 200
@@ -50,12 +52,25 @@ export async function updateWorkspaceName(
   await query.updateTable('workspaces').set({ name }).where('id', '=', workspaceId).execute()
 }
 
+export async function updateSecondFactorRequirement(
+  { query }: Query,
+  workspaceId: number,
+  isRequired: boolean,
+): Promise<void> {
+  await query
+    .updateTable('workspaces')
+    .set({ requires_second_factor: isRequired })
+    .where('id', '=', workspaceId)
+    .execute()
+}
+
 /** The active workspaces of a person, ordered by name. */
 export async function listMemberships({ query }: Query, userId: number): Promise<Membership[]> {
   const rows = await query
     .selectFrom('members')
     .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
-    .select(['workspaces.id', 'workspaces.name', 'members.role'])
+    .select(['workspaces.id', 'workspaces.name', 'workspaces.requires_second_factor'])
+    .select('members.role')
     .where('members.user_id', '=', userId)
     .where('workspaces.status', '=', 'active')
     .orderBy('workspaces.name')
@@ -78,7 +93,8 @@ export async function findMembership(
   const row = await query
     .selectFrom('members')
     .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
-    .select(['workspaces.id', 'workspaces.name', 'members.role'])
+    .select(['workspaces.id', 'workspaces.name', 'workspaces.requires_second_factor'])
+    .select('members.role')
     .where('members.user_id', '=', userId)
     .where('members.workspace_id', '=', workspaceId)
     .where('workspaces.status', '=', 'active')
@@ -217,6 +233,16 @@ export async function deleteMember(
     .execute()
 }
 
-function toMembership(row: { id: number; name: string; role: string }): Membership {
-  return { workspaceId: row.id, workspaceName: row.name, role: row.role as WorkspaceRole }
+function toMembership(row: {
+  id: number
+  name: string
+  role: string
+  requires_second_factor: boolean
+}): Membership {
+  return {
+    workspaceId: row.id,
+    workspaceName: row.name,
+    role: row.role as WorkspaceRole,
+    requiresSecondFactor: row.requires_second_factor,
+  }
 }

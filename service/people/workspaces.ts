@@ -4,6 +4,7 @@ import { parseRowId } from '../util/row-id.ts'
 import { NAME_ERROR, parseName } from './display-name.ts'
 import { withdrawInvitationsOfMember } from './invitation-store.ts'
 import type { PeopleContext } from './people-context.ts'
+import { requireRecentAuthentication, requireSecondFactor } from './reauthentication.ts'
 import type { CurrentPerson } from './session-store.ts'
 import {
   canGrantRole,
@@ -24,6 +25,7 @@ import {
   type MemberKey,
   type Membership,
   updateMemberRole,
+  updateSecondFactorRequirement,
   updateWorkspaceName,
 } from './workspace-store.ts'
 
@@ -35,17 +37,20 @@ interface RequiredPermission {
 
 /**
  * Returns the membership of a person whose role allows the action. Throws a 403 when it does not,
- * and a 404 when the person is not a member, as for a workspace that does not exist.
+ * or when the workspace requires a second factor that this session has not used; and a 404 when the
+ * person is not a member, as for a workspace that does not exist.
  */
 export async function requireRole(
   database: Database,
-  { userId }: CurrentPerson,
+  person: CurrentPerson,
   { action, ...path }: RequiredPermission,
 ): Promise<Membership> {
+  const { userId } = person
   const workspaceId = parseRowId(path.workspaceId)
   const membership =
     workspaceId === null ? null : await findMembership(database, { workspaceId, userId })
   if (!membership) throw Refusal.notFound('Workspace not found.')
+  if (membership.requiresSecondFactor) requireSecondFactor(person)
   if (hasPermission(membership.role, action)) return membership
   throw forbiddenByRole()
 }
@@ -92,6 +97,22 @@ export async function changeWorkspaceName(
   await updateWorkspaceName(database, membership.workspaceId, parseWorkspaceName(name))
 }
 
+/**
+ * Makes every member use a second factor, or makes it optional again. An owner needs one to require
+ * it, so that they do not lock themselves out.
+ */
+export async function changeSecondFactorRequirement(
+  { database, now }: PeopleContext,
+  person: CurrentPerson,
+  { workspaceId, isRequired }: { workspaceId: unknown; isRequired: boolean },
+): Promise<void> {
+  const intent = { workspaceId, action: 'change_security' } as const
+  const membership = await requireRole(database, person, intent)
+  requireRecentAuthentication(person, now())
+  if (isRequired) requireSecondFactor(person)
+  await updateSecondFactorRequirement(database, membership.workspaceId, isRequired)
+}
+
 function parseWorkspaceName(input: unknown): string {
   const name = parseName(input)
   if (name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
@@ -105,11 +126,12 @@ interface MemberReference {
 }
 
 /**
- * Changes the role of a member. Only owners may; the last owner stays an owner. Withdraws the
- * member's invitations to roles above the new one.
+ * Changes the role of a member. Only owners may; the last owner stays an owner. Granting ownership
+ * needs a recent confirmation of identity. Withdraws the member's invitations to roles above the
+ * new one.
  */
 export async function changeMemberRole(
-  { database }: PeopleContext,
+  { database, now }: PeopleContext,
   person: CurrentPerson,
   { role, ...member }: MemberReference & { role: unknown },
 ): Promise<void> {
@@ -118,6 +140,7 @@ export async function changeMemberRole(
     action: 'change_role',
   })
   if (!isWorkspaceRole(role)) throw Refusal.ofFields({ role: ['Choose a role from the list.'] })
+  if (role === 'owner') requireRecentAuthentication(person, now())
   const key = { workspaceId, userId: parseRowId(member.userId) ?? 0 }
   await database.query.transaction().execute(async query => {
     await lockMembers({ query }, workspaceId)
