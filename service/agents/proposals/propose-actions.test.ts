@@ -139,7 +139,11 @@ it('audits the proposal, then each action with its decision', async test => {
     assert.deepEqual(actor, { type: 'execution_token', id: String(tokenId) })
     assert.equal(at, clock.now().toISOString())
   }
-  const [submitted, , waiting, blocked] = entries.map(({ details }) => details)
+  const [submitted, , waiting, blocked] = entries.map(({ details }) => {
+    const { record_sha256, ...rest } = details
+    assert.match(record_sha256, /^[0-9a-f]{64}$/)
+    return rest
+  })
   assert.deepEqual(submitted, {
     ad_account_id: batch.adAccountId,
     actions: 3,
