@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
 import { deleteExpiredInvitations } from './invitation-store.ts'
 import { deleteUsedTotpCodes } from './second-factor-store.ts'
-import { hashSessionToken, readSessionToken } from './session-token.ts'
+import { hashSessionToken, readSessionToken, SESSION_IDLE_DAYS } from './session-token.ts'
 
 /** The signed-in person. */
 export interface CurrentPerson {
@@ -29,7 +29,7 @@ export interface SessionContext {
 
 /**
  * Returns the person of the session cookie. Returns null without a live session, or when the
- * person is disabled. One statement and no cache, so revoking and disabling apply immediately.
+ * person is disabled. No cache, so revoking and disabling apply immediately.
  */
 export async function findCurrentPerson(
   { database, now, publicOrigin }: SessionContext,
@@ -51,7 +51,9 @@ export async function findSession(
   const row = await selectLiveSession(query, tokenDigest, at)
     .where('session.awaits_second_factor', '=', false)
     .executeTakeFirst()
-  return row ? toCurrentPerson(row) : null
+  if (!row) return null
+  await recordSessionUse({ query }, row.session_id, at)
+  return toCurrentPerson(row)
 }
 
 /** Returns the person of a session that opens nothing but the page that asks for a code. */
@@ -83,6 +85,7 @@ function selectLiveSession(query: Database['query'], tokenDigest: string, at: Da
     )
     .where('session.token', '=', tokenDigest)
     .where('session.expires_at', '>', at)
+    .where('session.updated_at', '>', idleSince(at))
     .where('person.status', '=', 'active')
 }
 
@@ -102,6 +105,27 @@ function toCurrentPerson(row: SessionRow): CurrentPerson {
     secondFactorAt: row.second_factor_at,
     hasSecondFactor: row.two_factor_enabled || row.has_passkey === true,
   }
+}
+
+/** Sessions that were last used before then have ended. */
+function idleSince(at: Date): Date {
+  return new Date(at.getTime() - SESSION_IDLE_DAYS * DAY_MILLISECONDS)
+}
+
+const USE_RECORDED_SECONDS = 300
+
+/** Not on every request: a session that is in use writes once in some minutes. */
+async function recordSessionUse(
+  { query }: Pick<Database, 'query'>,
+  sessionId: number,
+  at: Date,
+): Promise<void> {
+  await query
+    .updateTable('people.sessions')
+    .set({ updated_at: at })
+    .where('id', '=', sessionId)
+    .where('updated_at', '<', new Date(at.getTime() - USE_RECORDED_SECONDS * 1_000))
+    .execute()
 }
 
 /** Makes a new session wait for a second factor, until `expiresAt`. */
@@ -178,6 +202,7 @@ export async function listSessions(
     .select(['id', 'created_at', 'expires_at', 'user_agent'])
     .where('user_id', '=', userId)
     .where('expires_at', '>', at)
+    .where('updated_at', '>', idleSince(at))
     .where('awaits_second_factor', '=', false)
     .orderBy('id', 'desc')
     .limit(SESSIONS_LISTED_MAX)
@@ -216,7 +241,10 @@ export async function deleteSessions(
 }
 
 async function deleteExpiredSessions({ query }: Database, at: Date): Promise<void> {
-  await query.deleteFrom('people.sessions').where('expires_at', '<=', at).execute()
+  await query
+    .deleteFrom('people.sessions')
+    .where(({ or, eb }) => or([eb('expires_at', '<=', at), eb('updated_at', '<=', idleSince(at))]))
+    .execute()
 }
 
 /** The state of emailed links and of social sign-in. */

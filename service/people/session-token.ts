@@ -4,6 +4,8 @@ import { cookieName, readCookie, serializeCookie } from './cookies.ts'
 
 /** The lifetime of a session. Use does not extend it. */
 export const SESSION_DAYS = 14
+/** A session that is not used for this long ends. Longer than an approval waits for a person. */
+export const SESSION_IDLE_DAYS = 4
 
 /** When a session ends that begins at `at`. */
 export function sessionExpiry(at: Date): Date {

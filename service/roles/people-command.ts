@@ -1,8 +1,12 @@
 import { Command } from 'commander'
+import { createAuditTrail } from '../audit/audit-store.ts'
+import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
+import { revokeCredentialsOfPerson } from '../oauth/person-credentials.ts'
 import { parseEmailAddress } from '../people/account-fields.ts'
-import { removeSecondFactors, setPersonStatus } from '../people/person-store.ts'
+import { findPersonByEmail, removeSecondFactors, setPersonStatus } from '../people/person-store.ts'
 import { setWorkspaceStatus } from '../people/workspace-store.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { runOnStore } from './open-store.ts'
 import { parseRowIdOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
@@ -16,6 +20,9 @@ export async function runPeople(context: RoleContext, request: PeopleRequest): P
     if (!(await applyRequest(database, request))) {
       throw new StartError(`There is no ${request.kind} ${request.name} here.`)
     }
+    if (request.kind === 'person' && request.status === 'disabled') {
+      await revokeCredentials(context, database, request.name)
+    }
     context.printStatus(`The ${request.kind} ${request.name} is ${request.status} now.\n`)
   })
 }
@@ -26,6 +33,17 @@ export type PeopleRequest =
 
 /** As in "The person ada@shop.example is without second factors now." */
 const NO_FACTORS = 'without second factors'
+
+/** For good: enabling the person again must not revive what agents hold. */
+async function revokeCredentials(
+  { settings, now }: RoleContext,
+  database: Database,
+  email: string,
+): Promise<void> {
+  const person = await findPersonByEmail(database, email)
+  const audit = createAuditTrail(deriveAuditKeys(loadCredentialKeys(settings, 'fail')))
+  if (person) await revokeCredentialsOfPerson({ database, audit, now }, person.userId)
+}
 
 function applyRequest(database: Database, request: PeopleRequest): Promise<boolean> {
   const { kind, name, status } = request
