@@ -17,7 +17,7 @@ it('asks for a recent confirmation before an agent is connected, then returns to
   const page = await openApproval(owner.client, await agent.authorizationUrl())
   assert.match(page.path, /^\/account\/confirm\?return_to=/)
   const consent = await owner.client.submit({ fields: { password: TEST_PASSWORD } })
-  assert.match(consent.text, /Connect “Test agent”\?/)
+  assert.match(consent.text, /Connect “<bdi>Test agent/)
   const decision = { ad_account_id: String(adAccountId), decision: 'approve' }
   const callback = await submitDecision(owner.client, decision)
   assert.ok((await agent.exchange(callback)).access_token)
