@@ -208,5 +208,6 @@ export interface NotificationTables {
     last_error: string | null
     created_at: Date
     finished_at: Date | null
+    is_test: Generated<boolean>
   }
 }

@@ -202,6 +202,7 @@ export async function sendTestMessage(
       personId: null,
       body: composeWebhookDigest(digest, webhook.format),
       createdAt: at,
+      isTest: true,
     })
     return { action: null, result: undefined }
   })

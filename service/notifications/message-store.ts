@@ -14,6 +14,8 @@ interface NewMessage {
   personId: number | null
   body: string
   createdAt: Date
+  /** It does not delay the next digest. */
+  isTest?: boolean
 }
 
 /** Queues a message. It is tried until it is sent or has failed for good. */
@@ -30,6 +32,7 @@ export async function insertMessage({ query }: Transaction, message: NewMessage)
       status: 'pending',
       next_attempt_at: createdAt,
       created_at: createdAt,
+      is_test: message.isTest ?? false,
     })
     .execute()
 }

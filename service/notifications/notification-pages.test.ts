@@ -139,6 +139,9 @@ it('sends a test message on request, one at a time', async test => {
   const { data } = JSON.parse(receiver.requests[0]?.body ?? '{}')
   assert.equal(data.notifications[0].type, 'webhook.test')
   assert.match((await client.get(pathOfPage)).text, /1 attempt</)
+  await fixture.raise()
+  await runJob()
+  assert.equal(receiver.requests.length, 2)
 })
 
 it('cancels what waits for a webhook that is replaced', async test => {

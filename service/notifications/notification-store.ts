@@ -85,8 +85,9 @@ export async function findDueDigests(
     where workspaces.status = 'active' and not exists (
       select 1 from notification_messages message
       where message.workspace_id = waiting.workspace_id and message.channel = waiting.channel
-        and (message.status = 'pending' or message.created_at > ${now}::timestamptz
-          - make_interval(mins => coalesce(settings.digest_minutes, 15))))
+        and (message.status = 'pending' or not message.is_test
+          and message.created_at > ${now}::timestamptz
+            - make_interval(mins => coalesce(settings.digest_minutes, 15))))
     order by workspaces.id, waiting.channel limit ${countMax}::integer`.execute(query)
   return rows.map(({ id, name, channel }) => ({ workspaceId: id, workspaceName: name, channel }))
 }
