@@ -41,7 +41,7 @@ it('the page lists exactly the metrics of each running role, with type and label
 })
 
 it('each alert uses metrics that are on the page', () => {
-  assert.equal(alerts.match(/^ +- alert: \w+$/gm)?.length, 18)
+  assert.equal(alerts.match(/^ +- alert: \w+$/gm)?.length, 19)
   const read = [...alerts.matchAll(/\b(signalbox|nodejs|process)_\w+/g)].map(([name]) => name)
   assert.ok(read.length >= 6)
   const known = [...serviceMetrics, ...processMetrics].map(({ name }) => name)

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { AlertKind } from '../reports/alert-store.ts'
-import { registerAlertMetrics, registerOpenAlertMetrics } from './delivery-metrics.ts'
+import {
+  registerAlertMetrics,
+  registerNotificationMetrics,
+  registerOpenAlertMetrics,
+} from './delivery-metrics.ts'
 import { createMetricsRegistry, type MetricsRegistry, renderMetrics } from './metrics-registry.ts'
 
 async function shown(registry: MetricsRegistry): Promise<string[]> {
@@ -18,6 +22,15 @@ it('counts raised alerts, each kind from zero', async () => {
     'signalbox_alerts_raised_total{kind="emq_fell"} 0',
     'signalbox_alerts_raised_total{kind="emq_low"} 2',
     'signalbox_alerts_raised_total{kind="reconciliation_unexplained"} 0',
+  ])
+})
+
+it('counts messages that were given up, each channel from zero', async () => {
+  const registry = createMetricsRegistry()
+  registerNotificationMetrics(registry)('email')
+  assert.deepEqual(await shown(registry), [
+    'signalbox_notifications_failed_total{channel="email"} 1',
+    'signalbox_notifications_failed_total{channel="webhook"} 0',
   ])
 })
 

@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram } from 'prom-client'
 import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
 import type { DestinationStatusChange } from '../delivery/delivery-context.ts'
 import { STATUS_TRANSITIONS, type StatusAfterSent } from '../delivery/delivery-status.ts'
+import { NOTIFICATION_CHANNELS, type NotificationChannel } from '../notifications/notification.ts'
 import type { Platform, SendOutcome, UnavailableCause } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { ALERT_KINDS, type AlertKind } from '../reports/alert-store.ts'
@@ -221,6 +222,18 @@ export function registerAlertMetrics(registry: MetricsRegistry): (kind: AlertKin
     help: 'Alerts that were raised about a destination, by kind.',
     label: 'kind',
     values: ALERT_KINDS,
+  })
+}
+
+/** Counts messages of notifications that were given up. Returns the callback for each one. */
+export function registerNotificationMetrics(
+  registry: MetricsRegistry,
+): (channel: NotificationChannel) => void {
+  return createLabelCounter(registry, {
+    name: 'signalbox_notifications_failed_total',
+    help: 'Messages of notifications that were not sent after all attempts, by channel.',
+    label: 'channel',
+    values: NOTIFICATION_CHANNELS,
   })
 }
 

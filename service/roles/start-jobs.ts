@@ -5,7 +5,7 @@ import { type Job, type JobRun, parsePeriodSeconds } from '../jobs/job.ts'
 import { readJobStatistics } from '../jobs/store.ts'
 import { startJobWorker } from '../jobs/worker.ts'
 import { registerAuditLogMetrics, registerJobMetrics } from '../metrics/database-metrics.ts'
-import { registerAlertMetrics } from '../metrics/delivery-metrics.ts'
+import { registerAlertMetrics, registerNotificationMetrics } from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import { createWebhookClient } from '../notifications/client.ts'
 import type { AlertTransition } from '../reports/alert-store.ts'
@@ -43,7 +43,7 @@ export function startJobs(
     auditKeys: deriveAuditKeys(delivery.credentialKeys),
     ...createAuditHandlers(context),
     onVerifiedLogs: registerAuditLogMetrics(registry),
-    notifications: createNotificationSenders(context),
+    notifications: createNotificationSenders(context, registry),
   })
   const meter = registerJobMetrics(registry, {
     names: jobs.map(({ name }) => name),
@@ -101,7 +101,11 @@ function createAuditHandlers({
 }
 
 /** Links in emails need an origin: without the setting, that of a service on this host. */
-function createNotificationSenders(context: RoleContext): JobDependencies['notifications'] {
+function createNotificationSenders(
+  context: RoleContext,
+  registry: MetricsRegistry,
+): JobDependencies['notifications'] {
+  const count = registerNotificationMetrics(registry)
   const { settings, logger, now } = context
   const { host, port, publicOrigin = `http://${formatUrlHost(host)}:${port}` } = settings
   return {
@@ -109,8 +113,10 @@ function createNotificationSenders(context: RoleContext): JobDependencies['notif
     publicOrigin,
     sendEmail: createEmailTransport(context),
     postWebhook: createWebhookClient(),
-    onFailure: ({ workspaceId: workspace, channel, code }) =>
-      logger.error({ workspace, channel, code }, 'a notification was not sent'),
+    onFailure: ({ workspaceId: workspace, channel, code }) => {
+      count(channel)
+      logger.error({ workspace, channel, code }, 'a notification was not sent')
+    },
   }
 }
 
