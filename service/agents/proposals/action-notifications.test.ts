@@ -85,6 +85,15 @@ it('tells no one about a proposal that was decided before the digest', async tes
   )
 })
 
+it('tells no one about a proposal that its agent canceled', async test => {
+  const { agents, nextDigest } = await startFixture(test)
+  const path = await submitSingleActionProposal(agents)
+  const batchId = path.split('/').at(-1)
+  const { status } = await agents.request('POST', `/action-batches/${batchId}/cancel`)
+  assert.equal(status, 200)
+  assert.deepEqual(await nextDigest(), [])
+})
+
 it('still asks for the actions of a proposal that wait after others were decided', async test => {
   const { agents, admin, nextDigest } = await startFixture(test)
   const actions = [action(agents, 'increase_budget', 1), action(agents, 'pause', 2)]

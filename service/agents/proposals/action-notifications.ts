@@ -33,12 +33,14 @@ export async function notifyApprovers(
 }
 
 /**
- * Tells the person behind the agent how an action ended, unless they decided on it themselves. An
- * uncertain execution is for everyone who may decide, since a person has to look at it.
+ * Tells the person behind the agent how an action ended, unless they decided on it themselves or
+ * the agent canceled it. An uncertain execution is for everyone who may decide, since a person has
+ * to look at it.
  */
 export async function notifyResult(transaction: Transaction, action: Action): Promise<void> {
-  const { id, workspaceId, batchId, status, proposer, updatedAt: at } = action
-  if (!isFinal(status) || (isDecision(status) && action.decidedBy === proposer.personId)) return
+  const { id, workspaceId, batchId, status, outcome, proposer, updatedAt: at } = action
+  if (!isFinal(status) || outcome === 'canceled') return
+  if (isDecision(status) && action.decidedBy === proposer.personId) return
   await raiseNotification(transaction, {
     workspaceId,
     topic: 'results',
