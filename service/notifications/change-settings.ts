@@ -3,6 +3,7 @@ import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Transaction } from '../db/database.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { Refusal } from '../http/refusal.ts'
+import { requireRecentAuthentication } from '../people/reauthentication.ts'
 import type { CurrentPerson, SessionContext } from '../people/session-store.ts'
 import { requireRole } from '../people/workspaces.ts'
 import { HOUR_MILLISECONDS } from '../util/time.ts'
@@ -70,8 +71,9 @@ export async function changeTopics(
 }
 
 /**
- * Sets the webhook of a workspace, or replaces it. Returns its new signing secret, which is shown
- * once. Throws a Refusal: 403, 404, or 422 with every invalid field.
+ * Sets the webhook of a workspace, or replaces it, after a recent confirmation of identity.
+ * Returns its new signing secret, which is shown once. Throws a Refusal: 403, 404, or 422 with
+ * every invalid field.
  */
 export function setWebhook(
   context: NotificationsContext,
@@ -79,6 +81,7 @@ export function setWebhook(
   submission: { url: string; format: string },
 ): Promise<string> {
   return changeLocked(context, request, async (transaction, { workspaceId, at }) => {
+    requireRecentAuthentication(request.person, at)
     const { url, format } = parseWebhook(submission)
     const secret = generateWebhookSecret()
     const secrets = { url: url.href, secret, previous: null }
@@ -113,8 +116,8 @@ const URL_PROBLEMS: Record<WebhookUrlProblem, string> = {
 const ROTATION_HOURS = 24
 
 /**
- * Issues a new signing secret and returns it. For a day, requests carry the signature of the
- * previous one as well.
+ * Issues a new signing secret after a recent confirmation of identity, and returns it. For a day,
+ * requests carry the signature of the previous one as well.
  */
 export function rotateWebhookSecret(
   context: NotificationsContext,
@@ -122,6 +125,7 @@ export function rotateWebhookSecret(
 ): Promise<string> {
   const { credentialKeys: keys } = context
   return changeLocked(context, request, async (transaction, { workspaceId, at, settings }) => {
+    requireRecentAuthentication(request.person, at)
     const webhook = requireWebhook(settings)
     const opened = openWebhook(keys, workspaceId, webhook.sealed)
     if (!opened) throw new Refusal(409, 'The webhook cannot be read here. Set its URL again.')

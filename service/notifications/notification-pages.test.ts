@@ -4,9 +4,18 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { readAuditEntries } from '../../testing/fixtures/audit.ts'
-import { BrowserClient, submitFormPairs } from '../../testing/fixtures/browser-client.ts'
+import {
+  BrowserClient,
+  submitFormPairs,
+  unescapeHtml,
+} from '../../testing/fixtures/browser-client.ts'
 import { startNotificationsFixture } from '../../testing/fixtures/notifications.ts'
-import { addMember, createTestPerson, createTestWorkspace } from '../../testing/fixtures/people.ts'
+import {
+  addMember,
+  createTestPerson,
+  createTestWorkspace,
+  TEST_PASSWORD,
+} from '../../testing/fixtures/people.ts'
 import { readNotificationSettings, resealWebhooks } from './settings-store.ts'
 
 const FORMS = ['', '/webhook', '/webhook/secret', '/webhook/enable', '/webhook/test']
@@ -120,6 +129,26 @@ it('returns 422 with the submitted form for a URL that may not be used', async t
   assert.equal(page.status, 422)
   assert.match(page.text, /href="#format"/)
   assert.equal((await client.post(pathOfPage, { digest_minutes: '1' })).status, 422)
+})
+
+it('sets a webhook only within 15 minutes of signing in or confirming', async test => {
+  const { service, workspace, receiver, pathOfPage } = await startNotificationsFixture(test)
+  const { client } = workspace.owner
+  const fields = { url: receiver.url, format: 'standard' }
+  service.clock.advance(15 * 60)
+  for (const form of ['/webhook', '/webhook/secret']) {
+    const refused = await client.post(`${pathOfPage}${form}`, fields)
+    assert.equal(refused.status, 403, form)
+    assert.match(refused.text, /href="\/account\/confirm/)
+  }
+  const link = `/account/confirm?return_to=${encodeURIComponent(pathOfPage)}`
+  const page = await client.get(pathOfPage)
+  assert.ok(unescapeHtml(page.text).includes(link))
+  assert.doesNotMatch(page.text, /name="url"/)
+  await client.get(link)
+  assert.equal((await client.submit({ fields: { password: TEST_PASSWORD } })).path, pathOfPage)
+  const set = await client.submit({ action: `${pathOfPage}/webhook`, fields })
+  assert.match(set.text, /whsec_/)
 })
 
 it('sends a test message on request, one at a time', async test => {

@@ -9,6 +9,7 @@ import {
   tag,
   textField,
 } from '../pages/form-controls.ts'
+import { CONFIRM_PATH, isRecentlyAuthenticated } from '../people/reauthentication.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
 import { hasPermission } from '../people/workspace-role.ts'
@@ -24,6 +25,7 @@ export interface NotificationsPage {
   person: CurrentPerson
   membership: Membership
   settings: NotificationSettings
+  now: Date
   /** The last messages of the webhook, newest first. */
   messages: readonly MessageRecord[]
   /** The signing secret that was just issued; shown once. */
@@ -42,7 +44,7 @@ export function notificationsPage(page: NotificationsPage): string {
 !${issuedSecret === undefined ? '' : secretCard(issuedSecret)}
 !${mayChange ? topicsForm(page) : topicsSummary(settings)}
 !${settings.webhook ? webhookCard(page, settings.webhook) : ''}
-!${mayChange ? webhookForm(page) : OWNERS_ONLY}`
+!${mayChange ? webhookFormCard(page) : OWNERS_ONLY}`
   return workspacePage({ person, membership, tab: 'notifications', notice, content })
 }
 
@@ -173,6 +175,21 @@ const FORMAT_LABELS: Record<WebhookFormat, string> = {
   text: 'as a text message',
 }
 
+/** Asks for a confirmation before the form is filled in, not after. */
+function webhookFormCard(page: NotificationsPage): string {
+  const { person, membership, settings, now } = page
+  const query = new URLSearchParams({ return_to: pathOf(membership) })
+  return html`<section class="card">
+<h2>${settings.webhook ? 'Replace the webhook' : 'Add a webhook'}</h2>
+!${
+    isRecentlyAuthenticated(person, now)
+      ? webhookForm(page)
+      : html`<p><a class="button" href="${CONFIRM_PATH}?${query.toString()}">Confirm your identity
+first</a></p>`
+  }
+</section>`
+}
+
 function webhookForm({ membership, settings, values, errors = {} }: NotificationsPage): string {
   const format = values?.format ?? settings.webhook?.format ?? 'standard'
   const options = [
@@ -180,13 +197,11 @@ function webhookForm({ membership, settings, values, errors = {} }: Notification
     ['text', 'Text messages (Slack, Mattermost, Google Chat)'],
   ] as const
   const url = { ...URL_FIELD, value: values?.url ?? '', errors }
-  return html`<section class="card">
-<h2>${settings.webhook ? 'Replace the webhook' : 'Add a webhook'}</h2>
-<form method="post" action="${pathOf(membership)}/webhook">
+  return html`<form method="post" action="${pathOf(membership)}/webhook">
 !${textField(url)}
 !${selectField({ name: 'format', label: 'Format', options, value: format, errors })}
 <button>${settings.webhook ? 'Replace' : 'Add'} webhook</button>
-</form></section>`
+</form>`
 }
 
 const URL_FIELD = {

@@ -114,7 +114,7 @@ async function refuse(context: NotificationsContext, visit: SignedInRequest, sta
 const MESSAGES_SHOWN_MAX = 10
 
 async function renderNotifications(
-  { database }: NotificationsContext,
+  { database, now }: NotificationsContext,
   visit: SignedInRequest,
   state: PageState = {},
 ): Promise<string> {
@@ -125,6 +125,7 @@ async function renderNotifications(
   return notificationsPage({
     person,
     membership,
+    now: now(),
     settings: await readNotificationSettings(database, workspaceId),
     messages: await listWebhookMessages(database, workspaceId, MESSAGES_SHOWN_MAX),
     notice: typeof done === 'string' && Object.hasOwn(NOTICES, done) ? NOTICES[done] : undefined,
