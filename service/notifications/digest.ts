@@ -24,7 +24,7 @@ export function composeEmailDigest(digest: Digest): Omit<Email, 'to'> {
   const more = notifications.length - shown.length
   const paragraphs = [
     'Hello,',
-    `news of the workspace ${name}:`,
+    `there are updates in the workspace ${name}:`,
     ...shown.map(({ text, path }) => `- ${text}\n  ${origin}${path}`),
     ...(more > 0 ? [`There are ${more} more:\n  ${origin}${approvalsPath(workspaceId)}`] : []),
     'You get this email as a member of the workspace. An owner can change what is sent:\n' +
@@ -43,7 +43,7 @@ function subjectOf(notifications: readonly WaitingNotification[], name: string):
   if (waiting === 1) return `A proposal waits for approval: ${name}`
   if (waiting > 1) return `${waiting} proposals wait for approval: ${name}`
   const { length } = notifications
-  return length === 1 ? `News of ${name}` : `${length} news of ${name}`
+  return length === 1 ? `An update in ${name}` : `${length} updates in ${name}`
 }
 
 /** The body of a webhook, as the exact text that is signed. */
@@ -76,7 +76,7 @@ function composeChatText(
 ): string {
   const more = notifications.length - shown.length
   return [
-    `Signalbox: news of ${escapeChatText(plainName(workspaceName))}`,
+    `Signalbox: updates in ${escapeChatText(plainName(workspaceName))}`,
     ...shown.map(({ text, path }) => `• ${escapeChatText(text)} ${origin}${path}`),
     ...(more > 0 ? [`There are ${more} more: ${origin}${approvalsPath(workspaceId)}`] : []),
   ].join('\n')

@@ -31,7 +31,7 @@ it('sends what is for one person to no one else', async test => {
   await runJob()
   assert.deepEqual(
     emails.map(({ to, subject }) => [to, subject]),
-    [[member.email, 'News of Shop']],
+    [[member.email, 'An update in Shop']],
   )
 })
 

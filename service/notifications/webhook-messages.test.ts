@@ -76,7 +76,7 @@ it('posts plain text that Slack shows and that mentions no one', async test => {
   const url = `${service.url}/workspaces/${workspace.workspaceId}/approvals/7`
   assert.deepEqual(JSON.parse(receiver.requests[0]?.body ?? ''), {
     text:
-      'Signalbox: news of Shop\n' +
+      'Signalbox: updates in Shop\n' +
       '• &lt;!channel&gt; &amp; &lt;https://evil.example|click&gt; propose a change. ' +
       url,
   })
