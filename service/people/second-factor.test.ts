@@ -194,3 +194,26 @@ it('signs in by password alone after the operator removed lost factors', async t
   assert.match((await client.get('/account')).path, /^\/sign-in/)
   assert.equal((await startSignIn(service, email)).page?.path, '/account')
 })
+
+it('sets up one app when the form is submitted twice at once', async test => {
+  const service = await startTestService(test)
+  const { client, userId } = await createTestPerson(service)
+  // Without a password to check, the requests reach the store together.
+  await service.database.pool.query('delete from people.accounts where user_id = $1', [userId])
+  const pages = await Promise.all(
+    Array.from({ length: 8 }, () => {
+      const tab = new BrowserClient(service.url)
+      tab.cookies.set('signalbox_session', client.cookies.get('signalbox_session') ?? '')
+      return tab.post('/account/authenticator')
+    }),
+  )
+  const statuses = pages.map(({ status }) => status)
+  assert.ok(statuses.includes(200), statuses.join(' '))
+  assert.ok(
+    statuses.every(status => status === 200 || status === 422),
+    statuses.join(' '),
+  )
+  const { rows } = await service.database.pool.query('select 1 from people.two_factors')
+  assert.equal(rows.length, 1)
+  assert.ok((await setUpAuthenticatorApp(client, '')).app)
+})

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isUniqueViolation } from '../db/database-errors.ts'
 import { Refusal } from '../http/refusal.ts'
 import { limitConfirmations } from './attempt-limits.ts'
 import { factorChangedEmail } from './mail/email-templates.ts'
@@ -115,7 +116,11 @@ export async function startAppSetup(
   }
 }
 
+/** Two concurrent setups of one person would be two secrets; the store keeps one. */
 function toSetupRefusal(error: unknown): unknown {
+  if (isUniqueViolation(error)) {
+    return Refusal.ofFields({ '': ['This form was submitted twice. Submit it again.'] })
+  }
   switch (readAuthErrorCode(error)) {
     case 'INVALID_PASSWORD':
     case 'PASSWORD_TOO_LONG':
