@@ -11,6 +11,7 @@ export const TOOLS = [
   'verify_signal_ingestion',
   'dry_run_actions',
   'propose-actions',
+  'cancel_proposal',
   'propose_actions',
   'list_actions',
   'get_action',

@@ -132,8 +132,8 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
     description:
       'Previews the outcome of actions without proposing them: whether the policy of the ' +
       'workspace allows them, requires approval or blocks them, with reasons, and each entity ' +
-      `before and after. ${ACTION_SYNTAX}` +
-      'It takes the arguments of propose-actions, of which only actions is required. It stores ' +
+      'before and after. It takes the arguments of propose-actions, whose description says how ' +
+      'to write an action; only actions is required. It stores ' +
       'nothing, requests no approval and changes nothing. Use it before propose-actions, ' +
       'especially with several actions, because daily limits count them together. ' +
       'The result is valid only at the time of the call. Do not probe for the largest change ' +

@@ -28,9 +28,9 @@ function withoutNull(schema: Schema): Schema {
 const OUTPUT_DEPTH = 2
 
 /**
- * The schema of a result as models get it: names and types, with descriptions of the first level.
- * Three tools return the same action with its history, and a model reads the list before its task:
- * in full, the schemas of the results take 53 KB; this way they take 10.
+ * The schema of a result as models get it: names and types, and descriptions on the first level.
+ * Four tools return the same action with its history, and a model reads the list before its task:
+ * complete schemas make it 88 KB instead of 29.
  */
 export function toOutputSchema(schema: object, depth = OUTPUT_DEPTH): Schema {
   const { properties, ...rest } = withoutKeywords(schema as Schema, depth)
@@ -51,14 +51,15 @@ function mergeVariants({ anyOf, oneOf, ...rest }: Schema): Schema {
 }
 
 /** A result satisfies all of them. */
-const OUTPUT_KEYWORDS = new Set(['type', 'enum', 'const'])
+/** On the first level only: the members below have names that explain them. */
+const FIRST_LEVEL_KEYWORDS = new Set(['description', 'enum', 'const'])
 const CHILD_KEYWORDS = new Set(['properties', 'items', 'additionalProperties', 'anyOf', 'oneOf'])
 
 function withoutKeywords(schema: Schema, depth: number): Schema {
   const kept = Object.entries(schema).filter(
     ([keyword, value]) =>
-      OUTPUT_KEYWORDS.has(keyword) ||
-      (keyword === 'description' && depth > 0) ||
+      keyword === 'type' ||
+      (FIRST_LEVEL_KEYWORDS.has(keyword) && depth > 0) ||
       (CHILD_KEYWORDS.has(keyword) && typeof value === 'object'),
   )
   return Object.fromEntries(kept)
