@@ -19,7 +19,11 @@ interface ServiceRequest {
 }
 
 const MAIN = join(import.meta.dirname, '..', 'service', 'main.ts')
-const NO_LIMIT = { SIGNALBOX_TRACKER_RATE_PER_SECOND: '0' }
+const NO_LIMIT = {
+  SIGNALBOX_TRACKER_RATE_PER_SECOND: '0',
+  SIGNALBOX_PUBLISHABLE_RATE_PER_SECOND: '0',
+  SIGNALBOX_BROWSER_RATE_PER_MINUTE: '0',
+}
 const READY_LINE = /^Signalbox (?:is ready at|serves at|delivers to) (\S+)$/
 const COMPLAINT_CHARACTERS_MAX = 2_000
 

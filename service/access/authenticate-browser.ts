@@ -49,13 +49,16 @@ export function createBrowserAuthenticator(
 ): AuthenticateBrowser {
   const onUsed = createLastUseRecorder(database, options)
   const findKey = createTokenCache('publishable', {
-    find: digest => findPublishableKey(database, digest),
+    find: async digest => {
+      const found = await findPublishableKey(database, digest)
+      return found && { ...found, keyId: digest.toString('base64') }
+    },
     onUsed,
   })
   const verifyForwarding = createForwardingVerifier(database, { now: options.now, onUsed })
 
   return async ({ key, headers, peer }) => {
-    const { origins, ...tracker } = await findKey(key)
+    const { origins, keyId, ...tracker } = await findKey(key)
     const { origin } = headers
     if (origin !== undefined && !matchesOrigin(origins, String(origin))) {
       throw new Refusal(403, UNREGISTERED_ORIGIN)
@@ -67,14 +70,14 @@ export function createBrowserAuthenticator(
       const edge = createEdgeClient(clientIp, clientUserAgent)
       return {
         tracker,
-        browser: { edge, hasGpcHeader },
+        browser: { keyId, edge, isForwarded: true, hasGpcHeader },
         verifyBody: verifyForwarding(tracker.trackerId, forwarding),
       }
     }
     const edge = options.proxies.isTrusted(parseIpAddress(peer ?? ''))
       ? readProxiedClient(options.proxies, headers)
       : null
-    return { tracker, browser: { edge, hasGpcHeader }, verifyBody: null }
+    return { tracker, browser: { keyId, edge, isForwarded: false, hasGpcHeader }, verifyBody: null }
   }
 }
 
@@ -96,8 +99,12 @@ function createEdgeClient(ipAddress: string, userAgent: string): EdgeClient {
 
 /** The sender of a request with a publishable key: a browser, or a server on its behalf. */
 export interface BrowserCaller {
+  /** The digest of the publishable key. */
+  keyId: string
   /** Null when no trusted edge vouches for the browser's address and user agent. */
   edge: EdgeClient | null
+  /** Whether a forwarder signed the request, which is verified with the body. */
+  isForwarded: boolean
   /** Whether the request has `Sec-GPC: 1`. Believed from anyone, because it can only restrict. */
   hasGpcHeader: boolean
 }

@@ -14,6 +14,7 @@ import {
   limitFailedAuthentications,
 } from './address-limits.ts'
 import type { AddressedRequest } from './client-address.ts'
+import { consumeBrowserLimits } from './publishable-limits.ts'
 
 interface LimitOptions extends RequestLimitsOptions, SheddingOptions {
   /** Registers the hook that authenticates requests. */
@@ -22,7 +23,7 @@ interface LimitOptions extends RequestLimitsOptions, SheddingOptions {
 
 /**
  * Keeps one caller from starving all others. A request meets the limits in this order, before its
- * body is read: overload, failed authentications, the guard, the rate of its tracker.
+ * body is read: overload, failed authentications, the guard, the rate of its credential.
  */
 export function limitRequests(app: ServiceApp, { guard, ...options }: LimitOptions): RequestLimits {
   const limits = createRequestLimits(options)
@@ -32,7 +33,7 @@ export function limitRequests(app: ServiceApp, { guard, ...options }: LimitOptio
     limitFailedAuthentications(app, limits.failedAuthentications, memory)
   }
   guard()
-  if (limits.tracker) limitTrackers(app, limits.tracker)
+  limitTrackers(app, limits)
   return limits
 }
 
@@ -73,6 +74,12 @@ const ADDRESS_LIMITS = {
     setting: 'userCodeRatePerMinute',
     message: 'Too many codes from this address or account; wait a minute, then try again.',
   },
+  /** Events of one address with the publishable keys of one tracker. */
+  browser: {
+    name: 'browser_address',
+    setting: 'browserRatePerMinute',
+    message: 'Too many events from this address; wait, then send the same event again.',
+  },
   /** Actions of agents, over MCP and REST together. */
   agents: {
     name: 'agents',
@@ -83,6 +90,8 @@ const ADDRESS_LIMITS = {
 
 const TRACKER_MESSAGE =
   'Too many requests for this tracker; wait, then send the same request again.'
+const PUBLISHABLE_MESSAGE =
+  'Too many events with this publishable key; wait, then send the same event again.'
 
 /** Limits whose key is an account or an address, not the client: the name and the message. */
 const ACCOUNT_LIMITS = {
@@ -130,10 +139,12 @@ type AddressLimitRule = (typeof ADDRESS_LIMITS)[keyof typeof ADDRESS_LIMITS]
 /** The name of a limit in headers, log lines and metrics. */
 export type LimitName =
   | 'tracker'
+  | 'publishable_key'
   | (AccountLimitRule | InvitationLimitRule | AddressLimitRule)['name']
 
 export const LIMIT_NAMES: readonly LimitName[] = [
   'tracker',
+  'publishable_key',
   ...Object.values(ACCOUNT_LIMITS).map(({ name }) => name),
   ...Object.values(INVITATION_LIMITS).map(({ name }) => name),
   ...Object.values(ADDRESS_LIMITS).map(({ name }) => name),
@@ -141,7 +152,9 @@ export const LIMIT_NAMES: readonly LimitName[] = [
 
 /** The settings of the same names. 0 means no limit. */
 export type RequestRates = Record<
-  'trackerRatePerSecond' | (AddressLimitRule | InvitationLimitRule)['setting'],
+  | 'trackerRatePerSecond'
+  | 'publishableRatePerSecond'
+  | (AddressLimitRule | InvitationLimitRule)['setting'],
   number
 >
 
@@ -168,18 +181,18 @@ export interface RequestLimits
   extends Record<keyof typeof ADDRESS_LIMITS, AddressLimit | null>,
     Record<keyof (typeof ACCOUNT_LIMITS & typeof INVITATION_LIMITS), RateLimit | null> {
   tracker: RateLimit | null
+  publishableKey: RateLimit | null
 }
 
-/** A tracker may save up this many seconds of its rate. */
-const TRACKER_BURST_SECONDS = 2
+/** Trackers and publishable keys may save up this many seconds of their rate. */
+const BURST_SECONDS = 2
 
 /** The limits of this process. Several processes let more requests through together. */
 function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
-  const { trackerRatePerSecond, signInRatePerMinute, addressOf } = options
-  const trackerRate = {
-    perSecond: trackerRatePerSecond,
-    burst: trackerRatePerSecond * TRACKER_BURST_SECONDS,
-  }
+  const { trackerRatePerSecond, publishableRatePerSecond, signInRatePerMinute } = options
+  const { addressOf } = options
+  const limitKey = (name: LimitName, message: string, perSecond: number) =>
+    createLimit({ name, message, rate: { perSecond, burst: perSecond * BURST_SECONDS } }, options)
   const limitAddress = ({ name, setting, message }: AddressLimitRule): AddressLimit | null => {
     const perMinute = options[setting]
     const rate = { perSecond: perMinute / MINUTE_SECONDS, burst: perMinute }
@@ -194,7 +207,8 @@ function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
     return createLimit({ name, message, rate }, options)
   }
   return {
-    tracker: createLimit({ name: 'tracker', message: TRACKER_MESSAGE, rate: trackerRate }, options),
+    tracker: limitKey('tracker', TRACKER_MESSAGE, trackerRatePerSecond),
+    publishableKey: limitKey('publishable_key', PUBLISHABLE_MESSAGE, publishableRatePerSecond),
     signInAccount: limitAccount(ACCOUNT_LIMITS.signInAccount),
     accountEmails: limitAccount(ACCOUNT_LIMITS.accountEmails),
     invitationsOfPerson: limitInvitations(INVITATION_LIMITS.invitationsOfPerson),
@@ -206,6 +220,7 @@ function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
     registration: limitAddress(ADDRESS_LIMITS.registration),
     oauth: limitAddress(ADDRESS_LIMITS.oauth),
     userCodes: limitAddress(ADDRESS_LIMITS.userCodes),
+    browser: limitAddress(ADDRESS_LIMITS.browser),
     agents: limitAddress(ADDRESS_LIMITS.agents),
   }
 }
@@ -227,12 +242,26 @@ function createLimit(
 }
 
 /**
- * One token per request, whichever key of the tracker it carries. Runs after the guard, so that a
- * stranger cannot use up a tracker's quota, and before the body is read.
+ * One token per request. It runs after the guard, so that a stranger cannot use up a quota, and
+ * before the body is read. Events of pages never count against the quota of the tracker secret: a
+ * publishable key is public, and a flood of its events must not stop purchases of the back end.
+ *
+ * A forwarder proves its signature with the body, so its requests count once that is verified.
  */
-function limitTrackers(app: ServiceApp, limit: RateLimit): void {
-  app.addHook('onRequest', ({ tracker }, reply, done) => {
-    const refusal = tracker ? consumeRateLimit(limit, tracker.trackerId, reply) : null
+function limitTrackers(app: ServiceApp, limits: RequestLimits): void {
+  const { tracker: limit } = limits
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.tracker || request.bodyRules?.verify) return done()
+    const refusal = request.browser
+      ? consumeBrowserLimits(limits, request, reply)
+      : limit && consumeRateLimit(limit, request.tracker.trackerId, reply)
+    if (refusal) done(refusal)
+    else done()
+  })
+  app.addHook('preValidation', (request, reply, done) => {
+    const refusal = request.browser?.isForwarded
+      ? consumeBrowserLimits(limits, request, reply)
+      : null
     if (refusal) done(refusal)
     else done()
   })

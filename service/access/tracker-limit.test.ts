@@ -100,26 +100,6 @@ it('does not count other trackers or failed authentications against a tracker', 
   assert.equal(await statusOf(service.tracker.trackerSecret), 404)
 })
 
-it('counts publishable keys against the same quota, readable by the page', async test => {
-  const { monotonicSeconds } = fixedClock()
-  const service = await startTestService(test, {
-    limits: { trackerRatePerSecond: 1 },
-    monotonicSeconds,
-  })
-  const headers = { origin: 'https://shop.example' }
-  const options = { secret: service.tracker.publishableKey, headers }
-  const fromPage = () => service.request('POST', EVENTS, { ...options, body: {} })
-  assert.equal((await service.read('x')).status, 404)
-  assert.equal((await fromPage()).status, 422)
-  const refused = await fromPage()
-  assert.equal(refused.status, 429)
-  assert.equal(refused.headers.get('access-control-allow-origin'), 'https://shop.example')
-  const exposed = refused.headers.get('access-control-expose-headers') ?? ''
-  for (const name of ['Retry-After', 'RateLimit', 'RateLimit-Policy']) {
-    assert.ok(exposed.includes(name), name)
-  }
-})
-
 it('neither limits nor announces a rate of 0', async test => {
   const { monotonicSeconds } = fixedClock()
   const service = await startTestService(test, {

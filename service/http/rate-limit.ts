@@ -36,7 +36,7 @@ export function createRateLimit({
   return { name, limiter: new RateLimiter(options), policy, message, onRefused }
 }
 
-interface HeaderWriter {
+export interface HeaderWriter {
   header(name: string, value: string): unknown
 }
 

@@ -104,13 +104,16 @@ export async function startHttp(
 }
 
 function pickLimits(settings: Settings): ServerOptions['limits'] {
-  const { trackerRatePerSecond, sandboxRatePerMinute, failedAuthRatePerMinute } = settings
+  const { trackerRatePerSecond, publishableRatePerSecond, browserRatePerMinute } = settings
+  const { sandboxRatePerMinute, failedAuthRatePerMinute } = settings
   const { signInRatePerMinute, registrationRatePerMinute, oauthRatePerMinute } = settings
   const { invitationsPerPersonPerDay, invitationsPerWorkspacePerDay } = settings
   const { invitationsPerRecipientPerDay } = settings
   const { userCodeRatePerMinute, agentRatePerMinute, eventLoopDelayMillisecondsMax } = settings
   return {
     trackerRatePerSecond,
+    publishableRatePerSecond,
+    browserRatePerMinute,
     sandboxRatePerMinute,
     failedAuthRatePerMinute,
     signInRatePerMinute,

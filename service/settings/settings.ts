@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { REQUEST_RATE_SETTINGS } from './request-rate-settings.ts'
 import {
   choice,
   integer,
@@ -147,22 +148,7 @@ export const SETTINGS = {
     max: 5_000,
     description: 'Events in one commit.',
   }),
-  trackerRatePerSecond: integer('SIGNALBOX_TRACKER_RATE_PER_SECOND', {
-    default: 1_000,
-    max: 100_000,
-    description:
-      'Requests per second of one tracker, with bursts of twice that; per process. 0: no limit.',
-  }),
-  sandboxRatePerMinute: integer('SIGNALBOX_SANDBOX_RATE_PER_MINUTE', {
-    default: 60,
-    max: 100_000,
-    description: 'Sandbox requests per minute and client address; per process. 0: no limit.',
-  }),
-  failedAuthRatePerMinute: integer('SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE', {
-    default: 600,
-    max: 100_000,
-    description: 'Failed authentications per minute and address; per process. 0: no limit.',
-  }),
+  ...REQUEST_RATE_SETTINGS,
   ...SIGN_IN_SETTINGS,
   eventLoopDelayMillisecondsMax: integer('SIGNALBOX_EVENT_LOOP_DELAY_MILLISECONDS_MAX', {
     default: 1_000,
