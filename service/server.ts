@@ -180,7 +180,17 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
   assetRoutes(app)
   homeRoute(app)
   const { mails, social, signUp, logger } = options
-  const people = { database, logger, now, publicOrigin, mailer: mails, social, signUp, limits }
+  const people = {
+    database,
+    audit,
+    logger,
+    now,
+    publicOrigin,
+    mailer: mails,
+    social,
+    signUp,
+    limits,
+  }
   peopleRoutes(app, createPeopleContext({ ...people, masterKey, onAdAccountAdded: withCampaigns }))
   oauthRoutes(app, oauthContext(options, parts))
   notificationRoutes(app, { database, now, publicOrigin, audit, credentialKeys })

@@ -1,11 +1,13 @@
 import { sql } from 'kysely'
-import type { Database } from '../db/database.ts'
+import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
 import { announceDeliveries } from './destination-queue-store.ts'
 import { type Destination, destinationOf, findDestination } from './destination-store.ts'
 import { type CredentialKeys, openCredential, sealCredential } from './sealed-credential.ts'
 
 interface CredentialChange {
+  workspaceId: number
   trackerId: string
   destinationId: string
   accessToken: string
@@ -16,16 +18,29 @@ interface CredentialChange {
 
 /**
  * Replaces the credential of a destination and activates it, since it was paused because of the old
- * credential. Wakes the workers to send what waits. False when the destination does not exist.
+ * credential. Wakes the workers to send what waits. False when the destination does not exist. The
+ * entry in the log of the workspace names the destination and the changed members of its target.
  */
 export async function setCredential(
-  database: Database,
+  context: AuditedContext,
   keys: CredentialKeys,
-  { accessToken, ...change }: CredentialChange,
+  { workspaceId, accessToken, ...change }: CredentialChange,
 ): Promise<boolean> {
-  const sealedCredential = sealCredential(keys, change.destinationId, accessToken)
-  const isSet = await replaceCredential(database, { ...change, sealedCredential })
-  if (isSet) await announceDeliveries(database)
+  const { destinationId, config, at } = change
+  const sealedCredential = sealCredential(keys, destinationId, accessToken)
+  const isSet = await commitAudited(context, async (transaction, record) => {
+    if (!(await replaceCredential(transaction, { ...change, sealedCredential }))) return false
+    record({
+      workspaceId,
+      at,
+      actor: { type: 'operator', id: null },
+      action: 'credential.changed',
+      subject: { type: 'destination', id: destinationId },
+      details: { changed_members: Object.keys(config).sort() },
+    })
+    return true
+  })
+  if (isSet) await announceDeliveries(context.database)
   return isSet
 }
 
@@ -127,7 +142,7 @@ interface SealedChange {
 }
 
 async function replaceCredential(
-  { query }: Database,
+  { query }: Transaction,
   { trackerId, destinationId, sealedCredential, config, at }: SealedChange,
 ): Promise<boolean> {
   const changed = await query

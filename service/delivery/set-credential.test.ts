@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { createTestAuditTrail, readAuditEntries } from '../../testing/fixtures/audit.ts'
 import {
   startTestWorker,
   submitPurchases,
@@ -14,21 +15,29 @@ import {
 } from '../../testing/fixtures/simulator.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { listenForNotifications } from '../db/notification-listener.ts'
+import { createLogger } from '../http/logger.ts'
 import { setCredential } from './credential-store.ts'
 import { deliverDueBatch } from './deliver-batch.ts'
 import type { DeliveryContext, DestinationStatusChange } from './delivery-context.ts'
 import { DELIVERY_CHANNEL } from './destination-queue-store.ts'
 import { findDestination } from './destination-store.ts'
 
+function contextOf(service: TestService) {
+  const logger = createLogger('silent')
+  return { database: service.database, audit: createTestAuditTrail(service), logger }
+}
+
 async function setToken(
-  { database, delivery, tracker, clock }: TestService,
+  service: TestService,
   accessToken: string,
   datasetId: string | null = null,
 ): Promise<boolean> {
-  const { trackerId, destinationId } = tracker
+  const { delivery, tracker, clock } = service
+  const { workspaceId, trackerId, destinationId } = tracker
   const config = datasetId === null ? {} : { dataset_id: datasetId }
-  const change = { trackerId, destinationId, accessToken, config, at: clock.now() }
-  return setCredential(database, delivery.credentialKeys, change)
+  const target = { workspaceId, trackerId, destinationId }
+  const change = { ...target, accessToken, config, at: clock.now() }
+  return setCredential(contextOf(service), delivery.credentialKeys, change)
 }
 
 async function destinationOf({ database, tracker }: TestService) {
@@ -132,12 +141,23 @@ it('keeps or changes the dataset and leaves the rest of the configuration', asyn
 it('reports an unknown destination and changes none of another tracker', async test => {
   const service = await startTestService(test)
   const other = await service.newTracker()
-  const { trackerId } = service.tracker
+  const { workspaceId, trackerId } = service.tracker
   const { destinationId } = other
-  const change = { trackerId, destinationId, accessToken: 'x', config: {}, at: new Date(0) }
+  const target = { workspaceId, trackerId, destinationId }
+  const change = { ...target, accessToken: 'x', config: {}, at: new Date(0) }
   const { credentialKeys } = service.delivery
-  assert.equal(await setCredential(service.database, credentialKeys, change), false)
+  assert.equal(await setCredential(contextOf(service), credentialKeys, change), false)
   assert.notEqual((await findPlatformTarget(service, other)).accessToken, 'x')
+})
+
+it('audits a new credential by destination and changed members, without the token', async test => {
+  const service = await startTestService(test)
+  const { workspaceId, destinationId } = service.tracker
+  await setToken(service, 'a-new-token', '9999999999999999')
+  const [entry] = await readAuditEntries(service.database, workspaceId, 'credential.changed')
+  assert.deepEqual(entry?.actor, { type: 'operator', id: null })
+  assert.deepEqual(entry?.subject, { type: 'destination', id: destinationId })
+  assert.deepEqual(entry?.details, { changed_members: ['dataset_id'] })
 })
 
 it('is not paused by a late rejection of the previous credential', async test => {

@@ -67,7 +67,7 @@ interface AdAccountKey {
 
 /** Any status. Null when the workspace has none with this ID. */
 export async function findAdAccount(
-  { query }: Database,
+  { query }: Pick<Database, 'query'>,
   { workspaceId, adAccountId }: AdAccountKey,
 ): Promise<AdAccount | null> {
   const row = await query
@@ -122,7 +122,7 @@ export async function insertAdAccount(
 
 /** Returns false when the workspace has no such account. */
 export async function setAdAccountStatus(
-  { query }: Database,
+  { query }: Pick<Database, 'query'>,
   { workspaceId, adAccountId }: AdAccountKey,
   status: AdAccountStatus,
 ): Promise<boolean> {

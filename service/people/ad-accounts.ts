@@ -1,11 +1,17 @@
+import { commitAudited } from '../audit/commit-audited.ts'
 import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { parseRowId } from '../util/row-id.ts'
-import { type AdAccount, insertAdAccount, setAdAccountStatus } from './ad-account-store.ts'
+import {
+  type AdAccount,
+  findAdAccount,
+  insertAdAccount,
+  setAdAccountStatus,
+} from './ad-account-store.ts'
 import { parseDisplayName } from './display-name.ts'
 import type { PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
-import { requireRole } from './workspaces.ts'
+import { personActor, requireRole } from './workspaces.ts'
 
 /** From a form or a body, not validated. */
 interface AdAccountInput {
@@ -23,16 +29,26 @@ export const TIME_ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
 
 /** Adds an ad account to a workspace. Throws a 403, a 404, or a 422 naming every invalid field. */
 export async function addAdAccount(
-  { database, now, onAdAccountAdded }: PeopleContext,
+  context: PeopleContext,
   person: CurrentPerson,
   input: AdAccountInput,
 ): Promise<AdAccount> {
   const intent = { workspaceId: input.workspaceId, action: 'manage_ad_accounts' } as const
-  const { workspaceId } = await requireRole(database, person, intent)
-  const account = { ...validateAdAccount(input), platform: AD_PLATFORM, createdAt: now() }
-  const added = await database.query.transaction().execute(async query => {
-    const inserted = await insertAdAccount({ query }, { workspaceId, ...account })
-    if (inserted) await onAdAccountAdded({ query }, inserted)
+  const { workspaceId } = await requireRole(context.database, person, intent)
+  const at = context.now()
+  const account = { ...validateAdAccount(input), platform: AD_PLATFORM, createdAt: at }
+  const added = await commitAudited(context, async (transaction, record) => {
+    const inserted = await insertAdAccount(transaction, { workspaceId, ...account })
+    if (!inserted) return null
+    await context.onAdAccountAdded(transaction, inserted)
+    record({
+      workspaceId,
+      at,
+      actor: personActor(person),
+      action: 'ad_account.added',
+      subject: { type: 'ad_account', id: String(inserted.id) },
+      details: { platform: account.platform, currency: account.currency },
+    })
     return inserted
   })
   if (added) return added
@@ -47,18 +63,30 @@ interface AdAccountStatusChange {
 
 /** Enables or disables an ad account. Disabling stops every agent and token bound to it. */
 export async function changeAdAccountStatus(
-  { database }: PeopleContext,
+  context: PeopleContext,
   person: CurrentPerson,
   { adAccountId, status, ...path }: AdAccountStatusChange,
 ): Promise<void> {
   const intent = { workspaceId: path.workspaceId, action: 'manage_ad_accounts' } as const
-  const { workspaceId } = await requireRole(database, person, intent)
+  const { workspaceId } = await requireRole(context.database, person, intent)
   if (status !== 'active' && status !== 'disabled') {
     throw Refusal.ofFields({ status: ['The status must be active or disabled.'] })
   }
   const key = { workspaceId, adAccountId: parseRowId(adAccountId) ?? 0 }
-  if (await setAdAccountStatus(database, key, status)) return
-  throw Refusal.notFound('Ad account not found in this workspace.')
+  await commitAudited(context, async (transaction, record) => {
+    const before = await findAdAccount(transaction, key)
+    if (before === null) throw Refusal.notFound('Ad account not found in this workspace.')
+    if (before.status === status) return
+    await setAdAccountStatus(transaction, key, status)
+    record({
+      workspaceId,
+      at: context.now(),
+      actor: personActor(person),
+      action: status === 'active' ? 'ad_account.enabled' : 'ad_account.disabled',
+      subject: { type: 'ad_account', id: String(key.adAccountId) },
+      details: {},
+    })
+  })
 }
 
 const NAME_CHARACTERS_MAX = 100

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import type { AuditAction, AuditDetails, AuditEntry } from '../audit/audit-entry.ts'
+import { commitAudited } from '../audit/commit-audited.ts'
 import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { type ListPage, toListPage } from '../util/list-page.ts'
@@ -18,7 +20,7 @@ import { requireRecentAuthentication } from './reauthentication.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { canGrantRole, invitableRoles, isWorkspaceRole } from './workspace-role.ts'
 import { insertMember, isMemberEmail, lockMembers } from './workspace-store.ts'
-import { requireRole, requireVerifiedEmail } from './workspaces.ts'
+import { createMemberEntry, personActor, requireRole, requireVerifiedEmail } from './workspaces.ts'
 
 const INVITATION_DAYS = 7
 
@@ -59,17 +61,22 @@ export async function invitePerson(
   }
   limitInvitations(context, { userId: person.userId, workspaceId, email })
   const createdAt = now()
-  const id = await upsertInvitation(database, {
-    id: randomUUID(),
-    workspaceId,
-    email,
-    role,
-    replaceableRoles: invitableRoles(membership.role),
-    invitedBy: person.userId,
-    createdAt,
-    expiresAt: new Date(createdAt.getTime() + INVITATION_DAYS * DAY_MILLISECONDS),
+  const id = await commitAudited(context, async (transaction, record) => {
+    const invitationId = await upsertInvitation(transaction, {
+      id: randomUUID(),
+      workspaceId,
+      email,
+      role,
+      replaceableRoles: invitableRoles(membership.role),
+      invitedBy: person.userId,
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + INVITATION_DAYS * DAY_MILLISECONDS),
+    })
+    if (invitationId === null) throw invitationAboveOwnRole()
+    const change = { action: 'invitation.created', at: createdAt, details: { role } } as const
+    record(createInvitationEntry(person, { workspaceId, id: invitationId }, change))
+    return invitationId
   })
-  if (id === null) throw invitationAboveOwnRole()
   mailer.send(
     invitationEmail(publicOrigin(), { id, email, workspaceName, inviterName: person.name }),
   )
@@ -83,17 +90,27 @@ interface InvitationReference {
 
 /** Withdraws a pending invitation to a role that the person may grant. Throws a 403 or 404. */
 export async function withdrawInvitation(
-  { database, now }: PeopleContext,
+  context: PeopleContext,
   person: CurrentPerson,
   { invitationId, ...path }: InvitationReference,
 ): Promise<void> {
+  const { database } = context
+  const at = context.now()
   const intent = { workspaceId: path.workspaceId, action: 'invite' } as const
   const { workspaceId, role } = await requireRole(database, person, intent)
   const id = parseInvitationId(invitationId)
-  const invitation = id === null ? null : await findInvitation(database, id, now())
+  const invitation = id === null ? null : await findInvitation(database, id, at)
   if (invitation?.workspaceId !== workspaceId) throw invitationNotFound()
   if (!canGrantRole(role, invitation.role)) throw invitationAboveOwnRole()
-  await closeInvitation(database, invitation.id, 'withdrawn')
+  await commitAudited(context, async (transaction, record) => {
+    if (!(await closeInvitation(transaction, invitation.id, 'withdrawn'))) return
+    const change = {
+      action: 'invitation.withdrawn',
+      at,
+      details: { role: invitation.role },
+    } as const
+    record(createInvitationEntry(person, invitation, change))
+  })
 }
 
 /** A page of the pending invitations to a person; empty until the address is verified. */
@@ -130,16 +147,38 @@ export async function answerInvitation(
 ): Promise<number> {
   const { id, workspaceId } = await readInvitation(context, person, invitationId)
   const createdAt = context.now()
-  await context.database.query.transaction().execute(async query => {
+  await commitAudited(context, async ({ query }, record) => {
     // Under the lock, because the inviter may lose the role in the meantime.
     await lockMembers({ query }, workspaceId)
     const invitation = await findInvitation({ query }, id, createdAt)
     if (!invitation || !(await closeInvitation({ query }, id, answer))) throw invitationNotFound()
-    if (answer === 'declined') return
     const { role } = invitation
-    await insertMember({ query }, { workspaceId, userId: person.userId, role, createdAt })
+    if (answer === 'declined') {
+      const change = { action: 'invitation.declined', at: createdAt, details: { role } } as const
+      return record(createInvitationEntry(person, { workspaceId, id }, change))
+    }
+    const member = { workspaceId, userId: person.userId }
+    await insertMember({ query }, { ...member, role, createdAt })
+    const details = { role, reason: 'invitation_accepted', invitation_id: id }
+    record(createMemberEntry(person, member, { action: 'member.added', at: createdAt, details }))
   })
   return workspaceId
+}
+
+interface InvitationChange {
+  action: Extract<AuditAction, `invitation.${string}`>
+  at: Date
+  details: AuditDetails
+}
+
+/** Names the invitation by its ID: an entry is never deleted, so it holds no address. */
+function createInvitationEntry(
+  person: CurrentPerson,
+  { workspaceId, id }: Pick<Invitation, 'workspaceId' | 'id'>,
+  change: InvitationChange,
+): AuditEntry {
+  const subject = { type: 'invitation', id } as const
+  return { workspaceId, actor: personActor(person), subject, ...change }
 }
 
 function invitationAboveOwnRole(): Refusal {

@@ -1,6 +1,6 @@
 import type { AddressLimit } from '../access/address-limits.ts'
-import type { Database, Transaction } from '../db/database.ts'
-import type { ServiceLogger } from '../http/service-app.ts'
+import type { AuditedContext } from '../audit/commit-audited.ts'
+import type { Transaction } from '../db/database.ts'
 import { deriveKey } from '../util/derive-key.ts'
 import type { AdAccount } from './ad-account-store.ts'
 import type { AccountLimits } from './attempt-limits.ts'
@@ -23,7 +23,7 @@ import type { Mailer } from './mail/mail-queue.ts'
 import type { SignUpPolicy } from './sign-up-policy.ts'
 
 /** What the operations and routes of this module depend on. */
-export interface PeopleContext extends DeviceContext {
+export interface PeopleContext extends DeviceContext, AuditedContext {
   mailer: Mailer
   limits: PeopleLimits
   social: readonly SocialProvider[]
@@ -40,9 +40,7 @@ interface PeopleLimits extends AccountLimits {
   signIn: AddressLimit | null
 }
 
-interface PeopleOptions {
-  database: Database
-  logger: ServiceLogger
+interface PeopleOptions extends AuditedContext {
   now: () => Date
   publicOrigin: () => string
   mailer: Mailer
@@ -55,11 +53,13 @@ interface PeopleOptions {
 }
 
 export function createPeopleContext(options: PeopleOptions): PeopleContext {
-  const { database, logger, now, publicOrigin, social, signUp, mailer } = options
+  const { database, audit, logger, now, publicOrigin, social, signUp, mailer } = options
   const secret = deriveKey(options.masterKey, 'signalbox people').toString('hex')
   let library: Promise<AuthLibrary> | null = null
   return {
     database,
+    audit,
+    logger,
     now,
     publicOrigin,
     mailer,

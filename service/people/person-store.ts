@@ -213,11 +213,11 @@ type PersonStatus = 'active' | 'disabled'
  * person has this address.
  */
 export async function setPersonStatus(
-  { query }: Database,
+  { query }: Query,
   email: string,
   status: PersonStatus,
 ): Promise<boolean> {
-  return query.transaction().execute(async transaction => {
+  const change = async (transaction: Query['query']) => {
     const row = await transaction
       .updateTable('people.users')
       .set({ status })
@@ -231,7 +231,8 @@ export async function setPersonStatus(
       await withdrawInvitationsOfPerson({ query: transaction }, row.id)
     }
     return true
-  })
+  }
+  return query.isTransaction ? change(query) : query.transaction().execute(change)
 }
 
 /**

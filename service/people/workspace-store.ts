@@ -80,6 +80,21 @@ export async function listMemberships({ query }: Query, userId: number): Promise
   return rows.map(toMembership)
 }
 
+/** Every workspace of a person, disabled ones too. */
+export async function listWorkspaceIdsOfPerson(
+  { query }: Query,
+  userId: number,
+): Promise<number[]> {
+  const rows = await query
+    .selectFrom('members')
+    .select('workspace_id')
+    .where('user_id', '=', userId)
+    .orderBy('workspace_id')
+    .limit(WORKSPACES_MAX)
+    .execute()
+  return rows.map(({ workspace_id }) => workspace_id)
+}
+
 export interface MemberKey {
   workspaceId: number
   userId: number

@@ -1,3 +1,5 @@
+import type { AuditActor, AuditEntry } from '../audit/audit-entry.ts'
+import { commitAudited } from '../audit/commit-audited.ts'
 import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import { parseRowId } from '../util/row-id.ts'
@@ -68,21 +70,23 @@ const WORKSPACES_MAX = 50
 
 /** Creates a workspace with the person as its owner. Returns its ID. Throws a 403 or 422. */
 export async function createWorkspace(
-  { database, now }: PeopleContext,
+  context: PeopleContext,
   person: CurrentPerson,
   nameInput: unknown,
 ): Promise<number> {
   requireVerifiedEmail(person)
   const name = parseWorkspaceName(nameInput)
-  const { length } = await listMemberships(database, person.userId)
+  const { length } = await listMemberships(context.database, person.userId)
   if (length >= WORKSPACES_MAX) {
     throw Refusal.ofFields({ name: [`You already belong to ${WORKSPACES_MAX} workspaces.`] })
   }
-  const createdAt = now()
-  return database.query.transaction().execute(async query => {
-    const workspaceId = await insertWorkspace({ query }, { name, createdAt })
+  const createdAt = context.now()
+  return commitAudited(context, async (transaction, record) => {
+    const workspaceId = await insertWorkspace(transaction, { name, createdAt })
     const owner = { workspaceId, userId: person.userId, role: 'owner', createdAt } as const
-    await insertMember({ query }, owner)
+    await insertMember(transaction, owner)
+    const details = { role: 'owner', reason: 'workspace_created' }
+    record(createMemberEntry(person, owner, { action: 'member.added', at: createdAt, details }))
     return workspaceId
   })
 }
@@ -131,18 +135,18 @@ interface MemberReference {
  * new one.
  */
 export async function changeMemberRole(
-  { database, now }: PeopleContext,
+  context: PeopleContext,
   person: CurrentPerson,
   { role, ...member }: MemberReference & { role: unknown },
 ): Promise<void> {
-  const { workspaceId } = await requireRole(database, person, {
+  const { workspaceId } = await requireRole(context.database, person, {
     workspaceId: member.workspaceId,
     action: 'change_role',
   })
   if (!isWorkspaceRole(role)) throw Refusal.ofFields({ role: ['Choose a role from the list.'] })
-  if (role === 'owner') requireRecentAuthentication(person, now())
+  if (role === 'owner') requireRecentAuthentication(person, context.now())
   const key = { workspaceId, userId: parseRowId(member.userId) ?? 0 }
-  await database.query.transaction().execute(async query => {
+  await commitAudited(context, async ({ query }, record) => {
     await lockMembers({ query }, workspaceId)
     const actor = await requireMemberRole({ query }, { workspaceId, userId: person.userId })
     const before = await requireMemberRole({ query }, key)
@@ -151,6 +155,10 @@ export async function changeMemberRole(
     if (before === 'owner' && role !== 'owner') await requireAnotherOwner({ query }, workspaceId)
     await updateMemberRole({ query }, key, role)
     await withdrawInvitationsOfMember({ query }, key, role)
+    if (before === role) return
+    const details = { role_before: before, role }
+    const change = { action: 'member.role_changed', at: context.now(), details } as const
+    record(createMemberEntry(person, key, change))
   })
 }
 
@@ -159,17 +167,17 @@ export async function changeMemberRole(
  * higher role cannot be removed, nor the last owner.
  */
 export async function removeMember(
-  { database }: PeopleContext,
+  context: PeopleContext,
   person: CurrentPerson,
   member: MemberReference,
 ): Promise<void> {
   const userId = parseRowId(member.userId) ?? 0
   const isLeaving = userId === person.userId
-  const { workspaceId } = await requireRole(database, person, {
+  const { workspaceId } = await requireRole(context.database, person, {
     workspaceId: member.workspaceId,
     action: isLeaving ? 'read' : 'remove_member',
   })
-  await database.query.transaction().execute(async query => {
+  await commitAudited(context, async ({ query }, record) => {
     await lockMembers({ query }, workspaceId)
     const actor = await requireMemberRole({ query }, { workspaceId, userId: person.userId })
     const removed = await requireMemberRole({ query }, { workspaceId, userId })
@@ -178,7 +186,24 @@ export async function removeMember(
     if (removed === 'owner') await requireAnotherOwner({ query }, workspaceId)
     await deleteMember({ query }, { workspaceId, userId })
     await withdrawInvitationsOfMember({ query }, { workspaceId, userId }, null)
+    const details = { role: removed, reason: isLeaving ? 'left' : 'removed' }
+    const change = { action: 'member.removed', at: context.now(), details } as const
+    record(createMemberEntry(person, { workspaceId, userId }, change))
   })
+}
+
+/** The audit entry of a change that a person made to a member. */
+export function createMemberEntry(
+  person: Pick<CurrentPerson, 'userId'>,
+  { workspaceId, userId }: MemberKey,
+  change: Pick<AuditEntry, 'action' | 'at' | 'details'>,
+): AuditEntry {
+  const subject = { type: 'member', id: String(userId) } as const
+  return { workspaceId, actor: personActor(person), subject, ...change }
+}
+
+export function personActor({ userId }: Pick<CurrentPerson, 'userId'>): AuditActor {
+  return { type: 'person', id: String(userId) }
 }
 
 type Query = Parameters<typeof findMemberRole>[0]

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { createAuditTrail } from '../audit/audit-store.ts'
 import { resignHeads } from '../audit/sign-heads.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
@@ -87,7 +88,7 @@ async function resealAll({ database, keys, printStatus }: CommandContext): Promi
 }
 
 async function setDestinationCredential(
-  { database, keys, now, printStatus, standardInput }: CommandContext,
+  { database, keys, now, logger, printStatus, standardInput }: CommandContext,
   request: SetRequest,
 ): Promise<void> {
   const destination = await findDestination(database, request)
@@ -95,7 +96,10 @@ async function setDestinationCredential(
   const { config } = request
   requireConfigMembers(destination, config)
   const accessToken = await readPlatformToken(request.tokenFrom, standardInput)
-  await setCredential(database, keys, { trackerId, destinationId, accessToken, config, at: now() })
+  const { workspaceId } = await requireTracker(database, { trackerId })
+  const audit = createAuditTrail(deriveAuditKeys(keys))
+  const change = { workspaceId, trackerId, destinationId, accessToken, config, at: now() }
+  await setCredential({ database, audit, logger }, keys, change)
   printStatus(
     `The new credential of destination ${destinationId} is set; waiting events are sent now.\n`,
   )

@@ -1,11 +1,11 @@
 import { Command } from 'commander'
 import { createAuditTrail } from '../audit/audit-store.ts'
+import type { AuditedContext } from '../audit/commit-audited.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
-import type { Database } from '../db/database.ts'
 import { revokeCredentialsOfPerson } from '../oauth/person-credentials.ts'
 import { parseEmailAddress } from '../people/account-fields.ts'
-import { findPersonByEmail, removeSecondFactors, setPersonStatus } from '../people/person-store.ts'
-import { setWorkspaceStatus } from '../people/workspace-store.ts'
+import { changePersonStatus, changeWorkspaceStatus } from '../people/account-status.ts'
+import { findPersonByEmail, removeSecondFactors } from '../people/person-store.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { runOnStore } from './open-store.ts'
 import { parseRowIdOf } from './option-values.ts'
@@ -17,11 +17,13 @@ import { type RoleContext, StartError } from './role.ts'
  */
 export async function runPeople(context: RoleContext, request: PeopleRequest): Promise<void> {
   await runOnStore(context, 'people', async ({ database }) => {
-    if (!(await applyRequest(database, request))) {
+    const audit = createAuditTrail(deriveAuditKeys(loadCredentialKeys(context.settings, 'fail')))
+    const change = { ...context, database, audit }
+    if (!(await applyRequest(change, request))) {
       throw new StartError(`There is no ${request.kind} ${request.name} here.`)
     }
     if (request.kind === 'person' && request.status === 'disabled') {
-      await revokeCredentials(context, database, request.name)
+      await revokeCredentials(change, request.name)
     }
     context.printStatus(`The ${request.kind} ${request.name} is ${request.status} now.\n`)
   })
@@ -34,22 +36,21 @@ export type PeopleRequest =
 /** As in "The person ada@shop.example is without second factors now." */
 const NO_FACTORS = 'without second factors'
 
-/** For good: enabling the person again must not revive what agents hold. */
-async function revokeCredentials(
-  { settings, now }: RoleContext,
-  database: Database,
-  email: string,
-): Promise<void> {
-  const person = await findPersonByEmail(database, email)
-  const audit = createAuditTrail(deriveAuditKeys(loadCredentialKeys(settings, 'fail')))
-  if (person) await revokeCredentialsOfPerson({ database, audit, now }, person.userId)
+interface ChangeContext extends AuditedContext {
+  now: () => Date
 }
 
-function applyRequest(database: Database, request: PeopleRequest): Promise<boolean> {
+/** For good: enabling the person again must not revive what agents hold. */
+async function revokeCredentials(context: ChangeContext, email: string): Promise<void> {
+  const person = await findPersonByEmail(context.database, email)
+  if (person) await revokeCredentialsOfPerson(context, person.userId)
+}
+
+function applyRequest(context: ChangeContext, request: PeopleRequest): Promise<boolean> {
   const { kind, name, status } = request
-  if (kind === 'workspace') return setWorkspaceStatus(database, name, status)
-  if (status === NO_FACTORS) return removeSecondFactors(database, name)
-  return setPersonStatus(database, name, status)
+  if (kind === 'workspace') return changeWorkspaceStatus(context, name, status)
+  if (status === NO_FACTORS) return removeSecondFactors(context.database, name)
+  return changePersonStatus(context, name, status)
 }
 
 export function definePeopleCommand(handle: (request: PeopleRequest) => Promise<void>): Command {

@@ -12,7 +12,7 @@ export const REQUEST_RATE_SETTINGS = {
     default: 1_000,
     max: 100_000,
     description:
-      'Events per second of a publishable key, with bursts of twice that; per process. 0: no limit.',
+      'Events per second of a publishable key; bursts of twice that; per process. 0: no limit.',
   }),
   browserRatePerMinute: integer('SIGNALBOX_BROWSER_RATE_PER_MINUTE', {
     default: 1_200,
