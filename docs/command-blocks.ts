@@ -109,6 +109,11 @@ export const TESTED: readonly TestedBlock[] = [
     expected: /workspace 1/i,
   },
   {
+    page: `${OPERATIONS}/audit.md`,
+    begins: 'npm run audit -- events',
+    expected: /"event":"/,
+  },
+  {
     page: `${OPERATIONS}/erasure.md`,
     begins: 'digest=$(printf',
     expected: /"deletion_request_id"/,

@@ -180,18 +180,10 @@ function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDep
   assetRoutes(app)
   homeRoute(app)
   const { mails, social, signUp, logger } = options
-  const people = {
-    database,
-    audit,
-    logger,
-    now,
-    publicOrigin,
-    mailer: mails,
-    social,
-    signUp,
-    limits,
-  }
-  peopleRoutes(app, createPeopleContext({ ...people, masterKey, onAdAccountAdded: withCampaigns }))
+  const addressOf = createClientAddressReader(createTrustedProxies(options.trustedProxies))
+  const people = { database, audit, logger, now, publicOrigin, addressOf, mailer: mails }
+  const access = { social, signUp, limits, masterKey, onAdAccountAdded: withCampaigns }
+  peopleRoutes(app, createPeopleContext({ ...people, ...access }))
   oauthRoutes(app, oauthContext(options, parts))
   notificationRoutes(app, { database, now, publicOrigin, audit, credentialKeys })
   agentsRoutes(app, agentsContext(options, parts))

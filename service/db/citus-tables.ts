@@ -70,7 +70,13 @@ const MANAGED_LOCAL = [
 ]
 
 /** On the coordinator alone, and never joined to the tables above. */
-const LOCAL = ['job_records', 'oauth_artifacts', 'kysely_migration', 'kysely_migration_lock']
+const LOCAL = [
+  'job_records',
+  'oauth_artifacts',
+  'security_events',
+  'kysely_migration',
+  'kysely_migration_lock',
+]
 
 export interface PlacedTable {
   /** As in the lists above. */

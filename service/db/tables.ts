@@ -259,6 +259,15 @@ interface PeopleTables {
     created_at: Generated<Date>
     updated_at: Date
   }
+  security_events: {
+    id: Generated<number>
+    at: Date
+    type: string
+    user_id: number | null
+    client_address: string | null
+    request_id: string | null
+    details: string
+  }
   'people.verifications': {
     id: Generated<number>
     identifier: string

@@ -51,14 +51,16 @@ export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
       if (!(await deleteSession(database, person.userId, id))) {
         throw Refusal.notFound('Session not found.')
       }
+      await context.recordSecurityEvent({ type: 'session.ended', person, request })
       return seeOther(reply, '/account?done=session_ended')
     }),
   )
   app.post(
     '/account/sessions/end-others',
     SIGNED_IN,
-    page(async ({ person, reply }) => {
+    page(async ({ person, request, reply }) => {
       await deleteSessions(database, person.userId, person.sessionId)
+      await context.recordSecurityEvent({ type: 'session.ended', person, request })
       return seeOther(reply, '/account?done=session_ended')
     }),
   )
@@ -90,11 +92,15 @@ async function postPassword(context: PeopleContext, visit: SignedInRequest) {
       current: readFormSecret(request.body, 'current'),
       next: readFormSecret(request.body, 'password'),
     })
+    await context.recordSecurityEvent({ type: 'password.changed', person, request })
     if (token === null) return seeOther(reply, '/sign-in?done=password_reset')
-    await replaceSession(context, { request, reply, token })
+    await replaceSession(context, { request, reply, token, method: 'password' })
     return seeOther(reply, '/account?done=password_changed')
   } catch (error) {
     const errors = toFormErrors(error)
+    if ('current' in errors) {
+      await context.recordSecurityEvent({ type: 'password.change_failed', person, request })
+    }
     const page = person.mustChangePassword
       ? firstPasswordPage(person, errors)
       : await showAccount(context, visit, errors)

@@ -49,6 +49,8 @@ interface AuthLibraryOptions {
   social: SocialClients
   signUp: SignUpPolicy
   mailer: AuthMailer
+  /** A person chose a new password by an emailed link. */
+  onPasswordReset: (userId: number) => Promise<void>
 }
 
 export type AuthLibrary = Awaited<ReturnType<typeof createAuthLibrary>>
@@ -112,7 +114,7 @@ export function authOptions(options: AuthLibraryOptions) {
   } satisfies BetterAuthOptions
 }
 
-function emailOptions({ mailer, database }: AuthLibraryOptions) {
+function emailOptions({ mailer, database, onPasswordReset }: AuthLibraryOptions) {
   return {
     emailAndPassword: {
       enabled: true,
@@ -130,6 +132,7 @@ function emailOptions({ mailer, database }: AuthLibraryOptions) {
         await markEmailVerified(database, Number(user.id))
         await deleteEmailLinks(database, Number(user.id))
         mailer.sendPasswordChanged(user)
+        await onPasswordReset(Number(user.id))
       },
       onExistingUserSignUp: async ({ user }: { user: EmailRecipient }) =>
         mailer.sendAlreadyRegistered(user),

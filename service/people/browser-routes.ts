@@ -50,7 +50,8 @@ export function browserRoutes(app: ServiceApp, context: PeopleContext): void {
   )
 }
 
-function ownAccountRoutes(app: ServiceApp, { database, now }: PeopleContext): void {
+function ownAccountRoutes(app: ServiceApp, context: PeopleContext): void {
+  const { database, now } = context
   app.route({
     ...operations.getMe,
     handler: async ({ person }) => meView(person),
@@ -62,16 +63,22 @@ function ownAccountRoutes(app: ServiceApp, { database, now }: PeopleContext): vo
   })
   app.route({
     ...operations.endSession,
-    async handler({ person, params }, reply) {
+    async handler(request, reply) {
+      const { person, params } = request
       const id = parseRowId((params as { session: string }).session) ?? 0
-      if (await deleteSession(database, person.userId, id)) return reply.code(204).send()
-      throw Refusal.notFound('Session not found.')
+      if (!(await deleteSession(database, person.userId, id))) {
+        throw Refusal.notFound('Session not found.')
+      }
+      await context.recordSecurityEvent({ type: 'session.ended', person, request })
+      return reply.code(204).send()
     },
   })
   app.route({
     ...operations.endOtherSessions,
-    async handler({ person }, reply) {
+    async handler(request, reply) {
+      const { person } = request
       await deleteSessions(database, person.userId, person.sessionId)
+      await context.recordSecurityEvent({ type: 'session.ended', person, request })
       return reply.code(204).send()
     },
   })

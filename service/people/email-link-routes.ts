@@ -18,6 +18,7 @@ import {
   UNPROCESSABLE,
 } from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
+import type { SignInMethod } from './security-events.ts'
 import {
   confirmSignInPage,
   emailSentPage,
@@ -101,6 +102,9 @@ async function postLinkRequest(
     const page = { ...REQUEST_LINK_PAGES[kind], email, errors: toFormErrors(error) }
     return reply.code(UNPROCESSABLE).send(requestLinkPage(page))
   }
+  const details = { kind }
+  const type = 'email_link.requested'
+  await context.recordSecurityEvent({ type, person: { email }, request, details })
   return emailSentPage('If this address has an account, we sent it a link.')
 }
 
@@ -112,10 +116,15 @@ async function postVerify(context: PeopleContext, request: PageRequest, reply: P
     userAgent: request.headers['user-agent'],
     cookie: request.headers.cookie,
   })
+  if (!('token' in result)) {
+    await recordFailedLink(context, request, { method: 'verification', reason: result.outcome })
+  }
   switch (result.outcome) {
     case 'signed_in':
-    case 'second_factor_required':
-      return completeSignIn(context, { request, reply, session: result, returnTo: '/workspaces' })
+    case 'second_factor_required': {
+      const signIn = { session: result, returnTo: '/workspaces', method: 'verification' } as const
+      return completeSignIn(context, { request, reply, ...signIn })
+    }
     case 'invalid_link':
     case 'unverified':
       return reply.code(BAD_REQUEST).send(invalidLinkPage('/verify'))
@@ -141,8 +150,21 @@ async function postReset(context: PeopleContext, request: PageRequest, reply: Pa
 async function postSignInLink(context: PeopleContext, request: PageRequest, reply: PageReply) {
   const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
   const result = await signInByEmailLink(context, token, request.headers['user-agent'])
-  if (!('token' in result)) return reply.code(BAD_REQUEST).send(invalidLinkPage('/magic'))
-  return completeSignIn(context, { request, reply, session: result, returnTo: '/workspaces' })
+  if (!('token' in result)) {
+    await recordFailedLink(context, request, { method: 'email_link', reason: result.outcome })
+    return reply.code(BAD_REQUEST).send(invalidLinkPage('/magic'))
+  }
+  const signIn = { session: result, returnTo: '/workspaces', method: 'email_link' } as const
+  return completeSignIn(context, { request, reply, ...signIn })
+}
+
+/** The link of a failed sign-in proves nothing about whose it is. */
+function recordFailedLink(
+  context: PeopleContext,
+  request: PageRequest,
+  details: { method: SignInMethod; reason: string },
+): Promise<void> {
+  return context.recordSecurityEvent({ type: 'sign_in.failed', person: null, request, details })
 }
 
 function readToken(query: unknown): string | null {

@@ -1,4 +1,6 @@
-import { type DeviceContext, knownDeviceCookie } from './known-device.ts'
+import { knownDeviceCookie } from './known-device.ts'
+import type { PeopleContext } from './people-context.ts'
+import type { EventRequest, SignInMethod } from './security-events.ts'
 import {
   type CurrentPerson,
   deleteSession,
@@ -10,10 +12,13 @@ import { hashSessionToken, sessionCookie } from './session-token.ts'
 import type { NewSession } from './sign-in.ts'
 
 /** The parts of a request and its reply that pages use. */
-export interface PageRequest {
+export interface PageRequest extends EventRequest {
   method: string
   url: string
-  headers: { cookie?: string | undefined; 'user-agent'?: string | undefined }
+  headers: EventRequest['headers'] & {
+    cookie?: string | undefined
+    'user-agent'?: string | undefined
+  }
   params: unknown
   query: unknown
   body: unknown
@@ -116,9 +121,10 @@ export function seeOther(reply: PageReply, path: string): unknown {
 }
 
 interface SessionExchange {
-  request: Pick<PageRequest, 'headers'>
+  request: Pick<PageRequest, 'headers'> & EventRequest
   reply: Pick<PageReply, 'header'>
   token: string
+  method: SignInMethod
 }
 
 /**
@@ -127,8 +133,8 @@ interface SessionExchange {
  * device of the account.
  */
 export async function replaceSession(
-  context: DeviceContext,
-  { request, reply, token }: SessionExchange,
+  context: PeopleContext,
+  { request, reply, token, method }: SessionExchange,
 ): Promise<void> {
   const { database, now, publicOrigin } = context
   const { cookie } = request.headers
@@ -138,23 +144,26 @@ export async function replaceSession(
   const person = await findSession(database, hashSessionToken(token), now())
   if (!person) return
   reply.header('set-cookie', await knownDeviceCookie(context, { cookie, email: person.email }))
+  const type = 'sign_in.succeeded'
+  await context.recordSecurityEvent({ type, person, request, details: { method } })
 }
 
 interface CompletedSignIn {
-  request: Pick<PageRequest, 'headers'>
+  request: Pick<PageRequest, 'headers'> & EventRequest
   reply: Pick<PageReply, 'header' | 'redirect'>
   session: NewSession
   returnTo: string
+  method: SignInMethod
 }
 
 export const SECOND_FACTOR_PATH = '/sign-in/second-factor'
 
 /** Sets the cookie of a new session and redirects, first to the page that asks for a code. */
 export async function completeSignIn(
-  context: DeviceContext,
-  { request, reply, session, returnTo }: CompletedSignIn,
+  context: PeopleContext,
+  { request, reply, session, returnTo, method }: CompletedSignIn,
 ): Promise<unknown> {
-  await replaceSession(context, { request, reply, token: session.token })
+  await replaceSession(context, { request, reply, token: session.token, method })
   const { outcome } = session
   const query = new URLSearchParams({ return_to: returnTo })
   return reply.redirect(

@@ -58,6 +58,8 @@ export function passkeyRoutes(app: ServiceApp, context: PeopleContext): void {
       requireRecentAuthentication(person, context.now())
       const id = parseRowId((request.params as { passkey: string }).passkey) ?? 0
       await removePasskey(context, person, id)
+      const details = { factor: 'passkey' }
+      await context.recordSecurityEvent({ type: 'second_factor.removed', person, request, details })
       return seeOther(reply, '/account?done=passkey_removed')
     }),
   )
@@ -89,11 +91,14 @@ async function postPasskeySignIn(context: PeopleContext, request: PageRequest, r
     userAgent: request.headers['user-agent'],
   })
   if (!('token' in outcome)) {
+    const details = { method: 'passkey', reason: outcome.outcome }
+    await context.recordSecurityEvent({ type: 'sign_in.failed', person: null, request, details })
     const errors = { '': 'This passkey is not known here. Try again, or sign in another way.' }
     return showPasskeySignIn(context, request, reply, errors)
   }
   const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
-  return completeSignIn(context, { request, reply, session: outcome, returnTo })
+  const signIn = { session: outcome, returnTo, method: 'passkey' } as const
+  return completeSignIn(context, { request, reply, ...signIn })
 }
 
 async function showNewPasskey(
@@ -122,6 +127,8 @@ async function postPasskey(context: PeopleContext, visit: SignedInRequest, reply
       name: readFormText(request.body, 'name'),
     })
     reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
+    const details = { factor: 'passkey' }
+    await context.recordSecurityEvent({ type: 'second_factor.added', person, request, details })
     return seeOther(reply, '/account?done=passkey_added')
   } catch (error) {
     return showNewPasskey(context, visit, reply, toFormErrors(error))

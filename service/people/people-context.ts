@@ -1,4 +1,5 @@
 import type { AddressLimit } from '../access/address-limits.ts'
+import type { AddressedRequest } from '../access/client-address.ts'
 import type { AuditedContext } from '../audit/commit-audited.ts'
 import type { Transaction } from '../db/database.ts'
 import { deriveKey } from '../util/derive-key.ts'
@@ -20,6 +21,7 @@ import {
   verificationEmail,
 } from './mail/email-templates.ts'
 import type { Mailer } from './mail/mail-queue.ts'
+import { createSecurityEventRecorder, type RecordSecurityEvent } from './security-events.ts'
 import type { SignUpPolicy } from './sign-up-policy.ts'
 
 /** What the operations and routes of this module depend on. */
@@ -29,6 +31,7 @@ export interface PeopleContext extends DeviceContext, AuditedContext {
   social: readonly SocialProvider[]
   signUp: SignUpPolicy
   onAdAccountAdded: AdAccountListener
+  recordSecurityEvent: RecordSecurityEvent
   /** Created on first use: the origin of a service on a free port is known only then. */
   authLibrary: () => Promise<AuthLibrary>
 }
@@ -48,6 +51,8 @@ interface PeopleOptions extends AuditedContext {
   social: SocialClients
   signUp: SignUpPolicy
   onAdAccountAdded: AdAccountListener
+  /** Returns the address of a client, for security events. */
+  addressOf: (request: AddressedRequest) => string
   /** 32 bytes, from which the keys for links, social sign-in and device cookies are derived. */
   masterKey: Buffer
 }
@@ -55,6 +60,7 @@ interface PeopleOptions extends AuditedContext {
 export function createPeopleContext(options: PeopleOptions): PeopleContext {
   const { database, audit, logger, now, publicOrigin, social, signUp, mailer } = options
   const secret = deriveKey(options.masterKey, 'signalbox people').toString('hex')
+  const recordSecurityEvent = createSecurityEventRecorder(options)
   let library: Promise<AuthLibrary> | null = null
   return {
     database,
@@ -65,6 +71,7 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
     mailer,
     signUp,
     onAdAccountAdded: options.onAdAccountAdded,
+    recordSecurityEvent,
     limits: options.limits,
     deviceKey: deriveKey(options.masterKey, 'signalbox device cookies'),
     social: Object.keys(social) as SocialProvider[],
@@ -78,6 +85,8 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
         signUp,
         publicOrigin: publicOrigin(),
         mailer: createAuthMailer({ mailer, publicOrigin, now }),
+        onPasswordReset: userId =>
+          recordSecurityEvent({ type: 'password.reset', person: { userId }, request: null }),
       })
       return library
     },

@@ -1,3 +1,4 @@
+import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { servePages } from '../pages/serve-pages.ts'
 import { accountRoutes } from './account-routes.ts'
@@ -14,6 +15,7 @@ import { workspaceRoutes } from './workspace-routes.ts'
 export function peopleRoutes(app: ServiceApp, context: PeopleContext): void {
   app.register(async pages => {
     servePages(pages, context.publicOrigin)
+    recordLimitedSignIns(pages, context)
     signInRoutes(pages, context)
     emailLinkRoutes(pages, context)
     socialRoutes(pages, context)
@@ -25,3 +27,14 @@ export function peopleRoutes(app: ServiceApp, context: PeopleContext): void {
   })
   browserRoutes(app, context)
 }
+
+/** Too many sign-ins, emails or links: of an address, or for one account. */
+function recordLimitedSignIns(app: ServiceApp, { recordSecurityEvent }: PeopleContext): void {
+  app.addHook('onError', async (request, _reply, error) => {
+    if (!(error instanceof Refusal) || !SIGN_IN_LIMIT.test(error.reason)) return
+    const details = { limit: error.reason.replace('rate_limited:', '') }
+    await recordSecurityEvent({ type: 'sign_in.limited', person: null, request, details })
+  })
+}
+
+const SIGN_IN_LIMIT = /^rate_limited:(sign_in|sign_in_account|account_emails)$/

@@ -66,9 +66,11 @@ export function secondFactorRoutes(app: ServiceApp, context: PeopleContext): voi
   on('get', '/account/authenticator', (_, visit) => showAppSetup(context, visit))
   on('post', '/account/authenticator', postAppSetup)
   on('post', '/account/authenticator/verify', postFirstCode)
-  on('post', '/account/authenticator/remove', async (_, { person, reply }) => {
+  on('post', '/account/authenticator/remove', async (_, { person, request, reply }) => {
     requireRecentAuthentication(person, context.now())
     await removeApp(context, person)
+    const details = { factor: 'authenticator_app' }
+    await context.recordSecurityEvent({ type: 'second_factor.removed', person, request, details })
     return seeOther(reply, '/account?done=app_removed')
   })
   on('get', '/account/recovery-codes', (_, visit) => showNewRecoveryCodes(context, visit))
@@ -103,6 +105,7 @@ async function postChallenge(context: PeopleContext, request: PageRequest, reply
   const token = requireToken(context, request)
   const code = readFormText(request.body, 'code')
   if (!(await isCodeCorrect(context, { userId: person.userId, token, code }))) {
+    await context.recordSecurityEvent({ type: 'second_factor.failed', person, request })
     const errors = { code: 'This code is wrong, or it was used before.' }
     return showChallenge(context, request, reply, errors)
   }
@@ -110,7 +113,8 @@ async function postChallenge(context: PeopleContext, request: PageRequest, reply
   if (renewed === null) return seeOther(reply, '/sign-in')
   const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
   const session = { outcome: 'signed_in', token: renewed } as const
-  return completeSignIn(context, { request, reply, session, returnTo })
+  const method = 'second_factor'
+  return completeSignIn(context, { request, reply, session, returnTo, method })
 }
 
 async function showConfirm(
@@ -171,6 +175,8 @@ async function postFirstCode(context: PeopleContext, { person, request, reply }:
       code: readFormText(request.body, 'code'),
     })
     reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
+    const details = { factor: 'authenticator_app' }
+    await context.recordSecurityEvent({ type: 'second_factor.added', person, request, details })
     return recoveryCodesPage(person, recoveryCodes)
   } catch (error) {
     const page = appSecretPage({ person, uri: null, errors: toFormErrors(error) })

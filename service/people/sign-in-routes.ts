@@ -4,7 +4,7 @@ import type { ServiceApp } from '../http/service-app.ts'
 import { readFormSecret, readFormText, safeReturnPath, toFormErrors } from '../pages/form-body.ts'
 import { pageHeaders } from '../pages/serve-pages.ts'
 import { signUp } from './account.ts'
-import { SOCIAL_PROVIDERS } from './auth-library.ts'
+import { SOCIAL_PROVIDERS, type SocialProvider } from './auth-library.ts'
 import {
   completeSignIn,
   findNotice,
@@ -45,7 +45,10 @@ export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
     const { headers } = request
     const person =
       (await findCurrentPerson(context, headers)) ?? (await findHeldSession(context, headers))
-    if (person) await deleteSession(context.database, person.userId, person.sessionId)
+    if (person) {
+      await deleteSession(context.database, person.userId, person.sessionId)
+      await context.recordSecurityEvent({ type: 'sign_out', person, request })
+    }
     reply.header('set-cookie', clearedSessionCookie(context.publicOrigin()))
     return seeOther(reply, '/sign-in?done=signed_out')
   })
@@ -70,8 +73,11 @@ async function postSignIn(context: PeopleContext, request: PageRequest, reply: P
     cookie: request.headers.cookie,
   })
   if ('token' in outcome) {
-    return completeSignIn(context, { request, reply, session: outcome, returnTo })
+    const signIn = { session: outcome, returnTo, method: 'password' } as const
+    return completeSignIn(context, { request, reply, ...signIn })
   }
+  const details = { method: 'password', reason: outcome.outcome }
+  await context.recordSecurityEvent({ type: 'sign_in.failed', person: { email }, request, details })
   const errors = { '': SIGN_IN_ERRORS[outcome.outcome] }
   const page = { ...signInOptions(context), returnTo, email, errors }
   return reply.code(UNAUTHORIZED).send(signInPage(page))
@@ -102,6 +108,8 @@ async function postSignUp(context: PeopleContext, request: PageRequest, reply: P
     const page = { returnTo, policy, values, errors: toFormErrors(error) }
     return reply.code(UNPROCESSABLE).send(signUpPage(page))
   }
+  const person = { email: values.email }
+  await context.recordSecurityEvent({ type: 'sign_up.requested', person, request })
   return emailSentPage(SIGNED_UP[context.signUp.mode])
 }
 
@@ -176,17 +184,20 @@ async function finishSocialSignIn(
   const cookies = response.headers.getSetCookie()
   const token = readLibrarySessionToken(cookies)
   const outcome = token === null ? null : await verifyNewSession(context, token)
+  const method = (request.params as { provider: SocialProvider }).provider
   reply.header(
     'set-cookie',
     cookies.filter(cookie => !isLibrarySessionCookie(cookie)),
   )
   if (outcome === null || !('token' in outcome)) {
+    const details = { method, reason: outcome?.outcome ?? 'provider_refused' }
+    await context.recordSecurityEvent({ type: 'sign_in.failed', person: null, request, details })
     if (outcome?.outcome === 'unverified') return seeOther(reply, '/forgot')
     const isRefused = ACCOUNT_REFUSED.test(response.headers.get('location') ?? '')
     return seeOther(reply, isRefused ? REFUSED_PATH : FAILED_PATH)
   }
   const returnTo = toLocalPath(response.headers.get('location'), context.publicOrigin())
-  return completeSignIn(context, { request, reply, session: outcome, returnTo })
+  return completeSignIn(context, { request, reply, session: outcome, returnTo, method })
 }
 
 /** The error of the library when our sign-up policy lets it create no account. */

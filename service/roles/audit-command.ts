@@ -16,11 +16,12 @@ import {
 import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
 import type { Database } from '../db/database.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { exportSecurityEvents } from './export-security-events.ts'
 import { runOnStore } from './open-store.ts'
-import { parseRowIdOf } from './option-values.ts'
+import { parseRowIdOf, parseTimeOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
-/** Verifies the audit logs, exports one, or signs one. */
+/** Verifies the audit logs, exports one, signs one, or exports security events for a SIEM. */
 export async function runAudit(context: RoleContext, request: AuditRequest): Promise<void> {
   const { settings } = context
   await runOnStore(context, 'audit', async ({ database }) => {
@@ -33,6 +34,10 @@ export async function runAudit(context: RoleContext, request: AuditRequest): Pro
         return await exportLog(command, request)
       case 'sign':
         return await signLog(command, request)
+      case 'events': {
+        const lines = exportSecurityEvents(database, request.since)
+        return await writeLines(command, lines, request.path)
+      }
     }
   })
 }
@@ -100,19 +105,29 @@ async function exportLog(
   { workspaceId, path }: ExportRequest,
 ): Promise<void> {
   await requireLog(database, workspaceId)
+  await writeLines({ printOutput }, exportAudit(database, workspaceId), path)
+  if (path === null) return
+  printStatus(
+    `The log of workspace ${workspaceId} is in ${path}; its last line is the signed head.\n`,
+  )
+}
+
+/** To a new file, or to standard output when `path` is null. */
+async function writeLines(
+  { printOutput }: Pick<CommandContext, 'printOutput'>,
+  lines: AsyncIterable<string>,
+  path: string | null,
+): Promise<void> {
   if (path === null) {
-    for await (const lines of exportAudit(database, workspaceId)) printOutput(lines)
+    for await (const chunk of lines) printOutput(chunk)
     return
   }
   if (existsSync(path)) throw createFileExistsError(path)
   await streamPrivateFile(path, async write => {
-    for await (const lines of exportAudit(database, workspaceId)) await write(lines)
+    for await (const chunk of lines) await write(chunk)
   }).catch(cause => {
     throw toFileError(path, cause)
   })
-  printStatus(
-    `The log of workspace ${workspaceId} is in ${path}; its last line is the signed head.\n`,
-  )
 }
 
 async function requireLog(database: Database, workspaceId: number): Promise<void> {
@@ -136,7 +151,7 @@ function createUnknownWorkspaceError(workspaceId: number): StartError {
   return new StartError(`There is no workspace ${workspaceId} here.`)
 }
 
-export type AuditRequest = VerifyRequest | ExportRequest | SignRequest
+export type AuditRequest = VerifyRequest | ExportRequest | SignRequest | EventsRequest
 
 interface VerifyRequest {
   task: 'verify'
@@ -149,6 +164,13 @@ interface VerifyRequest {
 interface ExportRequest {
   task: 'export'
   workspaceId: number
+  /** Null: standard output. */
+  path: string | null
+}
+
+interface EventsRequest {
+  task: 'events'
+  since: Date
   /** Null: standard output. */
   path: string | null
 }
@@ -177,6 +199,12 @@ export function defineAuditCommand(handle: (request: AuditRequest) => Promise<vo
     .action(({ workspace, out = null }) =>
       handle({ task: 'export', workspaceId: workspace, path: out }),
     )
+  command
+    .command('events')
+    .description('write security events and audit entries as JSON lines, for a SIEM')
+    .requiredOption('--since <time>', 'first day or time', parseTimeOf('--since'))
+    .option('--out <file>', 'new file; standard output by default')
+    .action(({ since, out = null }) => handle({ task: 'events', since, path: out }))
   command
     .command('sign')
     .description('sign a log whose key is lost')

@@ -238,7 +238,7 @@ it('audit reads a workspace, a head and a file', async () => {
   const workspace = (text: string) =>
     `--workspace takes an ID, a whole number such as 1, not ${text}.`
   await assertRefusals(defineAuditCommand, [
-    ['show', 'There is no command show of command; use one of verify, export, sign.'],
+    ['show', 'There is no command show of command; use one of verify, export, events, sign.'],
     ['export', '--workspace <id> is required: ID of the workspace.'],
     ['export --workspace x', workspace('x')],
     ['verify --workspace 0', workspace('0')],

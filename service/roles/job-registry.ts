@@ -12,6 +12,7 @@ import { composeDigests } from '../notifications/compose-digests.ts'
 import { deleteOldMessages } from '../notifications/message-store.ts'
 import { type SendContext, sendMessages } from '../notifications/send-messages.ts'
 import { deleteExpiredOauthRecords } from '../oauth/artifact-store.ts'
+import { deleteSecurityEventsBefore } from '../people/security-event-store.ts'
 import { deleteExpiredPeopleRecords } from '../people/session-store.ts'
 import type { AlertTransition } from '../reports/alert-store.ts'
 import { makeDueReports, refreshReports } from '../reports/make-reports.ts'
@@ -20,6 +21,7 @@ import { expireAttempts } from '../retention/expire-attempts.ts'
 import { expireOldEvents } from '../retention/expire-events.ts'
 import { expirePayloads } from '../retention/expire-payloads.ts'
 import type { Settings } from '../settings/settings.ts'
+import { DAY_MILLISECONDS } from '../util/time.ts'
 
 export interface JobDependencies {
   settings: Settings
@@ -66,6 +68,8 @@ export function buildJobs(parts: JobDependencies): Job[] {
       run: async (payload, context) => {
         const { database } = parts.delivery
         await deleteExpiredPeopleRecords(database, context.now)
+        const kept = parts.settings.securityEventRetentionDays * DAY_MILLISECONDS
+        await deleteSecurityEventsBefore(database, new Date(context.now.getTime() - kept))
         await deleteExpiredOauthRecords(database, context.now)
         await repeatUntilDone(({ now }) => deleteOldMessages(database, now))(payload, context)
       },

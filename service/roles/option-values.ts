@@ -2,6 +2,7 @@ import { normalizeOriginPattern, ORIGINS_MAX } from '../access/origin-pattern.ts
 import type { TargetConfig } from '../platforms/platform.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { parseRowId } from '../util/row-id.ts'
+import { isCalendarDay, toDaySpan } from '../util/time.ts'
 import { isUuid } from '../util/uuid.ts'
 import { StartError } from './role.ts'
 
@@ -65,6 +66,20 @@ export function parseRowIdOf(option: string): (text: string) => number {
     throw new StartError(`${option} takes an ID, a whole number such as 1, not ${text}.`)
   }
 }
+
+/** For an option that takes a time: a day, from its start in UTC, or a time with its zone. */
+export function parseTimeOf(option: string): (text: string) => Date {
+  return text => {
+    if (isCalendarDay(text)) return toDaySpan(text).from
+    const time = new Date(text)
+    if (ISO_TIME.test(text) && !Number.isNaN(time.getTime())) return time
+    throw new StartError(
+      `${option} takes a day or a time such as 2026-11-23 or 2026-11-23T10:00:00Z, not ${text}.`,
+    )
+  }
+}
+
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/
 
 /** For an option that takes one of a few values. */
 export function parseChoiceOf<Choice extends string>(

@@ -213,6 +213,12 @@ export const SETTINGS = {
     max: 3_650,
     description: 'Days that requests to the platform and their responses are kept.',
   }),
+  securityEventRetentionDays: integer('SIGNALBOX_SECURITY_EVENT_RETENTION_DAYS', {
+    default: 90,
+    min: 1,
+    max: 3_650,
+    description: 'Days that sign-ins and their failures are kept, with the address of the client.',
+  }),
 }
 
 type SettingName = keyof typeof SETTINGS
