@@ -110,7 +110,7 @@ export const getEvent = {
     tag: 'Events',
     credential: 'tracker',
     requestHeaders: [],
-    responseHeaders: [],
+    responseHeaders: ['Content-Location'],
   },
   schema: {
     params: Type.Object({ event: Type.String({ description: 'Percent-encoded event id.' }) }),

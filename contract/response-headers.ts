@@ -10,6 +10,13 @@ export const RESPONSE_HEADERS = {
     required: true,
     schema: { type: 'string', format: 'uri' },
   },
+  'Content-Location': {
+    description:
+      'Absolute URL of this event. `space` says whether the tracker secret or a publishable key ' +
+      'sent it; absent for events from before the two were kept apart.',
+    required: true,
+    schema: { type: 'string', format: 'uri' },
+  },
   'Idempotency-Key': {
     description: 'The ID of the event.',
     required: true,

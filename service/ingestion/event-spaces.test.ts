@@ -55,6 +55,27 @@ it('falls back to the publishable event and names its space', async test => {
   assert.equal((await readFromPage(service, 'other')).status, 404)
 })
 
+it('says in each read which key sent the event', async test => {
+  const service = await startTestService(test)
+  await sendFromPage(service)
+  const sentence = / The event was sent with a publishable key, which anyone can copy from a page\./
+  const readPlaces = async (path: string) => {
+    const { headers, body } = await service.request('GET', path)
+    const [{ explanation }] = body.deliveries
+    return [headers.get('content-location'), sentence.test(explanation)]
+  }
+  const url = `${service.url}${EVENTS}/order-1001`
+  const fromPage = [`${url}?space=publishable`, true]
+  assert.deepEqual(await readPlaces(`${EVENTS}/order-1001`), fromPage)
+  await service.submit(samplePurchase())
+  assert.deepEqual(await readPlaces(`${EVENTS}/order-1001`), [`${url}?space=secret`, false])
+  assert.deepEqual(await readPlaces(`${EVENTS}/order-1001?space=publishable`), fromPage)
+  await service.database.pool.query('update events set space = 2 where space = 0')
+  await service.database.pool.query('delete from events where space = 1')
+  const { headers } = await service.read('order-1001')
+  assert.equal(headers.get('content-location'), url)
+})
+
 it('returns 422 for an unknown space and 404 for the event of another tracker', async test => {
   const service = await startTestService(test)
   await sendFromPage(service)

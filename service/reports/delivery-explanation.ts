@@ -1,5 +1,6 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
+import { SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
 import { platformMessage } from './platform-message.ts'
@@ -7,8 +8,8 @@ import { type ExplanationContext, explainSending, explainWaiting } from './waiti
 
 /**
  * Explains what happened to a delivery, why, and what happens next, for marketers and engineers. It
- * is true at the time of the read: what may change is said with its condition. Dropped members and
- * differing duplicates of the event follow in separate sentences.
+ * is true at the time of the read: what may change is said with its condition. The key of a page,
+ * dropped members and differing duplicates of the event follow in separate sentences.
  */
 export function explainDelivery(
   delivery: StoredDelivery,
@@ -196,8 +197,12 @@ function countAttempts({ attemptCount }: StoredDelivery): string {
   return `${attemptCount} attempt${attemptCount === 1 ? '' : 's'}`
 }
 
-function noteSentences({ notes, differingSubmissions, lastDifferingAt }: StoredEvent): string[] {
+function noteSentences(event: StoredEvent): string[] {
+  const { notes, differingSubmissions, lastDifferingAt } = event
   const sentences: string[] = []
+  if (event.space === SPACE_NUMBERS.publishable) {
+    sentences.push('The event was sent with a publishable key, which anyone can copy from a page.')
+  }
   if (notes && notes.dropped.length > 0) {
     const dropped = notes.dropped.map(({ field, reason }) => `${field} (${trimmedReason(reason)})`)
     sentences.push(`Dropped on receipt: ${dropped.join(', ')}.`)

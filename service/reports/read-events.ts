@@ -7,7 +7,7 @@ import { findAttempts } from '../delivery/attempt-store.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
 import { windowEnd } from '../delivery/review-deliveries.ts'
 import { eventRefKey } from '../events/event-columns.ts'
-import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
+import { BOTH_SPACES, type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { listEventRefs } from '../events/list-store.ts'
 import {
   findChildEvents,
@@ -93,7 +93,7 @@ export async function readEvent(
   database: Database,
   { trackerId, workspaceId }: TrackerIdentity,
   { eventId, space, platforms, at }: EventLookup,
-): Promise<EventDetail> {
+): Promise<EventRead> {
   if (eventId.includes('\0')) throw notFound()
   const spaces = space === null ? undefined : [space]
   const [event] = await findEventsById(database, trackerId, [eventId], spaces)
@@ -107,7 +107,7 @@ export async function readEvent(
   const owner = { workspaceId, signalTrackerId: String(workspaceId) }
   const attempts = await findAttempts(database, trackerId, attemptIds(deliveries))
   const views = deliveries.map(delivery => deliveryView(delivery, owner, attempts))
-  return {
+  const detail = {
     event: eventView(event, owner, views),
     lineage: {
       parent: parent ? lineageView(parent, owner) : null,
@@ -122,6 +122,17 @@ export async function readEvent(
       }),
     })),
   }
+  return { detail, space: event.space === BOTH_SPACES ? null : toEventSpace(event) }
+}
+
+interface EventRead {
+  detail: EventDetail
+  /** Null for an event that was stored before there were spaces. */
+  space: EventSpace | null
+}
+
+function toEventSpace({ space }: StoredEvent): EventSpace {
+  return space === SPACE_NUMBERS.publishable ? 'publishable' : 'secret'
 }
 
 /** When the platform stops accepting the event; null when this process does not know it. */

@@ -37,7 +37,11 @@ export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
     async handler(request, reply) {
       const lookup = { eventId: request.params.event, space: readSpace(request.query) }
       const read = { ...lookup, platforms, at: now() }
-      return reply.code(200).send(await readEvent(database, request.tracker, read))
+      const { detail, space } = await readEvent(database, request.tracker, read)
+      const path = `${BASE_PATH}/events/${encodeURIComponent(detail.event.id)}`
+      const query = space === null ? '' : `?space=${space}`
+      reply.header('content-location', `${publicOrigin()}${path}${query}`)
+      return reply.code(200).send(detail)
     },
   })
 
