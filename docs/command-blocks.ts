@@ -209,6 +209,11 @@ export const UNTESTED: readonly UntestedBlock[] = [
     coveredBy: 'needs psql, which no npm package brings',
   },
   {
+    page: `${OPERATIONS}/postgresql.md`,
+    begins: 'SIGNALBOX_POSTGRES_BIN=',
+    coveredBy: 'embedded-postgres/system-binaries.test.ts',
+  },
+  {
     page: `${OPERATIONS}/running.md`,
     begins: 'export DATABASE_URL=',
     coveredBy: 'service/roles/separate-roles.test.ts',

@@ -37,7 +37,13 @@ async function createDatabase(connectionString: string): Promise<void> {
   }
 }
 
-async function runStatement(connectionString: string, statement: string): Promise<void> {
+/** Such as `18.4`, or `18.6 (Debian 18.6-1)`. */
+export async function readServerVersion(connectionString: string): Promise<string> {
+  const { rows } = await runStatement(connectionString, 'show server_version')
+  return String(rows[0]?.server_version)
+}
+
+async function runStatement(connectionString: string, statement: string) {
   const client = new pg.Client({
     connectionString,
     application_name: 'signalbox start',
@@ -47,7 +53,7 @@ async function runStatement(connectionString: string, statement: string): Promis
   client.on('error', () => {})
   try {
     await client.connect()
-    await client.query(statement)
+    return await client.query(statement)
   } finally {
     await client.end()
   }

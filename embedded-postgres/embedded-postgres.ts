@@ -1,10 +1,10 @@
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { findBinaries } from './binaries.ts'
+import { findBinaries, findSystemBinaries, type PostgresBinaries } from './binaries.ts'
 import { type ClusterLocation, clusterPath, ensureCluster } from './cluster.ts'
 import { findClusterOwner, refuseForeignCluster } from './cluster-owner.ts'
-import { openEmbeddedDatabase } from './connection.ts'
+import { openEmbeddedDatabase, readServerVersion } from './connection.ts'
 import { lockDataFolder, prepareDataFolder } from './data-folder.ts'
 import {
   EmbeddedPostgresError,
@@ -29,6 +29,8 @@ interface EmbeddedPostgresOptions {
   dataDirectory: string
   /** On 127.0.0.1. 0 takes any free port. */
   port: number
+  /** The folder of a PostgreSQL 18 of the operating system; by default, npm's is used. */
+  binariesFolder?: string | undefined
 }
 
 export interface EmbeddedPostgres {
@@ -37,6 +39,8 @@ export interface EmbeddedPostgres {
   /** True for a server that a killed service left behind. */
   isAdopted: boolean
   processId: number
+  /** Such as 18.4. */
+  version: string
   /** Resolves to one sentence with the reason when the server exits without `stop`. */
   exited: Promise<string>
   /** Stops the server and unlocks the data folder. Idempotent; may follow `exited`. */
@@ -44,9 +48,9 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the PostgreSQL 18 that npm installed, on a data folder that this process owns until
- * `stop`. The server survives a kill of this process, and the next start adopts it. Throws an
- * EmbeddedPostgresError whose message is one sentence with a fix.
+ * Starts PostgreSQL 18 on a data folder that this process owns until `stop`. The server survives a
+ * kill of this process, and the next start adopts it. Throws an EmbeddedPostgresError whose message
+ * is one sentence with a fix.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -57,7 +61,12 @@ export async function startEmbeddedPostgres(
     refuseForeignCluster(clusterPath(folder))
     const release = await lockDataFolder(folder)
     try {
-      return createHandle(folder, await adoptOrStartServer(folder, options.port), release)
+      const { port, binariesFolder } = options
+      const binaries = await (binariesFolder === undefined
+        ? findBinaries()
+        : findSystemBinaries(binariesFolder))
+      const server = await adoptOrStartServer({ folder, port, binaries })
+      return createHandle(folder, { ...server, version: binaries.version }, release)
     } catch (error) {
       release()
       throw error
@@ -89,7 +98,7 @@ const SETTLE_SECONDS_MAX = 30
 
 function createHandle(
   folder: string,
-  { postmaster, connectionString, isAdopted, ended }: RunningServer,
+  { postmaster, connectionString, isAdopted, ended, version }: RunningServer & { version: string },
   release: () => void,
 ): EmbeddedPostgres {
   const { promise: exited, resolve: reportExit } = Promise.withResolvers<string>()
@@ -104,7 +113,8 @@ function createHandle(
     stopping ??= stopServer(postmaster).finally(release)
     return stopping
   }
-  return { connectionString, isAdopted, processId: postmaster.processId, exited, stop }
+  const { processId } = postmaster
+  return { connectionString, isAdopted, processId, version, exited, stop }
 }
 
 /** A server that accepts our connections. `ended` resolves to how it ended. */
@@ -115,6 +125,12 @@ interface RunningServer {
   ended: Promise<string>
 }
 
+interface WantedServer {
+  folder: string
+  port: number
+  binaries: PostgresBinaries
+}
+
 /** A child of a killed server may be busy with one statement, for up to a minute. */
 const ATTEMPTS_MAX = 120
 const RETRY_MILLISECONDS = 500
@@ -123,11 +139,12 @@ const RETRY_MILLISECONDS = 500
  * Adopts the server of a data folder or starts one. Retries while the cause of a failure is
  * transient: children of a killed server, or a free port that another program just took.
  */
-async function adoptOrStartServer(folder: string, port: number): Promise<RunningServer> {
+async function adoptOrStartServer(wanted: WantedServer): Promise<RunningServer> {
+  const { folder, port } = wanted
   for (let attempts = 1; ; attempts += 1) {
-    const adopted = await adoptServer(folder, port)
+    const adopted = await adoptServer(wanted)
     if (adopted) return adopted
-    const location = await locateCluster(folder)
+    const location = await locateCluster(wanted)
     const cluster = await ensureCluster(location)
     const launch = await launchServer(location, cluster, port === 0 ? await findFreePort() : port)
     if (launch.outcome === 'ready') {
@@ -139,8 +156,7 @@ async function adoptOrStartServer(folder: string, port: number): Promise<Running
   }
 }
 
-async function locateCluster(folder: string): Promise<ClusterLocation> {
-  const binaries = await findBinaries()
+async function locateCluster({ folder, binaries }: WantedServer): Promise<ClusterLocation> {
   const clusterOwner = findClusterOwner(clusterPath(folder))
   const account = await chooseAccount({ program: binaries.postgres, folder, clusterOwner })
   return { binaries, account, folder }
@@ -176,10 +192,15 @@ async function waitForAdoptedExit(postmaster: Postmaster): Promise<string> {
 
 /**
  * Adopts the server that a killed service left behind. Stops it instead when it is shutting down,
- * listens on another port than the given one or refuses connections. Null means that no server
- * runs and that no stale lock file prevents a start.
+ * has another version or port than the given ones, or refuses connections: otherwise an update of
+ * PostgreSQL would have no effect. Null means that no server runs and that no stale lock file
+ * prevents a start.
  */
-async function adoptServer(folder: string, port: number): Promise<RunningServer | null> {
+async function adoptServer({
+  folder,
+  port,
+  binaries,
+}: WantedServer): Promise<RunningServer | null> {
   const cluster = clusterPath(folder)
   const postmaster = await waitForSettledPostmaster(cluster, RECOVERY_SECONDS_MAX)
   if (postmaster === null) {
@@ -189,7 +210,7 @@ async function adoptServer(folder: string, port: number): Promise<RunningServer 
   const isWanted = port === 0 || port === postmaster.port
   if (postmaster.status === 'ready' && isWanted) {
     const connectionString = await tryOpenDatabase(folder, postmaster.port)
-    if (connectionString !== null) {
+    if (connectionString !== null && (await hasVersion(connectionString, binaries.version))) {
       const ended = waitForAdoptedExit(postmaster)
       return { postmaster, connectionString, isAdopted: true, ended }
     }
@@ -206,6 +227,12 @@ async function waitForSettledPostmaster(
   const isSettled = () => findPostmaster(cluster)?.status !== 'starting'
   await waitUntil(isSettled, { timeoutSeconds: secondsMax, intervalMilliseconds: 50 })
   return findPostmaster(cluster)
+}
+
+async function hasVersion(connectionString: string, version: string): Promise<boolean> {
+  // Distributions append their own: "18.6 (Debian 18.6-1)".
+  const running = await readServerVersion(connectionString).catch(() => '')
+  return running.split(' ', 1)[0] === version
 }
 
 async function tryOpenDatabase(folder: string, port: number): Promise<string | null> {

@@ -230,14 +230,34 @@ it('creates the destination after an interrupted start', async test => {
 
 it('issues and revokes nothing in an external store with trackers', async test => {
   const { database, start, path, request } = await demo(test)
-  const first = await start({ isOwnDatabase: false })
+  const external = { isOwnDatabase: false, demo: 'on' } as const
+  const first = await start(external)
   assert.ok(await isValid(database, first))
-  assert.deepEqual(await start({ isOwnDatabase: false }), first)
+  assert.deepEqual(await start(external), first)
 
   rmSync(path)
-  assert.equal(await provisionDemo(database, { ...request, isOwnDatabase: false }), false)
+  assert.equal(await provisionDemo(database, { ...request, ...external }), false)
   assert.equal(existsSync(path), false)
   assert.ok(await isValid(database, first))
+})
+
+it('creates no demo in an empty external store unless asked, and keeps an earlier one', async test => {
+  const { database, start, path, request } = await demo(test)
+  const external = { ...request, isOwnDatabase: false }
+  const workspaces = () => database.query.selectFrom('workspaces').select('id').execute()
+  for (const refused of [external, { ...external, demo: 'off' as const }]) {
+    assert.equal(await provisionDemo(database, refused), false)
+    assert.equal(existsSync(path), false)
+    assert.deepEqual(await workspaces(), [])
+  }
+  const first = await start({ isOwnDatabase: false, demo: 'on' })
+  assert.deepEqual(await start({ isOwnDatabase: false }), first)
+  assert.equal((await workspaces()).length, 1)
+})
+
+it('creates no demo in a store of its own when it is switched off', async test => {
+  const { database, request } = await demo(test)
+  assert.equal(await provisionDemo(database, { ...request, demo: 'off' }), false)
 })
 
 async function demo(test: TestContext) {

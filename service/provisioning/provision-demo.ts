@@ -43,6 +43,8 @@ export interface DemoRequest {
   credentialKeys: CredentialKeys
   /** The store is in the same folder as the file, so its secrets are in use nowhere else. */
   isOwnDatabase: boolean
+  /** The setting; undefined: only in a store of our own. */
+  demo?: 'on' | 'off' | undefined
 }
 
 /** Pages that a developer serves on the same machine, on any port. */
@@ -51,9 +53,10 @@ const DEMO_ORIGINS = ['http://127.0.0.1:*']
 /**
  * Creates the demo workspace in an empty store and writes its credentials. Later starts update the
  * file: changed addresses, keys that an earlier version did not write, and a new secret if the file
- * was lost. A start that was interrupted is completed. An external store that already has trackers
- * is not changed, because their secrets are in use elsewhere. Returns whether the file holds
- * credentials of this store.
+ * was lost. A start that was interrupted is completed. An external store gets a demo only if the
+ * operator asks for it, and none when it has trackers, because their secrets are in use elsewhere:
+ * a production service must not start with an owner and keys in a file. Returns whether the file
+ * holds credentials of this store.
  */
 export async function provisionDemo(database: Database, request: DemoRequest): Promise<boolean> {
   const stored = readCredentialsFile(request.path)
@@ -139,8 +142,9 @@ async function findValidCredentials(
 
 async function issueCredentials(
   scope: KeyContext,
-  { at, credentialKeys, isOwnDatabase }: DemoRequest,
+  { at, credentialKeys, isOwnDatabase, demo }: DemoRequest,
 ): Promise<IssuedCredentials | null> {
+  if ((demo ?? (isOwnDatabase ? 'on' : 'off')) === 'off') return null
   const { database } = scope
   const existing = await findFirstTracker(database)
   if (!existing) {

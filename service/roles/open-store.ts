@@ -84,6 +84,7 @@ async function startEmbedded({
   return startEmbeddedPostgres({
     dataDirectory: settings.dataDirectory,
     port: settings.databasePort,
+    binariesFolder: settings.postgresBinariesFolder,
   })
 }
 

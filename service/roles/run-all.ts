@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import type { EmbeddedPostgres } from '@signalbox/embedded-postgres'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { outboxFolder } from '../people/mail/client.ts'
@@ -25,7 +26,8 @@ import { formatStartSummary } from './start-summary.ts'
 
 /**
  * `npm start`: the store and its migrations, the HTTP service, a delivery worker, the jobs and,
- * unless SIGNALBOX_PLATFORM_URL is set, the simulator. An empty store gets a demo tracker.
+ * unless SIGNALBOX_PLATFORM_URL is set, the simulator. An empty store of its own, or one whose
+ * operator asks for it, gets a demo tracker.
  */
 export async function runAll(context: RoleContext): Promise<RunningRole> {
   const { settings, logger, now } = context
@@ -36,6 +38,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     const store = await openStore({ settings, logger, role: 'all', embedded: 'start' })
     closers.push(store.close)
     store.embedded?.exited.then(context.onFatal)
+    warnOfBundledPostgres(context, store)
     const metrics = await startMetrics(context, store)
     closers.push(metrics.close)
     await migrateStore(context, store)
@@ -58,6 +61,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
       at: now(),
       credentialKeys: keys,
       isOwnDatabase: store.embedded !== null,
+      demo: settings.demo,
     })
     await service.markReady()
     context.printStatus(
@@ -78,6 +82,31 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     throw error
   }
 }
+
+/**
+ * The PostgreSQL from npm gets security fixes later than that of an operating system, so it is for
+ * trying and development.
+ */
+export function warnOfBundledPostgres(
+  {
+    settings: { publicOrigin, postgresBinariesFolder },
+    logger,
+  }: {
+    settings: Pick<Settings, 'publicOrigin' | 'postgresBinariesFolder'>
+    logger: Pick<RoleContext['logger'], 'warn'>
+  },
+  { embedded }: { embedded: Pick<EmbeddedPostgres, 'version'> | null },
+): void {
+  if (!embedded || postgresBinariesFolder !== undefined || publicOrigin === undefined) return
+  if (LOOPBACK_HOST.test(new URL(publicOrigin).hostname)) return
+  logger.warn(
+    { postgres: embedded.version, public_origin: publicOrigin },
+    'the PostgreSQL from npm serves a public origin without current security fixes: set ' +
+      'DATABASE_URL, or SIGNALBOX_POSTGRES_BIN to a maintained PostgreSQL 18',
+  )
+}
+
+const LOOPBACK_HOST = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
 
 interface ServiceDependencies {
   platforms: PlatformRegistry

@@ -118,7 +118,7 @@ it('serve, deliver and the commands share an external PostgreSQL as separate pro
   await part('all joins them and does not write credentials of their trackers', async () => {
     const all = await place.startReady({ environment })
     assert.match(all.stderr(), /^ {2}store {8}PostgreSQL at DATABASE_URL\n/m)
-    assert.match(all.stderr(), /^ {2}credentials {2}elsewhere; /m)
+    assert.match(all.stderr(), /^ {2}credentials {2}none here; /m)
     assert.equal(existsSync(join(place.dataFolder, 'credentials.json')), false)
     const base_url = `${all.url}/api/v1`
     for (const { credentials } of trackers) {

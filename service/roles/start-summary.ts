@@ -7,7 +7,7 @@ export interface StartSummary {
   metricsUrl: string
   /** Null where a mail server sends emails. */
   outboxFolder: string | null
-  /** Null when the store has trackers whose secrets are stored elsewhere. */
+  /** Null without a demo: the store has other trackers, or none yet. */
   credentialsPath: string | null
   /** The consent time of the example purchase. */
   at: Date
@@ -35,7 +35,7 @@ export function formatStartSummary(summary: StartSummary): string {
   return `${lines.join('\n')}\n`
 }
 
-const NO_CREDENTIALS = 'elsewhere; "npm run provision -- --out FILE" creates another tracker'
+const NO_CREDENTIALS = 'none here; "npm run provision -- --out FILE" creates a tracker'
 
 const OWNER_HINT =
   'Sign in as the owner with owner_email and owner_password of the credentials file.'

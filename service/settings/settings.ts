@@ -68,6 +68,14 @@ export const SETTINGS = {
     max: 200,
     description: 'Connections for HTTP, and as many for delivery. Each HTTP worker has at least 4.',
   }),
+  postgresBinariesFolder: text('SIGNALBOX_POSTGRES_BIN', {
+    description: 'Folder of a PostgreSQL 18 that runs instead of the one from npm. Unset: npm.',
+  }),
+  demo: choice('SIGNALBOX_DEMO', {
+    choices: ['on', 'off'],
+    description:
+      'Demo workspace in an empty store. Unset: `on` with the embedded PostgreSQL, else `off`.',
+  }),
   publicOrigin: url('SIGNALBOX_PUBLIC_ORIGIN', {
     part: given => new URL(given).origin,
     description: 'Origin of the absolute URLs in responses. Unset: http://HOST:PORT.',
