@@ -209,6 +209,21 @@ export const UNTESTED: readonly UntestedBlock[] = [
     coveredBy: 'needs psql, which no npm package brings',
   },
   {
+    page: `${OPERATIONS}/supply-chain.md`,
+    begins: 'npm run --silent sbom',
+    coveredBy: 'testing/supply-chain/sbom.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/supply-chain.md`,
+    begins: 'npm run advisories',
+    coveredBy: 'needs a registry',
+  },
+  {
+    page: `${OPERATIONS}/supply-chain.md`,
+    begins: 'npm run licenses',
+    coveredBy: 'testing/supply-chain/check-licenses.test.ts',
+  },
+  {
     page: `${OPERATIONS}/postgresql.md`,
     begins: 'SIGNALBOX_POSTGRES_BIN=',
     coveredBy: 'embedded-postgres/system-binaries.test.ts',
