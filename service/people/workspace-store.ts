@@ -224,6 +224,30 @@ export async function countOwners({ query }: Query, workspaceId: number): Promis
   return Number(row.owners)
 }
 
+interface OtherMember {
+  workspaceId: number
+  exceptUserId: number
+  roles: readonly WorkspaceRole[]
+}
+
+/** Whether another active person has one of these roles. */
+export async function hasOtherMember(
+  { query }: Query,
+  { workspaceId, exceptUserId, roles }: OtherMember,
+): Promise<boolean> {
+  const row = await query
+    .selectFrom('members')
+    .innerJoin('people.users as person', 'person.id', 'members.user_id')
+    .select('person.id')
+    .where('members.workspace_id', '=', workspaceId)
+    .where('members.user_id', '<>', exceptUserId)
+    .where('members.role', 'in', roles)
+    .where('person.status', '=', 'active')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 export async function updateMemberRole(
   { query }: Query,
   { workspaceId, userId }: MemberKey,

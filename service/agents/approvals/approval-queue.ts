@@ -29,9 +29,10 @@ import { findOtherPendingActions } from '../proposals/open-action-store.ts'
 import { deriveBatchStatus } from '../proposals/proposal-view.ts'
 import { readReceipt } from '../proposals/read-actions.ts'
 import { hasExpired, isStale } from './action-preconditions.ts'
-import { type DecisionRequest, findApprovalDenial } from './decide-actions.ts'
-import { governanceFilter, toCurrentEvaluation, toOtherPendingAction } from './decision-context.ts'
+import type { DecisionRequest } from './decide-actions.ts'
+import { toCurrentEvaluation, toOtherPendingAction } from './decision-context.ts'
 import { reevaluateActions } from './reevaluate-actions.ts'
+import { findApprovalDenial, governanceFilter } from './two-person-rule.ts'
 
 export const BATCHES_PER_PAGE = 20
 /** Higher than any workspace reaches. */
@@ -155,7 +156,7 @@ async function findDenialReason(
   if (hasExpired(row.batch, now())) return 'The approval period has ended.'
   if (!hasPermission(role, 'decide_actions'))
     return 'Only owners and admins can decide; ask one of them.'
-  return findApprovalDenial(database, row.batch, { userId, role })
+  return findApprovalDenial(database, row.batch, { userId, at: now() })
 }
 
 function isPending({ status }: { status: ActionStatus }): boolean {

@@ -115,7 +115,7 @@ it('returns 403 for a member, and for the proposer if there is another owner', a
 
 it('lets the only owner approve a proposal of their own credential', async test => {
   const fixture = await stageInAskMode(test, { isAlone: true })
-  await createFixtureMember(fixture, 'admin')
+  await createFixtureMember(fixture, 'member')
   const { batchId } = await propose(fixture, RAISE)
   const [action] = await decide(fixture, batchId)
   assert.equal(action?.status, 'executing')

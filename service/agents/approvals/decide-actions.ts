@@ -4,8 +4,8 @@ import type { Transaction } from '../../db/database.ts'
 import { createBodyValidator } from '../../http/body-schema.ts'
 import { type FieldErrors, Refusal } from '../../http/refusal.ts'
 import type { CurrentPerson } from '../../people/session-store.ts'
-import { hasPermission, type WorkspaceRole } from '../../people/workspace-role.ts'
-import { countOwners, findMemberRole } from '../../people/workspace-store.ts'
+import { hasPermission } from '../../people/workspace-role.ts'
+import { findMemberRole } from '../../people/workspace-store.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import { parseRowId } from '../../util/row-id.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
@@ -22,6 +22,7 @@ import {
 } from './action-preconditions.ts'
 import { readDecisionContexts, requireAcceptedLimits } from './decision-context.ts'
 import { reevaluateActions } from './reevaluate-actions.ts'
+import { findApprovalDenial } from './two-person-rule.ts'
 
 /** The person and the unparsed IDs of a request about a batch. */
 export interface DecisionRequest {
@@ -118,7 +119,7 @@ function nothingPending(actions: readonly Action[]): Refusal {
 async function requireDecider(
   transaction: Transaction,
   action: Action,
-  { userId, decision }: DecisionInput,
+  { userId, decision, at }: DecisionInput,
 ): Promise<void> {
   const { workspaceId } = action
   const role = await findMemberRole(transaction, { workspaceId, userId })
@@ -126,7 +127,7 @@ async function requireDecider(
     throw new Refusal(403, 'Your role in this workspace does not allow this. Ask an owner.')
   }
   if (decision.decision === 'reject') return
-  const denial = await findApprovalDenial(transaction, action, { userId, role })
+  const denial = await findApprovalDenial(transaction, action, { userId, at })
   if (denial !== null) throw new Refusal(403, denial)
 }
 
@@ -225,22 +226,3 @@ function recordOverrule(
   const details = { asked_for: decision.decision, asked_by: userId }
   return { at, actor: { type: 'system', id: null }, auditAction, details }
 }
-
-/**
- * Why a person may not approve a proposal of their own credential, as a sentence; null if they may.
- * Four-eyes principle, unless the workspace has no other owner.
- */
-export async function findApprovalDenial(
-  transaction: Transaction,
-  { workspaceId, proposer }: Pick<Action, 'workspaceId' | 'proposer'>,
-  { userId, role }: { userId: number; role: WorkspaceRole },
-): Promise<string | null> {
-  if (proposer.personId !== userId) return null
-  const owners = await countOwners(transaction, workspaceId)
-  const others = owners - (role === 'owner' ? 1 : 0)
-  return others > 0 ? OWN_PROPOSAL : null
-}
-
-const OWN_PROPOSAL =
-  'You cannot approve a proposal of your own credential. Another owner must approve it; you can ' +
-  'reject it.'

@@ -4,29 +4,15 @@ import type {
   OtherPendingAction,
 } from '@signalbox/contract/agents/approvals.ts'
 import type { LimitCode } from '@signalbox/contract/agents/policy.ts'
-import type { AuditAction } from '../../audit/audit-entry.ts'
 import { findEntriesSince } from '../../audit/audit-read-store.ts'
 import { parseEntryBody } from '../../audit/read-audit.ts'
 import type { Transaction } from '../../db/database.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { HOUR_MILLISECONDS } from '../../util/time.ts'
 import type { Evaluation } from '../policy/evaluate-action.ts'
 import type { Action } from '../proposals/action.ts'
 import { findOtherPendingActions, type PendingAction } from '../proposals/open-action-store.ts'
 import { exceededLimits } from './reevaluate-actions.ts'
-
-/** Changes that decide who may approve what. */
-export const GOVERNANCE_ACTIONS: readonly AuditAction[] = ['policy.changed']
-
-/** How far back an approver sees such changes; as long as an approval period. */
-const GOVERNANCE_HOURS = 72
-const GOVERNANCE_ENTRIES_MAX = 100
-
-/** The filter for changes of roles and the policy that an approver is shown. */
-export function governanceFilter(at: Date) {
-  const since = new Date(at.getTime() - GOVERNANCE_HOURS * HOUR_MILLISECONDS)
-  return { actions: GOVERNANCE_ACTIONS, since, limit: GOVERNANCE_ENTRIES_MAX }
-}
+import { governanceFilter } from './two-person-rule.ts'
 
 interface ContextInput {
   evaluations: ReadonlyMap<number, Evaluation>

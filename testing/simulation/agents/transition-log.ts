@@ -20,7 +20,7 @@ export interface TransitionContext {
   isCredentialLive: boolean
   isAnswerable: boolean
   deciderRole: string | null
-  otherOwners: number
+  otherDeciders: number
   /** The target entity, including the transaction's own changes. */
   entity: (Pick<EntityState, 'status' | 'version'> & { daily_budget_minor: number | null }) | null
 }
@@ -98,9 +98,9 @@ const CREATE_TRANSITION_TRIGGER = `
           and person.status = 'active'),
       'deciderRole', (select role from members
         where workspace_id = new.workspace_id and user_id = new.decided_by),
-      'otherOwners', (select count(*) from members join people.users person on person.id = user_id
-        where workspace_id = new.workspace_id and user_id <> batch.person_id and role = 'owner'
-          and person.status = 'active'),
+      'otherDeciders', (select count(*) from members join people.users person on person.id = user_id
+        where workspace_id = new.workspace_id and user_id <> batch.person_id
+          and role in ('owner', 'admin') and person.status = 'active'),
       'entity', (select jsonb_build_object('status', status, 'version', version,
           'daily_budget_minor', daily_budget_minor)
         from ad_entities where ad_account_id = new.ad_account_id and type = new.target_type

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import {
+  type AgentFixture,
+  createAgentFixture,
+  createFixtureMember,
+  propose,
+  setPolicy,
+} from '../../../testing/fixtures/agents.ts'
+import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { Refusal } from '../../http/refusal.ts'
+import type { PeopleContext } from '../../people/people-context.ts'
+import { setPersonStatus } from '../../people/person-store.ts'
+import { changeMemberRole, removeMember } from '../../people/workspaces.ts'
+import { readQueuedBatch } from './approval-queue.ts'
+import { decideActions } from './decide-actions.ts'
+
+const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
+const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
+const HOUR_SECONDS = 3_600
+
+async function stage(test: TestContext, options?: { isAlone: boolean }) {
+  const { database } = await createTestDatabase(test)
+  const fixture = await createAgentFixture(database, options)
+  await setPolicy(fixture, 'ask')
+  const { batchId } = await propose(fixture, RAISE)
+  return { fixture, batchId }
+}
+
+/** Roles are changed with these members of the context only. */
+function peopleContext({ context }: AgentFixture): PeopleContext {
+  return { ...context, logger: { info: () => {} } } as unknown as PeopleContext
+}
+
+function setRole(fixture: AgentFixture, userId: number, role: string) {
+  const { workspaceId, responsible } = fixture
+  return changeMemberRole(peopleContext(fixture), responsible, { workspaceId, userId, role })
+}
+
+/** As the person who is responsible for the proposing credential. */
+function approveOwn({ context, workspaceId, responsible: person }: AgentFixture, batchId: number) {
+  return decideActions(context, { person, workspaceId, batchId }, APPROVE)
+}
+
+function isRefusal(message: RegExp) {
+  return (error: unknown) =>
+    error instanceof Refusal && error.status === 403 && message.test(error.message)
+}
+
+it('refuses the own proposal of an owner who demotes the other owner first', async test => {
+  const { fixture, batchId } = await stage(test)
+  const { context, workspaceId, owner, responsible } = fixture
+  await setRole(fixture, owner.userId, 'member')
+  await assert.rejects(approveOwn(fixture, batchId), isRefusal(/in the last 72 hours/))
+  const request = { person: responsible, workspaceId, batchId }
+  const { batch, recent_changes } = await readQueuedBatch(context, request)
+  assert.equal(batch.may_decide, false)
+  assert.match(batch.may_not_reason ?? '', /in the last 72 hours/)
+  const [change] = recent_changes
+  assert.deepEqual(
+    [change?.action, change?.actor.id, change?.subject.id, change?.details],
+    [
+      'member.role_changed',
+      String(responsible.userId),
+      String(owner.userId),
+      { role_before: 'owner', role: 'member' },
+    ],
+  )
+  await setRole(fixture, owner.userId, 'owner')
+  const roles = await readAuditEntries(fixture.database, workspaceId, 'member.role_changed')
+  assert.equal(roles.length, 2)
+  const [approved] = await decideActions(context, { ...request, person: owner }, APPROVE)
+  assert.deepEqual(
+    approved?.decisionContext?.recent_changes.map(({ action }) => action),
+    ['member.role_changed', 'member.role_changed', 'policy.changed'],
+  )
+})
+
+it('refuses the own proposal of an owner who removes the only admin first', async test => {
+  const { fixture, batchId } = await stage(test, { isAlone: true })
+  const admin = await createFixtureMember(fixture, 'admin')
+  await assert.rejects(approveOwn(fixture, batchId), isRefusal(/Another owner or admin/))
+  const { workspaceId, responsible } = fixture
+  const member = { workspaceId, userId: admin.userId }
+  await removeMember(peopleContext(fixture), responsible, member)
+  await assert.rejects(approveOwn(fixture, batchId), isRefusal(/in the last 72 hours/))
+})
+
+it('counts other owners until 72 hours after they lost the role', async test => {
+  const { fixture } = await stage(test)
+  await setRole(fixture, fixture.owner.userId, 'member')
+  fixture.clock.advance(72 * HOUR_SECONDS)
+  const { batchId } = await propose(fixture, RAISE)
+  await assert.rejects(approveOwn(fixture, batchId), isRefusal(/in the last 72 hours/))
+  fixture.clock.advance(1)
+  const [action] = await approveOwn(fixture, batchId)
+  assert.equal(action?.status, 'executing')
+})
+
+it('lets the only person who could decide approve an own proposal', async test => {
+  const { fixture, batchId } = await stage(test, { isAlone: true })
+  await createFixtureMember(fixture, 'member')
+  const [action] = await approveOwn(fixture, batchId)
+  assert.equal(action?.status, 'executing')
+})
+
+it('does not count an owner whom the operator disabled', async test => {
+  const { fixture, batchId } = await stage(test)
+  const { rows } = await fixture.database.pool.query(
+    'select email from people.users where id = $1',
+    [fixture.owner.userId],
+  )
+  await setPersonStatus(fixture.database, rows[0].email, 'disabled')
+  const [action] = await approveOwn(fixture, batchId)
+  assert.equal(action?.status, 'executing')
+})

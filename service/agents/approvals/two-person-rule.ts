@@ -1,0 +1,59 @@
+import type { AuditAction } from '../../audit/audit-entry.ts'
+import { hasRoleLossSince } from '../../audit/audit-read-store.ts'
+import type { Transaction } from '../../db/database.ts'
+import { hasPermission, WORKSPACE_ROLES } from '../../people/workspace-role.ts'
+import { hasOtherMember } from '../../people/workspace-store.ts'
+import { HOUR_MILLISECONDS } from '../../util/time.ts'
+import type { Action } from '../proposals/action.ts'
+
+/** Changes that decide who may approve what, and what needs approval. */
+const GOVERNANCE_ACTIONS: readonly AuditAction[] = [
+  'policy.changed',
+  'member.added',
+  'member.role_changed',
+  'member.removed',
+  'person.disabled',
+  'person.enabled',
+]
+
+/** As long as an approval period. */
+const GOVERNANCE_HOURS = 72
+const GOVERNANCE_ENTRIES_MAX = 100
+
+/** The filter for recent changes of roles and the policy, which an approver is shown. */
+export function governanceFilter(at: Date) {
+  return {
+    actions: GOVERNANCE_ACTIONS,
+    since: startOfGovernanceWindow(at),
+    limit: GOVERNANCE_ENTRIES_MAX,
+  }
+}
+
+function startOfGovernanceWindow(at: Date): Date {
+  return new Date(at.getTime() - GOVERNANCE_HOURS * HOUR_MILLISECONDS)
+}
+
+/**
+ * Why a person may not approve a proposal of their own credential, as a sentence; null if they may.
+ * Two people are needed if another one could decide. Roles count as they were over the last 72
+ * hours, so that an owner cannot demote the others, approve, and promote them again.
+ */
+export async function findApprovalDenial(
+  transaction: Transaction,
+  { workspaceId, proposer }: Pick<Action, 'workspaceId' | 'proposer'>,
+  { userId, at }: { userId: number; at: Date },
+): Promise<string | null> {
+  if (proposer.personId !== userId) return null
+  const roles = WORKSPACE_ROLES.filter(role => hasPermission(role, 'decide_actions'))
+  const others = { workspaceId, exceptUserId: userId, roles }
+  if (await hasOtherMember(transaction, others)) return OTHERS_DECIDE
+  const since = startOfGovernanceWindow(at)
+  return (await hasRoleLossSince(transaction, { ...others, since })) ? OTHERS_COULD_DECIDE : null
+}
+
+const OTHERS_DECIDE =
+  'You cannot approve a proposal of your own credential. Another owner or admin must approve it; ' +
+  'you can reject it.'
+const OTHERS_COULD_DECIDE =
+  'You cannot approve a proposal of your own credential: in the last 72 hours, another owner or ' +
+  'admin lost that role. Another owner or admin must approve it; you can reject it.'
