@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
+import { setUpAuthenticatorApp } from '../../testing/fixtures/authenticator-app.ts'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import {
   createSignedInBrowser,
@@ -93,6 +94,24 @@ it('records changed and reset passwords, requested links and ended sessions', as
     ['password.reset', userId, {}],
     ['sign_up.requested', userId, {}],
     ['sign_in.failed', null, { method: 'email_link', reason: 'refused' }],
+  ])
+})
+
+it('records added and removed factors, wrong codes, and the sign-in after the right one', async test => {
+  const service = await startTestService(test)
+  const { email, userId, client } = await createTestPerson(service)
+  const { app } = await setUpAuthenticatorApp(client)
+  const browser = new BrowserClient(service.url)
+  await browser.post('/sign-in', { email, password: TEST_PASSWORD })
+  await browser.post('/sign-in/second-factor', { code: '000000' })
+  await browser.post('/sign-in/second-factor', { code: app.code(1) })
+  await browser.post('/account/authenticator/remove')
+  const factor = { factor: 'authenticator_app' }
+  assert.deepEqual(await readTypes(service), [
+    ['second_factor.added', userId, factor],
+    ['second_factor.failed', userId, {}],
+    ['sign_in.succeeded', userId, { method: 'second_factor' }],
+    ['second_factor.removed', userId, factor],
   ])
 })
 
