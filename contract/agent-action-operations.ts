@@ -172,7 +172,7 @@ export const cancelProposal = {
   },
   schema: {
     params: BatchPath,
-    response: { 200: ActionBatchAnswer, ...FOUND_REFUSALS, 409: MessageError },
+    response: { 200: ActionBatchAnswer, ...WRITE_ERRORS, 404: MessageError, 409: MessageError },
   },
 } as const
 

@@ -69,10 +69,11 @@ it('401 without a token, with a challenge that links to the metadata', async tes
     const reply = await fixture.send(PATH, { headers: headers as Record<string, string> })
     assertDocumented(CONTEXT, reply, 401)
     assert.deepEqual(reply.body, findExample(CONTEXT, 401, 'unauthenticated'))
+    const error = headers.authorization ? 'error="invalid_token", ' : ''
     assert.equal(
       reply.headers.get('www-authenticate'),
       `Bearer resource_metadata="${fixture.service.url}` +
-        '/.well-known/oauth-protected-resource/api/v1/agent"',
+        `/.well-known/oauth-protected-resource/api/v1/agent", ${error}scope="ad-account.read"`,
     )
   }
 })

@@ -15,7 +15,7 @@ import {
 import type { MediaExamples, OperationExamples } from './error-examples.ts'
 import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
 
-const { 400: unreadable, 401: unauthenticated, 415: wrongType } = ERROR_EXAMPLES
+const { 400: unreadable, 401: unauthenticated, 413: bodyTooLarge, 415: wrongType } = ERROR_EXAMPLES
 const { 500: fault, 503: unavailable } = ERROR_EXAMPLES
 
 const tooFast = {
@@ -236,6 +236,8 @@ export const AGENT_ACTION_EXAMPLES: Record<
       403: { ...lacking, ...notOwn, ...fromABrowser },
       404: { ...anotherWorkspace, ...noBatch },
       409: nothingPending,
+      413: bodyTooLarge,
+      415: wrongType,
     },
   },
 }
