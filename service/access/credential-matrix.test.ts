@@ -95,6 +95,8 @@ const ROWS: Record<string, Row> = {
   ...ofActions('GET', 'actions/:action', { execution_token: 200 }),
   ...ofActions('GET', 'actions/:action/decision-receipt', { execution_token: 200 }),
   ...ofActions('GET', 'action-batches/:batch', { execution_token: 200 }),
+  // No action of this proposal is pending.
+  ...ofActions('POST', 'action-batches/:batch/cancel', { execution_token: 409 }),
   'POST /mcp': {
     execution_token: 200,
     oauth_mcp_token: 200,
