@@ -128,7 +128,7 @@ interface FuzzAgent {
   /** The OAuth management credential. */
   managementToken: string
   executionToken: string
-  /** Values of path parameters: the workspace, a proposal, and a completed action. */
+  /** Values of path parameters: the workspace, a pending proposal, and a completed action. */
   ids: Record<'workspace' | 'batch' | 'action', string>
 }
 
@@ -150,14 +150,20 @@ async function createFuzzAgent(service: TestService): Promise<FuzzAgent> {
      values ($1, 1, 'auto_with_limits', $2, 1, $3)`,
     [workspaceId, JSON.stringify(WIDE_LIMITS), clock.now()],
   )
-  const body = { ...PROPOSAL_REQUEST, idempotency_key: 'of the cast' }
-  const reply = await service.request('POST', `/api/v1/agent/workspaces/${workspaceId}/actions`, {
-    secret: execution,
-    body,
-  })
-  const { id: batch, actions } = reply.body.proposal
-  const [action] = actions
-  const ids = { workspace: String(workspaceId), batch: String(batch), action: String(action.id) }
+  const propose = async (changes: object) => {
+    const path = `/api/v1/agent/workspaces/${workspaceId}/actions`
+    const body = { ...PROPOSAL_REQUEST, ...changes }
+    return (await service.request('POST', path, { secret: execution, body })).body.proposal
+  }
+  const executed = await propose({ idempotency_key: 'executed' })
+  const [raise] = PROPOSAL_REQUEST.actions
+  const beyondLimits = { ...raise, params: { new_daily_budget_minor: 900_000 } }
+  const pending = await propose({ idempotency_key: 'pending', actions: [beyondLimits] })
+  const ids = {
+    workspace: String(workspaceId),
+    batch: String(pending.id),
+    action: String(executed.actions[0].id),
+  }
   return { managementToken: management, executionToken: execution, ids }
 }
 
