@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { buildProposal, startAgentActionsFixture } from '../../testing/fixtures/agent-actions.ts'
+import {
+  buildBudgetProposal,
+  startAgentActionsFixture,
+} from '../../testing/fixtures/agent-actions.ts'
 import { issueAgentTokens } from '../../testing/fixtures/agent-tokens.ts'
 import type { Reply } from '../../testing/fixtures/service.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
@@ -10,7 +13,7 @@ it('returns 201 after executing allowed actions', async test => {
   const fixture = await startAgentActionsFixture(test)
   await allow(fixture)
   const reply = await fixture.request('POST', '/actions', {
-    body: buildProposal(fixture.entityId(1)),
+    body: buildBudgetProposal(fixture.entityId(1)),
   })
   assert.equal(reply.status, 201, reply.text)
   const { id, status, approval_required, actions } = reply.body.proposal
@@ -58,7 +61,7 @@ it('returns 404 for data of another ad account of the workspace', async test => 
   const fixture = await startAgentActionsFixture(test)
   const adAccountId = await fixture.addAccount()
   const secret = await fixture.issueToken({ adAccountId })
-  const body = buildProposal(fixture.entityId(1, adAccountId))
+  const body = buildBudgetProposal(fixture.entityId(1, adAccountId))
   const { proposal } = (await fixture.request('POST', '/actions', { secret, body })).body
   const [action] = proposal.actions
   for (const path of [
@@ -110,7 +113,7 @@ it('returns 422 naming every invalid and unknown field', async test => {
 it('names the next step in every error', async test => {
   const fixture = await startAgentActionsFixture(test)
   const reader = await fixture.issueToken({ tier: 'read' })
-  const body = buildProposal(fixture.entityId(1))
+  const body = buildBudgetProposal(fixture.entityId(1))
   const { proposal } = (await fixture.request('POST', '/actions', { body })).body
   const { service, token: secret } = fixture
   const elsewhere = await service.request('GET', '/api/v1/agent/workspaces/999/actions', { secret })
@@ -146,7 +149,7 @@ it('names the next step in every error', async test => {
 
 it('accepts the body of a proposal as a dry run', async test => {
   const fixture = await startAgentActionsFixture(test)
-  const body = buildProposal(fixture.entityId(1))
+  const body = buildBudgetProposal(fixture.entityId(1))
   const whole = await fixture.request('POST', '/actions/dry-run', { body })
   assert.equal(whole.status, 200, whole.text)
   const { actions } = body
@@ -179,7 +182,7 @@ it('accepts the longest valid proposal in four-byte characters', async test => {
     target_entity: { type: 'ad', id: String(index + 1) },
     rationale: '🌱'.repeat(2_000),
   }))
-  const body = buildProposal('1', { actions, rationale: '🌱'.repeat(4_000) })
+  const body = buildBudgetProposal('1', { actions, rationale: '🌱'.repeat(4_000) })
   assert.ok(Buffer.byteLength(JSON.stringify(body)) > 200_000)
   const reply = await fixture.request('POST', '/actions', { body })
   assert.equal(reply.status, 201, reply.text.slice(0, 500))
@@ -206,7 +209,7 @@ it('returns 422 naming an invalid status and page', async test => {
 it('returns 201 to one of many concurrent identical proposals, else 200', async test => {
   const fixture = await startAgentActionsFixture(test)
   await allow(fixture)
-  const body = buildProposal(fixture.entityId(1))
+  const body = buildBudgetProposal(fixture.entityId(1))
   const replies = await Promise.all(
     Array.from({ length: 6 }, () => fixture.request('POST', '/actions', { body })),
   )
@@ -223,7 +226,7 @@ it('stores one of many concurrent proposals with one key, else returns 422', asy
   const fixture = await startAgentActionsFixture(test)
   const replies = await Promise.all(
     Array.from({ length: 6 }, (_, index) => {
-      const body = buildProposal(fixture.entityId(1), { rationale: `Reason ${index}.` })
+      const body = buildBudgetProposal(fixture.entityId(1), { rationale: `Reason ${index}.` })
       return fixture.request('POST', '/actions', { body })
     }),
   )

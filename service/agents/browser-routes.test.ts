@@ -4,7 +4,7 @@ import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/browser/action-op
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
 import {
   type AgentActionsFixture,
-  buildProposal,
+  buildBudgetProposal,
   createAgentActionsFixture,
   startAgentActionsFixture,
 } from '../../testing/fixtures/agent-actions.ts'
@@ -16,7 +16,7 @@ it('lists, approves and executes a proposal, and returns its result', async test
   const { call } = pagesOf(fixture)
   await changeMode(fixture, 'ask')
   const proposed = await fixture.request('POST', '/actions', {
-    body: buildProposal(fixture.entityId(1)),
+    body: buildBudgetProposal(fixture.entityId(1)),
   })
   const { id } = proposed.body.proposal
   const queue = await call('GET', '/approvals')
@@ -46,7 +46,7 @@ it('lists, approves and executes a proposal, and returns its result', async test
 it('reads the audit log in pages, verifies it and exports it', async test => {
   const fixture = await startAgentActionsFixture(test)
   const { call } = pagesOf(fixture)
-  await fixture.request('POST', '/actions', { body: buildProposal(fixture.entityId(1)) })
+  await fixture.request('POST', '/actions', { body: buildBudgetProposal(fixture.entityId(1)) })
   const sequences: number[] = []
   let before: number | null = null
   do {
@@ -88,7 +88,7 @@ it('returns 403 for cross-site requests', async test => {
 
 it('returns 404 for proposals and actions of another workspace', async test => {
   const fixture = await startAgentActionsFixture(test)
-  const { body } = await fixture.request('POST', '/actions', { body: buildProposal('999') })
+  const { body } = await fixture.request('POST', '/actions', { body: buildBudgetProposal('999') })
   const { id, actions } = body.proposal
   const stranger = await createAgentActionsFixture(fixture.service)
   for (const [place, status] of [
@@ -105,7 +105,7 @@ it('returns 409 to the second of two concurrent decisions, and executes once', a
   const fixture = await startAgentActionsFixture(test)
   await changeMode(fixture, 'ask')
   const { body } = await fixture.request('POST', '/actions', {
-    body: buildProposal(fixture.entityId(1)),
+    body: buildBudgetProposal(fixture.entityId(1)),
   })
   const path = `/approvals/${body.proposal.id}/decision`
   const admins = await Promise.all([newAdmin(fixture), newAdmin(fixture), newAdmin(fixture)])
@@ -139,7 +139,7 @@ it('returns 422 naming every invalid field of a decision, a policy and a query',
   const fixture = await startAgentActionsFixture(test)
   const { call } = pagesOf(fixture)
   const { body } = await fixture.request('POST', '/actions', {
-    body: buildProposal(fixture.entityId(1)),
+    body: buildBudgetProposal(fixture.entityId(1)),
   })
   const path = `/approvals/${body.proposal.id}/decision`
   for (const [method, place, given, fields] of [

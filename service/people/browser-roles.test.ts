@@ -5,7 +5,10 @@ import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/browser/action-op
 import { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/browser/agent-operations.ts'
 import { BROWSER_PATH, PEOPLE_OPERATIONS } from '@signalbox/contract/browser/people-operations.ts'
 import { Ajv } from 'ajv'
-import { buildProposal, seedSimulatedCampaigns } from '../../testing/fixtures/agent-actions.ts'
+import {
+  buildBudgetProposal,
+  seedSimulatedCampaigns,
+} from '../../testing/fixtures/agent-actions.ts'
 import { issueAgentTokens } from '../../testing/fixtures/agent-tokens.ts'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import {
@@ -194,8 +197,8 @@ async function agentParams(
   const campaign = String(120_200_000_000_000_001n + BigInt(adAccountId) * 1_000n)
   const propose = async (body: object) =>
     (await service.request('POST', path, { secret, body })).body.proposal
-  const waiting = await propose(buildProposal(campaign))
-  const blocked = await propose(buildProposal('999', { idempotency_key: 'key-2' }))
+  const waiting = await propose(buildBudgetProposal(campaign))
+  const blocked = await propose(buildBudgetProposal('999', { idempotency_key: 'key-2' }))
   const idOf = async (table: string) => {
     const text = `select id from ${table} where workspace_id = $1 limit 1`
     return String((await service.database.pool.query(text, [workspaceId])).rows[0].id)

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import {
   approvalsPath,
   BUDGET_INCREASE,
-  buildProposal,
+  buildBudgetProposal,
   setExecutionMode,
   startAgentActionsFixture,
   submitSingleActionProposal,
@@ -43,7 +43,7 @@ it('ignores a crafted link that claims a decision', async test => {
 it('paginates the queue, and shows the first page for an invalid number', async test => {
   const fixture = await startAgentActionsFixture(test)
   for (let number = 1; number <= 21; number += 1) {
-    const body = buildProposal(fixture.entityId(1), { idempotency_key: `key-${number}` })
+    const body = buildBudgetProposal(fixture.entityId(1), { idempotency_key: `key-${number}` })
     assert.equal((await fixture.request('POST', '/actions', { body })).status, 201)
   }
   const { client } = fixture.workspace.owner

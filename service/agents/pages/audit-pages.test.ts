@@ -3,14 +3,14 @@ import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import {
   type AgentActionsFixture,
-  buildProposal,
+  buildBudgetProposal,
   startAgentActionsFixture,
 } from '../../../testing/fixtures/agent-actions.ts'
 import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
 
 async function withEntries(fixture: AgentActionsFixture, proposals: number): Promise<string> {
   for (let number = 1; number <= proposals; number += 1) {
-    const body = buildProposal(fixture.entityId(1), { idempotency_key: `key-${number}` })
+    const body = buildBudgetProposal(fixture.entityId(1), { idempotency_key: `key-${number}` })
     assert.equal((await fixture.request('POST', '/actions', { body })).status, 201)
   }
   return `/workspaces/${fixture.workspace.workspaceId}/audit`

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
   type AgentActionsFixture,
-  buildProposal,
+  buildBudgetProposal,
   startAgentActionsFixture,
 } from '../../../testing/fixtures/agent-actions.ts'
 import { BrowserClient } from '../../../testing/fixtures/browser-client.ts'
@@ -12,7 +12,7 @@ const PAGES = ['approvals', 'approvals/1', 'policy', 'audit', 'audit/export']
 const FORMS = ['approvals/1', 'policy', 'audit/verify']
 
 async function withProposal(fixture: AgentActionsFixture): Promise<string> {
-  const body = buildProposal(fixture.entityId(1))
+  const body = buildBudgetProposal(fixture.entityId(1))
   assert.equal((await fixture.request('POST', '/actions', { body })).status, 201)
   return `/workspaces/${fixture.workspace.workspaceId}`
 }

@@ -7,7 +7,7 @@ import {
 } from '../../../browser/testing/chromium-under-test.ts'
 import {
   type AgentActionsFixture,
-  buildProposal,
+  buildBudgetProposal,
   HOSTILE_TEXTS,
   startAgentActionsFixture,
   submitHostileProposal,
@@ -172,7 +172,7 @@ async function proposed(fixture: AgentActionsFixture, idempotency_key: string): 
     },
     { type: 'pause', params: {}, target_entity: target(2), rationale: 'It does not sell.' },
   ]
-  const body = buildProposal('1', { actions, idempotency_key })
+  const body = buildBudgetProposal('1', { actions, idempotency_key })
   const reply = await fixture.request('POST', '/actions', { body })
   assert.equal(reply.status, 201, reply.text)
   return reply.body.proposal.inbox_url

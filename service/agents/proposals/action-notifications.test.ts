@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test'
 import {
   type AgentActionsFixture,
   BUDGET_INCREASE,
-  buildProposal,
+  buildBudgetProposal,
   HOSTILE_TEXTS,
   setExecutionMode,
   startAgentActionsFixture,
@@ -60,14 +60,14 @@ it('tells no one about a retry, a dry run or a blocked proposal', async test => 
   const { agents, nextDigest } = await startFixture(test)
   await submitSingleActionProposal(agents)
   await nextDigest()
-  const body = buildProposal(agents.entityId(1), {
+  const body = buildBudgetProposal(agents.entityId(1), {
     actions: [action(agents, 'increase_budget', 1)],
   })
   assert.equal((await agents.request('POST', '/actions', { body })).status, 200)
   assert.equal((await agents.request('POST', '/actions/dry-run', { body })).status, 200)
   // It is active already.
   const actions = [action(agents, 'resume', 1)]
-  const blocked = buildProposal(agents.entityId(1), { actions, idempotency_key: 'key-2' })
+  const blocked = buildBudgetProposal(agents.entityId(1), { actions, idempotency_key: 'key-2' })
   const reply = await agents.request('POST', '/actions', { body: blocked })
   assert.equal(reply.body.proposal.status, 'blocked')
   assert.deepEqual(await nextDigest(), [])
@@ -165,7 +165,7 @@ it('contains no text of the agent but its name, without links', async test => {
 it('stores no notification of a proposal that is rolled back', async test => {
   const { agents, service, nextDigest } = await startFixture(test)
   await blockAuditWrites(service.database)
-  const body = buildProposal(agents.entityId(1))
+  const body = buildBudgetProposal(agents.entityId(1))
   assert.equal((await agents.request('POST', '/actions', { body })).status, 500)
   assert.deepEqual(await nextDigest(), [])
 })
