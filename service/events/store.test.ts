@@ -7,7 +7,8 @@ import {
   storeEntries,
   TRACKER_ID,
 } from '../../testing/fixtures/stored-events.ts'
-import { findChildEvents, findEventsById, recordDifferingSubmissions } from './store.ts'
+import { findChildEvents } from './lineage-store.ts'
+import { findEventsById, recordDifferingSubmissions } from './store.ts'
 
 const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
 

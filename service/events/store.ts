@@ -68,8 +68,6 @@ export interface StoredSession {
   clickIds: Record<string, string>
 }
 
-const CHILDREN_MAX = 100
-
 /**
  * The SQL condition that joins `event_payloads` to an event or delivery of the tracker `$1`. Every
  * table of a statement names the tracker by its parameter: Citus then routes the statement to one
@@ -83,7 +81,7 @@ export function payloadCondition(event: string): string {
 }
 
 /** SQL for the events of `source`, which has the columns of `events`. */
-const selectEvents = (source: string) => `
+export const selectEvents = (source: string) => `
   select events.*,
     payload.event_id is not null as has_payload,
     payload.visitor_id, payload.user_data, payload.click_ids, payload.page_url,
@@ -123,18 +121,7 @@ const EVENTS_AT = selectEvents(`
     limit 1
   )`)
 
-/** A child refers to the event of its own space, or to that of the other space if there is none. */
-const EVENTS_OF_PARENT = selectEvents(`(
-    select events.* from events
-    where tracker_id = $1::uuid and parent_event_id = $2::text
-      and ($3::smallint = ${BOTH_SPACES} or (space = 1) = ($3::smallint = 1) or not exists (
-        select 1 from event_keys
-        where tracker_id = $1::uuid and space = 1 - $3::smallint
-          and id_digest = event_id_digest($2::text)))
-    order by created_at, event_id limit ${CHILDREN_MAX}
-  )`)
-
-const ALL_SPACES: readonly EventSpace[] = ['secret', 'publishable']
+export const ALL_SPACES: readonly EventSpace[] = ['secret', 'publishable']
 
 /** Events by ID, unordered. When both spaces have the ID, the first of `spaces` wins. */
 export async function findEventsById(
@@ -159,19 +146,6 @@ export async function findEventsByRef(
 ): Promise<StoredEvent[]> {
   const values = [trackerId, ...eventRefValues(refs)]
   const { rows } = await pool.query({ text: EVENTS_AT, values })
-  return rows.map(toStoredEvent)
-}
-
-/** The events that name this one as their parent, oldest first, up to a hundred. */
-export async function findChildEvents(
-  { pool }: Database,
-  trackerId: string,
-  parent: Pick<EventRef, 'eventId' | 'space'>,
-): Promise<StoredEvent[]> {
-  const { rows } = await pool.query({
-    text: `${EVENTS_OF_PARENT} order by events.created_at, events.event_id`,
-    values: [trackerId, parent.eventId, parent.space],
-  })
   return rows.map(toStoredEvent)
 }
 
@@ -241,7 +215,7 @@ export async function recordDifferingSubmissions(
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
-function toStoredEvent(row: any): StoredEvent {
+export function toStoredEvent(row: any): StoredEvent {
   return {
     eventId: row.event_id,
     createdAt: row.created_at,

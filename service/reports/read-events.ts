@@ -8,13 +8,9 @@ import { countAcceptance, findDeliveries, type StoredDelivery } from '../deliver
 import { windowEnd } from '../delivery/review-deliveries.ts'
 import { eventRefKey } from '../events/event-columns.ts'
 import { BOTH_SPACES, type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
+import { findChildEvents, findParentEvents } from '../events/lineage-store.ts'
 import { listEventRefs } from '../events/list-store.ts'
-import {
-  findChildEvents,
-  findEventsById,
-  findEventsByRef,
-  type StoredEvent,
-} from '../events/store.ts'
+import { findEventsById, findEventsByRef, type StoredEvent } from '../events/store.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { subtractDays } from '../util/time.ts'
@@ -98,12 +94,13 @@ export async function readEvent(
   const spaces = space === null ? undefined : [space]
   const [event] = await findEventsById(database, trackerId, [eventId], spaces)
   if (!event) throw notFound()
-  const [deliveries, children, parent] = await Promise.all([
+  const [deliveries, children, parents] = await Promise.all([
     findDeliveries(database, trackerId, [event]),
     findChildEvents(database, trackerId, event),
-    findParent(database, trackerId, event),
+    findParentEvents(database, trackerId, [event]),
   ])
 
+  const parent = parents.get(event)
   const owner = { workspaceId, signalTrackerId: String(workspaceId) }
   const attempts = await findAttempts(database, trackerId, attemptIds(deliveries))
   const views = deliveries.map(delivery => deliveryView(delivery, owner, attempts))
@@ -143,19 +140,6 @@ function findWindowEnd(
 ): Date | null {
   const found = platform === null ? null : platforms.find(platform)
   return found && windowEnd(event, found)
-}
-
-/** The parent has the same space as the event, else the other one. */
-async function findParent(
-  database: Database,
-  trackerId: string,
-  { parentEventId, space }: StoredEvent,
-): Promise<StoredEvent | null> {
-  if (parentEventId === null) return null
-  const spaces: EventSpace[] = ['secret', 'publishable']
-  if (space === SPACE_NUMBERS.publishable) spaces.reverse()
-  const [parent] = await findEventsById(database, trackerId, [parentEventId], spaces)
-  return parent ?? null
 }
 
 function attemptIds(deliveries: readonly StoredDelivery[]): string[] {

@@ -26,11 +26,11 @@ import {
   findPayloadsByVisitor,
 } from '../../service/events/erase-store.ts'
 import { findExpiringTrackers } from '../../service/events/event-expiry-store.ts'
+import { findChildEvents } from '../../service/events/lineage-store.ts'
 import { deletePositions, indexPositions } from '../../service/events/list-position-store.ts'
 import { listEventRefs } from '../../service/events/list-store.ts'
 import { deleteDefaultPartitionPayloads } from '../../service/events/payload-expiry-store.ts'
 import {
-  findChildEvents,
   findEventsById,
   findEventsByRef,
   recordDifferingSubmissions,
