@@ -97,11 +97,12 @@ function recordSignal(fields: ConsentModeFields, name: string, value: unknown): 
     // A null signal counts as absent.
     const state = value === null || value === undefined ? null : parseConsentValue(value)
     recordState(fields, state, { signal, field })
-  } else if (classifyMember(name, value) !== 'provenance') {
+  } else {
+    const kind = classifyMember(name, value)
+    if (kind === 'provenance') return
     fields.hasOther = true
     // Global Privacy Control denies by itself; a value that may be "on" must not be ignored.
-    const isGpc = classifyMember(name, value) === 'gpc'
-    if (isGpc && parseOptOut(value) === 'unclear') fields.unreadable ??= field
+    if (kind === 'gpc' && parseOptOut(value) === 'unclear') fields.unreadable ??= field
   }
 }
 

@@ -58,20 +58,17 @@ export function draftOrder(
   }
 }
 
+const RESTRICTION_MEMBERS = [
+  'opt_out',
+  'data_processing_options',
+  'data_processing_options_country',
+  'data_processing_options_state',
+] as const satisfies readonly (keyof UseRestrictions)[]
+
 /** What the caller allows the platform to do with the event; null when nothing is said. */
 export function draftRestrictions(body: EventSubmission): UseRestrictions | null {
-  const restrictions: UseRestrictions = {}
-  if (body.opt_out !== undefined) restrictions.opt_out = body.opt_out
-  if (body.data_processing_options !== undefined) {
-    restrictions.data_processing_options = body.data_processing_options
-  }
-  if (body.data_processing_options_country !== undefined) {
-    restrictions.data_processing_options_country = body.data_processing_options_country
-  }
-  if (body.data_processing_options_state !== undefined) {
-    restrictions.data_processing_options_state = body.data_processing_options_state
-  }
-  return Object.keys(restrictions).length === 0 ? null : restrictions
+  const given = RESTRICTION_MEMBERS.filter(name => body[name] !== undefined)
+  return given.length === 0 ? null : Object.fromEntries(given.map(name => [name, body[name]]))
 }
 
 /** Details that may be personal and are kept with the identity; null when there are none. */

@@ -31,26 +31,28 @@ export function metaPayload(
 /** Meta: Server Event Parameters. */
 function serverEvent(event: OutboundEvent): Record<string, unknown> {
   const customData = customDataOf(event)
-  const { messagingChannel, advertiserTracking, customerSegment } = event
-  return {
+  return omitNull({
     event_name: event.eventName,
     event_time: toSeconds(event.eventTime),
     event_id: event.eventId,
     action_source: event.actionSource,
-    ...(event.eventSource === null ? {} : { event_source_url: event.eventSource }),
-    ...(event.referrer === null ? {} : { referrer_url: event.referrer }),
-    ...(event.optOut ? { opt_out: true } : {}),
-    ...(event.dataProcessing === null ? {} : processingOptions(event.dataProcessing)),
-    ...(messagingChannel === null ? {} : { messaging_channel: messagingChannel }),
-    ...(advertiserTracking === null ? {} : { advertiser_tracking_enabled: advertiserTracking }),
-    ...(customerSegment === null ? {} : { customer_segmentation: customerSegment }),
-    ...(event.originalEvent === null
-      ? {}
-      : { original_event_data: originalEventData(event.originalEvent) }),
+    event_source_url: event.eventSource,
+    referrer_url: event.referrer,
+    opt_out: event.optOut || null,
+    ...processingOptions(event.dataProcessing),
+    messaging_channel: event.messagingChannel,
+    advertiser_tracking_enabled: event.advertiserTracking,
+    customer_segmentation: event.customerSegment,
+    original_event_data: event.originalEvent && originalEventData(event.originalEvent),
     user_data: { ...event.digests, ...readSingleDigests(event.digests), ...event.plain },
-    ...(event.appData === null ? {} : { app_data: event.appData }),
-    ...(Object.keys(customData).length === 0 ? {} : { custom_data: customData }),
-  }
+    app_data: event.appData,
+    custom_data: Object.keys(customData).length === 0 ? null : customData,
+  })
+}
+
+/** Leaves out what the event does not have. */
+function omitNull(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
 }
 
 /** Meta's SDKs send these keys as one text, and the others as a list. */
@@ -66,21 +68,21 @@ function readSingleDigests(digests: OutboundEvent['digests']): Record<string, st
 }
 
 /** Meta: Data Processing Options. */
-function processingOptions({ options, country, state }: DataProcessing): Record<string, unknown> {
+function processingOptions(processing: DataProcessing | null): Record<string, unknown> {
   return {
-    ...(options === null ? {} : { data_processing_options: options }),
-    ...(country === null ? {} : { data_processing_options_country: country }),
-    ...(state === null ? {} : { data_processing_options_state: state }),
+    data_processing_options: processing?.options ?? null,
+    data_processing_options_country: processing?.country ?? null,
+    data_processing_options_state: processing?.state ?? null,
   }
 }
 
 function originalEventData(original: OriginalEvent): Record<string, unknown> {
-  return {
+  return omitNull({
     event_name: original.eventName,
     event_time: toSeconds(original.eventTime),
-    ...(original.orderId === null ? {} : { order_id: original.orderId }),
+    order_id: original.orderId,
     event_id: original.eventId,
-  }
+  })
 }
 
 function toSeconds(time: Date): number {
@@ -92,15 +94,28 @@ function toSeconds(time: Date): number {
  * come first, so that none can take the place of a standard one.
  */
 function customDataOf(event: OutboundEvent): Record<string, unknown> {
+  const { commerce } = event
   return {
-    ...event.commerce.customProperties,
-    ...(event.valueAmount === null ? {} : { value: decimalToken(event.valueAmount) }),
-    ...(event.valueCurrency === null ? {} : { currency: event.valueCurrency }),
-    ...(event.orderId === null ? {} : { order_id: event.orderId }),
-    ...(event.numItems === null ? {} : { num_items: event.numItems }),
-    ...contentsOf(event),
-    ...commerceOf(event.commerce),
+    ...commerce.customProperties,
+    ...omitNull({
+      value: toMoney(event.valueAmount),
+      currency: event.valueCurrency,
+      order_id: event.orderId,
+      num_items: event.numItems,
+      ...contentsOf(event),
+      content_name: commerce.contentName,
+      content_category: commerce.contentCategory,
+      search_string: commerce.searchString,
+      status: commerce.status,
+      predicted_ltv: toMoney(commerce.predictedLifetimeValue),
+      net_revenue: toMoney(commerce.netRevenue),
+      delivery_category: commerce.deliveryCategory,
+    }),
   }
+}
+
+function toMoney(amount: string | null) {
+  return amount === null ? null : decimalToken(amount)
 }
 
 const CONTENT_TYPE_DEFAULT = 'product'
@@ -112,27 +127,11 @@ function contentsOf({ contents, commerce }: OutboundEvent): Record<string, unkno
     contentIds.length > 0
       ? contentIds.map(String)
       : items.flatMap(({ id }) => (isContentId(id) ? String(id) : []))
-  const type = contentType ?? (items.length + ids.length > 0 ? CONTENT_TYPE_DEFAULT : null)
+  const hasProducts = items.length + ids.length > 0
   return {
-    ...(items.length === 0 ? {} : { contents: items }),
-    ...(type === null ? {} : { content_type: type }),
-    ...(ids.length === 0 ? {} : { content_ids: ids }),
-  }
-}
-
-function commerceOf(commerce: OutboundEvent['commerce']): Record<string, unknown> {
-  const { contentName, contentCategory, searchString, status, deliveryCategory } = commerce
-  const { predictedLifetimeValue, netRevenue } = commerce
-  return {
-    ...(contentName === null ? {} : { content_name: contentName }),
-    ...(contentCategory === null ? {} : { content_category: contentCategory }),
-    ...(searchString === null ? {} : { search_string: searchString }),
-    ...(status === null ? {} : { status }),
-    ...(predictedLifetimeValue === null
-      ? {}
-      : { predicted_ltv: decimalToken(predictedLifetimeValue) }),
-    ...(netRevenue === null ? {} : { net_revenue: decimalToken(netRevenue) }),
-    ...(deliveryCategory === null ? {} : { delivery_category: deliveryCategory }),
+    contents: items.length === 0 ? null : items,
+    content_type: contentType ?? (hasProducts ? CONTENT_TYPE_DEFAULT : null),
+    content_ids: ids.length === 0 ? null : ids,
   }
 }
 
