@@ -1,4 +1,5 @@
 import { EVENT_SUBCODES, type GraphError, invalidParameter } from './graph-errors.ts'
+import { isMissing, isObject } from './validate-custom-data.ts'
 
 const PROCESSING_COUNTRIES = [0, 1]
 const PROCESSING_STATES = [0, ...Array.from({ length: 14 }, (_, index) => 1_000 + index)]
@@ -26,13 +27,13 @@ function validateProcessing(event: Record<string, unknown>): GraphError | undefi
     data_processing_options_country: country,
     data_processing_options_state: state,
   } = event
-  if (isPresent(options) && !(Array.isArray(options) && options.every(one => one === 'LDU')))
+  if (!isMissing(options) && !(Array.isArray(options) && options.every(one => one === 'LDU')))
     return malformed('data_processing_options', 'may only list LDU')
-  if (isPresent(country) && !PROCESSING_COUNTRIES.includes(country as number))
+  if (!isMissing(country) && !PROCESSING_COUNTRIES.includes(country as number))
     return malformed('data_processing_options_country', 'must be 0 or 1')
-  if (isPresent(state) && !PROCESSING_STATES.includes(state as number))
+  if (!isMissing(state) && !PROCESSING_STATES.includes(state as number))
     return malformed('data_processing_options_state', 'must be 0 or the number of a state')
-  if (isPresent(country) && !isPresent(state))
+  if (!isMissing(country) && isMissing(state))
     return malformed('data_processing_options_state', 'is required with a country')
   return undefined
 }
@@ -56,7 +57,7 @@ const SIMPLE_MEMBERS: [string, (value: unknown) => boolean, string][] = [
 
 function validateSimpleMembers(event: Record<string, unknown>): GraphError | undefined {
   for (const [name, isValid, rule] of SIMPLE_MEMBERS) {
-    if (isPresent(event[name]) && !isValid(event[name])) return malformed(name, rule)
+    if (!isMissing(event[name]) && !isValid(event[name])) return malformed(name, rule)
   }
   return undefined
 }
@@ -66,7 +67,7 @@ function isOneOf(values: readonly string[]): (value: unknown) => boolean {
 }
 
 function isOriginalEvent(value: unknown): boolean {
-  if (!isRecord(value)) return false
+  if (!isObject(value)) return false
   const { event_time, ...texts } = value
   const names = ['event_name', 'order_id', 'event_id']
   return (
@@ -76,24 +77,16 @@ function isOriginalEvent(value: unknown): boolean {
 }
 
 function validateAppData({ app_data }: Record<string, unknown>): GraphError | undefined {
-  if (!isPresent(app_data)) return undefined
-  if (!isRecord(app_data)) return malformed('app_data', 'must be an object')
+  if (isMissing(app_data)) return undefined
+  if (!isObject(app_data)) return malformed('app_data', 'must be an object')
   const { extinfo } = app_data
-  if (!isPresent(extinfo)) return undefined
+  if (isMissing(extinfo)) return undefined
   const isComplete =
     Array.isArray(extinfo) && extinfo.length === EXTINFO_ITEMS && extinfo.every(isText)
   const isVersion = Array.isArray(extinfo) && ['a2', 'i2'].includes(extinfo[0])
   return isComplete && isVersion
     ? undefined
     : malformed('app_data', 'needs an extinfo of 16 strings that begins with a2 or i2')
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isPresent(value: unknown): boolean {
-  return value !== undefined && value !== null
 }
 
 function malformed(name: string, rule: string): GraphError {

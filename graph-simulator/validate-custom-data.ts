@@ -95,7 +95,7 @@ export function validateContents(customData: unknown): GraphError | undefined {
   return undefined
 }
 
-function isMissing(member: unknown): boolean {
+export function isMissing(member: unknown): boolean {
   return member === undefined || member === null
 }
 
@@ -103,7 +103,7 @@ function isListOf(member: unknown, isItem: (item: unknown) => boolean): boolean 
   return Array.isArray(member) && member.every(isItem)
 }
 
-function isObject(item: unknown): boolean {
+export function isObject(item: unknown): item is Record<string, unknown> {
   return typeof item === 'object' && item !== null && !Array.isArray(item)
 }
 

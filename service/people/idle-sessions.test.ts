@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createTestPerson } from '../../testing/fixtures/people.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
+import { DAY_SECONDS } from '../util/time.ts'
 import { deleteExpiredPeopleRecords } from './session-store.ts'
 import { SESSION_IDLE_DAYS } from './session-token.ts'
-
-const DAY_SECONDS = 86_400
 
 it('ends a session that is not used for four days', async test => {
   const service = await startTestService(test)

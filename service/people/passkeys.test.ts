@@ -7,6 +7,7 @@ import {
   startChromium,
 } from '../../browser/testing/chromium-under-test.ts'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { signInWithPassword } from '../../testing/fixtures/mobile-page.ts'
 import { createTestPerson, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
@@ -40,9 +41,7 @@ async function addAuthenticator(page: Page): Promise<Authenticator> {
 
 async function signInByPassword(page: Page, url: string, email: string): Promise<void> {
   await page.goto(`${url}/sign-in?return_to=/account`)
-  await page.getByLabel('Email').fill(email)
-  await page.getByLabel('Password').fill(TEST_PASSWORD)
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await signInWithPassword(page, email)
   await page.getByRole('heading', { name: 'Your account' }).waitFor()
 }
 

@@ -2,6 +2,7 @@ import type { AddressedRequest } from '../access/client-address.ts'
 import type { Database } from '../db/database.ts'
 import { RateLimiter } from '../http/rate-limit.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
+import { HOUR_SECONDS } from '../util/time.ts'
 import { parseEmailAddress } from './account-fields.ts'
 import { findPersonByEmail } from './person-store.ts'
 import { insertSecurityEvent } from './security-event-store.ts'
@@ -72,7 +73,6 @@ interface SecurityEventOptions {
 /** Kept per hour and client address, and per hour from all addresses together; per process. */
 const KEPT_PER_ADDRESS = 100
 const KEPT_IN_ALL = 20_000
-const HOUR_SECONDS = 3_600
 const ADDRESSES_MAX = 10_000
 
 /**

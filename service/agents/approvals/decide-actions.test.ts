@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
 import {
   type AgentFixture,
   buildProposal,
@@ -12,9 +12,14 @@ import {
   setPolicy,
 } from '../../../testing/fixtures/agents.ts'
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
-import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import {
+  APPROVAL,
+  createExecutionFixture,
+  isRefusal,
+  PAUSE,
+  RAISE,
+} from '../../../testing/fixtures/executions.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
-import { Refusal } from '../../http/refusal.ts'
 import { changeConnectionAdAccount, revokeWorkspaceConnection } from '../../oauth/connections.ts'
 import { revokeWorkspaceToken } from '../../oauth/execution-tokens.ts'
 import { setAdAccountStatus } from '../../people/ad-account-store.ts'
@@ -25,40 +30,21 @@ import { applyExternalChange } from '../executor/simulated-account-store.ts'
 import { findReceipt } from '../proposals/receipt-store.ts'
 import { decideActions } from './decide-actions.ts'
 
-const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
 const REJECT = { decision: 'reject', reason: 'Not this week.' } as const
-
-async function stageInAskMode(
-  test: TestContext,
-  options?: Parameters<typeof createAgentFixture>[1],
-) {
-  const { database } = await createTestDatabase(test)
-  const fixture = await createAgentFixture(database, options)
-  await setPolicy(fixture, 'ask')
-  return fixture
-}
 
 function decide(
   { context, workspaceId, owner }: AgentFixture,
   batchId: unknown,
-  { person = owner, body = APPROVE }: { person?: CurrentPerson; body?: unknown } = {},
+  { person = owner, body = APPROVAL }: { person?: CurrentPerson; body?: unknown } = {},
 ) {
   return decideActions(context, { person, workspaceId, batchId }, body)
 }
 
-function isRefusal(status: number, message = /./) {
-  return (error: unknown) =>
-    error instanceof Refusal && error.status === status && message.test(error.message)
-}
-
-const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
-const PAUSE = { type: 'pause', entity: 2 } as const
-
 it('executes on approval, ends the action on rejection, and stores the decision', async test => {
-  const fixture = await stageInAskMode(test)
+  const fixture = await createExecutionFixture(test, 'ask')
   const { batchId, actionIds } = await propose(fixture, RAISE, PAUSE)
   const [first, second] = actionIds
-  const part = { ...APPROVE, action_ids: [first] }
+  const part = { ...APPROVAL, action_ids: [first] }
   const [approved, ...others] = await decide(fixture, batchId, { body: part })
   assert.equal(others.length, 0)
   assert.equal(approved?.status, 'executing')
@@ -82,7 +68,7 @@ it('executes on approval, ends the action on rejection, and stores the decision'
 })
 
 it('approves without execution in suggest_only', async test => {
-  const fixture = await stageInAskMode(test)
+  const fixture = await createExecutionFixture(test, 'ask')
   await setPolicy(fixture, 'suggest_only')
   const { batchId } = await propose(fixture, RAISE)
   const [action] = await decide(fixture, batchId)
@@ -92,7 +78,7 @@ it('approves without execution in suggest_only', async test => {
 })
 
 it('returns 404 for a proposal of another workspace, and for an invalid ID', async test => {
-  const fixture = await stageInAskMode(test)
+  const fixture = await createExecutionFixture(test, 'ask')
   const other = await createAgentFixture(fixture.database)
   const { batchId } = await propose(other, RAISE)
   for (const id of [batchId, 0, 'x', 2 ** 40, undefined]) {
@@ -102,7 +88,7 @@ it('returns 404 for a proposal of another workspace, and for an invalid ID', asy
 })
 
 it('returns 403 for a member, and for the proposer if there is another owner', async test => {
-  const fixture = await stageInAskMode(test)
+  const fixture = await createExecutionFixture(test, 'ask')
   const { batchId } = await propose(fixture, RAISE)
   const member = await createFixtureMember(fixture, 'member')
   await assert.rejects(decide(fixture, batchId, { person: member }), isRefusal(403, /role/))
@@ -114,7 +100,7 @@ it('returns 403 for a member, and for the proposer if there is another owner', a
 })
 
 it('lets the only owner approve a proposal of their own credential', async test => {
-  const fixture = await stageInAskMode(test, { isAlone: true })
+  const fixture = await createExecutionFixture(test, 'ask', { isAlone: true })
   await createFixtureMember(fixture, 'member')
   const { batchId } = await propose(fixture, RAISE)
   const [action] = await decide(fixture, batchId)
@@ -122,17 +108,17 @@ it('lets the only owner approve a proposal of their own credential', async test 
 })
 
 it('returns 409 with the statuses if nothing is pending', async test => {
-  const fixture = await stageInAskMode(test)
+  const fixture = await createExecutionFixture(test, 'ask')
   const { batchId, actionIds } = await propose(fixture, RAISE, PAUSE)
   await decide(fixture, batchId, { body: { ...REJECT, action_ids: [actionIds[0]] } })
-  const again = { ...APPROVE, action_ids: [actionIds[0]] }
+  const again = { ...APPROVAL, action_ids: [actionIds[0]] }
   await assert.rejects(decide(fixture, batchId, { body: again }), isRefusal(409, /rejected/))
   const [rest] = await decide(fixture, batchId)
   assert.equal(rest?.id, actionIds[1])
 })
 
 it('returns 422 naming every invalid field, and each action of another proposal', async test => {
-  const fixture = await stageInAskMode(test)
+  const fixture = await createExecutionFixture(test, 'ask')
   const { batchId, actionIds } = await propose(fixture, RAISE)
   const { actionIds: others } = await propose(fixture, PAUSE)
   const fieldsOf = async (body: unknown) => {
@@ -141,19 +127,19 @@ it('returns 422 naming every invalid field, and each action of another proposal'
     return Object.keys(refused.errors).toSorted()
   }
   assert.deepEqual(await fieldsOf({ decision: 'maybe', more: 1 }), ['decision', 'more', 'reason'])
-  assert.deepEqual(await fieldsOf({ ...APPROVE, reason: '' }), ['reason'])
-  const ids = { ...APPROVE, action_ids: [actionIds[0], others[0]] }
+  assert.deepEqual(await fieldsOf({ ...APPROVAL, reason: '' }), ['reason'])
+  const ids = { ...APPROVAL, action_ids: [actionIds[0], others[0]] }
   assert.deepEqual(await fieldsOf(ids), ['action_ids.1'])
 })
 
 it('accepts one of two concurrent decisions and returns 409 to the other', async test => {
-  const fixture = await stageInAskMode(test)
+  const fixture = await createExecutionFixture(test, 'ask')
   const person = await createFixtureMember(fixture, 'admin')
   for (let round = 0; round < 5; round += 1) {
     const { batchId, actionIds } = await propose(fixture, PAUSE, RAISE)
     const answers = await Promise.allSettled([
       decide(fixture, batchId, { body: REJECT }),
-      decide(fixture, batchId, { person, body: round % 2 === 0 ? APPROVE : REJECT }),
+      decide(fixture, batchId, { person, body: round % 2 === 0 ? APPROVAL : REJECT }),
     ])
     const [accepted] = answers.filter(answer => answer.status === 'fulfilled')
     const [refused] = answers.filter(answer => answer.status === 'rejected')
@@ -204,7 +190,7 @@ function ownerOf({ owner: person, workspaceId }: AgentFixture) {
 
 for (const [when, [change, status, outcome]] of Object.entries(ENDINGS)) {
   it(`ends the action as ${outcome} on approval ${when}`, async test => {
-    const fixture = await stageInAskMode(test)
+    const fixture = await createExecutionFixture(test, 'ask')
     const { batchId, actionIds } = await propose(fixture, RAISE)
     await change(fixture)
     const [action] = await decide(fixture, batchId)
@@ -219,7 +205,7 @@ for (const [when, [change, status, outcome]] of Object.entries(ENDINGS)) {
 }
 
 it('ends actions of a connection that was revoked or moved to another ad account', async test => {
-  const fixture = await stageInAskMode(test)
+  const fixture = await createExecutionFixture(test, 'ask')
   const { context, otherAccountId } = fixture
   const outcomeAfter = async (credential: AgentFixture, change: () => Promise<void>) => {
     const principal = await resolvePrincipal(credential, 'connection')
@@ -229,7 +215,7 @@ it('ends actions of a connection that was revoked or moved to another ad account
     const [action] = await decideActions(
       context,
       { ...request, batchId: result.proposal.id },
-      APPROVE,
+      APPROVAL,
     )
     return action?.outcome
   }
@@ -248,7 +234,7 @@ it('ends actions of a connection that was revoked or moved to another ad account
 })
 
 it('returns 403 to a person who loses their role during the decision', async test => {
-  const fixture = await stageInAskMode(test)
+  const fixture = await createExecutionFixture(test, 'ask')
   const { database, workspaceId, owner } = fixture
   const { batchId } = await propose(fixture, RAISE)
   const demoted = Promise.withResolvers<void>()

@@ -9,14 +9,13 @@ import {
 } from '../../../testing/fixtures/agents.ts'
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { Refusal } from '../../http/refusal.ts'
+import { APPROVAL, isRefusal } from '../../../testing/fixtures/executions.ts'
 import { decideAndExecute, runExecution } from '../executor/execution-triggers.ts'
 import { getAction } from '../proposals/action-store.ts'
 import { findReceipt } from '../proposals/receipt-store.ts'
 import { readQueuedBatch } from './approval-queue.ts'
 import { decideActions } from './decide-actions.ts'
 
-const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
 const TOTAL_OF_200 = { daily_total_minor_max: 20_000 }
 
 async function stage(test: TestContext): Promise<AgentFixture> {
@@ -35,28 +34,23 @@ function requestOf({ owner: person, workspaceId }: AgentFixture, batchId: number
   return { person, workspaceId, batchId }
 }
 
-function isConflict(message: RegExp) {
-  return (error: unknown) =>
-    error instanceof Refusal && error.status === 409 && message.test(error.message)
-}
-
 it('refuses approvals one by one beyond the total of the day', async test => {
   const fixture = await stage(test)
   await setPolicy(fixture, 'suggest_only', TOTAL_OF_200)
   const proposals: { id: number }[] = []
   for (let count = 0; count < 5; count += 1) proposals.push(await proposeRaiseBy49(fixture))
   const approve = ({ id }: { id: number }) =>
-    decideActions(fixture.context, requestOf(fixture, id), APPROVE)
+    decideActions(fixture.context, requestOf(fixture, id), APPROVAL)
   for (const proposal of proposals.slice(0, 4)) await approve(proposal)
   const [last = { id: 0 }] = proposals.slice(4)
-  await assert.rejects(approve(last), isConflict(/\(daily_total_exceeded\): .* total €245\.00/))
+  await assert.rejects(approve(last), isRefusal(409, /\(daily_total_exceeded\): .* total €245\.00/))
 })
 
 it('accepts an approval beyond a limit that the proposal named', async test => {
   const fixture = await stage(test)
   await setPolicy(fixture, 'ask', { change_minor_max: 100 })
   const { id } = await proposeRaiseBy49(fixture)
-  const [action] = await decideActions(fixture.context, requestOf(fixture, id), APPROVE)
+  const [action] = await decideActions(fixture.context, requestOf(fixture, id), APPROVAL)
   assert.equal(action?.status, 'executing')
   assert.deepEqual(action.decisionContext?.accepted_limits, ['change_amount_exceeded'])
 })
@@ -67,16 +61,16 @@ it('refuses an approval that now exceeds a limit, unless the approver accepts it
   const waiting = await propose(fixture, { type: 'increase_budget', entity: 2, budgetMinor: 8_900 })
   for (let round = 0; round < 4; round += 1) {
     const { id } = await proposeRaiseBy49(fixture)
-    await decideAndExecute(fixture.context, requestOf(fixture, id), APPROVE)
+    await decideAndExecute(fixture.context, requestOf(fixture, id), APPROVAL)
   }
   const { batch } = await readQueuedBatch(fixture.context, requestOf(fixture, waiting.id))
   assert.deepEqual(batch.today, { changed_minor: 19_600, action_count: 4 })
   assert.deepEqual(batch.evaluations[0]?.exceeded_limits, ['daily_total_exceeded'])
   const request = requestOf(fixture, waiting.id)
-  const refused = isConflict(/would total €245\.00; the policy allows €200\.00 per day/)
-  await assert.rejects(decideActions(fixture.context, request, APPROVE), refused)
+  const refused = isRefusal(409, /would total €245\.00; the policy allows €200\.00 per day/)
+  await assert.rejects(decideActions(fixture.context, request, APPROVAL), refused)
   assert.equal((await readCurrentEntity(fixture, 2)).daily_budget_minor, 4_000)
-  const accepted = { ...APPROVE, accepted_limits: ['daily_total_exceeded'] }
+  const accepted = { ...APPROVAL, accepted_limits: ['daily_total_exceeded'] }
   const answer = await decideAndExecute(fixture.context, request, accepted)
   assert.equal(answer.batch.status, 'completed')
   const [entry] = (await readAuditEntries(fixture.database, fixture.workspaceId)).filter(
@@ -93,11 +87,11 @@ it('applies a stricter policy to what waits, at approval and at execution', asyn
   await setPolicy(fixture, 'ask', { change_minor_max: 100 })
   const request = requestOf(fixture, id)
   await assert.rejects(
-    decideActions(fixture.context, request, APPROVE),
-    isConflict(/change_amount_exceeded/),
+    decideActions(fixture.context, request, APPROVAL),
+    isRefusal(409, /change_amount_exceeded/),
   )
   await setPolicy(fixture, 'ask')
-  const [action] = await decideActions(fixture.context, request, APPROVE)
+  const [action] = await decideActions(fixture.context, request, APPROVAL)
   await setPolicy(fixture, 'ask', { change_minor_max: 100 })
   const { status, outcome } = await runExecution(fixture.context, action?.id ?? 0)
   assert.deepEqual([status, outcome, batchId], ['failed', 'policy_changed', id])
@@ -114,10 +108,10 @@ it('counts the actions of one decision together', async test => {
   )
   await setPolicy(fixture, 'ask', { daily_total_minor_max: 1_000 })
   const request = requestOf(fixture, id)
-  const refused = isConflict(/Action \d+ \(daily_total_exceeded\): .* total €12\.00/)
-  await assert.rejects(decideActions(fixture.context, request, APPROVE), refused)
+  const refused = isRefusal(409, /Action \d+ \(daily_total_exceeded\): .* total €12\.00/)
+  await assert.rejects(decideActions(fixture.context, request, APPROVAL), refused)
   const { batch } = await readQueuedBatch(fixture.context, request)
-  const first = { ...APPROVE, action_ids: [batch.actions[0]?.id] }
+  const first = { ...APPROVAL, action_ids: [batch.actions[0]?.id] }
   const [action] = await decideActions(fixture.context, request, first)
   assert.equal(action?.status, 'executing')
 })
@@ -131,7 +125,7 @@ it('lets one of two concurrent approvals use what is left of the day', async tes
   ]
   await setPolicy(fixture, 'ask', { daily_total_minor_max: 1_000 })
   const answers = await Promise.allSettled(
-    proposals.map(({ id }) => decideActions(fixture.context, requestOf(fixture, id), APPROVE)),
+    proposals.map(({ id }) => decideActions(fixture.context, requestOf(fixture, id), APPROVAL)),
   )
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
@@ -154,7 +148,7 @@ it('stores what the approver could see, and puts it into the receipt', async tes
     shown.recent_changes.map(({ action }) => action),
     ['policy.changed'],
   )
-  await decideAndExecute(context, request, APPROVE)
+  await decideAndExecute(context, request, APPROVAL)
   const actionId = actionIds[0] ?? 0
   const { decisionContext } = await getAction(database, actionId)
   const receipt = await findReceipt(database, { workspaceId, actionId })

@@ -2,28 +2,25 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import {
   type AgentFixture,
-  createAgentFixture,
   createFixtureMember,
   propose,
-  setPolicy,
 } from '../../../testing/fixtures/agents.ts'
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
-import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { Refusal } from '../../http/refusal.ts'
+import {
+  APPROVAL,
+  createExecutionFixture,
+  isRefusal,
+  RAISE,
+} from '../../../testing/fixtures/executions.ts'
 import type { PeopleContext } from '../../people/people-context.ts'
 import { setPersonStatus } from '../../people/person-store.ts'
 import { changeMemberRole, removeMember } from '../../people/workspaces.ts'
+import { HOUR_SECONDS } from '../../util/time.ts'
 import { readQueuedBatch } from './approval-queue.ts'
 import { decideActions } from './decide-actions.ts'
 
-const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
-const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
-const HOUR_SECONDS = 3_600
-
 async function stage(test: TestContext, options?: { isAlone: boolean }) {
-  const { database } = await createTestDatabase(test)
-  const fixture = await createAgentFixture(database, options)
-  await setPolicy(fixture, 'ask')
+  const fixture = await createExecutionFixture(test, 'ask', options)
   const { batchId } = await propose(fixture, RAISE)
   return { fixture, batchId }
 }
@@ -40,19 +37,14 @@ function setRole(fixture: AgentFixture, userId: number, role: string) {
 
 /** As the person who is responsible for the proposing credential. */
 function approveOwn({ context, workspaceId, responsible: person }: AgentFixture, batchId: number) {
-  return decideActions(context, { person, workspaceId, batchId }, APPROVE)
-}
-
-function isRefusal(message: RegExp) {
-  return (error: unknown) =>
-    error instanceof Refusal && error.status === 403 && message.test(error.message)
+  return decideActions(context, { person, workspaceId, batchId }, APPROVAL)
 }
 
 it('refuses the own proposal of an owner who demotes the other owner first', async test => {
   const { fixture, batchId } = await stage(test)
   const { context, workspaceId, owner, responsible } = fixture
   await setRole(fixture, owner.userId, 'member')
-  await assert.rejects(approveOwn(fixture, batchId), isRefusal(/in the last 72 hours/))
+  await assert.rejects(approveOwn(fixture, batchId), isRefusal(403, /in the last 72 hours/))
   const request = { person: responsible, workspaceId, batchId }
   const { batch, recent_changes } = await readQueuedBatch(context, request)
   assert.equal(batch.may_decide, false)
@@ -70,7 +62,7 @@ it('refuses the own proposal of an owner who demotes the other owner first', asy
   await setRole(fixture, owner.userId, 'owner')
   const roles = await readAuditEntries(fixture.database, workspaceId, 'member.role_changed')
   assert.equal(roles.length, 2)
-  const [approved] = await decideActions(context, { ...request, person: owner }, APPROVE)
+  const [approved] = await decideActions(context, { ...request, person: owner }, APPROVAL)
   assert.deepEqual(
     approved?.decisionContext?.recent_changes.map(({ action }) => action),
     ['member.role_changed', 'member.role_changed', 'policy.changed'],
@@ -80,11 +72,11 @@ it('refuses the own proposal of an owner who demotes the other owner first', asy
 it('refuses the own proposal of an owner who removes the only admin first', async test => {
   const { fixture, batchId } = await stage(test, { isAlone: true })
   const admin = await createFixtureMember(fixture, 'admin')
-  await assert.rejects(approveOwn(fixture, batchId), isRefusal(/Another owner or admin/))
+  await assert.rejects(approveOwn(fixture, batchId), isRefusal(403, /Another owner or admin/))
   const { workspaceId, responsible } = fixture
   const member = { workspaceId, userId: admin.userId }
   await removeMember(peopleContext(fixture), responsible, member)
-  await assert.rejects(approveOwn(fixture, batchId), isRefusal(/in the last 72 hours/))
+  await assert.rejects(approveOwn(fixture, batchId), isRefusal(403, /in the last 72 hours/))
 })
 
 it('counts other owners until 72 hours after they lost the role', async test => {
@@ -92,7 +84,7 @@ it('counts other owners until 72 hours after they lost the role', async test => 
   await setRole(fixture, fixture.owner.userId, 'member')
   fixture.clock.advance(72 * HOUR_SECONDS)
   const { batchId } = await propose(fixture, RAISE)
-  await assert.rejects(approveOwn(fixture, batchId), isRefusal(/in the last 72 hours/))
+  await assert.rejects(approveOwn(fixture, batchId), isRefusal(403, /in the last 72 hours/))
   fixture.clock.advance(1)
   const [action] = await approveOwn(fixture, batchId)
   assert.equal(action?.status, 'executing')

@@ -10,12 +10,11 @@ import {
   setPolicy,
 } from '../../../testing/fixtures/agents.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { DAY_SECONDS } from '../../util/time.ts'
 import { runExecution, submitProposal } from '../executor/execution-triggers.ts'
 import { applyExternalChange } from '../executor/simulated-account-store.ts'
 import { findActionsOfBatch } from './action-store.ts'
 import { proposeActions } from './propose-actions.ts'
-
-const DAY_SECONDS = 86_400
 
 async function stage(test: TestContext): Promise<AgentFixture> {
   const { database } = await createTestDatabase(test)

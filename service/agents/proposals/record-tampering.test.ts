@@ -1,31 +1,20 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import {
-  type AgentFixture,
-  createAgentFixture,
-  FIXTURE_AUDIT_KEYS,
-  propose,
-  setPolicy,
-} from '../../../testing/fixtures/agents.ts'
+import { type AgentFixture, FIXTURE_AUDIT_KEYS, propose } from '../../../testing/fixtures/agents.ts'
 import { runAsDatabaseOwner } from '../../../testing/fixtures/audit.ts'
-import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { APPROVAL, createExecutionFixture, RAISE } from '../../../testing/fixtures/executions.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import { decideAndExecute } from '../executor/execution-triggers.ts'
 import { verifyProposalRecords } from './verify-records.ts'
-
-const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
-const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
 
 /** One verified action in the first batch, one pending action in the second. */
 async function stage(
   test: TestContext,
 ): Promise<AgentFixture & { verified: number; pending: number }> {
-  const { database } = await createTestDatabase(test)
-  const fixture = await createAgentFixture(database)
-  await setPolicy(fixture, 'ask')
+  const fixture = await createExecutionFixture(test, 'ask')
   const first = await propose(fixture, RAISE)
   const request = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId: first.id }
-  await decideAndExecute(fixture.context, request, APPROVE)
+  await decideAndExecute(fixture.context, request, APPROVAL)
   const second = await propose(fixture, { type: 'pause', entity: 2 })
   const [verified = 0] = first.actionIds
   const [pending = 0] = second.actionIds
