@@ -23,7 +23,9 @@ export const Evidence = named(
       fields_used: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
         minItems: 1,
         maxItems: 50,
-        description: 'Paths into the result of that tool, such as campaigns.0.daily_budget_minor.',
+        description:
+          'Paths into a recent result of that tool to this credential, such as ' +
+          'entities.0.daily_budget_minor; others are refused.',
       }),
       action_index: Type.Optional(
         Type.Integer({
@@ -45,7 +47,8 @@ const EvidenceField = named(
     is_found: nullable(
       Type.Boolean({
         description:
-          'Whether a recent answer of that tool to this credential has it. Null: not checked.',
+          'Whether a recent answer of that tool to this credential has it; false only in ' +
+          'proposals of earlier versions. Null: not checked, without a kept answer over MCP.',
       }),
     ),
     value: nullable(Type.String({ description: 'JSON as the tool answered, truncated.' })),

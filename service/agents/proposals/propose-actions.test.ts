@@ -197,25 +197,17 @@ it('stores evidence with the time at which the credential used the tool', async 
   const { propose, principal, fixture, database, clock } = await stageOf(test)
   const readAt = clock.now()
   await recordToolUse(database, principal, 'get_account_state', readAt)
-  await recordToolUse(
-    database,
-    await resolvePrincipal(fixture, 'connection'),
-    'get_performance',
-    readAt,
-  )
   clock.advance(60)
-  const evidence = [
-    { source_tool: 'get_account_state', fields_used: ['a', 'b'], action_index: 0 },
-    { source_tool: 'get_performance', fields_used: ['c'] },
-  ]
+  const evidence = [{ source_tool: 'get_account_state', fields_used: ['a', 'b'], action_index: 0 }]
   const { batch } = await propose({ ...buildProposal(RAISE), evidence })
+  const fields = ['a', 'b'].map(toField)
   assert.deepEqual(batch.provenance, {
     target_source: 'human_supplied',
-    evidence: [
-      { ...evidence[0], tool_used_at: readAt.toISOString(), fields: ['a', 'b'].map(toField) },
-      { ...evidence[1], action_index: null, tool_used_at: null, fields: ['c'].map(toField) },
-    ],
+    evidence: [{ ...evidence[0], tool_used_at: readAt.toISOString(), fields }],
   })
+  const ofAnother = await resolvePrincipal(fixture, 'connection')
+  const { batch: unused } = await propose({ ...buildProposal(RAISE), evidence }, ofAnother)
+  assert.deepEqual(unused.provenance.evidence, [{ ...evidence[0], tool_used_at: null, fields }])
 })
 
 /** No answer of the tool was kept. */

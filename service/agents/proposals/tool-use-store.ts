@@ -46,8 +46,11 @@ export interface ToolAnswer {
   answer: unknown
 }
 
-/** Answers of one tool to one credential that evidence can refer to. */
-const ANSWERS_MAX = 3
+/**
+ * Answers of one tool to one credential that evidence can refer to. A field of an older answer is
+ * refused, so an agent can read a few pages and cite the first one.
+ */
+const ANSWERS_MAX = 10
 /** Of a larger answer only the time is kept; its fields cannot be checked. */
 const ANSWER_CHARACTERS_MAX = 131_072
 
