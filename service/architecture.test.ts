@@ -21,8 +21,19 @@ const LAYERS: readonly (readonly string[])[] = [
     'oauth',
     'notifications',
     'agents',
+    'dashboard',
   ],
-  ['jobs', 'metrics', 'documents', 'provisioning', 'server.ts', 'roles', 'main.ts'],
+  [
+    'jobs',
+    'metrics',
+    'documents',
+    'provisioning',
+    'server-options.ts',
+    'register-routes.ts',
+    'server.ts',
+    'roles',
+    'main.ts',
+  ],
 ]
 
 /** Modules whose folders are modules of their own: `agents/policy`. */

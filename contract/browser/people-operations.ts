@@ -1,5 +1,12 @@
-import Type, { type TSchema } from 'typebox'
-import { MessageError, ValidationError } from '../errors.ts'
+import {
+  ALL_REFUSALS,
+  CHECKED_REFUSALS,
+  FOUND_REFUSALS,
+  Nothing,
+  REFUSALS,
+  read,
+  write,
+} from './browser-operation.ts'
 import {
   AdAccount,
   AdAccountChange,
@@ -17,16 +24,6 @@ import {
   WorkspaceList,
   WorkspaceSubmission,
 } from './people.ts'
-
-/** The path of the dashboard's API, under the public origin. It is not for other programs. */
-export const BROWSER_PATH = '/browser'
-
-/** 401: not signed in. 403: the request comes from another site, or the role does not allow it. */
-const REFUSALS = { 401: MessageError, 403: MessageError } as const
-const FOUND_REFUSALS = { ...REFUSALS, 404: MessageError } as const
-const CHECKED_REFUSALS = { ...REFUSALS, 422: ValidationError } as const
-const ALL_REFUSALS = { ...FOUND_REFUSALS, 422: ValidationError } as const
-const Nothing = Type.Unsafe<undefined>({})
 
 /**
  * The operations of pages in the dashboard, in the shape of Fastify routes. The session cookie is
@@ -112,30 +109,3 @@ export const PEOPLE_OPERATIONS = [
   ...[listInvitations, createInvitation, withdrawInvitation, listMyInvitations, answerInvitation],
   ...[listAdAccounts, createAdAccount, updateAdAccount],
 ] as const
-
-function read<Response extends Record<number, TSchema>>(
-  operationId: string,
-  url: string,
-  response: Response,
-) {
-  return {
-    method: 'GET',
-    url,
-    config: { operationId, credential: 'session' },
-    schema: { response },
-  } as const
-}
-
-interface WriteSchema {
-  body?: TSchema
-  response: Record<number, TSchema>
-}
-
-function write<Schema extends WriteSchema>(
-  operationId: string,
-  route: `${'POST' | 'PATCH' | 'DELETE'} /${string}`,
-  schema: Schema,
-) {
-  const [method, url] = route.split(' ') as ['POST' | 'PATCH' | 'DELETE', string]
-  return { method, url, config: { operationId, credential: 'session' }, schema } as const
-}

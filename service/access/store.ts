@@ -253,6 +253,20 @@ export async function listTrackersOfWorkspace(
   return rows.map(({ id }) => ({ trackerId: id, workspaceId }))
 }
 
+const TRACKERS_MAX = 200
+
+/** The trackers of a workspace with their names, oldest first, up to two hundred. */
+export async function listNamedTrackers({ query }: Database, workspaceId: number) {
+  return query
+    .selectFrom('trackers')
+    .select(['id', 'name', 'created_at'])
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(TRACKERS_MAX)
+    .execute()
+}
+
 /** The oldest tracker: the demo's, when `npm start` created the store. */
 export async function findFirstTracker({ query }: Database): Promise<TrackerIdentity | null> {
   const row = await query

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/browser/action-operations.ts'
-import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
+import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
 import {
   type AgentActionsFixture,
   buildBudgetProposal,

@@ -1,5 +1,5 @@
 import * as operations from '@signalbox/contract/browser/action-operations.ts'
-import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
+import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
 import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '../audit/audit-entry.ts'
 import { exportAudit } from '../audit/export-audit.ts'
 import { type AuditQuery, readAudit } from '../audit/read-audit.ts'

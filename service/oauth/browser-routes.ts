@@ -1,6 +1,6 @@
 import * as operations from '@signalbox/contract/browser/agent-operations.ts'
 import type { ConnectionList, ExecutionTokenList } from '@signalbox/contract/browser/agents.ts'
-import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
+import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { requireSession } from '../people/browser-session.ts'
 import { objectOrEmpty } from '../util/is-object.ts'

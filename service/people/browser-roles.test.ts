@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { it } from 'node:test'
 import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/browser/action-operations.ts'
 import { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/browser/agent-operations.ts'
-import { BROWSER_PATH, PEOPLE_OPERATIONS } from '@signalbox/contract/browser/people-operations.ts'
+import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
+import { PEOPLE_OPERATIONS } from '@signalbox/contract/browser/people-operations.ts'
 import { Ajv } from 'ajv'
 import {
   buildBudgetProposal,
@@ -22,7 +23,7 @@ import { upsertInvitation } from './invitation-store.ts'
 
 const ajv = new Ajv({ strict: false, formats: { 'date-time': true, uuid: true, uri: true } })
 
-/** Every operation of the browser API. */
+/** Every operation of the browser API, except those of the dashboard module. */
 const OPERATIONS = [
   ...PEOPLE_OPERATIONS,
   ...BROWSER_AGENT_OPERATIONS,

@@ -1,3 +1,4 @@
+import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
 import * as operations from '@signalbox/contract/browser/people-operations.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
@@ -33,8 +34,6 @@ import {
   removeMember,
   requireRole,
 } from './workspaces.ts'
-
-const { BROWSER_PATH } = operations
 
 /** The dashboard's API: the operations of the account and workspace pages, as JSON. */
 export function browserRoutes(app: ServiceApp, context: PeopleContext): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
+import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { createTestPerson, findEmailedLink, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'

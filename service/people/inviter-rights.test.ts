@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
+import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
 import {
   addMember,
   createTestPerson,

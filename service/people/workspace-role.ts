@@ -15,12 +15,18 @@ const WORKSPACE_ACTIONS = [
   'change_policy',
   'read_audit',
   'manage_notifications',
+  'manage_trackers',
+  'manage_deliveries',
+  'erase_people',
 ] as const
 export type WorkspaceAction = (typeof WORKSPACE_ACTIONS)[number]
 
 const ROLE_PERMISSIONS: Record<WorkspaceRole, readonly WorkspaceAction[]> = {
   owner: WORKSPACE_ACTIONS,
-  admin: ['read', 'manage_ad_accounts', 'invite', 'remove_member', 'decide_actions', 'read_audit'],
+  admin: [
+    ...(['read', 'manage_ad_accounts', 'invite', 'remove_member', 'decide_actions'] as const),
+    ...(['read_audit', 'manage_trackers', 'manage_deliveries', 'erase_people'] as const),
+  ],
   member: ['read'],
 }
 

@@ -1,6 +1,6 @@
 import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
 import type { MetricsSnapshot } from '../metrics/metrics-registry.ts'
-import type { ServerOptions } from '../server.ts'
+import type { ServerOptions } from '../server-options.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** What an HTTP worker starts with. All of it can be sent to another thread. */

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
+import { TRACKER_OPERATIONS } from '@signalbox/contract/browser/tracker-operations.ts'
+import { Ajv } from 'ajv'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
+import { addMember, createTestPerson, createTestWorkspace } from '../../testing/fixtures/people.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+
+const ajv = new Ajv({ strict: false, formats: { 'date-time': true, date: true, uuid: true } })
+
+/** Every operation of the dashboard's signals. */
+const OPERATIONS = [...TRACKER_OPERATIONS]
+
+const ROLES = ['owner', 'admin', 'member', 'outsider', 'anonymous'] as const
+type Role = (typeof ROLES)[number]
+type Row = Record<Role, number>
+
+/** What every member may read. */
+const reading = { owner: 200, admin: 200, member: 200, outsider: 404, anonymous: 401 }
+
+/** The expected status of each operation by role. A missing row fails the test. */
+const ROWS: Record<string, Row> = {
+  listTrackers: reading,
+}
+
+/** The body of each operation that has one. */
+const BODIES: Record<string, object> = {}
+
+it('enforces the permission table for every operation and role', async test => {
+  const service = await startTestService(test)
+  const found: Record<string, Partial<Row>> = {}
+  const readers = await createScenario(service)
+  for (const { method, url, config, schema } of OPERATIONS) {
+    const { operationId } = config
+    const responses: Record<number, object> = schema.response
+    for (const role of ROLES) {
+      // Each role needs a fresh workspace: a change of one must not affect the next.
+      const { clients, params } = method === 'GET' ? readers : await createScenario(service)
+      const path = `${BROWSER_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '')
+      const body = BODIES[operationId]
+      const reply = await clients[role].call(method, path, body ? { body } : {})
+      found[operationId] = { ...found[operationId], [role]: reply.status }
+      const described = responses[reply.status]
+      assert.ok(described, `${operationId} does not name ${reply.status}`)
+      if (reply.status === 204) assert.equal(reply.body, null)
+      else assert.ok(ajv.validate(described, reply.body), `${operationId}: ${ajv.errorsText()}`)
+    }
+  }
+  assert.deepEqual(found, ROWS)
+})
+
+it('answers 404 for the tracker of another workspace, to its owner as well', async test => {
+  const service = await startTestService(test)
+  const { owner } = await openDashboardWorkspace(service)
+  const other = await openDashboardWorkspace(service, await service.newTracker())
+  const params: Record<string, string> = {
+    workspace: String(service.tracker.workspaceId),
+    tracker: other.tracker.trackerId,
+  }
+  const ofTrackers = OPERATIONS.filter(({ url }: { url: string }) => url.includes(':tracker'))
+  for (const { method, url, config } of ofTrackers) {
+    const path = `${BROWSER_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '1')
+    const body = BODIES[config.operationId]
+    const reply = await owner.client.call(method, path, body ? { body } : {})
+    assert.equal(reply.status, 404, config.operationId)
+  }
+})
+
+interface Scenario {
+  clients: Record<Role, BrowserClient>
+  params: Record<string, string>
+}
+
+/** A workspace with a tracker and a person of each role, and the owner of another workspace. */
+async function createScenario(service: TestService): Promise<Scenario> {
+  const { owner, tracker } = await openDashboardWorkspace(service, await service.newTracker())
+  const { workspaceId, trackerId, destinationId } = tracker
+  const [admin, member] = [await createTestPerson(service), await createTestPerson(service)]
+  await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
+  await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
+  const { owner: outsider } = await createTestWorkspace(service)
+  const clients = {
+    ...{ owner: owner.client, admin: admin.client, member: member.client },
+    ...{ outsider: outsider.client, anonymous: new BrowserClient(service.url) },
+  }
+  const params = {
+    ...{ workspace: String(workspaceId), tracker: trackerId, destination: destinationId },
+  }
+  return { clients, params }
+}
