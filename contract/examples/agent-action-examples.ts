@@ -142,7 +142,7 @@ export const AGENT_ACTION_EXAMPLES: Record<
 > = {
   dryRunActions: {
     request: {
-      changes: { summary: 'A budget, and an ad that is not there', value: DRY_RUN_REQUEST },
+      changes: { summary: 'A budget, and a campaign that does not exist', value: DRY_RUN_REQUEST },
     },
     responses: {
       200: { changes: { summary: 'One needs a person, one cannot be', value: DRY_RUN } },

@@ -20,7 +20,7 @@ const pause = {
 }
 
 export const DRY_RUN_REQUEST = {
-  actions: [raise, { ...pause, target_entity: { type: 'ad', id: '999' } }],
+  actions: [raise, { ...pause, target_entity: { type: 'campaign', id: '999' } }],
 }
 
 export const PROPOSAL_REQUEST = {

@@ -46,6 +46,7 @@ const video = {
   daily_budget_minor: null,
   version: 1,
 }
+const visitors = { ...campaign, id: '120200000000003002', name: 'Retargeting - Shop visitors' }
 const summer = {
   ...campaign,
   id: '120200000000003003',
@@ -219,6 +220,7 @@ export const DRY_RUN = {
       },
     ],
   },
+  valid_entities: [campaign, visitors, summer].map(({ type, id, name }) => ({ type, id, name })),
 }
 
 export const RECEIPT_43 = {

@@ -11,6 +11,8 @@ import type { AdPlatform, EntityChange, EntityRef } from '../policy/ad-platform.
 export function createSimulatedPlatform(database: Transaction): AdPlatform {
   return {
     readEntities: (adAccountId, refs) => readEntities(database, adAccountId, refs),
+    listEntities: async (adAccountId, type, perPage) =>
+      (await listEntities(database, adAccountId, { type, perPage })).entities,
     readRelatedEntities: (adAccountId, ref) => readRelatedEntities(database, adAccountId, ref),
     changeEntity: (adAccountId, change) =>
       database.query.transaction().execute(query => changeEntity({ query }, adAccountId, change)),

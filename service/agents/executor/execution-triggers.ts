@@ -9,6 +9,7 @@ import { findUnfinishedActions } from '../proposals/open-action-store.ts'
 import { toProposalResult } from '../proposals/proposal-view.ts'
 import { proposeActions } from '../proposals/propose-actions.ts'
 import { readBatch } from '../proposals/read-actions.ts'
+import { listValidEntities } from '../proposals/valid-entities.ts'
 import { confirmExecution } from './confirm-execution.ts'
 import { type ExecutionContext, executeAction } from './execute-action.ts'
 
@@ -33,7 +34,9 @@ export async function submitProposal(
   for (const { id } of allowed) await runExecution(context, id)
   const after =
     allowed.length > 0 ? await findActionsOfBatch(context.database, batch.id) : [...actions]
-  return { result: toProposalResult(context, { batch, actions: after }), isNew }
+  const outcomes = after.map(({ target, policyReasons: reasons }) => ({ target, reasons }))
+  const valid = await listValidEntities(context.platform, principal.adAccountId, outcomes)
+  return { result: { ...toProposalResult(context, { batch, actions: after }), ...valid }, isNew }
 }
 
 /**

@@ -88,6 +88,10 @@ it('calls the platform outside of transactions', async test => {
         calls.push(`read ${await countTransactions(fixture)}`)
         return platform.readEntities(...given)
       },
+      listEntities: async (...given) => {
+        calls.push(`list ${await countTransactions(fixture)}`)
+        return platform.listEntities(...given)
+      },
       readRelatedEntities: async (...given) => {
         calls.push(`read related ${await countTransactions(fixture)}`)
         return platform.readRelatedEntities(...given)
@@ -103,6 +107,10 @@ it('calls the platform outside of transactions', async test => {
   const { idempotency_key: _, ...dryRun } = body
   await dryRunActions(context, principal, { actions: dryRun.actions })
   assert.deepEqual(calls.splice(0), ['read 0'])
+  await dryRunActions(context, principal, {
+    actions: [{ ...dryRun.actions[0], target_entity: { type: 'campaign', id: '4' } }],
+  })
+  assert.deepEqual(calls.splice(0), ['read 0', 'list 0'])
   await failNextChange(fixture, 'altered')
   await submitProposal(context, principal, body)
   // Evaluation, precondition, change, verification, rollback, and its verification.

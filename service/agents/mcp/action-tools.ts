@@ -4,7 +4,9 @@ import {
   ActionBatchAnswer,
   ActionList,
   DecisionReceipt,
+  DryRunResult,
   DryRunSubmission,
+  ProposalResult,
   ProposalSubmission,
 } from '@signalbox/contract/agents/proposals.ts'
 import {
@@ -25,7 +27,6 @@ import {
   readReceipt,
 } from '../proposals/read-actions.ts'
 import { type AgentTool, READ_ONLY } from './agent-tool.ts'
-import { addValidEntities, DryRunOutput, ProposalOutput } from './valid-entities.ts'
 
 /** Tools that read the actions of the ad account, of every proposer. */
 export const ACTION_READ_TOOLS: readonly AgentTool[] = [
@@ -139,14 +140,11 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       'The result is valid only at the time of the call. Do not probe for the largest change ' +
       'that passes without approval: propose what the person you work for asked for.',
     input: DryRunSubmission,
-    output: DryRunOutput,
+    output: DryRunResult,
     validatedBy: 'operation',
     annotations: READ_ONLY,
     permission: 'actions.propose',
-    run: async (context, principal, input) => {
-      const result = await dryRunActions(context, principal, input)
-      return addValidEntities(context, { ...principal, input }, result)
-    },
+    run: dryRunActions,
   },
   {
     name: 'propose-actions',
@@ -166,7 +164,7 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       'the person, and call get_action_batch at most once a minute to see the outcome. Do not ' +
       'propose again what was rejected or blocked.',
     input: ProposalSubmission,
-    output: ProposalOutput,
+    output: ProposalResult,
     validatedBy: 'operation',
     annotations: {
       readOnlyHint: false,
@@ -177,7 +175,7 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
     permission: 'actions.propose',
     run: async (context, principal, input) => {
       const { result } = await submitProposal(context, principal, input)
-      return addValidEntities(context, { ...principal, input }, result)
+      return result
     },
   },
   {

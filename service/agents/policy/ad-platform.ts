@@ -25,6 +25,8 @@ export interface EntityChange {
 export interface AdPlatform {
   /** Current entities in the requested order, without those that do not exist. */
   readEntities(adAccountId: number, refs: readonly EntityRef[]): Promise<EntityState[]>
+  /** The first entities of one type, by ID. */
+  listEntities(adAccountId: number, type: EntityType, limit: number): Promise<EntityState[]>
   /**
    * An entity with its ancestors and everything else below its campaign; all of the ad account for
    * the ad account itself. Null if there are more than the platform can list at once.

@@ -3,6 +3,7 @@ import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate
 import { readPolicy } from '../policy/policy-store.ts'
 import type { ProposalContext } from './agents-context.ts'
 import { type EvaluatedAction, evaluateActions, readSubmittedTargets } from './evaluate-actions.ts'
+import { listValidEntities } from './valid-entities.ts'
 import { validateDryRun } from './validate-proposal.ts'
 
 /**
@@ -27,7 +28,13 @@ export async function dryRunActions(
       const input = { submissions, targets, account: principal, policy, at: now() }
       return evaluateActions({ query }, input)
     })
-  return { dry_run: { actions: evaluated.map(toDryRunAction) } }
+  const outcomes = evaluated.map(({ submission, evaluation }) => ({
+    ...{ target: submission.target_entity, reasons: evaluation.reasons },
+  }))
+  return {
+    dry_run: { actions: evaluated.map(toDryRunAction) },
+    ...(await listValidEntities(platform, principal.adAccountId, outcomes)),
+  }
 }
 
 type DryRunAction = DryRunResult['dry_run']['actions'][number]
