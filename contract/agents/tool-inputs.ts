@@ -1,6 +1,7 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { described, INTEGER_MAX } from '../scalars.ts'
 import { ActionStatus, ENTITY_ID_PATTERN, EntityStatus, EntityType, rowId } from './actions.ts'
+import { DryRunSubmission } from './proposals.ts'
 
 /** The most days that get_performance can look back, and its default. */
 const PERFORMANCE_DAYS_MAX = 90
@@ -54,6 +55,12 @@ export const AccountStateInput = strict({
   page: Type.Optional(ActionPage),
 })
 export type AccountStateInput = Static<typeof AccountStateInput>
+
+/** Input of dry_run_actions as tools list it. It accepts a whole proposal too. */
+export const DryRunInput = strict({
+  actions: DryRunSubmission.properties.actions,
+  account_id: DryRunSubmission.properties.account_id,
+})
 
 /** Input of list_actions. */
 export const ActionListInput = strict({

@@ -18,6 +18,8 @@ export interface AgentTool {
   validatedBy: 'schema' | 'operation'
   /** JSON Schema of the structured content. */
   output: object
+  /** How many levels of it the list of tools shows; all if absent. */
+  outputLevels?: number
   annotations: ToolAnnotations
   permission: Permission
   run: (context: AgentsContext, principal: AgentPrincipal, input: unknown) => Promise<object>

@@ -106,7 +106,7 @@ export function createToolServer(options: ToolServerOptions): McpToolServer {
     const { name, title, description, annotations } = tool
     const schemas = {
       inputSchema: toStandardSchema(toInputSchema(tool.input)),
-      outputSchema: toStandardSchema(toOutputSchema(tool.output)),
+      outputSchema: toStandardSchema(toOutputSchema(tool.output, tool.outputLevels)),
     }
     server.registerTool(name, { title, description, annotations, ...schemas }, async input => ({
       ...(await call(tool, input)),

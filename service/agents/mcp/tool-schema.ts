@@ -24,21 +24,26 @@ function withoutNull(schema: Schema): Schema {
   return { ...only, ...rest }
 }
 
-/** Deeper than the members of the objects in a result, an object is only an object. */
-const OUTPUT_DEPTH = 2
+/** Levels of a result that keep their enums and descriptions; names explain the members below. */
+const DESCRIBED_LEVELS = 1
 
 /**
- * The schema of a result as models get it: names and types, and descriptions on the first level.
- * Four tools return the same action with its history, and a model reads the list before its task:
- * complete schemas make it 88 KB instead of 29.
+ * The schema of a result as models get it: the names and types of its members. An object that
+ * occurs more than once is in `$defs`. A model reads the list of tools before its task, so a tool
+ * whose objects are described by another tool shows fewer `levels`, and only lists and objects of
+ * the first level have descriptions. Complete schemas make the list 88 KB instead of 32.
  */
-export function toOutputSchema(schema: object, depth = OUTPUT_DEPTH): Schema {
-  const { properties, ...rest } = withoutKeywords(schema as Schema, depth)
-  const isShown = properties !== undefined && depth > 0
-  const shown = isShown ? { ...rest, properties } : rest
-  const small = mapChildren(shown, child => toOutputSchema(child, isShown ? depth - 1 : depth))
-  const merged = mergeVariants(small)
-  return depth > 0 ? withPlaceDescription(merged, schema as Schema) : merged
+export function toOutputSchema(schema: object, levels = Number.POSITIVE_INFINITY): Schema {
+  return shareNamedObjects(shortenResult(schema as Schema, levels, 0))
+}
+
+function shortenResult(schema: Schema, levels: number, level: number): Schema {
+  const { properties, title, ...rest } = withoutKeywords(schema, level)
+  const isShown = properties !== undefined && level < levels
+  const shown = isShown ? { ...rest, properties, ...(title !== undefined && { title }) } : rest
+  const below = isShown ? level + 1 : level
+  const small = mergeVariants(mapChildren(shown, child => shortenResult(child, levels, below)))
+  return level <= DESCRIBED_LEVELS ? withPlaceDescription(small, schema) : small
 }
 
 /** Variants may look the same once they are cut, and without bounds several may match. */
@@ -50,19 +55,42 @@ function mergeVariants({ anyOf, oneOf, ...rest }: Schema): Schema {
   return others.length === 0 ? { ...only, ...rest } : { ...rest, anyOf: [...different.values()] }
 }
 
-/** A result satisfies all of them. */
-/** On the first level only: the members below have names that explain them. */
-const FIRST_LEVEL_KEYWORDS = new Set(['description', 'enum', 'const'])
+/** Bounds, formats and required members are left out: every result satisfies them. */
+const KEYWORDS = new Set(['type', 'title'])
+const FIRST_LEVEL_KEYWORDS = new Set(['enum', 'const'])
 const CHILD_KEYWORDS = new Set(['properties', 'items', 'additionalProperties', 'anyOf', 'oneOf'])
 
-function withoutKeywords(schema: Schema, depth: number): Schema {
+function withoutKeywords(schema: Schema, level: number): Schema {
+  const isFirst = level <= DESCRIBED_LEVELS
+  const isDescribed = isFirst && (schema.type === 'object' || schema.type === 'array')
   const kept = Object.entries(schema).filter(
     ([keyword, value]) =>
-      keyword === 'type' ||
-      (FIRST_LEVEL_KEYWORDS.has(keyword) && depth > 0) ||
+      KEYWORDS.has(keyword) ||
+      (isFirst && FIRST_LEVEL_KEYWORDS.has(keyword)) ||
+      (isDescribed && keyword === 'description') ||
       (CHILD_KEYWORDS.has(keyword) && typeof value === 'object'),
   )
   return Object.fromEntries(kept)
+}
+
+/** Moves objects that occur more than once to `$defs`, and removes the names of all others. */
+function shareNamedObjects(schema: Schema): Schema {
+  const counts = new Map<unknown, number>()
+  const count = (child: Schema): Schema => {
+    counts.set(child.title, (counts.get(child.title) ?? 0) + 1)
+    return mapChildren(child, count)
+  }
+  count(schema)
+  const $defs: Schema = {}
+  const replace = (child: Schema): Schema => {
+    const { title, description, ...rest } = mapChildren(child, replace)
+    const place = description === undefined ? {} : { description }
+    if (typeof title !== 'string' || counts.get(title) === 1) return { ...rest, ...place }
+    $defs[title] = rest
+    return { ...place, $ref: `#/$defs/${title}` }
+  }
+  const replaced = replace(schema)
+  return Object.keys($defs).length === 0 ? replaced : { ...replaced, $defs }
 }
 
 /** Replaces the schemas directly inside a schema. */

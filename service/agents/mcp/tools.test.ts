@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { issueAgentTokens } from '../../../testing/fixtures/agent-tokens.ts'
 import { buildProposal } from '../../../testing/fixtures/agents.ts'
 import { createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
@@ -8,7 +7,6 @@ import { createMcpFixture, type McpFixture } from '../../../testing/fixtures/mcp
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { issueExecutionToken } from '../../oauth/execution-tokens.ts'
 import type { Tier } from '../../oauth/permissions.ts'
-import { AGENT_TOOLS } from './call-tool.ts'
 
 const TOOLS = [
   'get_account_state',
@@ -28,49 +26,13 @@ const TOOLS = [
 const MORE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
 const SILLY = { type: 'increase_budget', entity: 1, budgetMinor: 1 } as const
 
-it('returns content that matches the output schema, and the same as text', async test => {
-  const mcp = await ready(await startTestService(test))
+it('lists every tool in a fixed order', async test => {
+  const mcp = await createMcpFixture(await startTestService(test))
   const { result } = await mcp.request('tools/list')
-  const ajv = new Ajv2020({ strict: false, validateFormats: false })
-  const schemas = new Map<string, object>(
-    result.tools.map((tool: { name: string; outputSchema: object }) => [
-      tool.name,
-      tool.outputSchema,
-    ]),
-  )
-  assert.deepEqual([...schemas.keys()], TOOLS)
-  const { content } = await mcp.callTool(
-    'propose-actions',
-    buildProposal(MORE, { ...SILLY, entity: 2 }),
-  )
-  const [waiting, blocked] = content.proposal.actions
   assert.deepEqual(
-    [waiting.policy_decision, blocked.policy_decision],
-    ['require_approval', 'block'],
+    result.tools.map(({ name }: { name: string }) => name),
+    TOOLS,
   )
-  const { actions } = buildProposal(MORE, { type: 'pause', entity: 3 })
-  const given: Record<string, object> = {
-    get_performance: { days: 90 },
-    dry_run_actions: { actions },
-    'propose-actions': buildProposal({ type: 'pause', entity: 3 }),
-    cancel_proposal: { batch_id: content.proposal.id },
-    propose_actions: buildProposal({ type: 'pause', entity: 3 }),
-    list_actions: { status: 'pending', page: 1 },
-    get_action: { action_id: waiting.id },
-    get_action_batch: { batch_id: content.proposal.id },
-    get_action_decision_receipt: { action_id: blocked.id },
-  }
-  for (const name of TOOLS) {
-    const answer = await mcp.callTool(name, given[name] ?? {})
-    assert.equal(answer.isError, false, `${name}: ${answer.text}`)
-    assert.deepEqual(JSON.parse(answer.text), answer.content)
-    const check = ajv.compile(schemas.get(name) ?? {})
-    assert.ok(check(answer.content), `${name}: ${ajv.errorsText(check.errors)}`)
-    // The list shows two levels of it.
-    const { output = {} } = AGENT_TOOLS.find(tool => tool.name === name) ?? {}
-    const checkAll = ajv.compile(output)
-    assert.ok(checkAll(answer.content), `${name}: ${ajv.errorsText(checkAll.errors)}`)
-  }
 })
 
 it('returns the requested data from every tool', async test => {
