@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
-import { listKeys } from './store.ts'
+import { listKeys } from './key-store.ts'
 
 const MIGRATION = join(import.meta.dirname, '..', 'migrations', '0018-key-uses.sql')
 const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'

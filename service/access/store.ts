@@ -73,7 +73,7 @@ export async function insertKey({ query }: Transaction, key: NewKey): Promise<vo
 }
 
 /** Live keys of one kind, oldest first. */
-export async function listLiveKeys({ query }: Database, trackerId: string, kind: TokenKind) {
+export async function listLiveKeys({ query }: Transaction, trackerId: string, kind: TokenKind) {
   return query
     .selectFrom('tracker_keys')
     .select(['key_digest', 'last_characters', 'created_at'])
@@ -104,24 +104,6 @@ export async function findLiveKeysByLastCharacters(
     .where('revoked_at', 'is', null)
   return (kind === null ? live : live.where('kind', '=', kind)).execute()
 }
-
-const KEYS_LISTED_MAX = 200
-
-/** A tracker's keys, live and revoked, newest first. */
-export async function listKeys({ query }: Database, trackerId: string) {
-  return query
-    .selectFrom('tracker_keys as keys')
-    .leftJoin('tracker_key_uses as uses', join =>
-      join.on('uses.tracker_id', '=', trackerId).onRef('uses.key_digest', '=', 'keys.key_digest'),
-    )
-    .select(['kind', 'last_characters', 'created_at', 'last_used_at', 'revoked_at', 'origins'])
-    .where('keys.tracker_id', '=', trackerId)
-    .orderBy('created_at', 'desc')
-    .orderBy('kind')
-    .limit(KEYS_LISTED_MAX)
-    .execute()
-}
-export type ListedKey = Awaited<ReturnType<typeof listKeys>>[number]
 
 export interface KeyRevocation {
   trackerId: string

@@ -10,7 +10,7 @@ import {
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { listLiveKeys } from './store.ts'
 import { hashToken } from './token-format.ts'
-import { issueKey, revokeTrackerKey } from './tracker-keys.ts'
+import { issueKey, revokeTrackerKey, toKeyId } from './tracker-keys.ts'
 
 const KIND = 'forwarding'
 
@@ -29,7 +29,7 @@ it('audits one entry when a key is revoked several times concurrently', async te
   assert.partialDeepStrictEqual(written, [
     {
       actor: { type: 'operator', id: null },
-      subject: { type: 'key', id: digest.toString('hex') },
+      subject: { type: 'key', id: toKeyId(digest) },
       details: { tracker_id: trackerId, kind: KIND, last_characters: lastCharacters },
     },
   ])
@@ -67,4 +67,29 @@ it('neither issues nor revokes a key when the audit entry fails', async test => 
     live.map(({ key_digest }) => key_digest),
     [digest],
   )
+})
+
+it('issues one second key when it is requested several times concurrently', async test => {
+  const service = await startTestService(test)
+  const { database, tracker, clock } = service
+  const { trackerId, workspaceId } = tracker
+  const scope = { database, audit: createTestAuditTrail(service) }
+  const request = { trackerId, workspaceId, kind: KIND, issuedAt: clock.now() } as const
+  const issue = () => issueKey(scope, request).catch(error => error)
+  const results = await runSimultaneously(database, 'trackers', [issue, issue, issue])
+  assert.equal(results.filter(result => typeof result === 'string').length, 1)
+  assert.equal((await listLiveKeys(database, trackerId, KIND)).length, 2)
+})
+
+it('never writes the digest of a forwarding secret, which signs requests, to the audit log', async test => {
+  const service = await startTestService(test)
+  const { database, tracker, clock } = service
+  const { trackerId, workspaceId, forwardingSecret } = tracker
+  const digest = hashToken(forwardingSecret)
+  const key = { trackerId, workspaceId, kind: KIND, digest, lastCharacters: 'abcd' }
+  const scope = { database, audit: createTestAuditTrail(service) }
+  assert.ok(await revokeTrackerKey(scope, key, clock.now()))
+  const { rows } = await database.pool.query('select body from audit_entries')
+  assert.ok(rows.length >= 4)
+  assert.ok(rows.every(({ body }) => !body.includes(digest.toString('hex'))))
 })

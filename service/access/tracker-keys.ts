@@ -1,6 +1,9 @@
-import type { AuditEntry } from '../audit/audit-entry.ts'
+import { hash } from 'node:crypto'
+import type { AuditActor, AuditEntry } from '../audit/audit-entry.ts'
 import type { AuditTrail } from '../audit/audit-store.ts'
-import type { Database } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
+import { Refusal } from '../http/refusal.ts'
+import { lockTracker } from './key-store.ts'
 import {
   findLiveKeysByLastCharacters,
   insertKey,
@@ -21,6 +24,8 @@ export interface KeyRequest extends TrackerIdentity {
   /** Publishable keys only: where the key may be used, as `normalizeOriginPattern` returns them. */
   origins?: readonly string[]
   issuedAt: Date
+  /** The operator, unless a person does it. */
+  actor?: AuditActor
 }
 
 export interface KeyContext {
@@ -28,28 +33,59 @@ export interface KeyContext {
   audit: AuditTrail
 }
 
-/** Issues a key and returns its only plain copy: the store keeps a digest. */
+/**
+ * Issues a key and returns its only plain copy: the store keeps a digest. Throws a 422 refusal on
+ * `kind` when the tracker has two live keys of the kind.
+ */
 export async function issueKey(
   { database, audit }: KeyContext,
-  { trackerId, workspaceId, kind, origins = [], issuedAt }: KeyRequest,
+  request: KeyRequest,
 ): Promise<string> {
-  const live = await listLiveKeys(database, trackerId, kind)
+  return database.query.transaction().execute(async query => {
+    const { token, entry } = await createKey({ query }, request)
+    await audit.append({ query }, entry)
+    return token
+  })
+}
+
+interface CreatedKey {
+  id: string
+  /** The only plain copy. */
+  token: string
+  lastCharacters: string
+  entry: AuditEntry
+}
+
+/** `issueKey` within a transaction of the caller, which appends the entry to the audit log. */
+export async function createKey(
+  transaction: Transaction,
+  { trackerId, workspaceId, kind, origins = [], issuedAt, actor = OPERATOR }: KeyRequest,
+): Promise<CreatedKey> {
+  await lockTracker(transaction, trackerId)
+  const live = await listLiveKeys(transaction, trackerId, kind)
   if (live.length >= LIVE_KEYS_MAX) {
-    throw new Error(`the tracker has ${LIVE_KEYS_MAX} live keys of the kind ${kind}`)
+    const sentence = `Revoke a key first: the tracker has ${LIVE_KEYS_MAX} live keys of the kind ${kind}.`
+    throw Refusal.ofFields({ kind: [sentence] })
   }
   const token = generateToken(kind)
   const digest = hashToken(token)
-  const lastCharacters = token.slice(-4)
-  const key = { trackerId, workspaceId, kind, digest, lastCharacters }
-  await database.query.transaction().execute(async query => {
-    await insertKey(
-      { query },
-      { trackerId, kind, digest, lastCharacters, createdAt: issuedAt, origins },
-    )
-    await audit.append({ query }, createKeyAuditEntry('key.issued', key, issuedAt))
+  const lastCharacters = token.slice(-LAST_CHARACTERS)
+  await insertKey(transaction, {
+    trackerId,
+    kind,
+    digest,
+    lastCharacters,
+    createdAt: issuedAt,
+    origins,
   })
-  return token
+  const key = { trackerId, workspaceId, kind, digest, lastCharacters }
+  const entry = createKeyAuditEntry(key, { action: 'key.issued', at: issuedAt, actor })
+  return { id: toKeyId(digest), token, lastCharacters, entry }
 }
+
+/** By which people tell the keys of a tracker apart. */
+const LAST_CHARACTERS = 4
+const OPERATOR: AuditActor = { type: 'operator', id: null }
 
 interface KeySelector extends TrackerIdentity {
   /** The last four characters, which identify a key to people. */
@@ -94,34 +130,52 @@ export async function revokeTrackerKey(
   key: StoredKey,
   revokedAt: Date,
 ): Promise<boolean> {
-  const { trackerId, digest } = key
   return database.query.transaction().execute(async query => {
-    const isRevoked = await revokeKey({ query }, { trackerId, digest, revokedAt })
-    if (isRevoked) await audit.append({ query }, createKeyAuditEntry('key.revoked', key, revokedAt))
-    return isRevoked
+    const entry = await endKey({ query }, key, { at: revokedAt, actor: OPERATOR })
+    if (entry) await audit.append({ query }, entry)
+    return entry !== null
   })
 }
 
-interface StoredKey extends TrackerIdentity {
+/**
+ * `revokeTrackerKey` within a transaction of the caller, which appends the entry to the audit log.
+ * Null when the key is already revoked.
+ */
+export async function endKey(
+  transaction: Transaction,
+  key: StoredKey,
+  { at, actor }: { at: Date; actor: AuditActor },
+): Promise<AuditEntry | null> {
+  const { trackerId, digest } = key
+  const isRevoked = await revokeKey(transaction, { trackerId, digest, revokedAt: at })
+  return isRevoked ? createKeyAuditEntry(key, { action: 'key.revoked', at, actor }) : null
+}
+
+export interface StoredKey extends TrackerIdentity {
   kind: string
   digest: Buffer
   lastCharacters: string
 }
 
 /**
- * The audit entry of a key, which its digest identifies. Only the operator issues and revokes keys.
+ * Names a key outside of the store, in the audit log and the dashboard. It is derived from the
+ * digest because the digest of a forwarding secret signs requests: it must not leave the store.
  */
+export function toKeyId(digest: Buffer): string {
+  return hash('sha256', digest, 'hex').slice(0, KEY_ID_CHARACTERS)
+}
+
+/** 96 bits: no two keys of a tracker are alike. `KEY_ID` of key-store.ts computes the same. */
+const KEY_ID_CHARACTERS = 24
+
 function createKeyAuditEntry(
-  action: 'key.issued' | 'key.revoked',
   { workspaceId, trackerId, kind, digest, lastCharacters }: StoredKey,
-  at: Date,
+  change: Pick<AuditEntry, 'action' | 'at' | 'actor'>,
 ): AuditEntry {
   return {
     workspaceId,
-    at,
-    actor: { type: 'operator', id: null },
-    action,
-    subject: { type: 'key', id: digest.toString('hex') },
+    ...change,
+    subject: { type: 'key', id: toKeyId(digest) },
     details: { tracker_id: trackerId, kind, last_characters: lastCharacters },
   }
 }

@@ -8,6 +8,7 @@ import { createDataFolder } from '../../testing/fixtures/data-folder.ts'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { findPublishableKey, findTrackerByKey, insertKey } from '../access/store.ts'
 import { hashToken, type TokenKind } from '../access/token-format.ts'
+import { toKeyId } from '../access/tracker-keys.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import { verifyChain } from '../audit/verify-chain.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
@@ -161,7 +162,7 @@ it('the audit log names the operator for each issued and revoked key', async tes
   const entry = (action: string, kind: string, token: string) => ({
     action,
     actor: { type: 'operator', id: null },
-    subject: { type: 'key', id: hashToken(token).toString('hex') },
+    subject: { type: 'key', id: toKeyId(hashToken(token)) },
     details: { tracker_id, kind, last_characters: token.slice(-4) },
   })
   const written = await readAuditEntries(database, workspaceId)

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
+import { type ListedKey, listKeys } from '../access/key-store.ts'
 import { ORIGINS_MAX } from '../access/origin-pattern.ts'
-import { type ListedKey, listKeys, listLiveKeys, type TrackerIdentity } from '../access/store.ts'
+import { listLiveKeys, type TrackerIdentity } from '../access/store.ts'
 import {
   issueKey,
   type KeyKind,
