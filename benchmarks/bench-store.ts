@@ -4,6 +4,7 @@ import { startEmbeddedPostgres } from '@signalbox/embedded-postgres'
 import { type Database, openDatabase } from '../service/db/database.ts'
 import { migrate } from '../service/db/migrate.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'
+import { createLogger } from '../service/http/logger.ts'
 import { loadCredentialKey } from '../service/provisioning/installation-keys.ts'
 import {
   type ProvisionedTracker,
@@ -86,6 +87,7 @@ function newTracker(database: Database, dataDirectory: string): Promise<Provisio
     workspaceName: 'Benchmark',
     at: new Date(),
     credentialKeys: { current: loadCredentialKey(undefined, dataDirectory), previous: [] },
+    logger: createLogger('silent'),
   })
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { indexKey, listIdentifierDigests } from '../service/events/person-identifiers.ts'
+import { createLogger } from '../service/http/logger.ts'
 import { provisionTracker } from '../service/provisioning/provision-tracker.ts'
 import { createTestDatabase } from '../testing/fixtures/database.ts'
 import { eventsOfPerson, storePersons } from './erasure.ts'
@@ -10,7 +11,12 @@ it('writes the same index keys in SQL as the service does', async test => {
   const { database } = await createTestDatabase(test)
   const credentialKeys = { current: Buffer.alloc(32, 1), previous: [] }
   const at = new Date()
-  const tracker = await provisionTracker(database, { workspaceName: 'Test', at, credentialKeys })
+  const tracker = await provisionTracker(database, {
+    workspaceName: 'Test',
+    at,
+    credentialKeys,
+    logger: createLogger('silent'),
+  })
   await storeListedEvents(database, tracker, { count: 100 })
   const persons = await storePersons(database, tracker, { count: 100, persons: 3 })
   assert.deepEqual(

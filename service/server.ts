@@ -58,7 +58,7 @@ export function createServer(options: ServerOptions): Server {
     ...(options.circuits && { circuits: options.circuits }),
   })
   const keys = deriveAuditKeys(credentialKeys)
-  const written = { auditKeys: keys, audit: createAuditTrail(keys) }
+  const written = { auditKeys: keys, audit: createAuditTrail(keys, logger) }
   registerRoutes(app, options, { ...parts, commits, limits, ...written })
 
   const close = async () => {

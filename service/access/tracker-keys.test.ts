@@ -6,6 +6,7 @@ import {
   createTestAuditTrail,
   failCommits,
   readAuditEntries,
+  readAuditLines,
 } from '../../testing/fixtures/audit.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { listLiveKeys } from './store.ts'
@@ -34,6 +35,34 @@ it('audits one entry when a key is revoked several times concurrently', async te
     },
   ])
   assert.equal(written.length, 1)
+})
+
+it('writes a log line for each issued and revoked key, with no more than its ending', async test => {
+  const service = await startTestService(test)
+  const { database, tracker, clock } = service
+  const { trackerId, workspaceId } = tracker
+  const scope = { database, audit: createTestAuditTrail(service) }
+  const before = readAuditLines(service, workspaceId).length
+  const tokens: string[] = []
+  for (const kind of ['tracker_secret', 'publishable', 'forwarding'] as const) {
+    const token = await issueKey(scope, { trackerId, workspaceId, kind, issuedAt: clock.now() })
+    const [digest, lastCharacters] = [hashToken(token), token.slice(-4)]
+    const key = { trackerId, workspaceId, kind, digest, lastCharacters }
+    await revokeTrackerKey(scope, key, clock.now())
+    tokens.push(token)
+  }
+  const lines = readAuditLines(service, workspaceId).slice(before)
+  assert.deepEqual(
+    lines.map(({ event, details }) => [event, details.last_characters]),
+    tokens.flatMap(token => {
+      const lastCharacters = token.slice(-4)
+      return [
+        ['key.issued', lastCharacters],
+        ['key.revoked', lastCharacters],
+      ]
+    }),
+  )
+  for (const token of tokens) assert.ok(!service.logged().includes(token.slice(0, -4)))
 })
 
 it('audits nothing when issuing or revoking is rolled back', async test => {

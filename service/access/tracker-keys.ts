@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AuditActor, AuditEntry } from '../audit/audit-entry.ts'
-import type { AuditTrail } from '../audit/audit-store.ts'
-import type { Database, Transaction } from '../db/database.ts'
+import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
+import type { Transaction } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import { lockTracker } from './key-store.ts'
 import {
@@ -28,22 +28,14 @@ export interface KeyRequest extends TrackerIdentity {
   actor?: AuditActor
 }
 
-export interface KeyContext {
-  database: Database
-  audit: AuditTrail
-}
-
 /**
  * Issues a key and returns its only plain copy: the store keeps a digest. Throws a 422 refusal on
  * `kind` when the tracker has two live keys of the kind.
  */
-export async function issueKey(
-  { database, audit }: KeyContext,
-  request: KeyRequest,
-): Promise<string> {
-  return database.query.transaction().execute(async query => {
-    const { token, entry } = await createKey({ query }, request)
-    await audit.append({ query }, entry)
+export async function issueKey(context: AuditedContext, request: KeyRequest): Promise<string> {
+  return commitAudited(context, async (transaction, record) => {
+    const { token, entry } = await createKey(transaction, request)
+    record(entry)
     return token
   })
 }
@@ -100,7 +92,7 @@ interface KeySelector extends TrackerIdentity {
  * half a second. Returns the number of matching keys, and revokes only a single match.
  */
 export async function revokeKeyByLastCharacters(
-  context: KeyContext,
+  context: AuditedContext,
   { trackerId, workspaceId, lastCharacters, kind, revokedAt }: KeySelector,
 ): Promise<number> {
   const matches = await findLiveKeysByLastCharacters(context.database, {
@@ -126,13 +118,13 @@ export async function revokeKeyByLastCharacters(
  * second. False when it is already revoked.
  */
 export async function revokeTrackerKey(
-  { database, audit }: KeyContext,
+  context: AuditedContext,
   key: StoredKey,
   revokedAt: Date,
 ): Promise<boolean> {
-  return database.query.transaction().execute(async query => {
-    const entry = await endKey({ query }, key, { at: revokedAt, actor: OPERATOR })
-    if (entry) await audit.append({ query }, entry)
+  return commitAudited(context, async (transaction, record) => {
+    const entry = await endKey(transaction, key, { at: revokedAt, actor: OPERATOR })
+    if (entry) record(entry)
     return entry !== null
   })
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createAuditFixture, forgeEntry, sampleEntry } from '../../testing/fixtures/audit.ts'
+import { createLogger } from '../http/logger.ts'
 import { GENESIS_LINK } from './audit-entry.ts'
 import { findHead, readEntries } from './audit-read-store.ts'
 import { createAuditTrail } from './audit-store.ts'
@@ -84,7 +85,8 @@ it('appends to a head signed with a previous key while that key is configured', 
   const { database, workspaceId, write } = await createAuditFixture(test)
   await write(1)
   const [former, current] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)]
-  const trailOf = (previous: Buffer[]) => createAuditTrail(deriveAuditKeys({ current, previous }))
+  const trailOf = (previous: Buffer[]) =>
+    createAuditTrail(deriveAuditKeys({ current, previous }), createLogger('silent'))
   assert.equal((await trailOf([former]).append(database, sampleEntry(workspaceId, 2))).sequence, 2)
   assert.equal((await trailOf([]).append(database, sampleEntry(workspaceId, 3))).sequence, 3)
 })

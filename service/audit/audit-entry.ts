@@ -20,6 +20,8 @@ export const AUDIT_ACTIONS = [
   'ad_account.enabled',
   'person.disabled',
   'person.enabled',
+  'person.second_factors_removed',
+  'second_factor_requirement.changed',
   'workspace.disabled',
   'workspace.enabled',
   'credential.changed',

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../db/database.ts'
+import type { ServiceLogger } from '../http/service-app.ts'
 import { type AuditEntry, buildChainedEntry, type ChainLink, GENESIS_LINK } from './audit-entry.ts'
 import type { StoredHead } from './audit-read-store.ts'
 import { type AuditHead, type AuditKeys, isSignedHead, signHead } from './signed-head.ts'
@@ -13,14 +14,25 @@ export interface AuditTrail {
    * last.
    */
   append(transaction: Transaction, entry: AuditEntry): Promise<ChainLink>
+  /**
+   * Writes the line of an entry to the program's log. Call it after the commit, so that the log
+   * never reports a change that was rolled back; `commitAudited` does.
+   */
+  logCommitted(entry: AuditEntry, link: ChainLink): void
 }
 
-export function createAuditTrail(keys: AuditKeys): AuditTrail {
+export function createAuditTrail(keys: AuditKeys, logger: ServiceLogger): AuditTrail {
   const signer: HeadSigner = {
     sign: head => signHead(keys, head),
     isSigned: (head, signature) => isSignedHead(keys, head, signature),
   }
-  return { append: (transaction, entry) => appendEntry(transaction, entry, signer) }
+  return {
+    append: (transaction, entry) => appendEntry(transaction, entry, signer),
+    logCommitted({ workspaceId: workspace_id, action: event, actor, subject, details }, link) {
+      const { sequence } = link
+      logger.info({ event, workspace_id, sequence, actor, subject, details }, 'audit entry')
+    },
+  }
 }
 
 interface HeadSigner {

@@ -1,12 +1,10 @@
 import type { Database, Transaction } from '../db/database.ts'
-import type { ServiceLogger } from '../http/service-app.ts'
 import type { AuditEntry, ChainLink } from './audit-entry.ts'
 import type { AuditTrail } from './audit-store.ts'
 
 export interface AuditedContext {
   database: Database
   audit: AuditTrail
-  logger: ServiceLogger
 }
 
 /**
@@ -16,7 +14,7 @@ export interface AuditedContext {
  * workspaces, so that two changes of several workspaces cannot deadlock.
  */
 export async function commitAudited<Result>(
-  { database, audit, logger }: AuditedContext,
+  { database, audit }: AuditedContext,
   change: (transaction: Transaction, record: (entry: AuditEntry) => void) => Promise<Result>,
 ): Promise<Result> {
   const entries: AuditEntry[] = []
@@ -28,9 +26,7 @@ export async function commitAudited<Result>(
     return changed
   })
   for (const [index, entry] of entries.entries()) {
-    const { workspaceId: workspace_id, action: event, actor, subject, details } = entry
-    const { sequence } = links[index] as ChainLink
-    logger.info({ event, workspace_id, sequence, actor, subject, details }, 'audit entry')
+    audit.logCommitted(entry, links[index] as ChainLink)
   }
   return result
 }

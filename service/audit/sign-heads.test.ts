@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { AUDIT_MASTER_KEY, createAuditFixture } from '../../testing/fixtures/audit.ts'
+import { createLogger } from '../http/logger.ts'
 import { createAuditTrail } from './audit-store.ts'
 import { resignHeads, signChain } from './sign-heads.ts'
 import { deriveAuditKeys } from './signed-head.ts'
@@ -11,7 +12,12 @@ const KEYS = deriveAuditKeys({ current: AUDIT_MASTER_KEY, previous: [] })
 it('signs a log that only lacks a signature, and records it in the log', async test => {
   const { database, workspaceId, write, verify, clock } = await createAuditFixture(test)
   await write(2)
-  const input = { workspaceId, keys: KEYS, audit: createAuditTrail(KEYS), at: clock.now() }
+  const input = {
+    workspaceId,
+    keys: KEYS,
+    audit: createAuditTrail(KEYS, createLogger('silent')),
+    at: clock.now(),
+  }
   assert.equal((await signChain(database, input)).outcome, 'already_signed')
   await database.pool.query(`update audit_heads set signature = ''`)
   await write(2)
@@ -27,7 +33,12 @@ it('signs a log whose head is missing', async test => {
   const { database, workspaceId, write, verify, clock } = await createAuditFixture(test)
   await write(3)
   await database.pool.query('delete from audit_heads')
-  const input = { workspaceId, keys: KEYS, audit: createAuditTrail(KEYS), at: clock.now() }
+  const input = {
+    workspaceId,
+    keys: KEYS,
+    audit: createAuditTrail(KEYS, createLogger('silent')),
+    at: clock.now(),
+  }
   assert.equal((await signChain(database, input)).outcome, 'signed')
   assert.equal((await verify()).is_intact, true)
 })
@@ -41,7 +52,12 @@ it('refuses to sign a log with a changed entry', async test => {
     )
     await client.query(`update audit_heads set signature = ''`)
   })
-  const input = { workspaceId, keys: KEYS, audit: createAuditTrail(KEYS), at: clock.now() }
+  const input = {
+    workspaceId,
+    keys: KEYS,
+    audit: createAuditTrail(KEYS, createLogger('silent')),
+    at: clock.now(),
+  }
   assert.equal((await signChain(database, input)).outcome, 'refused')
   assert.equal((await verify()).broken_at, 2)
 })

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts'
 import { type AuditTrail, replaceSignature, streamHeads, upsertHead } from './audit-store.ts'
+import { commitAudited } from './commit-audited.ts'
 import { type AuditKeys, isSignedHead, signHead } from './signed-head.ts'
 import { type ChainScan, scanChain } from './verify-chain.ts'
 
@@ -29,19 +30,16 @@ export async function signChain(
   if (!scan.finding) return { scan, outcome: 'already_signed' }
   if (!scan.finding.isUnsigned) return { scan, outcome: 'refused' }
   const head = { workspaceId, ...scan.last }
-  await database.query.transaction().execute(async query => {
-    await upsertHead({ query }, head, signHead(keys, head))
-    await audit.append(
-      { query },
-      {
-        workspaceId,
-        at,
-        action: 'audit.signed',
-        actor: { type: 'operator', id: null },
-        subject: { type: 'workspace', id: String(workspaceId) },
-        details: { sequence: head.sequence },
-      },
-    )
+  await commitAudited({ database, audit }, async (transaction, record) => {
+    await upsertHead(transaction, head, signHead(keys, head))
+    record({
+      workspaceId,
+      at,
+      action: 'audit.signed',
+      actor: { type: 'operator', id: null },
+      subject: { type: 'workspace', id: String(workspaceId) },
+      details: { sequence: head.sequence },
+    })
   })
   return { scan, outcome: 'signed' }
 }

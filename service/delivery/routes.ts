@@ -8,8 +8,8 @@ import {
 } from '@signalbox/contract/replays.ts'
 import type { TrackerIdentity } from '../access/store.ts'
 import type { AuditEntry } from '../audit/audit-entry.ts'
-import type { AuditTrail } from '../audit/audit-store.ts'
-import { type Database, isCitusCluster } from '../db/database.ts'
+import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
+import { isCitusCluster } from '../db/database.ts'
 import { createBodyValidator } from '../http/body-schema.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
@@ -28,9 +28,7 @@ import {
 import { type Replay, type ReplayCounts, replayFailed } from './replay-store.ts'
 import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
 
-interface DeliveryRoutes {
-  database: Database
-  audit: AuditTrail
+interface DeliveryRoutes extends AuditedContext {
   platforms: PlatformRegistry
   now: () => Date
   testModeSeconds: number
@@ -90,25 +88,26 @@ type TestModeScope = Pick<DeliveryRoutes, 'database' | 'audit' | 'platforms'>
  * destination of another tracker, and a 422 that names every invalid field.
  */
 async function setTestMode(
-  { database, audit, platforms }: TestModeScope,
+  context: TestModeScope,
   { tracker, destinationId, body, at, testModeSeconds }: TestModeRequest,
 ): Promise<Destination> {
   assertDestinationId(destinationId)
   const { enabled, test_event_code } = checkTestModeBody(body)
   const until = new Date(at.getTime() + testModeSeconds * 1_000)
   const key = { trackerId: tracker.trackerId, destinationId }
-  return database.query.transaction().execute(async query => {
-    const before = await lockTestMode({ query }, key)
+  const { platforms } = context
+  return commitAudited(context, async (transaction, record) => {
+    const before = await lockTestMode(transaction, key)
     if (!before) throw destinationNotFound()
     const platform = platforms.find(before.platform) ?? platforms.default
     const testCode = test_event_code === undefined ? before.testCode : test_event_code
-    const after = await switchTestMode({ query }, key, {
+    const after = await switchTestMode(transaction, key, {
       testModeUntil: enabled ? until : null,
       testCode: testCode ?? (enabled ? platform.createTestCode() : null),
       at,
     })
     const entry = testModeEntry(tracker, { before, after, at })
-    if (entry) await audit.append({ query }, entry)
+    if (entry) record(entry)
     return after
   })
 }
@@ -152,7 +151,7 @@ interface ReplayRequest {
  * nothing. Throws a 422 refusal that names every invalid field. The caller wakes the workers.
  */
 async function replayFailedDeliveries(
-  { database, audit }: ReplayScope,
+  context: ReplayScope,
   { tracker, body, at }: ReplayRequest,
 ): Promise<ReplayResult> {
   const { delivery_ids, event_name, limit } = checkReplayBody(body)
@@ -164,14 +163,13 @@ async function replayFailedDeliveries(
     at,
     windowEndsAfter: new Date(at.getTime() + WINDOW_MARGIN_SECONDS * 1_000),
   }
-  const isCluster = await isCitusCluster(database)
-  const { queued, expired, payloadExpired, isCapped } = await database.query
-    .transaction()
-    .execute(async query => {
-      const counts = await replayFailed({ query }, replay, { isCluster })
-      await audit.append({ query }, replayEntry(tracker, replay, counts))
-      return counts
-    })
+  const isCluster = await isCitusCluster(context.database)
+  const counts = await commitAudited(context, async (transaction, record) => {
+    const replayed = await replayFailed(transaction, replay, { isCluster })
+    record(replayEntry(tracker, replay, replayed))
+    return replayed
+  })
+  const { queued, expired, payloadExpired, isCapped } = counts
   return { queued, expired, payload_expired: payloadExpired, capped: isCapped }
 }
 

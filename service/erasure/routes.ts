@@ -2,8 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { type DeletionResult, DeletionSubmission } from '@signalbox/contract/deletions.ts'
 import { deleteUserData } from '@signalbox/contract/report-operations.ts'
 import type { TrackerIdentity } from '../access/store.ts'
-import type { AuditTrail } from '../audit/audit-store.ts'
-import type { Database } from '../db/database.ts'
+import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
 import {
   computeKeyedDigest,
   IDENTIFYING_KEYS,
@@ -26,10 +25,8 @@ export function erasureRoutes(app: ServiceApp, context: DeletionContext): void {
   })
 }
 
-interface DeletionContext {
-  database: Database
+interface DeletionContext extends AuditedContext {
   now: () => Date
-  audit: AuditTrail
   /** See `createErasureKeyProvider`. */
   erasureKey: () => Promise<KeyObject>
 }
@@ -90,24 +87,21 @@ export async function processDeletionRequest(
  * or not: anyone with the identifier could compute it again.
  */
 async function recordDeletion(
-  { database, audit }: DeletionContext,
+  context: DeletionContext,
   { trackerId, workspaceId }: TrackerIdentity,
   completed: CompletedDeletion,
 ): Promise<DeletionReceipt> {
   const { events, sessions, completedAt } = completed
-  return database.query.transaction().execute(async query => {
-    const receipt = await upsertReceipt({ query }, completed)
-    await audit.append(
-      { query },
-      {
-        workspaceId,
-        at: completedAt,
-        actor: { type: 'tracker', id: trackerId },
-        action: 'user_data.erased',
-        subject: { type: 'tracker', id: trackerId },
-        details: { receipt_id: receipt.id, events, sessions, is_repeat: !receipt.isFirst },
-      },
-    )
+  return commitAudited(context, async (transaction, record) => {
+    const receipt = await upsertReceipt(transaction, completed)
+    record({
+      workspaceId,
+      at: completedAt,
+      actor: { type: 'tracker', id: trackerId },
+      action: 'user_data.erased',
+      subject: { type: 'tracker', id: trackerId },
+      details: { receipt_id: receipt.id, events, sessions, is_repeat: !receipt.isFirst },
+    })
     return receipt
   })
 }

@@ -1,5 +1,5 @@
 import type { AuditAction, AuditDetails } from '../audit/audit-entry.ts'
-import type { AuditTrail } from '../audit/audit-store.ts'
+import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
 import type { Transaction } from '../db/database.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { Refusal } from '../http/refusal.ts'
@@ -24,8 +24,7 @@ import {
 import { hostDigest, parseWebhookUrl, type WebhookUrlProblem } from './webhook-address.ts'
 import { generateWebhookSecret } from './webhook-signature.ts'
 
-export interface NotificationsContext extends SessionContext {
-  audit: AuditTrail
+export interface NotificationsContext extends SessionContext, AuditedContext {
   credentialKeys: CredentialKeys
 }
 
@@ -232,28 +231,25 @@ type ChangeResult<Result> = { result: Result } & (
 
 /** Runs a change of an authorized person under the lock of the settings, with its audit entry. */
 async function changeLocked<Result>(
-  { database, now, audit }: NotificationsContext,
+  context: NotificationsContext,
   { person, workspaceId: given }: SettingsRequest,
   change: (transaction: Transaction, input: LockedChange) => Promise<ChangeResult<Result>>,
 ): Promise<Result> {
   const intent = { workspaceId: given, action: 'manage_notifications' } as const
-  const { workspaceId, workspaceName } = await requireRole(database, person, intent)
-  return database.query.transaction().execute(async query => {
-    const settings = await lockNotificationSettings({ query }, workspaceId)
-    const at = now()
-    const changed = await change({ query }, { workspaceId, workspaceName, at, settings })
+  const { workspaceId, workspaceName } = await requireRole(context.database, person, intent)
+  return commitAudited(context, async (transaction, record) => {
+    const settings = await lockNotificationSettings(transaction, workspaceId)
+    const at = context.now()
+    const changed = await change(transaction, { workspaceId, workspaceName, at, settings })
     if (changed.action !== null) {
-      await audit.append(
-        { query },
-        {
-          workspaceId,
-          at,
-          action: changed.action,
-          actor: { type: 'person', id: String(person.userId) },
-          subject: { type: 'workspace', id: String(workspaceId) },
-          details: changed.details,
-        },
-      )
+      record({
+        workspaceId,
+        at,
+        action: changed.action,
+        actor: { type: 'person', id: String(person.userId) },
+        subject: { type: 'workspace', id: String(workspaceId) },
+        details: changed.details,
+      })
     }
     return changed.result
   })

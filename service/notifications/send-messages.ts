@@ -1,5 +1,6 @@
-import type { AuditTrail } from '../audit/audit-store.ts'
-import type { Database, Transaction } from '../db/database.ts'
+import type { AuditEntry } from '../audit/audit-entry.ts'
+import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
+import type { Transaction } from '../db/database.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import type { Email, EmailTransport } from '../people/mail/mail-queue.ts'
 import { HOUR_SECONDS, MINUTE_SECONDS } from '../util/time.ts'
@@ -20,10 +21,8 @@ import {
 import { hostDigest } from './webhook-address.ts'
 import { signWebhook } from './webhook-signature.ts'
 
-export interface SendContext {
-  database: Database
+export interface SendContext extends AuditedContext {
   now: () => Date
-  audit: AuditTrail
   credentialKeys: CredentialKeys
   sendEmail: EmailTransport
   postWebhook: PostWebhook
@@ -140,24 +139,27 @@ async function settle(
     return
   }
   const isUnreachable = channel === 'webhook' && result.kind !== 'failed'
-  await context.database.query.transaction().execute(async query => {
+  await commitAudited(context, async (transaction, record) => {
     // Changes of the settings lock them first, too.
-    if (isUnreachable) await lockNotificationSettings({ query }, workspaceId)
-    const isSettled = await settleMessage({ query }, message, { status: 'failed', error, at })
-    if (isSettled && isUnreachable) await disableWebhook({ query }, context, { workspaceId, error })
+    if (isUnreachable) await lockNotificationSettings(transaction, workspaceId)
+    const isSettled = await settleMessage(transaction, message, { status: 'failed', error, at })
+    if (!isSettled || !isUnreachable) return
+    const entry = await disableWebhook(transaction, { workspaceId, error, at })
+    if (entry) record(entry)
   })
   context.onFailure({ workspaceId, channel, code: error })
 }
 
-/** Nothing more is sent until an owner turns it on again. They are told by email. */
+/**
+ * Nothing more is sent until an owner turns it on again. They are told by email. Returns the audit
+ * entry; null when the webhook was removed meanwhile.
+ */
 async function disableWebhook(
   transaction: Transaction,
-  { now, audit }: SendContext,
-  { workspaceId, error }: { workspaceId: number; error: string },
-): Promise<void> {
+  { workspaceId, error, at }: { workspaceId: number; error: string; at: Date },
+): Promise<AuditEntry | null> {
   const { webhook } = await readNotificationSettings(transaction, workspaceId)
-  if (!webhook) return
-  const at = now()
+  if (!webhook) return null
   await saveWebhook(transaction, workspaceId, { ...webhook, disabled: { at, reason: error } })
   await deleteWebhookNotifications(transaction, workspaceId)
   await raiseNotification(transaction, {
@@ -170,12 +172,12 @@ async function disableWebhook(
     path: `/workspaces/${workspaceId}/notifications`,
     at,
   })
-  await audit.append(transaction, {
+  return {
     workspaceId,
     at,
     action: 'webhook.disabled',
     actor: { type: 'system', id: null },
     subject: { type: 'workspace', id: String(workspaceId) },
     details: { ...hostDigest(webhook), error },
-  })
+  }
 }

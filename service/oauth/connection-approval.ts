@@ -1,3 +1,4 @@
+import { commitAudited } from '../audit/commit-audited.ts'
 import type { OwnedAdAccount } from '../people/ad-account-store.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import type { HttpExchange } from './authorization-server.ts'
@@ -56,22 +57,19 @@ export async function decideApproval(
 }
 
 /** Does not audit an approval that is stored already. */
-async function saveApprovalWithAudit({ database, audit }: ChangeContext, approval: Approval) {
+async function saveApprovalWithAudit(context: ChangeContext, approval: Approval) {
   const { workspaceId, userId, clientId, adAccountId, audience, permissions } = approval
-  await database.query.transaction().execute(async query => {
-    const connectionId = await saveApproval({ query }, approval)
+  await commitAudited(context, async (transaction, record) => {
+    const connectionId = await saveApproval(transaction, approval)
     if (connectionId === null) return
-    await audit.append(
-      { query },
-      {
-        workspaceId,
-        at: approval.approvedAt,
-        actor: { type: 'person', id: String(userId) },
-        action: 'connection.approved',
-        subject: { type: 'connection', id: String(connectionId) },
-        details: { client_id: clientId, ad_account_id: adAccountId, audience, permissions },
-      },
-    )
+    record({
+      workspaceId,
+      at: approval.approvedAt,
+      actor: { type: 'person', id: String(userId) },
+      action: 'connection.approved',
+      subject: { type: 'connection', id: String(connectionId) },
+      details: { client_id: clientId, ad_account_id: adAccountId, audience, permissions },
+    })
   })
 }
 

@@ -1,6 +1,6 @@
-import type { AuditAction, AuditDetails } from '../audit/audit-entry.ts'
-import type { AuditTrail } from '../audit/audit-store.ts'
-import type { Database, Transaction } from '../db/database.ts'
+import type { AuditAction, AuditDetails, AuditEntry } from '../audit/audit-entry.ts'
+import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
+import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import { parseDisplayName } from '../people/display-name.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
@@ -21,10 +21,8 @@ import {
 } from './connection-store.ts'
 
 /** What operations that change access depend on. Each change is audited. */
-export interface ChangeContext {
-  database: Database
+export interface ChangeContext extends AuditedContext {
   now: () => Date
-  audit: AuditTrail
 }
 
 /** The IDs are not validated. */
@@ -82,12 +80,12 @@ export async function changeConnectionName(
 ): Promise<void> {
   const connection = await requireConnection(context, visit)
   const name = requireName(nameInput)
-  await context.database.query.transaction().execute(async query => {
-    const before = await lockConnectionName({ query }, connection)
+  await commitAudited(context, async (transaction, record) => {
+    const before = await lockConnectionName(transaction, connection)
     if (before === null) throw connectionNotFound()
     if (before === name) return
-    await renameConnection({ query }, connection, name)
-    await appendAuditEntry({ ...context, query }, connection, { action: 'connection.renamed' })
+    await renameConnection(transaction, connection, name)
+    record(createConnectionEntry(context, connection, { action: 'connection.renamed' }))
   })
 }
 
@@ -113,15 +111,13 @@ export async function changeConnectionAdAccount(
   const current = await findConnectionAdAccount(database, connection)
   if (current === null) throw connectionNotFound()
   if (current === adAccountId) return
-  await database.query.transaction().execute(async query => {
+  await commitAudited(context, async (transaction, record) => {
     const before =
-      adAccountId === null ? null : await rebindConnection({ query }, connection, adAccountId)
+      adAccountId === null ? null : await rebindConnection(transaction, connection, adAccountId)
     if (before === null) throw invalidAdAccount()
     const details = { ad_account_id_before: before, ad_account_id: adAccountId }
-    await appendAuditEntry({ ...context, query }, connection, {
-      action: 'connection.account_changed',
-      details,
-    })
+    const change = { action: 'connection.account_changed', details } as const
+    record(createConnectionEntry(context, connection, change))
   })
 }
 
@@ -131,13 +127,11 @@ export async function revokeWorkspaceConnection(
   visit: ConnectionVisit,
 ): Promise<void> {
   const connection = await requireConnection(context, visit)
-  await context.database.query.transaction().execute(async query => {
-    const isRevoked = await revokeConnection({ query }, connection, context.now())
+  await commitAudited(context, async (transaction, record) => {
+    const isRevoked = await revokeConnection(transaction, connection, context.now())
     if (!isRevoked) throw connectionNotFound()
-    await appendAuditEntry({ ...context, query }, connection, {
-      action: 'connection.revoked',
-      details: { reason: 'owner' },
-    })
+    const change = { action: 'connection.revoked', details: { reason: 'owner' } } as const
+    record(createConnectionEntry(context, connection, change))
   })
 }
 
@@ -155,23 +149,19 @@ async function requireConnection(
   return { workspaceId, connectionId, person: visit.person }
 }
 
-/** Must be the last statement of the transaction. */
-async function appendAuditEntry(
-  { query, audit, now }: ChangeContext & Transaction,
+function createConnectionEntry(
+  { now }: ChangeContext,
   { workspaceId, connectionId, person }: AuthorizedConnection,
   { action, details = {} }: { action: AuditAction; details?: AuditDetails },
-): Promise<void> {
-  await audit.append(
-    { query },
-    {
-      workspaceId,
-      at: now(),
-      actor: { type: 'person', id: String(person.userId) },
-      action,
-      subject: { type: 'connection', id: String(connectionId) },
-      details,
-    },
-  )
+): AuditEntry {
+  return {
+    workspaceId,
+    at: now(),
+    actor: { type: 'person', id: String(person.userId) },
+    action,
+    subject: { type: 'connection', id: String(connectionId) },
+    details,
+  }
 }
 
 function invalidAdAccount(): Refusal {
@@ -192,26 +182,22 @@ type GrantRevocationReason = 'own_request' | 'used_twice'
  * grant that is already revoked stays as it is.
  */
 export async function revokeGrantWithAudit(
-  { database, now, audit }: ChangeContext,
+  context: ChangeContext,
   grantId: string,
   reason: GrantRevocationReason,
 ): Promise<void> {
-  const at = now()
-  await database.query.transaction().execute(async query => {
-    const revoked = await revokeGrant({ query }, grantId, at)
+  const at = context.now()
+  await commitAudited(context, async (transaction, record) => {
+    const revoked = await revokeGrant(transaction, grantId, at)
     if (!revoked) return
-    const { workspaceId } = revoked
     const id = String(revoked.connectionId)
-    await audit.append(
-      { query },
-      {
-        workspaceId,
-        at,
-        actor: reason === 'own_request' ? { type: 'connection', id } : { type: 'system', id: null },
-        action: 'connection.revoked',
-        subject: { type: 'connection', id },
-        details: { reason },
-      },
-    )
+    record({
+      workspaceId: revoked.workspaceId,
+      at,
+      actor: reason === 'own_request' ? { type: 'connection', id } : { type: 'system', id: null },
+      action: 'connection.revoked',
+      subject: { type: 'connection', id },
+      details: { reason },
+    })
   })
 }

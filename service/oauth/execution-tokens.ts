@@ -1,5 +1,6 @@
 import { generateToken, hashToken } from '../access/token-format.ts'
 import type { AuditActor, AuditEntry } from '../audit/audit-entry.ts'
+import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
 import { type FieldErrors, Refusal } from '../http/refusal.ts'
 import { parseDisplayName } from '../people/display-name.ts'
 import { requireRecentAuthentication } from '../people/reauthentication.ts'
@@ -44,7 +45,7 @@ const TOKEN_NAME_CHARACTERS_MAX = 100
  * have authorized it. Throws a Refusal naming every invalid field.
  */
 export async function issueExecutionToken(
-  { database, audit }: Pick<ChangeContext, 'database' | 'audit'>,
+  context: AuditedContext,
   request: ExecutionTokenRequest,
 ): Promise<IssuedExecutionToken> {
   const { issuedAt, days } = request
@@ -53,10 +54,10 @@ export async function issueExecutionToken(
   const token = generateToken('execution')
   const expiresAt = new Date(issuedAt.getTime() + (days as number) * DAY_MILLISECONDS)
   const newRow = toTokenRow(request, { token, expiresAt })
-  return database.query.transaction().execute(async query => {
-    const id = await insertExecutionToken({ query }, newRow)
+  return commitAudited(context, async (transaction, record) => {
+    const id = await insertExecutionToken(transaction, newRow)
     if (id === null) throw Refusal.ofFields({ ad_account_id: [INVALID_AD_ACCOUNT] })
-    await audit.append({ query }, issuedAuditEntry(request, { id, expiresAt }))
+    record(issuedAuditEntry(request, { id, expiresAt, lastCharacters: newRow.lastCharacters }))
     return { id, token, expiresAt }
   })
 }
@@ -78,9 +79,11 @@ function toTokenRow(
   }
 }
 
+type IssuedRow = Omit<IssuedExecutionToken, 'token'> & Pick<NewExecutionToken, 'lastCharacters'>
+
 function issuedAuditEntry(
   { workspaceId, issuedBy, issuedAt, tier, adAccountId, actor }: ExecutionTokenRequest,
-  { id, expiresAt }: Omit<IssuedExecutionToken, 'token'>,
+  { id, expiresAt, lastCharacters }: IssuedRow,
 ): AuditEntry {
   return {
     workspaceId,
@@ -92,6 +95,7 @@ function issuedAuditEntry(
       ad_account_id: adAccountId,
       tier,
       issued_by: issuedBy,
+      last_characters: lastCharacters,
       expires_at: expiresAt.toISOString(),
     },
   }
@@ -171,23 +175,20 @@ interface TokenRevocation {
  * live token. The caller must have authorized it.
  */
 export async function revokeTokenWithAudit(
-  { database, audit }: Pick<ChangeContext, 'database' | 'audit'>,
+  context: AuditedContext,
   { workspaceId, tokenId, actor, at }: TokenRevocation,
 ): Promise<boolean> {
-  return database.query.transaction().execute(async query => {
-    const isRevoked = await revokeExecutionToken({ query }, { workspaceId, tokenId }, at)
+  return commitAudited(context, async (transaction, record) => {
+    const isRevoked = await revokeExecutionToken(transaction, { workspaceId, tokenId }, at)
     if (!isRevoked) return false
-    await audit.append(
-      { query },
-      {
-        workspaceId,
-        at,
-        actor,
-        action: 'execution_token.revoked',
-        subject: { type: 'execution_token', id: String(tokenId) },
-        details: {},
-      },
-    )
+    record({
+      workspaceId,
+      at,
+      actor,
+      action: 'execution_token.revoked',
+      subject: { type: 'execution_token', id: String(tokenId) },
+      details: {},
+    })
     return true
   })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createTestAuditTrail } from '../../testing/fixtures/audit.ts'
+import { createTestAuditTrail, readAuditLines } from '../../testing/fixtures/audit.ts'
 import {
   checkTokenAccess,
   connectAgent,
@@ -42,4 +42,16 @@ it('ends the connections and tokens of a disabled person for good', async test =
     { action: 'connection.revoked', actor: 'operator' },
     { action: 'execution_token.revoked', actor: 'operator' },
   ])
+  assert.deepEqual(
+    readAuditLines(service, workspaceId)
+      .map(({ event }) => event)
+      .filter(event => /^(connection|execution_token)\./.test(event)),
+    [
+      'connection.approved',
+      'execution_token.issued',
+      'connection.revoked',
+      'execution_token.revoked',
+    ],
+  )
+  assert.ok(!service.logged().includes(token))
 })

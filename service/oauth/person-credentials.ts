@@ -1,3 +1,4 @@
+import { commitAudited } from '../audit/commit-audited.ts'
 import { findConnectionsOfPerson, revokeConnection } from './connection-store.ts'
 import type { ChangeContext } from './connections.ts'
 import { findTokensOfPerson } from './execution-token-store.ts'
@@ -14,21 +15,18 @@ export async function revokeCredentialsOfPerson(
   context: ChangeContext,
   userId: number,
 ): Promise<void> {
-  const { database, audit, now } = context
+  const { database, now } = context
   for (const connection of await findConnectionsOfPerson(database, userId)) {
-    await database.query.transaction().execute(async query => {
-      if (!(await revokeConnection({ query }, connection, now()))) return
-      await audit.append(
-        { query },
-        {
-          workspaceId: connection.workspaceId,
-          at: now(),
-          actor: OPERATOR,
-          action: 'connection.revoked',
-          subject: { type: 'connection', id: String(connection.connectionId) },
-          details: { reason: 'person_disabled' },
-        },
-      )
+    await commitAudited(context, async (transaction, record) => {
+      if (!(await revokeConnection(transaction, connection, now()))) return
+      record({
+        workspaceId: connection.workspaceId,
+        at: now(),
+        actor: OPERATOR,
+        action: 'connection.revoked',
+        subject: { type: 'connection', id: String(connection.connectionId) },
+        details: { reason: 'person_disabled' },
+      })
     })
   }
   for (const token of await findTokensOfPerson(database, userId)) {

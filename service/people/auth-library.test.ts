@@ -12,7 +12,6 @@ it('provides every table and column that the sign-in library requires', async te
       ...{ publicOrigin: 'http://127.0.0.1', social: {} },
       signUp: { mode: 'open', domains: [] },
       mailer: null as never,
-      onPasswordReset: async () => {},
     }),
     database: { db: database.query, type: 'postgres', schemaName: 'people' },
   })

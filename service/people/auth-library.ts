@@ -49,8 +49,6 @@ interface AuthLibraryOptions {
   social: SocialClients
   signUp: SignUpPolicy
   mailer: AuthMailer
-  /** A person chose a new password by an emailed link. */
-  onPasswordReset: (userId: number) => Promise<void>
 }
 
 export type AuthLibrary = Awaited<ReturnType<typeof createAuthLibrary>>
@@ -114,7 +112,7 @@ export function authOptions(options: AuthLibraryOptions) {
   } satisfies BetterAuthOptions
 }
 
-function emailOptions({ mailer, database, onPasswordReset }: AuthLibraryOptions) {
+function emailOptions({ mailer, database }: AuthLibraryOptions) {
   return {
     emailAndPassword: {
       enabled: true,
@@ -132,7 +130,6 @@ function emailOptions({ mailer, database, onPasswordReset }: AuthLibraryOptions)
         await markEmailVerified(database, Number(user.id))
         await deleteEmailLinks(database, Number(user.id))
         mailer.sendPasswordChanged(user)
-        await onPasswordReset(Number(user.id))
       },
       onExistingUserSignUp: async ({ user }: { user: EmailRecipient }) =>
         mailer.sendAlreadyRegistered(user),

@@ -139,9 +139,10 @@ async function postReset(context: PeopleContext, request: PageRequest, reply: Pa
   const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
   const password = readFormSecret(request.body, 'password')
   try {
-    const isDone = await resetPassword(context, { token, password })
-    if (isDone) return seeOther(reply, '/sign-in?done=password_reset')
-    return reply.code(BAD_REQUEST).send(invalidLinkPage('/forgot'))
+    const person = await resetPassword(context, { token, password })
+    if (!person) return reply.code(BAD_REQUEST).send(invalidLinkPage('/forgot'))
+    await context.recordSecurityEvent({ type: 'password.reset', person, request })
+    return seeOther(reply, '/sign-in?done=password_reset')
   } catch (error) {
     return reply.code(UNPROCESSABLE).send(resetPasswordPage(token, toFormErrors(error)))
   }

@@ -2,9 +2,9 @@ import { Refusal } from '../http/refusal.ts'
 import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
 import { limitAttempts } from './attempt-limits.ts'
 import { storeUnsentLink } from './auth-library.ts'
-import { findPasswordError, type PasswordOwner } from './password-strength.ts'
+import { findPasswordError } from './password-strength.ts'
 import type { PeopleContext } from './people-context.ts'
-import { findPersonByEmail, findPersonById } from './person-store.ts'
+import { findPersonByEmail, findPersonById, type Person } from './person-store.ts'
 import {
   readAuthErrorCode,
   type SignInOutcome,
@@ -72,32 +72,29 @@ interface PasswordReset {
 
 /**
  * Sets a new password by an emailed link, once, ends all sessions and links, and tells the person
- * by email. Returns false when the link is used, expired or invalid. Throws a 422 for an
+ * by email. Returns the person; null when the link is used, expired or invalid. Throws a 422 for an
  * unacceptable password; the link stays valid.
  */
 export async function resetPassword(
   context: PeopleContext,
   { token, password }: PasswordReset,
-): Promise<boolean> {
+): Promise<Person | null> {
   const owner = await findResetOwner(context, token)
-  if (!owner) return false
+  if (!owner) return null
   const error = await findPasswordError(password, owner)
   if (error !== null) throw Refusal.ofFields({ password: [error] })
   const { api } = await context.authLibrary()
   try {
     await api.resetPassword({ body: { token, newPassword: password } })
-    return true
+    return owner
   } catch (error) {
     if (readAuthErrorCode(error) === null) throw error
-    return false
+    return null
   }
 }
 
 /** The person of a live link, whose name and address the new password may not contain. */
-async function findResetOwner(
-  context: PeopleContext,
-  token: string,
-): Promise<PasswordOwner | null> {
+async function findResetOwner(context: PeopleContext, token: string): Promise<Person | null> {
   const { internalAdapter } = await (await context.authLibrary()).$context
   const link = await internalAdapter.findVerificationValue(`reset-password:${token}`)
   return link && findPersonById(context.database, Number(link.value))

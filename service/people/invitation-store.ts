@@ -161,6 +161,8 @@ export async function closeInvitation(
   return found !== undefined
 }
 
+export type WithdrawnInvitation = Pick<Invitation, 'id' | 'workspaceId' | 'role'>
+
 /**
  * Withdraws the pending invitations that a member may not send with a new role, or all of them when
  * the member leaves: otherwise an owner who is removed could come back through an own invitation.
@@ -169,26 +171,41 @@ export async function withdrawInvitationsOfMember(
   { query }: Query,
   { workspaceId, userId }: MemberKey,
   newRole: WorkspaceRole | null,
-): Promise<void> {
+): Promise<WithdrawnInvitation[]> {
   const kept = newRole === null ? [] : invitableRoles(newRole)
-  await query
+  const rows = await query
     .updateTable('invitations')
     .set({ status: 'withdrawn' })
     .where('workspace_id', '=', workspaceId)
     .where('invited_by', '=', userId)
     .where('status', '=', 'pending')
     .$if(kept.length > 0, update => update.where('role', 'not in', kept))
+    .returning(['id', 'workspace_id', 'role'])
     .execute()
+  return rows.map(toWithdrawnInvitation)
 }
 
 /** Withdraws the pending invitations of a person in all workspaces. */
-export async function withdrawInvitationsOfPerson({ query }: Query, userId: number): Promise<void> {
-  await query
+export async function withdrawInvitationsOfPerson(
+  { query }: Query,
+  userId: number,
+): Promise<WithdrawnInvitation[]> {
+  const rows = await query
     .updateTable('invitations')
     .set({ status: 'withdrawn' })
     .where('invited_by', '=', userId)
     .where('status', '=', 'pending')
+    .returning(['id', 'workspace_id', 'role'])
     .execute()
+  return rows.map(toWithdrawnInvitation)
+}
+
+function toWithdrawnInvitation(row: {
+  id: string
+  workspace_id: number
+  role: string
+}): WithdrawnInvitation {
+  return { id: row.id, workspaceId: row.workspace_id, role: row.role as WorkspaceRole }
 }
 
 /** The roles of an inviter and of an invitation that go together. */

@@ -5,11 +5,14 @@ import {
   blockAuditWrites,
   createTestAuditTrail,
   readAuditEntries,
+  readAuditLines,
 } from '../../testing/fixtures/audit.ts'
+import { setUpAuthenticatorApp } from '../../testing/fixtures/authenticator-app.ts'
 import { addMember, createTestPerson, createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
-import { createLogger } from '../http/logger.ts'
-import { changePersonStatus, changeWorkspaceStatus } from './account-status.ts'
+import { changePersonStatus, changeWorkspaceStatus, removeSecondFactors } from './account-status.ts'
+import { listSecurityEvents } from './security-event-store.ts'
+import { createSecurityEventRecorder } from './security-events.ts'
 import { findMemberRole } from './workspace-store.ts'
 
 /** Action, actor, subject and details of every entry, as one text each. */
@@ -21,16 +24,6 @@ async function readLog(service: TestService, workspaceId: number) {
     subject: `${subject.type} ${subject.id}`,
     details,
   }))
-}
-
-/** The lines of the program's log about committed entries. */
-function readLogLines(service: TestService): { event: string; workspace_id: number }[] {
-  const lines = service
-    .logged()
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line))
-  return lines.filter(({ msg }) => msg === 'audit entry')
 }
 
 it('audits members, roles and their end, with a log line for each entry', async test => {
@@ -61,7 +54,7 @@ it('audits members, roles and their end, with a log line for each entry', async 
     { ...changed, details: { role_before: 'owner', role: 'admin' } },
     { action: 'member.removed', actor, subject, details: { role: 'admin', reason: 'removed' } },
   ])
-  const lines = readLogLines(service).filter(({ workspace_id }) => workspace_id === workspaceId)
+  const lines = readAuditLines(service, workspaceId)
   assert.deepEqual(
     lines.map(({ event }) => event),
     ['member.added', 'member.role_changed', 'member.role_changed', 'member.removed'],
@@ -152,12 +145,7 @@ it('audits disabled people in each of their workspaces, and disabled workspaces'
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
   const second = await createTestWorkspace(service, { owner })
-  const context = {
-    database: service.database,
-    audit: createTestAuditTrail(service),
-    logger: createLogger('silent'),
-    now: service.clock.now,
-  }
+  const context = operatorContext(service)
   assert.equal(await changePersonStatus(context, owner.email, 'disabled'), true)
   assert.equal(await changePersonStatus(context, 'unknown@people.example', 'disabled'), false)
   assert.equal(await changePersonStatus(context, owner.email, 'active'), true)
@@ -173,6 +161,110 @@ it('audits disabled people in each of their workspaces, and disabled workspaces'
   ])
 })
 
+/** What the operator's commands depend on. */
+function operatorContext(service: TestService) {
+  const { database, server, clock } = service
+  const recording = { database, logger: server.app.log, now: clock.now }
+  const recordSecurityEvent = createSecurityEventRecorder({ ...recording, addressOf: () => '' })
+  return { database, now: clock.now, audit: createTestAuditTrail(service), recordSecurityEvent }
+}
+
+const WITHDRAWALS = {
+  inviter_removed: 'removes the inviter',
+  inviter_left: 'is left by the inviter',
+  inviter_demoted: 'demotes the inviter',
+  inviter_disabled: 'has an inviter whom the operator disables',
+} as const
+
+for (const [reason, title] of Object.entries(WITHDRAWALS)) {
+  it(`audits each invitation that is withdrawn when a workspace ${title}`, async test => {
+    const service = await startTestService(test)
+    const { owner, workspaceId } = await createTestWorkspace(service)
+    const inviter = await createTestPerson(service)
+    await addMember(service, { workspaceId, userId: inviter.userId, role: 'owner' })
+    const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
+    const ids: string[] = []
+    for (const email of ['one@people.example', 'two@people.example']) {
+      const body = { email, role: 'owner' }
+      ids.push((await inviter.client.call('POST', invitations, { body })).body.id)
+    }
+    const path = memberPath(workspaceId, inviter)
+    const changes: Record<string, () => Promise<unknown>> = {
+      inviter_removed: () => owner.client.call('DELETE', path),
+      inviter_left: () => inviter.client.call('DELETE', path),
+      inviter_demoted: () => owner.client.call('PATCH', path, { body: { role: 'admin' } }),
+      inviter_disabled: () =>
+        changePersonStatus(operatorContext(service), inviter.email, 'disabled'),
+    }
+    await changes[reason]?.()
+    const actors: Record<string, string> = {
+      inviter_left: `person ${inviter.userId}`,
+      inviter_disabled: 'operator',
+    }
+    const actor = actors[reason] ?? `person ${owner.userId}`
+    const log = await readLog(service, workspaceId)
+    const withdrawn = log.filter(({ action }) => action === 'invitation.withdrawn')
+    const bySubject = withdrawn.toSorted((one, other) => (one.subject < other.subject ? -1 : 1))
+    const expected = ids.toSorted().map(id => ({
+      ...{ action: 'invitation.withdrawn', actor, subject: `invitation ${id}` },
+      details: { role: 'owner', reason },
+    }))
+    assert.deepEqual(bySubject, expected)
+    const written = readAuditLines(service, workspaceId)
+    const lines = written.filter(({ event }) => event === 'invitation.withdrawn')
+    assert.equal(lines.length, 2)
+    assert.doesNotMatch(JSON.stringify([log, lines]), /@/)
+  })
+}
+
+it('audits the requirement of a second factor when it changes, on and off', async test => {
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  await setUpAuthenticatorApp(owner.client)
+  const path = `/workspaces/${workspaceId}/security`
+  for (const second_factor of ['required', 'required', 'optional', 'optional']) {
+    await owner.client.post(path, { second_factor })
+  }
+  const entry = (isRequired: boolean) => ({
+    action: 'second_factor_requirement.changed',
+    actor: `person ${owner.userId}`,
+    subject: `workspace ${workspaceId}`,
+    details: { is_required: isRequired },
+  })
+  assert.deepEqual(await readLog(service, workspaceId), [entry(true), entry(false)])
+  const lines = readAuditLines(service, workspaceId).map(({ event, details }) => [event, details])
+  assert.deepEqual(lines, [
+    ['second_factor_requirement.changed', { is_required: true }],
+    ['second_factor_requirement.changed', { is_required: false }],
+  ])
+})
+
+it('audits factors that the operator removes in each workspace, and as a security event', async test => {
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  const second = await createTestWorkspace(service, { owner })
+  await setUpAuthenticatorApp(owner.client)
+  const context = operatorContext(service)
+  assert.equal(await removeSecondFactors(context, owner.email), true)
+  assert.equal(await removeSecondFactors(context, owner.email), true)
+  const entry = {
+    action: 'person.second_factors_removed',
+    actor: 'operator',
+    subject: `member ${owner.userId}`,
+    details: { authenticator_app: true, passkeys: 0 },
+  }
+  assert.deepEqual(await readLog(service, workspaceId), [entry])
+  assert.deepEqual(await readLog(service, second.workspaceId), [entry])
+  assert.equal(readAuditLines(service, workspaceId).length, 1)
+  const range = { since: new Date(0), after: null, limit: 100 }
+  const events = await listSecurityEvents(service.database, range)
+  const removals = events.filter(({ type }) => type === 'second_factor.removed')
+  assert.deepEqual(
+    removals.map(({ userId, details }) => [userId, details]),
+    [[owner.userId, { factor: 'all', by: 'operator' }]],
+  )
+})
+
 it('changes no role when its entry cannot be written, and logs nothing', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
@@ -184,5 +276,5 @@ it('changes no role when its entry cannot be written, and logs nothing', async t
   assert.equal((await owner.client.call('PATCH', path, change)).status, 500)
   const key = { workspaceId, userId: other.userId }
   assert.equal(await findMemberRole(service.database, key), 'member')
-  assert.deepEqual(readLogLines(service), [])
+  assert.deepEqual(readAuditLines(service, workspaceId), [])
 })

@@ -2,6 +2,7 @@ import type { AddressLimit } from '../access/address-limits.ts'
 import type { AddressedRequest } from '../access/client-address.ts'
 import type { AuditedContext } from '../audit/commit-audited.ts'
 import type { Transaction } from '../db/database.ts'
+import type { ServiceLogger } from '../http/service-app.ts'
 import { deriveKey } from '../util/derive-key.ts'
 import type { AdAccount } from './ad-account-store.ts'
 import type { AccountLimits } from './attempt-limits.ts'
@@ -26,6 +27,7 @@ import type { SignUpPolicy } from './sign-up-policy.ts'
 
 /** What the operations and routes of this module depend on. */
 export interface PeopleContext extends DeviceContext, AuditedContext {
+  logger: ServiceLogger
   mailer: Mailer
   limits: PeopleLimits
   social: readonly SocialProvider[]
@@ -44,6 +46,7 @@ interface PeopleLimits extends AccountLimits {
 }
 
 interface PeopleOptions extends AuditedContext {
+  logger: ServiceLogger
   now: () => Date
   publicOrigin: () => string
   mailer: Mailer
@@ -85,8 +88,6 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
         signUp,
         publicOrigin: publicOrigin(),
         mailer: createAuthMailer({ mailer, publicOrigin, now }),
-        onPasswordReset: userId =>
-          recordSecurityEvent({ type: 'password.reset', person: { userId }, request: null }),
       })
       return library
     },

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
-import { withdrawInvitationsOfPerson } from './invitation-store.ts'
-import { deleteAuthenticatorApp, deletePasskeys } from './second-factor-store.ts'
+import { type WithdrawnInvitation, withdrawInvitationsOfPerson } from './invitation-store.ts'
 import { deleteSessions } from './session-store.ts'
 
 export interface Person {
@@ -209,14 +208,14 @@ async function insertPassword(
 type PersonStatus = 'active' | 'disabled'
 
 /**
- * Disabling also ends the person's sessions, emailed links and invitations. Returns false when no
- * person has this address.
+ * Disabling also ends the person's sessions, emailed links and invitations, and returns these
+ * invitations. Returns null when no person has this address.
  */
 export async function setPersonStatus(
   { query }: Query,
   email: string,
   status: PersonStatus,
-): Promise<boolean> {
+): Promise<{ withdrawn: WithdrawnInvitation[] } | null> {
   const change = async (transaction: Query['query']) => {
     const row = await transaction
       .updateTable('people.users')
@@ -224,28 +223,11 @@ export async function setPersonStatus(
       .where('email', '=', email)
       .returning('id')
       .executeTakeFirst()
-    if (!row) return false
-    if (status === 'disabled') {
-      await deleteSessions({ query: transaction }, row.id)
-      await deleteEmailLinks({ query: transaction }, row.id)
-      await withdrawInvitationsOfPerson({ query: transaction }, row.id)
-    }
-    return true
+    if (!row) return null
+    if (status !== 'disabled') return { withdrawn: [] }
+    await deleteSessions({ query: transaction }, row.id)
+    await deleteEmailLinks({ query: transaction }, row.id)
+    return { withdrawn: await withdrawInvitationsOfPerson({ query: transaction }, row.id) }
   }
   return query.isTransaction ? change(query) : query.transaction().execute(change)
-}
-
-/**
- * Removes the authenticator app and the passkeys of a person, and ends their sessions. Returns
- * false when no person has this address.
- */
-export async function removeSecondFactors({ query }: Database, email: string): Promise<boolean> {
-  return query.transaction().execute(async transaction => {
-    const person = await findPersonByEmail({ query: transaction }, email)
-    if (!person) return false
-    await deleteAuthenticatorApp({ query: transaction }, person.userId)
-    await deletePasskeys({ query: transaction }, person.userId)
-    await deleteSessions({ query: transaction }, person.userId)
-    return true
-  })
 }

@@ -201,10 +201,9 @@ async function postRecoveryCodes(context: PeopleContext, visit: SignedInRequest)
   try {
     const password = readFormSecret(request.body, 'password')
     const token = requireToken(context, request)
-    return recoveryCodesPage(
-      person,
-      await replaceRecoveryCodes(context, person, { token, password }),
-    )
+    const codes = await replaceRecoveryCodes(context, person, { token, password })
+    await context.recordSecurityEvent({ type: 'recovery_codes.replaced', person, request })
+    return recoveryCodesPage(person, codes)
   } catch (error) {
     return showNewRecoveryCodes(context, visit, toFormErrors(error))
   }

@@ -121,16 +121,27 @@ export async function deletePasskey(
   return deleted !== undefined
 }
 
-/** Deletes the authenticator app and its recovery codes. */
-export async function deleteAuthenticatorApp({ query }: Query, userId: number): Promise<void> {
-  await query.deleteFrom('people.two_factors').where('user_id', '=', userId).execute()
+/** Deletes the authenticator app and its recovery codes. Returns whether one was set up. */
+export async function deleteAuthenticatorApp({ query }: Query, userId: number): Promise<boolean> {
+  const deleted = await query
+    .deleteFrom('people.two_factors')
+    .where('user_id', '=', userId)
+    .returning('verified')
+    .execute()
   await query
     .updateTable('people.users')
     .set({ two_factor_enabled: false })
     .where('id', '=', userId)
     .execute()
+  return deleted.some(({ verified }) => verified === true)
 }
 
-export async function deletePasskeys({ query }: Query, userId: number): Promise<void> {
-  await query.deleteFrom('people.passkeys').where('user_id', '=', userId).execute()
+/** Returns the number of passkeys that were deleted. */
+export async function deletePasskeys({ query }: Query, userId: number): Promise<number> {
+  const deleted = await query
+    .deleteFrom('people.passkeys')
+    .where('user_id', '=', userId)
+    .returning('id')
+    .execute()
+  return deleted.length
 }

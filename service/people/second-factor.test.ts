@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
+import { createTestAuditTrail } from '../../testing/fixtures/audit.ts'
 import { setUpAuthenticatorApp } from '../../testing/fixtures/authenticator-app.ts'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import {
@@ -10,7 +11,7 @@ import {
   TEST_PASSWORD,
 } from '../../testing/fixtures/people.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
-import { removeSecondFactors } from './person-store.ts'
+import { removeSecondFactors } from './account-status.ts'
 
 const CHALLENGE = /^\/sign-in\/second-factor/
 
@@ -189,8 +190,11 @@ it('signs in by password alone after the operator removed lost factors', async t
   const service = await startTestService(test)
   const { client, email } = await createTestPerson(service)
   await setUpAuthenticatorApp(client)
-  assert.equal(await removeSecondFactors(service.database, 'unknown@people.example'), false)
-  assert.equal(await removeSecondFactors(service.database, email), true)
+  const { database, clock } = service
+  const audit = createTestAuditTrail(service)
+  const context = { database, audit, now: clock.now, recordSecurityEvent: async () => {} }
+  assert.equal(await removeSecondFactors(context, 'unknown@people.example'), false)
+  assert.equal(await removeSecondFactors(context, email), true)
   assert.match((await client.get('/account')).path, /^\/sign-in/)
   assert.equal((await startSignIn(service, email)).page?.path, '/account')
 })

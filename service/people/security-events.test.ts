@@ -68,7 +68,7 @@ it('writes a line to the log for each event, without addresses of any kind', asy
 })
 
 it('records changed and reset passwords, requested links and ended sessions', async test => {
-  const service = await startTestService(test)
+  const service = await startTestService(test, PROXY)
   const { email, userId, client } = await createTestPerson(service)
   await createSignedInBrowser(service, userId)
   const change = (current: string) =>
@@ -95,6 +95,9 @@ it('records changed and reset passwords, requested links and ended sessions', as
     ['sign_up.requested', userId, {}],
     ['sign_in.failed', null, { method: 'email_link', reason: 'refused' }],
   ])
+  const reset = (await readEvents(service)).find(({ type }) => type === 'password.reset')
+  assert.equal(reset?.clientAddress, '203.0.113.5')
+  assert.match(reset?.requestId ?? '', /^req_/)
 })
 
 it('records added and removed factors, wrong codes, and the sign-in after the right one', async test => {
@@ -105,12 +108,14 @@ it('records added and removed factors, wrong codes, and the sign-in after the ri
   await browser.post('/sign-in', { email, password: TEST_PASSWORD })
   await browser.post('/sign-in/second-factor', { code: '000000' })
   await browser.post('/sign-in/second-factor', { code: app.code(1) })
+  await browser.post('/account/recovery-codes', { password: TEST_PASSWORD })
   await browser.post('/account/authenticator/remove')
   const factor = { factor: 'authenticator_app' }
   assert.deepEqual(await readTypes(service), [
     ['second_factor.added', userId, factor],
     ['second_factor.failed', userId, {}],
     ['sign_in.succeeded', userId, { method: 'second_factor' }],
+    ['recovery_codes.replaced', userId, {}],
     ['second_factor.removed', userId, factor],
   ])
 })

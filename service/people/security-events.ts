@@ -25,6 +25,7 @@ export const SECURITY_EVENT_TYPES = [
   'second_factor.failed',
   'second_factor.added',
   'second_factor.removed',
+  'recovery_codes.replaced',
 ] as const
 export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number]
 

@@ -52,16 +52,20 @@ export async function updateWorkspaceName(
   await query.updateTable('workspaces').set({ name }).where('id', '=', workspaceId).execute()
 }
 
+/** Returns false when nothing changes. */
 export async function updateSecondFactorRequirement(
   { query }: Query,
   workspaceId: number,
   isRequired: boolean,
-): Promise<void> {
-  await query
+): Promise<boolean> {
+  const changed = await query
     .updateTable('workspaces')
     .set({ requires_second_factor: isRequired })
     .where('id', '=', workspaceId)
-    .execute()
+    .where('requires_second_factor', '<>', isRequired)
+    .returning('id')
+    .executeTakeFirst()
+  return changed !== undefined
 }
 
 /** The active workspaces of a person, ordered by name. */

@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import { parseRowId } from '../util/row-id.ts'
 import { NAME_ERROR, parseName } from './display-name.ts'
-import { withdrawInvitationsOfMember } from './invitation-store.ts'
+import { type WithdrawnInvitation, withdrawInvitationsOfMember } from './invitation-store.ts'
 import type { PeopleContext } from './people-context.ts'
 import { requireRecentAuthentication, requireSecondFactor } from './reauthentication.ts'
 import type { CurrentPerson } from './session-store.ts'
@@ -106,15 +106,27 @@ export async function changeWorkspaceName(
  * it, so that they do not lock themselves out.
  */
 export async function changeSecondFactorRequirement(
-  { database, now }: PeopleContext,
+  context: PeopleContext,
   person: CurrentPerson,
   { workspaceId, isRequired }: { workspaceId: unknown; isRequired: boolean },
 ): Promise<void> {
   const intent = { workspaceId, action: 'change_security' } as const
-  const membership = await requireRole(database, person, intent)
-  requireRecentAuthentication(person, now())
+  const membership = await requireRole(context.database, person, intent)
+  const at = context.now()
+  requireRecentAuthentication(person, at)
   if (isRequired) requireSecondFactor(person)
-  await updateSecondFactorRequirement(database, membership.workspaceId, isRequired)
+  const id = membership.workspaceId
+  await commitAudited(context, async (transaction, record) => {
+    if (!(await updateSecondFactorRequirement(transaction, id, isRequired))) return
+    record({
+      workspaceId: id,
+      at,
+      actor: personActor(person),
+      action: 'second_factor_requirement.changed',
+      subject: { type: 'workspace', id: String(id) },
+      details: { is_required: isRequired },
+    })
+  })
 }
 
 function parseWorkspaceName(input: unknown): string {
@@ -154,11 +166,14 @@ export async function changeMemberRole(
     if (actor !== 'owner') throw forbiddenByRole()
     if (before === 'owner' && role !== 'owner') await requireAnotherOwner({ query }, workspaceId)
     await updateMemberRole({ query }, key, role)
-    await withdrawInvitationsOfMember({ query }, key, role)
-    if (before === role) return
-    const details = { role_before: before, role }
-    const change = { action: 'member.role_changed', at: context.now(), details } as const
-    record(createMemberEntry(person, key, change))
+    const withdrawn = await withdrawInvitationsOfMember({ query }, key, role)
+    const at = context.now()
+    if (before !== role) {
+      const details = { role_before: before, role }
+      record(createMemberEntry(person, key, { action: 'member.role_changed', at, details }))
+    }
+    const withdrawal = { actor: personActor(person), at, reason: 'inviter_demoted' } as const
+    recordWithdrawals(record, withdrawn, withdrawal)
   })
 }
 
@@ -185,10 +200,13 @@ export async function removeMember(
     if (!canRemove) throw forbiddenByRole()
     if (removed === 'owner') await requireAnotherOwner({ query }, workspaceId)
     await deleteMember({ query }, { workspaceId, userId })
-    await withdrawInvitationsOfMember({ query }, { workspaceId, userId }, null)
-    const details = { role: removed, reason: isLeaving ? 'left' : 'removed' }
-    const change = { action: 'member.removed', at: context.now(), details } as const
+    const withdrawn = await withdrawInvitationsOfMember({ query }, { workspaceId, userId }, null)
+    const at = context.now()
+    const reason = isLeaving ? 'left' : 'removed'
+    const change = { action: 'member.removed', at, details: { role: removed, reason } } as const
     record(createMemberEntry(person, { workspaceId, userId }, change))
+    const withdrawal = { actor: personActor(person), at, reason: `inviter_${reason}` } as const
+    recordWithdrawals(record, withdrawn, withdrawal)
   })
 }
 
@@ -200,6 +218,25 @@ export function createMemberEntry(
 ): AuditEntry {
   const subject = { type: 'member', id: String(userId) } as const
   return { workspaceId, actor: personActor(person), subject, ...change }
+}
+
+interface Withdrawal {
+  actor: AuditActor
+  at: Date
+  reason: 'inviter_left' | 'inviter_removed' | 'inviter_demoted' | 'inviter_disabled'
+}
+
+/** An entry for each invitation that was withdrawn because of its inviter. */
+export function recordWithdrawals(
+  record: (entry: AuditEntry) => void,
+  withdrawn: readonly WithdrawnInvitation[],
+  { actor, at, reason }: Withdrawal,
+): void {
+  for (const { id, workspaceId, role } of withdrawn) {
+    const subject = { type: 'invitation', id } as const
+    const action = 'invitation.withdrawn'
+    record({ workspaceId, at, actor, action, subject, details: { role, reason } })
+  }
 }
 
 export function personActor({ userId }: Pick<CurrentPerson, 'userId'>): AuditActor {

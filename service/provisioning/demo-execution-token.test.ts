@@ -8,6 +8,7 @@ import { TestClock } from '../../testing/fixtures/test-clock.ts'
 import { hashToken } from '../access/token-format.ts'
 import { listEntities } from '../agents/executor/ad-entity-store.ts'
 import type { Database } from '../db/database.ts'
+import { createLogger } from '../http/logger.ts'
 import { listExecutionTokens, revokeExecutionToken } from '../oauth/execution-token-store.ts'
 import { findExecutionTokenPrincipal } from '../oauth/principal-store.ts'
 import { insertAdAccount, setAdAccountStatus } from '../people/ad-account-store.ts'
@@ -157,6 +158,7 @@ async function demo(test: TestContext) {
     const isTrue = await provisionDemo(database, {
       ...{ path, baseUrl: 'http://127.0.0.1:1/api/v1', simulatorUrl: null, at: clock.now() },
       ...{ credentialKeys: { current: Buffer.alloc(32, 7), previous: [] }, isOwnDatabase: true },
+      logger: createLogger('silent'),
     })
     assert.ok(isTrue)
     return readCredentialsFile(path) as Credentials

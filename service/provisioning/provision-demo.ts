@@ -5,18 +5,14 @@ import {
   type TrackerIdentity,
 } from '../access/store.ts'
 import { hashToken } from '../access/token-format.ts'
-import {
-  issueKey,
-  type KeyContext,
-  type KeyKind,
-  LIVE_KEYS_MAX,
-  revokeTrackerKey,
-} from '../access/tracker-keys.ts'
-import { type AuditTrail, createAuditTrail } from '../audit/audit-store.ts'
+import { issueKey, type KeyKind, LIVE_KEYS_MAX, revokeTrackerKey } from '../access/tracker-keys.ts'
+import { createAuditTrail } from '../audit/audit-store.ts'
+import type { AuditedContext } from '../audit/commit-audited.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
 import { findDestinationRoutes } from '../delivery/plan-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
+import type { ServiceLogger } from '../http/service-app.ts'
 import { listLiveTokenIds } from '../oauth/execution-token-store.ts'
 import { issueExecutionToken, revokeTokenWithAudit } from '../oauth/execution-tokens.ts'
 import { findExecutionTokenPrincipal } from '../oauth/principal-store.ts'
@@ -41,6 +37,7 @@ export interface DemoRequest {
   simulatorUrl: string | null
   at: Date
   credentialKeys: CredentialKeys
+  logger: ServiceLogger
   /** The store is in the same folder as the file, so its secrets are in use nowhere else. */
   isOwnDatabase: boolean
   /** The setting; undefined: only in a store of our own. */
@@ -60,7 +57,7 @@ const DEMO_ORIGINS = ['http://127.0.0.1:*']
  */
 export async function provisionDemo(database: Database, request: DemoRequest): Promise<boolean> {
   const stored = readCredentialsFile(request.path)
-  const audit = createAuditTrail(deriveAuditKeys(request.credentialKeys))
+  const audit = createAuditTrail(deriveAuditKeys(request.credentialKeys), request.logger)
   const scope = { database, audit }
   const issued =
     (await findValidCredentials(database, stored)) ?? (await issueCredentials(scope, request))
@@ -90,7 +87,7 @@ interface DemoPeopleInput {
 
 /** Provisions the owner, the ad account and the execution token. */
 async function provisionDemoPeople(
-  { database, audit }: KeyContext,
+  { database, audit }: AuditedContext,
   { baseUrl, at }: DemoRequest,
   { issued, stored }: DemoPeopleInput,
 ): Promise<PeopleCredentials> {
@@ -141,15 +138,15 @@ async function findValidCredentials(
 }
 
 async function issueCredentials(
-  scope: KeyContext,
-  { at, credentialKeys, isOwnDatabase, demo }: DemoRequest,
+  scope: AuditedContext,
+  { at, credentialKeys, logger, isOwnDatabase, demo }: DemoRequest,
 ): Promise<IssuedCredentials | null> {
   if ((demo ?? (isOwnDatabase ? 'on' : 'off')) === 'off') return null
   const { database } = scope
   const existing = await findFirstTracker(database)
   if (!existing) {
     const demo = { workspaceName: 'Demo', origins: DEMO_ORIGINS }
-    return provisionTracker(database, { ...demo, at, credentialKeys })
+    return provisionTracker(database, { ...demo, at, credentialKeys, logger })
   }
   if (!isOwnDatabase) return null
   const { trackerId, workspaceId } = existing
@@ -177,7 +174,7 @@ interface KeyRequest extends TrackerIdentity {
  * forwarders may use them; at the limit, the oldest is revoked.
  */
 async function findOrIssueKey(
-  scope: KeyContext,
+  scope: AuditedContext,
   { trackerId, workspaceId, kind, stored, at }: KeyRequest,
 ): Promise<string> {
   const { database } = scope
@@ -203,11 +200,6 @@ interface DemoTokenRequest {
   at: Date
 }
 
-interface TokenScope {
-  database: Database
-  audit: AuditTrail
-}
-
 /** Starting the program issues its credentials. */
 const OPERATOR = { type: 'operator', id: null } as const
 
@@ -217,7 +209,7 @@ const OPERATOR = { type: 'operator', id: null } as const
  * workspace or the ad account is disabled.
  */
 async function provisionDemoToken(
-  scope: TokenScope,
+  scope: AuditedContext,
   request: DemoTokenRequest,
   stored: string | null | undefined,
 ): Promise<string | null> {
@@ -247,7 +239,7 @@ async function provisionDemoToken(
 
 /** Revokes earlier tokens of the file: only a lost file still contains them. */
 async function revokeLostTokens(
-  scope: TokenScope,
+  scope: AuditedContext,
   { workspaceId, at }: DemoTokenRequest,
 ): Promise<void> {
   const lost = { workspaceId, name: DEMO_TOKEN_NAME, at }

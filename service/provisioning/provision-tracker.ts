@@ -6,6 +6,7 @@ import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
 import { insertDestination } from '../delivery/destination-store.ts'
 import { type CredentialKeys, sealCredential } from '../delivery/sealed-credential.ts'
+import type { ServiceLogger } from '../http/service-app.ts'
 import { insertWorkspace } from '../people/workspace-store.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
@@ -22,6 +23,7 @@ interface ProvisioningRequest {
   workspaceName: string
   at: Date
   credentialKeys: CredentialKeys
+  logger: ServiceLogger
   /** The origins that may use the publishable key. */
   origins?: readonly string[]
   /** By default, the destination is for the simulator of the default platform. */
@@ -57,9 +59,9 @@ export async function provisionTracker(
 
 async function issueKeys(
   database: Database,
-  { trackerId, workspaceId, origins = [], at, credentialKeys }: KeysRequest,
+  { trackerId, workspaceId, origins = [], at, credentialKeys, logger }: KeysRequest,
 ) {
-  const scope = { database, audit: createAuditTrail(deriveAuditKeys(credentialKeys)) }
+  const scope = { database, audit: createAuditTrail(deriveAuditKeys(credentialKeys), logger) }
   const key = { trackerId, workspaceId, issuedAt: at }
   return {
     trackerSecret: await issueKey(scope, { ...key, kind: 'tracker_secret' }),
@@ -69,11 +71,12 @@ async function issueKeys(
 }
 
 type KeysRequest = TrackerIdentity &
-  Pick<ProvisioningRequest, 'at' | 'credentialKeys'> & {
+  Pick<ProvisioningRequest, 'at' | 'credentialKeys' | 'logger'> & {
     origins: ProvisioningRequest['origins']
   }
 
-interface DestinationRequest extends Omit<ProvisioningRequest, 'workspaceName' | 'origins'> {
+interface DestinationRequest
+  extends Omit<ProvisioningRequest, 'workspaceName' | 'origins' | 'logger'> {
   trackerId: string
 }
 

@@ -85,11 +85,11 @@ function formatChainResult({ workspaceId, broken_at, finding }: VerifiedChain): 
 }
 
 async function signLog(
-  { database, keys, now, printOutput }: CommandContext,
+  { database, keys, now, logger, printOutput }: CommandContext,
   { workspaceId }: SignRequest,
 ): Promise<void> {
   await requireLog(database, workspaceId)
-  const signing = { workspaceId, keys, audit: createAuditTrail(keys), at: now() }
+  const signing = { workspaceId, keys, audit: createAuditTrail(keys, logger), at: now() }
   const { outcome, scan } = await signChain(database, signing)
   if (outcome === 'refused') {
     throw new StartError(

@@ -97,9 +97,9 @@ async function setDestinationCredential(
   requireConfigMembers(destination, config)
   const accessToken = await readPlatformToken(request.tokenFrom, standardInput)
   const { workspaceId } = await requireTracker(database, { trackerId })
-  const audit = createAuditTrail(deriveAuditKeys(keys))
+  const audit = createAuditTrail(deriveAuditKeys(keys), logger)
   const change = { workspaceId, trackerId, destinationId, accessToken, config, at: now() }
-  await setCredential({ database, audit, logger }, keys, change)
+  await setCredential({ database, audit }, keys, change)
   printStatus(
     `The new credential of destination ${destinationId} is set; waiting events are sent now.\n`,
   )

@@ -7,6 +7,7 @@ import { createInstallation, type TestProgram } from '../../testing/fixtures/pro
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Database } from '../db/database.ts'
+import { createLogger } from '../http/logger.ts'
 import { type ProvisionedTracker, provisionTracker } from '../provisioning/provision-tracker.ts'
 import { countHttpWorkers, divideConnections } from './http-workers.ts'
 
@@ -231,7 +232,12 @@ async function serveInWorkers(
 ): Promise<WorkersUnderTest> {
   const { database, connectionString } = await createTestDatabase(test)
   const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
-  const request = { workspaceName: 'Test', at: new Date(), credentialKeys }
+  const request = {
+    workspaceName: 'Test',
+    at: new Date(),
+    credentialKeys,
+    logger: createLogger('silent'),
+  }
   const tracker = await provisionTracker(database, request)
   const environment = {
     ...CRASHING_THREAD_ENVIRONMENT,

@@ -2,7 +2,7 @@ import { expireApprovals } from '../agents/approvals/expire-approvals.ts'
 import { createSimulatedPlatform } from '../agents/executor/ad-entity-store.ts'
 import { resumeExecutions } from '../agents/executor/execution-triggers.ts'
 import { verifyProposalRecords } from '../agents/proposals/verify-records.ts'
-import { createAuditTrail } from '../audit/audit-store.ts'
+import type { AuditTrail } from '../audit/audit-store.ts'
 import type { AuditKeys } from '../audit/signed-head.ts'
 import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
@@ -29,6 +29,7 @@ export interface JobDependencies {
   preparePartitions: () => Promise<void>
   onAlert: (transition: AlertTransition) => void
   auditKeys: AuditKeys
+  audit: AuditTrail
   onTamperedLog: (chain: VerifiedChain) => void
   /** All logs were verified; receives the number of broken ones. */
   onVerifiedLogs: (brokenCount: number) => void
@@ -131,8 +132,7 @@ function expiryJobs({ settings, delivery: { database } }: JobDependencies): Job[
   ]
 }
 
-function agentJobs({ delivery: { database }, auditKeys }: JobDependencies): Job[] {
-  const audit = createAuditTrail(auditKeys)
+function agentJobs({ delivery: { database }, audit }: JobDependencies): Job[] {
   return [
     {
       name: 'finish-agent-actions',
@@ -157,14 +157,13 @@ function agentJobs({ delivery: { database }, auditKeys }: JobDependencies): Job[
 }
 
 /** Composes what is due and sends it, so that the first notification waits a minute at most. */
-function notificationJob({ delivery, auditKeys, notifications }: JobDependencies): Job {
+function notificationJob({ delivery, audit, notifications }: JobDependencies): Job {
   return {
     name: 'send-notifications',
     schedule: '*/1 * * * *',
     timeoutSeconds: 50,
     run: async (_, { signal }) => {
       const { database, credentialKeys } = delivery
-      const audit = createAuditTrail(auditKeys)
       await composeDigests({ database, ...notifications })
       await sendMessages({ database, credentialKeys, audit, ...notifications }, signal)
     },

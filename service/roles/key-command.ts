@@ -34,7 +34,8 @@ export async function runKey(context: RoleContext, request: KeyRequest): Promise
     const command = { ...context, database, tracker }
     if (request.task === 'list') return await listTrackerKeys(command)
     // The key that all processes sign with: an entry signed with another one would look forged.
-    const audit = createAuditTrail(deriveAuditKeys(loadCredentialKeys(settings, 'fail')))
+    const keys = deriveAuditKeys(loadCredentialKeys(settings, 'fail'))
+    const audit = createAuditTrail(keys, context.logger)
     switch (request.task) {
       case 'issue':
         return await issueTrackerKey({ ...command, audit }, request)

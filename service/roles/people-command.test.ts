@@ -7,6 +7,7 @@ import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { TestClock } from '../../testing/fixtures/test-clock.ts'
 import { createAuditTrail } from '../audit/audit-store.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
+import { createLogger } from '../http/logger.ts'
 import { findTokensOfPerson } from '../oauth/execution-token-store.ts'
 import { issueExecutionToken } from '../oauth/execution-tokens.ts'
 
@@ -25,7 +26,7 @@ it('disable ends the execution tokens of a person, and enable does not revive th
   const place = { url: 'http://127.0.0.1:3000', database, clock }
   const { owner, workspaceId, adAccountId } = await createTestWorkspace(place)
   const keys = { current: Buffer.alloc(32, 1), previous: [] }
-  const audit = createAuditTrail(deriveAuditKeys(keys))
+  const audit = createAuditTrail(deriveAuditKeys(keys), createLogger('silent'))
   await issueExecutionToken(
     { database, audit },
     {

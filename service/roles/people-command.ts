@@ -2,10 +2,16 @@ import { Command } from 'commander'
 import { createAuditTrail } from '../audit/audit-store.ts'
 import type { AuditedContext } from '../audit/commit-audited.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
+import type { ServiceLogger } from '../http/service-app.ts'
 import { revokeCredentialsOfPerson } from '../oauth/person-credentials.ts'
 import { parseEmailAddress } from '../people/account-fields.ts'
-import { changePersonStatus, changeWorkspaceStatus } from '../people/account-status.ts'
-import { findPersonByEmail, removeSecondFactors } from '../people/person-store.ts'
+import {
+  changePersonStatus,
+  changeWorkspaceStatus,
+  removeSecondFactors,
+} from '../people/account-status.ts'
+import { findPersonByEmail } from '../people/person-store.ts'
+import { createSecurityEventRecorder } from '../people/security-events.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { runOnStore } from './open-store.ts'
 import { parseRowIdOf } from './option-values.ts'
@@ -17,7 +23,8 @@ import { type RoleContext, StartError } from './role.ts'
  */
 export async function runPeople(context: RoleContext, request: PeopleRequest): Promise<void> {
   await runOnStore(context, 'people', async ({ database }) => {
-    const audit = createAuditTrail(deriveAuditKeys(loadCredentialKeys(context.settings, 'fail')))
+    const keys = deriveAuditKeys(loadCredentialKeys(context.settings, 'fail'))
+    const audit = createAuditTrail(keys, context.logger)
     const change = { ...context, database, audit }
     if (!(await applyRequest(change, request))) {
       throw new StartError(`There is no ${request.kind} ${request.name} here.`)
@@ -37,6 +44,7 @@ export type PeopleRequest =
 const NO_FACTORS = 'without second factors'
 
 interface ChangeContext extends AuditedContext {
+  logger: ServiceLogger
   now: () => Date
 }
 
@@ -49,7 +57,11 @@ async function revokeCredentials(context: ChangeContext, email: string): Promise
 function applyRequest(context: ChangeContext, request: PeopleRequest): Promise<boolean> {
   const { kind, name, status } = request
   if (kind === 'workspace') return changeWorkspaceStatus(context, name, status)
-  if (status === NO_FACTORS) return removeSecondFactors(context.database, name)
+  if (status === NO_FACTORS) {
+    // A command has no client address.
+    const recordSecurityEvent = createSecurityEventRecorder({ ...context, addressOf: () => '' })
+    return removeSecondFactors({ ...context, recordSecurityEvent }, name)
+  }
   return changePersonStatus(context, name, status)
 }
 

@@ -34,6 +34,7 @@ export async function runProvision(context: RoleContext, request: ProvisionReque
       origins,
       at: now(),
       credentialKeys,
+      logger: context.logger,
       connected,
     }).catch(error => {
       releaseFile()

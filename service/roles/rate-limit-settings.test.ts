@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { createInstallation, type TestProgram } from '../../testing/fixtures/program.ts'
+import { createLogger } from '../http/logger.ts'
 import { provisionTracker } from '../provisioning/provision-tracker.ts'
 
 const KEY = '07'.repeat(32)
@@ -9,7 +10,12 @@ const KEY = '07'.repeat(32)
 it('the rate limit settings take effect, and the metrics count refused requests', async test => {
   const { database, connectionString } = await createTestDatabase(test)
   const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
-  const request = { workspaceName: 'Test', at: new Date(), credentialKeys }
+  const request = {
+    workspaceName: 'Test',
+    at: new Date(),
+    credentialKeys,
+    logger: createLogger('silent'),
+  }
   const { trackerSecret } = await provisionTracker(database, request)
   const program = createInstallation(test).start({
     role: 'serve',

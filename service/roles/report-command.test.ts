@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { createTestAuditTrail } from '../../testing/fixtures/audit.ts'
 import { runCommand } from '../../testing/fixtures/command-line.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
@@ -29,6 +30,7 @@ async function startReporting(test: TestContext) {
         preparePartitions: async () => {},
         onAlert: () => {},
         auditKeys: deriveAuditKeys(service.delivery.credentialKeys),
+        audit: createTestAuditTrail(service),
         onTamperedLog: () => {},
         onVerifiedLogs: () => {},
         onCheckpointError: () => {},

@@ -60,6 +60,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
       simulatorUrl: simulator?.url ?? null,
       at: now(),
       credentialKeys: keys,
+      logger: context.logger,
       isOwnDatabase: store.embedded !== null,
       demo: settings.demo,
     })

@@ -1,3 +1,4 @@
+import { createAuditTrail } from '../audit/audit-store.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import { openDatabase } from '../db/database.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
@@ -35,12 +36,14 @@ export function startJobs(
 ): RunningJobs {
   const { settings, logger, now } = context
   if (!settings.areJobsOn) return { stop: async () => {} }
+  const auditKeys = deriveAuditKeys(delivery.credentialKeys)
   const jobs = buildJobs({
     settings,
     delivery,
     preparePartitions: () => preparePartitions(store, context),
     onAlert: createAlertHandler(context, registry),
-    auditKeys: deriveAuditKeys(delivery.credentialKeys),
+    auditKeys,
+    audit: createAuditTrail(auditKeys, logger),
     ...createAuditHandlers(context),
     onVerifiedLogs: registerAuditLogMetrics(registry),
     notifications: createNotificationSenders(context, registry),

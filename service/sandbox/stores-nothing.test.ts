@@ -8,6 +8,7 @@ import { createInstallation } from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Database } from '../db/database.ts'
+import { createLogger } from '../http/logger.ts'
 import { provisionTracker } from '../provisioning/provision-tracker.ts'
 
 const CALLS = 1_000
@@ -24,7 +25,12 @@ it('changes no row and no file in 1,000 calls', async test => {
     },
   })
   const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
-  const input = { workspaceName: 'Test', at: new Date(), credentialKeys }
+  const input = {
+    workspaceName: 'Test',
+    at: new Date(),
+    credentialKeys,
+    logger: createLogger('silent'),
+  }
   const { trackerSecret } = await provisionTracker(database, input)
   const post = (path: string, bearer: string, body: unknown) =>
     fetch(`${url}/api/v1${path}`, {

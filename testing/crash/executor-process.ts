@@ -3,6 +3,7 @@ import { createSimulatedPlatform } from '../../service/agents/executor/ad-entity
 import { resumeExecutions } from '../../service/agents/executor/execution-triggers.ts'
 import { createAuditTrail } from '../../service/audit/audit-store.ts'
 import { openDatabase } from '../../service/db/database.ts'
+import { createLogger } from '../../service/http/logger.ts'
 import { FIXTURE_AUDIT_KEYS } from '../fixtures/agents.ts'
 import { CrashableProcess, createCrashableDatabase } from './crash-injection.ts'
 
@@ -32,7 +33,7 @@ let changes = 0
 await resumeExecutions({
   database: crashableDatabase,
   now: () => new Date(moment),
-  audit: createAuditTrail(FIXTURE_AUDIT_KEYS),
+  audit: createAuditTrail(FIXTURE_AUDIT_KEYS, createLogger('silent')),
   platform: {
     ...platform,
     changeEntity: async (...change) => {

@@ -163,6 +163,8 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'ad_account.enabled': 'Ad account enabled',
   'person.disabled': 'User disabled',
   'person.enabled': 'User enabled',
+  'person.second_factors_removed': 'Second factors removed by the operator',
+  'second_factor_requirement.changed': 'Second factor requirement changed',
   'workspace.disabled': 'Workspace disabled',
   'workspace.enabled': 'Workspace enabled',
   'credential.changed': 'Platform credential changed',

@@ -5,18 +5,16 @@ import {
   PolicySubmission,
 } from '@signalbox/contract/agents/policy.ts'
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
-import type { AuditTrail } from '../../audit/audit-store.ts'
-import type { Database, Transaction } from '../../db/database.ts'
+import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import type { Transaction } from '../../db/database.ts'
 import { createBodyValidator, FieldErrorList } from '../../http/body-schema.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { CurrentPerson } from '../../people/session-store.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import { lockPolicyForChange, readPolicy, savePolicy } from './policy-store.ts'
 
-export interface PolicyContext {
-  database: Database
+export interface PolicyContext extends AuditedContext {
   now: () => Date
-  audit: AuditTrail
 }
 
 /** The person and the unparsed workspace ID of a request. */
@@ -39,10 +37,19 @@ export async function changePolicy(
   const intent = { workspaceId: given, action: 'change_policy' } as const
   const { workspaceId } = await requireRole(context.database, person, intent)
   const submission = parseSubmission(body)
-  const input = { workspaceId, personId: person.userId, submission }
-  return context.database.query
-    .transaction()
-    .execute(query => replacePolicy({ query }, context, input))
+  const change = { workspaceId, submission, changedBy: person.userId }
+  return commitAudited(context, async (transaction, record) => {
+    const { before, after, at } = await replacePolicy(transaction, context.now, change)
+    record({
+      workspaceId,
+      at,
+      action: 'policy.changed',
+      actor: { type: 'person', id: String(person.userId) },
+      subject: { type: 'policy', id: String(workspaceId) },
+      details: { before: toAuditedPolicy(before), after: toAuditedPolicy(after) },
+    })
+    return { ...after, changed_at: at.toISOString() }
+  })
 }
 
 function parseSubmission(body: unknown): PolicySubmission {
@@ -67,15 +74,15 @@ const QUIET_HOURS_EMPTY =
 
 interface PolicyChangeInput {
   workspaceId: number
-  personId: number
+  changedBy: number
   submission: PolicySubmission
 }
 
 async function replacePolicy(
   transaction: Transaction,
-  { now, audit }: PolicyContext,
-  { workspaceId, personId, submission }: PolicyChangeInput,
-): Promise<ActionPolicy> {
+  now: () => Date,
+  { workspaceId, changedBy, submission }: PolicyChangeInput,
+) {
   await lockPolicyForChange(transaction, workspaceId)
   const before = await readPolicy(transaction, workspaceId)
   if (before.version !== submission.version) throw policyConflict()
@@ -85,16 +92,8 @@ async function replacePolicy(
     limits: normalizeLimits(submission.limits),
     version: before.version + 1,
   }
-  await savePolicy(transaction, { ...after, workspaceId, changedBy: personId, changedAt: at })
-  await audit.append(transaction, {
-    workspaceId,
-    at,
-    action: 'policy.changed',
-    actor: { type: 'person', id: String(personId) },
-    subject: { type: 'policy', id: String(workspaceId) },
-    details: { before: toAuditedPolicy(before), after: toAuditedPolicy(after) },
-  })
-  return { ...after, changed_at: at.toISOString() }
+  await savePolicy(transaction, { ...after, workspaceId, changedBy, changedAt: at })
+  return { before, after, at }
 }
 
 /** Sorts types and currencies, so that equal sets are equal lists. */
