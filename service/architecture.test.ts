@@ -52,6 +52,7 @@ const PRIVILEGES = [
   { touch: /from '@?better-auth/, allowed: /^people\/auth-library\.ts$/ },
   { touch: /'@zxcvbn-ts\//, allowed: /^people\/password-strength\.ts$/ },
   { touch: /from 'nodemailer'/, allowed: /^people\/mail\/client\.ts$/ },
+  { touch: /from '@fastify\/static'/, allowed: /^dashboard\/app-routes\.ts$/ },
   { touch: /from 'ghtml'/, allowed: /(^|\/)pages\/|[-/]pages?\.ts$/ },
   {
     touch: /(from |\bimport\(\s*)'graphile-worker'/,
@@ -110,10 +111,10 @@ const FORBIDDEN_NAMES =
 const LINES_MAX = 300
 const LINE_CHARACTERS_MAX = 100
 const FOLDERS =
-  '{contract,service,graph-simulator,embedded-postgres,browser,design,benchmarks,examples,testing}'
+  '{contract,service,graph-simulator,embedded-postgres,browser,dashboard,design,benchmarks,examples,testing}'
 
 const root = join(import.meta.dirname, '..')
-const everything = globSync(`${FOLDERS}/**/*.ts`, {
+const everything = globSync(`${FOLDERS}/**/*.{ts,tsx}`, {
   cwd: root,
   exclude: path => path.includes('node_modules'),
 }).map(path => ({ path, source: readFileSync(join(root, path), 'utf8') }))

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buildDashboard } from '@signalbox/dashboard/build.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@signalbox/embedded-postgres'
 import { openDatabase } from '../service/db/database.ts'
 import { migrate } from '../service/db/migrate.ts'
@@ -17,6 +18,7 @@ let server: EmbeddedPostgres
  * server, but without disk flushes, because the rows need not survive a power cut.
  */
 export async function globalSetup(): Promise<void> {
+  await buildDashboard()
   directory = mkdtempSync(join(fastFolder(), 'signalbox-tests-'))
   server = await startEmbeddedPostgres({ dataDirectory: directory, port: 0 })
   process.env.SIGNALBOX_TEST_STORE_URL = server.connectionString

@@ -12,11 +12,11 @@ export const ALL_REFUSALS = { ...FOUND_REFUSALS, 422: ValidationError } as const
 export const Nothing = Type.Unsafe<undefined>({})
 
 /** An operation of the dashboard that reads, in the shape of a Fastify route. */
-export function read<Response extends Record<number, TSchema>>(
-  operationId: string,
-  url: string,
-  response: Response,
-) {
+export function read<
+  const Id extends string,
+  const Url extends string,
+  Response extends Record<number, TSchema>,
+>(operationId: Id, url: Url, response: Response) {
   return {
     method: 'GET',
     url,
@@ -30,12 +30,15 @@ interface WriteSchema {
   response: Record<number, TSchema>
 }
 
+type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
 /** An operation of the dashboard that changes something, in the shape of a Fastify route. */
-export function write<Schema extends WriteSchema>(
-  operationId: string,
-  route: `${'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`,
-  schema: Schema,
-) {
-  const [method, url] = route.split(' ') as ['POST' | 'PUT' | 'PATCH' | 'DELETE', string]
+export function write<
+  const Id extends string,
+  const Method extends WriteMethod,
+  const Url extends string,
+  Schema extends WriteSchema,
+>(operationId: Id, route: `${Method} ${Url}`, schema: Schema) {
+  const [method, url] = route.split(' ') as [Method, Url]
   return { method, url, config: { operationId, credential: 'session' }, schema } as const
 }

@@ -1,11 +1,13 @@
 import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { requireSession } from '../people/browser-session.ts'
+import { appRoutes } from './app-routes.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { trackerRoutes } from './tracker-routes.ts'
 
-/** The dashboard's API for the signals of a workspace: one group of routes for each page. */
+/** The dashboard, and its API for the signals of a workspace: one group of routes for each page. */
 export function dashboardRoutes(app: ServiceApp, context: DashboardContext): void {
+  appRoutes(app, context)
   app.register(
     async api => {
       requireSession(api, context)

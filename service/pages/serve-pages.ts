@@ -86,18 +86,23 @@ interface PageHeaders {
   formTargets?: readonly string[]
   /** Lets the page run the scripts of this site. */
   hasScript?: boolean
+  /** Lets the page call this site from its scripts, and add style elements that name the nonce. */
+  app?: { styleNonce: string }
 }
 
 /** The headers of every page, instead of those of the JSON API. */
 export function pageHeaders(page: PageHeaders = {}): Record<string, string> {
-  const { formTargets = [], hasScript = false } = page
+  const { formTargets = [], hasScript = false, app } = page
   const formAction = ["'self'", ...formTargets].join(' ')
-  const scripts = hasScript ? "script-src 'self'; " : ''
+  const scripts = hasScript || app ? "script-src 'self'; " : ''
+  const connections = app ? "connect-src 'self'; " : ''
+  const styles = app ? `'self' 'nonce-${app.styleNonce}'` : "'self'"
   return {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
     'content-security-policy':
-      `default-src 'none'; ${scripts}style-src 'self'; img-src 'self' data:; ` +
+      `default-src 'none'; ${scripts}${connections}style-src ${styles}; ` +
+      "img-src 'self' data:; " +
       `form-action ${formAction}; ` +
       "frame-ancestors 'none'; base-uri 'none'",
     'cross-origin-opener-policy': 'same-origin',

@@ -38,7 +38,7 @@ const ACCEPTED = new Set([
 ])
 
 /** Accepted for tools that are not part of the program: they are never passed on. */
-const ACCEPTED_FOR_DEVELOPMENT = new Set([...ACCEPTED, 'CC-BY-4.0', 'MPL-2.0'])
+const ACCEPTED_FOR_DEVELOPMENT = new Set([...ACCEPTED, 'CC-BY-4.0', 'MPL-2.0', 'Unlicense'])
 
 /** Whether a license, or one of the alternatives of an SPDX expression, is accepted. */
 export function isAcceptedLicense({ license = '', dev = false }: LockedPackage): boolean {

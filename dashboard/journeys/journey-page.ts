@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import {
+  type ChromiumUnderTest,
+  findAccessibilityViolations,
+} from '@signalbox/browser/testing/chromium-under-test.ts'
+import type { Page } from 'playwright-core'
+import { sessionCookieName } from '../../service/people/session-token.ts'
+import type { TestPerson } from '../../testing/fixtures/people.ts'
+import type { TestService } from '../../testing/fixtures/service.ts'
+
+const WIDTHS = [320, 768, 1_280]
+const HEIGHT = 900
+
+export interface JourneyPage {
+  page: Page
+  /**
+   * Serious axe findings and sideways scrolling at three widths, in light and dark mode. Call it on
+   * each page of a journey once its content is there.
+   */
+  assertAccessible(): Promise<void>
+}
+
+interface JourneyOptions {
+  service: TestService
+  chromium: ChromiumUnderTest
+  person: TestPerson
+  /** Statuses that the journey provokes, which Chromium writes to the console. */
+  expectedStatuses?: readonly number[]
+}
+
+/**
+ * A page of the dashboard in which a person is signed in. After the test it fails when the console
+ * has an error, the content security policy refused something, or another host was asked.
+ */
+export async function openJourneyPage(
+  test: TestContext,
+  { service, chromium, person, expectedStatuses = [] }: JourneyOptions,
+): Promise<JourneyPage> {
+  const page = await chromium.newPage(test)
+  await page.setViewportSize({ width: 1_280, height: HEIGHT })
+  const name = sessionCookieName(service.url)
+  const value = person.client.cookies.get(name)
+  assert.ok(value, 'the person is signed in')
+  await page.context().addCookies([{ name, value, url: service.url }])
+  const faults: string[] = []
+  page.on('pageerror', error => faults.push(`uncaught: ${error.message}`))
+  page.on('console', message => {
+    // Chromium reports violations of the content security policy as errors too.
+    if (message.type() !== 'error') return
+    const status = Number(/status of (\d{3})/.exec(message.text())?.[1])
+    if (!expectedStatuses.includes(status)) faults.push(`console: ${message.text()}`)
+  })
+  page.on('request', request => {
+    const { origin, protocol } = new URL(request.url())
+    if (protocol.startsWith('http') && origin !== service.url) faults.push(`asked ${origin}`)
+  })
+  test.after(() => assert.deepEqual(faults, []))
+  return { page, assertAccessible: () => assertAccessible(page) }
+}
+
+async function assertAccessible(page: Page): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: HEIGHT })
+    assert.deepEqual(await findAccessibilityViolations(page), [], `at ${width} px`)
+    const scrolled = Number(await page.evaluate('document.documentElement.scrollWidth'))
+    assert.ok(scrolled <= width, `${page.url()} is ${scrolled} px wide at ${width} px`)
+  }
+  await page.setViewportSize({ width: 1_280, height: HEIGHT })
+}

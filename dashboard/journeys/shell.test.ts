@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import {
+  type ChromiumUnderTest,
+  startChromium,
+} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { openJourneyPage } from './journey-page.ts'
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+it('opens the overview, and another page by its name in the command palette', async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  const { page, assertAccessible } = await openJourneyPage(test, {
+    ...{ service, chromium, person: owner },
+  })
+  await page.goto(`${service.url}/w/${tracker.workspaceId}`)
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  await assertAccessible()
+
+  await page.keyboard.press('Control+k')
+  const search = page.getByLabel('Open a page')
+  await search.fill('People')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`**/workspaces/${tracker.workspaceId}/people`)
+  assert.equal(await page.title(), `${await page.locator('h1').innerText()} · Signalbox`)
+})
+
+it('can be used on a phone with the keyboard alone', async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  const { page } = await openJourneyPage(test, { service, chromium, person: owner })
+  await page.setViewportSize({ width: 320, height: 640 })
+  await page.goto(`${service.url}/w/${tracker.workspaceId}`)
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Approvals' }).waitFor()
+})

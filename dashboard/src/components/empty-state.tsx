@@ -1,0 +1,25 @@
+import { Stack, Text, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { CopyBlock } from './copy.tsx'
+
+interface EmptyStateProps {
+  title: string
+  children: ReactNode
+  /** The command that fills the page, to copy. */
+  command?: string
+}
+
+/** A page or list without content: why it is empty, and what to do next. */
+export function EmptyState({ title, children, command }: EmptyStateProps) {
+  return (
+    <Stack className="surface" p="xl" gap="sm" align="flex-start">
+      <Title order={2} size="h4">
+        {title}
+      </Title>
+      <Text component="div" maw="46rem">
+        {children}
+      </Text>
+      {command && <CopyBlock text={command} label="Copy the command" />}
+    </Stack>
+  )
+}
