@@ -56,8 +56,8 @@ export async function createKey(
   await lockTracker(transaction, trackerId)
   const live = await listLiveKeys(transaction, trackerId, kind)
   if (live.length >= LIVE_KEYS_MAX) {
-    const sentence = `Revoke a key first: the tracker has ${LIVE_KEYS_MAX} live keys of the kind ${kind}.`
-    throw Refusal.ofFields({ kind: [sentence] })
+    const reason = `the tracker has ${LIVE_KEYS_MAX} live keys of the kind ${kind}`
+    throw Refusal.ofFields({ kind: [`Revoke a key first: ${reason}.`] })
   }
   const token = generateToken(kind)
   const digest = hashToken(token)
@@ -159,6 +159,11 @@ export function toKeyId(digest: Buffer): string {
 
 /** 96 bits: no two keys of a tracker are alike. `KEY_ID` of key-store.ts computes the same. */
 const KEY_ID_CHARACTERS = 24
+const KEY_ID_PATTERN = /^[0-9a-f]{24}$/
+
+export function isKeyId(text: string): boolean {
+  return KEY_ID_PATTERN.test(text)
+}
 
 function createKeyAuditEntry(
   { workspaceId, trackerId, kind, digest, lastCharacters }: StoredKey,

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
+import { KEY_OPERATIONS } from '@signalbox/contract/browser/key-operations.ts'
 import { TRACKER_OPERATIONS } from '@signalbox/contract/browser/tracker-operations.ts'
 import { Ajv } from 'ajv'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { addMember, createTestPerson, createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { hashToken } from '../access/token-format.ts'
+import { toKeyId } from '../access/tracker-keys.ts'
 
 const ajv = new Ajv({ strict: false, formats: { 'date-time': true, date: true, uuid: true } })
 
 /** Every operation of the dashboard's signals. */
-const OPERATIONS = [...TRACKER_OPERATIONS]
+const OPERATIONS = [...TRACKER_OPERATIONS, ...KEY_OPERATIONS]
 
 const ROLES = ['owner', 'admin', 'member', 'outsider', 'anonymous'] as const
 type Role = (typeof ROLES)[number]
@@ -20,13 +23,23 @@ type Row = Record<Role, number>
 /** What every member may read. */
 const reading = { owner: 200, admin: 200, member: 200, outsider: 404, anonymous: 401 }
 
+/** What owners and admins may change. */
+const managing = { member: 403, outsider: 404, anonymous: 401 }
+
 /** The expected status of each operation by role. A missing row fails the test. */
 const ROWS: Record<string, Row> = {
   listTrackers: reading,
+  listTrackerKeys: reading,
+  issueTrackerKey: { ...managing, owner: 201, admin: 201 },
+  rotateTrackerKey: { ...managing, owner: 201, admin: 201 },
+  revokeTrackerKey: { ...managing, owner: 204, admin: 204 },
+  getForwarder: reading,
 }
 
 /** The body of each operation that has one. */
-const BODIES: Record<string, object> = {}
+const BODIES: Record<string, object> = {
+  issueTrackerKey: { kind: 'publishable', origins: ['https://shop.example'] },
+}
 
 it('enforces the permission table for every operation and role', async test => {
   const service = await startTestService(test)
@@ -87,6 +100,7 @@ async function createScenario(service: TestService): Promise<Scenario> {
   }
   const params = {
     ...{ workspace: String(workspaceId), tracker: trackerId, destination: destinationId },
+    ...{ key: toKeyId(hashToken(tracker.forwardingSecret)), kind: 'express' },
   }
   return { clients, params }
 }

@@ -3,6 +3,7 @@ import type { ServiceApp } from '../http/service-app.ts'
 import { requireSession } from '../people/browser-session.ts'
 import { appRoutes } from './app-routes.ts'
 import type { DashboardContext } from './dashboard-context.ts'
+import { keyRoutes } from './key-routes.ts'
 import { trackerRoutes } from './tracker-routes.ts'
 
 /** The dashboard, and its API for the signals of a workspace: one group of routes for each page. */
@@ -12,6 +13,7 @@ export function dashboardRoutes(app: ServiceApp, context: DashboardContext): voi
     async api => {
       requireSession(api, context)
       trackerRoutes(api, context)
+      keyRoutes(api, context)
     },
     { prefix: BROWSER_PATH },
   )

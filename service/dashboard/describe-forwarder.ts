@@ -1,0 +1,110 @@
+import {
+  FORWARDER_KINDS,
+  type ForwarderKind,
+  renderForwarder,
+} from '@signalbox/browser/forwarder-template.ts'
+import type { Forwarder } from '@signalbox/contract/browser/keys.ts'
+import { Refusal } from '../http/refusal.ts'
+
+interface ForwarderRequest {
+  baseUrl: string
+  /** The path in the shop, from a query; not validated. */
+  path: unknown
+}
+
+const DEFAULT_PATH = '/sb'
+
+/**
+ * The file of a forwarder for this installation and what to do with it, as browser/README.md
+ * describes. Throws a 404 for an unknown kind and a 422 for an invalid path.
+ */
+export function describeForwarder(
+  kindInput: string,
+  { baseUrl, path: input }: ForwarderRequest,
+): Forwarder {
+  const kind = FORWARDER_KINDS.find(known => known === kindInput)
+  if (!kind) throw Refusal.notFound(`There is no such forwarder: ${FORWARDER_KINDS.join(', ')}.`)
+  const path = readForwarderPath(input)
+  const source = renderForwarder(kind, { baseUrl, path })
+  const { fileName, steps } = SETUPS[kind](path)
+  return {
+    kind,
+    file_name: fileName,
+    source,
+    steps: [...steps, kind === 'nginx' ? VERIFY_UNSIGNED : VERIFY_SIGNED],
+    page_snippet: pageSnippet(path),
+  }
+}
+
+/** The path of a forwarder in the shop, without a slash at its end. Throws a 422 on `path`. */
+export function readForwarderPath(input: unknown): string {
+  if (input === undefined || input === '') return DEFAULT_PATH
+  const path = typeof input === 'string' ? input.replace(/\/$/, '') : ''
+  if (/^(\/[\w.~-]+){1,8}$/.test(path) && path.length <= PATH_CHARACTERS_MAX) return path
+  const sentence = 'The path field must be a path in your shop, such as /sb or /shop/sb.'
+  throw Refusal.ofFields({ path: [sentence] })
+}
+
+const PATH_CHARACTERS_MAX = 100
+
+const OPEN_A_PAGE = 'Open a page of your shop.'
+const VERIFY_SIGNED = `${OPEN_A_PAGE} The check below shows when its first signed request arrived.`
+const VERIFY_UNSIGNED = `${OPEN_A_PAGE} POST events answers 202 in the network tab of the browser.`
+const SET_SECRET = 'Set the forwarding secret as SIGNALBOX_FORWARDING_SECRET in the environment.'
+
+interface ForwarderSetup {
+  fileName: string
+  steps: string[]
+}
+
+const SETUPS: Record<ForwarderKind, (path: string) => ForwarderSetup> = {
+  'cloudflare-worker': path => ({
+    fileName: 'worker.ts',
+    steps: [
+      'Save the file as the main file of a Worker. Cloudflare must proxy the host of your shop.',
+      `Add the route shop.example${path}/* to the Worker, with the host of your shop.`,
+      'Run: npx wrangler secret put SIGNALBOX_FORWARDING_SECRET',
+      'Run: npx wrangler deploy',
+    ],
+  }),
+  nginx: () => ({
+    fileName: 'signalbox.conf',
+    steps: [
+      'Include the file in the server block of your shop.',
+      'nginx cannot sign: add its address to SIGNALBOX_TRUSTED_PROXIES on the Signalbox server.',
+      'Behind a load balancer, let the realip module set $remote_addr.',
+      'Run: nginx -t && nginx -s reload',
+    ],
+  }),
+  'next-route': path => ({
+    fileName: `app${path}/[file]/route.ts`,
+    steps: [
+      'Save the file in your Next.js project.',
+      SET_SECRET,
+      'Set SIGNALBOX_CLIENT_IP_HEADER to the header in which your host sends the address of the ' +
+        'visitor: x-real-ip on Vercel.',
+      'Deploy.',
+    ],
+  }),
+  express: path => ({
+    fileName: 'signalbox-forwarder.ts',
+    steps: [
+      'Save the file in your project. Node 24 runs it unchanged.',
+      SET_SECRET,
+      `Before your body parsers, add: app.use('${path}', signalboxForwarder())`,
+      "Behind a proxy, name the proxy in app.set('trust proxy', ...) and use " +
+        "signalboxForwarder({ clientIp: 'trust-proxy' }).",
+    ],
+  }),
+}
+
+function pageSnippet(path: string): string {
+  return `<script>
+  window.signalbox = window.signalbox || function () {
+    (signalbox.q = signalbox.q || []).push(arguments)
+  }
+  signalbox('init', { key: 'YOUR_PUBLISHABLE_KEY', endpoint: '${path}' })
+  signalbox('event', 'PageView')
+</script>
+<script async src="/signalbox-tag.js"></script>`
+}

@@ -1,0 +1,110 @@
+import * as operations from '@signalbox/contract/browser/key-operations.ts'
+import type { TrackerKey as TrackerKeyView } from '@signalbox/contract/browser/keys.ts'
+import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import {
+  type KeyPosition,
+  listLiveTrackerKeys,
+  listRevokedTrackerKeys,
+  type TrackerKey,
+} from '../access/key-store.ts'
+import { isKeyId, type KeyKind, LIVE_KEYS_MAX } from '../access/tracker-keys.ts'
+import type { ServiceApp } from '../http/service-app.ts'
+import type { DashboardContext } from './dashboard-context.ts'
+import { describeForwarder } from './describe-forwarder.ts'
+import {
+  type IssuedKey,
+  issueKeyByPerson,
+  revokeKeyByPerson,
+  rotateKeyByPerson,
+} from './manage-keys.ts'
+import { encodeCursor, PAGE_ROWS, readCursor } from './page-cursor.ts'
+import { requireTracker } from './tracker-scope.ts'
+
+/** The keys of a tracker, and the forwarders that use them. */
+export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
+  app.route({
+    ...operations.listTrackerKeys,
+    async handler(request) {
+      const { trackerId } = await requireTracker(context, request, 'read')
+      return listKeys(context, trackerId, readCursor(request.query, parsePosition))
+    },
+  })
+  app.route({
+    ...operations.issueTrackerKey,
+    async handler(request, reply) {
+      const { person, body } = request
+      const tracker = await requireTracker(context, request, 'manage_trackers')
+      const issued = await issueKeyByPerson(context, { person, tracker }, body)
+      return reply.code(201).send(issuedView(issued))
+    },
+  })
+  app.route({
+    ...operations.rotateTrackerKey,
+    async handler(request, reply) {
+      const tracker = await requireTracker(context, request, 'manage_trackers')
+      const { key } = request.params as KeyParams
+      const issued = await rotateKeyByPerson(context, { person: request.person, tracker }, key)
+      return reply.code(201).send(issuedView(issued))
+    },
+  })
+  app.route({
+    ...operations.revokeTrackerKey,
+    async handler(request, reply) {
+      const tracker = await requireTracker(context, request, 'manage_trackers')
+      const { key } = request.params as KeyParams
+      await revokeKeyByPerson(context, { person: request.person, tracker }, key)
+      return reply.code(204).send()
+    },
+  })
+  app.route({
+    ...operations.getForwarder,
+    async handler(request) {
+      await requireTracker(context, request, 'read')
+      const { kind } = request.params as { kind: string }
+      const { path } = request.query as { path?: unknown }
+      return describeForwarder(kind, { baseUrl: `${context.publicOrigin()}${BASE_PATH}`, path })
+    },
+  })
+}
+
+interface KeyParams {
+  key: string
+}
+
+async function listKeys(
+  { database }: DashboardContext,
+  trackerId: string,
+  after: KeyPosition | null,
+) {
+  const live = await listLiveTrackerKeys(database, trackerId)
+  const found = await listRevokedTrackerKeys(database, { trackerId, after, limit: PAGE_ROWS + 1 })
+  const revoked = found.slice(0, PAGE_ROWS)
+  const last = found.length > PAGE_ROWS ? revoked.at(-1) : undefined
+  return {
+    live: live.map(keyView),
+    revoked: revoked.map(keyView),
+    live_max: LIVE_KEYS_MAX,
+    next_cursor: last ? encodeCursor([last.revokedAt?.toISOString() ?? '', last.id]) : null,
+  }
+}
+
+function parsePosition([revokedAt = '', id = '']: readonly string[]): KeyPosition | null {
+  const time = new Date(revokedAt)
+  return Number.isNaN(time.getTime()) || !isKeyId(id) ? null : { revokedAt: time, id }
+}
+
+function issuedView({ key, token }: IssuedKey) {
+  return { key: keyView(key), token }
+}
+
+function keyView(key: TrackerKey): TrackerKeyView {
+  return {
+    id: key.id,
+    kind: key.kind as KeyKind,
+    last_characters: key.lastCharacters,
+    origins: key.origins,
+    created_at: key.createdAt.toISOString(),
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+  }
+}

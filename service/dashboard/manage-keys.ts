@@ -1,0 +1,123 @@
+import { KeySubmission } from '@signalbox/contract/browser/keys.ts'
+import { findTrackerKey, type TrackerKey } from '../access/key-store.ts'
+import { normalizeOriginPattern } from '../access/origin-pattern.ts'
+import type { TrackerIdentity } from '../access/store.ts'
+import { createKey, endKey, isKeyId, type KeyKind } from '../access/tracker-keys.ts'
+import { commitAudited } from '../audit/commit-audited.ts'
+import { createBodyValidator, FieldErrorList } from '../http/body-schema.ts'
+import { Refusal } from '../http/refusal.ts'
+import { requireRecentAuthentication } from '../people/reauthentication.ts'
+import type { CurrentPerson } from '../people/session-store.ts'
+import { personActor } from '../people/workspaces.ts'
+import type { DashboardContext } from './dashboard-context.ts'
+
+export interface IssuedKey {
+  key: TrackerKey
+  /** The only plain copy. */
+  token: string
+}
+
+interface KeyChange {
+  person: CurrentPerson
+  tracker: TrackerIdentity
+}
+
+const checkSubmission = createBodyValidator<KeySubmission>(KeySubmission)
+
+/**
+ * Issues a key of a tracker. Throws a 403 when the person has not confirmed their identity lately,
+ * or a 422 naming every invalid field, `kind` when the tracker has two live keys of the kind.
+ */
+export async function issueKeyByPerson(
+  context: DashboardContext,
+  change: KeyChange,
+  body: unknown,
+): Promise<IssuedKey> {
+  const { kind, origins = [] } = checkSubmission(body)
+  return issue(context, change, { kind, origins: readOrigins(kind, origins) })
+}
+
+/**
+ * Issues a second key of the same kind and with the same origins. The first one stays valid until
+ * it is revoked, so that no event is lost while the new one is deployed.
+ */
+export async function rotateKeyByPerson(
+  context: DashboardContext,
+  change: KeyChange,
+  keyId: string,
+): Promise<IssuedKey> {
+  const key = await requireKey(context, change.tracker, keyId)
+  if (key.revokedAt !== null) {
+    throw Refusal.ofFields({ key: ['This key is revoked: issue a new one instead.'] })
+  }
+  return issue(context, change, { kind: key.kind as KeyKind, origins: key.origins })
+}
+
+/** Revokes a key; every process refuses it within half a second. It may be revoked already. */
+export async function revokeKeyByPerson(
+  context: DashboardContext,
+  { person, tracker }: KeyChange,
+  keyId: string,
+): Promise<void> {
+  const key = await requireKey(context, tracker, keyId)
+  const end = { at: context.now(), actor: personActor(person) }
+  await commitAudited(context, async (transaction, record) => {
+    const entry = await endKey(transaction, { ...tracker, ...key }, end)
+    if (entry) record(entry)
+  })
+}
+
+async function requireKey(
+  { database }: DashboardContext,
+  { trackerId }: TrackerIdentity,
+  keyId: string,
+) {
+  const key = isKeyId(keyId) ? await findTrackerKey(database, trackerId, keyId) : null
+  if (!key) throw Refusal.notFound('Key not found.')
+  return key
+}
+
+async function issue(
+  context: DashboardContext,
+  { person, tracker }: KeyChange,
+  { kind, origins }: { kind: KeyKind; origins: string[] },
+): Promise<IssuedKey> {
+  const issuedAt = context.now()
+  requireRecentAuthentication(person, issuedAt)
+  const request = { ...tracker, kind, origins, issuedAt, actor: personActor(person) }
+  const { id, token, lastCharacters } = await commitAudited(
+    context,
+    async (transaction, record) => {
+      const created = await createKey(transaction, request)
+      record(created.entry)
+      return created
+    },
+  )
+  const dates = { createdAt: issuedAt, lastUsedAt: null, revokedAt: null }
+  return { key: { id, kind, lastCharacters, origins, ...dates }, token }
+}
+
+/** The stored form of the origins of a publishable key. Other kinds have none. */
+function readOrigins(kind: KeyKind, given: readonly string[]): string[] {
+  const errors = new FieldErrorList()
+  if (kind !== 'publishable' && given.length > 0) {
+    errors.add('origins', 'The origins field is for publishable keys only.')
+  }
+  if (kind === 'publishable' && given.length === 0) {
+    errors.add('origins', 'The origins field must name at least one origin of your pages.')
+  }
+  const origins = given.map((text, index) => {
+    const origin = normalizeOriginPattern(text)
+    if (origin === null) errors.add(`origins.${index}`, invalidOrigin(index))
+    return origin ?? ''
+  })
+  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
+  return [...new Set(origins)]
+}
+
+function invalidOrigin(index: number): string {
+  return (
+    `The origins.${index} field must be what browsers send, such as https://shop.example, or one ` +
+    'of the wildcards https://*.shop.example and http://127.0.0.1:*.'
+  )
+}
