@@ -10,9 +10,19 @@ const BRAND = [
   ...(['#1f906b', '#127a5a', '#0b6b4f', '#08523d', '#06382a'] as const),
 ] as const
 
+/** The grounds, lines and text colors of the tokens, which Mantine's controls take from here. */
+const GRAY = [
+  ...(['#f6f7f5', '#eef1ee', '#dbe1dc', '#c3ccc6', '#8a9990'] as const),
+  ...(['#7a8a82', '#53605a', '#3f4b45', '#2b342f', '#17211d'] as const),
+] as const
+const DARK = [
+  ...(['#eaf0ec', '#c9d4ce', '#a9b7b0', '#7d8f86', '#3e4c45'] as const),
+  ...(['#2f3b35', '#19211d', '#101613', '#0c110f', '#080c0a'] as const),
+] as const
+
 /** Both kinds of pages look alike: Mantine takes its values from the design tokens. */
 export const theme = createTheme({
-  colors: { brand: BRAND },
+  colors: { brand: BRAND, gray: GRAY, dark: DARK },
   primaryColor: 'brand',
   primaryShade: { light: 7, dark: 3 },
   autoContrast: true,
@@ -36,6 +46,18 @@ const TOKENS = {
   '--mantine-color-default': 'var(--color-surface)',
   '--mantine-color-default-hover': 'var(--color-surface-quiet)',
   '--mantine-color-default-color': 'var(--color-text)',
+  ...lightVariant('brand', 'success'),
+  ...lightVariant('red', 'danger'),
+  ...lightVariant('yellow', 'notice'),
+}
+
+/** The pale variant of a Mantine color, for badges and notices, in the colors of a meaning. */
+function lightVariant(color: string, meaning: 'success' | 'danger' | 'notice') {
+  return {
+    [`--mantine-color-${color}-light`]: `var(--color-${meaning}-ground)`,
+    [`--mantine-color-${color}-light-hover`]: `var(--color-${meaning}-ground)`,
+    [`--mantine-color-${color}-light-color`]: `var(--color-${meaning})`,
+  }
 }
 
 export const cssVariablesResolver: CSSVariablesResolver = () => ({

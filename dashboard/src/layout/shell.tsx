@@ -1,4 +1,14 @@
-import { Anchor, AppShell, Burger, Button, Group, NativeSelect, NavLink, Text } from '@mantine/core'
+import {
+  Anchor,
+  AppShell,
+  Burger,
+  Button,
+  Group,
+  Kbd,
+  NativeSelect,
+  NavLink,
+  Text,
+} from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import {
   NAVIGATION,
@@ -30,10 +40,16 @@ export function Shell() {
       <a className="skip" href="#content">
         Skip to the content
       </a>
-      <AppShell.Header px="md">
+      <AppShell.Header px="md" bg="var(--color-surface)">
         <Header isMenuOpen={isOpen} onMenu={toggle} />
       </AppShell.Header>
-      <AppShell.Navbar p="sm" component="nav" aria-label="Workspace" style={{ overflowY: 'auto' }}>
+      <AppShell.Navbar
+        p="sm"
+        bg="var(--color-surface)"
+        component="nav"
+        aria-label="Workspace"
+        style={{ overflowY: 'auto' }}
+      >
         <Navigation />
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
@@ -89,7 +105,13 @@ function Search() {
   }, [])
   return (
     <>
-      <Button variant="default" size="compact-md" onClick={() => setRequested(true)}>
+      <Button
+        variant="default"
+        size="sm"
+        fw={400}
+        onClick={() => setRequested(true)}
+        rightSection={<Kbd size="xs">Ctrl K</Kbd>}
+      >
         Search
       </Button>
       {isRequested && (
@@ -134,7 +156,9 @@ function Entry({ entry, workspace }: { entry: NavigationEntry; workspace: string
   const here = useLocation({ select: ({ pathname }) => pathname.replace(/\/$/, '') })
   const isActive = here === path || (path !== `/w/${workspace}` && here.startsWith(`${path}/`))
   const current = isActive ? { 'aria-current': 'page' as const } : {}
-  if (entry.kind === 'server') return <NavLink component="a" href={path} label={entry.label} />
+  if (entry.kind === 'server') {
+    return <NavLink component="a" href={path} label={entry.label} className="nav-entry" />
+  }
   return (
     <NavLink
       component={Link}
@@ -142,6 +166,7 @@ function Entry({ entry, workspace }: { entry: NavigationEntry; workspace: string
       label={entry.label}
       active={isActive}
       variant="light"
+      className="nav-entry"
       {...current}
     />
   )
