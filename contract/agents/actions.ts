@@ -57,6 +57,8 @@ export const ACTION_OUTCOMES = [
   'account_changed',
   'not_applied',
   'changed_elsewhere',
+  'not_executed',
+  'batch_failed',
 ] as const
 const ActionOutcome = named('ActionOutcome', stringEnum(ACTION_OUTCOMES))
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number]

@@ -68,6 +68,7 @@ export const QueuedBatch = named(
     proposed_by: Proposer,
     responsible: Type.String({ description: 'Who approved the connection or issued the token.' }),
     policy_decision: PolicyDecision,
+    all_or_nothing: Type.Boolean({ description: 'One decision covers all actions.' }),
     created_at: timestamp('When it was proposed.'),
     expires_at: timestamp('A person can decide until then.'),
     may_decide: Type.Boolean({ description: 'Whether the signed-in user may decide on it.' }),
@@ -120,7 +121,8 @@ export const DecisionSubmission = named(
           minItems: 1,
           maxItems: 25,
           uniqueItems: true,
-          description: 'Only these; all pending actions if omitted.',
+          description:
+            'Only these; all pending actions if omitted. All of them if all_or_nothing is true.',
         }),
       ),
       accepted_limits: Type.Optional(

@@ -41,6 +41,13 @@ const proposalMembers = {
       'the connection or execution token, and its ad account.',
   }),
   evidence: Type.Array(Evidence, { minItems: 1, maxItems: 3 }),
+  all_or_nothing: Type.Optional(
+    Type.Boolean({
+      description:
+        'Execute all actions or none, such as both sides of a reallocation; false if omitted. ' +
+        'One decision covers all; if one fails, those already executed are set back.',
+    }),
+  ),
   target_source: stringEnum(TARGET_SOURCES, {
     description:
       'human_supplied: a person named the entities. agent_selected: the agent chose them; the ' +
@@ -64,7 +71,9 @@ export const DryRunSubmission = named(
     { actions, ...Type.Partial(Type.Object(proposalMembers)).properties, account_id: account },
     {
       additionalProperties: false,
-      description: 'The body of a proposal: only `actions` is required, and only it is evaluated.',
+      description:
+        'The body of a proposal: only `actions` is required, and only it and `all_or_nothing` ' +
+        'matter.',
     },
   ),
 )
@@ -122,6 +131,7 @@ const Proposal = named(
     policy_decision: described(PolicyDecision, 'The strictest decision on its actions.'),
     policy_reasons: Type.Array(PolicyReason),
     approval_required: Type.Boolean(),
+    all_or_nothing: Type.Boolean(),
     inbox_url: Type.String({
       format: 'uri',
       description: 'The page where a person decides on this proposal.',
@@ -196,6 +206,7 @@ const ActionBatch = named(
     evidence_provenance: EvidenceProvenance,
     proposed_by: Proposer,
     policy_decision: PolicyDecision,
+    all_or_nothing: Type.Boolean(),
     inbox_url: Type.String({ format: 'uri' }),
     created_at: timestamp('When it was proposed.'),
     expires_at: timestamp('A person can decide until then.'),

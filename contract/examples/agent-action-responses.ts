@@ -152,6 +152,7 @@ export const PROPOSAL_12 = {
     status: 'pending_approval',
     ...byPerson,
     approval_required: true,
+    all_or_nothing: false,
     actions: [proposed41, proposed42],
   },
 }
@@ -161,6 +162,7 @@ export const PROPOSAL_13 = {
     status: 'blocked',
     ...byNobody,
     approval_required: false,
+    all_or_nothing: false,
     actions: [proposed43],
   },
 }
@@ -175,6 +177,7 @@ export const BATCH_12 = {
     evidence_provenance,
     proposed_by: proposer,
     policy_decision: 'require_approval',
+    all_or_nothing: false,
     inbox_url: `${ORIGIN}/workspaces/2/approvals/12`,
     created_at: AT,
     expires_at: EXPIRES_AT,

@@ -41,6 +41,7 @@ export interface AgentTables {
     person_id: number
     policy_version: number
     policy_decision: string
+    all_or_nothing: Generated<boolean>
     created_at: Date
     expires_at: Date
   }

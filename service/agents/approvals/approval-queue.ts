@@ -15,7 +15,7 @@ import { requireRole } from '../../people/workspaces.ts'
 import { parseRowId } from '../../util/row-id.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import { type Action, isFinal } from '../proposals/action.ts'
-import { findActionsOfBatch } from '../proposals/action-store.ts'
+import { findActionsOfBatch, orderForExecution } from '../proposals/action-store.ts'
 import { toActionView, toProposerView } from '../proposals/action-view.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
 import {
@@ -115,12 +115,13 @@ async function toQueuedBatch(
     proposed_by: toProposerView(batch.proposer),
     responsible,
     policy_decision: batch.policyDecision,
+    all_or_nothing: batch.isAllOrNothing,
     created_at: batch.createdAt.toISOString(),
     expires_at: batch.expiresAt.toISOString(),
     may_decide: reason === null,
     may_not_reason: reason,
     actions: actions.map(toActionView),
-    ...(await readCurrentState(context, row, actions.filter(isPending))),
+    ...(await readCurrentState(context, row, orderForExecution(actions.filter(isPending)))),
   }
 }
 

@@ -9,7 +9,7 @@ import { findMemberRole } from '../../people/workspace-store.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import { parseRowId } from '../../util/row-id.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
-import { findActionsOfBatch, lockActions } from '../proposals/action-store.ts'
+import { findActionsOfBatch, lockActions, orderForExecution } from '../proposals/action-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
 import { readTargetStates, type TargetStates } from '../proposals/evaluate-actions.ts'
 import { type TransitionInput, transitionAction } from '../proposals/transition-action.ts'
@@ -86,7 +86,9 @@ async function readTargets(
 ): Promise<TargetStates> {
   const pending = actions.filter(({ status }) => status === 'pending')
   const [first] = pending
-  return first ? readTargetStates(platform, first.adAccountId, pending) : NO_TARGETS
+  return first
+    ? readTargetStates(platform, first.adAccountId, orderForExecution(pending))
+    : NO_TARGETS
 }
 
 /** The selected actions of the batch, by default all of them. Throws a Refusal: 404 or 422. */
@@ -104,8 +106,21 @@ async function selectActions(
     errors[`action_ids.${index}`] = ['The proposal has no action with this id.']
   })
   if (Object.keys(errors).length > 0) throw Refusal.ofFields(errors)
+  requireWhole(actions, actionIds)
   return actions.filter(({ id }) => actionIds?.includes(id) ?? true)
 }
+
+/** Throws a 422 refusal if only a part of an all-or-nothing proposal is chosen. */
+function requireWhole(actions: readonly Action[], actionIds: readonly number[] | undefined): void {
+  const isWhole = actions
+    .filter(({ status }) => status === 'pending')
+    .every(({ id, isAllOrNothing }) => !isAllOrNothing || (actionIds?.includes(id) ?? true))
+  if (!isWhole) throw Refusal.ofFields({ action_ids: [ALL_OR_NOTHING] })
+}
+
+const ALL_OR_NOTHING =
+  'The proposal is all or nothing: the action_ids field must name all of its pending actions, or ' +
+  'be omitted.'
 
 function nothingPending(actions: readonly Action[]): Refusal {
   const statuses = [...new Set(actions.map(({ status }) => status.replaceAll('_', ' ')))]
@@ -156,7 +171,8 @@ interface ApprovalInput {
 
 /**
  * Judges every action again. Those whose preconditions changed end; the others count for the day
- * together. Throws a 409 if one of them exceeds a limit that the approver was not shown.
+ * together. An all-or-nothing proposal ends if one of its actions does. Throws a 409 if one of them
+ * exceeds a limit that the approver was not shown.
  */
 async function approve(
   transaction: Transaction,
@@ -168,13 +184,16 @@ async function approve(
   const evaluations = await reevaluateActions(transaction, valid, current)
   const possible = valid.filter(({ id }) => evaluations.get(id)?.decision !== 'block')
   const acceptedLimits = input.decision.accepted_limits ?? []
-  requireAcceptedLimits(possible, { evaluations, acceptedLimits })
+  const isRefused =
+    possible.length < pending.length && pending.some(action => action.isAllOrNothing)
+  if (!isRefused) requireAcceptedLimits(possible, { evaluations, acceptedLimits })
   const contexts = await readDecisionContexts(transaction, possible, {
     ...{ evaluations, acceptedLimits, at: input.at },
   })
   return pending.map(action => {
     const overrule = findOverrule(action, preconditions, targets)
-    const transition = overrule ?? resolveApproval(evaluations.get(action.id), preconditions)
+    const own = overrule ?? resolveApproval(evaluations.get(action.id), preconditions)
+    const transition = isRefused && own.outcome === null ? NOT_EXECUTED : own
     const context = contexts.get(action.id) ?? null
     const record =
       transition.outcome === null
@@ -183,6 +202,9 @@ async function approve(
     return { action, ...transition, ...record }
   })
 }
+
+/** For the other actions of an all-or-nothing proposal. */
+const NOT_EXECUTED = { to: 'rejected', outcome: 'not_executed' } as const
 
 type RecordedDecision = Pick<
   TransitionInput,

@@ -1,4 +1,4 @@
-import type { EntityState } from '@signalbox/contract/agents/actions.ts'
+import type { ActionOutcome, EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { AuditAction } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../db/database.ts'
 import { hasSameSettings } from '../approvals/action-preconditions.ts'
@@ -9,14 +9,16 @@ import { type ExecutionContext, lockAction, readTarget, SYSTEM } from './execute
 
 /**
  * Verifies a change. The entity has the proposed state, or the previous state is restored, or a
- * person must check. Returns an action in any other status unchanged.
+ * person must check. Returns an action in any other status unchanged. A verified action of an
+ * all-or-nothing batch stays pending: it ends with the other actions.
  */
 export async function confirmExecution(
   context: ExecutionContext,
   actionId: number,
 ): Promise<Action> {
   const action = await verifyExecution(context, actionId)
-  return isPendingVerification(action) ? rollBack(context, action) : action
+  const mustRestore = isPendingVerification(action) && action.rollbackRequestedAt !== null
+  return mustRestore ? rollBack(context, action) : action
 }
 
 function isPendingVerification({ status }: Action): boolean {
@@ -29,7 +31,7 @@ function isPendingVerification({ status }: Action): boolean {
  * change made elsewhere to a repeated verification.
  */
 async function verifyExecution(context: ExecutionContext, actionId: number): Promise<Action> {
-  const { database, now } = context
+  const { database } = context
   const seen = await getAction(database, actionId)
   if (!isPendingVerification(seen) || seen.rollbackRequestedAt) return seen
   const found = await readTarget(context, seen)
@@ -37,10 +39,44 @@ async function verifyExecution(context: ExecutionContext, actionId: number): Pro
     const action = await lockAction({ query }, actionId)
     if (!isPendingVerification(action) || action.rollbackRequestedAt) return action
     const confirmation = resolveVerification(action, found)
-    return confirmation === 'roll_back'
-      ? recordRollbackRequest({ query }, action, now())
-      : settle({ query }, context, { action, confirmation, found })
+    if (action.isAllOrNothing && confirmation === VERIFIED) return action
+    return record({ query }, context, { action, confirmation, found })
   })
+}
+
+function record(
+  transaction: Transaction,
+  context: ExecutionContext,
+  { action, confirmation, found }: Verified & { confirmation: Confirmation | 'roll_back' },
+): Promise<Action> {
+  return confirmation === 'roll_back'
+    ? recordRollbackRequest(transaction, action, context.now())
+    : settle(transaction, context, { action, confirmation, found })
+}
+
+interface Verified {
+  /** Locked, and pending verification. */
+  action: Action
+  found: EntityState | null
+}
+
+/**
+ * Ends the actions of an all-or-nothing batch as verified, if all entities have the proposed state.
+ * Otherwise records the result of those that differ, which fails the batch, and returns false.
+ */
+export async function recordVerifications(
+  transaction: Transaction,
+  context: ExecutionContext,
+  verified: readonly Verified[],
+): Promise<boolean> {
+  const results = verified.map(({ action, found }) => {
+    return { action, found, confirmation: resolveVerification(action, found) }
+  })
+  const failed = results.filter(({ confirmation }) => confirmation !== VERIFIED)
+  for (const result of failed.length === 0 ? results : failed) {
+    await record(transaction, context, result)
+  }
+  return failed.length === 0
 }
 
 interface Confirmation extends ActionTransition {
@@ -72,23 +108,29 @@ function resolveVerification(
 }
 
 /** Restores the previous state unless the version changed: never undoes other changes. */
-async function rollBack(
-  context: ExecutionContext,
-  { id, adAccountId, target, before: desired, after: expected }: Action,
-): Promise<Action> {
+async function rollBack(context: ExecutionContext, failed: Action): Promise<Action> {
   const { database, now, platform } = context
+  const { id, adAccountId, target, before: desired, after: expected } = failed
   if (!desired || !expected) throw new Error(`action ${id} has no state to restore`)
   const change = { key: `action-${id}-rollback`, expected, desired, at: now() }
   const after = await platform.changeEntity(adAccountId, change)
   const found = await readTarget(context, { adAccountId, target })
   const verification = verifyChange({ proposed: desired, after }, found)
   const confirmation =
-    verification === 'as_proposed' ? ROLLED_BACK : { ...UNCERTAIN, outcome: verification }
+    verification === 'as_proposed'
+      ? { ...ROLLED_BACK, outcome: restoreOutcome(failed) }
+      : { ...UNCERTAIN, outcome: verification }
   return database.query.transaction().execute(async query => {
     const action = await lockAction({ query }, id)
     if (!isPendingVerification(action)) return action
     return settle({ query }, context, { action, confirmation, found })
   })
+}
+
+/** Whether the platform did not apply the change itself, or another action failed its batch. */
+function restoreOutcome({ isAllOrNothing, proposed, after }: Action): ActionOutcome {
+  const isApplied = proposed !== null && after !== null && hasSameSettings(after, proposed)
+  return isAllOrNothing && isApplied ? 'batch_failed' : 'not_applied'
 }
 
 interface Settlement {

@@ -8,8 +8,13 @@ import {
 import { exceededLimits, reevaluateActions } from '../approvals/reevaluate-actions.ts'
 import type { EntityChange } from '../policy/ad-platform.ts'
 import type { Evaluation } from '../policy/evaluate-action.ts'
-import type { Action, ActionTransition } from '../proposals/action.ts'
-import { getAction, lockActions, recordChangeRequest } from '../proposals/action-store.ts'
+import { type Action, type ActionTransition, hasFailedBatch } from '../proposals/action.ts'
+import {
+  findActionsOfBatch,
+  getAction,
+  lockActions,
+  recordChangeRequest,
+} from '../proposals/action-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
 import { readTargetStates, type TargetStates } from '../proposals/evaluate-actions.ts'
 import { type TransitionInput, transitionAction } from '../proposals/transition-action.ts'
@@ -43,11 +48,14 @@ async function requestChange(context: ExecutionContext, actionId: number): Promi
   const targets = seen.changeRequest ? NO_TARGETS : await readCurrentTarget(context, seen)
   return database.query.transaction().execute(async query => {
     const transaction = { query }
-    const action = await lockAction(transaction, actionId)
+    const { action, hasBatchFailed } = await lockWithBatch(transaction, seen)
     if (action.status !== 'executing') return action
     const at = now()
     if (action.changeRequest) {
       return recordChangeRequest(transaction, action, { ...action.changeRequest, at })
+    }
+    if (hasBatchFailed) {
+      return transitionAction(transaction, audit, { action, ...NOT_EXECUTED, at, actor: SYSTEM })
     }
     const preconditions = await lockPreconditions(transaction, action, { at, lock: 'shared' })
     const policyVersion = preconditions.policy.version
@@ -58,6 +66,30 @@ async function requestChange(context: ExecutionContext, actionId: number): Promi
     const failure = { to: 'failed', outcome, auditAction: 'action.failed', details } as const
     return transitionAction(transaction, audit, { action, ...failure, at, actor: SYSTEM })
   })
+}
+
+const NOT_EXECUTED = {
+  to: 'failed',
+  outcome: 'not_executed',
+  auditAction: 'action.failed',
+} as const
+
+/**
+ * Locks the whole batch of an all-or-nothing action: no change is requested after another action of
+ * the batch failed, by this process or another.
+ */
+async function lockWithBatch(
+  transaction: Transaction,
+  { id, batchId, isAllOrNothing }: Action,
+): Promise<{ action: Action; hasBatchFailed: boolean }> {
+  if (!isAllOrNothing) {
+    return { action: await lockAction(transaction, id), hasBatchFailed: false }
+  }
+  const ids = (await findActionsOfBatch(transaction, batchId)).map(other => other.id)
+  const actions = await lockActions(transaction, ids)
+  const action = actions.find(other => other.id === id)
+  if (action) return { action, hasBatchFailed: hasFailedBatch(actions) }
+  throw new Error(`there is no action ${id}`)
 }
 
 const NO_TARGETS: TargetStates = { entities: [], budgetsInMotion: new Map() }

@@ -5,13 +5,14 @@ import { type DecisionRequest, decideActions } from '../approvals/decide-actions
 import type { Action } from '../proposals/action.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
-import { findUnfinishedActions } from '../proposals/open-action-store.ts'
+import { findUnfinishedActions, type UnfinishedAction } from '../proposals/open-action-store.ts'
 import { toProposalResult } from '../proposals/proposal-view.ts'
 import { proposeActions } from '../proposals/propose-actions.ts'
 import { readBatch } from '../proposals/read-actions.ts'
 import { listValidEntities } from '../proposals/valid-entities.ts'
 import { confirmExecution } from './confirm-execution.ts'
 import { type ExecutionContext, executeAction } from './execute-action.ts'
+import { executeBatch } from './execute-batch.ts'
 
 export interface SubmittedProposal {
   result: ProposalResult
@@ -31,7 +32,7 @@ export async function submitProposal(
 ): Promise<SubmittedProposal> {
   const { batch, actions, isNew } = await proposeActions(context, principal, body)
   const allowed = actions.filter(isInProgress)
-  for (const { id } of allowed) await runExecution(context, id)
+  await runExecutions(context, allowed)
   const after =
     allowed.length > 0 ? await findActionsOfBatch(context.database, batch.id) : [...actions]
   const outcomes = after.map(({ target, policyReasons: reasons }) => ({ target, reasons }))
@@ -50,9 +51,16 @@ export async function decideAndExecute(
   body: unknown,
 ): Promise<ActionBatchAnswer> {
   const decided = await decideActions(context, request, body)
-  for (const { id } of decided.filter(isInProgress)) await runExecution(context, id)
+  await runExecutions(context, decided.filter(isInProgress))
   const scope = { workspaceId: parseRowId(request.workspaceId) ?? 0, adAccountId: null }
   return readBatch(context, scope, request.batchId)
+}
+
+/** Executes actions of one batch. */
+async function runExecutions(context: ExecutionContext, actions: readonly Action[]): Promise<void> {
+  const [first] = actions
+  if (first?.isAllOrNothing) return executeBatch(context, first.batchId)
+  for (const { id } of actions) await runExecution(context, id)
 }
 
 /**
@@ -84,11 +92,26 @@ export async function resumeExecutions(
   context: ExecutionContext,
 ): Promise<{ finished: number; more: boolean }> {
   const before = new Date(context.now().getTime() - EXECUTION_LEASE_SECONDS * 1_000)
-  const ids = await findUnfinishedActions(context.database, before, ACTIONS_PER_RUN_MAX)
+  const actions = await findUnfinishedActions(context.database, before, ACTIONS_PER_RUN_MAX)
   const errors: unknown[] = []
-  for (const id of ids) await runExecution(context, id).catch(error => errors.push(error))
+  const [together, independent] = partition(actions)
+  const batchIds = new Set(together.map(({ batchId }) => batchId))
+  const runs = [
+    ...[...batchIds].map(id => () => executeBatch(context, id)),
+    ...independent.map(
+      ({ id }) =>
+        () =>
+          runExecution(context, id),
+    ),
+  ]
+  for (const run of runs) await run().catch(error => errors.push(error))
   if (errors.length > 0) {
     throw new AggregateError(errors, `${errors.length} actions could not be finished`)
   }
-  return { finished: ids.length, more: ids.length === ACTIONS_PER_RUN_MAX }
+  return { finished: actions.length, more: actions.length === ACTIONS_PER_RUN_MAX }
+}
+
+function partition(actions: readonly UnfinishedAction[]) {
+  const together = actions.filter(({ isAllOrNothing }) => isAllOrNothing)
+  return [together, actions.filter(({ isAllOrNothing }) => !isAllOrNothing)] as const
 }

@@ -7,20 +7,24 @@ import { it, type TestContext } from 'node:test'
 import {
   type AgentFixture,
   createAgentFixture,
+  proposeTogether,
   readCurrentEntity,
   setPolicy,
 } from '../../../testing/fixtures/agents.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import {
+  APPROVAL,
   approveAction,
   changeBudgetExternally,
   failNextChange,
 } from '../../../testing/fixtures/executions.ts'
+import { isShortRun } from '../../../testing/fixtures/seeded-random.ts'
 import { findInvariantViolations } from '../../../testing/simulation/agents/invariants.ts'
 import { recordActionTransitions } from '../../../testing/simulation/agents/transition-log.ts'
+import { decideActions } from '../approvals/decide-actions.ts'
 import type { Action } from '../proposals/action.ts'
 import { getAction } from '../proposals/action-store.ts'
-import { EXECUTION_LEASE_SECONDS } from './execution-triggers.ts'
+import { EXECUTION_LEASE_SECONDS, runExecution } from './execution-triggers.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../../testing/crash/executor-process.ts')
 /**
@@ -109,6 +113,38 @@ it('ends as uncertain if the entity changed after a process was killed', async t
     const { status, outcome } = await readAction()
     assert.deepEqual([status, outcome], ['execution_uncertain', 'changed_elsewhere'])
     assert.equal((await readCurrentEntity(fixture, 1)).daily_budget_minor, 7_000)
+    assert.deepEqual(await findInvariantViolations(fixture, { isOver: true }), [])
+  }
+})
+
+it('ends with all or nothing if a process is killed after any change of a batch', async test => {
+  const stored = await createTestDatabase(test)
+  await recordActionTransitions(stored.database)
+  const stops = [
+    { afterChange: 1, fault: null },
+    { afterChange: 3, fault: 'altered' },
+    { afterChange: 2, fault: null },
+    { afterChange: 4, fault: 'altered' },
+  ] as const
+  for (const { afterChange, fault } of isShortRun() ? stops.slice(0, 2) : stops) {
+    const { fixture, resume, readAction } = await prepareExecution(test, stored)
+    await runExecution(fixture.context, (await readAction()).id)
+    const { batchId } = await proposeTogether(
+      fixture,
+      { type: 'increase_budget', entity: 1, budgetMinor: 13_000 },
+      { type: 'decrease_budget', entity: 2, budgetMinor: 3_000 },
+    )
+    const target = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId }
+    await decideActions(fixture.context, target, APPROVAL)
+    if (fault) await failNextChange(fixture, fault)
+    assert.equal(await resume({ afterChange }), 'stopped')
+    assert.equal(await resume(), 'done')
+    const entities = [await readCurrentEntity(fixture, 1), await readCurrentEntity(fixture, 2)]
+    assert.deepEqual(
+      entities.map(({ daily_budget_minor }) => daily_budget_minor),
+      fault ? [12_000, 4_000] : [13_000, 3_000],
+      `killed after change ${afterChange}`,
+    )
     assert.deepEqual(await findInvariantViolations(fixture, { isOver: true }), [])
   }
 })

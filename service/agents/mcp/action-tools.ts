@@ -166,7 +166,8 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       'idempotency_key makes retries safe: choose a new key for each proposal, and after a lost ' +
       'response send the same key with exactly the same content. Afterwards, when ' +
       'approval_required is true, give inbox_url to the person, and call get_action_batch at ' +
-      'most once a minute to see the outcome. Do not propose again what was rejected or blocked.',
+      'most once a minute to see the outcome. Do not propose again what was rejected or ' +
+      'blocked. Set all_or_nothing for a reallocation.',
     input: ProposalSubmission,
     output: ProposalResult,
     outputLevels: PROPOSAL_LEVELS,

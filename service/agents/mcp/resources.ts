@@ -42,7 +42,9 @@ An agent cannot change a campaign. It proposes, and this happens:
 3. Before a change the entity is read again. If it differs from what was approved, nothing changes.
 4. After a change the entity is read back. If it differs from what was approved, the change is
    rolled back, or a person must review it.
-5. Every step is in the audit log, and a finished action has a receipt.
+5. With all_or_nothing, one decision covers all actions. If one fails, the others are not executed,
+   or changed back.
+6. Every step is in the audit log, and a finished action has a receipt.
 
 | Status | Meaning |
 | --- | --- |

@@ -120,6 +120,7 @@ function receiptDetails(receipt: DecisionRecord['receipt']): string {
 function resultText({ status, outcome }: Pick<AgentAction, 'status' | 'outcome'>): string {
   const knownOutcome =
     outcome !== null && Object.hasOwn(OUTCOME_RESULTS, outcome) ? (outcome as ActionOutcome) : null
+  if (knownOutcome === 'batch_failed') return OUTCOME_RESULTS[knownOutcome]
   return knownOutcome === null
     ? STATUS_RESULTS[status]
     : `${STATUS_RESULTS[status]} ${OUTCOME_RESULTS[knownOutcome]}`
@@ -149,4 +150,9 @@ const OUTCOME_RESULTS: Record<ActionOutcome, string> = {
   account_changed: 'The ad account was disabled after the proposal.',
   not_applied: 'The platform did not apply it.',
   changed_elsewhere: 'The entity was changed elsewhere at the same time.',
+  not_executed:
+    'It was not executed, because another change of this all-or-nothing proposal failed.',
+  batch_failed:
+    'It was executed, and the previous state was restored, because another change of this ' +
+    'all-or-nothing proposal failed.',
 }

@@ -57,7 +57,8 @@ export function decisionForm(form: DecisionForm): string {
 <form method="post" action="${url}" class="wide">
 !${acceptedLimitFields(batch)}
 <fieldset id="action_ids" tabindex="-1"!${isOpen ? '' : ' disabled'}>
-<legend>${pending.length === 1 ? 'The change' : 'Choose the changes to decide on'}</legend>
+<legend>${choiceLegend(form)}</legend>
+!${batch.all_or_nothing ? ALL_OR_NOTHING : ''}
 !${pending.map(action => actionChoice(action, form)).join('')}
 </fieldset>
 !${isOpen ? reason : ''}
@@ -67,6 +68,15 @@ export function decisionForm(form: DecisionForm): string {
 </form>
 </section>`
 }
+
+function choiceLegend({ batch, pending }: DecisionForm): string {
+  if (pending.length === 1) return 'The change'
+  return batch.all_or_nothing ? 'The changes' : 'Choose the changes to decide on'
+}
+
+const ALL_OR_NOTHING = html`<div class="message notice"><p>All or nothing: your decision covers all
+changes. Those that spend less are executed first. If one cannot be executed, those already executed
+are set back, and the others are not executed.</p></div>`
 
 const REASON_FIELD = {
   name: 'reason',
@@ -81,7 +91,7 @@ function actionChoice(action: AgentAction, form: DecisionForm): string {
   const isChosen = rejectedForm === undefined || rejectedForm.actionIds.includes(action.id)
   const value = String(action.id)
   const content = actionTitle(action)
-  const isOnly = pending.length === 1
+  const isOnly = pending.length === 1 || batch.all_or_nothing
   const head = isOnly
     ? html`<p><input type="hidden" name="action_ids" value="${value}">!${content}</p>`
     : choiceOption({ type: 'checkbox', name: 'action_ids', value, isChosen, content })

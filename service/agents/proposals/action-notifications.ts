@@ -1,4 +1,4 @@
-import type { ActionStatus } from '@signalbox/contract/agents/actions.ts'
+import type { ActionOutcome, ActionStatus } from '@signalbox/contract/agents/actions.ts'
 import type { Transaction } from '../../db/database.ts'
 import { plainName } from '../../notifications/notification.ts'
 import { raiseNotification, withdrawNotifications } from '../../notifications/notification-store.ts'
@@ -18,6 +18,7 @@ export async function notifyApprovers(
   if (pendingCount === 0) return
   const { id, workspaceId, proposer, createdAt: at, expiresAt } = batch
   const changes = pendingCount === 1 ? 'a change' : `${pendingCount} changes`
+  const together = batch.isAllOrNothing ? ', all or nothing' : ''
   await raiseNotification(transaction, {
     workspaceId,
     topic: 'approvals',
@@ -25,7 +26,7 @@ export async function notifyApprovers(
     recipients: { permission: 'decide_actions', personId: null },
     subject: batchSubject(id),
     text:
-      `${plainName(proposer.name)} proposes ${changes} (proposal ${id}). ` +
+      `${plainName(proposer.name)} proposes ${changes} (proposal ${id}${together}). ` +
       `Decide by ${formatDateTime(expiresAt)}.`,
     path: batchPath(workspaceId, id),
     at,
@@ -66,7 +67,7 @@ function resultText({ type, target, batchId, status, outcome }: Action): string 
   const change = type.replaceAll('_', ' ')
   const entity = `${target.type.replaceAll('_', ' ')} ${target.id}`
   const result = RESULTS[status] ?? status.replaceAll('_', ' ')
-  const reason = outcome === null ? '' : ` (${outcome.replaceAll('_', ' ')})`
+  const reason = outcome === null ? '' : ` (${REASONS[outcome] ?? outcome.replaceAll('_', ' ')})`
   return `Proposal ${batchId}, ${change} of ${entity}: ${result}${reason}.`
 }
 
@@ -74,6 +75,13 @@ const RESULTS: Partial<Record<ActionStatus, string>> = {
   approved_without_execution: 'approved; make the change on the platform yourself',
   verified: 'made and verified',
   execution_uncertain: 'needs review',
+}
+
+const ANOTHER_FAILED = 'all or nothing, and another change failed'
+
+const REASONS: Partial<Record<ActionOutcome, string>> = {
+  not_executed: ANOTHER_FAILED,
+  batch_failed: ANOTHER_FAILED,
 }
 
 /** Withdraws the request for approval when nothing of the batch waits any more. */

@@ -35,6 +35,11 @@ export async function findActionsOfBatch(
   return rows.map(toAction)
 }
 
+/** By ID: the actions of an all-or-nothing batch are stored in the order of their execution. */
+export function orderForExecution(actions: readonly Action[]): Action[] {
+  return actions.toSorted((one, other) => one.id - other.id)
+}
+
 export interface ActionPageQuery {
   workspaceId: number
   /** Null for every ad account of the workspace. */
@@ -91,6 +96,7 @@ function selectActions({ query }: Transaction) {
       'agent_batches.proposer_name',
       'agent_batches.person_id',
       'agent_batches.expires_at',
+      'agent_batches.all_or_nothing',
     ])
 }
 
@@ -199,7 +205,12 @@ export async function recordRollbackRequest(
 type ActionRow = Selectable<Tables['agent_actions']> &
   Pick<
     Selectable<Tables['agent_batches']>,
-    'proposer_kind' | 'proposer_id' | 'proposer_name' | 'person_id' | 'expires_at'
+    | 'proposer_kind'
+    | 'proposer_id'
+    | 'proposer_name'
+    | 'person_id'
+    | 'expires_at'
+    | 'all_or_nothing'
   >
 
 /** Maps a row of `selectActions`. Table constraints guarantee the union types. */
@@ -244,6 +255,7 @@ export function toAction(row: ActionRow): Action {
       name: row.proposer_name,
       personId: row.person_id,
     },
+    isAllOrNothing: row.all_or_nothing,
     expiresAt: row.expires_at,
   }
 }

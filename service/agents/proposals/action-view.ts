@@ -58,6 +58,7 @@ export function explainAction({
     const until = expiresAt.toISOString()
     return `A person can approve or reject it until ${until}; check again later.`
   }
+  if (outcome === 'batch_failed') return OUTCOME_TEXTS[outcome]
   if (outcome !== null) return `${STATUS_TEXTS[status]} ${OUTCOME_TEXTS[outcome]}`
   return `${STATUS_TEXTS[status]} ${NEXT_STEPS[status]}`
 }
@@ -104,4 +105,9 @@ const OUTCOME_TEXTS: Record<ActionOutcome, string> = {
   changed_elsewhere:
     'The entity was changed elsewhere in the meantime. A person must check the ad account; do ' +
     'not retry by yourself.',
+  not_executed:
+    'Another action of its all-or-nothing proposal could not be executed; read that one.',
+  batch_failed:
+    'It was executed, and the previous state was restored, because another action of its ' +
+    'all-or-nothing proposal could not be executed; read that one.',
 }

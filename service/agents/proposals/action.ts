@@ -32,6 +32,8 @@ export interface Action extends NewAction {
   rollbackRequestedAt: Date | null
   updatedAt: Date
   proposer: ActionProposer
+  /** Executed only with all other actions of its batch. */
+  isAllOrNothing: boolean
   /** When the approval period ends. */
   expiresAt: Date
 }
@@ -112,6 +114,14 @@ export function canTransition(from: ActionStatus, to: ActionStatus): boolean {
 
 function nextStatuses(status: ActionStatus): readonly ActionStatus[] {
   return ACTION_TRANSITIONS[status]
+}
+
+/** Whether an action of an all-or-nothing batch ended without being verified, or is set back. */
+export function hasFailedBatch(actions: readonly Action[]): boolean {
+  return actions.some(
+    ({ status, rollbackRequestedAt }) =>
+      rollbackRequestedAt !== null || (isFinal(status) && status !== 'verified'),
+  )
 }
 
 export interface ActionTransition {

@@ -23,6 +23,8 @@ export interface NewBatch {
   policyVersion: number
   /** The strictest decision of its actions. */
   policyDecision: PolicyDecision
+  /** All actions are executed, or none. */
+  isAllOrNothing: boolean
   createdAt: Date
   /** When the approval period ends. */
   expiresAt: Date
@@ -91,6 +93,7 @@ export async function insertBatch({ query }: Transaction, batch: NewBatch): Prom
       person_id: batch.proposer.personId,
       policy_version: batch.policyVersion,
       policy_decision: batch.policyDecision,
+      all_or_nothing: batch.isAllOrNothing,
       created_at: batch.createdAt,
       expires_at: batch.expiresAt,
     })
@@ -121,6 +124,7 @@ function toBatch(row: Selectable<Tables['agent_batches']>): Batch {
     },
     policyVersion: row.policy_version,
     policyDecision: row.policy_decision as PolicyDecision,
+    isAllOrNothing: row.all_or_nothing,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   }

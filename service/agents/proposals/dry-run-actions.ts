@@ -2,7 +2,13 @@ import type { DryRunResult } from '@signalbox/contract/agents/proposals.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import type { ProposalContext } from './agents-context.ts'
-import { type EvaluatedAction, evaluateActions, readSubmittedTargets } from './evaluate-actions.ts'
+import {
+  combineDecisions,
+  type EvaluatedAction,
+  evaluateActions,
+  readSubmittedTargets,
+  toExecutionOrder,
+} from './evaluate-actions.ts'
 import { listValidEntities } from './valid-entities.ts'
 import { validateDryRun } from './validate-proposal.ts'
 
@@ -17,7 +23,8 @@ export async function dryRunActions(
   body: unknown,
 ): Promise<DryRunResult> {
   requirePermission(principal, 'actions.propose')
-  const { actions: submissions } = validateDryRun(body, principal.adAccountId)
+  const { actions, all_or_nothing = false } = validateDryRun(body, principal.adAccountId)
+  const submissions = toExecutionOrder(actions, all_or_nothing)
   const targets = await readSubmittedTargets(platform, principal.adAccountId, submissions)
   const evaluated = await database.query
     .transaction()
@@ -28,11 +35,15 @@ export async function dryRunActions(
       const input = { submissions, targets, account: principal, policy, at: now() }
       return evaluateActions({ query }, input)
     })
-  const outcomes = evaluated.map(({ submission, evaluation }) => ({
+  const results = all_or_nothing ? combineDecisions(evaluated) : evaluated
+  const inOrder = results.toSorted(
+    (one, other) => actions.indexOf(one.submission) - actions.indexOf(other.submission),
+  )
+  const outcomes = inOrder.map(({ submission, evaluation }) => ({
     ...{ target: submission.target_entity, reasons: evaluation.reasons },
   }))
   return {
-    dry_run: { actions: evaluated.map(toDryRunAction) },
+    dry_run: { actions: inOrder.map(toDryRunAction) },
     ...(await listValidEntities(platform, principal.adAccountId, outcomes)),
   }
 }

@@ -1,4 +1,10 @@
-import type { ActionSubmission, EntityState } from '@signalbox/contract/agents/actions.ts'
+import type {
+  ActionSubmission,
+  ActionType,
+  EntityState,
+  PolicyDecision,
+  PolicyReason,
+} from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../db/database.ts'
 import { type AdPlatform, type EntityRef, findEntity } from '../policy/ad-platform.ts'
@@ -10,6 +16,7 @@ import {
 } from '../policy/budget-in-motion.ts'
 import { type Evaluation, evaluateAction } from '../policy/evaluate-action.ts'
 import type { BudgetContext, DayUsage } from '../policy/money-limits.ts'
+import { WITHIN_LIMITS } from '../policy/policy-reasons.ts'
 import { INITIAL_STATUS_BY_DECISION, type NewAction } from './action.ts'
 import type { AdAccountSettings } from './ad-account-store.ts'
 import type { Batch } from './batch-store.ts'
@@ -58,6 +65,53 @@ export async function evaluateActions(
     if (evaluation.decision !== 'block') usedToday = addUsage(usedToday, evaluation.changeMinor)
   }
   return evaluated
+}
+
+/**
+ * The order in which actions are evaluated and executed. What is all or nothing first spends less,
+ * so that the account never spends more than before and after.
+ */
+export function toExecutionOrder(
+  submissions: readonly ActionSubmission[],
+  isAllOrNothing: boolean,
+): ActionSubmission[] {
+  const spendsLess = ({ type }: ActionSubmission) => LESS_SPENDING.includes(type)
+  if (!isAllOrNothing) return [...submissions]
+  return [
+    ...submissions.filter(spendsLess),
+    ...submissions.filter(submission => !spendsLess(submission)),
+  ]
+}
+
+const LESS_SPENDING: readonly ActionType[] = ['decrease_budget', 'pause']
+
+export function strictestDecision(evaluated: readonly EvaluatedAction[]): PolicyDecision {
+  const decisions = evaluated.map(({ evaluation }) => evaluation.decision)
+  if (decisions.includes('block')) return 'block'
+  return decisions.includes('require_approval') ? 'require_approval' : 'allow'
+}
+
+/** Actions that are executed together have the strictest of their decisions. */
+export function combineDecisions(evaluated: readonly EvaluatedAction[]): EvaluatedAction[] {
+  const decision = strictestDecision(evaluated)
+  if (decision === 'allow') return [...evaluated]
+  return evaluated.map(({ submission, evaluation }) => {
+    if (evaluation.decision === decision) return { submission, evaluation }
+    const own = evaluation.reasons.filter(({ code }) => code !== WITHIN_LIMITS.code)
+    const reasons = [...own, COMBINED_REASONS[decision]]
+    return { submission, evaluation: { ...evaluation, decision, reasons } }
+  })
+}
+
+const COMBINED_REASONS: Record<Exclude<PolicyDecision, 'allow'>, PolicyReason> = {
+  require_approval: {
+    code: 'all_or_nothing',
+    message: 'Another action of this all-or-nothing proposal requires approval.',
+  },
+  block: {
+    code: 'all_or_nothing',
+    message: 'Another action of this all-or-nothing proposal is blocked.',
+  },
 }
 
 export function toBudgetContext(

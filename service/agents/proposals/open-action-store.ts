@@ -31,22 +31,28 @@ export async function hasPendingActions({ query }: Transaction, batchId: number)
   return row !== undefined
 }
 
+export interface UnfinishedAction {
+  id: number
+  batchId: number
+  isAllOrNothing: boolean
+}
+
 /** Actions whose execution was interrupted and last updated before `before`, oldest first. */
 export async function findUnfinishedActions(
   { query }: Transaction,
   before: Date,
   countMax: number,
-): Promise<number[]> {
-  const rows = await query
-    .selectFrom('agent_actions')
-    .select('id')
-    .where('status', 'in', ['executing', 'executed_pending_verification'])
-    .where('updated_at', '<=', before)
-    .orderBy('updated_at')
-    .orderBy('id')
+): Promise<UnfinishedAction[]> {
+  return query
+    .selectFrom('agent_actions as action')
+    .innerJoin('agent_batches as batch', 'batch.id', 'action.batch_id')
+    .select(['action.id', 'action.batch_id as batchId', 'batch.all_or_nothing as isAllOrNothing'])
+    .where('action.status', 'in', ['executing', 'executed_pending_verification'])
+    .where('action.updated_at', '<=', before)
+    .orderBy('action.updated_at')
+    .orderBy('action.id')
     .limit(countMax)
     .execute()
-  return rows.map(({ id }) => id)
 }
 
 /** A pending action, for the approver of another one. */

@@ -54,7 +54,10 @@ export function digestActionRow(row: ActionRow): string {
   })
 }
 
-/** The digest of a new batch, without its actions. Its audit entry contains it. */
+/**
+ * The digest of a new batch, without its actions. Its audit entry contains it. A member that
+ * earlier versions do not have is left out where it has its default: their digests stay valid.
+ */
 export function digestBatch(batch: NewBatch): string {
   return digest({
     workspace_id: batch.workspaceId,
@@ -70,6 +73,7 @@ export function digestBatch(batch: NewBatch): string {
     person_id: batch.proposer.personId,
     policy_version: batch.policyVersion,
     policy_decision: batch.policyDecision,
+    ...(batch.isAllOrNothing && { all_or_nothing: true }),
     created_at: batch.createdAt,
     expires_at: batch.expiresAt,
   })
@@ -91,6 +95,7 @@ export function digestBatchRow(row: BatchRow): string {
     person_id: row.person_id,
     policy_version: row.policy_version,
     policy_decision: row.policy_decision,
+    ...(row.all_or_nothing && { all_or_nothing: true }),
     created_at: row.created_at,
     expires_at: row.expires_at,
   })

@@ -236,6 +236,7 @@ it('returns the URL of the approval page', async test => {
         },
       ],
       approval_required: true,
+      all_or_nothing: false,
       inbox_url: `${queue}/${batch.id}`,
       approval_queue_url: queue,
       rationale: 'More of what sells.',

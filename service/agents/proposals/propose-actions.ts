@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
-import type { PolicyDecision } from '@signalbox/contract/agents/actions.ts'
+import type { ActionSubmission } from '@signalbox/contract/agents/actions.ts'
 import type { ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { Transaction } from '../../db/database.ts'
-import { Refusal } from '../../http/refusal.ts'
+import { type FieldErrors, Refusal } from '../../http/refusal.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
 import { HOUR_MILLISECONDS } from '../../util/time.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
@@ -21,10 +21,13 @@ import {
 } from './batch-store.ts'
 import {
   buildNewAction,
+  combineDecisions,
   type EvaluatedAction,
   evaluateActions,
   readSubmittedTargets,
+  strictestDecision,
   type TargetStates,
+  toExecutionOrder,
 } from './evaluate-actions.ts'
 import { checkEvidence } from './evidence.ts'
 import { countPending } from './open-action-store.ts'
@@ -86,8 +89,7 @@ async function readTargets(
 ): Promise<TargetStates | null> {
   if (await findBatchByKey(database, toProposalKey(content))) return null
   const { adAccountId } = content.principal
-  const { actions } = content.submission
-  return readSubmittedTargets(platform, adAccountId, actions)
+  return readSubmittedTargets(platform, adAccountId, orderSubmissions(content))
 }
 
 async function propose(
@@ -105,14 +107,10 @@ async function propose(
   // Read the clock under the lock, so that usage is counted on the day that is recorded.
   const at = context.now()
   const policy = await lockPolicy(transaction, workspaceId)
-  const submissions = input.submission.actions
-  const evaluated = await evaluateActions(transaction, {
-    submissions,
-    targets,
-    account,
-    policy,
-    at,
-  })
+  const submissions = orderSubmissions(input)
+  const day = { account, policy, at }
+  const independent = await evaluateActions(transaction, { submissions, targets, ...day })
+  const evaluated = combine(input, independent)
   await requireQueueCapacity(transaction, account.adAccountId, evaluated)
   const batch = await buildBatch(transaction, input, {
     evaluated,
@@ -120,11 +118,37 @@ async function propose(
     at,
   })
   const id = await insertBatch(transaction, batch)
-  if (id !== null) return saveProposal(transaction, context, { batch: { ...batch, id }, evaluated })
+  const { submission } = input
+  if (id !== null)
+    return saveProposal(transaction, context, { batch: { ...batch, id }, submission, evaluated })
   // An earlier version stored the key in the meantime, without the lock of this ad account.
   const other = await findSavedProposal(transaction, input)
   if (other) return other
   throw new Error('the batch of a conflicting idempotency key is missing')
+}
+
+function orderSubmissions({ submission }: ProposalContent): ActionSubmission[] {
+  return toExecutionOrder(submission.actions, submission.all_or_nothing === true)
+}
+
+/** Throws a 422 refusal if all or nothing is proposed and an action is blocked. */
+function combine(
+  { submission: { actions, all_or_nothing } }: ProposalContent,
+  evaluated: readonly EvaluatedAction[],
+): readonly EvaluatedAction[] {
+  if (!all_or_nothing) return evaluated
+  const errors: FieldErrors = {}
+  for (const { submission, evaluation } of evaluated) {
+    if (evaluation.decision !== 'block') continue
+    const field = `actions.${actions.indexOf(submission)}`
+    const reasons = evaluation.reasons.map(({ message }) => message).join(' ')
+    errors[field] = [
+      `The ${field} field is blocked, so that nothing of this all-or-nothing proposal is ` +
+        `stored: ${reasons}`,
+    ]
+  }
+  if (Object.keys(errors).length > 0) throw Refusal.ofFields(errors)
+  return combineDecisions(evaluated)
 }
 
 const ACCOUNT_INACTIVE =
@@ -170,9 +194,10 @@ function idempotencyConflict(): Refusal {
 
 /** Digest of the content, credential and ad account; equal for retries. */
 function computeContentDigest(
-  { idempotency_key: _, account_id: __, ...content }: ProposalSubmission,
+  { idempotency_key: _, account_id: __, all_or_nothing, ...independent }: ProposalSubmission,
   { proposer, adAccountId }: { proposer: ActionProposer; adAccountId: number },
 ): Buffer {
+  const content = all_or_nothing ? { ...independent, all_or_nothing } : independent
   const proposedBy = { type: proposer.kind, id: proposer.id }
   const text = canonicalJson({ content, proposed_by: proposedBy, ad_account_id: adAccountId })
   return hash('sha256', text, 'buffer')
@@ -192,7 +217,8 @@ async function buildBatch(
     provenance: await checkEvidence(transaction, principal, submission),
     proposer,
     policyVersion,
-    policyDecision: strictestDecision(evaluated.map(({ evaluation }) => evaluation.decision)),
+    policyDecision: strictestDecision(evaluated),
+    isAllOrNothing: submission.all_or_nothing === true,
     createdAt: at,
     expiresAt: new Date(at.getTime() + APPROVAL_HOURS * HOUR_MILLISECONDS),
   }
@@ -204,18 +230,22 @@ interface EvaluatedProposal {
   at: Date
 }
 
-function strictestDecision(decisions: readonly PolicyDecision[]): PolicyDecision {
-  if (decisions.includes('block')) return 'block'
-  return decisions.includes('require_approval') ? 'require_approval' : 'allow'
+interface NewProposal {
+  batch: Batch
+  submission: ProposalSubmission
+  evaluated: readonly EvaluatedAction[]
 }
 
-/** Appends audit entries last: the first one locks the chain of the workspace. */
+/**
+ * Stores the actions in the order of execution, so that their IDs ascend in it. Appends audit
+ * entries last: the first one locks the chain of the workspace.
+ */
 async function saveProposal(
   transaction: Transaction,
   { audit }: ProposalContext,
-  { batch, evaluated }: { batch: Batch; evaluated: readonly EvaluatedAction[] },
+  { batch, submission, evaluated }: NewProposal,
 ): Promise<Proposal> {
-  const { id: batchId, workspaceId, proposer, createdAt: at, expiresAt } = batch
+  const { id: batchId, workspaceId, proposer, createdAt: at } = batch
   const pending = evaluated.filter(({ evaluation }) => evaluation.decision === 'require_approval')
   await notifyApprovers(transaction, batch, pending.length)
   await audit.append(transaction, {
@@ -229,14 +259,17 @@ async function saveProposal(
       actions: evaluated.length,
       policy_version: batch.policyVersion,
       policy_decision: batch.policyDecision,
+      ...(batch.isAllOrNothing && { all_or_nothing: true }),
       content_sha256: batch.contentSha256.toString('hex'),
       record_sha256: digestBatch(batch),
     },
   })
   const actions: Action[] = []
-  for (const [position, evaluatedAction] of evaluated.entries()) {
+  for (const evaluatedAction of evaluated) {
+    const position = submission.actions.indexOf(evaluatedAction.submission)
     const action = buildNewAction(batch, position, evaluatedAction)
-    actions.push(await createAction(transaction, audit, { batchId, action, proposer, expiresAt }))
+    actions.push(await createAction(transaction, audit, { batch, action }))
   }
+  actions.sort((one, other) => one.position - other.position)
   return { batch, actions, isNew: true }
 }

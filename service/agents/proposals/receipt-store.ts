@@ -61,6 +61,7 @@ export function buildReceiptDocument(action: Action): ReceiptDocument {
   const document = canonicalJson({
     action_id: action.id,
     batch_id: action.batchId,
+    ...(action.isAllOrNothing && { all_or_nothing: true }),
     workspace_id: action.workspaceId,
     ad_account_id: action.adAccountId,
     type: action.type,

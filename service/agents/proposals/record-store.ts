@@ -43,6 +43,7 @@ export async function readActionRecords(
     .selectAll('agent_actions')
     .select(['agent_batches.proposer_kind', 'agent_batches.proposer_id'])
     .select(['agent_batches.proposer_name', 'agent_batches.person_id', 'agent_batches.expires_at'])
+    .select('agent_batches.all_or_nothing')
     .select(['agent_receipts.document', 'agent_receipts.sequence'])
     .where('agent_actions.workspace_id', '=', workspaceId)
     .where('agent_actions.id', '>', afterId)

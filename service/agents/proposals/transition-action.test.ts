@@ -134,10 +134,9 @@ it('writes nothing if the action changed concurrently', async test => {
 
 it('creates an action only in the status of its decision', async test => {
   const { inTransaction, action, batch, context } = await stageOf(test)
-  const { proposer, expiresAt, id: batchId } = batch
   for (const status of ACTION_STATUSES) {
     if (status === 'pending') continue
-    const input = { batchId, proposer, expiresAt, action: { ...action, position: 1, status } }
+    const input = { batch, action: { ...action, position: 1, status } }
     const creation = inTransaction(transaction => createAction(transaction, context.audit, input))
     await assert.rejects(creation, {
       message: `the decision require_approval does not create an action that is ${status}`,

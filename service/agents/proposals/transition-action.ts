@@ -3,7 +3,6 @@ import type { AuditTrail } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../db/database.ts'
 import {
   type Action,
-  type ActionProposer,
   type ActionTransition,
   canTransition,
   INITIAL_STATUS_BY_DECISION,
@@ -12,6 +11,7 @@ import {
 } from './action.ts'
 import { notifyResult, withdrawApprovalRequest } from './action-notifications.ts'
 import { insertAction, updateAction } from './action-store.ts'
+import type { Batch } from './batch-store.ts'
 import { digestAction } from './proposal-records.ts'
 import { buildReceiptDocument, insertReceipt } from './receipt-store.ts'
 
@@ -64,8 +64,9 @@ export async function transitionAction(
 export async function createAction(
   transaction: Transaction,
   audit: AuditTrail,
-  { batchId, action, proposer, expiresAt }: NewActionInput,
+  { batch, action }: NewActionInput,
 ): Promise<Action> {
+  const { id: batchId, proposer, expiresAt, isAllOrNothing } = batch
   const { createdAt: at, status, policyDecision, policyEvidence, policyReasons } = action
   if (status !== INITIAL_STATUS_BY_DECISION[policyDecision]) {
     throw new Error(`the decision ${policyDecision} does not create an action that is ${status}`)
@@ -77,6 +78,7 @@ export async function createAction(
     id,
     batchId,
     proposer,
+    isAllOrNothing,
     expiresAt,
     updatedAt: at,
     finishedAt: isFinal(status) ? at : null,
@@ -96,10 +98,8 @@ export async function createAction(
 }
 
 export interface NewActionInput {
-  batchId: number
+  batch: Pick<Batch, 'id' | 'proposer' | 'expiresAt' | 'isAllOrNothing'>
   action: NewAction
-  proposer: ActionProposer
-  expiresAt: Date
 }
 
 const INITIAL_AUDIT_ACTIONS = {
