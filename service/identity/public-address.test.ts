@@ -46,6 +46,14 @@ it('drops reserved addresses', () => {
     'ff02::1',
     '2001:db8::1',
     '3fff::1',
+    // IPv4 inside: NAT64, 6to4, its relays, and Teredo.
+    '64:ff9b::808:808',
+    '2002:808:808::1',
+    '192.88.99.1',
+    '2001:0:808:808::1',
+    // Outside of global unicast.
+    '4000::1',
+    '5f00::1',
   ])
     assert.equal(parsePublicAddress(reserved), null, reserved)
 })
@@ -53,7 +61,8 @@ it('drops reserved addresses', () => {
 it('keeps the neighbours of the reserved ranges', () => {
   for (const neighbour of ['100.63.255.255', '100.128.0.0', '172.15.0.1', '172.32.0.1', '9.9.9.9'])
     assert.equal(parsePublicAddress(neighbour), neighbour)
-  assert.equal(parsePublicAddress('2001:db7::1'), '2001:db7::1')
+  for (const neighbour of ['2001:db7::1', '2001:200::1', '2003::1', '3ffe::1'])
+    assert.equal(parsePublicAddress(neighbour), neighbour)
 })
 
 it('drops what is not one address', () => {

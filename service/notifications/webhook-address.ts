@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { parsePublicAddress } from '../identity/public-address.ts'
-import { createNetworkMatcher, parseIpAddress, parseNetworks } from '../util/ip-address.ts'
+import { isPublicAddress as isPublic } from '../identity/public-address.ts'
+import { parseIpAddress } from '../util/ip-address.ts'
 
 /**
  * Which addresses a webhook may connect to. The rule is an argument of the client and no setting:
@@ -8,24 +8,10 @@ import { createNetworkMatcher, parseIpAddress, parseNetworks } from '../util/ip-
  */
 export type AddressRule = (address: string) => boolean
 
-/**
- * IPv6 outside of global unicast, and ranges that contain an IPv4 address to which a gateway
- * forwards: 6to4, Teredo and other protocol assignments.
- */
-const GLOBAL_UNICAST = networkOf('2000::/3')
-const IPV4_INSIDE = networkOf('2001::/23,2002::/16')
-/** The anycast address of 6to4 relays (RFC 7526). */
-const RELAYS = networkOf('192.88.99.0/24')
-
 /** Public addresses only: a webhook must not reach the network in which the service runs. */
 export const isPublicAddress: AddressRule = address => {
   const parsed = parseIpAddress(address)
-  if (parsed === null || parsePublicAddress(address) === null || RELAYS(parsed)) return false
-  return parsed.kind() === 'ipv4' || (GLOBAL_UNICAST(parsed) && !IPV4_INSIDE(parsed))
-}
-
-function networkOf(text: string) {
-  return createNetworkMatcher(parseNetworks(text) ?? [])
+  return parsed !== null && isPublic(parsed)
 }
 
 export const WEBHOOK_URL_CHARACTERS_MAX = 2_000
