@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 
 /** Any client can register itself; the operator creates `device` clients. */
@@ -49,18 +50,37 @@ export async function findClient(
   }
 }
 
-const CLIENTS_LISTED_MAX = 200
+export const CLIENTS_PER_PAGE = 200
 
-/** Device clients, newest first. */
-export async function listDeviceClients({ query }: Database) {
-  return query
-    .selectFrom('oauth_clients')
-    .select(['client_id', 'name', 'created_at', 'approved_at'])
-    .where('kind', '=', 'device')
-    .orderBy('created_at', 'desc')
-    .limit(CLIENTS_LISTED_MAX)
+/**
+ * A page of the device clients: those in use first, that is with an approval, then newest first.
+ * `after` is the last client of the page before. Empty after an unknown client.
+ */
+export async function listDeviceClients({ query }: Database, after: string | null) {
+  const clients = query
+    .selectFrom('oauth_clients as client')
+    .select(['client.client_id', 'client.name', 'client.created_at', 'client.approved_at'])
+    .where('client.kind', '=', 'device')
+  const page =
+    after === null
+      ? clients
+      : clients
+          .innerJoin('oauth_clients as last', join => join.on('last.client_id', '=', after))
+          .where(IS_AFTER_LAST)
+  const rows = await page
+    .orderBy(sql`client.approved_at is null`)
+    .orderBy('client.created_at', 'desc')
+    .orderBy('client.client_id')
+    .limit(CLIENTS_PER_PAGE + 1)
     .execute()
+  return { clients: rows.slice(0, CLIENTS_PER_PAGE), hasMore: rows.length > CLIENTS_PER_PAGE }
 }
+
+const IS_AFTER_LAST = sql<boolean>`
+  (client.approved_at is null) > (last.approved_at is null)
+  or (client.approved_at is null) = (last.approved_at is null)
+    and (client.created_at < last.created_at
+      or client.created_at = last.created_at and client.client_id > last.client_id)`
 
 /** Deletes self-registered clients from before a time that were never approved. */
 export async function deleteUnapprovedClients(

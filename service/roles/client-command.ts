@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
-import { insertClient, listDeviceClients } from '../oauth/client-store.ts'
+import type { Database } from '../db/database.ts'
+import { findClient, insertClient, listDeviceClients } from '../oauth/client-store.ts'
 import { parseDisplayName } from '../people/display-name.ts'
 import { runOnStore } from './open-store.ts'
 import { type RoleContext, StartError } from './role.ts'
@@ -14,7 +15,7 @@ export async function runClient(context: RoleContext, request: ClientRequest): P
   const { now, printStatus } = context
   await runOnStore(context, 'client', async ({ database }) => {
     if (request.task === 'list') {
-      printStatus(formatClientTable(await listDeviceClients(database)))
+      await listClients({ ...context, database }, request.after)
       return
     }
     const { name } = request
@@ -24,9 +25,22 @@ export async function runClient(context: RoleContext, request: ClientRequest): P
   })
 }
 
-export type ClientRequest = { task: 'list' } | { task: 'add'; name: string }
+export type ClientRequest = { task: 'list'; after: string | null } | { task: 'add'; name: string }
 
-type ListedClients = Awaited<ReturnType<typeof listDeviceClients>>
+async function listClients(
+  { database, printStatus }: RoleContext & { database: Database },
+  after: string | null,
+): Promise<void> {
+  if (after !== null && !(await findClient(database, after))) {
+    throw new StartError(`There is no client ${after}: --after takes a client_id of the list.`)
+  }
+  const { clients, hasMore } = await listDeviceClients(database, after)
+  printStatus(formatClientTable(clients))
+  const last = clients.at(-1)
+  if (hasMore && last) printStatus(`More clients: add --after ${last.client_id}\n`)
+}
+
+type ListedClients = Awaited<ReturnType<typeof listDeviceClients>>['clients']
 
 function formatClientTable(clients: ListedClients): string {
   if (clients.length === 0) return 'No clients.\n'
@@ -44,8 +58,9 @@ export function defineClientCommand(handle: (request: ClientRequest) => Promise<
   const command = new Command()
   command
     .command('list')
-    .description('list the clients')
-    .action(() => handle({ task: 'list' }))
+    .description('list the clients, approved ones first, then the newest')
+    .option('--after <client_id>', 'continue after this client')
+    .action(({ after }) => handle({ task: 'list', after: after ?? null }))
   command
     .command('add')
     .description('add a client')
