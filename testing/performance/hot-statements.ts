@@ -59,6 +59,7 @@ import {
   ROWS_PER_STATEMENT,
   LARGE_TRACKER as TRACKER,
 } from './large-store.ts'
+import { PERFORMANCE_STATEMENTS } from './performance-statements.ts'
 
 const STATEMENT_TIME = new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`)
 const TOMORROW = new Date(STATEMENT_TIME.getTime() + 86_400_000)
@@ -66,7 +67,7 @@ const TOMORROW = new Date(STATEMENT_TIME.getTime() + 86_400_000)
 let deliveryId = 100_000_000
 
 /**
- * Every statement of acceptance, delivery, reports, erasure and retention. Statements that accept
+ * Every statement of acceptance, delivery, reports, erasure, retention and get_performance. Statements that accept
  * several rows get a thousand.
  */
 export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
@@ -226,6 +227,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
     await listEventRefs(database, { ...PAGE, offset: total - 2_600 })
   },
   'delete list positions': database => deletePositions(database, TRACKER, LARGE_STORE_DAY),
+  ...PERFORMANCE_STATEMENTS,
 }
 
 const INDEXED_DAY = { trackerId: TRACKER, day: LARGE_STORE_DAY }

@@ -98,8 +98,9 @@ const INSERT_STATEMENTS = [
    from generated`,
   `with generated as (${GENERATED_ROWS})
    insert into event_payloads (tracker_id, event_id, space, created_at, received_on, visitor_id,
-     user_data, click_ids, identifier_keys)
+     page_url, user_data, click_ids, identifier_keys)
    select tracker_id, event_id, 0, created_at, created_at::date, visitor_id,
+     'https://shop.example/?utm_id=' || number % 9 + 1,
      json_build_object('digests', json_build_object('em', json_build_array(repeat('e', 64))),
        'plain', json_build_object()),
      '{}', array[hashint4(number)]
