@@ -124,7 +124,7 @@ export const SEND_TEST_PURCHASE_EXAMPLES: OperationExamples = {
 
 export const REPLAY_DELIVERIES_EXAMPLES: OperationExamples = {
   request: {
-    everything: { summary: 'Whatever failed', value: {} },
+    everything: { summary: 'All failed deliveries', value: {} },
     some: {
       summary: 'Some purchases',
       value: { delivery_ids: [1, 2], event_name: 'Purchase', limit: 100 },

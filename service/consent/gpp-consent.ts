@@ -15,7 +15,7 @@ export interface GppReading {
 
 /**
  * Reads GPP strings: a string, or an object such as the `pingReturn` of `__gpp`, which has it as
- * `gppString`. An opt-out in any section denies, whatever the applicable sections are. A string
+ * `gppString`. An opt-out in any section denies, even in a section that does not apply. A string
  * that is not decodable, or that has a section which we do not read, may have one. Null without a
  * GPP string.
  */

@@ -38,8 +38,8 @@ export function buildEventFigures(
 type PlatformFigures = Pick<Performance['platform'], 'days_reported' | 'events'>
 
 /**
- * The platform's counts of all days by name. It counts by dataset, whoever sends to it: what it
- * says of a day to two destinations with one dataset is one count, while each sent its own share.
+ * The platform's counts of all days by name. It counts by dataset, from all senders: its
+ * count of a day for two destinations with one dataset is one count, while each sent its own share.
  */
 export function buildPlatformFigures(
   days: readonly ReportedDay[],

@@ -239,7 +239,7 @@ function toAuditedContext({ policy_evidence, policy_reasons, accepted_limits }: 
   }
 }
 
-/** Preconditions overruled the person, so the system is the actor and nobody has decided. */
+/** Preconditions overruled the person, so the system is the actor and no person decided. */
 function recordOverrule(
   { to }: ActionTransition,
   { decision, userId, at }: DecisionInput,

@@ -106,7 +106,7 @@ function nextStepOf(status: number, retrySeconds: string | undefined): string {
         'its own ad account.'
       )
     case 409:
-      return 'read the current state again, then decide whether the call still makes sense.'
+      return 'read the current state again, then decide whether to repeat the call.'
     case 422:
       return 'correct what is named above and call the tool again; the same call cannot succeed.'
     case 503:

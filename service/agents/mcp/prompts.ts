@@ -22,10 +22,10 @@ export const AGENT_PROMPTS: readonly AgentPrompt[] = [
   {
     name: 'weekly_review',
     title: 'Weekly review',
-    description: 'Reviews the ad account against the period before, and ends with suggestions.',
+    description: 'Compares the ad account with the period before and suggests changes.',
     arguments: {
       days: `Number of days to review, 1 to ${DAYS_MAX}; ${PERFORMANCE_DAYS} if omitted.`,
-      focus: 'What to look at in particular, such as a campaign or a product.',
+      focus: 'A topic to focus on, such as a campaign or a product.',
     },
     render: ({ days = String(PERFORMANCE_DAYS), focus = '' }) => {
       const isNumber = /^[1-9]\d?$/.test(days) && Number(days) <= DAYS_MAX
@@ -58,7 +58,7 @@ function weeklyReview(days: string, focus: string): string {
     `Call get_performance with days ${days}. Compare total with previous_total, and each ` +
       'campaign with its previous_spend_minor. Purchases that name no campaign belong to none: ' +
       'do not divide them among the campaigns.',
-    'Call list_actions. Name the decisions of these days, and what became of them.',
+    'Call list_actions. Name the decisions of these days and the outcome of each action.',
     'Write a table with spend, purchases, revenue, cost per purchase and ROAS for both periods, ' +
       'then at most five sentences on what changed. Say that the spend is simulated.',
     'Suggest at most three changes with the figures that justify each, or none. Preview them ' +

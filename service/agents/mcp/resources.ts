@@ -17,7 +17,8 @@ export const AGENT_RESOURCES: readonly AgentResource[] = [
     name: 'policy',
     title: 'Action policy',
     uri: 'signalbox://policy',
-    description: 'The current policy for proposals in this workspace, as get_action_policy has it.',
+    description:
+      'The current policy for proposals in this workspace, as get_action_policy returns it.',
     mimeType: 'application/json',
     read: async ({ database }, { workspaceId, currency }) =>
       JSON.stringify({ policy: await readPolicy(database, workspaceId), currency }, null, 2),
@@ -34,11 +35,11 @@ export const AGENT_RESOURCES: readonly AgentResource[] = [
 
 const PROPOSALS = `# How proposals work
 
-An agent cannot change a campaign. It proposes, and this happens:
+An agent cannot change a campaign directly. It proposes actions, and then:
 
 1. The policy of the workspace allows each action, requires approval, or blocks it.
-2. Actions that require approval wait up to 72 hours for a person. Nobody approves what they
-   proposed themselves while someone else could.
+2. Actions that require approval wait up to 72 hours for a person. A person cannot approve
+   their own proposal if another owner or admin could decide on it.
 3. Before a change the entity is read again. If it differs from what was approved, nothing changes.
 4. After a change the entity is read back. If it differs from what was approved, the change is
    rolled back, or a person must review it.
@@ -49,13 +50,13 @@ An agent cannot change a campaign. It proposes, and this happens:
 | Status | Meaning |
 | --- | --- |
 | pending | Waits for a person. |
-| rejected | A person rejected it, or the approval expired. |
+| rejected | A person rejected it, its agent canceled it, or the approval expired. |
 | approved_without_execution | Approved; a person makes the change. |
 | executing, executed_pending_verification | In progress. |
-| verified | Done and read back. |
+| verified | The change was made and confirmed. |
 | failed | Nothing was changed. |
-| rolled_back | It was changed and changed back. |
-| execution_uncertain | A person must look at the entity. |
+| rolled_back | The change was made and undone. |
+| execution_uncertain | A person must review the entity. |
 | blocked | The policy or the state of the entity does not allow it. |
 
 Budgets are in minor units of the currency of the ad account (cents). Retries with the same

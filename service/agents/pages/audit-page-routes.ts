@@ -35,7 +35,7 @@ export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void
     })
     return reply.send(await renderAuditLog(context, frame, {}, verification))
   })
-  // Where the browser comes back to after signing in, when the form came from somebody signed out.
+  // Where the browser comes back to after signing in, when a signed-out person sent the form.
   pages.get(`${url}/verify`, PAGE, async (request, reply) => {
     const { workspace } = request.params as { workspace: string }
     return reply.redirect(`/workspaces/${encodeURIComponent(workspace)}/audit`, 303)

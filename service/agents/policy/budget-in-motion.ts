@@ -80,7 +80,7 @@ function applyChange(
 /** By `entityKey` of the parent. */
 type Children = ReadonlyMap<string | null, readonly EntityState[]>
 
-/** The budget of the entity, whatever its status, and those of its active descendants. */
+/** The budget of the entity, active or paused, and those of its active descendants. */
 function sumActiveBudgets(entity: EntityState, children: Children): number {
   return (children.get(entityKey(entity)) ?? [])
     .filter(({ status }) => status === 'active')
