@@ -6,7 +6,6 @@ import {
   PROPOSAL_REQUEST,
 } from '@signalbox/contract/examples/agent-action-requests.ts'
 import { issueAgentTokens } from '../../testing/fixtures/agent-tokens.ts'
-import type { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { recordRoutesFromStart } from '../../testing/fixtures/registered-routes.ts'
 import { samplePageView } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
@@ -255,7 +254,7 @@ async function credentials(service: TestService) {
     oauth_management_token: bearer(agents.management),
     oauth_mcp_token: bearer(agents.mcp),
     oauth_token_of_nobody: bearer(randomBytes(32).toString('base64url')),
-    browser_session: { cookie: cookiesOf(agents.workspace.owner.client) },
+    browser_session: { cookie: agents.workspace.owner.client.cookieHeader },
     session_as_bearer: bearer(agents.workspace.owner.client.cookies.get(SESSION) ?? ''),
     secret_in_a_cookie: { cookie: `authorization=Bearer ${trackerSecret}` },
     basic: { authorization: `Basic ${btoa(`${trackerSecret}:`)}` },
@@ -265,10 +264,6 @@ async function credentials(service: TestService) {
 }
 
 const SESSION = sessionCookieName('http://127.0.0.1')
-
-function cookiesOf({ cookies }: BrowserClient): string {
-  return [...cookies].map(pair => pair.join('=')).join('; ')
-}
 
 interface Trial {
   route: string

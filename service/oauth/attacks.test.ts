@@ -235,7 +235,7 @@ it('replay: counts a page submitted twice as one approval, and rejects a second 
   const { owner, adAccountId } = fixture.workspace
   const page = await openApproval(owner.client, await agent.authorizationUrl())
   const fields = { ad_account_id: String(adAccountId), decision: 'approve' }
-  const cookies = [...owner.client.cookies].map(pair => pair.join('=')).join('; ')
+  const cookies = owner.client.cookieHeader
   const post = () =>
     fetch(fixture.service.url + page.path, {
       method: 'POST',

@@ -85,5 +85,5 @@ async function phishingAgent(fixture: OauthFixture) {
 }
 
 function signedIn({ workspace }: OauthFixture): Record<string, string> {
-  return { cookie: [...workspace.owner.client.cookies].map(pair => pair.join('=')).join('; ') }
+  return { cookie: workspace.owner.client.cookieHeader }
 }

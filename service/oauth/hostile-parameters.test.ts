@@ -22,7 +22,7 @@ it('refuses or ignores NUL in every parameter of an authorization request', asyn
   const fixture = await startOauthFixture(test)
   const agent = await createOauthAgent(fixture)
   const { client } = fixture.workspace.owner
-  const cookie = [...client.cookies].map(pair => pair.join('=')).join('; ')
+  const cookie = client.cookieHeader
   for (const name of PARAMETERS) {
     for (const value of HOSTILE) {
       const url = await agent.authorizationUrl({ [name]: value })

@@ -24,7 +24,7 @@ const FOREIGN: Record<string, Record<string, string>> = {
 }
 
 function sent(person: TestPerson, method: string, headers: Record<string, string>) {
-  const cookie = [...person.client.cookies].map(pair => pair.join('=')).join('; ')
+  const cookie = person.client.cookieHeader
   return { method, redirect: 'manual', headers: { cookie, ...headers } } as const
 }
 

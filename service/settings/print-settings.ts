@@ -33,11 +33,12 @@ function renderCells(setting: Setting<unknown>): string[] {
     setting.range,
     setting.isSecret ? 'yes' : '',
     setting.description,
-  ].map(cell => cell.replaceAll('|', '\\|'))
+  ]
 }
 
-/** Columns are padded as the formatter of the repository pads them. */
-function renderTable([head = [], ...rows]: string[][]): string {
+/** A Markdown table; columns are padded as the formatter of the repository pads them. */
+export function renderTable(table: string[][]): string {
+  const [head = [], ...rows] = table.map(cells => cells.map(cell => cell.replaceAll('|', '\\|')))
   const widths = head.map((_, column) =>
     Math.max(...[head, ...rows].map(cells => cells[column]?.length ?? 0)),
   )

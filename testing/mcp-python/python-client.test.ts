@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { it } from 'node:test'
+import { setExecutionMode } from '../fixtures/agent-actions.ts'
 import { createMcpFixture, type McpFixture } from '../fixtures/mcp.ts'
 import { startTestService } from '../fixtures/service.ts'
 import {
@@ -23,7 +24,7 @@ it('the official Python client proposes, and reads what a person approved', {
   const python = findPython()
   if (python === null) return test.skip('Python or its packages are not available')
   const mcp = await createMcpFixture(await startTestService(test))
-  await requireApprovals(mcp)
+  await setExecutionMode(mcp.tokens, 'ask')
   const story = spawn(python, [STORY], {
     env: {
       PATH: process.env.PATH,
@@ -60,15 +61,6 @@ function findPython(): string | null {
     if (!(error instanceof UnavailableError) || isRequired('python')) throw error
     return null
   }
-}
-
-/** Approved actions are executed. */
-async function requireApprovals({ tokens }: McpFixture): Promise<void> {
-  const { workspaceId, owner } = tokens.workspace
-  const path = `/browser/workspaces/${workspaceId}/policy`
-  const { version, limits } = (await owner.client.call('GET', path)).body.policy
-  const body = { version, limits, execution_mode: 'ask' }
-  assert.equal((await owner.client.call('PUT', path, { body })).status, 200)
 }
 
 async function approve({ tokens }: McpFixture, inboxUrl: string): Promise<void> {

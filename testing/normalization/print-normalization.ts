@@ -8,6 +8,7 @@ import {
 import { normalizeCountry } from '../../service/identity/normalize-country.ts'
 import type { HashedKey } from '../../service/identity/user-data-keys.ts'
 import { HASHED_FIELD_RULES } from '../../service/platforms/meta/normalize-identity.ts'
+import { renderTable } from '../../service/settings/print-settings.ts'
 import { normalizeMetaUserData, TIMES } from '../fixtures/meta-identity.ts'
 import {
   CASES,
@@ -112,17 +113,6 @@ const DIGEST = /^[0-9a-f]{32,}$/
 
 function shorten(text: string): string {
   return DIGEST.test(text) ? `${text.slice(0, 8)}…` : text
-}
-
-/** Columns are padded as the formatter of the repository pads them. */
-function renderTable([head = [], ...rows]: string[][]): string {
-  const widths = head.map((_, at) =>
-    Math.max(...[head, ...rows].map(row => (row[at] ?? '').replaceAll('|', '\\|').length)),
-  )
-  const pad = (cell: string, at: number) => cell.replaceAll('|', '\\|').padEnd(widths[at] ?? 0)
-  const line = (cells: string[]) => `| ${cells.map(pad).join(' | ')} |`
-  const rule = `| ${widths.map(width => '-'.repeat(width)).join(' | ')} |`
-  return [line(head), rule, ...rows.map(line)].join('\n')
 }
 
 function renderHead(): string {

@@ -81,7 +81,7 @@ it('returns 403 for cross-site form submissions', async test => {
   const fixture = await startAgentActionsFixture(test)
   const base = await withProposal(fixture)
   const { client } = fixture.workspace.owner
-  const cookie = [...client.cookies].map(pair => pair.join('=')).join('; ')
+  const cookie = client.cookieHeader
   const evil = 'https://evil.example'
   for (const headers of [
     { origin: evil, 'sec-fetch-site': 'cross-site' },
