@@ -9,7 +9,6 @@ import {
 import type { TrackerIdentity } from '../access/store.ts'
 import type { AuditEntry } from '../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
-import { isCitusCluster } from '../db/database.ts'
 import { createBodyValidator } from '../http/body-schema.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
@@ -25,8 +24,7 @@ import {
   switchTestMode,
   type TestMode,
 } from './destination-store.ts'
-import { type Replay, type ReplayCounts, replayFailed } from './replay-store.ts'
-import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
+import { replaySelection } from './replay-deliveries.ts'
 
 interface DeliveryRoutes extends AuditedContext {
   platforms: PlatformRegistry
@@ -138,9 +136,7 @@ function testModeEntry(
 
 const checkReplayBody = createBodyValidator<ReplaySubmission>(ReplaySubmission, ['event_name'])
 
-type ReplayScope = Pick<DeliveryRoutes, 'database' | 'audit'>
-
-interface ReplayRequest {
+interface ReplayCall {
   tracker: TrackerIdentity
   body: unknown
   at: Date
@@ -151,49 +147,20 @@ interface ReplayRequest {
  * nothing. Throws a 422 refusal that names every invalid field. The caller wakes the workers.
  */
 async function replayFailedDeliveries(
-  context: ReplayScope,
-  { tracker, body, at }: ReplayRequest,
+  context: AuditedContext,
+  { tracker, body, at }: ReplayCall,
 ): Promise<ReplayResult> {
   const { delivery_ids, event_name, limit } = checkReplayBody(body)
-  const replay: Replay = {
-    trackerId: tracker.trackerId,
-    deliveryIds: delivery_ids ?? null,
-    eventName: event_name ?? null,
-    limit: limit ?? REPLAY_LIMIT_DEFAULT,
-    at,
-    windowEndsAfter: new Date(at.getTime() + WINDOW_MARGIN_SECONDS * 1_000),
-  }
-  const isCluster = await isCitusCluster(context.database)
-  const counts = await commitAudited(context, async (transaction, record) => {
-    const replayed = await replayFailed(transaction, replay, { isCluster })
-    record(replayEntry(tracker, replay, replayed))
-    return replayed
-  })
-  const { queued, expired, payloadExpired, isCapped } = counts
-  return { queued, expired, payload_expired: payloadExpired, capped: isCapped }
-}
-
-function replayEntry(
-  { trackerId, workspaceId }: TrackerIdentity,
-  { deliveryIds, eventName, limit, at }: Replay,
-  { queued, expired, payloadExpired, isCapped }: ReplayCounts,
-): AuditEntry {
-  const foundCount = queued + expired + payloadExpired
-  return {
-    workspaceId,
-    at,
-    actor: { type: 'tracker', id: trackerId },
-    action: 'deliveries.replayed',
-    subject: { type: 'tracker', id: trackerId },
-    details: {
-      queued,
-      expired,
-      payload_expired: payloadExpired,
-      capped: isCapped,
-      limit,
-      delivery_ids: deliveryIds?.length ?? null,
-      // A name that matches no event is free text, which the audit log never contains.
-      event_name: foundCount > 0 ? eventName : null,
+  const { queued, expired, payloadExpired, isCapped } = await replaySelection(context, {
+    tracker,
+    actor: { type: 'tracker', id: tracker.trackerId },
+    selection: {
+      trackerId: tracker.trackerId,
+      deliveryIds: delivery_ids ?? null,
+      eventName: event_name ?? null,
+      limit: limit ?? REPLAY_LIMIT_DEFAULT,
     },
-  }
+    at,
+  })
+  return { queued, expired, payload_expired: payloadExpired, capped: isCapped }
 }

@@ -1,7 +1,7 @@
 import type { StoredAttempt } from '../delivery/attempt-store.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
+import { DEDUPLICATION_MILLISECONDS } from '../delivery/replay-store.ts'
 import type { StoredEvent } from '../events/store.ts'
-import { HOUR_MILLISECONDS } from '../util/time.ts'
 
 /** The platform rejected the destination, so these answers count as no attempt of the event. */
 const UNCOUNTED_OUTCOMES = ['auth', 'config']
@@ -26,9 +26,6 @@ export function countUnknownAttempts(
   const lost = attemptCount - inFlight - (attemptIds.length - uncounted)
   return withoutAnswer + Math.max(0, lost)
 }
-
-/** Meta ignores an event ID that it receives again within 48 hours. */
-const DEDUPLICATION_MILLISECONDS = 48 * HOUR_MILLISECONDS
 
 /**
  * Whether the platform may have received the event before, and may count it twice: after a replay,
