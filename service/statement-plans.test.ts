@@ -37,14 +37,15 @@ const STATES: StatisticsState[] = [
 ]
 
 /**
- * What grows within a bound of its own: 50,000 waiting deliveries, and the 4 MB of payloads that a
- * GIN index has not merged yet.
+ * What grows within a bound of its own: 50,000 waiting deliveries or failures, and the 4 MB of
+ * payloads that a GIN index has not merged yet.
  */
 const GROWS = new Set([
   'count what waits of a day',
   'stop what waits of a visitor',
   'find payloads by digest',
   'find payloads of a visitor',
+  'read the progress of a replay',
 ])
 
 describe('plans of hot statements', () => {

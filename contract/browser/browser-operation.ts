@@ -25,6 +25,15 @@ export function read<
   } as const
 }
 
+/** An operation that reads what its query parameters select. */
+export function query<Query extends TSchema, Response extends Record<number, TSchema>>(
+  operationId: string,
+  url: string,
+  schema: { querystring: Query; response: Response },
+) {
+  return { method: 'GET', url, config: { operationId, credential: 'session' }, schema } as const
+}
+
 interface WriteSchema {
   body?: TSchema
   response: Record<number, TSchema>

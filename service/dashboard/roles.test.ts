@@ -1,20 +1,25 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
+import { EVENT_OPERATIONS } from '@signalbox/contract/browser/event-operations.ts'
 import { KEY_OPERATIONS } from '@signalbox/contract/browser/key-operations.ts'
 import { TRACKER_OPERATIONS } from '@signalbox/contract/browser/tracker-operations.ts'
 import { Ajv } from 'ajv'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { addMember, createTestPerson, createTestWorkspace } from '../../testing/fixtures/people.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { hashToken } from '../access/token-format.ts'
 import { toKeyId } from '../access/tracker-keys.ts'
 
-const ajv = new Ajv({ strict: false, formats: { 'date-time': true, date: true, uuid: true } })
+const ajv = new Ajv({
+  strict: false,
+  formats: { 'date-time': true, date: true, uuid: true, int64: true },
+})
 
 /** Every operation of the dashboard's signals. */
-const OPERATIONS = [...TRACKER_OPERATIONS, ...KEY_OPERATIONS]
+const OPERATIONS = [...TRACKER_OPERATIONS, ...KEY_OPERATIONS, ...EVENT_OPERATIONS]
 
 const ROLES = ['owner', 'admin', 'member', 'outsider', 'anonymous'] as const
 type Role = (typeof ROLES)[number]
@@ -22,7 +27,6 @@ type Row = Record<Role, number>
 
 /** What every member may read. */
 const reading = { owner: 200, admin: 200, member: 200, outsider: 404, anonymous: 401 }
-
 /** What owners and admins may change. */
 const managing = { member: 403, outsider: 404, anonymous: 401 }
 
@@ -34,11 +38,18 @@ const ROWS: Record<string, Row> = {
   rotateTrackerKey: { ...managing, owner: 201, admin: 201 },
   revokeTrackerKey: { ...managing, owner: 204, admin: 204 },
   getForwarder: reading,
+  searchEvents: reading,
+  getEventDetails: reading,
+  previewReplay: reading,
+  startReplay: { ...managing, owner: 200, admin: 200 },
+  getReplayProgress: reading,
 }
 
 /** The body of each operation that has one. */
 const BODIES: Record<string, object> = {
   issueTrackerKey: { kind: 'publishable', origins: ['https://shop.example'] },
+  previewReplay: { limit: 10 },
+  startReplay: { event_ids: ['order-1001'] },
 }
 
 it('enforces the permission table for every operation and role', async test => {
@@ -98,9 +109,15 @@ async function createScenario(service: TestService): Promise<Scenario> {
     ...{ owner: owner.client, admin: admin.client, member: member.client },
     ...{ outsider: outsider.client, anonymous: new BrowserClient(service.url) },
   }
+  const { status } = await service.request('POST', '/api/v1/events', {
+    secret: tracker.trackerSecret,
+    body: samplePurchase(),
+  })
+  assert.equal(status, 202)
   const params = {
     ...{ workspace: String(workspaceId), tracker: trackerId, destination: destinationId },
     ...{ key: toKeyId(hashToken(tracker.forwardingSecret)), kind: 'express' },
+    ...{ event: 'order-1001', replay: service.clock.now().toISOString() },
   }
   return { clients, params }
 }

@@ -3,6 +3,7 @@ import type { ServiceApp } from '../http/service-app.ts'
 import { requireSession } from '../people/browser-session.ts'
 import { appRoutes } from './app-routes.ts'
 import type { DashboardContext } from './dashboard-context.ts'
+import { eventRoutes } from './event-routes.ts'
 import { keyRoutes } from './key-routes.ts'
 import { trackerRoutes } from './tracker-routes.ts'
 
@@ -14,6 +15,7 @@ export function dashboardRoutes(app: ServiceApp, context: DashboardContext): voi
       requireSession(api, context)
       trackerRoutes(api, context)
       keyRoutes(api, context)
+      eventRoutes(api, context)
     },
     { prefix: BROWSER_PATH },
   )

@@ -3,7 +3,7 @@ import type { DashboardMetrics, EventPage } from '@signalbox/contract/event-page
 import type { EventDetail } from '@signalbox/contract/events.ts'
 import type { TrackerIdentity } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
-import { findAttempts } from '../delivery/attempt-store.ts'
+import { findAttempts, type StoredAttempt } from '../delivery/attempt-store.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
 import { windowEnd } from '../delivery/review-deliveries.ts'
 import { eventRefKey } from '../events/event-columns.ts'
@@ -81,15 +81,22 @@ interface EventLookup {
   at: Date
 }
 
-/**
- * getEvent: an event with its parent, its children and the outcomes of its deliveries. Throws a 404
- * refusal when the tracker has no such event, even if another tracker has one.
- */
-export async function readEvent(
+/** An event with everything that is stored about it. */
+export interface LoadedEvent {
+  event: StoredEvent
+  parent: StoredEvent | null
+  children: StoredEvent[]
+  deliveries: StoredDelivery[]
+  /** The requests that contained it. */
+  attempts: StoredAttempt[]
+}
+
+/** Throws a 404 refusal when the tracker has no such event, even if another tracker has one. */
+export async function loadEvent(
   database: Database,
-  { trackerId, workspaceId }: TrackerIdentity,
-  { eventId, space, platforms, at }: EventLookup,
-): Promise<EventRead> {
+  trackerId: string,
+  { eventId, space }: Pick<EventLookup, 'eventId' | 'space'>,
+): Promise<LoadedEvent> {
   if (eventId.includes('\0')) throw notFound()
   const spaces = space === null ? undefined : [space]
   const [event] = await findEventsById(database, trackerId, [eventId], spaces)
@@ -99,10 +106,19 @@ export async function readEvent(
     findChildEvents(database, trackerId, event),
     findParentEvents(database, trackerId, [event]),
   ])
-
-  const parent = parents.get(event)
-  const owner = { workspaceId, signalTrackerId: String(workspaceId) }
   const attempts = await findAttempts(database, trackerId, attemptIds(deliveries))
+  return { event, parent: parents.get(event) ?? null, children, deliveries, attempts }
+}
+
+/** getEvent: an event with its parent, its children and the outcomes of its deliveries. */
+export async function readEvent(
+  database: Database,
+  { trackerId, workspaceId }: TrackerIdentity,
+  { platforms, at, ...lookup }: EventLookup,
+): Promise<EventRead> {
+  const loaded = await loadEvent(database, trackerId, lookup)
+  const { event, parent, children, deliveries, attempts } = loaded
+  const owner = { workspaceId, signalTrackerId: String(workspaceId) }
   const views = deliveries.map(delivery => deliveryView(delivery, owner, attempts))
   const detail = {
     event: eventView(event, owner, views),
@@ -119,7 +135,16 @@ export async function readEvent(
       }),
     })),
   }
-  return { detail, space: event.space === BOTH_SPACES ? null : toEventSpace(event) }
+  return { detail, space: toEventSpace(event) }
+}
+
+/** The query parameter `space`. Throws a 422 refusal for an unknown space. */
+export function readSpace(query: unknown): EventSpace | null {
+  const { space } = query as { space?: unknown }
+  if (space === undefined) return null
+  if (space === 'secret' || space === 'publishable') return space
+  const sentence = 'The space field must be "secret" or "publishable".'
+  throw Refusal.ofFields({ space: [sentence] })
 }
 
 interface EventRead {
@@ -128,12 +153,14 @@ interface EventRead {
   space: EventSpace | null
 }
 
-function toEventSpace({ space }: StoredEvent): EventSpace {
+/** Null for an event that was stored before there were spaces. */
+export function toEventSpace({ space }: Pick<StoredEvent, 'space'>): EventSpace | null {
+  if (space === BOTH_SPACES) return null
   return space === SPACE_NUMBERS.publishable ? 'publishable' : 'secret'
 }
 
 /** When the platform stops accepting the event; null when this process does not know it. */
-function findWindowEnd(
+export function findWindowEnd(
   { platform }: StoredDelivery,
   event: StoredEvent,
   platforms: PlatformRegistry,

@@ -5,12 +5,10 @@ import {
   listEvents,
 } from '@signalbox/contract/report-operations.ts'
 import type { Database } from '../db/database.ts'
-import type { EventSpace } from '../events/event-record.ts'
-import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { readPageRequest } from './pagination.ts'
-import { readEvent, listEvents as readEventPage } from './read-events.ts'
+import { readEvent, listEvents as readEventPage, readSpace } from './read-events.ts'
 import { readReconciliation, readSnapshots } from './read-reports.ts'
 
 export interface ReportRoutes {
@@ -59,13 +57,4 @@ export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
       return reply.code(200).send(await readSnapshots(database, tracker))
     },
   })
-}
-
-/** The query parameter `space`. Throws a 422 refusal for an unknown space. */
-function readSpace(query: unknown): EventSpace | null {
-  const { space } = query as { space?: unknown }
-  if (space === undefined) return null
-  if (space === 'secret' || space === 'publishable') return space
-  const sentence = 'The space field must be "secret" or "publishable".'
-  throw Refusal.ofFields({ space: [sentence] })
 }

@@ -60,6 +60,7 @@ import {
   LARGE_TRACKER as TRACKER,
 } from './large-store.ts'
 import { PERFORMANCE_STATEMENTS } from './performance-statements.ts'
+import { SEARCH_STATEMENTS } from './search-statements.ts'
 
 const STATEMENT_TIME = new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`)
 const TOMORROW = new Date(STATEMENT_TIME.getTime() + 86_400_000)
@@ -67,8 +68,8 @@ const TOMORROW = new Date(STATEMENT_TIME.getTime() + 86_400_000)
 let deliveryId = 100_000_000
 
 /**
- * Every statement of acceptance, delivery, reports, erasure, retention and get_performance.
- * Statements that accept several rows get a thousand.
+ * Every statement of acceptance, delivery, reports, erasure, retention and get_performance. Statements that accept
+ * several rows get a thousand.
  */
 export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
   'accept a thousand events': database => accept(database, newIds()),
@@ -142,6 +143,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'replay failures by name': database =>
     replay(database, { eventName: 'Purchase', deliveryIds: null }),
   'replay failures by id': database => replay(database, { eventName: null, deliveryIds: [15, 25] }),
+  ...SEARCH_STATEMENTS,
   'list the first page': database => listEventRefs(database, { ...PAGE, offset: 0 }),
   'list page five': database => listEventRefs(database, { ...PAGE, offset: 400 }),
   'read deliveries of a page': database =>

@@ -1,0 +1,202 @@
+import type {
+  ConsentDecisionView,
+  DeliveryDetails,
+  EventDetails,
+  EventIdentity,
+} from '@signalbox/contract/browser/events.ts'
+import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import type { ConsentSignal } from '../consent/consent-signal.ts'
+import type { Database } from '../db/database.ts'
+import { FAILED_STATUSES } from '../delivery/delivery-status.ts'
+import type { StoredDelivery } from '../delivery/delivery-store.ts'
+import { WINDOW_MARGIN_SECONDS } from '../delivery/review-deliveries.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
+import { findEventsById, type StoredEvent } from '../events/store.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
+import { explainDelivery } from '../reports/delivery-explanation.ts'
+import { ATTEMPTS_SHOWN_MAX } from '../reports/event-view.ts'
+import { findWindowEnd, type LoadedEvent, loadEvent } from '../reports/read-events.ts'
+import { isObject } from '../util/is-object.ts'
+import { eventSummary } from './search-events.ts'
+
+interface DetailsLookup {
+  eventId: string
+  space: EventSpace | null
+  platforms: PlatformRegistry
+  at: Date
+}
+
+/**
+ * An event as a person looks at it: what happened first, then why. Of identity it has the names of
+ * the keys only. Throws a 404 refusal for an event that the tracker does not have.
+ */
+export async function readEventDetails(
+  database: Database,
+  trackerId: string,
+  { eventId, space, ...context }: DetailsLookup,
+): Promise<EventDetails> {
+  const loaded = await loadEvent(database, trackerId, { eventId, space })
+  const { event, parent, children } = loaded
+  const deliveries = loaded.deliveries.map(delivery => deliveryDetails(delivery, loaded, context))
+  const { notes } = event
+  return {
+    summary: summarizeEvent(event, deliveries),
+    ...eventSummary(event),
+    is_in_both_spaces: await isInOtherSpace(database, trackerId, event),
+    event_source: event.eventSource?.replace(/[?#].*$/, '') ?? null,
+    consent_basis: event.consentBasis,
+    measurement_class: event.measurementClass,
+    attribution_join: event.attributionJoin,
+    enforcement_scope: event.enforcementScope,
+    value_data: event.valueData,
+    consent: consentView(event),
+    identity: identityView(event),
+    notes: {
+      dropped: notes?.dropped ?? [],
+      ignored: notes?.unknown_members ?? [],
+      redacted: notes?.redacted ?? [],
+      differing_submissions: event.differingSubmissions,
+      last_differing_at: event.lastDifferingAt?.toISOString() ?? null,
+    },
+    parent: parent && eventSummary(parent),
+    children: children.map(eventSummary),
+    deliveries,
+  }
+}
+
+/** With several destinations, how many are in each state; the explanations of each follow. */
+function summarizeEvent(event: StoredEvent, deliveries: readonly DeliveryDetails[]): string {
+  const [first, ...others] = deliveries
+  if (!first) return withoutDeliverySentence(event)
+  if (others.length === 0) return first.explanation
+  const counts = Map.groupBy(deliveries, ({ status }) => status)
+  const parts = [...counts].map(([status, own]) => `${own.length} ${status}`)
+  return `The event has ${deliveries.length} deliveries: ${parts.join(', ')}.`
+}
+
+function withoutDeliverySentence({ eventName, eventClass }: StoredEvent): string {
+  if (eventName === 'consent_withdrawal') {
+    return (
+      'The visitor withdrew consent. The withdrawal is stored and applied to their other events; ' +
+      'it is not sent to a platform.'
+    )
+  }
+  if (eventClass === 'verification') {
+    return (
+      'A verification event: it shows that the key works and that events are stored. It is not ' +
+      'sent to a platform, so it proves no arrival there.'
+    )
+  }
+  return 'Stored in the ledger. No delivery was planned.'
+}
+
+async function isInOtherSpace(
+  database: Database,
+  trackerId: string,
+  { eventId, space }: StoredEvent,
+): Promise<boolean> {
+  if (space !== SPACE_NUMBERS.secret && space !== SPACE_NUMBERS.publishable) return false
+  const other = space === SPACE_NUMBERS.secret ? 'publishable' : 'secret'
+  return (await findEventsById(database, trackerId, [eventId], [other])).length > 0
+}
+
+/** Null for an event from before decisions were stored. */
+function consentView({ consent }: StoredEvent): ConsentDecisionView | null {
+  const decision = consent?.decision
+  if (!isObject(decision)) return null
+  const { outcome, reason, captured_at, granted_by, inputs, rules_version } = decision
+  const signals = isObject(inputs) ? (inputs as Record<string, ConsentSignal>) : {}
+  const grants = Array.isArray(granted_by) ? granted_by : []
+  const hasDecided = (source: string) =>
+    outcome === 'granted' ? grants.includes(source) : reason === 'no_signal'
+  return {
+    outcome: String(outcome),
+    reason: String(reason),
+    captured_at: typeof captured_at === 'string' ? captured_at : null,
+    rules_version: String(rules_version),
+    signals: Object.entries(signals)
+      .filter(([, { why }]) => why !== 'not_read')
+      .map(([source, { state, why, field, captured_at: capturedAt }]) => ({
+        source,
+        state,
+        reason: why,
+        field,
+        captured_at: capturedAt,
+        has_decided: hasDecided(source),
+      })),
+  }
+}
+
+function identityView(event: StoredEvent): EventIdentity {
+  const { payload, session, attributionJoin } = event
+  if (!payload) {
+    return {
+      state: missingIdentityState(event),
+      keys: [],
+      click_ids: [],
+      session_click_ids: [],
+      has_visitor_id: false,
+    }
+  }
+  const joined = attributionJoin === 'allowed' ? session : null
+  return {
+    state: 'stored',
+    keys: [...Object.keys(payload.digests), ...Object.keys(payload.plain)],
+    click_ids: Object.keys(payload.clickIds),
+    session_click_ids: Object.keys(joined?.clickIds ?? {}),
+    has_visitor_id: payload.visitorId !== null,
+  }
+}
+
+function missingIdentityState(event: StoredEvent): EventIdentity['state'] {
+  const { consentBasis, eventName, isErased } = event
+  if (consentBasis !== 'consent' || eventName === 'consent_withdrawal') return 'not_stored'
+  return isErased ? 'erased' : 'expired'
+}
+
+function deliveryDetails(
+  delivery: StoredDelivery,
+  { event, attempts }: LoadedEvent,
+  { platforms, at }: Pick<DetailsLookup, 'platforms' | 'at'>,
+): DeliveryDetails {
+  const windowEndsAt = findWindowEnd(delivery, event, platforms)
+  const own = attempts.filter(({ id }) => delivery.attemptIds.includes(id))
+  return {
+    id: delivery.id,
+    destination_id: delivery.destinationId,
+    platform: delivery.platform,
+    status: delivery.status as DeliveryStatus,
+    status_reason: delivery.statusReason,
+    is_test: delivery.isTest,
+    explanation: explainDelivery(delivery, event, { at, attempts, windowEndsAt }),
+    can_replay: canReplay(delivery, { event, windowEndsAt, at }),
+    attempt_count: delivery.attemptCount,
+    attempts: own.slice(-ATTEMPTS_SHOWN_MAX).map(attempt => ({
+      started_at: attempt.startedAt.toISOString(),
+      duration_milliseconds: attempt.durationMilliseconds,
+      outcome: attempt.outcome,
+      http_status: attempt.httpStatus,
+      trace_id: attempt.traceId,
+      event_count: attempt.eventCount,
+      answer: attempt.answer,
+    })),
+    platform_trace_id: delivery.platformTraceId,
+    last_error: delivery.lastError as Record<string, unknown> | null,
+    window_ends_at: windowEndsAt?.toISOString() ?? null,
+    next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
+    replayed_at: delivery.replayedAt?.toISOString() ?? null,
+    created_at: delivery.createdAt.toISOString(),
+    updated_at: delivery.updatedAt?.toISOString() ?? null,
+  }
+}
+
+/** The rules of a replay: it failed, its payload exists and the platform's window is open. */
+function canReplay(
+  { status }: StoredDelivery,
+  { event, windowEndsAt, at }: { event: StoredEvent; windowEndsAt: Date | null; at: Date },
+): boolean {
+  const isFailed = (FAILED_STATUSES as readonly string[]).includes(status)
+  const endsAfter = at.getTime() + WINDOW_MARGIN_SECONDS * 1_000
+  const isOpen = windowEndsAt === null || windowEndsAt.getTime() > endsAfter
+  return isFailed && event.payload !== null && isOpen
+}

@@ -1,0 +1,123 @@
+import {
+  type ReplayOutcome,
+  type ReplayPreview,
+  type ReplayProgress,
+  ReplaySelection,
+} from '@signalbox/contract/browser/replays.ts'
+import { REPLAY_LIMIT_DEFAULT } from '@signalbox/contract/replays.ts'
+import type { TrackerIdentity } from '../access/store.ts'
+import type { AuditActor } from '../audit/audit-entry.ts'
+import type { Database } from '../db/database.ts'
+import { findDeliveries } from '../delivery/delivery-store.ts'
+import { previewSelection, replaySelection } from '../delivery/replay-deliveries.ts'
+import {
+  type ReplayCounts,
+  readReplayProgress,
+  type ReplaySelection as StoredSelection,
+} from '../delivery/replay-store.ts'
+import { ALL_SPACES, findEventsById } from '../events/store.ts'
+import { createBodyValidator, FieldErrorList } from '../http/body-schema.ts'
+import { Refusal } from '../http/refusal.ts'
+import { isUuid } from '../util/uuid.ts'
+import type { DashboardContext } from './dashboard-context.ts'
+import { readTime } from './search-events.ts'
+
+interface SelectionRequest {
+  tracker: TrackerIdentity
+  body: unknown
+}
+
+/** What the replay of a selection would do now. Throws a 422 naming every invalid field. */
+export async function previewReplay(
+  { database, now }: DashboardContext,
+  { tracker, body }: SelectionRequest,
+): Promise<ReplayPreview> {
+  const selection = await readSelection(database, tracker, body)
+  return countsView(await previewSelection(database, { selection, at: now() }))
+}
+
+/** Queues the failed deliveries of a selection again, with the person in the audit log. */
+export async function startReplay(
+  context: DashboardContext,
+  actor: AuditActor,
+  { tracker, body }: SelectionRequest,
+): Promise<ReplayOutcome> {
+  const { database, now, onDeliveriesQueued } = context
+  const selection = await readSelection(database, tracker, body)
+  const at = now()
+  const counts = await replaySelection(context, { tracker, actor, selection, at })
+  if (counts.queued > 0) onDeliveriesQueued()
+  return { ...countsView(counts), replayed_at: at.toISOString() }
+}
+
+/** How much of the replay of this time still waits, and how much failed again. */
+export async function getReplayProgress(
+  { database }: DashboardContext,
+  { trackerId }: TrackerIdentity,
+  time: string,
+): Promise<ReplayProgress> {
+  const errors = new FieldErrorList()
+  const replayedAt = readTime(errors, 'replay', time)
+  if (replayedAt === null) throw Refusal.ofFields(errors.toErrors())
+  const { waiting, failed, isExact } = await readReplayProgress(database, trackerId, replayedAt)
+  return { waiting, failed, is_exact: isExact }
+}
+
+const checkSelection = createBodyValidator<ReplaySelection>(ReplaySelection, ['event_name'])
+
+async function readSelection(
+  database: Database,
+  { trackerId }: TrackerIdentity,
+  body: unknown,
+): Promise<StoredSelection> {
+  const given = checkSelection(body)
+  const { delivery_ids, event_ids, event_name, statuses, destination_id, cause, limit } = given
+  if (destination_id !== undefined && !isUuid(destination_id)) {
+    throw Refusal.ofFields({ destination_id: ['The destination_id field must be a UUID.'] })
+  }
+  const ofEvents = event_ids && (await findDeliveryIds(database, trackerId, event_ids))
+  return {
+    trackerId,
+    deliveryIds: intersect(delivery_ids, ofEvents),
+    eventName: event_name ?? null,
+    ...(statuses && { statuses }),
+    ...(destination_id && { destinationId: destination_id }),
+    ...(cause && { cause }),
+    limit: limit ?? REPLAY_LIMIT_DEFAULT,
+  }
+}
+
+async function findDeliveryIds(
+  database: Database,
+  trackerId: string,
+  eventIds: readonly string[],
+): Promise<number[]> {
+  // No stored ID contains a NUL, which PostgreSQL refuses.
+  const ids = eventIds.filter(id => id.isWellFormed() && !id.includes('\0'))
+  const found = await Promise.all(
+    ALL_SPACES.map(space => findEventsById(database, trackerId, ids, [space])),
+  )
+  const deliveries = await findDeliveries(database, trackerId, found.flat())
+  return deliveries.map(({ id }) => id)
+}
+
+/** Null for no restriction. */
+function intersect(
+  one: readonly number[] | undefined,
+  other: readonly number[] | undefined,
+): readonly number[] | null {
+  if (!one || !other) return one ?? other ?? null
+  const allowed = new Set(other)
+  return one.filter(id => allowed.has(id))
+}
+
+function countsView(counts: ReplayCounts): ReplayPreview {
+  return {
+    queued: counts.queued,
+    expired: counts.expired,
+    payload_expired: counts.payloadExpired,
+    may_count_twice: counts.mayCountTwice,
+    unknown_outcome: counts.unknownOutcome,
+    capped: counts.isCapped,
+  }
+}

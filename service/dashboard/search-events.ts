@@ -1,0 +1,213 @@
+import {
+  EventSearch,
+  type EventSearchPage,
+  type EventSummary,
+  STATUS_GROUPS,
+} from '@signalbox/contract/browser/events.ts'
+import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import type { Database } from '../db/database.ts'
+import { searchDeliveries } from '../delivery/delivery-search-store.ts'
+import { findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
+import { type EventRef, eventRefKey } from '../events/event-columns.ts'
+import type { EventSpace } from '../events/event-record.ts'
+import {
+  type FoundEvent,
+  type SearchPosition,
+  type SearchRange,
+  searchChildRefs,
+  searchEventRefs,
+} from '../events/search-store.ts'
+import { ALL_SPACES, findEventsById, findEventsByRef, type StoredEvent } from '../events/store.ts'
+import { addTextError, createBodyValidator, FieldErrorList } from '../http/body-schema.ts'
+import { Refusal } from '../http/refusal.ts'
+import { toEventSpace } from '../reports/read-events.ts'
+
+const EVENTS_PER_PAGE = 50
+
+const checkSearch = createBodyValidator<EventSearch>(EventSearch, [
+  'event_id',
+  'event_name',
+  'order_id',
+  'parent_event_id',
+])
+
+/**
+ * One page of a tracker's events that match the query parameters. Throws a 422 refusal that names
+ * every invalid parameter.
+ */
+export async function searchEvents(
+  database: Database,
+  trackerId: string,
+  query: unknown,
+): Promise<EventSearchPage> {
+  const search = checkSearch(query)
+  const range = { trackerId, ...readRange(search), limit: EVENTS_PER_PAGE + 1 }
+  if (search.event_id !== undefined) {
+    const events = await findInBothSpaces(database, trackerId, search.event_id)
+    return { events: await summarize(database, trackerId, events), ...LAST_PAGE }
+  }
+  const found = await findMatches(database, range, search)
+  const { refs, last, searchedUntil } = cutPage(found, range.after)
+  const events = await findEventsByRef(database, trackerId, refs)
+  const byKey = new Map(events.map(event => [eventRefKey(event), event]))
+  const ordered = refs.flatMap(ref => byKey.get(eventRefKey(ref)) ?? [])
+  return {
+    events: await summarize(database, trackerId, ordered),
+    next_cursor: last && formatCursor(last),
+    searched_until: searchedUntil?.toISOString() ?? null,
+  }
+}
+
+const LAST_PAGE = { next_cursor: null, searched_until: null }
+
+/** The event of the secret key first. */
+async function findInBothSpaces(
+  database: Database,
+  trackerId: string,
+  eventId: string,
+): Promise<StoredEvent[]> {
+  const found = await Promise.all(
+    ALL_SPACES.map((space: EventSpace) => findEventsById(database, trackerId, [eventId], [space])),
+  )
+  // An event from before there were spaces is found in each.
+  return [...new Map(found.flat().map(event => [eventRefKey(event), event])).values()]
+}
+
+/** By the narrowest index: the parent, then the status, then the time of receipt. */
+function findMatches(
+  database: Database,
+  range: SearchRange,
+  { event_name, order_id, parent_event_id, status }: EventSearch,
+): Promise<FoundEvent[]> {
+  const filter = { eventName: event_name ?? null, orderId: order_id ?? null }
+  const statuses = status === undefined ? null : statusesOf(status)
+  if (parent_event_id !== undefined) {
+    const parent = { parentEventId: parent_event_id, statuses }
+    return searchChildRefs(database, range, { ...filter, ...parent })
+  }
+  if (statuses === null) return searchEventRefs(database, range, filter)
+  return searchDeliveries(database, range, { ...filter, statuses })
+}
+
+function statusesOf(status: NonNullable<EventSearch['status']>): readonly DeliveryStatus[] {
+  const groups: Partial<Record<string, readonly DeliveryStatus[]>> = STATUS_GROUPS
+  return groups[status] ?? [status as DeliveryStatus]
+}
+
+interface CutPage {
+  refs: EventRef[]
+  /** Where the next page begins; null after the last event. */
+  last: SearchPosition | null
+  searchedUntil: Date | null
+}
+
+/**
+ * One row more than a page was read, or fewer rows and the one at which the search stopped. An
+ * event with two matching deliveries is shown once, on the page of the first.
+ */
+function cutPage(found: readonly FoundEvent[], after: SearchPosition | null): CutPage {
+  const rows = found.slice(0, EVENTS_PER_PAGE)
+  const matches = rows.filter(({ isMatch }) => isMatch)
+  const refs = new Map(matches.map(row => [eventRefKey(row), row]))
+  if (after) refs.delete(eventRefKey(after))
+  const hasStopped = rows.at(-1)?.isMatch === false
+  const hasMore = hasStopped || found.length > rows.length
+  const last = hasMore ? (rows.at(-1) as FoundEvent) : null
+  return {
+    refs: [...refs.values()],
+    last,
+    searchedUntil: hasStopped ? (last as FoundEvent).createdAt : null,
+  }
+}
+
+async function summarize(
+  database: Database,
+  trackerId: string,
+  events: readonly StoredEvent[],
+): Promise<EventSummary[]> {
+  const deliveries = await findDeliveries(database, trackerId, events)
+  const byEvent = Map.groupBy(deliveries, eventRefKey)
+  return events.map(event => ({
+    ...eventSummary(event),
+    deliveries: (byEvent.get(eventRefKey(event)) ?? []).map(outcomeView),
+  }))
+}
+
+/** The members of an event that every view of it has. None identifies a person. */
+export function eventSummary(event: StoredEvent) {
+  return {
+    id: event.eventId,
+    space: toEventSpace(event),
+    event_name: event.eventName,
+    event_time: event.eventTime.toISOString(),
+    created_at: event.createdAt.toISOString(),
+    event_class: event.eventClass,
+    action_source: event.actionSource,
+    order_id: event.orderId,
+    parent_event_id: event.parentEventId,
+    value_amount: event.valueAmount,
+    value_currency: event.valueCurrency,
+  }
+}
+
+function outcomeView(delivery: StoredDelivery) {
+  return {
+    delivery_id: delivery.id,
+    destination_id: delivery.destinationId,
+    status: delivery.status as DeliveryStatus,
+    is_test: delivery.isTest,
+    attempt_count: delivery.attemptCount,
+  }
+}
+
+function readRange({ from, to, cursor }: EventSearch): Omit<SearchRange, 'trackerId' | 'limit'> {
+  const errors = new FieldErrorList()
+  const range = {
+    from: readTime(errors, 'from', from),
+    to: readTime(errors, 'to', to),
+    after: cursor === undefined ? null : parseCursor(cursor),
+  }
+  if (cursor !== undefined && range.after === null) {
+    errors.add('cursor', 'The cursor field must be the next_cursor of a page before.')
+  }
+  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
+  return range
+}
+
+/** A UTC day, or a time with an offset. */
+const TIME_PATTERN = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
+
+export function readTime(
+  errors: FieldErrorList,
+  field: string,
+  text: string | undefined,
+): Date | null {
+  if (text === undefined) return null
+  const time = TIME_PATTERN.test(text) ? new Date(text) : new Date(Number.NaN)
+  if (!Number.isNaN(time.getTime())) return time
+  errors.add(field, `The ${field} field must be a time such as 2026-11-21T08:00:00Z.`)
+  return null
+}
+
+function formatCursor({ createdAt, eventId, space, deliveryId }: SearchPosition): string {
+  const text = JSON.stringify([createdAt.toISOString(), eventId, space, deliveryId])
+  return Buffer.from(text).toString('base64url')
+}
+
+function parseCursor(cursor: string): SearchPosition | null {
+  try {
+    const [time, eventId, space, deliveryId] = JSON.parse(
+      Buffer.from(cursor, 'base64url').toString(),
+    )
+    const errors = new FieldErrorList()
+    const createdAt = readTime(errors, 'cursor', String(time))
+    addTextError(errors, 'cursor', eventId)
+    const isComplete =
+      typeof eventId === 'string' && [0, 1, 2].includes(space) && Number.isSafeInteger(deliveryId)
+    return createdAt && isComplete && errors.isEmpty
+      ? { createdAt, eventId, space, deliveryId }
+      : null
+  } catch {
+    return null
+  }
+}
