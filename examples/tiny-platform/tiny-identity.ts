@@ -1,8 +1,5 @@
-import {
-  hashIdentifier,
-  normalizeEmail,
-  normalizeText,
-} from '../../service/identity/identifier-formats.ts'
+import { normalizeEmail, normalizeText } from '../../service/identity/identifier-formats.ts'
+import { hashIdentifier } from '../../service/identity/normalize-user-data.ts'
 import type { AcceptedIdentity, SubmittedIdentity } from '../../service/platforms/platform.ts'
 
 /** The tiny platform matches people by one digest: SHA-256 of `tiny:` and the email address. */

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { createHash, createSecretKey, hash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { normalizeMetaUserData } from '../../testing/fixtures/meta-identity.ts'
-import { pseudonymizeVisitorId } from '../identity/identifier-formats.ts'
 import {
   digestVisitorId,
   indexKey,
@@ -14,6 +13,7 @@ import {
   listWithdrawableDigests,
   matchesPerson,
   type PersonIdentifiers,
+  pseudonymizeVisitorId,
 } from './person-identifiers.ts'
 
 const [A, B, C] = ['a', 'b', 'c'].map(text => hash('sha256', text)) as [string, string, string]

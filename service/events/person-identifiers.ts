@@ -1,13 +1,15 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import {
+  decodePercentEncoding,
   EMPTY_DIGEST,
-  hashIdentifier,
+  isInternationalPhone,
   isPlaceholder,
-  isPlaceholderDigest,
+  normalizeIdentifier,
   normalizeText,
   parseSuppliedDigest,
-  pseudonymizeVisitorId,
 } from '../identity/identifier-formats.ts'
+import { normalizePhone } from '../identity/normalize-phone.ts'
+import { hashIdentifier, isPlaceholderDigest } from '../identity/normalize-user-data.ts'
 
 /** The identifiers of a person in an event. */
 export interface PersonIdentifiers {
@@ -19,7 +21,7 @@ export interface PersonIdentifiers {
 export const IDENTIFYING_KEYS = ['em', 'ph', 'external_id'] as const
 export type IdentifyingKey = (typeof IDENTIFYING_KEYS)[number]
 
-/** Prefix of a visitor ID that was an email address or a phone number (identifier-formats.ts). */
+/** Prefix of a visitor ID that was an email address or a phone number (pseudonymizeVisitorId). */
 const DIGEST_PREFIX = 'sha256:'
 
 /**
@@ -164,4 +166,24 @@ export type ErasureKeyProvider = () => Promise<KeyObject>
  */
 export function computeKeyedDigest(key: KeyObject, trackerId: string, digest: string): string {
   return createHmac('sha256', key).update(`${trackerId}\n${digest}`).digest('hex')
+}
+
+/**
+ * The visitor ID that may be stored. It should be pseudonymous, but some callers send an email
+ * address or a phone number: a value with an @, or a phone number with a +, becomes
+ * `sha256:<64 hex>` of its normalized form. That is the same digest as in `em` or `ph`, so the
+ * visitor stays one visitor and erasure finds them. Any other ID is stored without the spaces
+ * around it and otherwise unchanged: `v1` and `V1` may be two visitors.
+ */
+export function pseudonymizeVisitorId(visitorId: string): string {
+  const text = decodePercentEncoding(visitorId)
+  if (text.includes('@')) return toVisitorDigest(normalizeIdentifier(text).replace(/^mailto:/, ''))
+  if (isInternationalPhone(text)) {
+    return toVisitorDigest(normalizePhone(text.trim(), null) ?? text.replace(/[^\d]/g, ''))
+  }
+  return visitorId.trim()
+}
+
+function toVisitorDigest(normalized: string): string {
+  return `sha256:${hashIdentifier(normalized)}`
 }

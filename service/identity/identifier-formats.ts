@@ -1,8 +1,10 @@
-import { hash } from 'node:crypto'
-import { normalizePhone } from './normalize-phone.ts'
+/*
+ * The browser uses these rules too: the dashboard digests an identifier without sending it. So
+ * nothing here may import a module of Node.
+ */
 
 /** What a variable leaves that was never filled. 0 is the user ID of guests in many shops. */
-const PLACEHOLDERS = new Set([
+export const PLACEHOLDERS = new Set([
   'null',
   'undefined',
   'none',
@@ -43,21 +45,9 @@ export function normalizeEmail(prepared: string): string | null {
 /** Digest of "". Some senders hash empty values; it would match everyone who does the same. */
 export const EMPTY_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-const PLACEHOLDER_DIGESTS = new Set([...PLACEHOLDERS].map(hashIdentifier))
-
-/** Whether this is the digest of a placeholder, which a caller hashed before sending. */
-export function isPlaceholderDigest(digest: string): boolean {
-  return PLACEHOLDER_DIGESTS.has(digest)
-}
-
 const DIGEST = /^[0-9a-f]{64}$/
 const PARAMETER_BUILDER_SUFFIX = /^(?:[\w-]{8}|AQ|Ag|Aw|BA|BQ|Bg)$/
 const UNSUPPORTED_HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{128})$/
-
-/** SHA-256 of a normalized identifier, as 64 lower-case hexadecimal digits. */
-export function hashIdentifier(normalized: string): string {
-  return hash('sha256', normalized, 'hex')
-}
 
 /**
  * Reads a value that the caller hashed before sending: 64 hexadecimal digits of any case, or the
@@ -77,26 +67,6 @@ export function parseSuppliedDigest(text: string): string | null {
 /** Has the form of an MD5, SHA-1 or SHA-512. The digest of such a value can match no one. */
 export function looksLikeUnsupportedHash(prepared: string): boolean {
   return UNSUPPORTED_HASH.test(prepared)
-}
-
-/**
- * The visitor ID that may be stored. It should be pseudonymous, but some callers send an email
- * address or a phone number: a value with an @, or a phone number with a +, becomes
- * `sha256:<64 hex>` of its normalized form. That is the same digest as in `em` or `ph`, so the
- * visitor stays one visitor and erasure finds them. Any other ID is stored without the spaces
- * around it and otherwise unchanged: `v1` and `V1` may be two visitors.
- */
-export function pseudonymizeVisitorId(visitorId: string): string {
-  const text = decodePercentEncoding(visitorId)
-  if (text.includes('@')) return toVisitorDigest(normalizeIdentifier(text).replace(/^mailto:/, ''))
-  if (isInternationalPhone(text)) {
-    return toVisitorDigest(normalizePhone(text.trim(), null) ?? text.replace(/[^\d]/g, ''))
-  }
-  return visitorId.trim()
-}
-
-function toVisitorDigest(normalized: string): string {
-  return `sha256:${hashIdentifier(normalized)}`
 }
 
 /**

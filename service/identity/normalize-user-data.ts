@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { isObject } from '../util/is-object.ts'
 import {
   DROP_REASONS,
@@ -8,13 +9,13 @@ import {
   MEMBERS_MAX,
   recordDropped,
 } from './dropped-fields.ts'
+import type { EventTimes, FieldContext, FieldRules } from './field-rules.ts'
 import {
   EMPTY_DIGEST,
-  hashIdentifier,
-  isPlaceholderDigest,
   looksLikeUnsupportedHash,
   normalizeIdentifier,
   normalizeText,
+  PLACEHOLDERS,
   parseSuppliedDigest,
 } from './identifier-formats.ts'
 import { normalizeCountry } from './normalize-country.ts'
@@ -24,51 +25,8 @@ import {
   type HashedKey,
   isAddressName,
   listAddresses,
-  type PlainKey,
   type UserDataKey,
 } from './user-data-keys.ts'
-
-/** What a rule may know of the event besides the value. */
-export interface FieldContext extends EventTimes {
-  /** Of the same address, else of `user_data`. It gives phones, states and postal codes meaning. */
-  country: string | null
-}
-
-/** When the event happened, as the caller says, and when it was received. */
-export interface EventTimes {
-  eventTime: Date
-  observedAt: Date
-}
-
-/** What is kept, or null for the reason of the rule, or a reason of its own. */
-export type FieldResult = string | null | { reason: DropReason }
-
-export interface HashedFieldRule {
-  /** Returns the exact text to hash, unless the value cannot be made right. */
-  normalize: (prepared: string, context: FieldContext) => FieldResult
-  reason: DropReason
-  /** These fields also take whole numbers; in the others a number is a mistake of the caller. */
-  acceptsNumbers?: true
-  /**
-   * An ID of the caller, which is hashed as written but for its case. An MD5, SHA-1 or SHA-512 may
-   * be one. In the other fields such a hash matches no one.
-   */
-  isCallerId?: true
-}
-
-export interface PlainFieldRule {
-  /** Returns what is kept, unless the value cannot be right. */
-  normalize: (text: string, context: FieldContext) => FieldResult
-  reason: DropReason
-  /** Numeric IDs also come as JSON numbers; an address or a user agent never does. */
-  acceptsNumbers?: true
-}
-
-/** The fields that a platform takes, one rule for each. What has no rule is left out silently. */
-export interface FieldRules {
-  hashed: Partial<Record<HashedKey, HashedFieldRule>>
-  plain: Partial<Record<PlainKey, PlainFieldRule>>
-}
 
 /** A person as one platform may know them: nothing raw but what it takes unhashed. */
 export interface PlatformIdentity {
@@ -281,4 +239,16 @@ function storeValue(
     known.push(kept)
   }
   return null
+}
+
+/** SHA-256 of a normalized identifier, as 64 lower-case hexadecimal digits. */
+export function hashIdentifier(normalized: string): string {
+  return hash('sha256', normalized, 'hex')
+}
+
+const PLACEHOLDER_DIGESTS = new Set([...PLACEHOLDERS].map(hashIdentifier))
+
+/** Whether this is the digest of a placeholder, which a caller hashed before sending. */
+export function isPlaceholderDigest(digest: string): boolean {
+  return PLACEHOLDER_DIGESTS.has(digest)
 }

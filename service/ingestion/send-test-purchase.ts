@@ -16,7 +16,7 @@ import { type EventRecord, type IdentityPayload, SPACE_NUMBERS } from '../events
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import { createBodyValidator, FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
-import { hashIdentifier } from '../identity/identifier-formats.ts'
+import { hashIdentifier } from '../identity/normalize-user-data.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
 import { addCurrencyCodeError } from './carried-member-rules.ts'

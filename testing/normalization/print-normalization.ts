@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
-  hashIdentifier,
   normalizeIdentifier,
   parseSuppliedDigest,
 } from '../../service/identity/identifier-formats.ts'
 import { normalizeCountry } from '../../service/identity/normalize-country.ts'
+import { hashIdentifier } from '../../service/identity/normalize-user-data.ts'
 import type { HashedKey } from '../../service/identity/user-data-keys.ts'
 import { HASHED_FIELD_RULES } from '../../service/platforms/meta/normalize-identity.ts'
 import { renderTable } from '../../service/settings/print-settings.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { normalizeMetaUserData } from '../../../testing/fixtures/meta-identity.ts'
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
-import { hashIdentifier } from '../../identity/identifier-formats.ts'
+import { hashIdentifier } from '../../identity/normalize-user-data.ts'
 
 it('a ZIP+4 is cut only where it is one', () => {
   const zip = (country: string, zp: string) => normalizeMetaUserData({ country, zp }).digests.zp

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { normalizeMetaUserData, TIMES } from '../../../testing/fixtures/meta-identity.ts'
 import { DROP_REASONS, DROPPED_FIELDS_MAX } from '../../identity/dropped-fields.ts'
+import type { FieldResult } from '../../identity/field-rules.ts'
 import {
   EMPTY_DIGEST,
-  hashIdentifier,
   looksLikeUnsupportedHash,
   normalizeIdentifier,
   parseSuppliedDigest,
 } from '../../identity/identifier-formats.ts'
-import type { FieldResult } from '../../identity/normalize-user-data.ts'
+import { hashIdentifier } from '../../identity/normalize-user-data.ts'
 import type { HashedKey } from '../../identity/user-data-keys.ts'
 import { HASHED_FIELD_RULES } from './normalize-identity.ts'
 import vectors from './vectors/meta-hash-vectors.json' with { type: 'json' }

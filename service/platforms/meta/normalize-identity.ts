@@ -1,5 +1,13 @@
 import { isFbp } from '../../identity/click-ids.ts'
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
+import type {
+  EventTimes,
+  FieldContext,
+  FieldResult,
+  FieldRules,
+  HashedFieldRule,
+  PlainFieldRule,
+} from '../../identity/field-rules.ts'
 import { isPlaceholder, normalizeEmail } from '../../identity/identifier-formats.ts'
 import {
   normalizeBirthDate,
@@ -9,16 +17,7 @@ import {
 } from '../../identity/normalize-birth-date.ts'
 import { normalizeCountry } from '../../identity/normalize-country.ts'
 import { normalizePhone } from '../../identity/normalize-phone.ts'
-import {
-  type EventTimes,
-  type FieldContext,
-  type FieldResult,
-  type FieldRules,
-  type HashedFieldRule,
-  type NormalizedIdentity,
-  normalizeUserData,
-  type PlainFieldRule,
-} from '../../identity/normalize-user-data.ts'
+import { type NormalizedIdentity, normalizeUserData } from '../../identity/normalize-user-data.ts'
 import { parsePublicAddress } from '../../identity/public-address.ts'
 import { findSubdivisionCode } from '../../identity/subdivisions.ts'
 import type { HashedKey, PlainKey } from '../../identity/user-data-keys.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
 import { normalizeMetaUserData } from '../../testing/fixtures/meta-identity.ts'
-import { pseudonymizeVisitorId } from './identifier-formats.ts'
+import { pseudonymizeVisitorId } from './person-identifiers.ts'
 
 it('keeps a pseudonymous id as it is, without the spaces around it', () => {
   assert.equal(pseudonymizeVisitorId(' Padded V\t\u00a0'), 'Padded V')
