@@ -67,6 +67,9 @@ export const Permission = named('Permission', stringEnum(['ad-account.read', 'ac
 
 export const CredentialType = named('CredentialType', stringEnum(['connection', 'execution_token']))
 
+/** A person proposes only to undo an action. */
+const ProposerType = named('ProposerType', stringEnum(['connection', 'execution_token', 'person']))
+
 export const rowId = (description: string) =>
   Type.Integer({ minimum: 1, maximum: INTEGER_MAX, description })
 
@@ -188,13 +191,13 @@ export const PolicyEvidence = named(
 )
 export type PolicyEvidence = Static<typeof PolicyEvidence>
 
-/** Who proposed an action: a credential, for which one person is responsible. */
+/** Who proposed an action: a credential, for which one person is responsible, or a person. */
 export const Proposer = named(
   'Proposer',
   Type.Object({
-    type: CredentialType,
-    id: rowId('The id of the connection or execution token.'),
-    name: Type.Optional(Type.String({ description: 'Its name at that time.' })),
+    type: ProposerType,
+    id: rowId('The id of the connection, execution token or person.'),
+    name: Type.Optional(Type.String({ description: 'Its name at that time; none for a person.' })),
   }),
 )
 export type Proposer = Static<typeof Proposer>

@@ -69,6 +69,7 @@ export const QueuedBatch = named(
     responsible: Type.String({ description: 'Who approved the connection or issued the token.' }),
     policy_decision: PolicyDecision,
     all_or_nothing: Type.Boolean({ description: 'One decision covers all actions.' }),
+    undoes: nullable(rowId('The verified action that this proposal undoes.')),
     created_at: timestamp('When it was proposed.'),
     expires_at: timestamp('A person can decide until then.'),
     may_decide: Type.Boolean({ description: 'Whether the signed-in user may decide on it.' }),
@@ -136,6 +137,24 @@ export const DecisionSubmission = named(
   ),
 )
 export type DecisionSubmission = Static<typeof DecisionSubmission>
+
+/** A person proposes the change back. */
+export const UndoSubmission = named(
+  'UndoSubmission',
+  Type.Object(
+    {
+      reason: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 1_000,
+          description: 'The rationale of the new proposal; names the action if omitted.',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+)
+export type UndoSubmission = Static<typeof UndoSubmission>
 
 /** What a person approved: stored with the action, and part of its receipt. */
 export interface DecisionContext

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { described, freeForm, named, stringEnum, timestamp } from '../scalars.ts'
+import { described, freeForm, named, nullable, stringEnum, timestamp } from '../scalars.ts'
 import {
   ACTIONS_MAX,
   ActionParams,
@@ -207,6 +207,7 @@ const ActionBatch = named(
     proposed_by: Proposer,
     policy_decision: PolicyDecision,
     all_or_nothing: Type.Boolean(),
+    undoes: nullable(rowId('The verified action that this proposal undoes.')),
     inbox_url: Type.String({ format: 'uri' }),
     created_at: timestamp('When it was proposed.'),
     expires_at: timestamp('A person can decide until then.'),

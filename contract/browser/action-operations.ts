@@ -1,5 +1,10 @@
 import Type, { type TSchema } from 'typebox'
-import { ApprovalQueue, DecisionSubmission, QueuedBatchAnswer } from '../agents/approvals.ts'
+import {
+  ApprovalQueue,
+  DecisionSubmission,
+  QueuedBatchAnswer,
+  UndoSubmission,
+} from '../agents/approvals.ts'
 import { AuditPage, AuditVerification } from '../agents/audit.ts'
 import { PolicyAnswer, PolicySubmission } from '../agents/policy.ts'
 import { ActionBatchAnswer, ActionList, DecisionReceipt } from '../agents/proposals.ts'
@@ -37,6 +42,11 @@ export const changePolicy = operation('changePolicy', 'PUT /policy', {
 export const listAgentActions = operation('listAgentActions', 'GET /actions', {
   response: { 200: ActionList, ...CHECKED_REFUSALS },
 })
+/** 409: not verified, changed since, or an undo is pending or done. */
+export const undoAction = operation('undoAction', 'POST /actions/:action/undo', {
+  body: UndoSubmission,
+  response: { 201: ActionBatchAnswer, ...CHECKED_REFUSALS, 409: MessageError },
+})
 export const getActionReceipt = operation('getActionReceipt', 'GET /actions/:action/receipt', {
   response: { 200: DecisionReceipt, ...REFUSALS },
 })
@@ -59,6 +69,7 @@ export const BROWSER_ACTION_OPERATIONS = [
   getPolicy,
   changePolicy,
   listAgentActions,
+  undoAction,
   getActionReceipt,
   readAuditLog,
   verifyAuditLog,

@@ -178,6 +178,7 @@ export const BATCH_12 = {
     proposed_by: proposer,
     policy_decision: 'require_approval',
     all_or_nothing: false,
+    undoes: null,
     inbox_url: `${ORIGIN}/workspaces/2/approvals/12`,
     created_at: AT,
     expires_at: EXPIRES_AT,

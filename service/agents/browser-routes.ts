@@ -11,7 +11,7 @@ import { requireSession } from '../people/browser-session.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { requireRole } from '../people/workspaces.ts'
 import { readApprovalQueue, readQueuedBatch } from './approvals/approval-queue.ts'
-import { decideAndExecute } from './executor/execution-triggers.ts'
+import { decideAndExecute, undoAndExecute } from './executor/execution-triggers.ts'
 import { changePolicy } from './policy/change-policy.ts'
 import { readPolicy } from './policy/policy-store.ts'
 import type { AgentsContext } from './proposals/agents-context.ts'
@@ -73,6 +73,14 @@ function actionRoutes(app: ServiceApp, context: AgentsContext): void {
       const scope = await requireReadScope(context, request)
       const { status, page } = request.query as Record<string, unknown>
       return listActions(context, scope, { status, page })
+    },
+  })
+  app.route({
+    ...operations.undoAction,
+    async handler(request, reply) {
+      const { action: actionId } = request.params as PathParams
+      const undo = { ...toRequestScope(request), actionId }
+      return reply.code(201).send(await undoAndExecute(context, undo, request.body))
     },
   })
   app.route({

@@ -42,6 +42,7 @@ export interface AgentTables {
     policy_version: number
     policy_decision: string
     all_or_nothing: Generated<boolean>
+    undoes: number | null
     created_at: Date
     expires_at: Date
   }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../db/database.ts'
+import { hasPermission, WORKSPACE_ROLES } from '../people/workspace-role.ts'
 import type { Audience, Permission } from './permissions.ts'
 
 /** The current state of the ad account and the workspace that a token is for. */
@@ -121,23 +122,24 @@ export async function findExecutionTokenPrincipal(
   }
 }
 
-/** A credential and the ad account that it was bound to when it was used. */
+/** A proposer and the ad account of the proposal. */
 interface PrincipalKey {
-  kind: 'connection' | 'execution_token'
+  kind: 'connection' | 'execution_token' | 'person'
   id: number
   adAccountId: number
 }
 
 /**
- * Returns whether the credential of a proposal is still valid for the same ad account. Locks the
- * rows that this depends on until the transaction ends, so that revoking the credential waits for
- * actions in progress.
+ * Returns whether the credential of a proposal is still valid for the same ad account, or the
+ * person who proposed it may still decide on actions. Locks the rows that this depends on until the
+ * transaction ends, so that revoking the credential waits for actions in progress.
  */
 export async function lockActivePrincipal(
   { query }: Transaction,
   { kind, id, adAccountId }: PrincipalKey,
   at: Date,
 ): Promise<boolean> {
+  if (kind === 'person') return lockActiveDecider({ query }, id, adAccountId)
   const bond =
     kind === 'connection'
       ? sql`select * from agent_connections where id = ${id} and grant_id is not null`
@@ -146,6 +148,23 @@ export async function lockActivePrincipal(
   const { rows } = await sql`
     select 1 from (${bond} and ad_account_id = ${adAccountId} and revoked_at is null) bond
     ${sql.raw(ACTIVE_PARTIES)} for share`.execute(query)
+  return rows.length > 0
+}
+
+async function lockActiveDecider(
+  { query }: Transaction,
+  userId: number,
+  adAccountId: number,
+): Promise<boolean> {
+  const roles = WORKSPACE_ROLES.filter(role => hasPermission(role, 'decide_actions'))
+  const { rows } = await sql`
+    select 1 from people.users person
+    join members on members.user_id = person.id and members.role in (${sql.join(roles)})
+    join workspaces workspace on workspace.id = members.workspace_id
+      and workspace.status = 'active'
+    join ad_accounts account on account.workspace_id = workspace.id and account.status = 'active'
+    where person.id = ${userId} and person.status = 'active' and account.id = ${adAccountId}
+    for share`.execute(query)
   return rows.length > 0
 }
 

@@ -74,6 +74,8 @@ const ROWS: Record<string, Row> = {
   getPolicy: belonging,
   changePolicy: { ...owning, owner: 200 },
   listAgentActions: belonging,
+  // The action of this test was not executed.
+  undoAction: { ...deciding, owner: 409, admin: 409 },
   getActionReceipt: belonging,
   readAuditLog: deciding,
   verifyAuditLog: deciding,
@@ -91,6 +93,7 @@ const BODIES: Record<string, object> = {
   updateConnection: { name: 'Renamed' },
   createExecutionToken: { name: 'CI', tier: 'read', days: 30 },
   decideActions: { decision: 'reject', reason: 'Not now.' },
+  undoAction: { reason: 'Too early.' },
   changePolicy: {
     version: 0,
     execution_mode: 'ask',

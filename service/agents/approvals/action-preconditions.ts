@@ -88,7 +88,7 @@ export function isStale(
  * Whether an entity is unchanged since the action was evaluated. Every change increments the
  * version; the settings are compared as well, in case a platform does not.
  */
-function isUnchanged(before: EntityState | null, found: EntityState | null): boolean {
+export function isUnchanged(before: EntityState | null, found: EntityState | null): boolean {
   if (before === null || found === null) return false
   return (
     found.type === before.type &&

@@ -33,6 +33,7 @@ import type { DecisionRequest } from './decide-actions.ts'
 import { toCurrentEvaluation, toOtherPendingAction } from './decision-context.ts'
 import { reevaluateActions } from './reevaluate-actions.ts'
 import { findApprovalDenial, governanceFilter } from './two-person-rule.ts'
+import { findStandingUndoes } from './undo-action.ts'
 
 export const BATCHES_PER_PAGE = 20
 /** Higher than any workspace reaches. */
@@ -116,6 +117,7 @@ async function toQueuedBatch(
     responsible,
     policy_decision: batch.policyDecision,
     all_or_nothing: batch.isAllOrNothing,
+    undoes: batch.undoes,
     created_at: batch.createdAt.toISOString(),
     expires_at: batch.expiresAt.toISOString(),
     may_decide: reason === null,
@@ -170,6 +172,8 @@ export interface DecisionRecord {
   decidedBy: string | null
   /** Null until the action is completed. */
   receipt: DecisionReceipt | null
+  /** The proposal that undoes the action, if one is pending or done. */
+  undoneBy: number | null
 }
 
 /** The decision records of the actions of a batch, by action ID. */
@@ -183,11 +187,16 @@ export async function readDecisionRecords(
     decidedBy === null ? [] : [{ type: 'person', id: String(decidedBy) }],
   )
   const names = await findActorNames(database, workspaceId, actors)
+  const undoes = await findStandingUndoes(
+    database,
+    actions.map(({ id }) => id),
+  )
   const records = new Map<number, DecisionRecord>()
   for (const { id, status, decidedBy } of actions) {
     const scope = { workspaceId, adAccountId: null }
     const receipt = isFinal(status) ? await readReceipt(context, scope, id) : null
-    records.set(id, { decidedBy: names.get(`person ${decidedBy}`) ?? null, receipt })
+    const undoneBy = undoes.find(({ actionId }) => actionId === id)?.batchId ?? null
+    records.set(id, { decidedBy: names.get(`person ${decidedBy}`) ?? null, receipt, undoneBy })
   }
   return records
 }

@@ -34,9 +34,9 @@ function startOfGovernanceWindow(at: Date): Date {
 }
 
 /**
- * Why a person may not approve a proposal of their own credential, as a sentence; null if they may.
- * Two people are needed if another one could decide. Roles count as they were over the last 72
- * hours, so that an owner cannot demote the others, approve, and promote them again.
+ * Why a person may not approve a proposal of their own or of their credential, as a sentence; null
+ * if they may. Two people are needed if another one could decide. Roles count as they were over the
+ * last 72 hours, so that an owner cannot demote the others, approve, and promote them again.
  */
 export async function findApprovalDenial(
   transaction: Transaction,
@@ -44,16 +44,21 @@ export async function findApprovalDenial(
   { userId, at }: { userId: number; at: Date },
 ): Promise<string | null> {
   if (proposer.personId !== userId) return null
+  const own = proposer.kind === 'person' ? 'your own proposal' : 'a proposal of your own credential'
   const roles = WORKSPACE_ROLES.filter(role => hasPermission(role, 'decide_actions'))
   const others = { workspaceId, exceptUserId: userId, roles }
-  if (await hasOtherMember(transaction, others)) return OTHERS_DECIDE
+  if (await hasOtherMember(transaction, others)) return othersDecide(own)
   const since = startOfGovernanceWindow(at)
-  return (await hasRoleLossSince(transaction, { ...others, since })) ? OTHERS_COULD_DECIDE : null
+  return (await hasRoleLossSince(transaction, { ...others, since })) ? othersCouldDecide(own) : null
 }
 
-const OTHERS_DECIDE =
-  'You cannot approve a proposal of your own credential. Another owner or admin must approve it; ' +
-  'you can reject it.'
-const OTHERS_COULD_DECIDE =
-  'You cannot approve a proposal of your own credential: in the last 72 hours, another owner or ' +
-  'admin lost that role. Another owner or admin must approve it; you can reject it.'
+function othersDecide(own: string): string {
+  return `You cannot approve ${own}. Another owner or admin must approve it; you can reject it.`
+}
+
+function othersCouldDecide(own: string): string {
+  return (
+    `You cannot approve ${own}: in the last 72 hours, another owner or admin lost that role. ` +
+    'Another owner or admin must approve it; you can reject it.'
+  )
+}

@@ -2,6 +2,7 @@ import type { ActionBatchAnswer, ProposalResult } from '@signalbox/contract/agen
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 import { parseRowId } from '../../util/row-id.ts'
 import { type DecisionRequest, decideActions } from '../approvals/decide-actions.ts'
+import { proposeUndo, type UndoRequest } from '../approvals/undo-action.ts'
 import type { Action } from '../proposals/action.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
@@ -54,6 +55,20 @@ export async function decideAndExecute(
   await runExecutions(context, decided.filter(isInProgress))
   const scope = { workspaceId: parseRowId(request.workspaceId) ?? 0, adAccountId: null }
   return readBatch(context, scope, request.batchId)
+}
+
+/**
+ * Stores a proposal to undo an action, executes it if the policy allows it, and returns the batch.
+ * Throws a Refusal: 403, 404, 409 or 422.
+ */
+export async function undoAndExecute(
+  context: ProposalContext,
+  request: UndoRequest,
+  body: unknown,
+): Promise<ActionBatchAnswer> {
+  const { batch, actions } = await proposeUndo(context, request, body)
+  await runExecutions(context, actions.filter(isInProgress))
+  return readBatch(context, { workspaceId: batch.workspaceId, adAccountId: null }, batch.id)
 }
 
 /** Executes actions of one batch. */

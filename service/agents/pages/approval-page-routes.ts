@@ -9,7 +9,7 @@ import {
   readDecisionRecords,
   readQueuedBatch,
 } from '../approvals/approval-queue.ts'
-import { decideAndExecute } from '../executor/execution-triggers.ts'
+import { decideAndExecute, undoAndExecute } from '../executor/execution-triggers.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
 import { approvalsPage } from './approvals-page.ts'
@@ -20,6 +20,7 @@ import {
   type RejectedDecisionForm,
   toDecisionSubmission,
 } from './decision-form.ts'
+import { parseUndoForm, toUndoError } from './undo-form.ts'
 
 const PAGE = { config: { credential: 'none' } } as const
 
@@ -39,6 +40,7 @@ export function approvalPageRoutes(pages: ServiceApp, context: AgentsContext): v
     const { done } = request.query as { done?: unknown }
     return reply.send(await renderBatch(context, toBatchPageRequest(visit, request), { done }))
   })
+  undoRoute(pages, context, batchUrl)
   pages.post(batchUrl, PAGE, async (request, reply) => {
     const visit = await requirePageSession(context, { request, reply })
     if (!visit) return reply
@@ -55,6 +57,23 @@ export function approvalPageRoutes(pages: ServiceApp, context: AgentsContext): v
         rejectedForm: { ...submitted, errors },
       })
       return reply.code(status).send(page)
+    }
+  })
+}
+
+/** Proposes to undo a verified action, and goes to the page of the new proposal. */
+function undoRoute(pages: ServiceApp, context: AgentsContext, batchUrl: string): void {
+  pages.post(`${batchUrl}/undo`, PAGE, async (request, reply) => {
+    const visit = await requirePageSession(context, { request, reply })
+    if (!visit) return reply
+    const { actionId, body } = parseUndoForm(request.body)
+    try {
+      const { batch } = await undoAndExecute(context, { ...visit, actionId }, body)
+      return reply.redirect(pathOf({ ...visit, batchId: String(batch.id) }), 303)
+    } catch (error) {
+      const undoError = toUndoError(error)
+      const page = await renderBatch(context, toBatchPageRequest(visit, request), { undoError })
+      return reply.code((error as Refusal).status).send(page)
     }
   })
 }
@@ -85,7 +104,7 @@ async function renderQueue(context: AgentsContext, visit: WorkspacePageRequest, 
 async function renderBatch(
   context: AgentsContext,
   visit: BatchPageRequest,
-  { done, rejectedForm }: { done?: unknown; rejectedForm?: RejectedDecisionForm },
+  { done, rejectedForm, undoError }: BatchPageState,
 ): Promise<string> {
   const { database, now } = context
   const { person, workspaceId } = visit
@@ -105,7 +124,14 @@ async function renderBatch(
     now: now(),
     rejectedForm,
     notice,
+    undoError,
   })
+}
+
+interface BatchPageState {
+  done?: unknown
+  rejectedForm?: RejectedDecisionForm
+  undoError?: string
 }
 
 const NOTICES: Record<string, string> = {

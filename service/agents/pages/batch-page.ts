@@ -16,6 +16,7 @@ import { decisionForm, type RejectedDecisionForm } from './decision-form.ts'
 import { evidenceDetails } from './evidence-details.ts'
 import { ACTION_STATUS_LABELS } from './labels.ts'
 import { actionDetails, actionRationale, actionTitle, proposalSummary } from './proposal-details.ts'
+import { undoErrorMessage, undoneAction, undoPart } from './undo-form.ts'
 import { untrustedName, untrustedText } from './untrusted-text.ts'
 
 export interface BatchPage {
@@ -30,6 +31,8 @@ export interface BatchPage {
   /** The submitted form, if it was rejected. */
   rejectedForm?: RejectedDecisionForm | undefined
   notice?: string | undefined
+  /** Why the undo of an action was not proposed. */
+  undoError?: string | undefined
 }
 
 /** One proposal: its changes, the decision form, and the results. */
@@ -42,14 +45,16 @@ export function batchPage(page: BatchPage): string {
   const isResultFirst = pending.length === 0 || notice !== undefined
   const content = html`<p><a href="${base}/approvals">All pending approvals</a></p>
 !${rejectionMessage(rejectedForm?.errors ?? {})}
+!${undoErrorMessage(page.undoError)}
 !${nothingPending(page, pending.length)}
 !${isResultFirst ? results : ''}
 <section class="card" aria-labelledby="proposal">
 <h2 id="proposal">Proposal ${batch.id}</h2>
 !${proposalSummary(batch, now)}
-<h3><strong>Rationale of the agent</strong></h3>
+!${undoneAction(batch, base)}
+<h3><strong>Rationale of the ${batch.undoes === null ? 'agent' : 'person'}</strong></h3>
 !${untrustedText(batch.rationale)}
-!${evidenceDetails(batch)}
+!${batch.undoes === null ? evidenceDetails(batch) : ''}
 </section>
 !${pending.length === 0 ? '' : decisionForm({ ...page, pending })}
 !${isResultFirst ? '' : results}`
@@ -91,6 +96,7 @@ function resultPart(action: AgentAction, page: BatchPage, isFirst: boolean): str
 !${actionDetails(action, batch)}
 !${decisionDetails(action, decisionRecords.get(id)?.decidedBy ?? null)}
 !${receiptDetails(decisionRecords.get(id)?.receipt ?? null)}
+!${undoPart(action, page)}
 <p><a href="${log}">Action ${id} in the log</a></p>
 </div>`
 }

@@ -42,6 +42,7 @@ export const ENTITY_STATUS_LABELS: Record<EntityState['status'], string> = {
 export const PROPOSER_LABELS: Record<Proposer['type'], string> = {
   connection: 'connected agent',
   execution_token: 'execution token',
+  person: 'person',
 }
 
 export const EXECUTION_MODE_LABELS: Record<

@@ -16,7 +16,8 @@ import { escapeInvisibleLine, untrustedName, untrustedText } from './untrusted-t
 /** The proposer, ad account and approval period of a proposal. Returns HTML. */
 export function proposalSummary(batch: QueuedBatch, now: Date): string {
   const { proposed_by, responsible, ad_account_name, created_at, expires_at, actions } = batch
-  const { type, id, name = `ID ${id}` } = proposed_by
+  const { type, id } = proposed_by
+  const name = type === 'person' ? responsible : (proposed_by.name ?? `ID ${id}`)
   const isOpen = actions.some(({ status }) => status === 'pending')
   const expiry = isOpen
     ? html`<dt>Time to decide</dt><dd>${formatTimeLeft(new Date(expires_at), now)}</dd>`

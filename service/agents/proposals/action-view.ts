@@ -37,7 +37,7 @@ export function toActionView(action: Action): AgentAction {
 }
 
 export function toProposerView({ kind, id, name }: ActionProposer): Proposer {
-  return { type: kind, id, name }
+  return kind === 'person' ? { type: kind, id } : { type: kind, id, name }
 }
 
 export function toTargetView({ target }: Pick<Action, 'target'>): TargetEntity {

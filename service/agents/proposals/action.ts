@@ -70,7 +70,8 @@ export interface NewAction {
 }
 
 export interface ActionProposer {
-  kind: 'connection' | 'execution_token'
+  /** A person proposes only to undo an action; the ID is that of the person then. */
+  kind: 'connection' | 'execution_token' | 'person'
   id: number
   name: string
   /** Who approved the connection or issued the token. */

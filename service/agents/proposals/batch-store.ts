@@ -3,7 +3,7 @@ import type { EvidenceProvenance, TargetSource } from '@signalbox/contract/agent
 import type { Selectable } from 'kysely'
 import type { Transaction } from '../../db/database.ts'
 import type { Tables } from '../../db/tables.ts'
-import type { ActionProposer } from './action.ts'
+import type { Action, ActionProposer } from './action.ts'
 
 /** One proposal: what its actions have in common. */
 export interface Batch extends NewBatch {
@@ -25,6 +25,8 @@ export interface NewBatch {
   policyDecision: PolicyDecision
   /** All actions are executed, or none. */
   isAllOrNothing: boolean
+  /** The action that a person proposes to undo; null for proposals of agents. */
+  undoes: number | null
   createdAt: Date
   /** When the approval period ends. */
   expiresAt: Date
@@ -94,6 +96,7 @@ export async function insertBatch({ query }: Transaction, batch: NewBatch): Prom
       policy_version: batch.policyVersion,
       policy_decision: batch.policyDecision,
       all_or_nothing: batch.isAllOrNothing,
+      undoes: batch.undoes,
       created_at: batch.createdAt,
       expires_at: batch.expiresAt,
     })
@@ -101,6 +104,31 @@ export async function insertBatch({ query }: Transaction, batch: NewBatch): Prom
     .returning('id')
     .executeTakeFirst()
   return row?.id ?? null
+}
+
+/** A proposal to undo an action, which has one action of its own. */
+interface Undo {
+  actionId: number
+  batchId: number
+  status: Action['status']
+}
+
+/** The proposals that undo these actions, the latest first. */
+export async function findUndoes(
+  { query }: Transaction,
+  actionIds: readonly number[],
+): Promise<Undo[]> {
+  if (actionIds.length === 0) return []
+  const rows = await query
+    .selectFrom('agent_batches as batch')
+    .innerJoin('agent_actions as action', 'action.batch_id', 'batch.id')
+    .select(['batch.undoes', 'batch.id', 'action.status'])
+    .where('batch.undoes', 'in', actionIds)
+    .orderBy('batch.id', 'desc')
+    .execute()
+  return rows.map(({ undoes, id, status }) => ({
+    ...{ actionId: undoes ?? 0, batchId: id, status: status as Action['status'] },
+  }))
 }
 
 /** Table constraints guarantee the union types; jsonb is parsed on reading. */
@@ -125,6 +153,7 @@ function toBatch(row: Selectable<Tables['agent_batches']>): Batch {
     policyVersion: row.policy_version,
     policyDecision: row.policy_decision as PolicyDecision,
     isAllOrNothing: row.all_or_nothing,
+    undoes: row.undoes,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   }

@@ -74,6 +74,7 @@ export function digestBatch(batch: NewBatch): string {
     policy_version: batch.policyVersion,
     policy_decision: batch.policyDecision,
     ...(batch.isAllOrNothing && { all_or_nothing: true }),
+    ...(batch.undoes !== null && { undoes: batch.undoes }),
     created_at: batch.createdAt,
     expires_at: batch.expiresAt,
   })
@@ -96,6 +97,7 @@ export function digestBatchRow(row: BatchRow): string {
     policy_version: row.policy_version,
     policy_decision: row.policy_decision,
     ...(row.all_or_nothing && { all_or_nothing: true }),
+    ...(row.undoes !== null && { undoes: row.undoes }),
     created_at: row.created_at,
     expires_at: row.expires_at,
   })

@@ -74,6 +74,7 @@ export function toBatchView(
       proposed_by: toProposerView(batch.proposer),
       policy_decision: batch.policyDecision,
       all_or_nothing: batch.isAllOrNothing,
+      undoes: batch.undoes,
       inbox_url: inboxUrl(publicOrigin(), { workspaceId, batchId: id }),
       created_at: batch.createdAt.toISOString(),
       expires_at: batch.expiresAt.toISOString(),

@@ -5,22 +5,13 @@ import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { Transaction } from '../../db/database.ts'
 import { type FieldErrors, Refusal } from '../../http/refusal.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import { HOUR_MILLISECONDS } from '../../util/time.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
-import { type Action, type ActionProposer, toProposer } from './action.ts'
-import { notifyApprovers } from './action-notifications.ts'
+import { type ActionProposer, toProposer } from './action.ts'
 import { findActionsOfBatch } from './action-store.ts'
 import { lockActiveAdAccount } from './ad-account-store.ts'
 import type { ProposalContext } from './agents-context.ts'
+import { findBatchByKey, insertBatch, type NewBatch, type ProposalKey } from './batch-store.ts'
 import {
-  type Batch,
-  findBatchByKey,
-  insertBatch,
-  type NewBatch,
-  type ProposalKey,
-} from './batch-store.ts'
-import {
-  buildNewAction,
   combineDecisions,
   type EvaluatedAction,
   evaluateActions,
@@ -30,24 +21,13 @@ import {
   toExecutionOrder,
 } from './evaluate-actions.ts'
 import { checkEvidence } from './evidence.ts'
-import { countPending } from './open-action-store.ts'
-import { digestBatch } from './proposal-records.ts'
-import { createAction } from './transition-action.ts'
+import {
+  approvalExpiry,
+  type Proposal,
+  requireQueueCapacity,
+  saveProposal,
+} from './save-proposal.ts'
 import { validateProposal } from './validate-proposal.ts'
-
-export interface Proposal {
-  batch: Batch
-  /** In the order of the submission. */
-  actions: Action[]
-  /** False for a retry with the same idempotency key; the actions then have their current state. */
-  isNew: boolean
-}
-
-/** The approval period. */
-const APPROVAL_HOURS = 72
-
-/** Limits pending actions of one ad account, so that a proposer cannot flood the queue. */
-export const PENDING_ACTIONS_MAX = 200
 
 /**
  * Evaluates a proposal and stores it with its audit entries in one transaction. Allowed actions are
@@ -118,9 +98,11 @@ async function propose(
     at,
   })
   const id = await insertBatch(transaction, batch)
-  const { submission } = input
-  if (id !== null)
-    return saveProposal(transaction, context, { batch: { ...batch, id }, submission, evaluated })
+  if (id !== null) {
+    const { actions } = input.submission
+    const saving = { batch: { ...batch, id }, submissions: actions, evaluated }
+    return saveProposal(transaction, context, saving)
+  }
   // An earlier version stored the key in the meantime, without the lock of this ad account.
   const other = await findSavedProposal(transaction, input)
   if (other) return other
@@ -154,21 +136,6 @@ function combine(
 const ACCOUNT_INACTIVE =
   'The ad account of this credential is no longer active. Ask an owner to activate it, or for a ' +
   'credential of another ad account.'
-
-/** The locked ad account prevents concurrent proposals from exceeding the limit. */
-async function requireQueueCapacity(
-  transaction: Transaction,
-  adAccountId: number,
-  evaluated: readonly EvaluatedAction[],
-): Promise<void> {
-  const pending = evaluated.filter(({ evaluation }) => evaluation.decision === 'require_approval')
-  if (pending.length === 0) return
-  if ((await countPending(transaction, adAccountId)) + pending.length <= PENDING_ACTIONS_MAX) return
-  const message =
-    'The actions field requires approval, and this ad account can have at most ' +
-    `${PENDING_ACTIONS_MAX} pending actions; wait until some are decided.`
-  throw Refusal.ofFields({ actions: [message] })
-}
 
 /** The proposal that was stored with this idempotency key, if any. */
 async function findSavedProposal(
@@ -219,8 +186,9 @@ async function buildBatch(
     policyVersion,
     policyDecision: strictestDecision(evaluated),
     isAllOrNothing: submission.all_or_nothing === true,
+    undoes: null,
     createdAt: at,
-    expiresAt: new Date(at.getTime() + APPROVAL_HOURS * HOUR_MILLISECONDS),
+    expiresAt: approvalExpiry(at),
   }
 }
 
@@ -228,48 +196,4 @@ interface EvaluatedProposal {
   evaluated: readonly EvaluatedAction[]
   policyVersion: number
   at: Date
-}
-
-interface NewProposal {
-  batch: Batch
-  submission: ProposalSubmission
-  evaluated: readonly EvaluatedAction[]
-}
-
-/**
- * Stores the actions in the order of execution, so that their IDs ascend in it. Appends audit
- * entries last: the first one locks the chain of the workspace.
- */
-async function saveProposal(
-  transaction: Transaction,
-  { audit }: ProposalContext,
-  { batch, submission, evaluated }: NewProposal,
-): Promise<Proposal> {
-  const { id: batchId, workspaceId, proposer, createdAt: at } = batch
-  const pending = evaluated.filter(({ evaluation }) => evaluation.decision === 'require_approval')
-  await notifyApprovers(transaction, batch, pending.length)
-  await audit.append(transaction, {
-    workspaceId,
-    at,
-    action: 'proposal.submitted',
-    actor: { type: proposer.kind, id: String(proposer.id) },
-    subject: { type: 'batch', id: String(batchId) },
-    details: {
-      ad_account_id: batch.adAccountId,
-      actions: evaluated.length,
-      policy_version: batch.policyVersion,
-      policy_decision: batch.policyDecision,
-      ...(batch.isAllOrNothing && { all_or_nothing: true }),
-      content_sha256: batch.contentSha256.toString('hex'),
-      record_sha256: digestBatch(batch),
-    },
-  })
-  const actions: Action[] = []
-  for (const evaluatedAction of evaluated) {
-    const position = submission.actions.indexOf(evaluatedAction.submission)
-    const action = buildNewAction(batch, position, evaluatedAction)
-    actions.push(await createAction(transaction, audit, { batch, action }))
-  }
-  actions.sort((one, other) => one.position - other.position)
-  return { batch, actions, isNew: true }
 }

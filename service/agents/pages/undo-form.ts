@@ -1,0 +1,85 @@
+import type { AgentAction } from '@signalbox/contract/agents/actions.ts'
+import type { QueuedBatch, UndoSubmission } from '@signalbox/contract/agents/approvals.ts'
+import { html } from 'ghtml'
+import { Refusal } from '../../http/refusal.ts'
+import { readFormText } from '../../pages/form-body.ts'
+import { textArea } from '../../pages/form-controls.ts'
+import { hasPermission } from '../../people/workspace-role.ts'
+import type { Membership } from '../../people/workspace-store.ts'
+import type { DecisionRecord } from '../approvals/approval-queue.ts'
+import { defaultUndoReason } from '../approvals/undo-action.ts'
+
+interface UndoPart {
+  membership: Membership
+  batch: QueuedBatch
+  /** By action ID. */
+  decisionRecords: ReadonlyMap<number, Pick<DecisionRecord, 'undoneBy'>>
+}
+
+/** The form that proposes to undo a verified action, or a link to that proposal. Returns HTML. */
+export function undoPart(
+  action: AgentAction,
+  { membership, batch, decisionRecords }: UndoPart,
+): string {
+  const { id, status } = action
+  const base = `/workspaces/${membership.workspaceId}/approvals`
+  const undoneBy = decisionRecords.get(id)?.undoneBy ?? null
+  if (status !== 'verified') return ''
+  if (undoneBy !== null) {
+    return html`<p><a href="${base}/${undoneBy}">Proposal ${undoneBy} undoes this change</a></p>`
+  }
+  if (!hasPermission(membership.role, 'decide_actions')) return ''
+  const value = defaultUndoReason({ id, batchId: batch.id })
+  // An ID of its own: the page can have several of these forms.
+  const name = reasonField(String(id))
+  const field = {
+    name,
+    label: 'Reason',
+    hint: REASON_HINT,
+    charactersMax: 1_000,
+    value,
+    errors: {},
+  }
+  return html`<form method="post" action="${base}/${batch.id}/undo" class="wide">
+<input type="hidden" name="action_id" value="${id}">
+<details><summary>Reason for an undo</summary>!${textArea(field)}</details>
+<div class="actions"><button class="quiet">Propose to undo</button></div>
+</form>`
+}
+
+function reasonField(actionId: string): string {
+  return `undo_reason_${actionId}`
+}
+
+const REASON_HINT =
+  'The reason is stored permanently and cannot be erased: do not write about people.'
+
+/** What a proposal of a person undoes. Returns HTML. */
+export function undoneAction({ undoes }: QueuedBatch, base: string): string {
+  if (undoes === null) return ''
+  return html`<p>It undoes <a href="${base}/audit?subject_type=action&subject_id=${undoes}">action
+${undoes}</a>.</p>`
+}
+
+export function undoErrorMessage(error: string | undefined): string {
+  if (error === undefined) return ''
+  return html`<div class="message danger" role="alert" tabindex="-1" autofocus>
+<h2>The undo was not proposed</h2><p>${error}</p></div>`
+}
+
+/** More than the contract allows, so that a long reason is rejected and not truncated. */
+const REASON_CHARACTERS_MAX = 4_000
+
+export function parseUndoForm(form: unknown): { actionId: string; body: UndoSubmission } {
+  const actionId = readFormText(form, 'action_id')
+  const text = readFormText(form, reasonField(actionId), REASON_CHARACTERS_MAX)
+  const reason = text.replaceAll('\r\n', '\n')
+  return { actionId, body: reason === '' ? {} : { reason } }
+}
+
+/** Rethrows errors that the page cannot show. */
+export function toUndoError(error: unknown): string {
+  const isShown = error instanceof Refusal && [403, 409, 422].includes(error.status)
+  if (!isShown) throw error
+  return error.message
+}
