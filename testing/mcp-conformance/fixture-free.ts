@@ -33,7 +33,7 @@ export const FIXTURE_FREE: Record<SuiteRun, readonly string[]> = {
   ],
 }
 
-/** Checks of a scenario that need a tool of the suite; all its other checks run against the service. */
+/** Checks of a scenario that need a tool of the suite; its others run against the service. */
 export const FIXTURE_CHECKS = {
   scenario: 'server-stateless',
   run: '2026-07-28',
@@ -60,8 +60,8 @@ export const NEED_FIXTURES: readonly LeftOut[] = [
   {
     scenarios: /^input-required-result-/,
     reason:
-      'They call a tool or prompt of the suite that needs input. Four pass without it, because an ' +
-      'unknown tool is an error too, which proves nothing.',
+      'They call a tool or prompt of the suite that needs input. Four pass without it, which ' +
+      'proves nothing, because an unknown tool is an error too.',
   },
   {
     scenarios: /^(resources-read-|resources-templates-|prompts-get-)/,

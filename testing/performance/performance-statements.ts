@@ -8,8 +8,8 @@ import type { Database } from '../../service/db/database.ts'
 import { LARGE_STORE_DAY, LARGE_TRACKER } from './large-store.ts'
 
 /**
- * What get_performance reads of events. A period ends now, so these read the newest events, the same
- * number in a store of any size.
+ * What get_performance reads of events. A period ends now, so these read the newest events, and the
+ * same number in a store of any size.
  */
 export const PERFORMANCE_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
   'sum conversions by name': async database =>
