@@ -8,6 +8,7 @@ import {
 import { ErrorNotice } from './components/error-notice.tsx'
 import { PageSkeleton } from './components/page-skeleton.tsx'
 import { Shell } from './layout/shell.tsx'
+import { TrackerPages } from './layout/tracker-pages.tsx'
 
 const rootRoute = createRootRoute()
 
@@ -25,6 +26,13 @@ export const workspaceRoute = createRoute({
   component: Shell,
 })
 
+/** The parent of every page that shows one tracker. */
+export const trackerRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  id: 'tracker',
+  component: TrackerPages,
+})
+
 const overviewRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/',
@@ -32,12 +40,23 @@ const overviewRoute = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([workspaceRoute.addChildren([overviewRoute])]),
+  routeTree: rootRoute.addChildren([
+    workspaceRoute.addChildren([overviewRoute, trackerRoute.addChildren([])]),
+  ]),
+  // Values of the address are texts: an order "0017" is not the number 17.
+  parseSearch: text => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch,
   defaultErrorComponent: ({ error }) => <ErrorNotice error={error} />,
   defaultPendingComponent: PageSkeleton,
   defaultPreload: 'intent',
   scrollRestoration: true,
 })
+
+function stringifySearch(search: Record<string, unknown>): string {
+  const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '')
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return text === '' ? '' : `?${text}`
+}
 
 declare module '@tanstack/react-router' {
   interface Register {
