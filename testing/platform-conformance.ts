@@ -82,6 +82,14 @@ export function testPlatformConformance<Target>(
       assert.equal(offline.parseTarget(other), null)
   })
 
+  it(`${name}: describes every member of its config for the form of the dashboard`, () => {
+    const names = offline.targetFields.map(field => field.name)
+    assert.deepEqual(names.sort(), Object.keys(config).sort())
+    const { label, targetFields } = offline
+    for (const text of [label, ...targetFields.flatMap(field => [field.label, field.hint])])
+      assert.match(text, /^[A-Z]/)
+  })
+
   it(`${name}: returns an identity without raw values`, () => {
     const accepted = offline.normalizeIdentity(SUBMITTED)
     assert.ok(Object.keys(accepted.digests).length > 0)

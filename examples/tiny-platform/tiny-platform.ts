@@ -9,7 +9,7 @@ import type {
 import { noTinyAnswer, readTinyAnswer } from './tiny-answer.ts'
 import { normalizeTinyIdentity } from './tiny-identity.ts'
 import { tinyPayload } from './tiny-payload.ts'
-import { parseTinyTarget, type TinyTarget } from './tiny-target.ts'
+import { parseTinyTarget, TINY_TARGET_FIELDS, type TinyTarget } from './tiny-target.ts'
 
 const DAY_SECONDS = 86_400
 
@@ -17,6 +17,8 @@ const DAY_SECONDS = 86_400
 export function tinyPlatform({ baseUrl }: { baseUrl: string }): Platform<TinyTarget> {
   return {
     name: 'tiny',
+    label: 'Tiny',
+    targetFields: TINY_TARGET_FIELDS,
     batchMax: 50,
     parseTarget: parseTinyTarget,
     normalizeIdentity: normalizeTinyIdentity,

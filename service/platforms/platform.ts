@@ -71,6 +71,15 @@ export interface OriginalEvent {
 /** The target of a destination, in its platform's own form. Stored and sent as JSON. */
 export type TargetConfig = Record<string, unknown>
 
+/** A member of a target that a person enters as text. */
+export interface TargetField {
+  /** Its name in `TargetConfig`. */
+  name: string
+  label: string
+  /** Where to find the value at the platform. */
+  hint: string
+}
+
 /** A target and its token. The token is in memory only during a request. */
 export interface Credentials<Target> {
   target: Target
@@ -91,6 +100,10 @@ export interface Connection<Target> extends Credentials<Target> {
 export interface Platform<Target = unknown> {
   /** The name under which destinations are stored, and their `type` in reads. */
   readonly name: string
+  /** Its name for people. */
+  readonly label: string
+  /** The members of a destination's `config`, for the form that creates one. */
+  readonly targetFields: readonly TargetField[]
   /** The most events in one request. */
   readonly batchMax: number
   /** Parses the `config` of a destination; null if it is not valid for this platform. */

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { isObject, parseJsonObject } from '../../util/is-object.ts'
 import { DAY_SECONDS } from '../../util/time.ts'
-import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platform.ts'
+import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
 import { joinClickCookies } from './click-cookies.ts'
 import { classifyErrorCode, classifyHttpStatus } from './error-codes.ts'
 import {
@@ -37,6 +37,8 @@ const TRACE_CHARACTERS_MAX = 100
 export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
   return {
     name: 'meta',
+    label: 'Meta',
+    targetFields: TARGET_FIELDS,
     batchMax: BATCH_EVENTS_MAX,
     windowSeconds: actionSource =>
       DAY_SECONDS *
@@ -53,6 +55,14 @@ export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
     createSimulatorDestination,
   }
 }
+
+const TARGET_FIELDS: readonly TargetField[] = [
+  {
+    name: 'dataset_id',
+    label: 'Dataset ID',
+    hint: 'The digits below the name of the dataset in Meta Events Manager, such as 1234567890.',
+  },
+]
 
 async function sendBatch(
   options: MetaOptions,
