@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { AuditActor } from '../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
@@ -11,6 +12,8 @@ interface CredentialChange {
   trackerId: string
   destinationId: string
   accessToken: string
+  /** Who sets it, for the audit log. */
+  actor: AuditActor
   /** The members of `config` to change; empty changes nothing. */
   config: TargetConfig
   at: Date
@@ -24,7 +27,7 @@ interface CredentialChange {
 export async function setCredential(
   context: AuditedContext,
   keys: CredentialKeys,
-  { workspaceId, accessToken, ...change }: CredentialChange,
+  { workspaceId, accessToken, actor, ...change }: CredentialChange,
 ): Promise<boolean> {
   const { destinationId, config, at } = change
   const sealedCredential = sealCredential(keys, destinationId, accessToken)
@@ -33,7 +36,7 @@ export async function setCredential(
     record({
       workspaceId,
       at,
-      actor: { type: 'operator', id: null },
+      actor,
       action: 'credential.changed',
       subject: { type: 'destination', id: destinationId },
       details: { changed_members: Object.keys(config).sort() },

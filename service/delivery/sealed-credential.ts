@@ -4,6 +4,15 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
+/** Meta's tokens have some 200 characters and no fixed length. */
+export const PLATFORM_TOKEN_CHARACTERS_MAX = 2_000
+const PLATFORM_TOKEN = /^[\x21-\x7e]{1,2000}$/
+
+/** Whether a text can be an access token: a header carries it, so printable ASCII, no spaces. */
+export function isPlatformToken(text: string): boolean {
+  return PLATFORM_TOKEN.test(text)
+}
+
 /** Keys of 32 bytes. The current one seals. */
 export interface CredentialKeys {
   current: Buffer

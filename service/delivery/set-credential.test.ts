@@ -22,6 +22,8 @@ import type { DeliveryContext, DestinationStatusChange } from './delivery-contex
 import { DELIVERY_CHANNEL } from './destination-queue-store.ts'
 import { findDestination } from './destination-store.ts'
 
+const OPERATOR = { type: 'operator', id: null } as const
+
 function contextOf(service: TestService) {
   const logger = createLogger('silent')
   return { database: service.database, audit: createTestAuditTrail(service), logger }
@@ -35,7 +37,7 @@ async function setToken(
   const { delivery, tracker, clock } = service
   const { workspaceId, trackerId, destinationId } = tracker
   const config = datasetId === null ? {} : { dataset_id: datasetId }
-  const target = { workspaceId, trackerId, destinationId }
+  const target = { workspaceId, trackerId, destinationId, actor: OPERATOR }
   const change = { ...target, accessToken, config, at: clock.now() }
   return setCredential(contextOf(service), delivery.credentialKeys, change)
 }
@@ -144,7 +146,7 @@ it('reports an unknown destination and changes none of another tracker', async t
   const { workspaceId, trackerId } = service.tracker
   const { destinationId } = other
   const target = { workspaceId, trackerId, destinationId }
-  const change = { ...target, accessToken: 'x', config: {}, at: new Date(0) }
+  const change = { ...target, accessToken: 'x', config: {}, actor: OPERATOR, at: new Date(0) }
   const { credentialKeys } = service.delivery
   assert.equal(await setCredential(contextOf(service), credentialKeys, change), false)
   assert.notEqual((await findPlatformTarget(service, other)).accessToken, 'x')

@@ -1,10 +1,8 @@
 import { createReadStream } from 'node:fs'
+import { isPlatformToken, PLATFORM_TOKEN_CHARACTERS_MAX } from '../delivery/sealed-credential.ts'
 
-/** Meta's tokens have some 200 characters and no fixed length. */
-const TOKEN_CHARACTERS_MAX = 2_000
 /** A token and its line break. Reading stops beyond this. */
-const BYTES_MAX = TOKEN_CHARACTERS_MAX + 2
-const TOKEN = /^[\x21-\x7e]{1,2000}$/
+const BYTES_MAX = PLATFORM_TOKEN_CHARACTERS_MAX + 2
 
 /** The message is one sentence and never contains the token. */
 export class PlatformTokenError extends Error {
@@ -26,7 +24,7 @@ export async function readPlatformToken(
     throw new PlatformTokenError(`The token cannot be read from ${source} (${code}).`, { cause })
   })
   const token = text.replace(/\r?\n$/, '')
-  if (TOKEN.test(token)) return token
+  if (isPlatformToken(token)) return token
   throw new PlatformTokenError(
     `There is no token in ${source}: it must contain only the token, 1 to 2,000 printable ` +
       'ASCII characters without spaces.',

@@ -22,6 +22,7 @@ function destination(changes: Partial<Destination> = {}): Destination {
     testCode: null,
     testModeUntil: null,
     failedProbes: 0,
+    nextProbeAt: null,
     platformAdAccountId: null,
     createdAt: at,
     updatedAt: at,

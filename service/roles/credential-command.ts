@@ -98,7 +98,8 @@ async function setDestinationCredential(
   const accessToken = await readPlatformToken(request.tokenFrom, standardInput)
   const { workspaceId } = await requireTracker(database, { trackerId })
   const audit = createAuditTrail(deriveAuditKeys(keys), logger)
-  const change = { workspaceId, trackerId, destinationId, accessToken, config, at: now() }
+  const actor = { type: 'operator', id: null } as const
+  const change = { workspaceId, trackerId, destinationId, accessToken, config, actor, at: now() }
   await setCredential({ database, audit }, keys, change)
   printStatus(
     `The new credential of destination ${destinationId} is set; waiting events are sent now.\n`,
