@@ -1,5 +1,5 @@
-import { FOUND_REFUSALS, read } from './browser-operation.ts'
-import { TrackerList } from './trackers.ts'
+import { ALL_REFUSALS, FOUND_REFUSALS, Nothing, read, write } from './browser-operation.ts'
+import { CreatedTracker, TrackerChange, TrackerList, TrackerSubmission } from './trackers.ts'
 
 /** The path of everything that belongs to one tracker. */
 export const TRACKER_PATH = '/workspaces/:workspace/trackers/:tracker'
@@ -8,5 +8,13 @@ export const listTrackers = read('listTrackers', '/workspaces/:workspace/tracker
   200: TrackerList,
   ...FOUND_REFUSALS,
 })
+export const createTracker = write('createTracker', 'POST /workspaces/:workspace/trackers', {
+  body: TrackerSubmission,
+  response: { 201: CreatedTracker, ...ALL_REFUSALS },
+})
+export const renameTracker = write('renameTracker', `PATCH ${TRACKER_PATH}`, {
+  body: TrackerChange,
+  response: { 204: Nothing, ...ALL_REFUSALS },
+})
 
-export const TRACKER_OPERATIONS = [listTrackers] as const
+export const TRACKER_OPERATIONS = [listTrackers, createTracker, renameTracker] as const

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { named, timestamp } from '../scalars.ts'
+import { named, nullable, timestamp } from '../scalars.ts'
 
 export const TrackerSummary = named(
   'TrackerSummary',
@@ -15,3 +15,44 @@ export const TrackerList = named(
   Type.Object({ trackers: Type.Array(TrackerSummary, { description: 'Oldest first.' }) }),
 )
 export type TrackerList = Static<typeof TrackerList>
+
+/** Visible text; a label, never an identifier. */
+const TrackerName = Type.String({ minLength: 1, maxLength: 100 })
+
+export const TrackerSubmission = named(
+  'TrackerSubmission',
+  Type.Object({
+    name: TrackerName,
+    origins: Type.Optional(
+      Type.Array(Type.String({ maxLength: 300 }), {
+        maxItems: 20,
+        description: 'The websites whose pages may send events, such as `https://shop.example`.',
+      }),
+    ),
+  }),
+)
+export type TrackerSubmission = Static<typeof TrackerSubmission>
+
+export const TrackerChange = named('TrackerChange', Type.Object({ name: TrackerName }))
+export type TrackerChange = Static<typeof TrackerChange>
+
+const key = (description: string) => Type.String({ description })
+
+export const CreatedTracker = named(
+  'CreatedTracker',
+  Type.Object({
+    ...TrackerSummary.properties,
+    keys: named(
+      'TrackerKeys',
+      Type.Object(
+        {
+          secret: key('For servers.'),
+          publishable: nullable(key('For the pages of `origins`; null without any.')),
+          forwarding: nullable(key('For a forwarder in front of these pages; null without any.')),
+        },
+        { description: 'Shown only once.' },
+      ),
+    ),
+  }),
+)
+export type CreatedTracker = Static<typeof CreatedTracker>

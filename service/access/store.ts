@@ -187,25 +187,6 @@ export async function insertForwardedSignature(
   return rows.length === 1
 }
 
-export interface NewTracker {
-  id: string
-  workspaceId: number
-  name: string
-  createdAt: Date
-}
-
-export async function insertTracker({ query }: Transaction, tracker: NewTracker): Promise<void> {
-  await query
-    .insertInto('trackers')
-    .values({
-      id: tracker.id,
-      workspace_id: tracker.workspaceId,
-      name: tracker.name,
-      created_at: tracker.createdAt,
-    })
-    .execute()
-}
-
 export async function findTracker(
   { query }: Database,
   trackerId: string,
@@ -233,20 +214,6 @@ export async function listTrackersOfWorkspace(
     .limit(LISTED_TRACKERS_MAX)
     .execute()
   return rows.map(({ id }) => ({ trackerId: id, workspaceId }))
-}
-
-const TRACKERS_MAX = 200
-
-/** The trackers of a workspace with their names, oldest first, up to two hundred. */
-export async function listNamedTrackers({ query }: Database, workspaceId: number) {
-  return query
-    .selectFrom('trackers')
-    .select(['id', 'name', 'created_at'])
-    .where('workspace_id', '=', workspaceId)
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(TRACKERS_MAX)
-    .execute()
 }
 
 /** The oldest tracker: the demo's, when `npm start` created the store. */

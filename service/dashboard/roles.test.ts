@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
+import { DESTINATION_OPERATIONS } from '@signalbox/contract/browser/destination-operations.ts'
 import { EVENT_OPERATIONS } from '@signalbox/contract/browser/event-operations.ts'
 import { KEY_OPERATIONS } from '@signalbox/contract/browser/key-operations.ts'
+import { START_OPERATIONS } from '@signalbox/contract/browser/start-operations.ts'
 import { TRACKER_OPERATIONS } from '@signalbox/contract/browser/tracker-operations.ts'
 import { Ajv } from 'ajv'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
@@ -19,7 +21,13 @@ const ajv = new Ajv({
 })
 
 /** Every operation of the dashboard's signals. */
-const OPERATIONS = [...TRACKER_OPERATIONS, ...KEY_OPERATIONS, ...EVENT_OPERATIONS]
+const OPERATIONS = [
+  ...TRACKER_OPERATIONS,
+  ...KEY_OPERATIONS,
+  ...EVENT_OPERATIONS,
+  ...DESTINATION_OPERATIONS,
+  ...START_OPERATIONS,
+]
 
 const ROLES = ['owner', 'admin', 'member', 'outsider', 'anonymous'] as const
 type Role = (typeof ROLES)[number]
@@ -29,6 +37,7 @@ type Row = Record<Role, number>
 const reading = { owner: 200, admin: 200, member: 200, outsider: 404, anonymous: 401 }
 /** What owners and admins may change. */
 const managing = { member: 403, outsider: 404, anonymous: 401 }
+const changing = { ...managing, owner: 200, admin: 200 }
 
 /** The expected status of each operation by role. A missing row fails the test. */
 const ROWS: Record<string, Row> = {
@@ -43,6 +52,17 @@ const ROWS: Record<string, Row> = {
   previewReplay: reading,
   startReplay: { ...managing, owner: 200, admin: 200 },
   getReplayProgress: reading,
+  createTracker: { ...managing, owner: 201, admin: 201 },
+  renameTracker: { ...managing, owner: 204, admin: 204 },
+  listDestinations: reading,
+  listTestModes: reading,
+  createDestination: { ...managing, owner: 201, admin: 201 },
+  replaceCredential: changing,
+  checkDestination: changing,
+  switchTestMode: changing,
+  // Test mode is off.
+  sendPurchase: { ...managing, owner: 422, admin: 422 },
+  readStartChecklist: reading,
 }
 
 /** The body of each operation that has one. */
@@ -50,6 +70,11 @@ const BODIES: Record<string, object> = {
   issueTrackerKey: { kind: 'publishable', origins: ['https://shop.example'] },
   previewReplay: { limit: 10 },
   startReplay: { event_ids: ['order-1001'] },
+  createTracker: { name: 'Second shop' },
+  renameTracker: { name: 'Renamed shop' },
+  createDestination: { type: 'meta', config: { dataset_id: '1234567890' }, access_token: 'token' },
+  replaceCredential: { access_token: 'another-token' },
+  switchTestMode: { enabled: true },
 }
 
 it('enforces the permission table for every operation and role', async test => {

@@ -3,8 +3,10 @@ import type { ServiceApp } from '../http/service-app.ts'
 import { requireSession } from '../people/browser-session.ts'
 import { appRoutes } from './app-routes.ts'
 import type { DashboardContext } from './dashboard-context.ts'
+import { destinationRoutes } from './destination-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { keyRoutes } from './key-routes.ts'
+import { startRoutes } from './start-routes.ts'
 import { trackerRoutes } from './tracker-routes.ts'
 
 /** The dashboard, and its API for the signals of a workspace: one group of routes for each page. */
@@ -16,6 +18,8 @@ export function dashboardRoutes(app: ServiceApp, context: DashboardContext): voi
       trackerRoutes(api, context)
       keyRoutes(api, context)
       eventRoutes(api, context)
+      destinationRoutes(api, context)
+      startRoutes(api, context)
     },
     { prefix: BROWSER_PATH },
   )

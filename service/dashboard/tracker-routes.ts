@@ -1,19 +1,25 @@
-import { listTrackers } from '@signalbox/contract/browser/tracker-operations.ts'
-import { listNamedTrackers } from '../access/store.ts'
+import * as operations from '@signalbox/contract/browser/tracker-operations.ts'
+import { TrackerChange, TrackerSubmission } from '@signalbox/contract/browser/trackers.ts'
+import { listNamedTrackers } from '../access/tracker-store.ts'
+import { createBodyValidator } from '../http/body-schema.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { requireRole } from '../people/workspaces.ts'
+import { createTracker, renameTracker } from './create-tracker.ts'
 import type { DashboardContext } from './dashboard-context.ts'
+import { requireTracker } from './tracker-scope.ts'
+
+const checkSubmission = createBodyValidator<TrackerSubmission>(TrackerSubmission)
+const checkChange = createBodyValidator<TrackerChange>(TrackerChange)
 
 /** The trackers of a workspace. */
-export function trackerRoutes(app: ServiceApp, { database }: DashboardContext): void {
+export function trackerRoutes(app: ServiceApp, context: DashboardContext): void {
+  const { database } = context
+
   app.route({
-    ...listTrackers,
+    ...operations.listTrackers,
     async handler({ person, params }) {
-      const { workspace } = params as Record<string, string>
-      const membership = await requireRole(database, person, {
-        workspaceId: workspace,
-        action: 'read',
-      })
+      const intent = { workspaceId: workspaceOf(params), action: 'read' } as const
+      const membership = await requireRole(database, person, intent)
       const rows = await listNamedTrackers(database, membership.workspaceId)
       const trackers = rows.map(({ id, name, created_at: createdAt }) => ({
         id,
@@ -23,4 +29,26 @@ export function trackerRoutes(app: ServiceApp, { database }: DashboardContext): 
       return { trackers }
     },
   })
+  app.route({
+    ...operations.createTracker,
+    async handler({ person, params, body }, reply) {
+      const intent = { workspaceId: workspaceOf(params), action: 'manage_trackers' } as const
+      const { workspaceId } = await requireRole(database, person, intent)
+      const submission = checkSubmission(body)
+      return reply.code(201).send(await createTracker(context, { person, workspaceId, submission }))
+    },
+  })
+  app.route({
+    ...operations.renameTracker,
+    async handler(request, reply) {
+      const tracker = await requireTracker(context, request, 'manage_trackers')
+      const { name } = checkChange(request.body)
+      await renameTracker(context, { person: request.person, tracker, name })
+      return reply.code(204).send()
+    },
+  })
+}
+
+function workspaceOf(params: unknown): string | undefined {
+  return (params as Record<string, string>).workspace
 }

@@ -120,3 +120,14 @@ export async function countAcceptance(
   })
   return rows[0]
 }
+
+/** Whether a platform ever accepted a live delivery: a row of the counts for each day. */
+export async function hasAcceptedDelivery({ pool }: Database, trackerId: string): Promise<boolean> {
+  const { rows } = await pool.query({
+    name: 'has-accepted-delivery',
+    text: `select 1 from delivery_counts where tracker_id = $1::uuid and accepted > 0
+           order by planned_on desc limit 1`,
+    values: [trackerId],
+  })
+  return rows.length > 0
+}

@@ -17,6 +17,8 @@ export interface Destination {
   /** Test mode is on until then. */
   testModeUntil: Date | null
   failedProbes: number
+  /** When an inactive destination is tried again. */
+  nextProbeAt: Date | null
   platformAdAccountId: number | null
   createdAt: Date
   updatedAt: Date
@@ -62,6 +64,7 @@ export function destinationOf(row: Selectable<Tables['destinations']>): Destinat
     testCode: row.test_event_code,
     testModeUntil: row.test_mode_until,
     failedProbes: row.failed_probes,
+    nextProbeAt: row.next_probe_at,
     platformAdAccountId: row.platform_ad_account_id,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -86,12 +89,13 @@ interface NewDestination {
   platform: string
   config: TargetConfig
   sealedCredential: Buffer
+  platformAdAccountId?: number | null
   createdAt: Date
 }
 
 /** Makes an active destination. */
 export async function insertDestination(
-  { query }: Database,
+  { query }: Transaction,
   destination: NewDestination,
 ): Promise<void> {
   await query
@@ -103,6 +107,7 @@ export async function insertDestination(
       credential_source: 'oauth_connection',
       config: JSON.stringify(destination.config),
       sealed_credential: destination.sealedCredential,
+      platform_ad_account_id: destination.platformAdAccountId ?? null,
       status: 'active',
       created_at: destination.createdAt,
       updated_at: destination.createdAt,

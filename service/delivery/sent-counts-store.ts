@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { arrayLiteral } from '../db/sql-fragments.ts'
 
 /** The name under which all further event names are counted. */
 export const OTHER_NAMES = '(other names)'
@@ -93,4 +94,35 @@ export async function countSentOfDay(
     tests: row.tests,
     unknownAttempts: row.unknown_attempts,
   }))
+}
+
+/** A test purchase that is older than this counts as none. */
+const TEST_PURCHASE_DAYS = 90
+
+interface TestPurchaseQuery {
+  trackerId: string
+  destinationIds: readonly string[]
+  /** A UTC day, YYYY-MM-DD. */
+  today: string
+}
+
+/** Whether a platform accepted a test purchase lately: one index lookup for each day. */
+export async function hasAcceptedTestPurchase(
+  { pool }: Database,
+  { trackerId, destinationIds, today }: TestPurchaseQuery,
+): Promise<boolean> {
+  const { rows } = await pool.query({
+    name: 'has-accepted-test-purchase',
+    text: `select 1 from unnest($2::uuid[]) as given(id)
+           cross join generate_series(0, ${TEST_PURCHASE_DAYS}) as days_ago
+           cross join lateral (
+             select 1 from sent_counts
+             where tracker_id = $1::uuid and destination_id = given.id
+               and sent_on = $3::date - days_ago and event_name = 'Purchase' and test > 0
+             limit 1
+           ) counted
+           limit 1`,
+    values: [trackerId, arrayLiteral(destinationIds), today],
+  })
+  return rows.length > 0
 }

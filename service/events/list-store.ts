@@ -97,3 +97,24 @@ export async function listEventRefs(
     .map(row => ({ eventId: row.event_id, createdAt: row.created_at, space: row.space }))
   return { total: rows[0].total, events }
 }
+
+/** Events that are searched for one that is neither a test nor the verification, newest first. */
+const SEARCHED_MAX = 500
+
+/** When a tracker's newest event was received, without tests and the verification event. */
+export async function findLastReceipt(
+  { pool }: Pick<Database, 'pool'>,
+  trackerId: string,
+): Promise<Date | null> {
+  const { rows } = await pool.query({
+    name: 'find-last-receipt',
+    text: `select created_at from (
+             select created_at, event_class from events where tracker_id = $1::uuid
+             order by created_at desc, event_id desc, space desc limit ${SEARCHED_MAX}
+           ) newest
+           where event_class is null or event_class not in ('test', 'verification')
+           order by created_at desc limit 1`,
+    values: [trackerId],
+  })
+  return rows[0]?.created_at ?? null
+}

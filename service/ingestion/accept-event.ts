@@ -184,7 +184,7 @@ async function finishWithdrawal(
 }
 
 /** Fixed, so that each tracker has one verification event and later calls find it. */
-const VERIFICATION_EVENT_ID = 'signal-verification'
+export const VERIFICATION_EVENT_ID = 'signal-verification'
 
 const VERIFICATION_SUBMISSION = {
   event_name: 'signal_verification',

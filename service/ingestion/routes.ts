@@ -8,7 +8,6 @@ import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import { ingestionPreflightHeaders } from '../http/headers.ts'
-import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import {
   type AcceptanceContext,
@@ -17,7 +16,7 @@ import {
   verifyIngestion,
 } from './accept-event.ts'
 import { formatIdempotencyKey } from './idempotency.ts'
-import { sendTestPurchase as send } from './send-test-purchase.ts'
+import { requirePlatform, sendTestPurchase as send } from './send-test-purchase.ts'
 
 export function ingestionRoutes(
   app: ServiceApp,
@@ -93,8 +92,6 @@ function echoIdempotencyKey(reply: ReplyWriter, eventId: string): void {
   reply.serializer(body => Buffer.from(JSON.stringify(body)) as unknown as string)
 }
 
-const RETRY_SECONDS = 60
-
 /** `delivery` is null in a process without a platform URL. */
 export function testPurchaseRoutes(
   app: ServiceApp,
@@ -103,14 +100,11 @@ export function testPurchaseRoutes(
   app.route({
     ...sendTestPurchase,
     async handler({ tracker: { trackerId }, params, body }, reply) {
-      if (!delivery) throw Refusal.unavailable(NO_PLATFORM_MESSAGE, RETRY_SECONDS)
-      const destinationId = params.destination
-      const purchase = await send({ ...delivery, erasureKey }, { trackerId, destinationId, body })
+      const sending = { ...requirePlatform(delivery), erasureKey }
+      const purchase = await send(sending, { trackerId, destinationId: params.destination, body })
       if (purchase.status === 'accepted') return reply.code(200).send(purchase)
       // A retry would send another purchase.
       return reply.code(502).header('x-should-retry', 'false').send(purchase)
     },
   })
 }
-
-const NO_PLATFORM_MESSAGE = 'This process has no platform configured. Set SIGNALBOX_PLATFORM_URL.'

@@ -27,6 +27,15 @@ import { insertEvents } from './store.ts'
 
 const parseBody = createBodyValidator<TestPurchaseSubmission>(TestPurchaseSubmission, ['order_id'])
 
+const RETRY_SECONDS = 60
+const NO_PLATFORM_MESSAGE = 'This process has no platform configured. Set SIGNALBOX_PLATFORM_URL.'
+
+/** Throws a 503 refusal in a process without a platform URL, whose `delivery` is null. */
+export function requirePlatform(delivery: DeliveryContext | null): DeliveryContext {
+  if (!delivery) throw Refusal.unavailable(NO_PLATFORM_MESSAGE, RETRY_SECONDS)
+  return delivery
+}
+
 interface TestPurchaseRequest {
   trackerId: string
   destinationId: string

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { insertTracker, type TrackerIdentity } from '../access/store.ts'
+import type { TrackerIdentity } from '../access/store.ts'
 import { issueKey } from '../access/tracker-keys.ts'
+import { insertTracker } from '../access/tracker-store.ts'
 import { createAuditTrail } from '../audit/audit-store.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'

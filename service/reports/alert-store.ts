@@ -144,6 +144,31 @@ export async function resolveInactiveAlerts(
   }))
 }
 
+export interface OpenAlert extends AlertSubject {
+  sentence: string
+  raisedAt: Date
+}
+
+/** The open alerts of a tracker, oldest first: at most one of each kind and destination. */
+export async function listOpenAlerts({ pool }: Database, trackerId: string): Promise<OpenAlert[]> {
+  const { rows } = await pool.query({
+    name: 'list-open-alerts',
+    text: `select destination_id, kind, sentence, raised_at from alerts
+           where tracker_id = $1::uuid and resolved_at is null
+           order by raised_at, id limit ${OPEN_ALERTS_MAX}`,
+    values: [trackerId],
+  })
+  return rows.map(row => ({
+    trackerId,
+    destinationId: row.destination_id,
+    kind: row.kind,
+    sentence: row.sentence,
+    raisedAt: row.raised_at,
+  }))
+}
+
+const OPEN_ALERTS_MAX = 300
+
 /** A metrics request omits the figure instead of waiting longer. */
 const QUERY_TIMEOUT_MILLISECONDS = 3_000
 

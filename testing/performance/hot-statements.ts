@@ -47,6 +47,7 @@ import { findDueSnapshots } from '../../service/reports/snapshot-store.ts'
 import { deleteEventBatch } from '../../service/retention/store.ts'
 import { deliverAccepted } from '../fixtures/deliveries.ts'
 import { ledgerEntry, plannedDelivery } from '../fixtures/stored-events.ts'
+import { DESTINATION_STATEMENTS } from './destination-statements.ts'
 import {
   CHILD_EVERY,
   LARGE_DESTINATION as DESTINATION,
@@ -199,6 +200,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
     }),
   'delete sent counts': database => deleteSentCounts(database, '2026-01-01'),
   'delete stray payloads': database => deleteDefaultPartitionPayloads(database, '2026-01-01'),
+  ...DESTINATION_STATEMENTS,
   'count accepted deliveries': database => countAcceptance(database, TRACKER, LARGE_STORE_DAY),
   'count sent events of a day': database =>
     countSentOfDay(database, {

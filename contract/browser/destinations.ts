@@ -1,0 +1,153 @@
+import Type, { type Static } from 'typebox'
+import { Destination } from '../destinations.ts'
+import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+const TargetField = named(
+  'TargetField',
+  Type.Object({ name: Type.String(), label: Type.String(), hint: Type.String() }),
+)
+
+export const DestinationPlatform = named(
+  'DestinationPlatform',
+  Type.Object({
+    type: Type.String({ description: 'The `type` of its destinations.' }),
+    label: Type.String(),
+    fields: Type.Array(TargetField, { description: 'The members of `config` to ask for.' }),
+  }),
+)
+export type DestinationPlatform = Static<typeof DestinationPlatform>
+
+export const DestinationQueue = named(
+  'DestinationQueue',
+  Type.Object({
+    waiting: count('Deliveries that have no final status.'),
+    retrying: count('Those of them that failed and are tried again.'),
+    in_flight: count('Those of them whose request has no answer yet.'),
+    is_lower_bound: Type.Boolean({ description: 'More wait than were counted.' }),
+    oldest_at: nullable(timestamp('When the event of the oldest one was received.')),
+    next_attempt_at: nullable(timestamp('When the first one is due.')),
+  }),
+)
+
+export const DestinationBackoff = named(
+  'DestinationBackoff',
+  Type.Object({
+    cause: stringEnum(['unreachable', 'throttled']),
+    since: timestamp('The first request that failed, or the answer that asked for the pause.'),
+    until: timestamp('When the next request may be made.'),
+  }),
+)
+
+export const DestinationRequest = named(
+  'DestinationRequest',
+  Type.Object({
+    at: timestamp('When it was made.'),
+    duration_milliseconds: count('How long the answer took.'),
+    event_count: count('Events in the request.'),
+    is_test: Type.Boolean(),
+    outcome: stringEnum([
+      'accepted',
+      'retry',
+      'throttle',
+      'auth',
+      'config',
+      'permanent',
+      'unknown',
+    ]),
+    http_status: nullable(Type.Integer()),
+    trace_id: nullable(Type.String({ description: 'For the support team of the platform.' })),
+    answer: nullable(freeForm('What the platform answered, without secrets.')),
+  }),
+)
+
+export const OpenAlert = named(
+  'OpenAlert',
+  Type.Object({
+    kind: Type.String(),
+    sentence: Type.String(),
+    raised_at: timestamp('When it was raised.'),
+  }),
+)
+
+export const DestinationStatus = named(
+  'DestinationStatus',
+  Type.Object({
+    destination: Destination,
+    target: Type.String({ description: 'The values of its `config` as one text.' }),
+    credential: stringEnum(['accepted', 'rejected', 'unreadable', 'untried'], {
+      description:
+        'The platform accepted or rejected the last request with this credential, no request ' +
+        'with it has been answered, or no key of this installation opens it.',
+    }),
+    queue: DestinationQueue,
+    backoff: nullable(DestinationBackoff),
+    next_check_at: nullable(
+      timestamp('When a paused destination is tried again with one waiting event.'),
+    ),
+    test_mode_seconds_left: nullable(
+      Type.Integer({ minimum: 1, description: 'Null while test mode is off.' }),
+    ),
+    last_request: nullable(DestinationRequest),
+    alerts: Type.Array(OpenAlert),
+  }),
+)
+export type DestinationStatus = Static<typeof DestinationStatus>
+
+export const DestinationStatusList = named(
+  'DestinationStatusList',
+  Type.Object({
+    destinations: Type.Array(DestinationStatus, { description: 'Oldest first.' }),
+    platforms: Type.Array(DestinationPlatform),
+  }),
+)
+export type DestinationStatusList = Static<typeof DestinationStatusList>
+
+/** A secret in a request body, which is sealed at once and never returned. */
+const AccessToken = Type.String({ minLength: 1, maxLength: 2_000 })
+const Config = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  description: 'The values of the fields that the platform asks for.',
+})
+
+export const DestinationSubmission = named(
+  'DestinationSubmission',
+  Type.Object({
+    type: Type.String({ description: 'One of `platforms`.' }),
+    config: Config,
+    access_token: AccessToken,
+    ad_account_id: Type.Optional(
+      nullable(
+        Type.Integer({
+          minimum: 1,
+          maximum: INTEGER_MAX,
+          description: 'The ad account of the workspace that its agents see it under.',
+        }),
+      ),
+    ),
+  }),
+)
+export type DestinationSubmission = Static<typeof DestinationSubmission>
+
+export const CredentialSubmission = named(
+  'CredentialSubmission',
+  Type.Object({ access_token: AccessToken, config: Type.Optional(Config) }),
+)
+export type CredentialSubmission = Static<typeof CredentialSubmission>
+
+export const TestModeNotice = named(
+  'TestModeNotice',
+  Type.Object({
+    destination_id: Type.String(),
+    type: Type.String(),
+    target: Type.String(),
+    seconds_left: Type.Integer({ minimum: 1, description: 'Until test mode turns off.' }),
+  }),
+)
+export const TestModeNoticeList = named(
+  'TestModeNoticeList',
+  Type.Object({ test_modes: Type.Array(TestModeNotice) }),
+)
+export type TestModeNoticeList = Static<typeof TestModeNoticeList>

@@ -1,0 +1,114 @@
+import * as operations from '@signalbox/contract/browser/destination-operations.ts'
+import {
+  CredentialSubmission,
+  DestinationSubmission,
+} from '@signalbox/contract/browser/destinations.ts'
+import { destinationView, isTestModeOn } from '../delivery/destination-resource.ts'
+import type { Destination } from '../delivery/destination-store.ts'
+import { setTestMode } from '../delivery/test-mode.ts'
+import { createBodyValidator } from '../http/body-schema.ts'
+import type { ServiceApp } from '../http/service-app.ts'
+import { personActor } from '../people/workspaces.ts'
+import type { DashboardContext } from './dashboard-context.ts'
+import { readDestinationStatuses, readTestModes } from './destination-status.ts'
+import {
+  checkDestinationNow,
+  connectDestination,
+  replaceDestinationCredential,
+  sendDestinationTestPurchase,
+} from './manage-destinations.ts'
+import { requireTracker, type TrackerRequest } from './tracker-scope.ts'
+
+const checkSubmission = createBodyValidator<DestinationSubmission>(DestinationSubmission)
+const checkCredential = createBodyValidator<CredentialSubmission>(CredentialSubmission)
+
+/** The destinations of a tracker: what they do, and everything that a person may change. */
+export function destinationRoutes(app: ServiceApp, context: DashboardContext): void {
+  readRoutes(app, context)
+  credentialRoutes(app, context)
+  testRoutes(app, context)
+}
+
+function readRoutes(app: ServiceApp, context: DashboardContext): void {
+  app.route({
+    ...operations.listDestinations,
+    handler: async request =>
+      readDestinationStatuses(context, await requireTracker(context, request, 'read')),
+  })
+  app.route({
+    ...operations.listTestModes,
+    handler: async request =>
+      readTestModes(context, await requireTracker(context, request, 'read')),
+  })
+}
+
+function credentialRoutes(app: ServiceApp, context: DashboardContext): void {
+  app.route({
+    ...operations.createDestination,
+    async handler(request, reply) {
+      const tracker = await requireTracker(context, request, 'manage_trackers')
+      const submission = checkSubmission(request.body)
+      const { person } = request
+      const destination = await connectDestination(context, { person, tracker, submission })
+      return reply.code(201).send(viewOf(context, destination, tracker.workspaceId))
+    },
+  })
+  app.route({
+    ...operations.replaceCredential,
+    async handler(request) {
+      const tracker = await requireTracker(context, request, 'manage_trackers')
+      const submission = checkCredential(request.body)
+      const scope = { person: request.person, tracker, destinationId: destinationOf(request) }
+      const changed = await replaceDestinationCredential(context, { ...scope, submission })
+      return viewOf(context, changed, tracker.workspaceId)
+    },
+  })
+  app.route({
+    ...operations.checkDestination,
+    async handler(request) {
+      const tracker = await requireTracker(context, request, 'manage_deliveries')
+      const scope = { person: request.person, tracker, destinationId: destinationOf(request) }
+      const checked = await checkDestinationNow(context, scope)
+      return viewOf(context, checked, tracker.workspaceId)
+    },
+  })
+}
+
+function testRoutes(app: ServiceApp, context: DashboardContext): void {
+  app.route({
+    ...operations.switchTestMode,
+    async handler(request) {
+      const tracker = await requireTracker(context, request, 'manage_deliveries')
+      const at = context.now()
+      const destination = await setTestMode(context, {
+        ...{ tracker, destinationId: destinationOf(request), body: request.body, at },
+        testModeSeconds: context.testModeSeconds,
+        actor: personActor(request.person),
+      })
+      context.onDestinationChanged(tracker.trackerId)
+      return {
+        destination: destinationView(destination, { workspaceId: tracker.workspaceId, at }),
+        test_mode: isTestModeOn(destination, at),
+      }
+    },
+  })
+  app.route({
+    ...operations.sendPurchase,
+    async handler(request, reply) {
+      const tracker = await requireTracker(context, request, 'manage_deliveries')
+      const { person, body } = request
+      const scope = { person, tracker, destinationId: destinationOf(request) }
+      const purchase = await sendDestinationTestPurchase(context, { ...scope, body })
+      return reply.code(purchase.status === 'accepted' ? 200 : 502).send(purchase)
+    },
+  })
+}
+
+/** From the path, not validated. */
+function destinationOf({ params }: TrackerRequest): string {
+  return (params as Record<string, string>).destination ?? ''
+}
+
+function viewOf({ now }: DashboardContext, destination: Destination, workspaceId: number) {
+  return destinationView(destination, { workspaceId, at: now() })
+}

@@ -1,0 +1,27 @@
+import type { Database } from '../../service/db/database.ts'
+import { hasAcceptedDelivery } from '../../service/delivery/delivery-store.ts'
+import {
+  findLastAttempts,
+  readQueueDepths,
+} from '../../service/delivery/destination-status-store.ts'
+import { hasAcceptedTestPurchase } from '../../service/delivery/sent-counts-store.ts'
+import { findLastReceipt } from '../../service/events/list-store.ts'
+import { listOpenAlerts } from '../../service/reports/alert-store.ts'
+import {
+  LARGE_DESTINATION as DESTINATION,
+  LARGE_STORE_DAY,
+  LARGE_TRACKER as TRACKER,
+} from './large-store.ts'
+
+const DESTINATIONS = { trackerId: TRACKER, destinationIds: [DESTINATION] }
+
+/** What pages of the dashboard read every few seconds. */
+export const DESTINATION_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
+  'read the depth of queues': database => readQueueDepths(database, DESTINATIONS),
+  'find the last attempts': database => findLastAttempts(database, DESTINATIONS),
+  'list open alerts': database => listOpenAlerts(database, TRACKER),
+  'find the last receipt': database => findLastReceipt(database, TRACKER),
+  'find an accepted delivery': database => hasAcceptedDelivery(database, TRACKER),
+  'find an accepted test purchase': database =>
+    hasAcceptedTestPurchase(database, { ...DESTINATIONS, today: LARGE_STORE_DAY }),
+}
