@@ -130,8 +130,10 @@ const ROWS: Record<string, Row> = {
 const REGISTRATION = { client_name: 'Agent', redirect_uris: ['https://agent.example/cb'] }
 
 /** Routes of the browser, which accept a session cookie only. */
-const OF_PEOPLE =
-  /^\/(sign-|verify|reset|magic|forgot|account|workspaces|invitations|browser|auth\/|assets)|^\/$/
+const OF_PEOPLE = new RegExp(
+  '^/(sign-|verify|reset|magic|forgot|account|workspaces|invitations|browser|auth/|assets|w/|' +
+    'dashboard-assets)|^/$',
+)
 const OF_APPROVALS = /^\/oauth2\/(authorize|interaction|device$|device\/:)/
 
 /** Enables the optional routes. */

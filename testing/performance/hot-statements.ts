@@ -69,8 +69,8 @@ const TOMORROW = new Date(STATEMENT_TIME.getTime() + 86_400_000)
 let deliveryId = 100_000_000
 
 /**
- * Every statement of acceptance, delivery, reports, erasure, retention and get_performance. Statements that accept
- * several rows get a thousand.
+ * Every statement of acceptance, delivery, reports, erasure, retention and get_performance.
+ * Statements that accept several rows get a thousand.
  */
 export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
   'accept a thousand events': database => accept(database, newIds()),

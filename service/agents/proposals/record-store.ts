@@ -97,18 +97,20 @@ async function readEntriesAbout(
   { workspaceId, type, ids }: EntrySubjects,
 ): Promise<Map<string, RecordEntry[]>> {
   if (ids.length === 0) return new Map()
-  const rows = await query
-    .selectFrom('audit_entries')
-    .select(['sequence', 'action', 'subject_id', 'body'])
-    .where('workspace_id', '=', workspaceId)
-    .where('subject_type', '=', type)
-    .where('subject_id', 'in', ids.map(String))
-    .orderBy('sequence')
-    .execute()
+  // One look-up for each record: an `in` list may be read as a filter over the whole log.
+  const { rows } = await sql<EntryRow & { subject_id: string }>`
+    select entry.sequence, entry.action, entry.subject_id, entry.body
+    from unnest(${ids.map(String)}::text[]) as subject (id)
+    cross join lateral (
+      select * from audit_entries
+      where workspace_id = ${workspaceId}::integer and subject_type = ${type}::text
+        and subject_id = subject.id
+      order by sequence) entry`.execute(query)
   const entries = new Map<string, RecordEntry[]>()
   for (const row of rows) {
-    const list = entries.get(row.subject_id) ?? []
-    entries.set(row.subject_id, [...list, toRecordEntry(row)])
+    const list = entries.get(row.subject_id)
+    if (list) list.push(toRecordEntry(row))
+    else entries.set(row.subject_id, [toRecordEntry(row)])
   }
   return entries
 }
@@ -152,9 +154,12 @@ export async function findEntryWithoutRecord(
     .select(['entry.sequence', 'entry.subject_id'])
     .where('entry.workspace_id', '=', workspaceId)
     .where('entry.subject_type', '=', type)
+    // By the primary key of the record. A comparison as text would read the table per entry.
     .where(
       sql<boolean>`not exists (select 1 from ${table} record
-        where record.workspace_id = ${workspaceId} and record.id::text = entry.subject_id)`,
+        where record.workspace_id = ${workspaceId}
+          and record.id = case when entry.subject_id ~ '^[0-9]{1,9}$'
+            then entry.subject_id::integer end)`,
     )
     .orderBy('entry.sequence')
     .limit(1)
