@@ -13,6 +13,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['access', 'events', 'delivery', 'platforms'],
   [
     'ingestion',
+    'refusals',
     'reports',
     'erasure',
     'retention',
@@ -104,6 +105,7 @@ const PLATFORM_WORD_EXCEPTIONS: Record<string, { reason: string; words: readonly
   'reports/read-reports.ts': { reason: 'A member of the response.', words: ['meta_count'] },
   'reports/reconcile-day.ts': { reason: 'A member of stored reports.', words: ['meta'] },
   'reports/reconciliation-store.ts': { reason: 'A column.', words: ['meta_count'] },
+  'reports/stage-store.ts': { reason: 'A column.', words: ['meta_count'] },
 }
 
 const FORBIDDEN_NAMES =

@@ -24,6 +24,8 @@ import { homeRoute } from './pages/home-page.ts'
 import { assetRoutes } from './pages/serve-pages.ts'
 import { type AdAccountListener, createPeopleContext } from './people/people-context.ts'
 import { peopleRoutes } from './people/routes.ts'
+import { recordRefusals } from './refusals/record-refusals.ts'
+import type { RefusalRecorder } from './refusals/refusal-recorder.ts'
 import { reportRoutes } from './reports/routes.ts'
 import { sandboxRoutes } from './sandbox/routes.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -38,6 +40,7 @@ export interface CommitDependencies {
 export interface RouteDependencies extends CommitDependencies {
   commits: ReturnType<typeof createEventCommitQueue>
   limits: RequestLimits
+  recorder: RefusalRecorder
   auditKeys: AuditKeys
   audit: AuditTrail
 }
@@ -75,6 +78,7 @@ export function registerRoutes(
     async api => {
       const rules = { platforms, additionalConsentProvider }
       const acceptance = { ...rules, commits, database, erasureKey }
+      recordRefusals(api, { recorder: parts.recorder, now })
       ingestionRoutes(api, { ...acceptance, now, publicOrigin })
       const replays = { onTestModeSwitched, onQueued: announce }
       deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })

@@ -9,11 +9,14 @@ import { singleNode } from './db/store-nodes.ts'
 import { announceDeliveries } from './delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from './delivery/plan-store.ts'
 import { createErasureKeyProvider } from './erasure/erasure-key-store.ts'
+import type { ErasureKeyProvider } from './events/person-identifiers.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { createServiceApp, type ServiceApp } from './http/service-app.ts'
 import { type CommitHealth, createCommitHealth } from './ingestion/commit-health.ts'
 import { createEventCommitQueue } from './ingestion/event-commit-queue.ts'
 import type { CommitQueue } from './metrics/ingestion-metrics.ts'
+import { RefusalRecorder } from './refusals/refusal-recorder.ts'
+import { startRefusalWorker } from './refusals/worker.ts'
 import { createTouchErrorHandler, registerRoutes } from './register-routes.ts'
 import type { ServerOptions } from './server-options.ts'
 import { monotonicSeconds } from './util/time.ts'
@@ -25,6 +28,8 @@ export interface Server {
   /** Events that wait for a commit now. */
   commitQueue(): CommitQueue
   commitHealth: CommitHealth
+  /** Stores the refusals that were counted so far, which otherwise happens every five seconds. */
+  flushRefusals(): Promise<void>
   /** Stops accepting requests, answers open ones, and commits their events. */
   close(): Promise<void>
 }
@@ -59,18 +64,28 @@ export function createServer(options: ServerOptions): Server {
   })
   const keys = deriveAuditKeys(credentialKeys)
   const written = { auditKeys: keys, audit: createAuditTrail(keys, logger) }
-  registerRoutes(app, options, { ...parts, commits, limits, ...written })
+  const refusals = startRefusals(options, erasureKey)
+  const { recorder, flush: flushRefusals } = refusals
+  registerRoutes(app, options, { ...parts, commits, limits, recorder, ...written })
 
   const close = async () => {
     pause = 'shutdown'
     await app.close()
     await commits.drain()
+    await refusals.stop()
   }
   const markReady = () => {
     pause = null
   }
   const commitQueue = () => ({ queued: commits.queued, refusals: commits.refusals })
-  return { app, markReady, commitQueue, commitHealth, close }
+  return { app, markReady, commitQueue, commitHealth, flushRefusals, close }
+}
+
+function startRefusals({ database, logger }: ServerOptions, erasureKey: ErasureKeyProvider) {
+  const recorder = new RefusalRecorder()
+  const onError = (err: unknown) =>
+    logger.warn({ err }, 'the counts of refused events were not stored')
+  return { recorder, ...startRefusalWorker({ database, recorder, erasureKey, onError }) }
 }
 
 /** Limits requests to what this process can serve, and to each caller's share. */

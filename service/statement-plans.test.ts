@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createMigratedDatabase, createTestDatabase } from '../testing/fixtures/database.ts'
 import { isShortRun } from '../testing/fixtures/seeded-random.ts'
+import { generateCounts } from '../testing/performance/dashboard-statements.ts'
 import { HOT_STATEMENTS } from '../testing/performance/hot-statements.ts'
 import { analyzeStore, createTrackers, generateEvents } from '../testing/performance/large-store.ts'
 import {
@@ -42,6 +43,7 @@ const STATES: StatisticsState[] = [
  */
 const GROWS = new Set([
   'count what waits of a day',
+  'count what waits by reason',
   'stop what waits of a visitor',
   'find payloads by digest',
   'find payloads of a visitor',
@@ -78,6 +80,7 @@ async function checkPlans(
   test.after(() => session.database.close())
   const { database } = session
   await createTrackers(database)
+  await generateCounts(database)
 
   let size = 0
   const growTo = async (until: number) => {

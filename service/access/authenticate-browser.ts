@@ -61,7 +61,7 @@ export function createBrowserAuthenticator(
     const { origins, keyId, ...tracker } = await findKey(key)
     const { origin } = headers
     if (origin !== undefined && !matchesOrigin(origins, String(origin))) {
-      throw new Refusal(403, UNREGISTERED_ORIGIN)
+      throw new Refusal(403, UNREGISTERED_ORIGIN, { reason: 'origin_not_registered' })
     }
     const hasGpcHeader = isGpcHeader(headers['sec-gpc'])
     const forwarding = readForwardingHeaders(headers)

@@ -32,17 +32,17 @@ export function createForwardingVerifier(
 
   return (trackerId, forwarding) => {
     const error = findForwardingError(forwarding, now())
-    if (error !== null) throw Refusal.unauthenticated(error)
+    if (error !== null) throw Refusal.unauthenticated(error, 'forwarding_signature')
 
     return async body => {
       // All secrets are tried, so that the response time does not reveal which one matches.
       const matching = (await secrets.get(trackerId)).filter(digest =>
         hasValidSignature(digest, forwarding, body),
       )
-      if (!matching[0]) throw Refusal.unauthenticated(WRONG_SIGNATURE)
+      if (!matching[0]) throw Refusal.unauthenticated(WRONG_SIGNATURE, 'forwarding_signature')
       onUsed({ trackerId, digest: matching[0] })
       const isNew = await recordForwarding(database, trackerId, forwarding)
-      if (!isNew) throw Refusal.unauthenticated(REPLAYED)
+      if (!isNew) throw Refusal.unauthenticated(REPLAYED, 'forwarding_signature')
     }
   }
 }

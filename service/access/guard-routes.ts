@@ -41,7 +41,9 @@ export function guardRoutes(
     if (key === null || !authenticateBrowser) {
       request.tracker = await authenticate(request.headers.authorization)
       // Only browsers send an Origin. A secret in a page is public.
-      if (request.headers.origin !== undefined) throw new Refusal(403, SECRET_IN_BROWSER)
+      if (request.headers.origin !== undefined) {
+        throw new Refusal(403, SECRET_IN_BROWSER, { reason: 'secret_in_browser' })
+      }
       return
     }
     const { headers, socket } = request

@@ -38,6 +38,9 @@ const DISTRIBUTED = [
   'erased_identifiers',
   'deletion_requests',
   'tracker_key_uses',
+  'refusals',
+  'stage_counts',
+  'delivery_issues',
 ]
 
 /** On the coordinator, and visible to every node: statements may join them to the tables above. */

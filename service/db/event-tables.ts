@@ -76,6 +76,42 @@ export interface EventTables {
     event_id: string
     space: Generated<number>
   }
+  refusals: {
+    tracker_id: string
+    hour: Date
+    status: number
+    field: string
+    rule: string
+    requests: number
+    errors: number
+    first_at: Date
+    last_at: Date
+    last_request_id: string
+    id_digests: string[]
+  }
+  stage_counts: {
+    tracker_id: string
+    hour: Date
+    stage: string
+    reason: string
+    slot: number
+    count: number
+  }
+  delivery_issues: {
+    tracker_id: string
+    destination_id: string
+    day: string
+    class: string
+    code: number
+    subcode: number
+    reason: string
+    slot: number
+    attempts: number
+    failed: number
+    first_at: Date
+    last_at: Date
+    event_ids: string[]
+  }
   event_counts: {
     tracker_id: string
     received_on: string

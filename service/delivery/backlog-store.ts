@@ -188,3 +188,43 @@ interface WaitingOfDayRow {
 function toWaitingOfDay(row: WaitingOfDayRow): WaitingOfDay {
   return { eventName: row.event_name, waiting: row.waiting, inFlight: row.in_flight }
 }
+
+/** Deliveries of each destination that are read. With more, the counts are lower bounds. */
+const WAITING_OF_DESTINATION_MAX = 10_000
+
+export interface WaitingByReason {
+  status: string
+  reason: string
+  /** The destination is inactive: nothing is sent until its problem is solved. */
+  isPaused: boolean
+  count: number
+}
+
+/** The live deliveries of a tracker that are not final, by status and reason. */
+export async function countWaitingByReason(
+  { pool }: Database,
+  trackerId: string,
+): Promise<{ reasons: WaitingByReason[]; isTruncated: boolean }> {
+  const { rows } = await pool.query({
+    name: 'count-waiting-by-reason',
+    text: `select destination.id, destination.status <> 'active' as "isPaused", waiting.status,
+             waiting.status_reason as reason, waiting.is_test, count(*) as count
+           from destinations destination
+           cross join lateral (
+             select status, status_reason, is_test from delivery_queue
+             where tracker_id = $1::uuid and destination_id = destination.id
+             limit ${WAITING_OF_DESTINATION_MAX}
+           ) waiting
+           where destination.tracker_id = $1::uuid
+           group by 1, 2, 3, 4, 5 order by 1, 3, 4, 5`,
+    values: [trackerId],
+  })
+  const read = Map.groupBy(rows, ({ id }) => id).values()
+  const isTruncated = [...read].some(
+    ofOne => ofOne.reduce((sum, { count }) => sum + count, 0) >= WAITING_OF_DESTINATION_MAX,
+  )
+  const reasons = rows
+    .filter(row => !row.is_test)
+    .map(({ status, reason, isPaused, count }) => ({ status, reason, isPaused, count }))
+  return { reasons, isTruncated }
+}

@@ -9,6 +9,7 @@ import {
   unnestColumns,
   utcDay,
 } from '../db/sql-fragments.ts'
+import { countStages, stageLiteral } from '../db/stage-count-store.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { TtlCache } from '../util/ttl-cache.ts'
 
@@ -88,6 +89,18 @@ export const PLAN_WRITES = {
     from ${source} where ${IS_COUNTED} group by 1, 2 order by 1, 2
     on conflict (tracker_id, planned_on, slot) do update
       set planned = delivery_counts.planned + excluded.planned`,
+  },
+  counted_holds: {
+    columns: PLACED_COLUMNS,
+    from: source =>
+      countStages({
+        source,
+        trackerId: 'tracker_id',
+        at: 'created_at',
+        stage: stageLiteral('held'),
+        reason: 'status_reason',
+        where: `status <> 'queued' and not is_test`,
+      }),
   },
 } satisfies Record<string, BatchWrite<PlacedDelivery>>
 

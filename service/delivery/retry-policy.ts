@@ -64,6 +64,27 @@ export interface Settlement {
   attemptId: string | null
 }
 
+/**
+ * The cause under which a settlement is counted: class, code, subcode and reason, with -1 for no
+ * code. Null when nothing went wrong.
+ */
+export function describeIssue({
+  status,
+  reason,
+  error,
+}: Pick<Settlement, 'status' | 'reason' | 'error'>): string | null {
+  if (error && error.class !== 'local') {
+    return `${error.class} ${toIssueCode(error.code)} ${toIssueCode(error.subcode)} `
+  }
+  return status.startsWith('failed:') ? `local -1 -1 ${reason}` : null
+}
+
+const INTEGER_MAX = 2 ** 31 - 1
+
+function toIssueCode(code: number | null): number {
+  return Number.isInteger(code) && Math.abs(Number(code)) <= INTEGER_MAX ? Number(code) : -1
+}
+
 interface AnsweredDelivery {
   id: number
   /** Attempts since it was planned or last replayed: its position in the retry schedule. */

@@ -1,12 +1,6 @@
 import type pg from 'pg'
 import { type Database, inTransaction, isCitusCluster } from '../db/database.ts'
-import {
-  type BatchColumn,
-  COUNTER_SHARD,
-  toArrayParameters,
-  unnestColumns,
-  utcDay,
-} from '../db/sql-fragments.ts'
+import { type BatchColumn, toArrayParameters, unnestColumns, utcDay } from '../db/sql-fragments.ts'
 import {
   COUNTED_GROUP_TYPES,
   countedGroups,
@@ -16,14 +10,15 @@ import {
   type SentMark,
   type SentTally,
 } from './attempt-store.ts'
+import { FIXED_COLUMNS, REPLAY_COLUMNS, rowsFromJson, rowsToJson } from './delivery-columns.ts'
+import { COUNTED_ISSUE_TYPES, countedIssues, writeIssues } from './issue-store.ts'
+import { describeIssue, type Settlement } from './retry-policy.ts'
 import {
-  ADD_COUNTS,
-  FIXED_COLUMNS,
-  REPLAY_COLUMNS,
-  rowsFromJson,
-  rowsToJson,
-} from './delivery-columns.ts'
-import type { Settlement } from './retry-policy.ts'
+  countSettled,
+  countSettledStages,
+  SETTLED_NAMES,
+  SETTLED_TYPES,
+} from './settlement-counts-store.ts'
 
 /** A settlement with the time that its delivery's primary key begins with. */
 export interface KeyedSettlement extends Settlement {
@@ -108,6 +103,7 @@ const SETTLEMENT_COLUMNS: BatchColumn<SettlementRow>[] = [
     text: ({ mark }) => (mark ? String(mark.groupNumber) : null),
   },
   { name: 'unknown', type: 'integer', text: ({ mark }) => String(mark?.unknown ?? 0) },
+  { name: 'issue', type: 'text', text: describeIssue },
 ]
 
 const SETTLEMENTS_FROM = 2
@@ -176,7 +172,7 @@ const moveSettled = (trackerCondition: string) => `
       ${Object.entries(SETTLED_VALUES)
         .map(([name, value]) => `${value} as ${name}`)
         .join(', ')},
-      settlement.replayable_until, settlement.group_number, settlement.unknown
+      settlement.replayable_until, settlement.group_number, settlement.unknown, settlement.issue
   ), waiting as (
     update delivery_queue queue set
       ${Object.entries(SETTLED_VALUES)
@@ -185,26 +181,17 @@ const moveSettled = (trackerCondition: string) => `
       next_attempt_at = settlement.next_attempt_at, leased_until = null
     from settlement
     where ${OWN_ROW} and settlement.next_attempt_at is not null ${trackerCondition}
-    returning queue.created_at, queue.is_test, queue.status, settlement.group_number,
-      settlement.unknown
+    returning queue.created_at, queue.event_id, queue.space, queue.is_test, queue.status,
+      queue.status_reason, settlement.group_number, settlement.unknown, settlement.issue
   ), settled as materialized (
-    select created_at, is_test, status, group_number, unknown from finished
+    select ${SETTLED_NAMES} from finished
     union all
-    select created_at, is_test, status, group_number, unknown from waiting
+    select ${SETTLED_NAMES} from waiting
   )`
 
 const insertFinished = (source: string) => `
     insert into deliveries (${SETTLED_COLUMNS.join(', ')})
     select ${SETTLED_COLUMNS.map(selectShortened).join(', ')} from ${source}`
-
-const countSettled = (source: string, trackerId: string) => `
-    insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-    select ${trackerId}::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD},
-      -count(*) filter (where status = 'skipped:consent'),
-      count(*) filter (where status = 'accepted')
-    from ${source} where not is_test and status in ('accepted', 'skipped:consent')
-    group by 2 order by 2
-    ${ADD_COUNTS}`
 
 /** Parameters from this one on: the tracker, the time, the destination, then the groups. */
 const sentCountParameters = (parameter: number) => ({
@@ -216,14 +203,16 @@ const sentCountParameters = (parameter: number) => ({
 
 const COUNT_PARAMETERS = sentCountParameters(SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length)
 
+const ISSUE_PARAMETERS = { ...COUNT_PARAMETERS, at: '$1' }
+
 const SETTLE = `${moveSettled('')},
   inserted as (${insertFinished('finished')}),
   counted as (${countSettled('settled', COUNT_PARAMETERS.trackerId)}),
+  counted_stages as (${countSettledStages('settled', COUNT_PARAMETERS.trackerId, '$1')}),
+  ${countedIssues(ISSUE_PARAMETERS)},
+  written_issues as (${writeIssues('counted_issues', ISSUE_PARAMETERS)}),
   ${countSentExpressions(COUNT_PARAMETERS)}
   select count(*) as count from settled`
-
-const SETTLED_TYPES =
-  'created_at timestamptz, is_test boolean, status text, group_number integer, unknown integer'
 
 const TRACKER_CONDITION = `and queue.tracker_id = ${COUNT_PARAMETERS.trackerId}::uuid`
 const MOVE_ROWS = `${moveSettled(TRACKER_CONDITION)}
@@ -233,6 +222,17 @@ const MOVE_ROWS = `${moveSettled(TRACKER_CONDITION)}
 const INSERT_ROWS = insertFinished(rowsFromJson(SETTLED_COLUMNS, 'deliveries', '$1'))
 const SETTLED_ROWS = `json_to_recordset($2::json) as settled(${SETTLED_TYPES})`
 const COUNT_ROWS = countSettled(SETTLED_ROWS, '$1')
+const COUNT_STAGE_ROWS = countSettledStages(SETTLED_ROWS.replace('$2', '$3'), '$1', '$2')
+const STEP_PARAMETERS = { trackerId: '$2', at: '$3', destinationId: '$4' }
+const GROUP_ISSUES = `
+  with settled as materialized (
+    select * from json_to_recordset($1::json) as settled(${SETTLED_TYPES})
+  ), ${countedIssues(STEP_PARAMETERS)}
+  select json_agg(counted_issues)::text as issues from counted_issues`
+const WRITE_ISSUES = writeIssues(
+  `json_to_recordset($1::json) as counted_issues(${COUNTED_ISSUE_TYPES})`,
+  STEP_PARAMETERS,
+)
 const NAME_GROUPS = `
   with settled as materialized (
     select * from json_to_recordset($1::json) as settled(${SETTLED_TYPES})
@@ -256,7 +256,11 @@ async function settleInSteps(client: pg.PoolClient, batch: SettledBatch): Promis
   if (count === 0) return 0
   if (finished) await client.query({ text: INSERT_ROWS, values: [finished] })
   await client.query({ text: COUNT_ROWS, values: [trackerId, settled] })
+  await client.query({ text: COUNT_STAGE_ROWS, values: [trackerId, at, settled] })
   const common = [trackerId, at, destinationId]
+  const found = await client.query({ text: GROUP_ISSUES, values: [settled, ...common] })
+  const { issues } = found.rows[0]
+  if (issues) await client.query({ text: WRITE_ISSUES, values: [issues, ...common] })
   const named = await client.query({
     text: NAME_GROUPS,
     values: [settled, ...common, ...countSentValues(sent.groups)],

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { CLOCK_TOLERANCE_MINUTES } from '../consent/consent-signal.ts'
 import { type Database, inTransaction, isCitusCluster } from '../db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
+import { countStages, stageLiteral } from '../db/stage-count-store.ts'
 import {
   FOUND_COLUMNS,
   selectPayloadsByIndexKeys,
@@ -119,7 +120,8 @@ const WITHDRAWN = { reason: `'consent_withdrawn'`, lastError: 'last_error' }
 
 const SKIP_WAITING = `${DELETE_WAITING},
   inserted as (${insertSkipped('skipped', { ...WITHDRAWN, at: '$6' })}),
-  counted as (${uncountSkipped('skipped')})
+  counted as (${uncountSkipped('skipped')}),
+  held as (${countHeld('skipped', { ...WITHDRAWN, at: '$6' })})
   select count(*) as count from skipped`
 
 const DELETE_WAITING_ROWS = `${DELETE_WAITING}
@@ -128,6 +130,10 @@ const DELETE_WAITING_ROWS = `${DELETE_WAITING}
 const SKIPPED_ROWS = rowsFromJson(SKIPPED_COLUMNS, 'delivery_queue', '$2')
 const INSERT_SKIPPED_ROWS = insertSkipped(SKIPPED_ROWS, { ...WITHDRAWN, at: '$1' })
 const UNCOUNT_SKIPPED_ROWS = uncountSkipped(SKIPPED_ROWS)
+const COUNT_HELD_ROWS = countHeld(rowsFromJson(SKIPPED_COLUMNS, 'delivery_queue', '$3'), {
+  ...WITHDRAWN,
+  at: '$2',
+})
 
 /** On a Citus cluster, where an insert cannot read a common table expression (decision 0024). */
 async function skipInSteps(
@@ -140,6 +146,7 @@ async function skipInSteps(
   if (count === 0) return 0
   await client.query(INSERT_SKIPPED_ROWS, [at, skipped])
   await client.query(UNCOUNT_SKIPPED_ROWS, [trackerId, skipped])
+  await client.query(COUNT_HELD_ROWS, [trackerId, at, skipped])
   return count
 }
 
@@ -160,6 +167,18 @@ function uncountSkipped(rows: string): string {
        select $1::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD}, -count(*), 0
        from ${rows} where not is_test group by 2 order by 2
        ${ADD_COUNTS}`
+}
+
+/** The SQL that counts skipped deliveries as held in this hour; `$1` is the tracker. */
+function countHeld(source: string, { reason, at }: { reason: string; at: string }): string {
+  return countStages({
+    source,
+    trackerId: '$1::uuid',
+    at: `${at}::timestamptz`,
+    stage: stageLiteral('held'),
+    reason,
+    where: 'not is_test',
+  })
 }
 
 export interface ErasedEvents {
@@ -263,6 +282,8 @@ const STOP_ERASED = `
     where ${SAME_ROW}
   ), counted as (
     ${uncountSkipped('stopped')}
+  ), held as (
+    ${countHeld('stopped', { reason: `'erased'`, at: '$2' })}
   ), concerned as materialized (
     select attempt_ids, needs_change, may_be_answered from concerned_queue
     union all

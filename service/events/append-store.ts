@@ -7,6 +7,7 @@ import {
   unnestColumns,
   utcDay,
 } from '../db/sql-fragments.ts'
+import { countStages, stageLiteral } from '../db/stage-count-store.ts'
 import {
   APPEND_COLUMNS,
   EVENT_COLUMNS,
@@ -223,6 +224,17 @@ export const EVENT_WRITES = {
   count_writes: {
     columns: pickAppendColumns('tracker_id', 'created_at'),
     from: countInsertedEvents,
+  },
+  stage_writes: {
+    columns: pickAppendColumns('tracker_id', 'created_at'),
+    from: source =>
+      countStages({
+        source,
+        trackerId: 'tracker_id',
+        at: 'created_at',
+        stage: stageLiteral('accepted'),
+        reason: `''`,
+      }),
   },
 } satisfies Record<string, BatchWrite<EventRow>>
 

@@ -6,9 +6,10 @@ import {
 } from '@signalbox/contract/decimal.ts'
 import { DIGEST_PATTERN } from '@signalbox/contract/deletions.ts'
 import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
+import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { isObject } from '../util/is-object.ts'
-import { type FieldErrors, Refusal } from './refusal.ts'
+import { type BrokenRule, type FieldErrors, Refusal } from './refusal.ts'
 
 /** Validates a value against a schema; null when it is valid. Never changes the value. */
 export type SchemaValidator = (value: unknown) => readonly ErrorObject[] | null
@@ -110,7 +111,7 @@ export function createBodyValidator<Body extends object>(
     const errors = new FieldErrorList()
     addSchemaErrors(errors, validate(given) ?? [])
     for (const name of textMembers) addTextError(errors, name, given[name])
-    if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
+    if (!errors.isEmpty) throw errors.toRefusal()
     return given
   }
 }
@@ -121,11 +122,15 @@ const FIELDS_MAX = 1_000
 /** Collects sentences by field; a field may have several errors. */
 export class FieldErrorList {
   readonly #errors = new Map<string, string[]>()
+  readonly #rules: BrokenRule[] = []
 
-  add(field: string, sentence: string): void {
+  add(field: string, sentence: string, rule: RefusalRule = 'invalid_value'): void {
     const sentences = this.#errors.get(field)
-    if (!sentences && this.#errors.size < FIELDS_MAX) this.#errors.set(field, [sentence])
-    else if (sentences && !sentences.includes(sentence)) sentences.push(sentence)
+    if (sentences?.includes(sentence)) return
+    if (!sentences && this.#errors.size === FIELDS_MAX) return
+    if (sentences) sentences.push(sentence)
+    else this.#errors.set(field, [sentence])
+    this.#rules.push({ field, rule })
   }
 
   has(field: string): boolean {
@@ -139,19 +144,24 @@ export class FieldErrorList {
   toErrors(): FieldErrors {
     return Object.fromEntries(this.#errors)
   }
+
+  /** 422 with every error. */
+  toRefusal(): Refusal {
+    return Refusal.ofFields(this.toErrors(), this.#rules)
+  }
 }
 
 /** PostgreSQL text cannot hold NUL, and UTF-8 cannot encode a lone surrogate. */
 export function addTextError(list: FieldErrorList, field: string, text: unknown): void {
   if (typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))) return
-  list.add(field, `The ${field} field must be valid Unicode text without NUL.`)
+  list.add(field, `The ${field} field must be valid Unicode text without NUL.`, 'invalid_text')
 }
 
 /** Adds one sentence for each error of the JSON Schema validator. */
 export function addSchemaErrors(list: FieldErrorList, errors: readonly ErrorObject[]): void {
   for (const error of errors) {
     const field = formatFieldPath(error)
-    list.add(field, `The ${field} field ${describeError(error)}.`)
+    list.add(field, `The ${field} field ${describeError(error)}.`, ruleOfKeyword(error))
   }
 }
 
@@ -211,6 +221,29 @@ function describeError({ keyword, params, message }: ErrorObject): string {
     default:
       return message ?? 'is invalid'
   }
+}
+
+const KEYWORD_RULES: Record<string, RefusalRule> = {
+  required: 'required',
+  type: 'wrong_type',
+  minLength: 'empty',
+  maxLength: 'too_long',
+  additionalProperties: 'unknown_member',
+  anyOf: 'invalid_format',
+  minItems: 'too_few_items',
+  uniqueItems: 'duplicate_items',
+  maxItems: 'too_many_items',
+  const: 'unknown_value',
+  pattern: 'invalid_format',
+  enum: 'unknown_value',
+  format: 'invalid_format',
+  minimum: 'out_of_range',
+  maximum: 'out_of_range',
+}
+
+function ruleOfKeyword({ keyword, params }: ErrorObject): RefusalRule {
+  if (keyword === 'minItems' && params.limit === 1) return 'empty'
+  return KEYWORD_RULES[keyword] ?? 'invalid_value'
 }
 
 /** What to say instead of a regular expression. */

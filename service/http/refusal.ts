@@ -1,3 +1,5 @@
+import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
+
 /** Errors by field: dotted path -> sentences. */
 export type FieldErrors = Record<string, string[]>
 
@@ -7,8 +9,15 @@ export interface NextStep {
   path: string
 }
 
+/** A rule that a field of a request broke, for the counts of refusals. */
+export interface BrokenRule {
+  field: string
+  rule: RefusalRule
+}
+
 interface RefusalDetails {
   errors?: FieldErrors
+  rules?: readonly BrokenRule[]
   headers?: Record<string, string>
   reason?: string
   nextStep?: NextStep
@@ -22,6 +31,8 @@ export class Refusal extends Error {
   override name = 'Refusal'
   readonly status: number
   readonly errors: FieldErrors | undefined
+  /** Why the fields are invalid, in the order in which they were found. */
+  readonly rules: readonly BrokenRule[]
   readonly headers: Record<string, string>
   /** A code for the log; by default that of the status. */
   readonly reason: string
@@ -32,19 +43,20 @@ export class Refusal extends Error {
     super(message)
     this.status = status
     this.errors = more.errors
+    this.rules = more.rules ?? []
     this.headers = more.headers ?? {}
     this.reason = more.reason ?? reasonOfStatus(status)
     this.nextStep = more.nextStep
   }
 
   /** 422 with every invalid field. */
-  static ofFields(errors: FieldErrors): Refusal {
-    return new Refusal(422, summarizeErrors(errors), { errors })
+  static ofFields(errors: FieldErrors, rules: readonly BrokenRule[] = []): Refusal {
+    return new Refusal(422, summarizeErrors(errors), { errors, rules })
   }
 
   /** 401, with the same message for every invalid credential. */
-  static unauthenticated(message = 'Unauthenticated.'): Refusal {
-    return new Refusal(401, message, { headers: { 'www-authenticate': 'Bearer' } })
+  static unauthenticated(message = 'Unauthenticated.', reason = 'unauthenticated'): Refusal {
+    return new Refusal(401, message, { headers: { 'www-authenticate': 'Bearer' }, reason })
   }
 
   static notFound(message: string): Refusal {

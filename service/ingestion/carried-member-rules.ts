@@ -34,15 +34,18 @@ function addActionSourceErrors(errors: FieldErrorList, body: RawSubmission): voi
   if (!ACTION_SOURCES.some(known => known === source)) {
     if (errors.has('action_source')) return
     const known = ACTION_SOURCES.join(', ')
-    errors.add('action_source', `The action_source field must be one of: ${known}.`)
+    const sentence = `The action_source field must be one of: ${known}.`
+    errors.add('action_source', sentence, 'unknown_value')
   }
   if (source === 'app' && body.app_data === undefined) {
-    errors.add('app_data', 'The app_data field is required with the action source app.')
+    const sentence = 'The app_data field is required with the action source app.'
+    errors.add('app_data', sentence, 'required')
   }
   if (source === 'business_messaging' && body.messaging_channel === undefined) {
     errors.add(
       'messaging_channel',
       'The messaging_channel field is required with the action source business_messaging.',
+      'required',
     )
   }
 }
@@ -63,18 +66,21 @@ function addAppDataErrors(
   const isApp = typeof action_source === 'string' && action_source.toLowerCase() === 'app'
   for (const name of isApp ? REQUIRED_OF_APPS : []) {
     if (app_data[name] !== undefined) continue
-    errors.add(`app_data.${name}`, `The app_data.${name} field is required for app events.`)
+    const field = `app_data.${name}`
+    errors.add(field, `The ${field} field is required for app events.`, 'required')
   }
   const { extinfo } = app_data
   if (!Array.isArray(extinfo) || extinfo.length === 0) return
   if (extinfo[0] !== 'a2' && extinfo[0] !== 'i2') {
-    errors.add('app_data.extinfo', 'The app_data.extinfo field must begin with a2 or i2.')
+    const sentence = 'The app_data.extinfo field must begin with a2 or i2.'
+    errors.add('app_data.extinfo', sentence, 'invalid_format')
   }
   if (extinfo[OS_VERSION_PLACE] === '') {
     const place = OS_VERSION_PLACE + 1
     errors.add(
       'app_data.extinfo',
       `The app_data.extinfo field must have the OS version at ${place}.`,
+      'invalid_format',
     )
   }
 }
@@ -93,14 +99,17 @@ function addProcessingErrors(
   const state = body.data_processing_options_state
   if (state !== undefined) {
     if (typeof state !== 'number' || state <= 0 || state >= PROCESSING_STATE_FIRST) return
-    errors.add(field, `The ${field} field must be 0 or the number of a state, such as 1000.`)
+    const sentence = `The ${field} field must be 0 or the number of a state, such as 1000.`
+    errors.add(field, sentence, 'out_of_range')
     return
   }
-  if (country !== undefined) errors.add(field, `The ${field} field is required with a country.`)
-  else if (Array.isArray(options) && options.length > 0 && !hasAddress(body, browser)) {
+  if (country !== undefined) {
+    errors.add(field, `The ${field} field is required with a country.`, 'required')
+  } else if (Array.isArray(options) && options.length > 0 && !hasAddress(body, browser)) {
     errors.add(
       field,
       `The ${field} field is required with LDU when the event has no client_ip_address.`,
+      'required',
     )
   }
 }
@@ -140,7 +149,7 @@ function addCurrencyErrors(
 ): void {
   const field = 'value_data.currency'
   if (eventName === 'Purchase' && value !== undefined && currency === undefined) {
-    errors.add(field, `The ${field} field is required with a value.`)
+    errors.add(field, `The ${field} field is required with a value.`, 'currency_required')
   }
   addCurrencyCodeError(errors, field, currency)
 }
@@ -148,14 +157,15 @@ function addCurrencyErrors(
 /** The schema reports text that does not have three letters. */
 export function addCurrencyCodeError(errors: FieldErrorList, field: string, code: unknown): void {
   if (typeof code !== 'string' || !THREE_LETTERS.test(code) || isCurrencyCode(code)) return
-  errors.add(field, `The ${field} field must be an ISO 4217 currency that is in use.`)
+  const sentence = `The ${field} field must be an ISO 4217 currency that is in use.`
+  errors.add(field, sentence, 'unknown_currency')
 }
 
 function addContentsErrors(errors: FieldErrorList, contents: unknown): void {
   if (!Array.isArray(contents)) return
   const field = 'value_data.contents'
   if (Buffer.byteLength(JSON.stringify(contents)) > CONTENTS_BYTES_MAX) {
-    errors.add(field, `The ${field} field must not be greater than 16 KiB.`)
+    errors.add(field, `The ${field} field must not be greater than 16 KiB.`, 'too_large')
   }
   addUnsafeNumberError(errors, field, contents)
 }
@@ -180,20 +190,23 @@ function addCustomPropertyErrors(errors: FieldErrorList, properties: unknown): v
     errors.add(
       field,
       `The ${field} field must not have more than ${CUSTOM_PROPERTIES_MAX} members.`,
+      'too_many_items',
     )
   }
   if (depth > CUSTOM_PROPERTIES_DEPTH_MAX) {
     const levels = CUSTOM_PROPERTIES_DEPTH_MAX
-    errors.add(field, `The ${field} field must not be nested deeper than ${levels} levels.`)
+    const sentence = `The ${field} field must not be nested deeper than ${levels} levels.`
+    errors.add(field, sentence, 'too_deep')
   }
   if (Buffer.byteLength(JSON.stringify(properties)) > CUSTOM_PROPERTIES_BYTES_MAX) {
-    errors.add(field, `The ${field} field must not be greater than 8 KiB.`)
+    errors.add(field, `The ${field} field must not be greater than 8 KiB.`, 'too_large')
   }
   for (const name of Object.keys(properties)) {
     if (!VALUE_DATA_MEMBERS.has(name)) continue
     errors.add(
       `${field}.${name}`,
       `The ${field}.${name} field has the name of a member of value_data: send it there.`,
+      'reserved_name',
     )
   }
   addUnsafeNumberError(errors, field, properties)
@@ -211,7 +224,8 @@ function measure(value: unknown): { count: number; depth: number } {
 
 function addUnsafeNumberError(errors: FieldErrorList, field: string, value: unknown): void {
   if (!holdsUnsafeNumber(value)) return
-  errors.add(field, `The ${field} field holds a number too large to keep all its digits.`)
+  const sentence = `The ${field} field holds a number too large to keep all its digits.`
+  errors.add(field, sentence, 'number_too_large')
 }
 
 /**

@@ -125,6 +125,7 @@ async function writeDeliveries(
   await runBatchWrite(client, 'queued', PLAN_WRITES.queued, queued)
   await runBatchWrite(client, 'final', PLAN_WRITES.final, final)
   await runBatchWrite(client, 'counted-plans', PLAN_WRITES.counted_plans, dated)
+  await runBatchWrite(client, 'counted-holds', PLAN_WRITES.counted_holds, final)
 }
 
 async function runBatchWrite<Row>(

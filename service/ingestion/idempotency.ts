@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
+import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
 import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
 import { containsIdentifier } from './redact-submission.ts'
 
 type EventIdResolution =
   | { eventId: string | null }
-  | { error: { field: 'event_id' | 'Idempotency-Key'; message: string } }
+  | { error: { field: 'event_id' | 'Idempotency-Key'; message: string; rule: RefusalRule } }
 
 /**
  * Resolves the event ID from the body or from `Idempotency-Key` (bare or quoted, as in the IETF
@@ -23,14 +24,15 @@ export function resolveEventId(
   }
   if (key !== undefined && eventId !== undefined && key !== eventId) {
     const message = 'The event_id field and the Idempotency-Key header must match.'
-    return invalidEventId('event_id', message)
+    return invalidEventId('event_id', message, 'event_ids_differ')
   }
   const resolved = eventId ?? key ?? null
   const idError = resolved === null ? null : findEventIdError(resolved)
   if (idError === null) return { eventId: resolved }
+  const rule = idError === HOLDS_IDENTIFIER ? 'identifier_not_allowed' : 'invalid_event_id'
   return eventId === undefined
-    ? invalidEventId('Idempotency-Key', `The Idempotency-Key header ${idError}.`)
-    : invalidEventId('event_id', `The event_id field ${idError}.`)
+    ? invalidEventId('Idempotency-Key', `The Idempotency-Key header ${idError}.`, rule)
+    : invalidEventId('event_id', `The event_id field ${idError}.`, rule)
 }
 
 /**
@@ -44,7 +46,7 @@ export function formatIdempotencyKey(eventId: string): string {
 }
 
 /** Null for invalid UTF-8. Replacement characters would make different keys equal. */
-function parseIdempotencyKey(header: string): string | null {
+export function parseIdempotencyKey(header: string): string | null {
   const bytes = Buffer.from(header, 'latin1')
   if (!isUtf8(bytes)) return null
   const text = bytes.toString('utf8')
@@ -59,15 +61,21 @@ function findKeyError(key: string | null): string | null {
   return `must not be greater than ${EVENT_ID_CHARACTERS_MAX} characters`
 }
 
+const HOLDS_IDENTIFIER = 'must hold no e-mail address or phone number'
+
 function findEventIdError(id: string): string | null {
   if (/\p{Cc}/u.test(id)) return 'must not contain control characters'
-  if (containsIdentifier(id)) return 'must hold no e-mail address or phone number'
+  if (containsIdentifier(id)) return HOLDS_IDENTIFIER
   // URL parsers remove dot segments, percent-encoded or not: the event would have no URL.
   return id === '.' || id === '..' ? 'must not be a path segment of dots' : null
 }
 
-function invalidEventId(field: 'event_id' | 'Idempotency-Key', message: string): EventIdResolution {
-  return { error: { field, message } }
+function invalidEventId(
+  field: 'event_id' | 'Idempotency-Key',
+  message: string,
+  rule: RefusalRule = 'invalid_event_id',
+): EventIdResolution {
+  return { error: { field, message, rule } }
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
 import {
   EventSubmission,
   LIFECYCLE_EVENT_NAMES,
@@ -12,7 +13,6 @@ import {
   compileBodySchema,
   FieldErrorList,
 } from '../http/body-schema.ts'
-import { Refusal } from '../http/refusal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { isObject } from '../util/is-object.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
@@ -57,7 +57,7 @@ export function validateSubmission(body: unknown, input: SubmissionInput): Valid
     schemaErrors.filter(error => !isTimeBound(error)),
   )
   if (typeof submission !== 'object' || Array.isArray(submission)) {
-    throw Refusal.ofFields(errors.toErrors())
+    throw errors.toRefusal()
   }
   addCrossFieldErrors(errors, submission)
   addCarriedMemberErrors(errors, submission, browser)
@@ -76,7 +76,7 @@ export function validateSubmission(body: unknown, input: SubmissionInput): Valid
     hasGpcHeader: browser?.hasGpcHeader ?? false,
     additionalConsentProvider,
   })
-  if (!errors.isEmpty || decision === null) throw Refusal.ofFields(errors.toErrors())
+  if (!errors.isEmpty || decision === null) throw errors.toRefusal()
   return {
     submission,
     eventId: givenEventId ?? `evt_${generateUuidV7(receivedAt)}`,
@@ -98,7 +98,7 @@ function readEventId(
   const submittedId = typeof event_id === 'string' ? event_id : undefined
   const resolution = resolveEventId(submittedId, idempotencyKey)
   if ('eventId' in resolution) return resolution.eventId
-  errors.add(resolution.error.field, resolution.error.message)
+  errors.add(resolution.error.field, resolution.error.message, resolution.error.rule)
   return null
 }
 
@@ -110,7 +110,7 @@ function readSubmittedTime(
   const isValidType = typeof event_time === 'string' || Number.isInteger(event_time)
   const time = parseEventTime(isValidType ? event_time : undefined, receivedAt)
   if ('at' in time) return time.at
-  errors.add('event_time', time.error)
+  errors.add('event_time', time.error, time.rule)
   return receivedAt
 }
 
@@ -127,6 +127,7 @@ function decideSubmissionConsent(
     errors.add(
       field,
       `The ${field} field denies: use consent only with granted downstream advertising state.`,
+      'consent_denied',
     )
   }
   return decision
@@ -154,7 +155,7 @@ function addCrossFieldErrors(errors: FieldErrorList, body: RawSubmission): void 
   for (const name of ['event_id', 'event_name']) {
     const text = body[name]
     if (typeof text === 'string' && text !== '' && text.trim() === '') {
-      errors.add(name, `The ${name} field must not be empty.`)
+      errors.add(name, `The ${name} field must not be empty.`, 'empty')
     }
   }
   for (const name of ID_MEMBERS) addIdentifierError(errors, name, body[name])
@@ -168,7 +169,8 @@ const ID_MEMBERS = ['event_name', 'parent_event_id']
 /** A token in place of the identifier would change which event or which kind of event it is. */
 function addIdentifierError(errors: FieldErrorList, field: string, text: unknown): void {
   if (typeof text !== 'string' || !containsIdentifier(text)) return
-  errors.add(field, `The ${field} field must hold no e-mail address or phone number.`)
+  const sentence = `The ${field} field must hold no e-mail address or phone number.`
+  errors.add(field, sentence, 'identifier_not_allowed')
 }
 
 /** An event on legitimate interest may carry neither revenue nor identity. */
@@ -179,6 +181,7 @@ function addLegitimateInterestErrors(errors: FieldErrorList, body: RawSubmission
     errors.add(
       'value_data',
       'The value_data field must carry no value on legitimate interest: send revenue with consent.',
+      'revenue_without_consent',
     )
   }
   const isWithdrawal = body.event_name === 'consent_withdrawal'
@@ -187,6 +190,7 @@ function addLegitimateInterestErrors(errors: FieldErrorList, body: RawSubmission
       'user_data',
       'The user_data field must carry no identity on legitimate interest, which covers only ' +
         `${names}.`,
+      'identity_without_consent',
     )
   }
 }
@@ -208,6 +212,7 @@ function addEdgeFieldErrors(errors: FieldErrorList, userData: unknown): void {
       field,
       `The ${field} field is not taken with a publishable key: the address and the user agent of ` +
         'the browser come from the trusted edge alone.',
+      'address_from_page',
     )
   }
 }
@@ -218,7 +223,7 @@ const OFFSET = String.raw`(?:Z|[+-]\d{2}:?\d{2})`
 const ISO_8601 = new RegExp(`^${DAY}T${TIME}${OFFSET}$`)
 
 const FUTURE_SECONDS_MAX = 300
-type ParsedEventTime = { at: Date } | { error: string }
+type ParsedEventTime = { at: Date } | { error: string; rule: RefusalRule }
 
 /**
  * Parses `event_time`: Unix seconds or ISO 8601 with an offset. Defaults to the time of receipt.
@@ -232,16 +237,27 @@ export function parseEventTime(
   const time = typeof value === 'number' ? parseUnixSeconds(value) : parseIso8601(value)
   if ('error' in time) return time
   if (time.at.getTime() > receivedAt.getTime() + FUTURE_SECONDS_MAX * 1_000) {
-    return { error: 'The event_time field must not be more than 5 minutes in the future.' }
+    return {
+      error: 'The event_time field must not be more than 5 minutes in the future.',
+      rule: 'event_time_in_future',
+    }
   }
   return time
 }
 
+const BEFORE_1970 = {
+  error: 'The event_time field must not be before 1970.',
+  rule: 'event_time_before_1970',
+} as const
+
 function parseUnixSeconds(seconds: number): ParsedEventTime {
   if (seconds > UNIX_SECONDS_MAX) {
-    return { error: 'The event_time field looks like milliseconds; send Unix seconds.' }
+    return {
+      error: 'The event_time field looks like milliseconds; send Unix seconds.',
+      rule: 'event_time_in_milliseconds',
+    }
   }
-  if (seconds < 0) return { error: 'The event_time field must not be before 1970.' }
+  if (seconds < 0) return BEFORE_1970
   return { at: new Date(seconds * 1_000) }
 }
 
@@ -253,10 +269,11 @@ function parseIso8601(text: string): ParsedEventTime {
       error:
         'The event_time field must be Unix seconds or ISO 8601 with an offset, ' +
         'such as 2026-11-21T10:00:00Z.',
+      rule: 'event_time_format',
     }
   }
   if (at.getUTCFullYear() < 1970) {
-    return { error: 'The event_time field must not be before 1970.' }
+    return BEFORE_1970
   }
   return { at }
 }

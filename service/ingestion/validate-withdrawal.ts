@@ -25,6 +25,7 @@ export function addWithdrawalErrors(
       'user_data',
       'The user_data field of a consent_withdrawal on legitimate interest may carry only em, ph ' +
         'and external_id.',
+      'identity_without_consent',
     )
   }
   const visitorId = typeof body.visitor_id === 'string' ? resolveVisitorId(body.visitor_id) : null
@@ -48,9 +49,11 @@ function addUnnamedPersonErrors(
     'visitor_id',
     'The visitor_id field must name the visitor who withdraws consent, unless user_data.em, ' +
       'user_data.ph or user_data.external_id does. Placeholders name no one.',
+    'withdrawal_names_no_one',
   )
   for (const { field, reason } of dropped) {
-    if (isWithdrawalField(field)) errors.add(field, `The ${field} field names no one. ${reason}`)
+    if (!isWithdrawalField(field)) continue
+    errors.add(field, `The ${field} field names no one. ${reason}`, 'withdrawal_names_no_one')
   }
 }
 

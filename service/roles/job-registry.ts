@@ -18,6 +18,7 @@ import type { AlertTransition } from '../reports/alert-store.ts'
 import { makeDueReports, refreshReports } from '../reports/make-reports.ts'
 import { takeDueSnapshots } from '../reports/take-snapshots.ts'
 import { expireAttempts } from '../retention/expire-attempts.ts'
+import { expireCounts } from '../retention/expire-counts.ts'
 import { expireOldEvents } from '../retention/expire-events.ts'
 import { expirePayloads } from '../retention/expire-payloads.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -128,6 +129,12 @@ function expiryJobs({ settings, delivery: { database } }: JobDependencies): Job[
       run: repeatUntilDone(({ now }) =>
         expireAttempts({ database, now, attemptDays: attemptRetentionDays }),
       ),
+    },
+    {
+      name: 'expire-counts',
+      schedule: '20 4 * * *',
+      timeoutSeconds: 3_600,
+      run: repeatUntilDone(({ now }) => expireCounts({ database, now })),
     },
   ]
 }

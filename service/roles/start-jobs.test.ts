@@ -45,6 +45,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
     'expire-payloads',
     'expire-ledger',
     'expire-attempts',
+    'expire-counts',
     'verify-audit',
     'collect-ended-access',
   ]

@@ -48,6 +48,7 @@ import { deleteEventBatch } from '../../service/retention/store.ts'
 import { deliverAccepted } from '../fixtures/deliveries.ts'
 import { ledgerEntry, plannedDelivery } from '../fixtures/stored-events.ts'
 import { DESTINATION_STATEMENTS } from './destination-statements.ts'
+import { DASHBOARD_STATEMENTS } from './dashboard-statements.ts'
 import {
   CHILD_EVERY,
   LARGE_DESTINATION as DESTINATION,
@@ -232,6 +233,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   },
   'delete list positions': database => deletePositions(database, TRACKER, LARGE_STORE_DAY),
   ...PERFORMANCE_STATEMENTS,
+  ...DASHBOARD_STATEMENTS,
 }
 
 const INDEXED_DAY = { trackerId: TRACKER, day: LARGE_STORE_DAY }

@@ -203,6 +203,23 @@ export async function findQueuedBatches(
   return rows.map(toQueuedBatchRow)
 }
 
+/** How many batches of a workspace have pending actions, up to `limit`. */
+export async function countQueuedBatches(
+  { query }: Transaction,
+  workspaceId: number,
+  limit: number,
+): Promise<number> {
+  const rows = await query
+    .selectFrom('agent_actions')
+    .select('batch_id')
+    .distinct()
+    .where('workspace_id', '=', workspaceId)
+    .where('status', '=', 'pending')
+    .limit(limit)
+    .execute()
+  return rows.length
+}
+
 /** One batch of the workspace in any status, or null. */
 export async function findQueuedBatch(
   transaction: Transaction,

@@ -1,0 +1,66 @@
+import type { Database } from '../../service/db/database.ts'
+import { deleteOldRows } from '../../service/db/old-row-store.ts'
+import { countWaitingByReason } from '../../service/delivery/backlog-store.ts'
+import { listIssueCounts } from '../../service/delivery/issue-store.ts'
+import {
+  addRefusals,
+  countRefusalsByHour,
+  findRefusalsOfEvent,
+  listRefusalCauses,
+} from '../../service/refusals/store.ts'
+import {
+  findFirstCountedHour,
+  readPlatformCounts,
+  readStageCounts,
+} from '../../service/reports/stage-store.ts'
+import { LARGE_STORE_DAY, LARGE_TRACKER as TRACKER } from './large-store.ts'
+
+const FROM = new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`)
+const OF_DAY = { trackerId: TRACKER, from: FROM, limit: 100 }
+const REFUSAL = {
+  ...{ hour: FROM, status: 422, field: 'event_time', rule: 'required' as const },
+  ...{ requests: 1, errors: 1, firstAt: FROM, lastAt: FROM },
+  ...{ lastRequestId: 'req_1', idDigests: ['f'.repeat(64)] },
+}
+
+/** The statements of the dashboard's overview and issues, and those that keep their counts. */
+export const DASHBOARD_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
+  'add refusals': database => addRefusals(database, TRACKER, [REFUSAL]),
+  'list refusals': database => listRefusalCauses(database, OF_DAY),
+  'count refusals by hour': database => countRefusalsByHour(database, OF_DAY),
+  'find the refusals of an event': database =>
+    findRefusalsOfEvent(database, { ...OF_DAY, idDigest: 'f'.repeat(64) }),
+  'list issues': database => listIssueCounts(database, { ...OF_DAY, from: LARGE_STORE_DAY }),
+  'read stage counts': database => readStageCounts(database, OF_DAY),
+  'find the first counted hour': database => findFirstCountedHour(database, TRACKER),
+  'read platform counts': database =>
+    readPlatformCounts(database, { ...OF_DAY, from: '2026-01-01', until: LARGE_STORE_DAY }),
+  'count what waits by reason': database => countWaitingByReason(database, TRACKER),
+  'delete old counts': database =>
+    deleteOldRows(database, { table: 'refusals', column: 'hour', before: OLD }),
+}
+
+const OLD = new Date('2026-01-01T00:00:00.000Z')
+
+/** A month of counts for every tracker, as they are after the first ten minutes of each hour. */
+export async function generateCounts({ pool }: Database): Promise<void> {
+  const hours = `generate_series($1::timestamptz - interval '30 days', $1::timestamptz, '1 hour')`
+  await pool.query(
+    `insert into refusals
+     select trackers.id, hour, 422, 'field_' || number, 'required', 1, 1, hour, hour, 'req_1', '{}'
+     from trackers, ${hours} hour, generate_series(1, 10) number`,
+    [FROM],
+  )
+  await pool.query(
+    `insert into stage_counts select trackers.id, hour, 'accepted', '', slot, 1
+     from trackers, ${hours} hour, generate_series(0, 7) slot`,
+    [FROM],
+  )
+  await pool.query(
+    `insert into delivery_issues
+     select tracker_id, id, ($1::timestamptz - make_interval(days => day))::date, 'permanent', 100,
+       code, '', 0, 1, 1, $1::timestamptz, $1::timestamptz, '{}'
+     from destinations, generate_series(0, 29) day, generate_series(1, 50) code`,
+    [FROM],
+  )
+}
