@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/browser-operation.ts'
 import { DESTINATION_OPERATIONS } from '@signalbox/contract/browser/destination-operations.ts'
 import { EVENT_OPERATIONS } from '@signalbox/contract/browser/event-operations.ts'
+import { ISSUE_OPERATIONS } from '@signalbox/contract/browser/issue-operations.ts'
 import { KEY_OPERATIONS } from '@signalbox/contract/browser/key-operations.ts'
 import { START_OPERATIONS } from '@signalbox/contract/browser/start-operations.ts'
 import { TRACKER_OPERATIONS } from '@signalbox/contract/browser/tracker-operations.ts'
@@ -27,6 +28,7 @@ const OPERATIONS = [
   ...EVENT_OPERATIONS,
   ...DESTINATION_OPERATIONS,
   ...START_OPERATIONS,
+  ...ISSUE_OPERATIONS,
 ]
 
 const ROLES = ['owner', 'admin', 'member', 'outsider', 'anonymous'] as const
@@ -63,6 +65,9 @@ const ROWS: Record<string, Row> = {
   // Test mode is off.
   sendPurchase: { ...managing, owner: 422, admin: 422 },
   readStartChecklist: reading,
+  getOverview: reading,
+  listIssues: reading,
+  listRefusals: reading,
 }
 
 /** The body of each operation that has one. */

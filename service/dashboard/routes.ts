@@ -5,6 +5,7 @@ import { appRoutes } from './app-routes.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { destinationRoutes } from './destination-routes.ts'
 import { eventRoutes } from './event-routes.ts'
+import { issueRoutes } from './issue-routes.ts'
 import { keyRoutes } from './key-routes.ts'
 import { startRoutes } from './start-routes.ts'
 import { trackerRoutes } from './tracker-routes.ts'
@@ -20,6 +21,7 @@ export function dashboardRoutes(app: ServiceApp, context: DashboardContext): voi
       eventRoutes(api, context)
       destinationRoutes(api, context)
       startRoutes(api, context)
+      issueRoutes(api, context)
     },
     { prefix: BROWSER_PATH },
   )

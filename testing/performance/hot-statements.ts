@@ -47,8 +47,8 @@ import { findDueSnapshots } from '../../service/reports/snapshot-store.ts'
 import { deleteEventBatch } from '../../service/retention/store.ts'
 import { deliverAccepted } from '../fixtures/deliveries.ts'
 import { ledgerEntry, plannedDelivery } from '../fixtures/stored-events.ts'
-import { DESTINATION_STATEMENTS } from './destination-statements.ts'
 import { DASHBOARD_STATEMENTS } from './dashboard-statements.ts'
+import { DESTINATION_STATEMENTS } from './destination-statements.ts'
 import {
   CHILD_EVERY,
   LARGE_DESTINATION as DESTINATION,

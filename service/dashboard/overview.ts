@@ -1,0 +1,146 @@
+import type {
+  StageName,
+  StageSummary,
+  TrackerOverview,
+} from '@signalbox/contract/browser/overview.ts'
+import type { TrackerIdentity } from '../access/store.ts'
+import { countQueuedBatches } from '../agents/proposals/batch-store.ts'
+import type { Database } from '../db/database.ts'
+import { countWaitingByReason } from '../delivery/backlog-store.ts'
+import { countRefusalsByHour } from '../refusals/store.ts'
+import { listOpenAlerts } from '../reports/alert-store.ts'
+import {
+  findFirstCountedHour,
+  type PlatformCountOfDay,
+  readPlatformCounts,
+  readStageCounts,
+  type StageCount,
+} from '../reports/stage-store.ts'
+import { addHoursToDay, formatUtcDay, HOUR_MILLISECONDS, subtractDays } from '../util/time.ts'
+
+interface OverviewQuery {
+  tracker: TrackerIdentity
+  /** Hours that are counted, the current one included. */
+  hours: number
+  now: Date
+}
+
+const REASONS_MAX = 20
+const APPROVALS_MAX = 100
+const DAY_HOURS = 24
+
+/**
+ * What happened to the events of a tracker in the last hours, stage by stage. It reads counts that
+ * are kept, and of the queue at most ten thousand deliveries for each destination, so it takes as
+ * long with ten million events as with ten thousand.
+ */
+export async function readOverview(
+  database: Database,
+  { tracker, hours, now }: OverviewQuery,
+): Promise<TrackerOverview> {
+  const { trackerId, workspaceId } = tracker
+  const thisHour = Math.floor(now.getTime() / HOUR_MILLISECONDS) * HOUR_MILLISECONDS
+  const from = new Date(thisHour - (hours - 1) * HOUR_MILLISECONDS)
+  const today = formatUtcDay(now)
+  const firstDay = subtractDays(now, Math.ceil(hours / DAY_HOURS))
+  const [counts, refused, waiting, counted, since, alerts, pending] = await Promise.all([
+    readStageCounts(database, { trackerId, from }),
+    countRefusalsByHour(database, { trackerId, from }),
+    countWaitingByReason(database, trackerId),
+    readPlatformCounts(database, { trackerId, from: firstDay, until: today }),
+    findFirstCountedHour(database, trackerId),
+    listOpenAlerts(database, trackerId),
+    countQueuedBatches(database, workspaceId, APPROVALS_MAX),
+  ])
+  const span = { from: from.toISOString(), to: now.toISOString() }
+  const ofStage = (stage: StageCount['stage']) => counts.filter(each => each.stage === stage)
+  return {
+    ...span,
+    counted_since: since?.toISOString() ?? null,
+    stages: [
+      { ...summarizeHours('refused', 'requests', refused), ...span },
+      { ...summarizeHours('accepted', 'events', ofStage('accepted')), ...span },
+      { ...summarizeHours('held', 'deliveries', ofStage('held')), ...span },
+      { ...summarizeWaiting(waiting), from: null, to: span.to },
+      { ...summarizeHours('failed', 'deliveries', ofStage('failed')), ...span },
+      {
+        ...summarizeHours('platform_accepted', 'deliveries', ofStage('platform_accepted')),
+        ...span,
+      },
+      summarizePlatformDays(counted, firstDay, today),
+    ],
+    alerts: alerts.map(({ destinationId, kind, sentence, raisedAt }) => ({
+      destination_id: destinationId,
+      kind,
+      sentence,
+      raised_at: raisedAt.toISOString(),
+    })),
+    pending_approvals: pending,
+  }
+}
+
+type Summary = Omit<StageSummary, 'from' | 'to'>
+
+function summarizeHours(
+  stage: StageName,
+  unit: Summary['unit'],
+  counts: readonly { hour: Date; reason: string; count: number }[],
+): Summary {
+  const hours = sumBy(counts, ({ hour }) => hour.toISOString())
+  return {
+    ...{ stage, unit, is_minimum: false },
+    count: counts.reduce((sum, { count }) => sum + count, 0),
+    reasons: listReasons(counts),
+    hours: [...hours].map(([hour, count]) => ({ hour, count })),
+  }
+}
+
+/** A paused destination is the reason of everything that waits for it. */
+function summarizeWaiting({
+  reasons,
+  isTruncated,
+}: Awaited<ReturnType<typeof countWaitingByReason>>): Summary {
+  const named = reasons.map(({ status, reason, isPaused, count }) => ({
+    reason: isPaused ? 'destination_paused' : status === 'sent' ? 'sent' : reason,
+    count,
+  }))
+  return {
+    ...{ stage: 'waiting', unit: 'deliveries', is_minimum: isTruncated, hours: [] },
+    count: named.reduce((sum, { count }) => sum + count, 0),
+    reasons: listReasons(named),
+  }
+}
+
+/** The platform counts whole days, and reports them on the next day. */
+function summarizePlatformDays(
+  days: readonly PlatformCountOfDay[],
+  firstDay: string,
+  today: string,
+): StageSummary {
+  return {
+    ...{ stage: 'platform_counted', unit: 'events', is_minimum: false, reasons: [] },
+    from: addHoursToDay(firstDay, 0).toISOString(),
+    to: addHoursToDay(today, 0).toISOString(),
+    count: days.length === 0 ? null : days.reduce((sum, { count }) => sum + count, 0),
+    hours: days.map(({ day, count }) => ({ hour: addHoursToDay(day, 0).toISOString(), count })),
+  }
+}
+
+function listReasons(
+  counts: readonly { reason: string; count: number }[],
+): StageSummary['reasons'] {
+  return [...sumBy(counts, ({ reason }) => reason)]
+    .filter(([reason]) => reason !== '')
+    .map(([reason, count]) => ({ reason, count }))
+    .sort((a, b) => b.count - a.count || a.reason.localeCompare(b.reason))
+    .slice(0, REASONS_MAX)
+}
+
+function sumBy<Row extends { count: number }>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const row of rows) sums.set(keyOf(row), (sums.get(keyOf(row)) ?? 0) + row.count)
+  return sums
+}
