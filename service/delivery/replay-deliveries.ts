@@ -19,8 +19,8 @@ export interface ReplayRequest {
 }
 
 /**
- * Queues the failed deliveries of a selection that can still be sent. Every request is audited, even
- * one that finds nothing. The caller wakes the workers.
+ * Queues the failed deliveries of a selection that can still be sent. Every request is audited,
+ * even one that finds nothing. The caller wakes the workers.
  */
 export async function replaySelection(
   context: AuditedContext,
