@@ -5,6 +5,8 @@ import { DESTINATION_OPERATIONS } from '@signalbox/contract/browser/destination-
 import { EVENT_OPERATIONS } from '@signalbox/contract/browser/event-operations.ts'
 import { ISSUE_OPERATIONS } from '@signalbox/contract/browser/issue-operations.ts'
 import { KEY_OPERATIONS } from '@signalbox/contract/browser/key-operations.ts'
+import { PRIVACY_OPERATIONS } from '@signalbox/contract/browser/privacy-operations.ts'
+import { REPORT_OPERATIONS } from '@signalbox/contract/browser/report-operations.ts'
 import { START_OPERATIONS } from '@signalbox/contract/browser/start-operations.ts'
 import { TRACKER_OPERATIONS } from '@signalbox/contract/browser/tracker-operations.ts'
 import { Ajv } from 'ajv'
@@ -18,7 +20,7 @@ import { toKeyId } from '../access/tracker-keys.ts'
 
 const ajv = new Ajv({
   strict: false,
-  formats: { 'date-time': true, date: true, uuid: true, int64: true },
+  formats: { 'date-time': true, date: true, uuid: true, int64: true, double: true },
 })
 
 /** Every operation of the dashboard's signals. */
@@ -29,6 +31,8 @@ const OPERATIONS = [
   ...DESTINATION_OPERATIONS,
   ...START_OPERATIONS,
   ...ISSUE_OPERATIONS,
+  ...PRIVACY_OPERATIONS,
+  ...REPORT_OPERATIONS,
 ]
 
 const ROLES = ['owner', 'admin', 'member', 'outsider', 'anonymous'] as const
@@ -68,6 +72,12 @@ const ROWS: Record<string, Row> = {
   getOverview: reading,
   listIssues: reading,
   listRefusals: reading,
+  eraseUserData: { ...managing, owner: 200, admin: 200 },
+  listErasureReceipts: reading,
+  getMatchQuality: reading,
+  downloadMatchQuality: reading,
+  listReconciliations: reading,
+  downloadReconciliations: reading,
 }
 
 /** The body of each operation that has one. */
@@ -80,6 +90,7 @@ const BODIES: Record<string, object> = {
   createDestination: { type: 'meta', config: { dataset_id: '1234567890' }, access_token: 'token' },
   replaceCredential: { access_token: 'another-token' },
   switchTestMode: { enabled: true },
+  eraseUserData: { identifier_hash: 'a'.repeat(64), identifier_type: 'email' },
 }
 
 it('enforces the permission table for every operation and role', async test => {

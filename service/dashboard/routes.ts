@@ -7,6 +7,8 @@ import { destinationRoutes } from './destination-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { issueRoutes } from './issue-routes.ts'
 import { keyRoutes } from './key-routes.ts'
+import { privacyRoutes } from './privacy-routes.ts'
+import { reportRoutes } from './report-routes.ts'
 import { startRoutes } from './start-routes.ts'
 import { trackerRoutes } from './tracker-routes.ts'
 
@@ -22,6 +24,8 @@ export function dashboardRoutes(app: ServiceApp, context: DashboardContext): voi
       destinationRoutes(api, context)
       startRoutes(api, context)
       issueRoutes(api, context)
+      privacyRoutes(api, context)
+      reportRoutes(api, context)
     },
     { prefix: BROWSER_PATH },
   )

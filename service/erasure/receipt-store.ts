@@ -1,5 +1,5 @@
 import { CompiledQuery } from 'kysely'
-import type { Transaction } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
 
 export interface CompletedDeletion {
   trackerId: string
@@ -37,4 +37,44 @@ export async function upsertReceipt(
   )
   const { rows } = await query.executeQuery(statement)
   return rows[0] as DeletionReceipt
+}
+
+/** An erasure as the list shows it; it does not tell who was erased. */
+export interface StoredReceipt {
+  id: string
+  requests: number
+  events: number
+  sessions: number
+  createdAt: Date
+  completedAt: Date
+}
+
+interface ReceiptPage {
+  trackerId: string
+  /** The ID of the last receipt of the page before; null for the first page. */
+  after: string | null
+  limit: number
+}
+
+/** A page of the receipts of a tracker, newest first: IDs are UUIDv7 and sort by time. */
+export async function listReceipts(
+  { pool }: Database,
+  { trackerId, after, limit }: ReceiptPage,
+): Promise<StoredReceipt[]> {
+  const { rows } = await pool.query({
+    name: 'list-receipts',
+    text: `select id, requests, events_updated, sessions_updated, created_at, completed_at
+           from deletion_requests
+           where tracker_id = $1::uuid and ($2::text is null or id < $2::text)
+           order by id desc limit $3::integer`,
+    values: [trackerId, after, limit],
+  })
+  return rows.map(row => ({
+    id: row.id,
+    requests: row.requests,
+    events: row.events_updated,
+    sessions: row.sessions_updated,
+    createdAt: row.created_at,
+    completedAt: row.completed_at,
+  }))
 }

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { type DeletionResult, DeletionSubmission } from '@signalbox/contract/deletions.ts'
 import { deleteUserData } from '@signalbox/contract/report-operations.ts'
 import type { TrackerIdentity } from '../access/store.ts'
+import type { AuditActor } from '../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../audit/commit-audited.ts'
 import {
   computeKeyedDigest,
@@ -50,7 +51,7 @@ const checkBody = createBodyValidator<DeletionSubmission>(DeletionSubmission)
  */
 export async function processDeletionRequest(
   context: DeletionContext,
-  tracker: TrackerIdentity,
+  tracker: DeletionRequester,
   body: unknown,
 ): Promise<DeletionResult> {
   const { database, now, erasureKey } = context
@@ -82,13 +83,18 @@ export async function processDeletionRequest(
   }
 }
 
+interface DeletionRequester extends TrackerIdentity {
+  /** A person in the dashboard; without it, a request with the key of the tracker. */
+  actor?: AuditActor
+}
+
 /**
  * The audit log is permanent, so it records that a person was erased, but no digest of who, keyed
  * or not: anyone with the identifier could compute it again.
  */
 async function recordDeletion(
   context: DeletionContext,
-  { trackerId, workspaceId }: TrackerIdentity,
+  { trackerId, workspaceId, actor = { type: 'tracker', id: trackerId } }: DeletionRequester,
   completed: CompletedDeletion,
 ): Promise<DeletionReceipt> {
   const { events, sessions, completedAt } = completed
@@ -97,7 +103,7 @@ async function recordDeletion(
     record({
       workspaceId,
       at: completedAt,
-      actor: { type: 'tracker', id: trackerId },
+      actor,
       action: 'user_data.erased',
       subject: { type: 'tracker', id: trackerId },
       details: { receipt_id: receipt.id, events, sessions, is_repeat: !receipt.isFirst },

@@ -35,7 +35,9 @@ export interface MatchQualityInput {
 export const SCORED_EVENT_NAME = 'Purchase'
 
 const FALL_MILLIONTHS_MIN = 1_000_000n
-const FINE_MILLIONTHS_MIN = 4_000_000n
+/** A score below it raises an alert. */
+export const FINE_SCORE_MIN = 4
+const FINE_MILLIONTHS_MIN = BigInt(FINE_SCORE_MIN) * 1_000_000n
 const TENTH_MILLIONTHS = 100_000n
 const WEEK_DAYS = 7
 /** The age of a snapshot that counts as one week earlier. */

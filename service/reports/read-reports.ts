@@ -60,11 +60,11 @@ function invalidDate(rule: string): Refusal {
   return Refusal.ofFields({ date: [`The date field ${rule}.`] })
 }
 
-interface ReportOwner extends EventOwner {
+export interface ReportOwner extends EventOwner {
   at: Date
 }
 
-function reportView(
+export function reportView(
   report: StoredReport,
   destination: Destination,
   { workspaceId, signalTrackerId, at }: ReportOwner,

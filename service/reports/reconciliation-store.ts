@@ -187,7 +187,44 @@ export async function findReports(
            where tracker_id = $1::uuid and report_date = $2::date order by destination_id`,
     values: [trackerId, day],
   })
-  return rows.map(row => ({
+  return rows.map(toStoredReport)
+}
+
+/** The last report of a page. */
+export interface ReportPosition {
+  reportDate: string
+  destinationId: string
+}
+
+interface ReportPage {
+  trackerId: string
+  /** UTC days, both included. */
+  from: string
+  to: string
+  /** Null for the first page. */
+  after: ReportPosition | null
+  limit: number
+}
+
+/** A page of the reports of a range of days, the newest day first. */
+export async function findReportsOfRange(
+  { pool }: Database,
+  { trackerId, from, to, after, limit }: ReportPage,
+): Promise<StoredReport[]> {
+  const { rows } = await pool.query({
+    name: 'find-reports-of-range',
+    text: `select * from reconciliation_reports
+           where tracker_id = $1::uuid and report_date between $2::date and $3::date
+             and ($4::date is null or (report_date, destination_id) < ($4::date, $5::uuid))
+           order by report_date desc, destination_id desc limit $6::integer`,
+    values: [trackerId, from, to, after?.reportDate, after?.destinationId, limit],
+  })
+  return rows.map(toStoredReport)
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of the driver
+function toStoredReport(row: any): StoredReport {
+  return {
     id: row.id,
     destinationId: row.destination_id,
     reportDate: row.report_date,
@@ -201,5 +238,5 @@ export async function findReports(
     updatedAt: row.updated_at,
     triedAt: row.tried_at,
     trouble: row.trouble,
-  }))
+  }
 }

@@ -62,6 +62,7 @@ import {
   LARGE_TRACKER as TRACKER,
 } from './large-store.ts'
 import { PERFORMANCE_STATEMENTS } from './performance-statements.ts'
+import { REPORT_STATEMENTS } from './report-statements.ts'
 import { SEARCH_STATEMENTS } from './search-statements.ts'
 
 const STATEMENT_TIME = new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`)
@@ -225,6 +226,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
       now: STATEMENT_TIME,
       rowsMax: 100,
     }),
+  ...REPORT_STATEMENTS,
   'write list positions': database => indexPositions(database, INDEXED_DAY),
   'list a page from a position': async database => {
     await indexPositions(database, INDEXED_DAY)

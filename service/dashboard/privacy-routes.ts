@@ -1,0 +1,44 @@
+import * as operations from '@signalbox/contract/browser/privacy-operations.ts'
+import { listReceipts } from '../erasure/receipt-store.ts'
+import { processDeletionRequest } from '../erasure/routes.ts'
+import type { ServiceApp } from '../http/service-app.ts'
+import { personActor } from '../people/workspaces.ts'
+import type { DashboardContext } from './dashboard-context.ts'
+import { encodeCursor, PAGE_ROWS, readCursor } from './page-cursor.ts'
+import { requireTracker } from './tracker-scope.ts'
+
+/** Erasing a person by the digest of an identifier that the browser computes, and the receipts. */
+export function privacyRoutes(app: ServiceApp, context: DashboardContext): void {
+  app.route({
+    ...operations.eraseUserData,
+    async handler(request) {
+      const tracker = await requireTracker(context, request, 'erase_people')
+      const actor = personActor(request.person)
+      return processDeletionRequest(context, { ...tracker, actor }, request.body)
+    },
+  })
+  app.route({
+    ...operations.listErasureReceipts,
+    async handler(request) {
+      const { trackerId } = await requireTracker(context, request, 'read')
+      const after = readCursor(request.query, parsePosition)
+      const limit = PAGE_ROWS + 1
+      const found = await listReceipts(context.database, { trackerId, after, limit })
+      const receipts = found.slice(0, PAGE_ROWS).map(receipt => ({
+        id: receipt.id,
+        requests: receipt.requests,
+        events_updated: receipt.events,
+        sessions_updated: receipt.sessions,
+        created_at: receipt.createdAt.toISOString(),
+        completed_at: receipt.completedAt.toISOString(),
+      }))
+      const last = found.length > PAGE_ROWS ? receipts.at(-1) : undefined
+      return { receipts, next_cursor: last ? encodeCursor([last.id]) : null }
+    },
+  })
+}
+
+/** The ID of a receipt: a UUIDv7, which sorts by time. */
+function parsePosition([id = '']: readonly string[]): string | null {
+  return /^del_[0-9a-f-]{36}$/.test(id) ? id : null
+}

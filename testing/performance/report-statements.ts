@@ -1,0 +1,21 @@
+import type { Database } from '../../service/db/database.ts'
+import { listReceipts } from '../../service/erasure/receipt-store.ts'
+import { findScores } from '../../service/reports/match-quality-store.ts'
+import { findReportsOfRange } from '../../service/reports/reconciliation-store.ts'
+import { LARGE_DESTINATION, LARGE_STORE_DAY, LARGE_TRACKER } from './large-store.ts'
+
+const RANGE = { from: '2026-10-01', to: LARGE_STORE_DAY }
+const PAGE_ROWS = 51
+
+/** What the pages Reports and Privacy of the dashboard read. */
+export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
+  'find scores': database => findScores(database, LARGE_TRACKER, RANGE),
+  'find reports of a range': database =>
+    findReportsOfRange(database, {
+      ...{ trackerId: LARGE_TRACKER, ...RANGE },
+      after: { reportDate: LARGE_STORE_DAY, destinationId: LARGE_DESTINATION },
+      limit: PAGE_ROWS,
+    }),
+  'list erasure receipts': database =>
+    listReceipts(database, { trackerId: LARGE_TRACKER, after: 'del_0', limit: PAGE_ROWS }),
+}
