@@ -15,6 +15,7 @@ export const NAVIGATION_GROUPS = { signals: 'Signals', agents: 'Agents', workspa
 /** The one list of the pages of a workspace, in the order of the navigation. */
 export const NAVIGATION: readonly NavigationEntry[] = [
   { label: 'Overview', path: '/w/:workspace', group: 'signals', kind: 'dashboard' },
+  { label: 'Events', path: '/w/:workspace/events', group: 'signals', kind: 'dashboard' },
   serverPage('Approvals', 'approvals', 'agents'),
   serverPage('Agents', 'connections', 'agents', ['owner']),
   serverPage('Tokens', 'tokens', 'agents', ['owner']),

@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router'
 import { ErrorNotice } from './components/error-notice.tsx'
 import { PageSkeleton } from './components/page-skeleton.tsx'
+import { readEventFilters } from './events/event-queries.ts'
 import { Shell } from './layout/shell.tsx'
 import { TrackerPages } from './layout/tracker-pages.tsx'
 
@@ -39,9 +40,27 @@ const overviewRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/overview-page.tsx'), 'OverviewPage'),
 })
 
+const eventsRoute = createRoute({
+  getParentRoute: () => trackerRoute,
+  path: '/events',
+  validateSearch: readEventFilters,
+  component: lazyRouteComponent(() => import('./pages/events-page.tsx'), 'EventsPage'),
+})
+
+const eventRoute = createRoute({
+  getParentRoute: () => trackerRoute,
+  path: '/events/$event',
+  validateSearch: ({ space }: Record<string, unknown>): { space?: 'publishable' } =>
+    space === 'publishable' ? { space } : {},
+  component: lazyRouteComponent(() => import('./pages/event-page.tsx'), 'EventPage'),
+})
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
-    workspaceRoute.addChildren([overviewRoute, trackerRoute.addChildren([])]),
+    workspaceRoute.addChildren([
+      overviewRoute,
+      trackerRoute.addChildren([eventsRoute, eventRoute]),
+    ]),
   ]),
   // Values of the address are texts: an order "0017" is not the number 17.
   parseSearch: text => Object.fromEntries(new URLSearchParams(text)),

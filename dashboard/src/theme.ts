@@ -1,4 +1,9 @@
-import { type CSSVariablesResolver, createTheme } from '@mantine/core'
+import {
+  type CSSVariablesResolver,
+  createTheme,
+  defaultVariantColorsResolver,
+  type VariantColorsResolver,
+} from '@mantine/core'
 
 /** The nonce that the content security policy of this page allows for style elements. */
 export const STYLE_NONCE =
@@ -20,6 +25,19 @@ const DARK = [
   ...(['#2f3b35', '#19211d', '#101613', '#0c110f', '#080c0a'] as const),
 ] as const
 
+/** Mantine writes on a button in the contrast of light mode, whatever the scheme. */
+const variantColorResolver: VariantColorsResolver = input => {
+  const colors = defaultVariantColorsResolver(input)
+  const isAction = input.variant === 'filled' && (input.color ?? 'brand') === 'brand'
+  if (!isAction) return colors
+  return {
+    ...colors,
+    background: 'var(--color-action)',
+    hover: 'var(--color-action-strong)',
+    color: 'var(--color-action-text)',
+  }
+}
+
 /** Both kinds of pages look alike: Mantine takes its values from the design tokens. */
 export const theme = createTheme({
   colors: { brand: BRAND, gray: GRAY, dark: DARK },
@@ -27,6 +45,7 @@ export const theme = createTheme({
   primaryShade: { light: 7, dark: 3 },
   autoContrast: true,
   luminanceThreshold: 0.4,
+  variantColorResolver,
   fontFamily: 'var(--font-text)',
   fontFamilyMonospace: 'var(--font-code)',
   headings: { fontFamily: 'var(--font-text)', fontWeight: '650' },

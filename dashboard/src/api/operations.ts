@@ -1,3 +1,4 @@
+import type { EVENT_OPERATIONS } from '@signalbox/contract/browser/event-operations.ts'
 import type { PEOPLE_OPERATIONS } from '@signalbox/contract/browser/people-operations.ts'
 import type { TRACKER_OPERATIONS } from '@signalbox/contract/browser/tracker-operations.ts'
 import type { Static, TSchema } from 'typebox'
@@ -6,7 +7,11 @@ import type { Static, TSchema } from 'typebox'
  * Every operation that the dashboard calls. Types only: the schemas stay in the service, which
  * validates, and add nothing to the script.
  */
-export type Operation = (typeof PEOPLE_OPERATIONS | typeof TRACKER_OPERATIONS)[number]
+export type Operation = (
+  | typeof EVENT_OPERATIONS
+  | typeof PEOPLE_OPERATIONS
+  | typeof TRACKER_OPERATIONS
+)[number]
 
 type RouteOf<Each extends Operation> = Each extends Operation
   ? `${Each['method']} ${Each['url']}`

@@ -22,7 +22,7 @@ export function Copy({ text, label }: CopyProps) {
 /** A command or text to copy, as it is. */
 export function CopyBlock({ text, label }: CopyProps) {
   return (
-    <div>
+    <div style={{ maxWidth: '100%' }}>
       {/* Scrollable, so it must be reachable with the keyboard. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1, scrollable region */}
       <pre className="code surface scroll-x" tabIndex={0} style={{ padding: '0.75rem', margin: 0 }}>

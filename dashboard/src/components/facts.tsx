@@ -1,0 +1,42 @@
+import { Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+
+interface SectionProps {
+  title: string
+  children: ReactNode
+  /** Buttons beside the title. */
+  actions?: ReactNode
+}
+
+/** A part of a page with a heading of its own. */
+export function Section({ title, children, actions }: SectionProps) {
+  return (
+    <section className="surface section" aria-label={title}>
+      <div className="section-head">
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        {actions}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** A name with its value; a fact without a value is left out. */
+export type Fact = readonly [name: string, value: ReactNode]
+
+/** Names and values, side by side where there is room. */
+export function Facts({ facts }: { facts: readonly Fact[] }) {
+  const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  return (
+    <dl className="facts">
+      {known.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,0 +1,89 @@
+import { Badge, Stack, Table, Text } from '@mantine/core'
+import type { EventDetails } from '@signalbox/contract/browser/events.ts'
+import { Facts, Section } from '../components/facts.tsx'
+import { Time } from '../components/time.tsx'
+
+const OUTCOMES: Record<string, string> = {
+  granted: 'Granted: the event may be sent.',
+  withheld: 'Withheld: the event is stored and not sent.',
+  ledger_only: 'Ledger only: events of this kind are never sent.',
+}
+
+const REASONS: Record<string, string> = {
+  attested_by_basis: 'The sender states the basis "consent", and no signal says otherwise.',
+  no_signal: 'Signals came with the event, but none of them could be read as granted.',
+  consent_withdrawn: 'The visitor withdrew consent before.',
+  erased: 'The person was erased on request.',
+  legitimate_interest: 'The event has the basis "legitimate interest".',
+  consent_withdrawal: 'The event is itself a withdrawal.',
+}
+
+/** The decision, and the signal that it follows from. */
+export function ConsentSection({ event }: { event: EventDetails }) {
+  const { consent } = event
+  if (!consent) return null
+  const { captured_at: capturedAt, signals } = consent
+  return (
+    <Section title="Consent">
+      <Stack gap="md">
+        <Text maw="46rem">
+          {OUTCOMES[consent.outcome] ?? consent.outcome}{' '}
+          {REASONS[consent.reason] ?? decidingSentence(consent)}
+        </Text>
+        <Facts
+          facts={[
+            ['Reason', <span className="code">{consent.reason}</span>],
+            ['Basis', event.consent_basis],
+            ['Consent given', capturedAt && <Time at={capturedAt} />],
+            ['Version of the rules', consent.rules_version],
+          ]}
+        />
+        {signals.length > 0 && <Signals signals={signals} />}
+      </Stack>
+    </Section>
+  )
+}
+
+type Consent = NonNullable<EventDetails['consent']>
+
+function decidingSentence({ signals }: Consent): string {
+  const fields = signals.filter(signal => signal.has_decided).map(({ field }) => field)
+  return fields.length === 0 ? '' : `Decided by ${fields.join(' and ')}.`
+}
+
+function Signals({ signals }: Pick<Consent, 'signals'>) {
+  return (
+    <Table verticalSpacing="xs" horizontalSpacing="xs">
+      <Table.Caption ta="left">Signals that came with the event</Table.Caption>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Member</Table.Th>
+          <Table.Th>Read as</Table.Th>
+          <Table.Th visibleFrom="sm">Because</Table.Th>
+          <Table.Th visibleFrom="sm">Captured</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {signals.map(signal => (
+          <Table.Tr key={signal.source}>
+            <Table.Td className="code">{signal.field}</Table.Td>
+            <Table.Td>
+              {signal.state}{' '}
+              {signal.has_decided && (
+                <Badge variant="light" color="brand" tt="none" radius="sm">
+                  decided
+                </Badge>
+              )}
+            </Table.Td>
+            <Table.Td visibleFrom="sm" className="code">
+              {signal.reason}
+            </Table.Td>
+            <Table.Td visibleFrom="sm">
+              {signal.captured_at ? <Time at={signal.captured_at} format="absolute" /> : 'unknown'}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  )
+}

@@ -1,0 +1,99 @@
+import { Stack, Table, Text } from '@mantine/core'
+import type { DeliveryDetails } from '@signalbox/contract/browser/events.ts'
+import { Copy } from '../components/copy.tsx'
+import { Facts, Section } from '../components/facts.tsx'
+import { ReplayButton } from '../components/replay.tsx'
+import { StatusBadge } from '../components/status-badge.tsx'
+import { Time } from '../components/time.tsx'
+
+interface DeliverySectionProps {
+  delivery: DeliveryDetails
+  canManage: boolean
+  /** The page says it above already. */
+  isExplained: boolean
+}
+
+/** What one destination got of the event: status, times and every attempt. */
+export function DeliverySection({ delivery, canManage, isExplained }: DeliverySectionProps) {
+  const { platform_trace_id: trace, next_attempt_at, window_ends_at, replayed_at } = delivery
+  const selection = canManage && delivery.can_replay ? { delivery_ids: [delivery.id] } : null
+  return (
+    <Section
+      title={delivery.platform === null ? 'Delivery' : `Delivery to ${delivery.platform}`}
+      actions={<ReplayButton selection={selection} label="Replay" />}
+    >
+      <Stack gap="md">
+        {!isExplained && <Text maw="46rem">{delivery.explanation}</Text>}
+        <Facts
+          facts={[
+            ['Status', <StatusBadge status={delivery.status} isTest={delivery.is_test} key="s" />],
+            ['Reason', <span className="code">{delivery.status_reason}</span>],
+            ['Destination', <span className="code">{delivery.destination_id ?? 'none'}</span>],
+            ['Attempts', delivery.attempt_count],
+            ['Last change', delivery.updated_at && <Time at={delivery.updated_at} />],
+            ['Next attempt', next_attempt_at && <Time at={next_attempt_at} />],
+            ['Replayed', replayed_at && <Time at={replayed_at} />],
+            ['Platform accepts it until', window_ends_at && <Time at={window_ends_at} />],
+            ['Trace ID', trace && <TraceId id={trace} />],
+          ]}
+        />
+        {delivery.attempts.length > 0 && <Attempts attempts={delivery.attempts} />}
+      </Stack>
+    </Section>
+  )
+}
+
+function TraceId({ id }: { id: string }) {
+  return (
+    <>
+      <span className="code">{id}</span> <Copy text={id} label="Copy" />
+    </>
+  )
+}
+
+/** A phone shows the time, the outcome and the answer. */
+function Attempts({ attempts }: Pick<DeliveryDetails, 'attempts'>) {
+  return (
+    <Table verticalSpacing="xs" horizontalSpacing="xs">
+      <Table.Caption ta="left">Requests that carried the event, oldest first</Table.Caption>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Time</Table.Th>
+          <Table.Th>Outcome</Table.Th>
+          <Table.Th visibleFrom="sm">HTTP</Table.Th>
+          <Table.Th visibleFrom="sm">Duration</Table.Th>
+          <Table.Th visibleFrom="md">Events</Table.Th>
+          <Table.Th visibleFrom="md">Trace ID</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {attempts.map(attempt => (
+          <Table.Tr key={attempt.started_at}>
+            <Table.Td>
+              <Time at={attempt.started_at} format="absolute" />
+            </Table.Td>
+            <Table.Td>
+              {attempt.outcome}
+              {attempt.answer && <Answer answer={attempt.answer} />}
+            </Table.Td>
+            <Table.Td visibleFrom="sm">{attempt.http_status ?? 'none'}</Table.Td>
+            <Table.Td visibleFrom="sm">{attempt.duration_milliseconds} ms</Table.Td>
+            <Table.Td visibleFrom="md">{attempt.event_count}</Table.Td>
+            <Table.Td visibleFrom="md" className="code">
+              {attempt.trace_id}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  )
+}
+
+function Answer({ answer }: { answer: Record<string, unknown> }) {
+  return (
+    <details>
+      <summary>Answer of the platform</summary>
+      <pre className="code answer">{JSON.stringify(answer, null, 2)}</pre>
+    </details>
+  )
+}

@@ -1,0 +1,92 @@
+import { Group, Table, Text } from '@mantine/core'
+import type { EventSummary } from '@signalbox/contract/browser/events.ts'
+import { PageLink } from '../components/links.tsx'
+import { StatusBadge } from '../components/status-badge.tsx'
+import { Time } from '../components/time.tsx'
+
+interface EventTableProps {
+  workspace: string
+  events: readonly EventSummary[]
+}
+
+/** Events, newest first. A phone shows the name, the ID, the time and the status. */
+export function EventTable({ workspace, events }: EventTableProps) {
+  return (
+    <div className="surface">
+      <Table verticalSpacing="sm" horizontalSpacing="md" highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Event</Table.Th>
+            <Table.Th>Status</Table.Th>
+            <Table.Th visibleFrom="md">Order</Table.Th>
+            <Table.Th visibleFrom="sm" ta="right">
+              Value
+            </Table.Th>
+            <Table.Th visibleFrom="sm">Received</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {events.map(event => (
+            <EventRow
+              key={`${event.space} ${event.id} ${event.created_at}`}
+              workspace={workspace}
+              event={event}
+            />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  )
+}
+
+function EventRow({ workspace, event }: { workspace: string; event: EventSummary }) {
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <PageLink
+          to="/w/$workspace/events/$event"
+          params={{ workspace, event: event.id }}
+          search={event.space === 'publishable' ? { space: 'publishable' } : {}}
+          fw={600}
+        >
+          {event.event_name}
+        </PageLink>
+        <Text className="code" c="dimmed">
+          {event.id}
+        </Text>
+        <Text size="sm" c="dimmed" hiddenFrom="sm">
+          <Time at={event.created_at} format="relative" />
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <EventStatuses event={event} />
+      </Table.Td>
+      <Table.Td visibleFrom="md" className="code">
+        {event.order_id}
+      </Table.Td>
+      <Table.Td visibleFrom="sm" ta="right" style={{ whiteSpace: 'nowrap' }}>
+        {event.value_amount !== null && `${event.value_amount} ${event.value_currency ?? ''}`}
+      </Table.Td>
+      <Table.Td visibleFrom="sm" style={{ whiteSpace: 'nowrap' }}>
+        <Time at={event.created_at} format="relative" />
+      </Table.Td>
+    </Table.Tr>
+  )
+}
+
+function EventStatuses({ event }: { event: EventSummary }) {
+  if (event.deliveries.length === 0) {
+    return (
+      <Text size="sm" c="dimmed">
+        ledger only
+      </Text>
+    )
+  }
+  return (
+    <Group gap={4}>
+      {event.deliveries.map(({ delivery_id, status, is_test }) => (
+        <StatusBadge key={delivery_id} status={status} isTest={is_test} />
+      ))}
+    </Group>
+  )
+}
