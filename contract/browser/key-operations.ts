@@ -1,5 +1,11 @@
 import { ALL_REFUSALS, FOUND_REFUSALS, Nothing, read, write } from './browser-operation.ts'
-import { Forwarder, IssuedTrackerKey, KeySubmission, TrackerKeyList } from './keys.ts'
+import {
+  Forwarder,
+  ForwarderCheck,
+  IssuedTrackerKey,
+  KeySubmission,
+  TrackerKeyList,
+} from './keys.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
 
 /** `?cursor=` leads to more revoked keys. */
@@ -27,7 +33,13 @@ export const getForwarder = read('getForwarder', `${TRACKER_PATH}/forwarders/:ki
   200: Forwarder,
   ...ALL_REFUSALS,
 })
+/** Whether signed requests arrive. `?path=` as above; the service sends no request to the shop. */
+export const checkForwarder = read('checkForwarder', `${TRACKER_PATH}/forwarder-check`, {
+  200: ForwarderCheck,
+  ...ALL_REFUSALS,
+})
+
 export const KEY_OPERATIONS = [
   ...[listTrackerKeys, issueTrackerKey, rotateTrackerKey, revokeTrackerKey],
-  getForwarder,
+  ...[getForwarder, checkForwarder],
 ] as const

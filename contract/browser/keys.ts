@@ -74,3 +74,35 @@ export const Forwarder = named(
   }),
 )
 export type Forwarder = Static<typeof Forwarder>
+
+export const ForwarderCheck = named(
+  'ForwarderCheck',
+  Type.Object({
+    status: stringEnum(['no_secret', 'waiting', 'valid', 'refused'], {
+      description:
+        'no_secret: no live forwarding secret. waiting: no signed request yet. valid or refused: ' +
+        'how the last signed request ended.',
+    }),
+    last_valid_at: optionalTime(),
+    last_valid_key: nullable(
+      Type.String({ description: 'The last characters of the forwarding secret that signed it.' }),
+    ),
+    last_refused: nullable(
+      named(
+        'RefusedForwarding',
+        Type.Object({
+          at: timestamp('When the last signature was refused.'),
+          requests: Type.Integer({ description: 'Refused requests in the last 24 hours.' }),
+          request_id: Type.String({ description: 'The Request-Id of the last one.' }),
+          advice: Type.String({ description: 'What to check.' }),
+        }),
+      ),
+    ),
+    test_command: Type.String({
+      description:
+        'A line for a terminal that sends one verification event through the forwarder, once the ' +
+        'host and the publishable key are filled in.',
+    }),
+  }),
+)
+export type ForwarderCheck = Static<typeof ForwarderCheck>

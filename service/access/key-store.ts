@@ -108,6 +108,23 @@ export async function findTrackerKey(
   return row ? { ...toTrackerKey(row), digest: row.key_digest } : null
 }
 
+/**
+ * The latest time for which a forwarder of the tracker signed a request with a valid signature;
+ * null when none is kept. Signatures are kept for a quarter of an hour or longer.
+ */
+export async function findLastForwarding(
+  { pool }: Database,
+  trackerId: string,
+): Promise<Date | null> {
+  const { rows } = await pool.query({
+    name: 'find-last-forwarding',
+    text: `select forwarded_at from forwarded_signatures where tracker_id = $1::uuid
+           order by forwarded_at desc limit 1`,
+    values: [trackerId],
+  })
+  return rows[0]?.forwarded_at ?? null
+}
+
 function toTrackerKey(row: KeyRow): TrackerKey {
   return {
     id: row.id,

@@ -9,6 +9,7 @@ import {
 } from '../access/key-store.ts'
 import { isKeyId, type KeyKind, LIVE_KEYS_MAX } from '../access/tracker-keys.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import { checkForwarder } from './check-forwarder.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { describeForwarder } from './describe-forwarder.ts'
 import {
@@ -63,6 +64,14 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
       const { kind } = request.params as { kind: string }
       const { path } = request.query as { path?: unknown }
       return describeForwarder(kind, { baseUrl: `${context.publicOrigin()}${BASE_PATH}`, path })
+    },
+  })
+  app.route({
+    ...operations.checkForwarder,
+    async handler(request) {
+      const { trackerId } = await requireTracker(context, request, 'read')
+      const { path } = request.query as { path?: unknown }
+      return checkForwarder(context.database, { trackerId, path, at: context.now() })
     },
   })
 }

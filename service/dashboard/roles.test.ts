@@ -53,6 +53,7 @@ const ROWS: Record<string, Row> = {
   rotateTrackerKey: { ...managing, owner: 201, admin: 201 },
   revokeTrackerKey: { ...managing, owner: 204, admin: 204 },
   getForwarder: reading,
+  checkForwarder: reading,
   searchEvents: reading,
   getEventDetails: reading,
   previewReplay: reading,

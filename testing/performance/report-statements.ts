@@ -1,3 +1,4 @@
+import { findLastForwarding } from '../../service/access/key-store.ts'
 import type { Database } from '../../service/db/database.ts'
 import { listReceipts } from '../../service/erasure/receipt-store.ts'
 import { findScores } from '../../service/reports/match-quality-store.ts'
@@ -7,7 +8,7 @@ import { LARGE_DESTINATION, LARGE_STORE_DAY, LARGE_TRACKER } from './large-store
 const RANGE = { from: '2026-10-01', to: LARGE_STORE_DAY }
 const PAGE_ROWS = 51
 
-/** What the pages Reports and Privacy of the dashboard read. */
+/** What the pages Reports, Privacy and Keys of the dashboard read. */
 export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
   'find scores': database => findScores(database, LARGE_TRACKER, RANGE),
   'find reports of a range': database =>
@@ -16,6 +17,7 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
       after: { reportDate: LARGE_STORE_DAY, destinationId: LARGE_DESTINATION },
       limit: PAGE_ROWS,
     }),
+  'find the last forwarding': database => findLastForwarding(database, LARGE_TRACKER),
   'list erasure receipts': database =>
     listReceipts(database, { trackerId: LARGE_TRACKER, after: 'del_0', limit: PAGE_ROWS }),
 }
