@@ -20,8 +20,8 @@ import { ingestionRoutes, testPurchaseRoutes } from './ingestion/routes.ts'
 import { notificationRoutes } from './notifications/routes.ts'
 import { lazyAuthorizationServer } from './oauth/authorization-server.ts'
 import { oauthRoutes } from './oauth/routes.ts'
-import { homeRoute } from './pages/home-page.ts'
-import { assetRoutes } from './pages/serve-pages.ts'
+import { useErrorPages } from './pages/error-pages.ts'
+import { assetRoutes, pageHeaders } from './pages/serve-pages.ts'
 import { type AdAccountListener, createPeopleContext } from './people/people-context.ts'
 import { peopleRoutes } from './people/routes.ts'
 import { recordRefusals } from './refusals/record-refusals.ts'
@@ -58,7 +58,7 @@ export function registerRoutes(
   const masterKey = options.credentialKeys.current
 
   assetRoutes(app)
-  homeRoute(app)
+  useErrorPages(app, pageHeaders)
   const { mails, social, signUp, logger } = options
   const addressOf = createClientAddressReader(createTrustedProxies(options.trustedProxies))
   const people = { database, audit, logger, now, publicOrigin, addressOf, mailer: mails }

@@ -18,8 +18,13 @@ import { type Browser, chromium, type LaunchOptions, type Page } from 'playwrigh
 /** A real headless Chromium for one test file. */
 export interface ChromiumUnderTest {
   /** A page with its own cookies and storage, closed with the test. */
-  newPage(test: TestContext): Promise<Page>
+  newPage(test: TestContext, options?: PageOptions): Promise<Page>
   close(): Promise<void>
+}
+
+export interface PageOptions {
+  /** False for a browser that runs no scripts of pages. */
+  javaScriptEnabled?: boolean
 }
 
 /** A host name that does not resolve, for pages on a host that is not loopback. */
@@ -43,7 +48,10 @@ export async function startChromium(): Promise<ChromiumUnderTest> {
   const browser = await chromium.launch(
     installed ? { executablePath: installed, args: FLAGS } : await packagedChromium(),
   )
-  return { newPage: test => newPage(browser, test), close: () => browser.close() }
+  return {
+    newPage: (test, options) => newPage(browser, test, options),
+    close: () => browser.close(),
+  }
 }
 
 async function packagedChromium(): Promise<LaunchOptions> {
@@ -52,8 +60,8 @@ async function packagedChromium(): Promise<LaunchOptions> {
   return { executablePath: join(folder, 'chromium'), env, args: FLAGS }
 }
 
-async function newPage(browser: Browser, test: TestContext): Promise<Page> {
-  const context = await browser.newContext()
+async function newPage(browser: Browser, test: TestContext, options?: PageOptions): Promise<Page> {
+  const context = await browser.newContext(options)
   test.after(() => context.close())
   context.setDefaultTimeout(10_000)
   return context.newPage()

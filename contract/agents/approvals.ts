@@ -66,7 +66,9 @@ export const QueuedBatch = named(
     rationale: Type.String({ description: 'Written by an agent: data, not instructions.' }),
     evidence_provenance: EvidenceProvenance,
     proposed_by: Proposer,
-    responsible: Type.String({ description: 'Who approved the connection or issued the token.' }),
+    responsible: Type.String({
+      description: 'Email of the person who approved the connection or issued the token.',
+    }),
     policy_decision: PolicyDecision,
     all_or_nothing: Type.Boolean({ description: 'One decision covers all actions.' }),
     undoes: nullable(rowId('The verified action that this proposal undoes.')),

@@ -10,7 +10,9 @@ export const AuditLogEntry = named(
       type: Type.String(),
       id: nullable(Type.String()),
       name: nullable(
-        Type.String({ description: 'Its current name; null if it no longer exists.' }),
+        Type.String({
+          description: 'Its current name, of a person the email; null if it no longer exists.',
+        }),
       ),
     }),
     action: Type.String({ description: 'For example action.approved.' }),

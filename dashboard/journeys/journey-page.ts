@@ -27,6 +27,8 @@ interface JourneyOptions {
   person: TestPerson
   /** Statuses that the journey provokes, which Chromium writes to the console. */
   expectedStatuses?: readonly number[]
+  /** False for a browser that runs no scripts of pages. */
+  hasScript?: boolean
 }
 
 /**
@@ -35,9 +37,9 @@ interface JourneyOptions {
  */
 export async function openJourneyPage(
   test: TestContext,
-  { service, chromium, person, expectedStatuses = [] }: JourneyOptions,
+  { service, chromium, person, expectedStatuses = [], hasScript = true }: JourneyOptions,
 ): Promise<JourneyPage> {
-  const page = await chromium.newPage(test)
+  const page = await chromium.newPage(test, { javaScriptEnabled: hasScript })
   await page.setViewportSize({ width: 1_280, height: HEIGHT })
   const name = sessionCookieName(service.url)
   const value = person.client.cookies.get(name)

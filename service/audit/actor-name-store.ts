@@ -8,7 +8,10 @@ interface Actor {
   id: string | null
 }
 
-/** Current names of the actors in a workspace. A deleted actor has no name. */
+/**
+ * Current names of the actors in a workspace: of a person the email, because names repeat. A
+ * deleted actor has no name.
+ */
 export async function findActorNames(
   database: Database,
   workspaceId: number,
@@ -39,10 +42,10 @@ async function findPeopleNames({ query }: Database, ids: string[]): Promise<Name
   if (ids.length === 0) return []
   const rows = await query
     .selectFrom('people.users')
-    .select(['id', 'name'])
+    .select(['id', 'email'])
     .where('id', 'in', ids.map(Number))
     .execute()
-  return rows.map(({ id, name }) => [`person ${id}`, name])
+  return rows.map(({ id, email }) => [`person ${id}`, email])
 }
 
 /** Agent credentials: both kinds belong to a workspace, whose members name them. */

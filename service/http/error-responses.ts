@@ -17,7 +17,20 @@ const STORE_UNAVAILABLE = 'The store is unavailable; try again.'
 /** Reads still work, so "unavailable" would send an operator to the network. */
 const STORE_FULL = 'The disk of the store is full, so nothing can be stored; try again later.'
 
-/** Sends a thrown error as `{message}` or `{message, errors}`, never as HTML. */
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Renders an error for a browser; see `pages/`. Returns null for a path of an API. */
+    renderErrorPage?: ErrorPageRenderer
+  }
+}
+
+/** The headers of an error and the document; a null body stands for the JSON of other clients. */
+type ErrorPageRenderer = (
+  request: Pick<FastifyRequest, 'id' | 'url' | 'headers'>,
+  refusal: Refusal,
+) => { headers: Record<string, string>; body: string | null } | null
+
+/** Sends a thrown error as `{message}` or `{message, errors}`; to a browser as a page. */
 export function sendErrorResponse(
   error: Error,
   request: FastifyRequest,
@@ -30,16 +43,18 @@ export function sendErrorResponse(
   const body = refusal.errors
     ? { message: refusal.message, errors: refusal.errors }
     : { message: refusal.message }
+  const page = request.server.renderErrorPage?.(request, refusal) ?? null
   reply
     .code(refusal.status)
+    .type('application/json; charset=utf-8')
     .headers({
       ...SECURITY_HEADERS,
       ...(isNotRetryable(refusal.status) ? { 'x-should-retry': 'false' } : {}),
       ...refusal.headers,
+      ...page?.headers,
       'request-id': request.id,
     })
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(body))
+    .send(page?.body ?? JSON.stringify(body))
 }
 
 /** The caller disconnected while sending its body, which is not an error of the service. */

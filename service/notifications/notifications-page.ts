@@ -9,6 +9,7 @@ import {
   tag,
   textField,
 } from '../pages/form-controls.ts'
+import type { PageMembership } from '../people/page-membership.ts'
 import { CONFIRM_PATH, isRecentlyAuthenticated } from '../people/reauthentication.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
@@ -23,7 +24,7 @@ import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-address.ts'
 
 export interface NotificationsPage {
   person: CurrentPerson
-  membership: Membership
+  membership: PageMembership
   settings: NotificationSettings
   now: Date
   /** The last messages of the webhook, newest first. */

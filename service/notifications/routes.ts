@@ -1,6 +1,7 @@
 import type { ServiceApp } from '../http/service-app.ts'
 import { readFormText, toFormErrors } from '../pages/form-body.ts'
 import { servePages } from '../pages/serve-pages.ts'
+import { requirePageMembership } from '../people/page-membership.ts'
 import {
   forSignedIn,
   readWorkspaceParam,
@@ -9,7 +10,6 @@ import {
   seeOther,
   UNPROCESSABLE,
 } from '../people/page-visit.ts'
-import { requireRole } from '../people/workspaces.ts'
 import {
   changeTopics,
   enableWebhook,
@@ -119,7 +119,7 @@ async function renderNotifications(
   state: PageState = {},
 ): Promise<string> {
   const { person, workspaceId: given } = toRequest(visit)
-  const membership = await requireRole(database, person, { workspaceId: given, action: 'read' })
+  const membership = await requirePageMembership(database, person, { workspaceId: given })
   const { workspaceId } = membership
   const { done } = visit.request.query as { done?: unknown }
   return notificationsPage({

@@ -114,7 +114,7 @@ function sendConsentPage(reply: PageReply, { person, approval, error, adAccounts
   const body = consentPage({ approval, adAccounts, error })
   return reply
     .headers(pageHeaders({ formTargets }))
-    .send(renderPage({ ...body, signedInAs: person.name || person.email }))
+    .send(renderPage({ ...body, signedInAs: person.email }))
 }
 
 /** The authorization endpoint, and where the browser returns to it after the decision. */

@@ -3,6 +3,7 @@ import { readFormText, toFormErrors } from '../pages/form-body.ts'
 import type { FormErrors } from '../pages/form-controls.ts'
 import { servePages } from '../pages/serve-pages.ts'
 import { listAdAccounts } from '../people/ad-account-store.ts'
+import { requirePageMembership } from '../people/page-membership.ts'
 import {
   readWorkspaceParam,
   requirePageSession,
@@ -14,7 +15,6 @@ import {
   changeConnectionAdAccount,
   changeConnectionName,
   listWorkspaceConnections,
-  requireAgentManager,
   revokeWorkspaceConnection,
   type WorkspaceVisit,
 } from './connections.ts'
@@ -92,7 +92,10 @@ async function renderConnections(
   visit: WorkspaceVisit,
   { page = 1, done, errors = {} }: PageFeedback,
 ) {
-  const membership = await requireAgentManager(database, visit)
+  const membership = await requirePageMembership(database, visit.person, {
+    workspaceId: visit.workspaceId,
+    action: 'manage_agents',
+  })
   const connections = await listWorkspaceConnections(database, visit, page)
   const all = await listAdAccounts(database, membership.workspaceId)
   return connectionsPage({

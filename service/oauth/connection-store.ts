@@ -260,7 +260,7 @@ function selectConnections(query: Kysely<Tables>) {
       'agent_connections.user_id',
       'oauth_clients.name as client_name',
       'ad_accounts.name as ad_account_name',
-      'people.users.name as approved_by',
+      'people.users.email as approved_by',
     ])
 }
 export type ListedConnection = Awaited<ReturnType<typeof listConnections>>['rows'][number]

@@ -2,9 +2,9 @@ import { html } from 'ghtml'
 import { buttonForm, errorSummary, type FormErrors } from '../pages/form-controls.ts'
 import { pageLinks } from '../pages/page-links.ts'
 import type { AdAccount } from '../people/ad-account-store.ts'
+import type { PageMembership } from '../people/page-membership.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
-import type { Membership } from '../people/workspace-store.ts'
 import type { ListPage } from '../util/list-page.ts'
 import { formatDate } from '../util/time.ts'
 import type { ListedConnection } from './connection-store.ts'
@@ -12,7 +12,7 @@ import { PERMISSION_LABELS, type Permission } from './permissions.ts'
 
 interface ConnectionsPage {
   person: CurrentPerson
-  membership: Membership
+  membership: PageMembership
   connections: ListPage<ListedConnection>
   /** The active ad accounts of the workspace. */
   adAccounts: readonly AdAccount[]

@@ -2,13 +2,14 @@ import type { ServiceApp } from '../http/service-app.ts'
 import { readFormText, toFormErrors } from '../pages/form-body.ts'
 import { servePages } from '../pages/serve-pages.ts'
 import { listAdAccounts } from '../people/ad-account-store.ts'
+import { requirePageMembership } from '../people/page-membership.ts'
 import {
   readWorkspaceParam,
   requirePageSession,
   type WorkspacePageExchange,
 } from '../people/page-visit.ts'
 import { readPageNumber } from '../util/list-page.ts'
-import { requireAgentManager, type WorkspaceVisit } from './connections.ts'
+import type { WorkspaceVisit } from './connections.ts'
 import {
   issueWorkspaceToken,
   listWorkspaceTokens,
@@ -83,7 +84,10 @@ async function renderTokens(
   { page = 1, ...feedback }: PageFeedback,
 ) {
   const { database, now } = context
-  const membership = await requireAgentManager(database, visit)
+  const membership = await requirePageMembership(database, visit.person, {
+    workspaceId: visit.workspaceId,
+    action: 'manage_agents',
+  })
   const all = await listAdAccounts(database, membership.workspaceId)
   return executionTokensPage({
     person: visit.person,

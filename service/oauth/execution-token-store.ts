@@ -74,7 +74,7 @@ export async function listExecutionTokens(
       'execution_tokens.revoked_at',
       'execution_tokens.ad_account_id',
       'ad_accounts.name as ad_account_name',
-      'people.users.name as issued_by',
+      'people.users.email as issued_by',
     ])
     .where('execution_tokens.workspace_id', '=', workspaceId)
     .orderBy(sql`execution_tokens.revoked_at is not null or execution_tokens.expires_at <= ${at}`)

@@ -8,10 +8,10 @@ import {
 } from '../pages/form-controls.ts'
 import { pageLinks } from '../pages/page-links.ts'
 import type { AdAccount } from '../people/ad-account-store.ts'
+import type { PageMembership } from '../people/page-membership.ts'
 import { CONFIRM_PATH, isRecentlyAuthenticated } from '../people/reauthentication.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
-import type { Membership } from '../people/workspace-store.ts'
 import type { ListPage } from '../util/list-page.ts'
 import { formatDate } from '../util/time.ts'
 import type { ListedExecutionToken } from './execution-token-store.ts'
@@ -19,7 +19,7 @@ import { TIER_LABELS, TIERS, TOKEN_DAYS } from './permissions.ts'
 
 export interface ExecutionTokensPage {
   person: CurrentPerson
-  membership: Membership
+  membership: PageMembership
   tokens: ListPage<ListedExecutionToken>
   /** The active ad accounts of the workspace. */
   adAccounts: readonly AdAccount[]

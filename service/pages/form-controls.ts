@@ -136,9 +136,9 @@ export function optionList(options: SelectField['options'], value?: string): str
   return items.join('')
 }
 
-/** A short status label. Returns HTML. */
-export function tag(label: string): string {
-  return html` <span class="tag">${label}</span>`
+/** A short status label. Its color repeats what the label says. Returns HTML. */
+export function tag(label: string, look?: 'success' | 'notice' | 'danger'): string {
+  return html` <span class="tag!${look === undefined ? '' : ` ${look}`}">${label}</span>`
 }
 
 /**

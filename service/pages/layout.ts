@@ -13,6 +13,8 @@ interface Page {
   signedInAs?: string | undefined
   /** For lists. Forms are narrow. */
   isWide?: boolean
+  /** The navigation beside the page. HTML. */
+  navigation?: string
   /** The path of a script of this site. The page's headers must allow it. */
   script?: string
 }
@@ -21,7 +23,8 @@ interface Page {
  * Renders a page into the common layout and returns the document. It has no inline script and no
  * inline style, because the content security policy is strict. Only passkeys need a script.
  */
-export function renderPage({ title, body, signedInAs, isWide = false, script }: Page): string {
+export function renderPage(page: Page): string {
+  const { title, body, signedInAs, isWide = false, navigation, script } = page
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -33,12 +36,13 @@ export function renderPage({ title, body, signedInAs, isWide = false, script }: 
 <link rel="stylesheet" href="${STYLESHEET_PATH}">
 !${script === undefined ? '' : html`<script type="module" src="${script}"></script>`}
 </head>
-<body>
+<body!${navigation === undefined ? '' : ' class="framed"'}>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="site">
-<a class="brand" href="/workspaces">Signalbox</a>
+<a class="brand" href="/">Signalbox</a>
 !${signedInAs === undefined ? '' : accountLinks(signedInAs)}
 </header>
+!${navigation ?? ''}
 <main id="content"!${isWide ? ' class="wide"' : ''}>
 !${body}
 </main>
@@ -56,18 +60,19 @@ function accountLinks(signedInAs: string): string {
 const HASH_CHARACTERS = 16
 
 const TOKENS = fileURLToPath(import.meta.resolve('@signalbox/design/tokens.css'))
-const PAGES = join(import.meta.dirname, 'pages.css')
+const SHEETS = ['pages.css', 'navigation.css', 'lists.css'].map(name =>
+  join(import.meta.dirname, name),
+)
 
 /** The style sheet of all pages: the design tokens, then the rules that use them. */
-export const STYLESHEET = `${readFileSync(TOKENS, 'utf8')}\n${readFileSync(PAGES, 'utf8')}`
-
-/** The path changes with the content, so that browsers can cache it forever. */
+export const STYLESHEET = [TOKENS, ...SHEETS].map(path => readFileSync(path, 'utf8')).join('\n')
 export const STYLESHEET_PATH = assetPath(STYLESHEET, 'css')
 
 /** Runs in the browser, on the pages that create or use a passkey. */
 export const PASSKEY_SCRIPT = readFileSync(join(import.meta.dirname, 'passkeys.js'), 'utf8')
 export const PASSKEY_SCRIPT_PATH = assetPath(PASSKEY_SCRIPT, 'js')
 
-function assetPath(content: string, extension: string): string {
+/** The path of an asset changes with its content, so that browsers can cache it forever. */
+export function assetPath(content: string, extension: string): string {
   return `/assets/${hash('sha256', content).slice(0, HASH_CHARACTERS)}.${extension}`
 }

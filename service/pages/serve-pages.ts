@@ -1,16 +1,11 @@
-import { html } from 'ghtml'
 import { toRefusal } from '../http/error-responses.ts'
-import { type NextStep, Refusal } from '../http/refusal.ts'
+import { Refusal } from '../http/refusal.ts'
 import { recordFailure } from '../http/request-log.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import { renderErrorPage } from './error-pages.ts'
 import { acceptFormBodies, FORM_BYTES_MAX, safeReturnPath } from './form-body.ts'
-import {
-  PASSKEY_SCRIPT,
-  PASSKEY_SCRIPT_PATH,
-  renderPage,
-  STYLESHEET,
-  STYLESHEET_PATH,
-} from './layout.ts'
+import { PASSKEY_SCRIPT, PASSKEY_SCRIPT_PATH, STYLESHEET, STYLESHEET_PATH } from './layout.ts'
+import { SHORTCUT_SCRIPT, SHORTCUT_SCRIPT_PATH } from './shortcuts.ts'
 
 /**
  * Makes `app`, an encapsulated part of the service, serve pages: it accepts forms, sends the
@@ -32,28 +27,12 @@ export function servePages(app: ServiceApp, publicOrigin: () => string): void {
   app.setErrorHandler((error: Error, request, reply) => {
     const refusal = toRefusal(error, request.url, FORM_BYTES_MAX)
     recordFailure(request, error, refusal)
+    const returnTo = findPagePath(request, publicOrigin())
     return reply
       .code(refusal.status)
       .headers({ ...pageHeaders(), ...refusal.headers, 'request-id': request.id })
-      .send(renderErrorPage(refusal, findPagePath(request, publicOrigin())))
+      .send(renderErrorPage(refusal, { returnTo, requestId: request.id }))
   })
-}
-
-/** Renders the page of a refused request and returns the document. */
-function renderErrorPage({ status, message, nextStep }: Refusal, returnTo: string): string {
-  const title = TITLES[status] ?? 'Something went wrong'
-  const body = html`<div class="card">
-<h1>${title}</h1>
-<p>${message}</p>
-!${nextStep === undefined ? '' : nextStepLink(nextStep, returnTo)}
-<p><a href="/workspaces">Go to your workspaces</a></p>
-</div>`
-  return renderPage({ title, body })
-}
-
-function nextStepLink({ label, path }: NextStep, returnTo: string): string {
-  const query = new URLSearchParams({ return_to: returnTo })
-  return html`<p><a class="button" href="${path}?${query.toString()}">${label}</a></p>`
 }
 
 interface PageRequest {
@@ -69,13 +48,6 @@ function findPagePath({ method, url, headers }: PageRequest, publicOrigin: strin
   return safeReturnPath(
     referer.startsWith(`${publicOrigin}/`) && referer.slice(publicOrigin.length),
   )
-}
-
-const TITLES: Record<number, string> = {
-  403: 'Not allowed',
-  404: 'Page not found',
-  429: 'Too many attempts',
-  503: 'Temporarily unavailable',
 }
 
 interface PageHeaders {
@@ -135,18 +107,20 @@ export function requireSameOrigin(headers: OriginHeaders, publicOrigin: string):
   throw new Refusal(403, 'This request came from another site; open the page here and try again.')
 }
 
-/** Serves the style sheet and the script of the pages, cacheable for a year. */
+/** Serves the style sheet and the scripts of the pages, cacheable for a year. */
 export function assetRoutes(app: ServiceApp): void {
-  app.get(STYLESHEET_PATH, { config: { credential: 'none' } }, (_request, reply) =>
-    reply
-      .header('cache-control', 'public, max-age=31536000, immutable')
-      .type('text/css; charset=utf-8')
-      .send(STYLESHEET),
-  )
-  app.get(PASSKEY_SCRIPT_PATH, { config: { credential: 'none' } }, (_request, reply) =>
-    reply
-      .header('cache-control', 'public, max-age=31536000, immutable')
-      .type('text/javascript; charset=utf-8')
-      .send(PASSKEY_SCRIPT),
-  )
+  for (const { path, type, content } of ASSETS) {
+    app.get(path, { config: { credential: 'none' } }, (_request, reply) =>
+      reply
+        .header('cache-control', 'public, max-age=31536000, immutable')
+        .type(`text/${type}; charset=utf-8`)
+        .send(content),
+    )
+  }
 }
+
+const ASSETS = [
+  { path: STYLESHEET_PATH, type: 'css', content: STYLESHEET },
+  { path: PASSKEY_SCRIPT_PATH, type: 'javascript', content: PASSKEY_SCRIPT },
+  { path: SHORTCUT_SCRIPT_PATH, type: 'javascript', content: SHORTCUT_SCRIPT },
+] as const

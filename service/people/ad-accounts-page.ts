@@ -9,14 +9,14 @@ import {
 } from '../pages/form-controls.ts'
 import type { AdAccount } from './ad-account-store.ts'
 import { TIME_ZONES } from './ad-accounts.ts'
+import type { PageMembership } from './page-membership.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { workspacePage } from './workspace-pages.ts'
 import { hasPermission } from './workspace-role.ts'
-import type { Membership } from './workspace-store.ts'
 
 interface AdAccountsPage {
   person: CurrentPerson
-  membership: Membership
+  membership: PageMembership
   accounts: readonly AdAccount[]
   /** The form's values, by field name. */
   values?: Record<string, string>

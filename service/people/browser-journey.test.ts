@@ -64,7 +64,7 @@ it('signs up, verifies the email, creates a workspace and adds an ad account on 
 
   await fill(page, { Name: 'Shop of Ada' })
   await page.getByRole('button', { name: 'Create workspace' }).click()
-  await page.getByRole('heading', { name: 'Shop of Ada' }).waitFor()
+  await page.getByRole('link', { name: 'Shop of Ada' }).waitFor()
   await checkPage()
   await fill(page, { Name: 'Shop EU', 'Meta ad account ID': '1234567890', Currency: 'EUR' })
   await page.getByLabel('Time zone').selectOption('Europe/Berlin')

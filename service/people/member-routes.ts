@@ -10,6 +10,7 @@ import {
   withdrawInvitation,
 } from './invitations.ts'
 import { invitationPage, membersPage } from './members-page.ts'
+import { requirePageMembership } from './page-membership.ts'
 import {
   findNotice,
   forSignedIn,
@@ -21,12 +22,7 @@ import {
 } from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import { listMembers } from './workspace-store.ts'
-import {
-  changeMemberRole,
-  changeSecondFactorRequirement,
-  removeMember,
-  requireRole,
-} from './workspaces.ts'
+import { changeMemberRole, changeSecondFactorRequirement, removeMember } from './workspaces.ts'
 
 interface Params {
   user: string
@@ -114,7 +110,7 @@ async function showMembers(
   form?: FormState,
 ): Promise<string> {
   const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
-  const membership = await requireRole(database, person, intent)
+  const membership = await requirePageMembership(database, person, intent)
   const { workspaceId } = membership
   const members = await listMembers(database, workspaceId)
   const page = readPageNumber(request.query)

@@ -12,6 +12,7 @@ import { renderPage } from '../pages/layout.ts'
 import { pageLinks } from '../pages/page-links.ts'
 import type { ListPage } from '../util/list-page.ts'
 import type { Invitation } from './invitation-store.ts'
+import type { PageMembership } from './page-membership.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { ROLE_LABELS, workspacePage } from './workspace-pages.ts'
 import { canGrantRole, hasPermission, invitableRoles, WORKSPACE_ROLES } from './workspace-role.ts'
@@ -19,7 +20,7 @@ import type { Member, Membership } from './workspace-store.ts'
 
 interface MembersPage {
   person: CurrentPerson
-  membership: Membership
+  membership: PageMembership
   members: readonly Member[]
   invitations: ListPage<Invitation>
   values?: { email: string; role: string }
@@ -48,23 +49,23 @@ function memberRow({ person, membership }: MembersPage, member: Member): string 
   const remove = buttonForm({
     action: `${path}/remove`,
     label: isOwn ? 'Leave' : 'Remove',
-    about: member.name,
+    about: member.email,
   })
   const tags = `${isOwn ? tag('You') : ''}${member.isDisabled ? tag('Disabled') : ''}`
   const roleControl = hasPermission(role, 'change_role')
     ? roleForm(path, member)
     : tag(ROLE_LABELS[member.role])
   return html`<li class="row">
-<span>${member.name}!${tags}<br><small>${member.email}</small></span>
+<span>${member.email}!${tags}<br><small>${member.name}</small></span>
 <span class="actions">!${roleControl}!${mayRemove ? remove : ''}</span></li>`
 }
 
 function roleForm(path: string, member: Member): string {
   const options = WORKSPACE_ROLES.map(role => [role, ROLE_LABELS[role]] as const)
   return html`<form class="actions" method="post" action="${path}/role">
-<select name="role" aria-label="Role of ${member.name}">
+<select name="role" aria-label="Role of ${member.email}">
 !${optionList(options, member.role)}</select>
-<button class="quiet small" aria-label="Change the role of ${member.name}">Change</button></form>`
+<button class="quiet small" aria-label="Change the role of ${member.email}">Change</button></form>`
 }
 
 function pendingInvitations(

@@ -1,3 +1,6 @@
+import { parseRowId } from '../util/row-id.ts'
+import { DAY_SECONDS } from '../util/time.ts'
+import { readCookie, serializeCookie } from './cookies.ts'
 import { knownDeviceCookie } from './known-device.ts'
 import type { PeopleContext } from './people-context.ts'
 import type { EventRequest, SignInMethod } from './security-events.ts'
@@ -57,7 +60,9 @@ export function forSignedIn(
   return async (request: PageRequest, reply: PageReply) => {
     const returnTo = request.method === 'GET' ? request.url : null
     const person = await requireSignIn(context, { request, reply, returnTo })
-    return person ? handle({ person, request, reply }) : reply
+    if (!person) return reply
+    rememberWorkspace(context, { request, reply })
+    return handle({ person, request, reply })
   }
 }
 
@@ -69,7 +74,7 @@ export interface WorkspacePageRequest {
 
 export interface WorkspacePageExchange {
   request: SignInCheck['request'] & { params: unknown }
-  reply: SignInCheck['reply']
+  reply: SignInCheck['reply'] & Pick<PageReply, 'header'>
   /** Where to return after signing in. By default, the requested page. */
   returnTo?: string
 }
@@ -80,7 +85,30 @@ export async function requirePageSession(
   { request, reply, returnTo = request.url }: WorkspacePageExchange,
 ): Promise<WorkspacePageRequest | null> {
   const person = await requireSignIn(context, { request, reply, returnTo })
+  if (person) rememberWorkspace(context, { request, reply })
   return person && { person, workspaceId: readWorkspaceParam(request) }
+}
+
+const LAST_WORKSPACE = 'last-workspace'
+const LAST_WORKSPACE_SECONDS = 365 * DAY_SECONDS
+
+/** Keeps the workspace of a page in a cookie, so that the start page opens it again. */
+function rememberWorkspace(
+  { publicOrigin }: SessionContext,
+  { request, reply }: Pick<WorkspacePageExchange, 'request' | 'reply'>,
+): void {
+  const value = String(parseRowId((request.params as { workspace?: unknown }).workspace))
+  if (value === 'null' || value === readLastWorkspace(request.headers, publicOrigin())) return
+  const cookie = { name: LAST_WORKSPACE, value, secondsMax: LAST_WORKSPACE_SECONDS }
+  reply.header('set-cookie', serializeCookie(publicOrigin(), cookie))
+}
+
+/** The workspace that this browser opened last. Not validated: the person may not be a member. */
+export function readLastWorkspace(
+  { cookie }: { cookie?: string | undefined },
+  origin: string,
+): string | undefined {
+  return readCookie(cookie, origin, LAST_WORKSPACE)
 }
 
 interface SignInCheck {

@@ -9,6 +9,7 @@ import { passkeyRoutes } from './passkey-routes.ts'
 import type { PeopleContext } from './people-context.ts'
 import { secondFactorRoutes } from './second-factor-routes.ts'
 import { signInRoutes, socialRoutes } from './sign-in-routes.ts'
+import { startRoutes } from './start-routes.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
 
 /** Sign-in, account and workspace pages (only passkeys need JavaScript) and the dashboard's API. */
@@ -25,6 +26,7 @@ export function peopleRoutes(app: ServiceApp, context: PeopleContext): void {
     workspaceRoutes(pages, context)
     memberRoutes(pages, context)
   })
+  startRoutes(app, context)
   browserRoutes(app, context)
 }
 

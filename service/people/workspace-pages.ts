@@ -1,9 +1,12 @@
+import { NAVIGATION } from '@signalbox/design/navigation.ts'
 import { html } from 'ghtml'
 import { errorSummary, type FormErrors, message, tag, textField } from '../pages/form-controls.ts'
 import { renderPage } from '../pages/layout.ts'
+import { workspaceNavigation } from '../pages/navigation.ts'
 import { pageLinks } from '../pages/page-links.ts'
 import type { ListPage } from '../util/list-page.ts'
 import type { Invitation } from './invitation-store.ts'
+import type { PageMembership } from './page-membership.ts'
 import type { CurrentPerson } from './session-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
 import type { Membership } from './workspace-store.ts'
@@ -62,42 +65,44 @@ export const ROLE_LABELS: Record<WorkspaceRole, string> = {
   member: 'Member',
 }
 
-const TABS = [
-  ['ad-accounts', 'Ad accounts'],
-  ['people', 'People'],
-  ['connections', 'Agents'],
-  ['tokens', 'Tokens'],
-  ['approvals', 'Approvals'],
-  ['policy', 'Policy'],
-  ['notifications', 'Notifications'],
-  ['audit', 'Log'],
-] as const
-type WorkspaceTab = (typeof TABS)[number][0]
-
-/** Hidden from other roles. The other tabs explain on their pages what a role may not do. */
-const OWNER_TABS: readonly WorkspaceTab[] = ['connections', 'tokens']
+/** The server-rendered pages of a workspace, by the last part of their path. */
+type WorkspaceTab =
+  | 'approvals'
+  | 'connections'
+  | 'tokens'
+  | 'policy'
+  | 'ad-accounts'
+  | 'people'
+  | 'notifications'
+  | 'audit'
 
 interface WorkspacePage {
   person: CurrentPerson
-  membership: Membership
+  membership: PageMembership
+  /** The entry of the navigation that the page belongs to. */
   tab: WorkspaceTab
+  /** The heading, unless it is the label of the entry. Plain text. */
+  title?: string
   notice?: string | undefined
   /** HTML. */
   content: string
+  /** The path of a script of this site. The page's headers must allow it. */
+  script?: string
 }
 
-/** A page of one workspace, with tabs to its other pages. */
-export function workspacePage({ person, membership, tab, notice, content }: WorkspacePage): string {
-  const { workspaceId, workspaceName, role } = membership
-  const tabs = TABS.filter(([key]) => role === 'owner' || !OWNER_TABS.includes(key))
-  const links = tabs.map(([key, label]) => {
-    const current = key === tab ? ' aria-current="page"' : ''
-    return html`<a href="/workspaces/${workspaceId}/${key}"!${current}>${label}</a>`
-  })
-  const body = html`<p><a href="/workspaces">All workspaces</a></p>
-<h1>${workspaceName}</h1>
-<nav class="tabs" aria-label="Workspace">!${links.join('')}</nav>
+/** A page of one workspace, with the navigation to its other pages. */
+export function workspacePage(page: WorkspacePage): string {
+  const { person, membership, tab, notice, content, script } = page
+  const { role, workspaceName } = membership
+  const entries = NAVIGATION.filter(({ roles }) => roles === undefined || roles.includes(role))
+  const current = entries.find(({ path }) => path === `/workspaces/:workspace/${tab}`)
+  const { title = current?.label ?? workspaceName } = page
+  const body = html`<h1>${title}</h1>
 !${notice === undefined ? '' : message('success', notice)}
 !${content}`
-  return renderPage({ title: workspaceName, body, signedInAs: person.email, isWide: true })
+  return renderPage({
+    ...{ title, body, signedInAs: person.email, isWide: true },
+    navigation: workspaceNavigation({ ...membership, entries, current }),
+    ...(script !== undefined && { script }),
+  })
 }

@@ -6,6 +6,7 @@ import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
 import { adAccountsPage } from './ad-accounts-page.ts'
 import { listOwnInvitations } from './invitations.ts'
+import { requirePageMembership } from './page-membership.ts'
 import {
   findNotice,
   forSignedIn,
@@ -108,7 +109,7 @@ async function showAdAccounts(
   form?: FormState,
 ): Promise<string> {
   const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
-  const membership = await requireRole(database, person, intent)
+  const membership = await requirePageMembership(database, person, intent)
   const accounts = await listAdAccounts(database, membership.workspaceId)
   return adAccountsPage({
     person,

@@ -168,7 +168,7 @@ function isPending({ status }: { status: ActionStatus }): boolean {
 
 /** Who decided on an action, and its receipt. */
 export interface DecisionRecord {
-  /** Current name of the person who decided; null without a decision or for a deleted user. */
+  /** Email of the person who decided; null without a decision or for a deleted user. */
   decidedBy: string | null
   /** Null until the action is completed. */
   receipt: DecisionReceipt | null

@@ -183,7 +183,7 @@ it('has one button on the page of a verified action, which goes to the proposal'
   const proposed = await submitFormPairs(client, `${path}/undo`, [['action_id', '1']])
   assert.deepEqual(proposed.redirects, [`${approvalsPath(fixture)}/2`])
   assert.match(proposed.text, /It undoes <a [^>]*subject_id=1">action\s+1<\/a>/)
-  assert.match(proposed.text, /Ada Example<\/bdi>[^<]*<span class="tag">person/)
+  assert.match(proposed.text, /@people\.example<\/bdi>[^<]*<span class="tag">person/)
   const again = await submitFormPairs(client, `${path}/undo`, [['action_id', '1']])
   assert.equal(again.status, 409)
   assert.match(again.text, /The undo was not proposed[\s\S]*Proposal 2 already undoes this action/)

@@ -48,8 +48,8 @@ it('paginates the queue, and shows the first page for an invalid number', async 
   }
   const { client } = fixture.workspace.owner
   const first = await client.get(`${approvalsPath(fixture)}?page=x`)
-  assert.equal(first.text.match(/<section class="card"/g)?.length, 20)
+  assert.equal(first.text.match(/<li class="proposal"/g)?.length, 20)
   assert.match(first.text, /page&#61;2"|page=2"/)
   const second = await client.get(`${approvalsPath(fixture)}?page=2`)
-  assert.equal(second.text.match(/<section class="card"/g)?.length, 1)
+  assert.equal(second.text.match(/<li class="proposal"/g)?.length, 1)
 })

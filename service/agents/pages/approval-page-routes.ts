@@ -1,18 +1,20 @@
 import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
 import type { Refusal } from '../../http/refusal.ts'
 import type { ServiceApp } from '../../http/service-app.ts'
+import { pageHeaders } from '../../pages/serve-pages.ts'
+import { requirePageMembership } from '../../people/page-membership.ts'
 import { requirePageSession, type WorkspacePageRequest } from '../../people/page-visit.ts'
-import { requireRole } from '../../people/workspaces.ts'
 import { parseRowId } from '../../util/row-id.ts'
 import {
   readApprovalQueue,
   readDecisionRecords,
   readQueuedBatch,
 } from '../approvals/approval-queue.ts'
+import { readDecidedActions } from '../approvals/decided-actions.ts'
 import { decideAndExecute, undoAndExecute } from '../executor/execution-triggers.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
-import { approvalsPage } from './approvals-page.ts'
+import { approvalsPage, decidedApprovalsPage } from './approvals-page.ts'
 import { batchPage } from './batch-page.ts'
 import {
   decisionFormErrors,
@@ -24,20 +26,21 @@ import { parseUndoForm, toUndoError } from './undo-form.ts'
 
 const PAGE = { config: { credential: 'none' } } as const
 
-/** The approval queue, and the page of one proposal with its decision form. */
+/** The approval queue, the decided changes, and the page of one proposal with its decision form. */
 export function approvalPageRoutes(pages: ServiceApp, context: AgentsContext): void {
   const queueUrl = '/workspaces/:workspace/approvals'
   const batchUrl = `${queueUrl}/:batch`
   pages.get(queueUrl, PAGE, async (request, reply) => {
     const visit = await requirePageSession(context, { request, reply })
     if (!visit) return reply
-    const { page } = request.query as { page?: unknown }
-    return reply.send(await renderQueue(context, visit, page))
+    reply.headers(pageHeaders({ hasScript: true }))
+    return reply.send(await renderQueue(context, visit, request.query))
   })
   pages.get(batchUrl, PAGE, async (request, reply) => {
     const visit = await requirePageSession(context, { request, reply })
     if (!visit) return reply
     const { done } = request.query as { done?: unknown }
+    reply.headers(pageHeaders({ hasScript: true }))
     return reply.send(await renderBatch(context, toBatchPageRequest(visit, request), { done }))
   })
   undoRoute(pages, context, batchUrl)
@@ -53,6 +56,7 @@ export function approvalPageRoutes(pages: ServiceApp, context: AgentsContext): v
     } catch (error) {
       const errors = decisionFormErrors(error)
       const { status } = error as Refusal
+      reply.headers(pageHeaders({ hasScript: true }))
       const page = await renderBatch(context, batch, {
         rejectedForm: { ...submitted, errors },
       })
@@ -72,6 +76,7 @@ function undoRoute(pages: ServiceApp, context: AgentsContext, batchUrl: string):
       return reply.redirect(pathOf({ ...visit, batchId: String(batch.id) }), 303)
     } catch (error) {
       const undoError = toUndoError(error)
+      reply.headers(pageHeaders({ hasScript: true }))
       const page = await renderBatch(context, toBatchPageRequest(visit, request), { undoError })
       return reply.code((error as Refusal).status).send(page)
     }
@@ -93,12 +98,17 @@ function pathOf({ workspaceId, batchId }: BatchPageRequest): string {
   return `/workspaces/${encodeURIComponent(workspaceId)}/approvals/${encodeURIComponent(batchId)}`
 }
 
-async function renderQueue(context: AgentsContext, visit: WorkspacePageRequest, page: unknown) {
+async function renderQueue(context: AgentsContext, visit: WorkspacePageRequest, query: unknown) {
+  const { database, now } = context
   const { person, workspaceId } = visit
-  const intent = { workspaceId, action: 'read' } as const
-  const membership = await requireRole(context.database, person, intent)
+  const membership = await requirePageMembership(database, person, { workspaceId })
+  const { view, page, before } = query as Record<string, unknown>
+  if (view === 'decided') {
+    const decided = await readDecidedActions(database, membership.workspaceId, before)
+    return decidedApprovalsPage({ person, membership, decided })
+  }
   const queue = await readApprovalQueue(context, visit, { page: parseRowId(page) ?? 1 })
-  return approvalsPage({ person, membership, queue, now: context.now() })
+  return approvalsPage({ person, membership, queue, now: now() })
 }
 
 async function renderBatch(
@@ -108,7 +118,7 @@ async function renderBatch(
 ): Promise<string> {
   const { database, now } = context
   const { person, workspaceId } = visit
-  const membership = await requireRole(database, person, { workspaceId, action: 'read' })
+  const membership = await requirePageMembership(database, person, { workspaceId })
   const { batch, recent_changes: recentChanges } = await readQueuedBatch(context, visit)
   const policy = await readPolicy(database, membership.workspaceId)
   const ref = { workspaceId: membership.workspaceId, batchId: batch.id }

@@ -1,12 +1,15 @@
 import { exportAudit } from '../../audit/export-audit.ts'
 import { readAudit } from '../../audit/read-audit.ts'
+import { findSubjectNames } from '../../audit/subject-name-store.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import type { ServiceApp } from '../../http/service-app.ts'
+import { requirePageMembership } from '../../people/page-membership.ts'
 import { requirePageSession, type WorkspacePageRequest } from '../../people/page-visit.ts'
 import { hasPermission } from '../../people/workspace-role.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
 import { verifyProposalRecords } from '../proposals/verify-records.ts'
+import { namedSubject } from './audit-entries.ts'
 import { type AuditPage, auditForbiddenPage, auditPage } from './audit-page.ts'
 import { parseAuditPageQuery } from './audit-query.ts'
 
@@ -59,7 +62,7 @@ async function loadAuditFrame(
   { database }: AgentsContext,
   { person, workspaceId }: WorkspacePageRequest,
 ) {
-  const membership = await requireRole(database, person, { workspaceId, action: 'read' })
+  const membership = await requirePageMembership(database, person, { workspaceId })
   return { person, membership, mayRead: hasPermission(membership.role, 'read_audit') }
 }
 
@@ -78,10 +81,13 @@ async function renderAuditLog(
     ...(before && { before }),
     limit: ENTRIES_MAX,
   })
+  const subjects = entriesPage.entries.map(namedSubject)
+  const subjectNames = await findSubjectNames(database, membership.workspaceId, subjects)
   return auditPage({
     person,
     membership,
     entriesPage,
+    subjectNames,
     query,
     ...(verification && { verification }),
   })

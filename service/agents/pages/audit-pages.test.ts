@@ -6,7 +6,10 @@ import {
   buildBudgetProposal,
   startAgentActionsFixture,
 } from '../../../testing/fixtures/agent-actions.ts'
+import { createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
 import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
+import type { TestService } from '../../../testing/fixtures/service.ts'
+import type { AuditAction, AuditEntry, AuditSubject } from '../../audit/audit-entry.ts'
 
 async function withEntries(fixture: AgentActionsFixture, proposals: number): Promise<string> {
   for (let number = 1; number <= proposals; number += 1) {
@@ -20,15 +23,52 @@ it('shows entries newest first, with the current names of actors', async test =>
   const fixture = await startAgentActionsFixture(test)
   const path = await withEntries(fixture, 1)
   const { owner } = fixture.workspace
-  await fixture.service.database.pool.query('update people.users set name = $1 where id = $2', [
-    'Grace Renamed',
+  await fixture.service.database.pool.query('update people.users set email = $1 where id = $2', [
+    'grace.renamed@people.example',
     owner.userId,
   ])
   const { text } = await owner.client.get(path)
   assert.match(text, /Action requires approval[\s\S]*Proposal submitted[\s\S]*Token issued/)
-  assert.match(text, /<bdi>Grace Renamed<\/bdi>, person \d+/)
+  assert.match(text, /<bdi>grace\.renamed@people\.example<\/bdi>, person \d+/)
   assert.match(text, /<bdi>Budget robot<\/bdi>, token \d+/)
   assert.match(text, /<a href="\/workspaces\/\d+\/approvals\/1">action 1<\/a>/)
+})
+
+it('names on each line what the entry is about, and the ending of a key', async test => {
+  const fixture = await startAgentActionsFixture(test)
+  const path = await withEntries(fixture, 1)
+  const { service, workspace } = fixture
+  const { workspaceId, adAccountId, owner } = workspace
+  const { trackerId } = service.tracker
+  const setWorkspace = 'update trackers set workspace_id = $1 where id = $2'
+  await service.database.pool.query(setWorkspace, [workspaceId, trackerId])
+  const { userId } = await createTestPerson(service, { email: 'new.member@people.example' })
+  const key = { tracker_id: trackerId, kind: 'tracker_secret', last_characters: 'd76f' }
+  await appendEntries(service, workspaceId, [
+    ['key.issued', { type: 'key', id: 'ab'.repeat(32) }, key],
+    ['ad_account.disabled', { type: 'ad_account', id: String(adAccountId) }, {}],
+    ['member.added', { type: 'member', id: String(userId) }, { role: 'member' }],
+    ['deliveries.replayed', { type: 'tracker', id: trackerId }, {}],
+    ['member.removed', { type: 'member', id: '999999' }, {}],
+  ])
+  const { text } = await owner.client.get(path)
+  const lines = [...text.matchAll(/<summary>(\s*<time[\s\S]*?)<\/summary>/g)].map(([, line = '']) =>
+    line
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  )
+  const at = '2026-11-21 12:00'
+  assert.deepEqual(lines, [
+    `${at} Member removed member 999999 Operator`,
+    `${at} Deliveries replayed tracker Test tracker Operator`,
+    `${at} Member added new.member@people.example Operator`,
+    `${at} Ad account disabled Shop EU Operator`,
+    `${at} Key issued tracker secret …d76f, Test tracker Operator`,
+    `${at} Action requires approval Autumn collection - New customers Budget robot`,
+    `${at} Proposal submitted proposal 1 Budget robot`,
+    `${at} Token issued Budget robot …${fixture.token.slice(-4)} ${owner.email}`,
+  ])
 })
 
 it('links older and newer pages with the same filter', async test => {
@@ -40,7 +80,7 @@ it('links older and newer pages with the same filter', async test => {
       .exec(text)?.[1]
       ?.replaceAll('&#61;', '=')
       .replaceAll('&#38;', '&')
-  const seen = (text: string) => [...text.matchAll(/Entry (\d+)</g)].map(([, n]) => Number(n))
+  const seen = (text: string) => [...text.matchAll(/id="entry-(\d+)"/g)].map(([, n]) => Number(n))
   const first = await client.get(path)
   const second = await client.get(link(first.text, 'Older') ?? '')
   const third = await client.get(link(second.text, 'Older') ?? '')
@@ -112,9 +152,23 @@ it('returns 403 to a member with an explanation', async test => {
   const page = await client.get(path)
   assert.equal(page.status, 403)
   assert.match(page.text, /Only owners and administrators of the workspace can read its log/)
-  assert.doesNotMatch(page.text, /Entry \d/)
+  assert.doesNotMatch(page.text, /entry-\d/)
   assert.equal((await client.post(`${path}/verify`)).status, 403)
   const file = await client.get(`${path}/export`)
   assert.equal(file.status, 403)
   assert.doesNotMatch(file.text, /proposal\.submitted/)
 })
+
+type TestEntry = [AuditAction, AuditSubject, AuditEntry['details']]
+
+async function appendEntries(service: TestService, workspaceId: number, entries: TestEntry[]) {
+  const { database, clock } = service
+  const audit = createTestAuditTrail(service)
+  await database.query.transaction().execute(async query => {
+    for (const [action, subject, details] of entries) {
+      const actor = { type: 'operator', id: null } as const
+      const entry = { workspaceId, at: clock.now(), actor, action, subject, details }
+      await audit.append({ query }, entry)
+    }
+  })
+}

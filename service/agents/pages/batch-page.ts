@@ -1,27 +1,24 @@
-import type {
-  ActionOutcome,
-  ActionStatus,
-  AgentAction,
-} from '@signalbox/contract/agents/actions.ts'
+import type { AgentAction } from '@signalbox/contract/agents/actions.ts'
 import type { QueuedBatch, QueuedBatchAnswer } from '@signalbox/contract/agents/approvals.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
-import { errorSummary, type FormErrors, message, tag } from '../../pages/form-controls.ts'
+import { errorSummary, type FormErrors, message } from '../../pages/form-controls.ts'
+import { SHORTCUT_SCRIPT_PATH, shortcutHint } from '../../pages/shortcuts.ts'
+import type { PageMembership } from '../../people/page-membership.ts'
 import type { CurrentPerson } from '../../people/session-store.ts'
 import { workspacePage } from '../../people/workspace-pages.ts'
-import type { Membership } from '../../people/workspace-store.ts'
 import { formatDateTime } from '../../util/time.ts'
 import type { DecisionRecord } from '../approvals/approval-queue.ts'
-import { decisionForm, type RejectedDecisionForm } from './decision-form.ts'
+import { decisionBar, decisionForm, type RejectedDecisionForm } from './decision-form.ts'
+import { resultText, statusTag } from './decision-results.ts'
 import { evidenceDetails } from './evidence-details.ts'
-import { ACTION_STATUS_LABELS } from './labels.ts'
 import { actionDetails, actionRationale, actionTitle, proposalSummary } from './proposal-details.ts'
 import { undoErrorMessage, undoneAction, undoPart } from './undo-form.ts'
 import { untrustedName, untrustedText } from './untrusted-text.ts'
 
 export interface BatchPage {
   person: CurrentPerson
-  membership: Membership
+  membership: PageMembership
   batch: QueuedBatch
   policy: ActionPolicy
   recentChanges: QueuedBatchAnswer['recent_changes']
@@ -49,16 +46,20 @@ export function batchPage(page: BatchPage): string {
 !${nothingPending(page, pending.length)}
 !${isResultFirst ? results : ''}
 <section class="card" aria-labelledby="proposal">
-<h2 id="proposal">Proposal ${batch.id}</h2>
+<h2 id="proposal">Rationale of the ${batch.undoes === null ? 'agent' : 'person'}</h2>
+!${untrustedText(batch.rationale)}
 !${proposalSummary(batch, now)}
 !${undoneAction(batch, base)}
-<h3><strong>Rationale of the ${batch.undoes === null ? 'agent' : 'person'}</strong></h3>
-!${untrustedText(batch.rationale)}
 !${batch.undoes === null ? evidenceDetails(batch) : ''}
 </section>
 !${pending.length === 0 ? '' : decisionForm({ ...page, pending })}
-!${isResultFirst ? '' : results}`
-  return workspacePage({ person, membership, tab: 'approvals', notice, content })
+!${isResultFirst ? '' : results}
+!${pending.length === 0 ? '' : decisionBar({ ...page, pending })}
+!${pending.length === 0 ? '' : shortcutHint('proposal')}`
+  return workspacePage({
+    ...{ person, membership, notice, content },
+    ...{ tab: 'approvals', title: `Proposal ${batch.id}`, script: SHORTCUT_SCRIPT_PATH },
+  })
 }
 
 /** Field errors are links to their fields; an error of the whole form has no field. */
@@ -91,7 +92,7 @@ function resultPart(action: AgentAction, page: BatchPage, isFirst: boolean): str
   const log = `/workspaces/${membership.workspaceId}/audit?subject_type=action&subject_id=${id}`
   return html`<div!${isFirst ? '' : ' class="part"'}>
 <h3>!${actionTitle(action)}</h3>
-<p>!${tag(ACTION_STATUS_LABELS[status])} ${resultText(action)}</p>
+<p>!${statusTag(status)} ${resultText(action)}</p>
 !${actionRationale(action, batch)}
 !${actionDetails(action, batch)}
 !${decisionDetails(action, decisionRecords.get(id)?.decidedBy ?? null)}
@@ -117,48 +118,4 @@ function receiptDetails(receipt: DecisionRecord['receipt']): string {
 <dt>SHA-256 of the receipt</dt><dd><code>${document_sha256}</code></dd>
 <dt>SHA-256 of the log entry</dt><dd><code>${chain_entry.hash}</code></dd>
 </dl></details>`
-}
-
-/**
- * The result of an action and the next step for people. The `explanation` of an action addresses
- * agents instead.
- */
-function resultText({ status, outcome }: Pick<AgentAction, 'status' | 'outcome'>): string {
-  const knownOutcome =
-    outcome !== null && Object.hasOwn(OUTCOME_RESULTS, outcome) ? (outcome as ActionOutcome) : null
-  if (knownOutcome === 'batch_failed') return OUTCOME_RESULTS[knownOutcome]
-  return knownOutcome === null
-    ? STATUS_RESULTS[status]
-    : `${STATUS_RESULTS[status]} ${OUTCOME_RESULTS[knownOutcome]}`
-}
-
-const CHECK_YOURSELF = 'Check the ad account yourself.'
-
-const STATUS_RESULTS: Record<ActionStatus, string> = {
-  pending: 'It is pending approval.',
-  rejected: 'Nothing was changed.',
-  approved_without_execution: 'Nothing was changed here: make the change on the platform yourself.',
-  executing: 'Reload this page in a moment.',
-  executed_pending_verification: 'Reload this page in a moment.',
-  verified: 'The change was verified and is as proposed.',
-  failed: 'Nothing was changed.',
-  execution_uncertain: `It was requested, but the actual state is different. ${CHECK_YOURSELF}`,
-  rolled_back: 'It did not take effect as proposed, and the previous state was restored.',
-  blocked: 'The policy does not allow it. Nothing was changed.',
-}
-
-const OUTCOME_RESULTS: Record<ActionOutcome, string> = {
-  expired: 'The approval period ended without a decision.',
-  canceled: 'The agent canceled it.',
-  stale: 'The entity was changed elsewhere after the proposal.',
-  proposer_revoked: 'The agent that proposed it no longer has access.',
-  policy_changed: 'The policy was changed after the proposal.',
-  account_changed: 'The ad account was disabled after the proposal.',
-  not_applied: 'The platform did not apply it.',
-  changed_elsewhere: 'The entity was changed elsewhere at the same time.',
-  not_executed:
-    'It was not executed, because another change of this all-or-nothing proposal failed.',
-  batch_failed:
-    'It was executed, and the previous state was restored, because another change of this ' +
-    'all-or-nothing proposal failed.',
 }

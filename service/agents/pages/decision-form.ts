@@ -52,19 +52,18 @@ export function decisionForm(form: DecisionForm): string {
   const reason = textArea({ ...REASON_FIELD, value: rejectedForm?.reason ?? '', errors })
   return html`<section class="card" aria-labelledby="decide">
 <h2 id="decide">${heading}</h2>
-!${dayTotals(batch, policy)}
-!${recentChanges(form.recentChanges)}
-<form method="post" action="${url}" class="wide">
+<form method="post" action="${url}" class="wide" id="decision">
 !${acceptedLimitFields(batch)}
 <fieldset id="action_ids" tabindex="-1"!${isOpen ? '' : ' disabled'}>
 <legend>${choiceLegend(form)}</legend>
 !${batch.all_or_nothing ? ALL_OR_NOTHING : ''}
 !${pending.map(action => actionChoice(action, form)).join('')}
 </fieldset>
+!${dayTotals(batch, policy)}
+!${recentChanges(form.recentChanges)}
 !${isOpen ? reason : ''}
 !${denialNotice(form)}
 <p id="approval-means">${APPROVAL_EFFECTS[policy.execution_mode]}</p>
-!${buttons(form, isOpen)}
 </form>
 </section>`
 }
@@ -95,7 +94,7 @@ function actionChoice(action: AgentAction, form: DecisionForm): string {
   const head = isOnly
     ? html`<p><input type="hidden" name="action_ids" value="${value}">!${content}</p>`
     : choiceOption({ type: 'checkbox', name: 'action_ids', value, isChosen, content })
-  return html`<div class="change">!${head}
+  return html`<div class="change" data-shortcut-item>!${head}
 !${actionRationale(action, batch)}
 !${actionDetails(action, batch)}
 !${pendingNotices(action, batch, base)}
@@ -109,15 +108,21 @@ function denialNotice({ batch }: DecisionForm): string {
   return html`<div class="message notice" id="may-not"><p>${reason}</p></div>`
 }
 
-/** A person who may not approve may still reject, which is always safe. */
-function buttons({ batch, now }: DecisionForm, isOpen: boolean): string {
+/**
+ * The buttons of the form. The bar is the last part of the page, so that it stays at the bottom of
+ * a phone from the first line on. A person who may not approve may still reject, which is always
+ * safe. Returns HTML.
+ */
+export function decisionBar({ membership, batch, now }: DecisionForm): string {
+  const isOpen = hasPermission(membership.role, 'decide_actions')
   const isInTime = new Date(batch.expires_at) > now
   const meaning = batch.may_decide ? 'approval-means' : 'may-not'
   const disabled = batch.may_decide && isInTime ? '' : ' disabled'
   const approval = html` aria-describedby="${meaning}"!${disabled}`
-  return html`<div class="actions">
-<button name="decision" value="approve"!${approval}>Approve</button>
-<button name="decision" value="reject" class="quiet"!${isOpen ? '' : ' disabled'}>Reject</button>
+  const rejection = isOpen ? '' : ' disabled'
+  return html`<div class="actions decision" role="group" aria-label="Decision">
+<button form="decision" name="decision" value="approve"!${approval}>Approve</button>
+<button form="decision" name="decision" value="reject" class="quiet"!${rejection}>Reject</button>
 </div>`
 }
 

@@ -1,7 +1,7 @@
 import type { ServiceApp } from '../../http/service-app.ts'
 import { listAdAccounts } from '../../people/ad-account-store.ts'
+import { requirePageMembership } from '../../people/page-membership.ts'
 import { requirePageSession, type WorkspacePageRequest } from '../../people/page-visit.ts'
-import { requireRole } from '../../people/workspaces.ts'
 import { changePolicy } from '../policy/change-policy.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
@@ -62,7 +62,7 @@ async function loadPolicyFrame(
   { database }: AgentsContext,
   { person, workspaceId }: WorkspacePageRequest,
 ) {
-  const membership = await requireRole(database, person, { workspaceId, action: 'read' })
+  const membership = await requirePageMembership(database, person, { workspaceId })
   const accounts = await listAdAccounts(database, membership.workspaceId)
   const active = accounts.filter(({ status }) => status === 'active')
   return { membership, currencies: [...new Set(active.map(({ currency }) => currency))] }

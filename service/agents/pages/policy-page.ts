@@ -14,10 +14,10 @@ import {
   message,
   textField,
 } from '../../pages/form-controls.ts'
+import type { PageMembership } from '../../people/page-membership.ts'
 import type { CurrentPerson } from '../../people/session-store.ts'
 import { workspacePage } from '../../people/workspace-pages.ts'
 import { hasPermission } from '../../people/workspace-role.ts'
-import type { Membership } from '../../people/workspace-store.ts'
 import { formatDateTime } from '../../util/time.ts'
 import { formatAmount } from '../policy/format-amount.ts'
 import { ACTION_TYPE_LABELS, EXECUTION_MODE_LABELS } from './labels.ts'
@@ -32,7 +32,7 @@ import {
 
 export interface PolicyPage {
   person: CurrentPerson
-  membership: Membership
+  membership: PageMembership
   policy: ActionPolicy
   /** Distinct currencies of the active ad accounts. */
   currencies: readonly string[]
@@ -67,21 +67,20 @@ function policyCard({ policy, currencies }: PolicyPage): string {
   const { quiet_hours: quiet } = limits
   const changed =
     changed_at === null ? 'never' : `${formatDateTime(new Date(changed_at))}, version ${version}`
+  const percentText = percentLimitText(limits.change_percent_max)
+  const perAction = `${percentText}, ${amount(limits.change_minor_max)}`
+  const actionsText = limitText(limits.actions_per_day_max, 'actions')
+  const perDay = `${actionsText}, ${amount(limits.daily_total_minor_max)}`
   return html`<section class="card" aria-labelledby="policy">
 <h2 id="policy">Current policy: ${name}</h2>
 <p>${description}</p>
-<dl>
-<dt>Agents may propose to</dt><dd>${types === '' ? 'nothing' : types}</dd>
-<dt>Budget change per action</dt>
-<dd>${percentLimitText(limits.change_percent_max)}, ${amount(limits.change_minor_max)}</dd>
-<dt>Changes per day</dt>
-<dd>${limitText(limits.actions_per_day_max, 'actions')},
-${amount(limits.daily_total_minor_max)}</dd>
+<dl class="columns">
+!${fact('Agents may propose to', types === '' ? 'nothing' : types)}
+!${fact('Budget change per action', perAction)}
+!${fact('Changes per day', perDay)}
 !${limits.currency_limits.map(currencyLimitText).join('')}
-<dt>Quiet hours</dt>
-<dd>${quiet === null ? 'none' : `from ${quiet.from} until ${quiet.until}`}</dd>
-<dt>Last changed</dt>
-<dd>${changed}</dd>
+!${fact('Quiet hours', quiet === null ? 'none' : `from ${quiet.from} until ${quiet.until}`)}
+!${fact('Last changed', changed)}
 </dl>
 <p class="hint">Limits apply to each ad account, in its own time zone.</p>
 </section>`
@@ -90,8 +89,15 @@ ${amount(limits.daily_total_minor_max)}</dd>
 function currencyLimitText({ currency, ...own }: CurrencyLimits): string {
   const amount = (limit: number | null) =>
     limit === null ? 'the general limit' : `at most ${formatAmount(limit, currency)}`
-  return html`<dt>Amounts in ${currency}</dt>
-<dd>${amount(own.change_minor_max)} per action, ${amount(own.daily_total_minor_max)} per day</dd>`
+  const perAction = `${amount(own.change_minor_max)} per action`
+  return fact(
+    `Amounts in ${currency}`,
+    `${perAction}, ${amount(own.daily_total_minor_max)} per day`,
+  )
+}
+
+function fact(name: string, text: string): string {
+  return html`<div><dt>${name}</dt><dd>${text}</dd></div>`
 }
 
 function percentLimitText(limit: number | null): string {
@@ -119,7 +125,7 @@ function changeForm(page: PolicyPage): string {
   const version = page.isConflict ? String(policy.version) : form.version
   return html`<section class="card" aria-labelledby="change">
 <h2 id="change">Change the policy</h2>
-<form method="post" action="/workspaces/${membership.workspaceId}/policy">
+<form method="post" action="/workspaces/${membership.workspaceId}/policy" class="columns">
 <input type="hidden" name="version" value="${version}">
 <input type="hidden" name="amount_digits" value="${form.amount_digits}">
 !${choiceGroup({ name: 'execution_mode', label: 'Mode', errors, choices: modes(form) })}

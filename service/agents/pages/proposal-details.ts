@@ -41,11 +41,27 @@ export function actionTitle({ type, target_entity, before }: AgentAction): strin
 ${ENTITY_TYPE_LABELS[kind]}!${nameHtml} <small>${id}</small>`
 }
 
+/** The change and its entity on one line, for lists. Returns HTML. */
+export function changeLine(action: AgentAction, currency: string): string {
+  const { type, target_entity, before } = action
+  const name = before?.name ?? target_entity.name ?? target_entity.id
+  const settings = buildDiffRows(action, currency).map(
+    ({ before: from, proposed, change }) =>
+      html`${from} → <strong>${proposed}</strong>!${change === null ? '' : html` ${change}`}`,
+  )
+  return html`${ACTION_TYPE_LABELS[type]}: ${ENTITY_TYPE_LABELS[target_entity.type]}
+!${untrustedName(name)}, <span class="settings">!${settings.join(', ')}</span>`
+}
+
+/** Whether the entity of a pending action was changed elsewhere after the proposal. */
+export function isStalePending({ id, status }: AgentAction, batch: QueuedBatch): boolean {
+  return status === 'pending' && batch.stale_action_ids.includes(id)
+}
+
 /** The change, warnings and policy reasons of one action. Returns HTML. */
 export function actionDetails(action: AgentAction, batch: QueuedBatch) {
-  const { id, status } = action
-  const { currency, stale_action_ids } = batch
-  const isStale = status === 'pending' && stale_action_ids.includes(id)
+  const { currency } = batch
+  const isStale = isStalePending(action, batch)
   const shown = currentReasons(action, batch).filter(({ code }) => !MODE_REASONS.includes(code))
   const reasons = shown.map(({ message }) => html`<li>${escapeInvisibleLine(message)}</li>`)
   const list = html`<ul class="plain hint" aria-label="Policy reasons">

@@ -85,7 +85,7 @@ export async function lockActions(
 }
 
 /** Selects actions with their batch; the caller adds conditions. */
-function selectActions({ query }: Transaction) {
+export function selectActions({ query }: Transaction) {
   return query
     .selectFrom('agent_actions')
     .innerJoin('agent_batches', 'agent_batches.id', 'agent_actions.batch_id')

@@ -176,7 +176,7 @@ export interface QueuedBatchRow {
   currency: string
   /** IANA name. */
   timeZone: string
-  /** Name of the person responsible for the credential. */
+  /** Email of the person responsible for the credential. */
   responsible: string
 }
 
@@ -238,7 +238,7 @@ function selectQueuedBatches({ query }: Transaction, workspaceId: number) {
     .leftJoin('people.users as person', 'person.id', 'batch.person_id')
     .selectAll('batch')
     .select(['account.name as ad_account_name', 'account.currency', 'account.time_zone'])
-    .select('person.name as responsible')
+    .select('person.email as responsible')
     .where('batch.workspace_id', '=', workspaceId)
 }
 
