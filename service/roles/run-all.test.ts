@@ -74,12 +74,11 @@ it('the first start on an empty folder needs no settings', async test => {
     assert.equal(statSync(outbox).mode & 0o777, 0o700)
   })
 
-  await part('the printed address opens a page in a browser', async () => {
-    const response = await fetch(program.url, { headers: { accept: 'text/html' } })
+  await part('the printed address leads a browser to sign-in', async () => {
+    const [, address = ''] = /^ {2}dashboard +(\S+)$/m.exec(program.stderr()) ?? []
+    const response = await fetch(address, { headers: { accept: 'text/html' } })
     assert.equal(response.status, 200)
-    assert.match(await response.text(), /href="\/sign-in"/)
-    const [, signIn = ''] = /^ {2}sign in +(\S+)$/m.exec(program.stderr()) ?? []
-    assert.equal((await fetch(signIn)).status, 200)
+    assert.match(await response.text(), /<h1>Sign in<\/h1>/)
   })
 
   await part('neither the terminal nor the log shows a secret', async () => {

@@ -16,14 +16,14 @@ const SUMMARY: StartSummary = {
   ],
 }
 
-it('shows where to sign in, where the password is, and where emails go', () => {
+it('shows the address of the dashboard, where the password is, and where emails go', () => {
   const text = formatStartSummary(SUMMARY)
   assert.match(text, /^Signalbox is ready at http:\/\/127\.0\.0\.1:8080\n/)
-  assert.match(text, /^ {2}sign in {6}http:\/\/127\.0\.0\.1:8080\/sign-in$/m)
+  assert.match(text, /^ {2}dashboard {4}http:\/\/127\.0\.0\.1:8080\/$/m)
   assert.match(text, /^ {2}credentials {2}\/srv\/credentials\.json$/m)
   assert.match(
     text,
-    /^Sign in as the owner with owner_email and owner_password of the credentials/m,
+    /^Open \S+:8080\/ in .* owner_email and owner_password in \/srv\/credentials\.json\.$/m,
   )
   assert.match(text, /^ {2}emails {7}written to \/srv\/outbox$/m)
   const sent = formatStartSummary({ ...SUMMARY, outboxFolder: null })

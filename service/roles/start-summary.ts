@@ -21,7 +21,7 @@ export function formatStartSummary(summary: StartSummary): string {
   const lines = [
     `Signalbox is ready at ${origin}`,
     '',
-    `  sign in      ${origin}/sign-in`,
+    `  dashboard    ${origin}/`,
     `  credentials  ${credentialsPath ?? NO_CREDENTIALS}`,
     `  store        ${summary.store}`,
     `  platform     ${summary.platform}`,
@@ -30,15 +30,22 @@ export function formatStartSummary(summary: StartSummary): string {
   ]
   if (given.length > 0) lines.push(`  settings     ${formatSettings(given)}`)
   if (credentialsPath !== null) {
-    lines.push('', OWNER_HINT, '', ...formatExampleRequests(summary, credentialsPath))
+    lines.push(
+      '',
+      formatOwnerHint(origin, credentialsPath),
+      '',
+      ...formatExampleRequests(summary, credentialsPath),
+    )
   }
   return `${lines.join('\n')}\n`
 }
 
 const NO_CREDENTIALS = 'none here; "npm run provision -- --out FILE" creates a tracker'
 
-const OWNER_HINT =
-  'Sign in as the owner with owner_email and owner_password of the credentials file.'
+function formatOwnerHint(origin: string, credentialsPath: string): string {
+  const file = `owner_email and owner_password in ${credentialsPath}`
+  return `Open ${origin}/ in a browser. The owner signs in with ${file}.`
+}
 
 function formatSettings(given: readonly GivenVariable[]): string {
   return given.map(({ variable, value }) => `${variable}=${value ?? '(set)'}`).join(' ')
