@@ -113,7 +113,8 @@ const FORBIDDEN_NAMES =
 const LINES_MAX = 300
 const LINE_CHARACTERS_MAX = 100
 const FOLDERS =
-  '{contract,service,graph-simulator,embedded-postgres,browser,dashboard,design,benchmarks,examples,testing}'
+  '{contract,service,graph-simulator,embedded-postgres,browser,dashboard,design,sdks,cli,benchmarks,' +
+  'examples,testing}'
 
 const root = join(import.meta.dirname, '..')
 const everything = globSync(`${FOLDERS}/**/*.{ts,tsx}`, {

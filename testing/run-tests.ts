@@ -14,7 +14,7 @@ import { globalTeardown as stopStore } from './global-setup.ts'
  */
 const ROOT = join(import.meta.dirname, '..')
 const FOLDERS =
-  '{contract,design,service,graph-simulator,embedded-postgres,browser,examples,' +
+  '{contract,design,service,graph-simulator,embedded-postgres,browser,sdks,cli,examples,' +
   'benchmarks,docs,testing}'
 const GROUP_LINES_MAX = 3_000
 const CONCURRENCY = 3
