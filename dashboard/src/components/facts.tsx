@@ -28,7 +28,7 @@ export type Fact = readonly [name: string, value: ReactNode]
 
 /** Names and values, side by side where there is room. */
 export function Facts({ facts }: { facts: readonly Fact[] }) {
-  const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  const known = facts.filter(([, value]) => value || value === 0)
   return (
     <dl className="facts">
       {known.map(([name, value]) => (

@@ -72,7 +72,7 @@ function ReplaySteps({ selection, onClose }: { selection: ReplaySelection; onClo
   const { queued } = preview.data
   return (
     <Stack gap="md">
-      <Text>{queued === 0 ? 'Nothing would be sent again.' : 'A replay would now:'}</Text>
+      <Text>{queued === 0 ? 'Nothing would be sent again.' : 'If you replay now:'}</Text>
       <Counts counts={preview.data} />
       {replay.error && <ErrorNotice error={replay.error} />}
       <Group justify="flex-end">

@@ -23,7 +23,7 @@ interface StatusBadgeProps {
 /** The status of a delivery, in the words of the documentation. */
 export function StatusBadge({ status, isTest = false }: StatusBadgeProps) {
   return (
-    <Badge variant="light" color={COLORS[status]} tt="none" fw={600} radius="sm">
+    <Badge variant="light" color={COLORS[status]} tt="none" fw={600} size="lg" radius="sm">
       {isTest ? `test, ${status}` : status}
     </Badge>
   )

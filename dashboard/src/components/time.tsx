@@ -1,7 +1,6 @@
 import { useLocalStorage } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
-
-export type TimeZone = 'local' | 'utc'
+import type { TimeZone } from './input-time.ts'
 
 /** The zone in which all pages show times; kept in the browser. */
 export function useTimeZone() {

@@ -53,7 +53,7 @@ function decidingSentence({ signals }: Consent): string {
 
 function Signals({ signals }: Pick<Consent, 'signals'>) {
   return (
-    <Table verticalSpacing="xs" horizontalSpacing="xs">
+    <Table verticalSpacing="xs" horizontalSpacing="xs" captionSide="top">
       <Table.Caption ta="left">Signals that came with the event</Table.Caption>
       <Table.Thead>
         <Table.Tr>

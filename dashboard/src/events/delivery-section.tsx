@@ -17,17 +17,19 @@ interface DeliverySectionProps {
 export function DeliverySection({ delivery, canManage, isExplained }: DeliverySectionProps) {
   const { platform_trace_id: trace, next_attempt_at, window_ends_at, replayed_at } = delivery
   const selection = canManage && delivery.can_replay ? { delivery_ids: [delivery.id] } : null
+  const { status, status_reason: statusReason, platform } = delivery
+  const reason = status !== statusReason && <span className="code">{statusReason}</span>
   return (
     <Section
-      title={delivery.platform === null ? 'Delivery' : `Delivery to ${delivery.platform}`}
+      title={platform === null ? 'Delivery' : `Delivery to ${toTitle(platform)}`}
       actions={<ReplayButton selection={selection} label="Replay" />}
     >
       <Stack gap="md">
         {!isExplained && <Text maw="46rem">{delivery.explanation}</Text>}
         <Facts
           facts={[
-            ['Status', <StatusBadge status={delivery.status} isTest={delivery.is_test} key="s" />],
-            ['Reason', <span className="code">{delivery.status_reason}</span>],
+            ['Status', <StatusBadge status={status} isTest={delivery.is_test} key="s" />],
+            ['Reason', reason],
             ['Destination', <span className="code">{delivery.destination_id ?? 'none'}</span>],
             ['Attempts', delivery.attempt_count],
             ['Last change', delivery.updated_at && <Time at={delivery.updated_at} />],
@@ -43,6 +45,11 @@ export function DeliverySection({ delivery, canManage, isExplained }: DeliverySe
   )
 }
 
+/** The name of a platform begins with a small letter in the API. */
+function toTitle(platform: string): string {
+  return platform.charAt(0).toUpperCase() + platform.slice(1)
+}
+
 function TraceId({ id }: { id: string }) {
   return (
     <>
@@ -54,7 +61,7 @@ function TraceId({ id }: { id: string }) {
 /** A phone shows the time, the outcome and the answer. */
 function Attempts({ attempts }: Pick<DeliveryDetails, 'attempts'>) {
   return (
-    <Table verticalSpacing="xs" horizontalSpacing="xs">
+    <Table verticalSpacing="xs" horizontalSpacing="xs" captionSide="top">
       <Table.Caption ta="left">Requests that carried the event, oldest first</Table.Caption>
       <Table.Thead>
         <Table.Tr>

@@ -1,10 +1,10 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
+import { fromInputTime, toInputTime } from '../components/input-time.ts'
 import { useTimeZone } from '../components/time.tsx'
 import { useWorkspace } from '../layout/scope.ts'
 import type { EventFilters } from './event-queries.ts'
-import { fromInputTime, toInputTime } from './input-time.ts'
 
 const STATUSES = [
   { value: '', label: 'Any status' },
@@ -24,10 +24,11 @@ const STATUSES = [
 /** The filters of the list. They apply on submit and stand in the address. */
 export function EventFilterForm({ filters }: { filters: EventFilters }) {
   const { id: workspace } = useWorkspace()
-  const [zone] = useTimeZone()
   const navigate = useNavigate()
   const [draft, setDraft] = useState(filters)
   const hasFilters = Object.keys(filters).length > 0
+  const { order, parent, from, to } = filters
+  const hasMore = Boolean(order || parent || from || to)
   const set = (changes: EventFilters) => setDraft(current => ({ ...current, ...changes }))
   const apply = (search: EventFilters) =>
     void navigate({ to: '/w/$workspace/events', params: { workspace }, search })
@@ -35,7 +36,6 @@ export function EventFilterForm({ filters }: { filters: EventFilters }) {
     event.preventDefault()
     apply(draft)
   }
-  const zoneName = zone === 'utc' ? 'UTC' : 'your time zone'
   return (
     <form onSubmit={submit} aria-label="Filters">
       <Group align="flex-end" gap="sm">
@@ -49,20 +49,6 @@ export function EventFilterForm({ filters }: { filters: EventFilters }) {
           }}
         />
         <Field label="Event name" value={draft.name} onChange={name => set({ name })} />
-        <Field label="Order ID" value={draft.order} onChange={order => set({ order })} />
-        <Field label="Parent ID" value={draft.parent} onChange={parent => set({ parent })} />
-        <TextInput
-          type="datetime-local"
-          label={`Received from (${zoneName})`}
-          value={toInputTime(draft.from, zone)}
-          onChange={({ currentTarget }) => set({ from: fromInputTime(currentTarget.value, zone) })}
-        />
-        <TextInput
-          type="datetime-local"
-          label={`Received before (${zoneName})`}
-          value={toInputTime(draft.to, zone)}
-          onChange={({ currentTarget }) => set({ to: fromInputTime(currentTarget.value, zone) })}
-        />
         <Button type="submit" variant="default">
           Apply
         </Button>
@@ -72,6 +58,15 @@ export function EventFilterForm({ filters }: { filters: EventFilters }) {
           </Button>
         )}
       </Group>
+      <details className="more" open={hasMore}>
+        <summary>More filters</summary>
+        <Group align="flex-end" gap="sm" mt="xs">
+          <Field label="Order ID" value={draft.order} onChange={order => set({ order })} />
+          <Field label="Parent ID" value={draft.parent} onChange={parent => set({ parent })} />
+          <TimeField label="Received from" value={draft.from} onChange={from => set({ from })} />
+          <TimeField label="Received before" value={draft.to} onChange={to => set({ to })} />
+        </Group>
+      </details>
     </form>
   )
 }
@@ -92,6 +87,19 @@ function Field({ label, value = '', onChange }: FieldProps) {
       spellCheck={false}
       maxLength={128}
       style={{ width: '10rem' }}
+    />
+  )
+}
+
+/** A time in the zone that the pages show. */
+function TimeField({ label, value, onChange }: FieldProps) {
+  const [zone] = useTimeZone()
+  return (
+    <TextInput
+      type="datetime-local"
+      label={`${label} (${zone === 'utc' ? 'UTC' : 'your time zone'})`}
+      value={toInputTime(value, zone)}
+      onChange={({ currentTarget }) => onChange(fromInputTime(currentTarget.value, zone))}
     />
   )
 }

@@ -64,7 +64,7 @@ export function UnknownEvent({ workspace, eventId }: { workspace: string; eventI
   return (
     <Alert variant="light" color="yellow" mt="sm" title="No stored event has this ID">
       The request may have been refused, or may never have arrived.{' '}
-      <Anchor href={refusals} inherit>
+      <Anchor href={refusals} inherit underline="always">
         Look for it among the refusals
       </Anchor>
     </Alert>

@@ -68,7 +68,7 @@ function EventRow({ workspace, event }: { workspace: string; event: EventSummary
         {event.value_amount !== null && `${event.value_amount} ${event.value_currency ?? ''}`}
       </Table.Td>
       <Table.Td visibleFrom="sm" style={{ whiteSpace: 'nowrap' }}>
-        <Time at={event.created_at} format="relative" />
+        <Time at={event.created_at} format="absolute" />
       </Table.Td>
     </Table.Tr>
   )

@@ -151,6 +151,9 @@ function Navigation() {
   )
 }
 
+/** Else the link to the overview is current on every page below it. */
+const EXACT = { exact: true, includeSearch: false }
+
 function Entry({ entry, workspace }: { entry: NavigationEntry; workspace: string }) {
   const path = navigationPath(entry, workspace)
   const here = useLocation({ select: ({ pathname }) => pathname.replace(/\/$/, '') })
@@ -163,6 +166,7 @@ function Entry({ entry, workspace }: { entry: NavigationEntry; workspace: string
     <NavLink
       component={Link}
       to={path}
+      activeOptions={EXACT}
       label={entry.label}
       active={isActive}
       variant="light"

@@ -1,4 +1,5 @@
-import type { TimeZone } from '../components/time.tsx'
+/** The zone in which pages show times. */
+export type TimeZone = 'local' | 'utc'
 
 /** ISO 8601 -> the value of an `<input type="datetime-local">` in the zone that pages show. */
 export function toInputTime(time: string | undefined, zone: TimeZone): string {
