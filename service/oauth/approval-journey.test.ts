@@ -48,7 +48,7 @@ it('signs in, chooses an ad account, approves and revokes on a phone', async tes
   await page.getByRole('heading', { name: 'Reporting assistant' }).waitFor()
   await look()
   await page.getByRole('button', { name: 'Revoke: Reporting assistant' }).click()
-  await page.getByText('Connection revoked').waitFor()
+  await page.getByText('Agent revoked').waitFor()
   await look()
   assert.equal((await checkTokenAccess(fixture, token)).mcp, 401)
 })

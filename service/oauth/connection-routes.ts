@@ -76,9 +76,9 @@ const CHANGES: Record<string, Change> = {
 }
 
 const NOTICES: Record<string, string> = {
-  rename: 'Connection renamed.',
+  rename: 'Agent renamed.',
   'ad-account': 'Ad account changed. The agent must be approved again.',
-  revoke: 'Connection revoked. Its agent no longer has access.',
+  revoke: 'Agent revoked. It no longer has access.',
 }
 
 interface PageFeedback {

@@ -32,9 +32,9 @@ it('shows, renames and revokes a connection without JavaScript', async test => {
     fields: { name: 'Reporting & <more>' },
   })
   assert.match(renamed.text, /Reporting &#38; &#60;more&#62;/)
-  assert.match(renamed.text, /Connection renamed/)
+  assert.match(renamed.text, /Agent renamed/)
   const revoked = await browser.submit({ action: `${path}/${id}/revoke` })
-  assert.match(revoked.text, /Connection revoked/)
+  assert.match(revoked.text, /Agent revoked/)
   assert.match(revoked.text, /No agents connected/)
   assert.equal((await checkTokenAccess(fixture, accessToken)).mcp, 401)
 })
