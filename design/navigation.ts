@@ -16,6 +16,7 @@ export const NAVIGATION_GROUPS = { signals: 'Signals', agents: 'Agents', workspa
 export const NAVIGATION: readonly NavigationEntry[] = [
   { label: 'Overview', path: '/w/:workspace', group: 'signals', kind: 'dashboard' },
   { label: 'Events', path: '/w/:workspace/events', group: 'signals', kind: 'dashboard' },
+  { label: 'Issues', path: '/w/:workspace/issues', group: 'signals', kind: 'dashboard' },
   serverPage('Approvals', 'approvals', 'agents'),
   serverPage('Agents', 'connections', 'agents', ['owner']),
   serverPage('Tokens', 'tokens', 'agents', ['owner']),

@@ -105,6 +105,8 @@ interface Violation {
   nodes: { html: string }[]
 }
 
+const TWO_FRAMES = 'new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))'
+
 /**
  * The axe-core violations of the page in light and dark mode, one line each: the rules of WCAG 2.2
  * A and AA and best practices, with impact "serious" or "critical".
@@ -113,6 +115,8 @@ export async function findAccessibilityViolations(page: Page): Promise<string[]>
   const findings: string[] = []
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    // A page that follows the scheme by script has done so after a frame.
+    await page.evaluate(TWO_FRAMES)
     // The page's content security policy refuses a script tag.
     await page.evaluate(AXE)
     const violations = (await page.evaluate(

@@ -35,8 +35,9 @@ export const trackerRoute = createRoute({
 })
 
 const overviewRoute = createRoute({
-  getParentRoute: () => workspaceRoute,
+  getParentRoute: () => trackerRoute,
   path: '/',
+  validateSearch: pickTexts<'hours'>(['hours']),
   component: lazyRouteComponent(() => import('./pages/overview-page.tsx'), 'OverviewPage'),
 })
 
@@ -55,11 +56,17 @@ const eventRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/event-page.tsx'), 'EventPage'),
 })
 
+const issuesRoute = createRoute({
+  getParentRoute: () => trackerRoute,
+  path: '/issues',
+  validateSearch: pickTexts<'days' | 'event_id'>(['days', 'event_id']),
+  component: lazyRouteComponent(() => import('./pages/issues-page.tsx'), 'IssuesPage'),
+})
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     workspaceRoute.addChildren([
-      overviewRoute,
-      trackerRoute.addChildren([eventsRoute, eventRoute]),
+      trackerRoute.addChildren([overviewRoute, eventsRoute, eventRoute, issuesRoute]),
     ]),
   ]),
   // Values of the address are texts: an order "0017" is not the number 17.
@@ -70,6 +77,14 @@ export const router = createRouter({
   defaultPreload: 'intent',
   scrollRestoration: true,
 })
+
+/** Keeps the members of an address that a page knows. */
+function pickTexts<Name extends string>(names: readonly Name[]) {
+  return (search: Record<string, unknown>): Partial<Record<Name, string>> => {
+    const known = names.filter(name => typeof search[name] === 'string' && search[name] !== '')
+    return Object.fromEntries(known.map(name => [name, search[name]])) as never
+  }
+}
 
 function stringifySearch(search: Record<string, unknown>): string {
   const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '')

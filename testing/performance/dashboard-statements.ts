@@ -2,6 +2,7 @@ import type { Database } from '../../service/db/database.ts'
 import { deleteOldRows } from '../../service/db/old-row-store.ts'
 import { countWaitingByReason } from '../../service/delivery/backlog-store.ts'
 import { listIssueCounts } from '../../service/delivery/issue-store.ts'
+import { countMatchKeys, countSentOfDay } from '../../service/delivery/sent-counts-store.ts'
 import {
   addRefusals,
   countRefusalsByHour,
@@ -13,7 +14,11 @@ import {
   readPlatformCounts,
   readStageCounts,
 } from '../../service/reports/stage-store.ts'
-import { LARGE_STORE_DAY, LARGE_TRACKER as TRACKER } from './large-store.ts'
+import {
+  LARGE_DESTINATION as DESTINATION,
+  LARGE_STORE_DAY,
+  LARGE_TRACKER as TRACKER,
+} from './large-store.ts'
 
 const FROM = new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`)
 const OF_DAY = { trackerId: TRACKER, from: FROM, limit: 100 }
@@ -23,9 +28,22 @@ const REFUSAL = {
   ...{ lastRequestId: 'req_1', idDigests: ['f'.repeat(64)] },
 }
 
-/** The statements of the dashboard's overview and issues, and those that keep their counts. */
+/** The statements of the dashboard and of reports on counts, and those that keep the counts. */
 export const DASHBOARD_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
   'add refusals': database => addRefusals(database, TRACKER, [REFUSAL]),
+  'count sent events of a day': database =>
+    countSentOfDay(database, {
+      trackerId: TRACKER,
+      destinationId: DESTINATION,
+      day: LARGE_STORE_DAY,
+    }),
+  'count match keys': database =>
+    countMatchKeys(database, {
+      trackerId: TRACKER,
+      destinationId: DESTINATION,
+      from: LARGE_STORE_DAY,
+      until: LARGE_STORE_DAY,
+    }),
   'list refusals': database => listRefusalCauses(database, OF_DAY),
   'count refusals by hour': database => countRefusalsByHour(database, OF_DAY),
   'find the refusals of an event': database =>

@@ -16,7 +16,6 @@ import {
 } from '../../service/delivery/expire-store.ts'
 import { findDestinationRoutes, reserveDeliveryIds } from '../../service/delivery/plan-store.ts'
 import { replayFailed } from '../../service/delivery/replay-store.ts'
-import { countMatchKeys, countSentOfDay } from '../../service/delivery/sent-counts-store.ts'
 import { skipWaitingOfPerson, tryStopErased } from '../../service/delivery/skip-store.ts'
 import {
   eraseEvents,
@@ -204,19 +203,6 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'delete stray payloads': database => deleteDefaultPartitionPayloads(database, '2026-01-01'),
   ...DESTINATION_STATEMENTS,
   'count accepted deliveries': database => countAcceptance(database, TRACKER, LARGE_STORE_DAY),
-  'count sent events of a day': database =>
-    countSentOfDay(database, {
-      trackerId: TRACKER,
-      destinationId: DESTINATION,
-      day: LARGE_STORE_DAY,
-    }),
-  'count match keys': database =>
-    countMatchKeys(database, {
-      trackerId: TRACKER,
-      destinationId: DESTINATION,
-      from: LARGE_STORE_DAY,
-      until: LARGE_STORE_DAY,
-    }),
   'find senders': database =>
     findActiveDestinations(database, { sentSince: LARGE_STORE_DAY, after: null, limit: 100 }),
   'find due snapshots': database =>

@@ -1,4 +1,5 @@
 import type { EVENT_OPERATIONS } from '@signalbox/contract/browser/event-operations.ts'
+import type { ISSUE_OPERATIONS } from '@signalbox/contract/browser/issue-operations.ts'
 import type { PEOPLE_OPERATIONS } from '@signalbox/contract/browser/people-operations.ts'
 import type { TRACKER_OPERATIONS } from '@signalbox/contract/browser/tracker-operations.ts'
 import type { Static, TSchema } from 'typebox'
@@ -9,6 +10,7 @@ import type { Static, TSchema } from 'typebox'
  */
 export type Operation = (
   | typeof EVENT_OPERATIONS
+  | typeof ISSUE_OPERATIONS
   | typeof PEOPLE_OPERATIONS
   | typeof TRACKER_OPERATIONS
 )[number]

@@ -1,6 +1,6 @@
 import { Anchor, type AnchorProps, Button, type ButtonProps } from '@mantine/core'
 import { createLink } from '@tanstack/react-router'
-import type { ComponentProps, Ref } from 'react'
+import type { ComponentProps, ReactNode, Ref } from 'react'
 
 type NativeAnchor = Omit<ComponentProps<'a'>, 'color' | keyof AnchorProps>
 
@@ -25,3 +25,17 @@ function MantineButton({
 
 /** A link to a page of the dashboard that looks like a button. */
 export const PageButton = createLink(MantineButton)
+
+interface WorkspaceLinkProps extends AnchorProps {
+  workspace: string
+  /** Below the workspace, for example `events/order-1001`. */
+  path: string
+  search?: Readonly<Record<string, string>>
+  children: ReactNode
+}
+
+/** A link to a page that is known by its path, such as one that a table of texts names. */
+export function WorkspaceLink({ workspace, path, search = {}, ...props }: WorkspaceLinkProps) {
+  const to: string = `/w/${workspace}/${path}`
+  return <PageLink to={to} search={search as never} {...props} />
+}

@@ -5,6 +5,7 @@ import { useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { firstEventCommand } from '../components/first-event-command.ts'
 import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { ReplayButton } from '../components/replay.tsx'
@@ -96,12 +97,8 @@ function NoEvents({ filters }: { filters: EventFilters }) {
   if (Object.keys(filters).length > 0) {
     return <EmptyState title="No event matches">Remove a filter, or widen the time.</EmptyState>
   }
-  const command = `curl ${location.origin}/api/v1/events \\
-  -H "Authorization: Bearer $SECRET" -H "Content-Type: application/json" \\
-  -d '{"event_id":"order-1001","event_name":"Purchase","consent_basis":"consent",
-       "consent":{"advertising":"granted"},"user_data":{"em":"jane@example.com"}}'`
   return (
-    <EmptyState title="No event yet" command={command}>
+    <EmptyState title="No event yet" command={firstEventCommand()}>
       Send the first one with the secret of this tracker.
     </EmptyState>
   )

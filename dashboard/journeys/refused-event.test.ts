@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import {
+  type ChromiumUnderTest,
+  startChromium,
+} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { openJourneyPage } from './journey-page.ts'
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+const NOW = new Date().toISOString()
+
+it('finds why an event is missing that was refused, in three actions', async test => {
+  const service = await startTestService(test, { startAt: NOW })
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  await service.submit(samplePurchase({ event_id: 'order-1' }))
+  const refused = await service.submit({
+    ...samplePurchase({ event_id: 'order-2' }),
+    event_time: Date.now(),
+  })
+  await service.server.flushRefusals()
+  const { page, assertAccessible } = await openJourneyPage(test, {
+    ...{ service, chromium, person: owner },
+  })
+  await page.goto(`${service.url}/w/${tracker.workspaceId}`)
+  const refusedStage = page.getByRole('region', { name: 'Refused', exact: true })
+  await refusedStage.getByText('1', { exact: true }).first().waitFor()
+  await assertAccessible()
+
+  await refusedStage.getByRole('link', { name: 'Show refusals' }).click()
+  await page.getByLabel('Find a refused event by its ID').fill('order-2')
+  await page.keyboard.press('Enter')
+  const found = page.getByRole('region', { name: 'Refusals of order-2' })
+  await found.getByRole('heading', { name: 'The event time is in milliseconds' }).waitFor()
+  await found.getByText(refused.headers.get('request-id') ?? '').waitFor()
+  assert.match(page.url(), /[?&]event_id=order-2(&|$)/)
+  await assertAccessible()
+
+  await page.getByLabel('Find a refused event by its ID').fill('order-3')
+  await page.keyboard.press('Enter')
+  await page.getByText('No refused request is known with this ID').waitFor()
+})
+
+it('shows every stage of an empty tracker and of one with failures by cause', async test => {
+  const service = await startTestService(test, { startAt: NOW })
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  const { page, assertAccessible } = await openJourneyPage(test, {
+    ...{ service, chromium, person: owner },
+  })
+  const url = `${service.url}/w/${tracker.workspaceId}`
+  await page.goto(url)
+  await page.getByRole('heading', { name: 'No event yet' }).waitFor()
+  await assertAccessible()
+  await page.goto(`${url}/issues`)
+  await page.getByRole('heading', { name: 'No delivery went wrong' }).waitFor()
+  await assertAccessible()
+
+  await scriptFaults(service.simulatorUrl, [
+    { times: 1, respond: { status: 400, code: 100, subcode: 2_804_048 } },
+  ])
+  await service.submit(samplePurchase({ event_id: 'order-4' }))
+  await service.deliver()
+  await page.goto(url)
+  await page.locator('[data-stage=failed]').getByText('1', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Show causes' }).click()
+  await page.getByRole('heading', { name: /refused the content/ }).waitFor()
+  await page.getByText('code 100, subcode 2804048').waitFor()
+  await page.getByRole('link', { name: 'order-4' }).waitFor()
+  await assertAccessible()
+  await page.getByRole('button', { name: 'Replay', exact: true }).click()
+  await page.getByText('1 queued to be sent again').waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByLabel('Period').selectOption('1')
+  await page.waitForURL(/[?&]days=1(&|$)/)
+})

@@ -1,0 +1,95 @@
+import type { StageName } from '@signalbox/contract/browser/overview.ts'
+import { isRefusalRule, REFUSAL_RULES } from '@signalbox/contract/refusal-rules.ts'
+
+interface StageText {
+  title: string
+  description: string
+  /** The page below the workspace that lists what is counted, and its filters. */
+  path: string
+  search: Record<string, string>
+  link: string
+}
+
+/** The stages in the words of the documentation (docs/states.md). */
+export const STAGE_TEXTS: Record<StageName, StageText> = {
+  refused: {
+    title: 'Refused',
+    description: 'Answered with an error. Nothing was stored.',
+    path: 'issues',
+    search: {},
+    link: 'Show refusals',
+  },
+  accepted: {
+    title: 'Accepted',
+    description: 'Stored, each exactly once.',
+    path: 'events',
+    search: {},
+    link: 'Show events',
+  },
+  held: {
+    title: 'Held',
+    description: 'Not sent, because of consent, age or a missing destination.',
+    path: 'events',
+    search: { status: 'held' },
+    link: 'Show held events',
+  },
+  waiting: {
+    title: 'Waiting',
+    description: 'Queued, being sent, or retried later.',
+    path: 'events',
+    search: { status: 'waiting' },
+    link: 'Show waiting events',
+  },
+  failed: {
+    title: 'Failed',
+    description: 'Given up. A replay can send them again.',
+    path: 'issues',
+    search: {},
+    link: 'Show causes',
+  },
+  platform_accepted: {
+    title: 'Accepted by the platform',
+    description: 'The platform confirmed receipt.',
+    path: 'events',
+    search: { status: 'accepted' },
+    link: 'Show delivered events',
+  },
+  platform_counted: {
+    title: 'Counted by the platform',
+    description: "In the platform's own statistics, by whole UTC days.",
+    path: 'reports',
+    search: {},
+    link: 'Show reconciliation',
+  },
+}
+
+const REASON_TEXTS: Record<string, string> = {
+  consent_withdrawn: 'Consent withdrawn',
+  conflicting_signals: 'Consent signals conflict',
+  destination_paused: 'The destination is paused',
+  destination_refused: 'The platform refused the destination',
+  erased: 'The person was erased',
+  gpc_opt_out: 'Global Privacy Control',
+  accepted_for_delivery: 'In the next batch',
+  handed_back: 'Back in the queue',
+  no_destination: 'No destination',
+  no_platform_identity: 'No identity for this platform',
+  no_signal: 'No consent signal',
+  no_test_code: 'No test event code',
+  outside_window: 'Too old for the platform',
+  payload_expired: 'Identity payload deleted',
+  refused_before_sending: 'The platform would refuse it',
+  refused_by_platform: 'Refused by the platform',
+  replayed: 'Replayed',
+  retry: 'Retried after an error of the platform',
+  sent: 'Being sent',
+  throttle: 'The platform asked for a pause',
+  time_used_up: 'Retried until it was too old',
+  unknown: 'Retried without a usable answer',
+}
+
+/** A reason in words; an unknown one as it is stored. */
+export function describeReason(reason: string): string {
+  if (isRefusalRule(reason)) return REFUSAL_RULES[reason].title
+  return REASON_TEXTS[reason] ?? reason.replaceAll('_', ' ')
+}
