@@ -1,6 +1,7 @@
 import { Table } from '@mantine/core'
 import type { StageSummary } from '@signalbox/contract/browser/overview.ts'
-import { formatAbsolute, type TimeZone, useTimeZone } from '../components/time.tsx'
+import type { TimeZone } from '../components/input-time.ts'
+import { formatAbsolute, useTimeZone } from '../components/time.tsx'
 import { STAGE_TEXTS } from './stage-texts.ts'
 
 /** Beyond two days a row is a day. */
