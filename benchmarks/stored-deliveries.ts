@@ -69,7 +69,7 @@ export function createPurchaseCommitter(database: Database) {
     platforms: createOfflinePlatforms(),
     routes: new DestinationRouteCache(database, () => new Date()),
     erasureKey: () => Promise.reject(new Error('no person is erased here')),
-    onDeliveriesPlanned: () => void announceDeliveries(database),
+    onEventsStored: () => void announceDeliveries(database),
     onDuplicateRecordError: error => {
       throw error
     },

@@ -8,6 +8,7 @@ import type { AuditTrail } from './audit/audit-store.ts'
 import type { AuditKeys } from './audit/signed-head.ts'
 import { dashboardRoutes } from './dashboard/routes.ts'
 import type { StoreNodes } from './db/store-nodes.ts'
+import type { StoreActivity } from './delivery/destination-queue-store.ts'
 import type { DestinationRouteCache } from './delivery/plan-store.ts'
 import { deliveryRoutes } from './delivery/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
@@ -33,7 +34,7 @@ import type { ServerOptions } from './server-options.ts'
 export interface CommitDependencies {
   nodes: StoreNodes
   routes: DestinationRouteCache
-  announce: () => void
+  announce: (activity: StoreActivity) => void
   erasureKey: ErasureKeyProvider
 }
 
@@ -54,6 +55,8 @@ export function registerRoutes(
   const { database, now, publicOrigin, contractKeys, securityContact, credentialKeys } = options
   const { routes, announce, erasureKey, commits, limits, audit } = parts
   const onTestModeSwitched = () => routes.invalidate()
+  const onQueued = (trackerId: string) =>
+    announce({ trackerIds: [trackerId], hasDueDeliveries: true })
   const { testModeSeconds, delivery, platforms, additionalConsentProvider } = options
   const masterKey = options.credentialKeys.current
 
@@ -71,7 +74,7 @@ export function registerRoutes(
     ...{ database, audit, logger, now, publicOrigin, platforms, delivery, erasureKey },
     ...{ credentialKeys, testModeSeconds },
     onDestinationChanged: onTestModeSwitched,
-    onDeliveriesQueued: announce,
+    onDeliveriesQueued: onQueued,
   })
   documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
   app.register(
@@ -80,7 +83,7 @@ export function registerRoutes(
       const acceptance = { ...rules, commits, database, erasureKey }
       recordRefusals(api, { recorder: parts.recorder, now })
       ingestionRoutes(api, { ...acceptance, now, publicOrigin })
-      const replays = { onTestModeSwitched, onQueued: announce }
+      const replays = { onTestModeSwitched, onQueued }
       deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })
       testPurchaseRoutes(api, { delivery, erasureKey })
       reportRoutes(api, { database, platforms, now, publicOrigin })

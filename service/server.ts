@@ -6,7 +6,7 @@ import { limitRequests, type RequestLimits } from './access/request-limits.ts'
 import { createAuditTrail } from './audit/audit-store.ts'
 import { deriveAuditKeys } from './audit/signed-head.ts'
 import { singleNode } from './db/store-nodes.ts'
-import { announceDeliveries } from './delivery/destination-queue-store.ts'
+import { ActivityAnnouncer, type StoreActivity } from './delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from './delivery/plan-store.ts'
 import { createErasureKeyProvider } from './erasure/erasure-key-store.ts'
 import type { ErasureKeyProvider } from './events/person-identifiers.ts'
@@ -39,7 +39,7 @@ export function createServer(options: ServerOptions): Server {
   const { database, logger, now } = options
   const app = createServiceApp(logger, options.onAnswered, options.publicOrigin)
   const routes = new DestinationRouteCache(database, now, options.shared?.destinationChanges)
-  const announce = limitedAnnouncements(options)
+  const announce = createAnnouncement(options)
   const { credentialKeys } = options
   const erasureKey = createErasureKeyProvider({ database, credentialKeys, now })
   const nodes = options.nodes ?? singleNode(database)
@@ -49,7 +49,7 @@ export function createServer(options: ServerOptions): Server {
     ...options,
     ...parts,
     health: commitHealth,
-    onDeliveriesPlanned: announce,
+    onEventsStored: announce,
   })
   let pause: string | null = 'start'
 
@@ -110,18 +110,13 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
   })
 }
 
-const ANNOUNCEMENT_MILLISECONDS = 100
-
-/** Under load ten notifications a second are enough: a worker that wakes checks all queues. */
-function limitedAnnouncements({ database, logger, onPlanned }: ServerOptions): () => void {
-  let last = Number.NEGATIVE_INFINITY
-  return () => {
-    onPlanned()
-    const moment = performance.now()
-    if (moment - last < ANNOUNCEMENT_MILLISECONDS) return
-    last = moment
-    announceDeliveries(database).catch(err =>
-      logger.warn({ err }, 'the delivery workers were not notified'),
-    )
+/** Tells this process and others what changed. */
+function createAnnouncement({ database, logger, onPlanned }: ServerOptions) {
+  const announcer = new ActivityAnnouncer(database, err =>
+    logger.warn({ err }, 'delivery workers and live views were not notified'),
+  )
+  return (activity: StoreActivity) => {
+    if (activity.hasDueDeliveries) onPlanned()
+    announcer.announce(activity)
   }
 }

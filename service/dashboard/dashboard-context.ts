@@ -16,5 +16,5 @@ export interface DashboardContext extends SessionContext, AuditedContext {
   /** The destinations of a tracker changed, or the test mode of one. */
   onDestinationChanged: (trackerId: string) => void
   /** Deliveries became due. */
-  onDeliveriesQueued: () => void
+  onDeliveriesQueued: (trackerId: string) => void
 }

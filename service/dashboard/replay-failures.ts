@@ -46,7 +46,7 @@ export async function startReplay(
   const selection = await readSelection(database, tracker, body)
   const at = now()
   const counts = await replaySelection(context, { tracker, actor, selection, at })
-  if (counts.queued > 0) onDeliveriesQueued()
+  if (counts.queued > 0) onDeliveriesQueued(tracker.trackerId)
   return { ...countsView(counts), replayed_at: at.toISOString() }
 }
 

@@ -7,7 +7,7 @@ export interface NotificationListener {
 export interface NotificationListenerOptions {
   connectionString: string
   channel: string
-  onNotification: () => void
+  onNotification: (payload: string) => void
   /** The connection broke. Notifications are missed until the caller listens again. */
   onLost: () => void
 }
@@ -28,7 +28,7 @@ export async function listenForNotifications(
     keepAlive: true,
   })
   let isClosed = false
-  client.on('notification', onNotification)
+  client.on('notification', ({ payload = '' }) => onNotification(payload))
   client.on('error', () => {})
   client.on('end', () => {
     if (!isClosed) onLost()

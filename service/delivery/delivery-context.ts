@@ -24,8 +24,8 @@ export interface DeliveryContext {
   isStopping?: () => boolean
   /** A destination was paused or works again: called once for each such change, for an alert. */
   onDestinationStatusChanged?: (move: DestinationStatusChange) => void
-  /** These claimed deliveries were settled, for counting; `seconds` with all that was tried. */
-  onSettled?: (settlements: readonly Settlement[], seconds: number) => void
+  /** These claimed deliveries were settled; `seconds` with all that was tried. */
+  onSettled?: (settlements: readonly Settlement[], seconds: number, trackerId: string) => void
   /** A batch was claimed, or nothing was there to be claimed. For counting. */
   onClaimed?: (seconds: number) => void
   /** What the platform answered could not be written, and is tried again. For counting. */

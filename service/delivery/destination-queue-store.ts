@@ -162,3 +162,67 @@ export const DELIVERY_CHANNEL = 'signalbox_deliveries'
 export async function announceDeliveries({ pool }: Database): Promise<void> {
   await pool.query(`select pg_notify('${DELIVERY_CHANNEL}', '')`)
 }
+
+/** The notification channel that names trackers whose events or deliveries changed. */
+export const ACTIVITY_CHANNEL = 'signalbox_activity'
+
+/** What a process changed in the store. */
+export interface StoreActivity {
+  trackerIds: Iterable<string>
+  hasDueDeliveries: boolean
+}
+
+const ANNOUNCEMENT_MILLISECONDS = 100
+/** A payload has less than 8,000 bytes, and an ID with its comma has 37. */
+const ANNOUNCED_TRACKERS_MAX = 200
+const MANY_TRACKERS = '*'
+
+/**
+ * Tells other processes what this one changed: workers, that deliveries are due, and live views,
+ * which trackers have news. At most ten statements a second, however many events are committed; the
+ * last change is announced too. A lost announcement costs one poll interval.
+ */
+export class ActivityAnnouncer {
+  readonly #database: Database
+  readonly #onError: (error: unknown) => void
+  #trackerIds = new Set<string>()
+  #hasDueDeliveries = false
+  #isPaused = false
+
+  constructor(database: Database, onError: (error: unknown) => void) {
+    this.#database = database
+    this.#onError = onError
+  }
+
+  announce({ trackerIds, hasDueDeliveries }: StoreActivity): void {
+    for (const id of trackerIds) {
+      if (this.#trackerIds.size <= ANNOUNCED_TRACKERS_MAX) this.#trackerIds.add(id)
+    }
+    this.#hasDueDeliveries ||= hasDueDeliveries
+    if (!this.#isPaused) this.#send()
+  }
+
+  #send(): void {
+    const payload = formatTrackerIds(this.#trackerIds)
+    const wakeWorkers = this.#hasDueDeliveries ? `, pg_notify('${DELIVERY_CHANNEL}', '')` : ''
+    this.#trackerIds = new Set()
+    this.#hasDueDeliveries = false
+    this.#isPaused = true
+    this.#database.pool
+      .query(`select pg_notify('${ACTIVITY_CHANNEL}', $1::text)${wakeWorkers}`, [payload])
+      .catch(this.#onError)
+    AbortSignal.timeout(ANNOUNCEMENT_MILLISECONDS).addEventListener('abort', () => {
+      this.#isPaused = false
+      if (this.#trackerIds.size > 0) this.#send()
+    })
+  }
+}
+
+function formatTrackerIds(trackerIds: ReadonlySet<string>): string {
+  return trackerIds.size > ANNOUNCED_TRACKERS_MAX ? MANY_TRACKERS : [...trackerIds].join(',')
+}
+
+/** The trackers that a payload of the activity channel names; null: any may have changed. */
+export function parseTrackerIds(payload: string): ReadonlySet<string> | null {
+  return payload === MANY_TRACKERS ? null : new Set(payload.split(','))
+}

@@ -21,7 +21,7 @@ interface DeliveryRoutes extends AuditedContext {
   /** The test mode of one of the tracker's destinations was switched. */
   onTestModeSwitched: (trackerId: string) => void
   /** Deliveries became due. */
-  onQueued: () => void
+  onQueued: (trackerId: string) => void
 }
 
 export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
@@ -49,7 +49,7 @@ export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
     bodyLimit: REPLAY_BYTES_MAX,
     async handler({ tracker, body }, reply) {
       const result = await replayFailedDeliveries(context, { tracker, body, at: now() })
-      if (result.queued > 0) onQueued()
+      if (result.queued > 0) onQueued(tracker.trackerId)
       return reply.code(200).send(result)
     },
   })

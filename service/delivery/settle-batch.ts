@@ -52,7 +52,8 @@ export async function settleBatch(
     isStopping,
     onRetry: onSettleRetry,
   })
-  if (settlements.length > 0) onSettled?.(settlements, monotonicSeconds() - startedAt)
+  const seconds = monotonicSeconds() - startedAt
+  if (settlements.length > 0) onSettled?.(settlements, seconds, settled.trackerId)
   return count
 }
 

@@ -99,7 +99,7 @@ function processOf(test: TestContext, { connectionString, delivery, clock, track
       platforms,
       routes: new DestinationRouteCache(database, now),
       erasureKey,
-      onDeliveriesPlanned: () => {},
+      onEventsStored: () => {},
       onDuplicateRecordError: assert.ifError,
     }),
     forget: (body: unknown) =>

@@ -4,6 +4,7 @@ import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
+import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { type CommitOutcome, createEventCommitter } from './commit-events.ts'
@@ -61,18 +62,19 @@ it('accepts duplicates even when recording them fails', async test => {
   assert.equal(failures.length, 1)
 })
 
-it('wakes the delivery workers for planned deliveries only', async test => {
+it('announces the trackers of stored events, and whether deliveries are due', async test => {
   const service = await startTestService(test)
-  let wakes = 0
-  const commits = committer(service, assert.ifError, () => {
-    wakes += 1
+  const announced: boolean[] = []
+  const commits = committer(service, assert.ifError, ({ trackerIds, hasDueDeliveries }) => {
+    assert.deepEqual([...trackerIds], [service.tracker.trackerId])
+    announced.push(hasDueDeliveries)
   })
   const purchase = draftOf(service, 'one', 'Purchase')
   await commits.submit(purchase)
-  assert.equal(wakes, 1)
+  assert.deepEqual(announced, [true])
   await commits.submit(purchase)
   await commits.submit(draftOf(service, 'bye', 'consent_withdrawal'))
-  assert.equal(wakes, 1)
+  assert.deepEqual(announced, [true, false])
 })
 
 it('releases the parameters of a finished commit', async test => {
@@ -99,7 +101,7 @@ it('releases the parameters of a finished commit', async test => {
 function committer(
   { database, delivery, clock }: TestService,
   onNoteError: (error: unknown) => void = assert.ifError,
-  onPlanned: () => void = () => {},
+  onEventsStored: (activity: StoreActivity) => void = () => {},
 ): GroupCommit<EventDraft, CommitOutcome> {
   const { platforms } = delivery
   const routes = new DestinationRouteCache(database, clock.now)
@@ -110,7 +112,7 @@ function committer(
       platforms,
       routes,
       erasureKey,
-      onDeliveriesPlanned: onPlanned,
+      onEventsStored,
       onDuplicateRecordError: onNoteError,
     }),
     itemsMax: 1_000,

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Database } from '../db/database.ts'
+import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import {
   DeliveryIdAllocator,
   type DestinationRouteCache,
@@ -32,8 +33,8 @@ interface CommitterContext {
   routes: DestinationRouteCache
   /** Called once a tracker has erased a person, or has a withdrawal under a keyed digest. */
   erasureKey: ErasureKeyProvider
-  /** Wakes the delivery workers. */
-  onDeliveriesPlanned: () => void
+  /** Tells delivery workers and live views. */
+  onEventsStored: (activity: StoreActivity) => void
   /** Called when a duplicate could not be recorded. The events themselves are stored. */
   onDuplicateRecordError: (error: unknown) => void
 }
@@ -102,7 +103,7 @@ async function storeDrafts(
   context: EventCommitter,
   drafts: Map<string, EventDraft>,
 ): Promise<Set<string>> {
-  const { database, people, payloadIndex, listIndex, onDeliveriesPlanned } = context
+  const { database, people, payloadIndex, listIndex, onEventsStored } = context
   const inserted = new Set<string>()
   let hasDeliveries = false
   let remaining = drafts
@@ -120,7 +121,10 @@ async function storeDrafts(
     if (remaining.size > 0) stateOf = await people.fetchStates([...remaining.values()])
   }
   payloadIndex.recordStored(inserted.size)
-  if (hasDeliveries && inserted.size > 0) onDeliveriesPlanned()
+  if (inserted.size > 0) {
+    const trackerIds = new Set([...drafts.values()].map(({ trackerId }) => trackerId))
+    onEventsStored({ trackerIds, hasDueDeliveries: hasDeliveries })
+  }
   return inserted
 }
 

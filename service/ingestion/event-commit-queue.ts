@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
+import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import type { DestinationRouteCache } from '../delivery/plan-store.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
@@ -24,8 +25,8 @@ interface EventCommitQueueOptions {
   logger: ServiceLogger
   commitEventsMax: number
   ingestQueueMax: number
-  /** Wakes the delivery workers. */
-  onDeliveriesPlanned: () => void
+  /** Tells delivery workers and live views. */
+  onEventsStored: (activity: StoreActivity) => void
   /** Receives the figures of each commit, for metrics. */
   onCommitted?: ((group: CommittedGroup) => void) | undefined
 }

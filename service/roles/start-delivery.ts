@@ -2,7 +2,7 @@ import { findStoreFailureCause } from '../db/database-errors.ts'
 import { listenForNotifications, type NotificationListener } from '../db/notification-listener.ts'
 import type { CircuitChange } from '../delivery/circuit-breaker.ts'
 import type { DeliveryContext, DestinationStatusChange } from '../delivery/delivery-context.ts'
-import { DELIVERY_CHANNEL } from '../delivery/destination-queue-store.ts'
+import { ActivityAnnouncer, DELIVERY_CHANNEL } from '../delivery/destination-queue-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../delivery/worker.ts'
 import { createErasureKeyProvider } from '../erasure/erasure-key-store.ts'
@@ -83,8 +83,18 @@ export async function startDelivery(
   const { settings, logger } = context
   const notifications = new DeliveryNotifications(context, store)
   const meter = registerDeliveryMetrics(registry)
+  const announcer = new ActivityAnnouncer(store.database, err =>
+    logger.warn({ err }, 'live views were not notified of settled deliveries'),
+  )
   const worker = startDeliveryWorker({
-    context: { ...createDeliveryContext(context, store, options), ...pickMeterCallbacks(meter) },
+    context: {
+      ...createDeliveryContext(context, store, options),
+      ...pickMeterCallbacks(meter),
+      onSettled: (settlements, seconds, trackerId) => {
+        meter.onSettled(settlements, seconds)
+        announcer.announce({ trackerIds: [trackerId], hasDueDeliveries: false })
+      },
+    },
     limits: {
       requestsMax: settings.deliveryRequestsMax,
       destinationRequestsMax: settings.deliveryRequestsPerDestinationMax,
@@ -109,8 +119,8 @@ export async function startDelivery(
   }
 }
 
-function pickMeterCallbacks({ onClaimed, onSettled, onSettleRetry }: DeliveryMeter) {
-  return { onClaimed, onSettled, onSettleRetry }
+function pickMeterCallbacks({ onClaimed, onSettleRetry }: DeliveryMeter) {
+  return { onClaimed, onSettleRetry }
 }
 
 /** Names the destination, which the metrics do not. */
