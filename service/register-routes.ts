@@ -73,6 +73,8 @@ export function registerRoutes(
   dashboardRoutes(app, {
     ...{ database, audit, logger, now, publicOrigin, platforms, delivery, erasureKey },
     ...{ credentialKeys, testModeSeconds },
+    connectionString: options.connectionString,
+    streamCounts: options.shared?.streamCounts,
     onDestinationChanged: onTestModeSwitched,
     onDeliveriesQueued: onQueued,
   })

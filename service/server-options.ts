@@ -1,5 +1,6 @@
 import type { ContractKeys } from '@signalbox/contract/signing-key.ts'
 import type { LimitMemory, LimitName, RequestRates } from './access/request-limits.ts'
+import type { StreamCounts } from './dashboard/live/event-stream.ts'
 import type { Database } from './db/database.ts'
 import type { StoreNodes } from './db/store-nodes.ts'
 import type { CircuitCounts } from './delivery/circuit-breaker.ts'
@@ -16,6 +17,8 @@ import type { Network } from './util/ip-address.ts'
 /** What the HTTP service is assembled from. */
 export interface ServerOptions {
   database: Database
+  /** Of the same database, for a connection that listens. */
+  connectionString: string
   /** Where trackers live; left out, in the database. */
   nodes?: StoreNodes
   platforms: PlatformRegistry
@@ -62,5 +65,9 @@ export interface ServerOptions {
   /** The state of the circuits of this process; left out where it delivers nothing. */
   circuits?: () => CircuitCounts | Promise<CircuitCounts>
   /** Memory that the HTTP workers of one process share; left out, it serves alone. */
-  shared?: { limits: LimitMemory; destinationChanges: SharedArrayBuffer }
+  shared?: {
+    limits: LimitMemory
+    destinationChanges: SharedArrayBuffer
+    streamCounts: StreamCounts
+  }
 }

@@ -5,6 +5,7 @@ import { DESTINATION_OPERATIONS } from '@signalbox/contract/browser/destination-
 import { EVENT_OPERATIONS } from '@signalbox/contract/browser/event-operations.ts'
 import { ISSUE_OPERATIONS } from '@signalbox/contract/browser/issue-operations.ts'
 import { KEY_OPERATIONS } from '@signalbox/contract/browser/key-operations.ts'
+import { LIVE_OPERATIONS } from '@signalbox/contract/browser/live-operations.ts'
 import { PRIVACY_OPERATIONS } from '@signalbox/contract/browser/privacy-operations.ts'
 import { REPORT_OPERATIONS } from '@signalbox/contract/browser/report-operations.ts'
 import { START_OPERATIONS } from '@signalbox/contract/browser/start-operations.ts'
@@ -33,6 +34,7 @@ const OPERATIONS = [
   ...ISSUE_OPERATIONS,
   ...PRIVACY_OPERATIONS,
   ...REPORT_OPERATIONS,
+  ...LIVE_OPERATIONS,
 ]
 
 const ROLES = ['owner', 'admin', 'member', 'outsider', 'anonymous'] as const
@@ -79,6 +81,7 @@ const ROWS: Record<string, Row> = {
   downloadMatchQuality: reading,
   listReconciliations: reading,
   downloadReconciliations: reading,
+  watchEvents: reading,
 }
 
 /** The body of each operation that has one. */

@@ -7,6 +7,7 @@ import { destinationRoutes } from './destination-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { issueRoutes } from './issue-routes.ts'
 import { keyRoutes } from './key-routes.ts'
+import { liveRoutes } from './live-routes.ts'
 import { privacyRoutes } from './privacy-routes.ts'
 import { reportRoutes } from './report-routes.ts'
 import { startRoutes } from './start-routes.ts'
@@ -26,6 +27,7 @@ export function dashboardRoutes(app: ServiceApp, context: DashboardContext): voi
       issueRoutes(api, context)
       privacyRoutes(api, context)
       reportRoutes(api, context)
+      liveRoutes(api, context)
     },
     { prefix: BROWSER_PATH },
   )

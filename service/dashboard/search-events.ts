@@ -48,11 +48,9 @@ export async function searchEvents(
   }
   const found = await findMatches(database, range, search)
   const { refs, last, searchedUntil } = cutPage(found, range.after)
-  const events = await findEventsByRef(database, trackerId, refs)
-  const byKey = new Map(events.map(event => [eventRefKey(event), event]))
-  const ordered = refs.flatMap(ref => byKey.get(eventRefKey(ref)) ?? [])
+  const summaries = await readEventSummaries(database, trackerId, refs)
   return {
-    events: await summarize(database, trackerId, ordered),
+    events: refs.flatMap(ref => summaries.get(eventRefKey(ref)) ?? []),
     next_cursor: last && formatCursor(last),
     searched_until: searchedUntil?.toISOString() ?? null,
   }
@@ -120,6 +118,19 @@ function cutPage(found: readonly FoundEvent[], after: SearchPosition | null): Cu
   }
 }
 
+/** By the keys of the events. An event that was deleted meanwhile is missing. */
+export async function readEventSummaries(
+  database: Database,
+  trackerId: string,
+  refs: readonly EventRef[],
+): Promise<Map<string, EventSummary>> {
+  const events = await findEventsByRef(database, trackerId, refs)
+  const summaries = await summarize(database, trackerId, events)
+  return new Map(
+    summaries.map((summary, index) => [eventRefKey(events[index] as StoredEvent), summary]),
+  )
+}
+
 async function summarize(
   database: Database,
   trackerId: string,
@@ -129,7 +140,7 @@ async function summarize(
   const byEvent = Map.groupBy(deliveries, eventRefKey)
   return events.map(event => ({
     ...eventSummary(event),
-    deliveries: (byEvent.get(eventRefKey(event)) ?? []).map(outcomeView),
+    deliveries: (byEvent.get(eventRefKey(event)) ?? []).map(toEventOutcome),
   }))
 }
 
@@ -150,7 +161,7 @@ export function eventSummary(event: StoredEvent) {
   }
 }
 
-function outcomeView(delivery: StoredDelivery) {
+export function toEventOutcome(delivery: StoredDelivery) {
   return {
     delivery_id: delivery.id,
     destination_id: delivery.destinationId,

@@ -51,6 +51,8 @@ export type ServiceLogger = FastifyBaseLogger
 export interface RouteConfig {
   operationId?: string
   credential?: 'tracker' | 'tracker_or_publishable' | 'session' | 'agent' | 'none'
+  /** A response lasts as long as the page is open; its duration says nothing. */
+  isStream?: boolean
 }
 
 /** A response that was sent, for metrics. */
@@ -107,7 +109,7 @@ export function createServiceApp(
   prepareResponses(app, publicOrigin)
   app.addHook('onResponse', (request, reply, done) => {
     logResponse(request, reply)
-    onCompleted(describeCompletedRequest(request, reply))
+    if (!isSentStream(request, reply)) onCompleted(describeCompletedRequest(request, reply))
     done()
   })
   closeConnectionsOnShutdown(app)
@@ -150,6 +152,10 @@ function handleNodeEvents(
   // RFC 9110, section 10.1.1: an unknown expectation may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('connect', (_request, socket) => onClientError(new Error('CONNECT'), socket as Socket))
+}
+
+function isSentStream({ routeOptions }: RoutedRequest, { statusCode }: SentResponse): boolean {
+  return statusCode === 200 && (routeOptions.config as RouteConfig).isStream === true
 }
 
 interface RoutedRequest {

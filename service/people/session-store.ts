@@ -48,7 +48,8 @@ export async function findSession(
   tokenDigest: string,
   at: Date,
 ): Promise<CurrentPerson | null> {
-  const row = await selectLiveSession(query, tokenDigest, at)
+  const row = await selectLiveSessions(query, at)
+    .where('session.token', '=', tokenDigest)
     .where('session.awaits_second_factor', '=', false)
     .executeTakeFirst()
   if (!row) return null
@@ -63,13 +64,31 @@ export async function findHeldSession(
 ): Promise<CurrentPerson | null> {
   const token = readSessionToken(headers.cookie, publicOrigin())
   if (token === null) return null
-  const row = await selectLiveSession(database.query, hashSessionToken(token), now())
+  const row = await selectLiveSessions(database.query, now())
+    .where('session.token', '=', hashSessionToken(token))
     .where('session.awaits_second_factor', '=', true)
     .executeTakeFirst()
   return row ? toCurrentPerson(row) : null
 }
 
-function selectLiveSession(query: Database['query'], tokenDigest: string, at: Date) {
+/**
+ * The people of those sessions that are still live, by session. Not recorded as a use: a page that
+ * is left open does not prolong its session.
+ */
+export async function findLiveSessions(
+  { query }: Pick<Database, 'query'>,
+  sessionIds: readonly number[],
+  at: Date,
+): Promise<Map<number, CurrentPerson>> {
+  if (sessionIds.length === 0) return new Map()
+  const rows = await selectLiveSessions(query, at)
+    .where('session.id', 'in', sessionIds)
+    .where('session.awaits_second_factor', '=', false)
+    .execute()
+  return new Map(rows.map(row => [row.session_id, toCurrentPerson(row)]))
+}
+
+function selectLiveSessions(query: Database['query'], at: Date) {
   return query
     .selectFrom('people.sessions as session')
     .innerJoin('people.users as person', 'person.id', 'session.user_id')
@@ -83,14 +102,13 @@ function selectLiveSession(query: Database['query'], tokenDigest: string, at: Da
           .whereRef('passkey.user_id', '=', 'session.user_id'),
       ).as('has_passkey'),
     )
-    .where('session.token', '=', tokenDigest)
     .where('session.expires_at', '>', at)
     .where('session.updated_at', '>', idleSince(at))
     .where('person.status', '=', 'active')
 }
 
 type SessionRow = NonNullable<
-  Awaited<ReturnType<ReturnType<typeof selectLiveSession>['executeTakeFirst']>>
+  Awaited<ReturnType<ReturnType<typeof selectLiveSessions>['executeTakeFirst']>>
 >
 
 function toCurrentPerson(row: SessionRow): CurrentPerson {

@@ -73,6 +73,7 @@ async function start(config: HttpWorkerConfig) {
   const circuits = () => circuitRequests.send(requestId => send({ kind: 'circuits', requestId }))
   const service = await startHttp(context, {
     database,
+    connectionString: config.connectionString,
     nodes,
     platforms,
     delivery: config.platformUrl

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { allocateLimitMemory } from '../access/request-limits.ts'
+import { allocateStreamCounts } from '../dashboard/live/event-stream.ts'
 import { allocateChangeCounter } from '../delivery/plan-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { verifyErasureKey } from '../erasure/erasure-key-store.ts'
@@ -119,6 +120,7 @@ export class HttpWorkers {
       ingestQueueMax: Math.ceil(settings.ingestQueueMax / count),
     }
     const shared = { limits: allocateLimitMemory(), destinationChanges: allocateChangeCounter() }
+    const memory = allocateStreamCounts(count)
     return (index: number): HttpWorkerConfig => ({
       id: index + 1,
       role,
@@ -127,7 +129,7 @@ export class HttpWorkers {
       platformUrl,
       isDelivering: circuits !== undefined,
       reusePort: port.isShared,
-      shared,
+      shared: { ...shared, streamCounts: { memory, index } },
     })
   }
 

@@ -138,10 +138,11 @@ async function startServiceAndWorker(
     closers.push(service.close)
     return service
   }
-  const { database, nodes } = store
+  const { database, connectionString, nodes } = store
   const { startHttp } = await import('./start-http.ts')
   const service = await startHttp(context, {
     database,
+    connectionString,
     nodes,
     platforms,
     delivery,

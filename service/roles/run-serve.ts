@@ -66,6 +66,7 @@ async function serveInProcess(
   const options = { platforms, credentialKeys, onMoved: registerDestinationMetrics(registry) }
   return startHttp(context, {
     database: store.database,
+    connectionString: store.connectionString,
     nodes: store.nodes,
     platforms,
     delivery: platformUrl ? createDeliveryContext(context, store, options) : null,

@@ -37,6 +37,7 @@ const DRAIN_TIMEOUT_MILLISECONDS = 5_000
 
 export interface HttpOptions {
   database: Database
+  connectionString: string
   nodes: StoreNodes
   platforms: PlatformRegistry
   /** Null where the platform is not known. */

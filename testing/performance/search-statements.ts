@@ -22,6 +22,8 @@ const FAILED = ['failed:auth', 'failed:permanent', 'failed:unknown']
 export const SEARCH_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
   'search the first page': database => searchEventRefs(database, FIRST_PAGE, ANY),
   'search a later page': database => searchEventRefs(database, LATER_PAGE, ANY),
+  'read new events of a live view': database =>
+    searchEventRefs(database, { ...FIRST_PAGE, from: generatedEventTime(4_000), limit: 500 }, ANY),
   'search by name': database =>
     searchEventRefs(database, FIRST_PAGE, { ...ANY, eventName: 'Purchase' }),
   'search an order that no event has': database =>

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { it, type TestContext } from 'node:test'
+import type { LiveMessage } from '@signalbox/contract/browser/live.ts'
+import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
+import { allocateStreamCounts, EventStream, StreamLimit } from './event-stream.ts'
+
+const MESSAGE: LiveMessage = { events: [], changed: [], has_left_out: false }
+const ID = '2026-11-21T12:00:00.000Z'
+
+/** A stream to a client that reads nothing until `resume`. */
+async function openStream(test: TestContext) {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  test.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  test.after(() => socket.destroy())
+  socket.pause()
+  socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+  const [, response] = await once(server, 'request')
+  return { stream: new EventStream(response, () => response.writeHead(200)), socket }
+}
+
+it('disconnects a reader that does not read', async test => {
+  const { stream } = await openStream(test)
+  let closes = 0
+  stream.onClose(() => {
+    closes += 1
+  })
+  const id = 'x'.repeat(100_000)
+  let sent = 0
+  while (!stream.isEnded && sent < 1_000) {
+    stream.send(MESSAGE, id)
+    sent += 1
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  assert.ok(stream.isEnded, 'the buffers of the system are some megabytes')
+  await waitUntil('it is closed', () => closes === 1)
+  stream.send(MESSAGE, ID)
+  stream.end()
+})
+
+it('keeps a reader that is slow for a while', async test => {
+  const { stream, socket } = await openStream(test)
+  for (let count = 0; count < 5; count += 1) stream.send(MESSAGE, 'x'.repeat(100_000))
+  stream.sendHeartbeat(ID)
+  assert.equal(stream.isEnded, false)
+  let text = ''
+  socket.setEncoding('utf8').on('data', chunk => {
+    text += chunk
+  })
+  socket.resume()
+  await waitUntil('all of it is read', () => text.includes(': heartbeat'))
+  assert.equal(text.match(/^data: /gm)?.length, 5)
+  assert.ok(text.includes('retry: 2000\n\n'))
+  assert.ok(text.includes(`: heartbeat\nid: ${ID}\n\n`), 'an ID without data')
+  stream.end()
+  await once(socket, 'end')
+})
+
+it('writes no head before the first message', async test => {
+  const { stream } = await openStream(test)
+  stream.sendHeartbeat(ID)
+  assert.equal(stream.isOpen, false)
+  stream.send(MESSAGE, ID)
+  assert.equal(stream.isOpen, true)
+})
+
+it('counts the streams of all HTTP workers of a process', () => {
+  const memory = allocateStreamCounts(2)
+  const first = new StreamLimit({ memory, index: 0 })
+  const second = new StreamLimit({ memory, index: 1 })
+  for (let count = 0; count < 150; count += 1) assert.ok(first.tryTake())
+  for (let count = 0; count < 50; count += 1) assert.ok(second.tryTake())
+  assert.equal(first.tryTake(), false)
+  assert.equal(second.tryTake(), false)
+  second.release()
+  assert.ok(first.tryTake())
+  assert.equal(first.tryTake(), false)
+  const restarted = new StreamLimit({ memory, index: 0 })
+  assert.ok(restarted.tryTake(), 'the streams of the worker before it are gone')
+})

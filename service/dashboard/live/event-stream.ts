@@ -1,0 +1,108 @@
+import type { Writable } from 'node:stream'
+import type { LiveMessage } from '@signalbox/contract/browser/live.ts'
+
+/** A reader that is this far behind is disconnected; it resumes with its last event ID. */
+const BUFFERED_BYTES_MAX = 2 ** 20
+const RETRY_MILLISECONDS = 2_000
+
+/** The headers of a stream. Proxies pass on each message, and nothing keeps it. */
+export const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+  // The connection has no use after the stream, and would hold up a shutdown.
+  connection: 'close',
+} as const
+
+/** One response of server-sent events (HTML standard, section 9.2). */
+export class EventStream {
+  readonly #response: Writable
+  readonly #writeHead: () => void
+  #isOpen = false
+  #isEnded = false
+
+  /** `writeHead` is called with the first message, so that a failure before it has a status. */
+  constructor(response: Writable, writeHead: () => void) {
+    this.#response = response
+    this.#writeHead = writeHead
+    response.on('close', () => {
+      this.#isEnded = true
+    })
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  send(message: LiveMessage, id: string): void {
+    if (!this.#isOpen && !this.#isEnded) {
+      this.#isOpen = true
+      this.#writeHead()
+      this.#write(`retry: ${RETRY_MILLISECONDS}\n\n`)
+    }
+    this.#write(`id: ${id}\ndata: ${JSON.stringify(message)}\n\n`)
+  }
+
+  /** A comment, so that proxies do not end a quiet stream. The ID without data moves it on. */
+  sendHeartbeat(id: string): void {
+    if (this.#isOpen) this.#write(`: heartbeat\nid: ${id}\n\n`)
+  }
+
+  end(): void {
+    if (this.#isOpen && !this.#isEnded) this.#response.end()
+    this.#isEnded = true
+  }
+
+  onClose(listener: () => void): void {
+    this.#response.once('close', listener)
+  }
+
+  #write(text: string): void {
+    if (this.#isEnded) return
+    this.#response.write(text)
+    if (this.#response.writableLength > BUFFERED_BYTES_MAX) this.#response.destroy()
+  }
+}
+
+/** Memory for the counts of open streams of a process: one for each of its HTTP workers. */
+export function allocateStreamCounts(workers = 1): SharedArrayBuffer {
+  return new SharedArrayBuffer(workers * Int32Array.BYTES_PER_ELEMENT)
+}
+
+/** This worker's place in the memory. */
+export interface StreamCounts {
+  memory: SharedArrayBuffer
+  index: number
+}
+
+const STREAMS_MAX = 200
+
+/** Limits the open streams of a process. */
+export class StreamLimit {
+  readonly #counts: Int32Array
+  readonly #index: number
+
+  constructor({ memory, index }: StreamCounts = { memory: allocateStreamCounts(), index: 0 }) {
+    this.#counts = new Int32Array(memory)
+    this.#index = index
+    // A worker that was restarted has no streams left.
+    Atomics.store(this.#counts, index, 0)
+  }
+
+  /** Returns false when the process has as many streams as it may have. */
+  tryTake(): boolean {
+    Atomics.add(this.#counts, this.#index, 1)
+    const open = this.#counts.reduce((sum, _, index) => sum + Atomics.load(this.#counts, index), 0)
+    if (open <= STREAMS_MAX) return true
+    this.release()
+    return false
+  }
+
+  release(): void {
+    Atomics.sub(this.#counts, this.#index, 1)
+  }
+}
