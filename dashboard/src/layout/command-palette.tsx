@@ -2,18 +2,19 @@ import '@mantine/spotlight/styles.css'
 import { createSpotlight, Spotlight, type SpotlightActionData } from '@mantine/spotlight'
 import { NAVIGATION, navigationPath } from '@signalbox/design/navigation.ts'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { useWorkspace } from './scope.ts'
 
 const [store, palette] = createSpotlight()
 
-/** Opens a page by its name. Ctrl K or ⌘ K anywhere. */
+/** Opens a page by its name, or an event by its ID. Ctrl K or ⌘ K anywhere. */
 // biome-ignore lint/style/noDefaultExport: React.lazy takes the default export
 export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const { id, role } = useWorkspace()
   const navigate = useNavigate()
+  const [query, setQuery] = useState('')
   useEffect(palette.open, [])
-  const actions = NAVIGATION.filter(({ roles }) => roles === undefined || roles.includes(role)).map(
+  const pages = NAVIGATION.filter(({ roles }) => roles === undefined || roles.includes(role)).map(
     (entry): SpotlightActionData => {
       const path = navigationPath(entry, id)
       const open = () => {
@@ -23,14 +24,26 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
       return { id: path, label: entry.label, onClick: open }
     },
   )
+  const event = query.trim()
+  const openEvent: SpotlightActionData = {
+    id: 'event',
+    label: `Open the event ${event}`,
+    onClick: () =>
+      void navigate({ to: '/w/$workspace/events/$event', params: { workspace: id, event } }),
+  }
   return (
     <Spotlight
       store={store}
-      actions={actions}
+      query={query}
+      onQueryChange={setQuery}
+      actions={event === '' ? pages : [...pages, openEvent]}
       shortcut={null}
       onSpotlightClose={onClose}
       nothingFound="Nothing found"
-      searchProps={{ placeholder: 'Open a page…', 'aria-label': 'Open a page' }}
+      searchProps={{
+        placeholder: 'Open a page, or an event by its ID…',
+        'aria-label': 'Open a page or an event',
+      }}
     />
   )
 }
