@@ -17,6 +17,13 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { label: 'Overview', path: '/w/:workspace', group: 'signals', kind: 'dashboard' },
   { label: 'Events', path: '/w/:workspace/events', group: 'signals', kind: 'dashboard' },
   { label: 'Issues', path: '/w/:workspace/issues', group: 'signals', kind: 'dashboard' },
+  {
+    label: 'Destinations',
+    path: '/w/:workspace/destinations',
+    group: 'signals',
+    kind: 'dashboard',
+  },
+  { label: 'Start', path: '/w/:workspace/start', group: 'signals', kind: 'dashboard' },
   serverPage('Approvals', 'approvals', 'agents'),
   serverPage('Agents', 'connections', 'agents', ['owner']),
   serverPage('Tokens', 'tokens', 'agents', ['owner']),

@@ -63,10 +63,29 @@ const issuesRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/issues-page.tsx'), 'IssuesPage'),
 })
 
+const startRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/start',
+  component: lazyRouteComponent(() => import('./pages/start-page.tsx'), 'StartPage'),
+})
+
+const destinationsRoute = createRoute({
+  getParentRoute: () => trackerRoute,
+  path: '/destinations',
+  component: lazyRouteComponent(() => import('./pages/destinations-page.tsx'), 'DestinationsPage'),
+})
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     workspaceRoute.addChildren([
-      trackerRoute.addChildren([overviewRoute, eventsRoute, eventRoute, issuesRoute]),
+      startRoute,
+      trackerRoute.addChildren([
+        overviewRoute,
+        eventsRoute,
+        eventRoute,
+        issuesRoute,
+        destinationsRoute,
+      ]),
     ]),
   ]),
   // Values of the address are texts: an order "0017" is not the number 17.

@@ -7,10 +7,12 @@ interface EmptyStateProps {
   children: ReactNode
   /** The command that fills the page, to copy. */
   command?: string
+  /** A button that leads on. */
+  action?: ReactNode
 }
 
 /** A page or list without content: why it is empty, and what to do next. */
-export function EmptyState({ title, children, command }: EmptyStateProps) {
+export function EmptyState({ title, children, command, action }: EmptyStateProps) {
   return (
     <Stack className="surface" p="xl" gap="sm" align="flex-start">
       <Title order={2} size="h4">
@@ -20,6 +22,7 @@ export function EmptyState({ title, children, command }: EmptyStateProps) {
         {children}
       </Text>
       {command && <CopyBlock text={command} label="Copy the command" />}
+      {action}
     </Stack>
   )
 }

@@ -23,6 +23,7 @@ import { meQuery } from '../api/queries.ts'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { useTimeZone } from '../components/time.tsx'
 import { useTrackers, useWorkspace } from './scope.ts'
+import { TestModeBanner } from './test-mode-banner.tsx'
 
 const CommandPalette = lazy(() => import('./command-palette.tsx'))
 
@@ -53,6 +54,7 @@ export function Shell() {
         <Navigation />
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
+        <TestModeBanner />
         <Suspense fallback={<PageSkeleton />}>
           <Outlet />
         </Suspense>

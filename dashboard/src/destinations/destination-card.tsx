@@ -1,0 +1,179 @@
+import { Alert, Badge, Button, Group, Stack, Text, Title } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useId, useState } from 'react'
+import { call } from '../api/client.ts'
+import { Copy, CopyBlock } from '../components/copy.tsx'
+import { ErrorNotice } from '../components/error-notice.tsx'
+import { Time } from '../components/time.tsx'
+import { useCanManage } from '../layout/scope.ts'
+import { CredentialDialog } from './credential-dialog.tsx'
+import { CREDENTIAL_LABELS, describeHealth, OUTCOME_LABELS } from './destination-health.ts'
+import {
+  type DestinationPlatform,
+  type DestinationStatus,
+  destinationsKey,
+  type TrackerParams,
+} from './queries.ts'
+import { TestSection } from './test-section.tsx'
+
+export interface DestinationProps {
+  status: DestinationStatus
+  /** Left out when this process does not know the platform. */
+  platform: DestinationPlatform | undefined
+  /** When the status was read. */
+  readAt: number
+  params: TrackerParams
+}
+
+/** One destination: whether it works and what waits for it. */
+export function DestinationCard(props: DestinationProps) {
+  const { status, platform } = props
+  const { destination, target, alerts } = status
+  const { label, color, sentence } = describeHealth(status)
+  const canManage = useCanManage()
+  const headingId = useId()
+  return (
+    <Stack className="surface" p="lg" gap="md" component="section" aria-labelledby={headingId}>
+      <Group justify="space-between" gap="sm">
+        <Group gap="sm">
+          <Title order={2} size="h4" id={headingId}>
+            {platform?.label ?? destination.type} {target}
+          </Title>
+          <Badge variant="light" color={color} tt="none" fw={600} radius="sm">
+            {label}
+          </Badge>
+          {status.test_mode_seconds_left !== null && (
+            <Badge variant="light" color="yellow" tt="none" fw={600} radius="sm">
+              Test mode
+            </Badge>
+          )}
+        </Group>
+        {canManage && <CredentialActions {...props} />}
+      </Group>
+      {sentence && (
+        <Alert color={color} variant="light" role={color === 'red' ? 'alert' : 'note'}>
+          {sentence}
+        </Alert>
+      )}
+      {alerts.map(({ kind, sentence: text, raised_at: raisedAt }) => (
+        <Alert key={kind} color="yellow" variant="light" role="note">
+          {text} Since <Time at={raisedAt} />.
+        </Alert>
+      ))}
+      <Facts {...props} />
+      {canManage && <TestSection {...props} />}
+    </Stack>
+  )
+}
+
+function CredentialActions({ status, platform, params }: DestinationProps) {
+  const [isOpen, setOpen] = useState(false)
+  const client = useQueryClient()
+  const { id } = status.destination
+  const check = useMutation({
+    mutationFn: () =>
+      call('POST /workspaces/:workspace/trackers/:tracker/destinations/:destination/check', {
+        params: { ...params, destination: id },
+      }),
+    onSettled: () => client.invalidateQueries({ queryKey: destinationsKey(params) }),
+  })
+  return (
+    <Group gap="sm">
+      {check.error && <ErrorNotice error={check.error} />}
+      {status.destination.status === 'inactive' && status.queue.waiting > 0 && (
+        <Button variant="default" loading={check.isPending} onClick={() => check.mutate()}>
+          Check now
+        </Button>
+      )}
+      <Button variant="default" onClick={() => setOpen(true)}>
+        Replace the credential
+      </Button>
+      {isOpen && (
+        <CredentialDialog
+          params={params}
+          status={status}
+          platform={platform}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </Group>
+  )
+}
+
+function Facts({ status }: DestinationProps) {
+  const { credential, backoff, next_check_at: nextCheck, last_request: last } = status
+  return (
+    <dl className="facts">
+      <Fact name="Credential">{CREDENTIAL_LABELS[credential]}</Fact>
+      <Fact name="Waiting">
+        <Waiting queue={status.queue} />
+      </Fact>
+      {backoff && (
+        <Fact name={backoff.cause === 'unreachable' ? 'Unreachable since' : 'Pause until'}>
+          <Time at={backoff.cause === 'unreachable' ? backoff.since : backoff.until} />
+        </Fact>
+      )}
+      {nextCheck && (
+        <Fact name="Next check">
+          <Time at={nextCheck} />, with one waiting event
+        </Fact>
+      )}
+      <Fact name="Last request">{last ? <LastRequest last={last} /> : 'None'}</Fact>
+    </dl>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+const NUMBER = new Intl.NumberFormat('en')
+
+function Waiting({ queue }: { queue: DestinationStatus['queue'] }) {
+  const { waiting, retrying, in_flight: inFlight, oldest_at: oldest } = queue
+  if (waiting === 0) return 'Nothing'
+  const parts = [
+    retrying > 0 && `${NUMBER.format(retrying)} retrying`,
+    inFlight > 0 && `${NUMBER.format(inFlight)} being sent`,
+  ].filter(part => part !== false)
+  const count = `${queue.is_lower_bound ? 'At least ' : ''}${NUMBER.format(waiting)}`
+  return (
+    <>
+      {count} {waiting === 1 ? 'event' : 'events'}
+      {parts.length > 0 && ` (${parts.join(', ')})`}
+      {oldest && (
+        <>
+          , the oldest from <Time at={oldest} />
+        </>
+      )}
+    </>
+  )
+}
+
+function LastRequest({ last }: { last: NonNullable<DestinationStatus['last_request']> }) {
+  const { event_count: count, http_status: httpStatus, trace_id: traceId, answer } = last
+  const facts = [
+    `${NUMBER.format(count)} ${last.is_test ? 'test ' : ''}${count === 1 ? 'event' : 'events'}`,
+    httpStatus === null ? 'no response' : `status ${httpStatus}`,
+    `${NUMBER.format(last.duration_milliseconds)} ms`,
+  ]
+  return (
+    <Stack gap={4} align="flex-start">
+      <Text component="span">
+        {OUTCOME_LABELS[last.outcome]}: {facts.join(', ')}, <Time at={last.at} />
+      </Text>
+      {traceId && <Copy text={traceId} label="Copy the trace ID" />}
+      {answer && (
+        <details>
+          <summary>Answer of the platform</summary>
+          <CopyBlock text={JSON.stringify(answer, null, 2)} label="Copy the answer" />
+        </details>
+      )}
+    </Stack>
+  )
+}

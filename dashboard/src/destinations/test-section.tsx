@@ -1,0 +1,206 @@
+import { Alert, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useCallback, useState } from 'react'
+import { ApiError, call } from '../api/client.ts'
+import { Copy } from '../components/copy.tsx'
+import { Countdown } from '../components/countdown.tsx'
+import { ErrorNotice } from '../components/error-notice.tsx'
+import { PageLink } from '../components/links.tsx'
+import type { DestinationProps } from './destination-card.tsx'
+import { destinationsKey } from './queries.ts'
+import { fieldErrorOf } from './target-fields.tsx'
+
+/** Test mode, and a purchase that the platform shows among its test events. */
+export function TestSection(props: DestinationProps) {
+  const { test_mode_seconds_left: secondsLeft } = props.status
+  return (
+    <Stack gap="sm" className="divided">
+      <Title order={3} size="h5">
+        Test mode
+      </Title>
+      {secondsLeft === null ? (
+        <TurnOn {...props} />
+      ) : (
+        <>
+          <TurnOff {...props} secondsLeft={secondsLeft} />
+          <TestPurchase {...props} />
+        </>
+      )}
+    </Stack>
+  )
+}
+
+/** Reads the destinations and the banner again. */
+function useRefresh({ params }: DestinationProps) {
+  const client = useQueryClient()
+  const { workspace, tracker } = params
+  return useCallback(
+    () => client.invalidateQueries({ queryKey: destinationsKey({ workspace, tracker }) }),
+    [client, workspace, tracker],
+  )
+}
+
+interface Switch {
+  enabled: boolean
+  test_event_code?: string
+}
+
+function useSwitch(props: DestinationProps) {
+  const { id: destination } = props.status.destination
+  return useMutation({
+    mutationFn: (body: Switch) =>
+      call('PATCH /workspaces/:workspace/trackers/:tracker/destinations/:destination/test-mode', {
+        params: { ...props.params, destination },
+        body,
+      }),
+    onSettled: useRefresh(props),
+  })
+}
+
+function TurnOn(props: DestinationProps) {
+  const [code, setCode] = useState(String(props.status.destination.config?.test_event_code ?? ''))
+  const turnOn = useSwitch(props)
+  const codeError = fieldErrorOf(turnOn.error, 'test_event_code')
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        turnOn.mutate({ enabled: true, ...(code !== '' && { test_event_code: code }) })
+      }}
+    >
+      <Stack gap="sm">
+        <Text size="sm" c="dimmed" maw="42rem">
+          New events are sent as test events, which the platform shows but does not count. Test mode
+          turns off by itself.
+        </Text>
+        <Group gap="sm" align="flex-end">
+          <TextInput
+            label="Test event code"
+            description="From the platform; one is made if you leave it empty."
+            value={code}
+            maxLength={100}
+            spellCheck={false}
+            onChange={({ currentTarget }) => setCode(currentTarget.value)}
+            error={codeError}
+          />
+          <Button type="submit" variant="default" loading={turnOn.isPending}>
+            Turn on test mode
+          </Button>
+        </Group>
+        {turnOn.error && !codeError && <ErrorNotice error={turnOn.error} />}
+      </Stack>
+    </form>
+  )
+}
+
+function TurnOff({ secondsLeft, ...props }: DestinationProps & { secondsLeft: number }) {
+  const turnOff = useSwitch(props)
+  const refresh = useRefresh(props)
+  const code = String(props.status.destination.config?.test_event_code ?? '')
+  return (
+    <Stack gap="sm">
+      <Text size="sm">
+        On for another{' '}
+        <Countdown seconds={secondsLeft} since={props.readAt} onEnd={() => void refresh()} />, with
+        the code <span className="code">{code}</span>.
+      </Text>
+      <Group gap="sm">
+        <Button
+          variant="default"
+          loading={turnOff.isPending}
+          onClick={() => turnOff.mutate({ enabled: false })}
+        >
+          Turn off test mode
+        </Button>
+        <Copy text={code} label="Copy the code" />
+      </Group>
+      {turnOff.error && <ErrorNotice error={turnOff.error} />}
+    </Stack>
+  )
+}
+
+function TestPurchase(props: DestinationProps) {
+  const [value, setValue] = useState('1.00')
+  const [currency, setCurrency] = useState('USD')
+  const { id: destination } = props.status.destination
+  const purchase = useMutation({
+    mutationFn: () =>
+      call(
+        'POST /workspaces/:workspace/trackers/:tracker/destinations/:destination/test-purchases',
+        { params: { ...props.params, destination }, body: { value, currency } },
+      ),
+    onSettled: useRefresh(props),
+  })
+  const { error } = purchase
+  const hasFieldErrors = error instanceof ApiError && Object.keys(error.errors).length > 0
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        purchase.mutate()
+      }}
+    >
+      <Stack gap="sm">
+        <Text size="sm" c="dimmed">
+          A test purchase names no person and is sent at once.
+        </Text>
+        <Group gap="sm" align="flex-end">
+          <TextInput
+            label="Value"
+            w="7rem"
+            inputMode="decimal"
+            value={value}
+            onChange={({ currentTarget }) => setValue(currentTarget.value)}
+            error={fieldErrorOf(error, 'value')}
+          />
+          <TextInput
+            label="Currency"
+            w="6rem"
+            maxLength={3}
+            value={currency}
+            onChange={({ currentTarget }) => setCurrency(currentTarget.value)}
+            error={fieldErrorOf(error, 'currency')}
+          />
+          <Button type="submit" loading={purchase.isPending}>
+            Send a test purchase
+          </Button>
+        </Group>
+        {error && !hasFieldErrors && <ErrorNotice error={error} />}
+        {purchase.data && <Result purchase={purchase.data} workspace={props.params.workspace} />}
+      </Stack>
+    </form>
+  )
+}
+
+interface SentPurchase {
+  event_id: string
+  status: string
+  trace_id: string | null
+}
+
+function Result({ purchase, workspace }: { purchase: SentPurchase; workspace: string }) {
+  const isAccepted = purchase.status === 'accepted'
+  const title = isAccepted ? 'The platform accepted the test purchase.' : 'It was not accepted.'
+  return (
+    <Alert role="status" color={isAccepted ? 'brand' : 'red'} variant="light" title={title}>
+      <Text size="sm">
+        Event{' '}
+        <PageLink
+          to="/w/$workspace/events/$event"
+          params={{ workspace, event: purchase.event_id }}
+          className="code"
+          underline="always"
+        >
+          {purchase.event_id}
+        </PageLink>
+        , delivery <span className="code">{purchase.status}</span>
+        {purchase.trace_id && (
+          <>
+            , trace ID <span className="code">{purchase.trace_id}</span>
+          </>
+        )}
+        .
+      </Text>
+    </Alert>
+  )
+}
