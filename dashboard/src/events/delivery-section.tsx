@@ -18,6 +18,7 @@ export function DeliverySection({ delivery, canManage, isExplained }: DeliverySe
   const { platform_trace_id: trace, next_attempt_at, window_ends_at, replayed_at } = delivery
   const selection = canManage && delivery.can_replay ? { delivery_ids: [delivery.id] } : null
   const { status, status_reason: statusReason, platform } = delivery
+  const isOpen = status.startsWith('failed') || next_attempt_at !== null
   const reason = status !== statusReason && <span className="code">{statusReason}</span>
   return (
     <Section
@@ -35,7 +36,7 @@ export function DeliverySection({ delivery, canManage, isExplained }: DeliverySe
             ['Last change', delivery.updated_at && <Time at={delivery.updated_at} />],
             ['Next attempt', next_attempt_at && <Time at={next_attempt_at} />],
             ['Replayed', replayed_at && <Time at={replayed_at} />],
-            ['Platform accepts it until', window_ends_at && <Time at={window_ends_at} />],
+            ['Platform accepts it until', isOpen && window_ends_at && <Time at={window_ends_at} />],
             ['Trace ID', trace && <TraceId id={trace} />],
           ]}
         />
