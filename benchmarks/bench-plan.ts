@@ -4,6 +4,7 @@ export const BENCH_NAMES = [
   'fresh',
   'delivery',
   'list',
+  'dashboard',
   'erasure',
   'retention',
   'growth',
@@ -26,6 +27,7 @@ export interface BenchPlan {
   fresh: FreshPlan
   delivery: DeliveryPlan
   list: ListPlan
+  dashboard: DashboardPlan
   erasure: ErasurePlan
   retention: RetentionPlan
   growth: GrowthPlan
@@ -44,6 +46,13 @@ export interface ListPlan {
   events: number[]
   /** Requests of each kind. */
   requests: number
+}
+
+export interface DashboardPlan {
+  /** Events of each tracker, smallest first. */
+  events: number[]
+  /** Visits of each page. */
+  rounds: number
 }
 
 export interface ErasurePlan {

@@ -92,6 +92,14 @@ it('list reads every page up to the last, with the correct total', () => {
   assert.match(stdout, /^first page: p99 grows [\d.]+ times/m)
 })
 
+it('dashboard opens the pages of trackers of several sizes', () => {
+  const { status, stdout, stderr } = bench('dashboard', '--sizes', '30,300', '--rounds', '1')
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  assert.match(stdout, /^overview, first visit, of 300 events +\d[\d.]+ +\d[\d.]+ +target/m)
+  assert.match(stdout, /^events, of 300 events +\d[\d.]+/m)
+})
+
 it('erasure erases every event of each person and reports the time', () => {
   const { status, stdout, stderr } = bench('erasure', '--sizes', '90,1500', '--persons', '5')
   assert.equal(stderr, '')

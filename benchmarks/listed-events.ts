@@ -37,6 +37,7 @@ export async function storeListedEvents(
   }
   await pool.query(COUNT_EVENTS, [trackerId])
   await pool.query(COUNT_DELIVERIES, [trackerId])
+  await pool.query(COUNT_STAGES, [trackerId])
 }
 
 /** The state after some hours of autovacuum. */
@@ -117,6 +118,15 @@ const COUNT_DELIVERIES = `
   insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
   select $1, (created_at at time zone 'UTC')::date, 0, count(*), count(*)
   from all_deliveries where tracker_id = $1 group by 2`
+
+const COUNT_STAGES = `
+  insert into stage_counts (tracker_id, hour, stage, reason, slot, count)
+  select $1, hour, stage, case stage when 'accepted' then '' else 'accepted' end, 0, events
+  from (
+    select date_trunc('hour', created_at, 'UTC') as hour, count(*) as events
+    from events where tracker_id = $1 group by 1
+  ) counted
+  cross join unnest(array['accepted', 'platform_accepted']) as stage`
 
 /** Adds payloads received on one day, in the partition of that day. */
 export async function storeExpiredPayloads(

@@ -6,6 +6,7 @@ import { reportAcceptance } from './acceptance-report.ts'
 import type { BenchFindings, BenchName, BenchPlan, Closers } from './bench-plan.ts'
 import { measureCitus } from './citus.ts'
 import { reportCitus } from './citus-report.ts'
+import { measureDashboard, reportDashboard } from './dashboard.ts'
 import { measureDelivery, reportDelivery } from './delivery.ts'
 import { measureErasure, reportErasure } from './erasure.ts'
 import { measureFresh, reportFresh } from './fresh.ts'
@@ -28,6 +29,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
     fresh: async (plan, closers) => reportFresh(await measureFresh(plan, closers)),
     delivery: async (plan, closers) => reportDelivery(await measureDelivery(plan, closers)),
     list: async (plan, closers) => reportList(await measureList(plan, closers)),
+    dashboard: async (plan, closers) => reportDashboard(await measureDashboard(plan, closers)),
     erasure: async (plan, closers) => reportErasure(await measureErasure(plan, closers)),
     retention: async (plan, closers) => reportRetention(await measureRetention(plan, closers)),
     growth: async (plan, closers) => reportGrowth(await measureGrowth(plan, closers)),

@@ -17,7 +17,7 @@ export interface BenchCommand {
 
 const USAGE = `Usage: npm run bench -- ${BENCH_NAMES.join('|')} [options]
   --rounds N           number of rounds; the report shows medians (3; for delivery, 3 rounds
-                       of plain and 1 of each other scenario)
+                       of plain and 1 of each other scenario; for dashboard, 10 visits)
   --write              append the result to benchmarks/results.md
 for acceptance, workers, retention and growth:
   --seconds S          duration of each load (5)
@@ -39,7 +39,7 @@ for delivery:
   --throttles N        throttled requests in faults, each with a pause of one minute (1)
   --outage-events N    events that arrive during the outage (100000)
   --outage-minutes M   minimum duration of the outage (1)
-for list and erasure:
+for list, dashboard and erasure:
   --sizes N,N          events of each tracker (100000,10000000)
 for list:
   --requests N         requests of each kind (500)
@@ -82,6 +82,7 @@ const LIMITS = {
 
 const FRACTIONS = ['seconds', 'warm-up', 'minutes', 'outage-minutes']
 const ROUNDS = 3
+const DASHBOARD_ROUNDS = 10
 /** All of them take six minutes in total; half of that is waiting, the same in every round. */
 const DELIVERY_ROUNDS: Record<DeliveryScenario, number> = {
   plain: ROUNDS,
@@ -108,6 +109,11 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
       fresh: { history, seconds: minutes * 60 },
       delivery: deliveryPlan(values),
       list: { events: sizes, requests: parseNumber('requests', values.requests) },
+      dashboard: {
+        events: sizes,
+        rounds:
+          values.rounds === undefined ? DASHBOARD_ROUNDS : parseNumber('rounds', values.rounds),
+      },
       erasure: { events: sizes, persons: parseNumber('persons', values.persons) },
       retention: {
         payloads: parseNumber('payloads', values.payloads),

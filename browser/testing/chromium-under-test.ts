@@ -19,6 +19,8 @@ import { type Browser, chromium, type LaunchOptions, type Page } from 'playwrigh
 export interface ChromiumUnderTest {
   /** A page with its own cookies and storage, closed with the test. */
   newPage(test: TestContext, options?: PageOptions): Promise<Page>
+  /** The same outside of a test; closed with its context, or with the browser. */
+  openPage(): Promise<Page>
   close(): Promise<void>
 }
 
@@ -49,7 +51,12 @@ export async function startChromium(): Promise<ChromiumUnderTest> {
     installed ? { executablePath: installed, args: FLAGS } : await packagedChromium(),
   )
   return {
-    newPage: (test, options) => newPage(browser, test, options),
+    newPage: async (test, options) => {
+      const page = await openPage(browser, options)
+      test.after(() => page.context().close())
+      return page
+    },
+    openPage: () => openPage(browser),
     close: () => browser.close(),
   }
 }
@@ -60,9 +67,8 @@ async function packagedChromium(): Promise<LaunchOptions> {
   return { executablePath: join(folder, 'chromium'), env, args: FLAGS }
 }
 
-async function newPage(browser: Browser, test: TestContext, options?: PageOptions): Promise<Page> {
+async function openPage(browser: Browser, options?: PageOptions): Promise<Page> {
   const context = await browser.newContext(options)
-  test.after(() => context.close())
   context.setDefaultTimeout(10_000)
   return context.newPage()
 }
