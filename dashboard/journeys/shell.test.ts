@@ -45,3 +45,13 @@ it('can be used on a phone with the keyboard alone', async test => {
   await page.keyboard.press('Enter')
   await page.getByRole('link', { name: 'Approvals' }).waitFor()
 })
+
+it('marks the current page in the navigation, and no other', async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  const { page } = await openJourneyPage(test, { service, chromium, person: owner })
+  await page.goto(`${service.url}/w/${tracker.workspaceId}/events`)
+  await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor()
+  const current = page.locator('nav a[aria-current="page"], nav a[data-active="true"]')
+  assert.deepEqual(await current.allInnerTexts(), ['Events'])
+})

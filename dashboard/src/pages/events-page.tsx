@@ -20,7 +20,10 @@ import { useCanManage, useTrackerParams } from '../layout/scope.ts'
 export function EventsPage() {
   const filters = useSearch({ from: '/w/$workspace/tracker/events' })
   return (
-    <Page title="Events" description="What arrived, newest first, and what became of it.">
+    <Page
+      title="Events"
+      description="Received events, newest first, and what happened to each of them."
+    >
       <EventSearch />
       <EventFilterForm key={JSON.stringify(filters)} filters={filters} />
       <EventList filters={filters} />
