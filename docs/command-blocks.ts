@@ -18,6 +18,7 @@ interface UntestedBlock {
 }
 
 const OPERATIONS = 'docs/operations'
+const GUIDES = 'docs/guides'
 const SIMULATOR = 'graph-simulator/README.md'
 const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 
@@ -29,6 +30,23 @@ export const TESTED: readonly TestedBlock[] = [
     begins: 'curl -s http://127.0.0.1:3000/api/v1/events/order-1001',
     expected: /"status":"(queued|sent|accepted)"/,
     values: { $SECRET: '$TRACKER_SECRET' },
+  },
+  { page: `${GUIDES}/quick-start.md`, begins: 'SECRET=$(sed', expected: /HTTP\/1\.1 202 / },
+  {
+    page: `${GUIDES}/quick-start.md`,
+    begins: 'curl -s http://127.0.0.1:3000/api/v1/events/order-2001',
+    expected: /"explanation":"/,
+    values: { $SECRET: '$TRACKER_SECRET' },
+  },
+  {
+    page: `${GUIDES}/quick-start.md`,
+    begins: 'curl -s http://127.0.0.1:3000/api/v1/sandbox',
+    expected: /"sbx_test_/,
+  },
+  {
+    page: `${GUIDES}/replay.md`,
+    begins: 'curl -X POST',
+    expected: /"capped":false/,
   },
   {
     page: `${OPERATIONS}/contract.md`,

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { ACTIONS_MAX } from '@signalbox/contract/agents/actions.ts'
+import { BODY_BYTES_MAX } from '@signalbox/contract/errors.ts'
+import { PER_PAGE_MAX } from '@signalbox/contract/event-pages.ts'
+import { REPLAY_BYTES_MAX, REPLAY_LIMIT_MAX } from '@signalbox/contract/replays.ts'
+import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
+import {
+  CONTENT_IDS_MAX,
+  CONTENTS_BYTES_MAX,
+  CONTENTS_ITEMS_MAX,
+  CUSTOM_PROPERTIES_BYTES_MAX,
+  CUSTOM_PROPERTIES_DEPTH_MAX,
+  CUSTOM_PROPERTIES_MAX,
+} from '@signalbox/contract/value-data.ts'
+import { ORIGINS_MAX } from '../service/access/origin-pattern.ts'
+import { LIVE_KEYS_MAX } from '../service/access/tracker-keys.ts'
+import { SETTINGS } from '../service/settings/settings.ts'
+
+const page = readFileSync(join(import.meta.dirname, 'guides/limits.md'), 'utf8')
+const rows = [...page.matchAll(/^\| (.+?) +\| (.+?) +\|(?: (.+?) +\|)?$/gm)].map(
+  ([, what = '', limit = '', last = '']) => ({ what, limit, last }),
+)
+
+const NUMBERS: [what: string, ...limits: number[]][] = [
+  ['Body of a request', BODY_BYTES_MAX],
+  ['Body of replayDeliveries and of proposals', REPLAY_BYTES_MAX],
+  ['`event_id`, `parent_event_id`', EVENT_ID_CHARACTERS_MAX],
+  ['`value_data.contents`', CONTENTS_ITEMS_MAX, CONTENTS_BYTES_MAX],
+  ['`value_data.content_ids`', CONTENT_IDS_MAX],
+  [
+    '`value_data.custom_properties`',
+    CUSTOM_PROPERTIES_MAX,
+    CUSTOM_PROPERTIES_BYTES_MAX,
+    CUSTOM_PROPERTIES_DEPTH_MAX,
+  ],
+  ['Deliveries of one replay', REPLAY_LIMIT_MAX],
+  ['Events of one page of a list', PER_PAGE_MAX],
+  ['Actions of one proposal', ACTIONS_MAX],
+  ['Live keys of one kind for each tracker', LIVE_KEYS_MAX],
+  ['Origins of a publishable key', ORIGINS_MAX],
+  ['Test mode', Number(SETTINGS.testModeHours.default)],
+  ['Identity of events', Number(SETTINGS.payloadRetentionDays.default)],
+  ['Events, deliveries and reports', Number(SETTINGS.ledgerRetentionMonths.default)],
+  ['Requests to the platform and their answers', Number(SETTINGS.attemptRetentionDays.default)],
+]
+
+it('the page has the limits of the code', () => {
+  for (const [what, ...limits] of NUMBERS) {
+    const row = rows.find(candidate => candidate.what === what)
+    const numbers = row?.limit
+      .replaceAll(',', '')
+      .match(/\d+/g)
+      ?.map(Number)
+      .slice(0, limits.length)
+    assert.deepEqual(numbers, limits, what)
+  }
+})
+
+it('the page has the default of each rate that it names', () => {
+  const defaults = new Map(
+    Object.values(SETTINGS).map(setting => [setting.variable as string, setting.default]),
+  )
+  const rates = rows.filter(({ last }) => last.startsWith('`SIGNALBOX_'))
+  assert.ok(rates.length > 5)
+  for (const { limit, last } of rates) {
+    const [rate = ''] = /^[\d,]+/.exec(limit) ?? []
+    assert.equal(rate.replaceAll(',', ''), defaults.get(last.slice(1, -1)), last)
+  }
+})
