@@ -32,6 +32,7 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   serverPage('People', 'people', 'workspace'),
   serverPage('Notifications', 'notifications', 'workspace'),
   serverPage('Log', 'audit', 'workspace'),
+  { label: 'Docs', path: '/docs', group: 'workspace', kind: 'server' },
 ]
 
 /** The address of an entry for one workspace. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildDashboard } from '@signalbox/dashboard/build.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@signalbox/embedded-postgres'
+import { buildDocs } from '../docs/site/build.ts'
 import { openDatabase } from '../service/db/database.ts'
 import { migrate } from '../service/db/migrate.ts'
 import { databaseUrl, TEMPLATE_DATABASE } from './fixtures/database.ts'
@@ -19,6 +20,7 @@ let server: EmbeddedPostgres
  */
 export async function globalSetup(): Promise<void> {
   await buildDashboard()
+  await buildDocs()
   directory = mkdtempSync(join(fastFolder(), 'signalbox-tests-'))
   server = await startEmbeddedPostgres({ dataDirectory: directory, port: 0 })
   process.env.SIGNALBOX_TEST_STORE_URL = server.connectionString

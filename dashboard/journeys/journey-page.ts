@@ -24,7 +24,8 @@ export interface JourneyPage {
 interface JourneyOptions {
   service: TestService
   chromium: ChromiumUnderTest
-  person: TestPerson
+  /** Left out for pages that need no sign-in. */
+  person?: TestPerson
   /** Statuses that the journey provokes, which Chromium writes to the console. */
   expectedStatuses?: readonly number[]
   /** False for a browser that runs no scripts of pages. */
@@ -41,10 +42,7 @@ export async function openJourneyPage(
 ): Promise<JourneyPage> {
   const page = await chromium.newPage(test, { javaScriptEnabled: hasScript })
   await page.setViewportSize({ width: 1_280, height: HEIGHT })
-  const name = sessionCookieName(service.url)
-  const value = person.client.cookies.get(name)
-  assert.ok(value, 'the person is signed in')
-  await page.context().addCookies([{ name, value, url: service.url }])
+  if (person) await signIn(page, service, person)
   const faults: string[] = []
   page.on('pageerror', error => faults.push(`uncaught: ${error.message}`))
   page.on('console', message => {
@@ -59,6 +57,13 @@ export async function openJourneyPage(
   })
   test.after(() => assert.deepEqual(faults, []))
   return { page, assertAccessible: () => assertAccessible(page) }
+}
+
+async function signIn(page: Page, service: TestService, { client }: TestPerson): Promise<void> {
+  const name = sessionCookieName(service.url)
+  const value = client.cookies.get(name)
+  assert.ok(value, 'the person is signed in')
+  await page.context().addCookies([{ name, value, url: service.url }])
 }
 
 async function assertAccessible(page: Page): Promise<void> {

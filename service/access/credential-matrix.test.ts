@@ -119,6 +119,12 @@ const ROWS: Record<string, Row> = {
   ...metadata('/.well-known/oauth-protected-resource/api/v1/agent'),
   ...reading('/auth.md', '/auth.md', { anyone: 200 }),
   ...reading('/llms.txt', '/llms.txt', { anyone: 200 }),
+  ...reading('/llms-full.txt', '/llms-full.txt', { anyone: 200 }),
+  ...reading('/docs', '/docs', { anyone: 200 }),
+  ...reading('/docs.md', '/docs.md', { anyone: 200 }),
+  ...reading('/docs/:name', '/docs/api', { anyone: 200 }),
+  ...reading('/docs/search', '/docs/search', { anyone: 200 }),
+  ...reading('/docs/assets/:file', '/docs/assets/other.css', { anyone: 404 }),
 
   ...reading('/livez', '/livez', { anyone: 200 }),
   ...reading('/readyz', '/readyz', { anyone: 200 }),

@@ -22,6 +22,14 @@ async function signContract(origin: string, key: SigningKey): Promise<TextWithEt
   return withEtag(formatDocument(document))
 }
 
+/** Public, cacheable and readable by any page. */
+export const PUBLIC_HEADERS = {
+  'cache-control': 'public, max-age=300',
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'ETag, Request-Id',
+  'cross-origin-resource-policy': 'cross-origin',
+} as const
+
 /** RFC 9116 recommends less than a year. */
 const VALID_DAYS = 180
 

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { formatDocument } from '@signalbox/contract/print-openapi.ts'
 import { type ContractKeys, publicKeySet } from '@signalbox/contract/signing-key.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import { docsRoutes, type FillText, requireDocs } from './docs-routes.ts'
+import { fillAddresses, joinPagesForAgents, listPagesForAgents } from './docs-site.ts'
 import {
   createSignedContract,
   formatSecurityTxt,
   isEtagMatch,
+  PUBLIC_HEADERS,
   type TextWithEtag,
   withEtag,
 } from './published-documents.ts'
@@ -20,26 +22,8 @@ interface DocumentRoutesContext {
   publicOrigin: () => string
 }
 
-/** Public, cacheable and readable by any page. */
-const PUBLIC_HEADERS = {
-  'cache-control': 'public, max-age=300',
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'ETag, Request-Id',
-  'cross-origin-resource-policy': 'cross-origin',
-} as const
-
-/** Guides for agents. */
-const AGENT_DOCUMENTS = [
-  { url: '/auth.md', type: 'text/markdown; charset=utf-8', file: 'auth.md' },
-  { url: '/llms.txt', type: 'text/plain; charset=utf-8', file: 'llms.txt' },
-]
 const TEXT_FOLDER = join(import.meta.dirname, 'texts')
-
-/** Inserts the addresses of this installation, never the Host header of a request. */
-function fillAddresses(text: string, origin: string): string {
-  return text.replaceAll('{site_origin}', origin).replaceAll('{base_url}', `${origin}${BASE_PATH}`)
-}
-
+const TEXT_TYPE = 'text/plain; charset=utf-8'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** The published documents, at the origin and not below the base path. */
@@ -53,16 +37,49 @@ export function documentRoutes(app: ServiceApp, context: DocumentRoutesContext):
   })
   const keys = withEtag(formatDocument(publicKeySet(contractKeys)))
   serveDocument(app, { url: '/.well-known/jwks.json', type: JSON_TYPE, read: () => keys })
-  for (const { url, type, file } of AGENT_DOCUMENTS) {
-    const text = readFileSync(join(TEXT_FOLDER, file), 'utf8')
-    serveDocument(app, { url, type, read: () => withEtag(fillAddresses(text, publicOrigin())) })
-  }
+  const fill = createFiller(publicOrigin)
+  serveAgentGuides(app, fill)
+  docsRoutes(app, fill)
   if (contact === undefined) return
   serveDocument(app, {
     url: '/.well-known/security.txt',
-    type: 'text/plain; charset=utf-8',
+    type: TEXT_TYPE,
     read: () => withEtag(formatSecurityTxt({ contact, origin: publicOrigin(), at: now() })),
   })
+}
+
+/** What programs read first: how to get access, what there is, and all of the documentation. */
+function serveAgentGuides(app: ServiceApp, fill: FillText): void {
+  const [access, index] = ['auth.md', 'llms.txt'].map(file =>
+    readFileSync(join(TEXT_FOLDER, file), 'utf8'),
+  )
+  serveDocument(app, {
+    url: '/auth.md',
+    type: 'text/markdown; charset=utf-8',
+    read: () => fill('/auth.md', () => access ?? ''),
+  })
+  serveDocument(app, {
+    url: '/llms.txt',
+    type: TEXT_TYPE,
+    read: () => fill('/llms.txt', () => `${index}${listPagesForAgents(requireDocs())}`),
+  })
+  serveDocument(app, {
+    url: '/llms-full.txt',
+    type: TEXT_TYPE,
+    read: () => fill('/llms-full.txt', () => joinPagesForAgents(requireDocs())),
+  })
+}
+
+/** The origin is known when the port is, so each text is filled when it is first read. */
+function createFiller(publicOrigin: () => string): FillText {
+  const filled = new Map<string, TextWithEtag>()
+  return (key, text) => {
+    const known = filled.get(key)
+    if (known) return known
+    const document = withEtag(fillAddresses(text(), publicOrigin()))
+    filled.set(key, document)
+    return document
+  }
 }
 
 interface ServedDocument {

@@ -46,7 +46,8 @@ export function renderPage(page: Page): string {
 <main id="content"!${isWide ? ' class="wide"' : ''}>
 !${body}
 </main>
-<footer class="site"><span>Signalbox respects the consent of your visitors.</span></footer>
+<footer class="site"><span>Signalbox respects the consent of your visitors.</span>
+<a href="/docs">Documentation</a></footer>
 </body>
 </html>
 `

@@ -1,0 +1,145 @@
+/** A page of the documentation that comes from a Markdown file of the repository. */
+export interface GuidePage {
+  /** The address below /docs, and the name of the Markdown form. */
+  name: string
+  /** From the root of the repository. */
+  source: string
+  /** One sentence for lists of pages. */
+  description: string
+  /** In the navigation, where the title of the page is too long or too general. */
+  label?: string
+}
+
+export interface PageGroup {
+  title: string
+  pages: readonly GuidePage[]
+}
+
+/**
+ * The one list of the pages at /docs, in the order of the navigation: the build, /llms.txt and
+ * /llms-full.txt follow it. The API reference comes from the contract and has its own group.
+ */
+export const PAGE_GROUPS: readonly PageGroup[] = [
+  {
+    title: 'Send events',
+    pages: [
+      guide('quick-start', 'From nothing to a delivered event in five minutes.'),
+      {
+        ...guide('consent', 'What each consent platform sends, and what Signalbox decides.'),
+        label: 'Consent',
+      },
+      {
+        name: 'browser',
+        source: 'browser/README.md',
+        description: 'The tag for pages, and forwarders on your own origin.',
+        label: 'Browser and edge',
+      },
+      operations('browser-keys', 'Publishable keys, origins and the trusted edge.'),
+      {
+        name: 'normalization',
+        source: 'docs/reference/normalization.md',
+        description: 'How identifiers are normalized before they are hashed.',
+      },
+      guide('migrate', 'Mappings from Segment, RudderStack and server-side Google Tag Manager.'),
+    ],
+  },
+  {
+    title: 'Find an event',
+    pages: [
+      {
+        name: 'statuses',
+        source: 'docs/states.md',
+        label: 'Statuses',
+        description: 'Every status of an event, a delivery, a destination and an action.',
+      },
+      guide('replay', 'Send failed deliveries again, and what a replay cannot do.'),
+      operations('reconciliation', 'Your counts of a day next to the counts of the platform.'),
+      operations('match-quality', 'How well the platform can match your events to people.'),
+      guide('limits', 'Sizes, rates and retention periods, in one place.'),
+    ],
+  },
+  {
+    title: 'Privacy',
+    pages: [
+      {
+        ...operations('erasure', 'Erase a person by the digest of one identifier.'),
+        label: 'Erasure',
+      },
+      operations('retention', 'How long data is kept, and how it is deleted.'),
+    ],
+  },
+  {
+    title: 'Agents',
+    pages: [
+      operations('agents', 'Connect an agent to one ad account, and revoke it.'),
+      {
+        ...operations('approvals', 'The policy, and how people decide on proposals.'),
+        label: 'Approvals and policy',
+      },
+      operations('notifications', 'Digests by email and webhook.'),
+      operations('audit', 'The append-only log, and how to verify it.'),
+    ],
+  },
+  {
+    title: 'Self-hosting',
+    pages: [
+      {
+        name: 'self-hosting',
+        source: 'docs/operations/running.md',
+        label: 'Running it',
+        description: 'Roles, workers, PostgreSQL, signals, health, jobs and backups.',
+      },
+      operations('settings', 'Every environment variable.'),
+      {
+        ...operations('troubleshooting', 'Every sentence with which the start can fail.'),
+        label: 'Troubleshooting',
+      },
+      operations('credentials', 'Connect a Meta dataset, replace tokens and keys.'),
+      {
+        ...operations('people', 'Sign-in, second factors, roles, workspaces and invitations.'),
+        label: 'People and workspaces',
+      },
+      operations('postgresql', 'Settings of your own PostgreSQL.'),
+      operations('metrics', 'Prometheus metrics and alerts.'),
+      operations('scale', 'From one machine to a cluster.'),
+      { ...operations('upgrade', 'Move a store in use to this version.'), label: 'Upgrading' },
+      operations('contract', 'The signed contract, its keys and generated clients.'),
+    ],
+  },
+]
+
+function guide(name: string, description: string): GuidePage {
+  return { name, source: `docs/guides/${name}.md`, description }
+}
+
+function operations(name: string, description: string): GuidePage {
+  return { name, source: `docs/operations/${name}.md`, description }
+}
+
+/** A page that is generated from the contract. */
+export interface GeneratedPage {
+  name: string
+  title: string
+  description: string
+}
+
+export const REFERENCE_GROUP = 'API reference'
+
+export const API_PAGE: GeneratedPage = {
+  name: 'api',
+  title: 'API reference',
+  description: 'Every operation with its parameters, examples and statuses.',
+}
+
+export const SCHEMAS_PAGE: GeneratedPage = {
+  name: 'schemas',
+  title: 'Schemas',
+  description: 'The fields of every request and response.',
+}
+
+/** The page at /docs itself. */
+export const HOME_PAGE: GuidePage = {
+  name: '',
+  source: 'docs/guides/overview.md',
+  description: 'What Signalbox is, and where to read on.',
+}
