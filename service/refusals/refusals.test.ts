@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { hashToken } from '../access/token-format.ts'
+import { addRefusals, listRefusalCauses } from './store.ts'
 
 const PATH = '/api/v1/events'
 
@@ -113,7 +114,31 @@ it('stores no value of a body, and no member name that a person could be named b
   for (const { text } of rows) assert.doesNotMatch(text, /anna|order-7/)
 })
 
-it('adds up what several processes counted, and keeps the three latest event IDs', async test => {
+it('loses no count of processes that store the same causes at the same time', async test => {
+  const { database, tracker, clock } = await startTestService(test)
+  const { trackerId } = tracker
+  const at = clock.now()
+  const times = { hour: at, firstAt: at, lastAt: at, lastRequestId: 'req_1' }
+  const rules = ['required', 'wrong_type', 'empty'] as const
+  const counts = rules.map(rule => ({
+    ...{ ...times, status: 422, field: 'event_name', rule, requests: 1, errors: 2 },
+    idDigests: ['a'.repeat(64)],
+  }))
+  const inEitherOrder = [counts, counts.toReversed()]
+  await Promise.all(
+    Array.from({ length: 20 }, (_, process) =>
+      addRefusals(database, trackerId, inEitherOrder[process % 2] ?? counts),
+    ),
+  )
+  const causes = await listRefusalCauses(database, { trackerId, from: at, limit: 10 })
+  const found = causes.map(({ rule, requests, errors }) => [rule, requests, errors])
+  assert.deepEqual(
+    found,
+    [...rules].sort().map(rule => [rule, 20, 40]),
+  )
+})
+
+it('adds what a process counts later, and keeps the three latest event IDs', async test => {
   const service = await startTestService(test)
   for (const number of [1, 2, 3, 4, 4, 4]) {
     await service.submit({ ...samplePurchase({ event_id: `order-${number}` }), event_time: 'x' })
