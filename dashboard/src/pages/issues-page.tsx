@@ -101,8 +101,8 @@ function Refusals({ refusals }: { refusals: readonly RefusalSummary[] }) {
   if (refusals.length > 0) return <RefusalList refusals={refusals} />
   return (
     <EmptyState title="No event was refused">
-      Every request with a key of this tracker was answered with success in this time. Requests with
-      an unknown key belong to no tracker and are in the log of the service only.
+      No event that came with a key of this tracker was refused in this time. Requests with an
+      unknown key belong to no tracker: they are in the log of the service only.
     </EmptyState>
   )
 }
