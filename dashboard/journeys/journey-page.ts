@@ -30,6 +30,8 @@ interface JourneyOptions {
   expectedStatuses?: readonly number[]
   /** False for a browser that runs no scripts of pages. */
   hasScript?: boolean
+  /** The journey stops the service, and Chromium writes to the console that it is gone. */
+  stopsService?: boolean
 }
 
 /**
@@ -38,8 +40,9 @@ interface JourneyOptions {
  */
 export async function openJourneyPage(
   test: TestContext,
-  { service, chromium, person, expectedStatuses = [], hasScript = true }: JourneyOptions,
+  { service, chromium, person, ...options }: JourneyOptions,
 ): Promise<JourneyPage> {
+  const { expectedStatuses = [], hasScript = true, stopsService = false } = options
   const page = await chromium.newPage(test, { javaScriptEnabled: hasScript })
   await page.setViewportSize({ width: 1_280, height: HEIGHT })
   if (person) await signIn(page, service, person)
@@ -48,6 +51,7 @@ export async function openJourneyPage(
   page.on('console', message => {
     // Chromium reports violations of the content security policy as errors too.
     if (message.type() !== 'error') return
+    if (stopsService && /net::ERR_(CONNECTION|INCOMPLETE)/.test(message.text())) return
     const status = Number(/status of (\d{3})/.exec(message.text())?.[1])
     if (!expectedStatuses.includes(status)) faults.push(`console: ${message.text()}`)
   })

@@ -7,7 +7,7 @@ import {
 } from '@tanstack/react-router'
 import { ErrorNotice } from './components/error-notice.tsx'
 import { PageSkeleton } from './components/page-skeleton.tsx'
-import { readEventFilters } from './events/event-queries.ts'
+import { readEventListSearch } from './events/event-filters.ts'
 import { Shell } from './layout/shell.tsx'
 import { TrackerPages } from './layout/tracker-pages.tsx'
 
@@ -44,7 +44,9 @@ const overviewRoute = createRoute({
 const eventsRoute = createRoute({
   getParentRoute: () => trackerRoute,
   path: '/events',
-  validateSearch: readEventFilters,
+  validateSearch: readEventListSearch,
+  // Filters change while the list stays live.
+  search: { middlewares: [retainSearchParams(['live'])] },
   component: lazyRouteComponent(() => import('./pages/events-page.tsx'), 'EventsPage'),
 })
 

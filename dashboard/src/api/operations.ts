@@ -1,6 +1,7 @@
 import type { DESTINATION_OPERATIONS } from '@signalbox/contract/browser/destination-operations.ts'
 import type { EVENT_OPERATIONS } from '@signalbox/contract/browser/event-operations.ts'
 import type { ISSUE_OPERATIONS } from '@signalbox/contract/browser/issue-operations.ts'
+import type { LIVE_OPERATIONS } from '@signalbox/contract/browser/live-operations.ts'
 import type { PEOPLE_OPERATIONS } from '@signalbox/contract/browser/people-operations.ts'
 import type { START_OPERATIONS } from '@signalbox/contract/browser/start-operations.ts'
 import type { TRACKER_OPERATIONS } from '@signalbox/contract/browser/tracker-operations.ts'
@@ -14,6 +15,7 @@ export type Operation = (
   | typeof EVENT_OPERATIONS
   | typeof ISSUE_OPERATIONS
   | typeof DESTINATION_OPERATIONS
+  | typeof LIVE_OPERATIONS
   | typeof PEOPLE_OPERATIONS
   | typeof START_OPERATIONS
   | typeof TRACKER_OPERATIONS

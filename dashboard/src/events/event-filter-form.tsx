@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { fromInputTime, toInputTime } from '../components/input-time.ts'
 import { useTimeZone } from '../components/time.tsx'
 import { useWorkspace } from '../layout/scope.ts'
-import type { EventFilters } from './event-queries.ts'
+import type { EventFilters } from './event-filters.ts'
 
 const STATUSES = [
   { value: '', label: 'Any status' },

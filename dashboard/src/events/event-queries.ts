@@ -1,24 +1,10 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
+import type { EventFilters } from './event-filters.ts'
 
 export interface TrackerParams {
   workspace: string
   tracker: string
-}
-
-const FILTER_NAMES = ['status', 'name', 'order', 'parent', 'from', 'to'] as const
-
-/** The filters of the list, as they stand in the address. */
-export type EventFilters = Partial<Record<(typeof FILTER_NAMES)[number], string>>
-
-/** Keeps what the list knows of an address. */
-export function readEventFilters(search: Record<string, unknown>): EventFilters {
-  const filters: EventFilters = {}
-  for (const name of FILTER_NAMES) {
-    const value = search[name]
-    if (typeof value === 'string' && value !== '') filters[name] = value
-  }
-  return filters
 }
 
 export const eventsQuery = (params: TrackerParams, filters: EventFilters) =>

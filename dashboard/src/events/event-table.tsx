@@ -3,14 +3,17 @@ import type { EventSummary } from '@signalbox/contract/browser/events.ts'
 import { PageLink } from '../components/links.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Time } from '../components/time.tsx'
+import { eventKey } from './live-rows.ts'
 
 interface EventTableProps {
   workspace: string
   events: readonly EventSummary[]
+  /** Keys of rows that were just added. */
+  added?: ReadonlySet<string>
 }
 
 /** Events, newest first. A phone shows the name, the ID, the time and the status. */
-export function EventTable({ workspace, events }: EventTableProps) {
+export function EventTable({ workspace, events, added }: EventTableProps) {
   return (
     <div className="surface">
       <Table verticalSpacing="sm" horizontalSpacing="md" highlightOnHover>
@@ -31,6 +34,7 @@ export function EventTable({ workspace, events }: EventTableProps) {
               key={`${event.space} ${event.id} ${event.created_at}`}
               workspace={workspace}
               event={event}
+              isAdded={added?.has(eventKey(event)) ?? false}
             />
           ))}
         </Table.Tbody>
@@ -39,9 +43,15 @@ export function EventTable({ workspace, events }: EventTableProps) {
   )
 }
 
-function EventRow({ workspace, event }: { workspace: string; event: EventSummary }) {
+interface EventRowProps {
+  workspace: string
+  event: EventSummary
+  isAdded: boolean
+}
+
+function EventRow({ workspace, event, isAdded }: EventRowProps) {
   return (
-    <Table.Tr>
+    <Table.Tr className={isAdded ? 'row-added' : ''}>
       <Table.Td>
         <PageLink
           to="/w/$workspace/events/$event"

@@ -1,7 +1,7 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Switch, Text } from '@mantine/core'
 import type { EventSummary } from '@signalbox/contract/browser/events.ts'
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { useSearch } from '@tanstack/react-router'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
@@ -11,23 +11,49 @@ import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { ReplayButton } from '../components/replay.tsx'
 import { Time } from '../components/time.tsx'
 import { EventFilterForm } from '../events/event-filter-form.tsx'
-import { type EventFilters, eventsQuery } from '../events/event-queries.ts'
+import type { EventFilters } from '../events/event-filters.ts'
+import { eventsQuery } from '../events/event-queries.ts'
 import { EventSearch } from '../events/event-search.tsx'
 import { EventTable } from '../events/event-table.tsx'
+import { LiveEventList } from '../events/live-event-list.tsx'
 import { useCanManage, useTrackerParams } from '../layout/scope.ts'
 
 /** The events of a tracker: one by its ID, or a list by its filters. */
 export function EventsPage() {
-  const filters = useSearch({ from: '/w/$workspace/tracker/events' })
+  const { live, ...filters } = useSearch({ from: '/w/$workspace/tracker/events' })
   return (
     <Page
       title="Events"
       description="Received events, newest first, and what happened to each of them."
+      actions={<LiveSwitch isLive={live !== undefined} filters={filters} />}
     >
       <EventSearch />
       <EventFilterForm key={JSON.stringify(filters)} filters={filters} />
-      <EventList filters={filters} />
+      {live ? (
+        <LiveEventList key={JSON.stringify(filters)} filters={filters} />
+      ) : (
+        <EventList filters={filters} />
+      )}
     </Page>
+  )
+}
+
+function LiveSwitch({ isLive, filters }: { isLive: boolean; filters: EventFilters }) {
+  const { workspace } = useTrackerParams()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  return (
+    <Switch
+      label="Live"
+      checked={isLive}
+      onChange={({ currentTarget }) => {
+        const live = currentTarget.checked ? ('on' as const) : undefined
+        const search = { ...filters, live }
+        // The list from before Live would lack what Live has shown.
+        queryClient.removeQueries({ queryKey: ['events'] })
+        void navigate({ to: '/w/$workspace/events', params: { workspace }, search })
+      }}
+    />
   )
 }
 
