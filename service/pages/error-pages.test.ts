@@ -44,7 +44,14 @@ it('answers programs with the same error as JSON', async test => {
 it('answers errors of an API as JSON, also to a browser', async test => {
   const service = await startTestService(test)
   for (const path of [
-    ...['/api/v1/events/x', '/api/v1', '/api/v1/nothing', '/browser/me', '/browser/nothing'],
+    ...[
+      '/api/v1/events/x',
+      '//api/v1/events',
+      '/api/v1',
+      '/api/v1/nothing',
+      '/browser/me',
+      '/browser/nothing',
+    ],
     ...['/mcp', '/oauth2/nothing', '/.well-known/nothing', '/openapi.json/x'],
   ]) {
     const response = await read(service, path)

@@ -24,7 +24,8 @@ const API_PATHS = [
 ]
 
 function isApiPath(url: string): boolean {
-  const [path = ''] = url.split(/[?#]/, 1)
+  // A program that joins an address and a path by mistake asks for //api/v1.
+  const path = (url.split(/[?#]/, 1)[0] ?? '').replace(/^\/{2,}/, '/')
   return API_PATHS.some(api => path === api || path.startsWith(`${api}/`))
 }
 
