@@ -22,7 +22,7 @@ async function openStream(test: TestContext) {
   socket.pause()
   socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
   const [, response] = await once(server, 'request')
-  return { stream: new EventStream(response, () => response.writeHead(200)), socket }
+  return { stream: new EventStream(response, () => response.writeHead(200)), socket, response }
 }
 
 it('disconnects a reader that does not read', async test => {
@@ -68,6 +68,16 @@ it('writes no head before the first message', async test => {
   assert.equal(stream.isOpen, false)
   stream.send(MESSAGE, ID)
   assert.equal(stream.isOpen, true)
+})
+
+it('has ended when the client left before the stream was opened', async test => {
+  const { socket, response } = await openStream(test)
+  socket.destroy()
+  await once(response, 'close')
+  const stream = new EventStream(response, () => assert.fail('nothing is written'))
+  assert.equal(stream.isEnded, true)
+  stream.send(MESSAGE, ID)
+  assert.equal(stream.isOpen, false)
 })
 
 it('counts the streams of all HTTP workers of a process', () => {

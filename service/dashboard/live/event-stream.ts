@@ -19,12 +19,13 @@ export class EventStream {
   readonly #response: Writable
   readonly #writeHead: () => void
   #isOpen = false
-  #isEnded = false
+  #isEnded: boolean
 
   /** `writeHead` is called with the first message, so that a failure before it has a status. */
   constructor(response: Writable, writeHead: () => void) {
     this.#response = response
     this.#writeHead = writeHead
+    this.#isEnded = response.destroyed
     response.on('close', () => {
       this.#isEnded = true
     })
