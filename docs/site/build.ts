@@ -8,7 +8,7 @@ import { API_PAGE, HOME_PAGE, PAGE_GROUPS, REFERENCE_GROUP, SCHEMAS_PAGE } from 
 /**
  * Builds the documentation that the service serves at /docs into one file, unless it is there
  * already and no source has changed. Runs with `npm ci` and before `npm start`: a build takes less
- * than a second, the check some 30 ms.
+ * than a second, the check 10 to 50 ms.
  */
 
 const ROOT = join(import.meta.dirname, '../..')
