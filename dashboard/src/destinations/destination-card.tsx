@@ -1,9 +1,10 @@
 import { Alert, Badge, Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useId, useState } from 'react'
+import { useId, useState } from 'react'
 import { call } from '../api/client.ts'
 import { Copy, CopyBlock } from '../components/copy.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { Facts } from '../components/facts.tsx'
 import { Time } from '../components/time.tsx'
 import { useCanManage } from '../layout/scope.ts'
 import { CredentialDialog } from './credential-dialog.tsx'
@@ -60,7 +61,7 @@ export function DestinationCard(props: DestinationProps) {
           {text} Since <Time at={raisedAt} />.
         </Alert>
       ))}
-      <Facts {...props} />
+      <StatusFacts {...props} />
       {canManage && <TestSection {...props} />}
     </Stack>
   )
@@ -100,35 +101,24 @@ function CredentialActions({ status, platform, params }: DestinationProps) {
   )
 }
 
-function Facts({ status }: DestinationProps) {
+function StatusFacts({ status }: DestinationProps) {
   const { credential, backoff, next_check_at: nextCheck, last_request: last } = status
+  const isUnreachable = backoff?.cause === 'unreachable'
   return (
-    <dl className="facts">
-      <Fact name="Credential">{CREDENTIAL_LABELS[credential]}</Fact>
-      <Fact name="Waiting">
-        <Waiting queue={status.queue} />
-      </Fact>
-      {backoff && (
-        <Fact name={backoff.cause === 'unreachable' ? 'Unreachable since' : 'Pause until'}>
-          <Time at={backoff.cause === 'unreachable' ? backoff.since : backoff.until} />
-        </Fact>
-      )}
-      {nextCheck && (
-        <Fact name="Next check">
-          <Time at={nextCheck} />, with one waiting event
-        </Fact>
-      )}
-      <Fact name="Last request">{last ? <LastRequest last={last} /> : 'None'}</Fact>
-    </dl>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    <>
+      <Facts
+        facts={[
+          ['Credential', CREDENTIAL_LABELS[credential]],
+          ['Waiting', <Waiting key="waiting" queue={status.queue} />],
+          [
+            isUnreachable ? 'Unreachable since' : 'Paused until',
+            backoff && <Time key="backoff" at={isUnreachable ? backoff.since : backoff.until} />,
+          ],
+          ['Next check, with one event', nextCheck && <Time key="check" at={nextCheck} />],
+        ]}
+      />
+      <Facts facts={[['Last request', last ? <LastRequest key="last" last={last} /> : 'None']]} />
+    </>
   )
 }
 

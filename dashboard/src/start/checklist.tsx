@@ -5,10 +5,11 @@ import type { ReactNode } from 'react'
 import { call } from '../api/client.ts'
 import { CopyBlock } from '../components/copy.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { firstEventCommand } from '../components/first-event-command.ts'
 import { PageLink } from '../components/links.tsx'
 import { Time } from '../components/time.tsx'
 import type { TrackerParams } from '../destinations/queries.ts'
-import { firstEventCommand, verificationCommand } from './snippets.ts'
+import { verificationCommand } from './snippets.ts'
 
 const REFRESH_MILLISECONDS = 2_000
 

@@ -3,8 +3,9 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { CopyBlock } from '../components/copy.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { formatBody } from '../components/first-event-command.ts'
 import { type SandboxAnswer, validateInSandbox } from './sandbox-client.ts'
-import { EXAMPLES, formatBody, sandboxCommands } from './snippets.ts'
+import { EXAMPLES, sandboxCommands } from './snippets.ts'
 
 const FIRST = formatExample(0)
 
