@@ -10,6 +10,7 @@ import { PageSkeleton } from './components/page-skeleton.tsx'
 import { readEventListSearch } from './events/event-filters.ts'
 import { Shell } from './layout/shell.tsx'
 import { TrackerPages } from './layout/tracker-pages.tsx'
+import { readReportSearch } from './reports/report-search.ts'
 
 const rootRoute = createRootRoute()
 
@@ -77,6 +78,25 @@ const destinationsRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/destinations-page.tsx'), 'DestinationsPage'),
 })
 
+const reportsRoute = createRoute({
+  getParentRoute: () => trackerRoute,
+  path: '/reports',
+  validateSearch: readReportSearch,
+  component: lazyRouteComponent(() => import('./pages/reports-page.tsx'), 'ReportsPage'),
+})
+
+const privacyRoute = createRoute({
+  getParentRoute: () => trackerRoute,
+  path: '/privacy',
+  component: lazyRouteComponent(() => import('./pages/privacy-page.tsx'), 'PrivacyPage'),
+})
+
+const keysRoute = createRoute({
+  getParentRoute: () => trackerRoute,
+  path: '/keys',
+  component: lazyRouteComponent(() => import('./pages/keys-page.tsx'), 'KeysPage'),
+})
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     workspaceRoute.addChildren([
@@ -87,6 +107,9 @@ export const router = createRouter({
         eventRoute,
         issuesRoute,
         destinationsRoute,
+        reportsRoute,
+        privacyRoute,
+        keysRoute,
       ]),
     ]),
   ]),

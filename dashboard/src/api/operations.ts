@@ -1,8 +1,11 @@
 import type { DESTINATION_OPERATIONS } from '@signalbox/contract/browser/destination-operations.ts'
 import type { EVENT_OPERATIONS } from '@signalbox/contract/browser/event-operations.ts'
 import type { ISSUE_OPERATIONS } from '@signalbox/contract/browser/issue-operations.ts'
+import type { KEY_OPERATIONS } from '@signalbox/contract/browser/key-operations.ts'
 import type { LIVE_OPERATIONS } from '@signalbox/contract/browser/live-operations.ts'
 import type { PEOPLE_OPERATIONS } from '@signalbox/contract/browser/people-operations.ts'
+import type { PRIVACY_OPERATIONS } from '@signalbox/contract/browser/privacy-operations.ts'
+import type { REPORT_OPERATIONS } from '@signalbox/contract/browser/report-operations.ts'
 import type { START_OPERATIONS } from '@signalbox/contract/browser/start-operations.ts'
 import type { TRACKER_OPERATIONS } from '@signalbox/contract/browser/tracker-operations.ts'
 import type { Static, TSchema } from 'typebox'
@@ -16,8 +19,11 @@ export type Operation = (
   | typeof ISSUE_OPERATIONS
   | typeof DESTINATION_OPERATIONS
   | typeof LIVE_OPERATIONS
-  | typeof PEOPLE_OPERATIONS
   | typeof START_OPERATIONS
+  | typeof KEY_OPERATIONS
+  | typeof PEOPLE_OPERATIONS
+  | typeof PRIVACY_OPERATIONS
+  | typeof REPORT_OPERATIONS
   | typeof TRACKER_OPERATIONS
 )[number]
 

@@ -1,21 +1,30 @@
-import { Title } from '@mantine/core'
+import { Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 
 interface SectionProps {
   title: string
+  /** A sentence below the title. */
+  description?: ReactNode
   children: ReactNode
   /** Buttons beside the title. */
   actions?: ReactNode
 }
 
 /** A part of a page with a heading of its own. */
-export function Section({ title, children, actions }: SectionProps) {
+export function Section({ title, description, children, actions }: SectionProps) {
   return (
     <section className="surface section" aria-label={title}>
       <div className="section-head">
-        <Title order={2} size="h4">
-          {title}
-        </Title>
+        <div>
+          <Title order={2} size="h4">
+            {title}
+          </Title>
+          {description && (
+            <Text c="dimmed" size="sm" maw="42rem">
+              {description}
+            </Text>
+          )}
+        </div>
         {actions}
       </div>
       {children}

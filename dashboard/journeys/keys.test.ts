@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, it, type TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import {
+  type ChromiumUnderTest,
+  startChromium,
+} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
+import { samplePageView, samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
+import { openJourneyPage } from './journey-page.ts'
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+const EVERY_MILLISECONDS = 20
+const CONFIRM_AGAIN_SECONDS = 16 * 60
+
+async function openKeys(test: TestContext, expectedStatuses: readonly number[] = []) {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  const journey = await openJourneyPage(test, {
+    ...{ service, chromium, person: owner, expectedStatuses },
+  })
+  await journey.page.goto(`${service.url}/w/${tracker.workspaceId}/keys`)
+  await journey.page.getByRole('heading', { name: 'Tracker secrets' }).waitFor()
+  return { service, tracker, ...journey }
+}
+
+/** A shop's server that sends one event after the other until it is stopped. */
+function startSending(service: TestService, secret: string) {
+  const shop = { secret, isStopped: false, accepted: [] as string[], refused: 0 }
+  const sending = (async () => {
+    while (!shop.isStopped) {
+      const event_id = randomUUID()
+      const body = samplePurchase({ event_id })
+      const used = shop.secret
+      const { status } = await service.request('POST', '/api/v1/events', { secret: used, body })
+      if (status === 202) shop.accepted.push(event_id)
+      else shop.refused += 1
+      await setTimeout(EVERY_MILLISECONDS)
+    }
+  })()
+  const stop = async () => {
+    shop.isStopped = true
+    await sending
+  }
+  return { shop, stop }
+}
+
+it('rotates a tracker secret while events flow, and loses none', async test => {
+  const { service, tracker, page, assertAccessible } = await openKeys(test)
+  const { shop, stop } = startSending(service, tracker.trackerSecret)
+  const sendMore = async () => {
+    const before = shop.accepted.length
+    await waitUntil('more events are accepted', async () => shop.accepted.length > before + 5)
+  }
+  await sendMore()
+  const secrets = page.getByRole('region', { name: 'Tracker secrets' })
+  await secrets.getByRole('button', { name: /^Rotate/ }).click()
+  await page.getByRole('button', { name: 'Issue the second key' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Your new tracker secret' })
+  await dialog.getByText('it is shown only once').waitFor()
+  await assertAccessible()
+  const token = await dialog.locator('pre').innerText()
+  assert.match(token, /^sbx_sk_[0-9a-f]{72}$/)
+  await dialog.getByRole('button', { name: 'I have copied it' }).click()
+  await secrets.getByText('Two keys are valid').waitFor()
+  await sendMore()
+  shop.secret = token
+  await sendMore()
+  const old = tracker.trackerSecret.slice(-4)
+  await secrets.getByRole('button', { name: `Revoke the key that ends in ${old}` }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke the key' }).click()
+  await secrets.getByText('Two keys are valid').waitFor({ state: 'detached' })
+  await sendMore()
+  await stop()
+  assert.equal(shop.refused, 0)
+  const { body } = await service.request('GET', '/api/v1/dashboard/events', { secret: token })
+  assert.equal(body.events.total, shop.accepted.length)
+  const refused = await service.request('GET', '/api/v1/dashboard/events')
+  assert.equal(refused.status, 401)
+  assert.ok(!(await page.content()).includes(token), 'the key is not shown again')
+  await assertAccessible()
+})
+
+it('issues a publishable key for an origin, and says which origin is invalid', async test => {
+  const { service, page } = await openKeys(test, [422])
+  await page.getByRole('button', { name: 'Issue with other origins' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Origins of your pages').fill('shop.example')
+  await dialog.getByRole('button', { name: 'Issue the key' }).click()
+  await dialog.getByText('must be what browsers send').waitFor()
+  await dialog.getByLabel('Origins of your pages').fill('https://new-shop.example')
+  await dialog.getByRole('button', { name: 'Issue the key' }).click()
+  const token = await dialog.locator('pre').innerText()
+  const options = { headers: { origin: 'https://new-shop.example' }, body: samplePageView() }
+  const reply = await service.request('POST', '/api/v1/events', { secret: token, ...options })
+  assert.equal(reply.status, 202)
+})
+
+it('asks for the identity of the person before it issues a key', async test => {
+  const { service, page } = await openKeys(test, [403])
+  service.clock.advance(CONFIRM_AGAIN_SECONDS)
+  const secrets = page.getByRole('region', { name: 'Forwarding secrets' })
+  await secrets.getByRole('button', { name: /^Rotate/ }).click()
+  await page.getByRole('button', { name: 'Issue the second key' }).click()
+  const link = page.getByRole('link', { name: 'Confirm your identity' })
+  assert.match((await link.getAttribute('href')) ?? '', /^\/account\/confirm\?return_to=%2Fw%2F/)
+})

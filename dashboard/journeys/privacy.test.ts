@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import {
+  type ChromiumUnderTest,
+  startChromium,
+} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
+import { addMember, createTestPerson } from '../../testing/fixtures/people.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { openJourneyPage } from './journey-page.ts'
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+it('erases a person by a phone number that never leaves the browser', async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  await service.submit(samplePurchase({ event_id: 'hers', user_data: { ph: '+4930901820' } }))
+  await service.submit(samplePurchase({ event_id: 'his', user_data: { ph: '+4930901821' } }))
+  const { page, assertAccessible } = await openJourneyPage(test, {
+    ...{ service, chromium, person: owner },
+  })
+  const sent: string[] = []
+  page.on('request', request => sent.push(`${request.url()} ${request.postData() ?? ''}`))
+  await page.goto(`${service.url}/w/${tracker.workspaceId}/privacy`)
+  await page.getByRole('heading', { name: 'No receipts yet' }).waitFor()
+
+  await page.getByLabel('What you have').selectOption('phone')
+  await page.getByLabel('Identifier').fill('(030) 90 18 20')
+  await page.getByRole('button', { name: 'Compute the digest' }).click()
+  await page.getByText('Enter the whole number with its country code').waitFor()
+  await page.getByLabel('Country of a number without +').fill('de')
+  await page.getByRole('button', { name: 'Compute the digest' }).click()
+  await page.getByText('SHA-256 of 4930901820').waitFor()
+  await page.getByRole('button', { name: 'Erase this person…' }).click()
+  const dialog = page.getByRole('dialog')
+  const erase = dialog.getByRole('button', { name: 'Erase', exact: true })
+  assert.equal(await erase.isDisabled(), true)
+  await dialog.getByLabel('Type ERASE to confirm').fill('ERASE')
+  await assertAccessible()
+  await erase.click()
+  await dialog.getByText('1 event lost their identity').waitFor()
+  const receipt = await dialog.locator('pre').innerText()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('cell', { name: receipt }).waitFor()
+  await assertAccessible()
+
+  assert.equal((await service.read('hers')).body.event.payload_expired, true)
+  assert.equal((await service.read('his')).body.event.payload_expired, false)
+  assert.ok(sent.some(text => text.includes('identifier_hash')))
+  for (const text of sent) assert.doesNotMatch(decodeURIComponent(text), /90\D?18\D?20/)
+})
+
+it('shows a member the receipts, and nothing to erase with', async test => {
+  const service = await startTestService(test)
+  const { tracker } = await openDashboardWorkspace(service)
+
+  const member = await createTestPerson(service)
+  const { workspaceId } = tracker
+  await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
+  const { page } = await openJourneyPage(test, { service, chromium, person: member })
+  await page.goto(`${service.url}/w/${workspaceId}/privacy`)
+  await page.getByText('Owners and admins can erase a person').waitFor()
+  assert.equal(await page.getByLabel('Identifier').count(), 0)
+})

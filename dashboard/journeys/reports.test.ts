@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, it } from 'node:test'
+import {
+  type ChromiumUnderTest,
+  startChromium,
+} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { makeDueReports } from '../../service/reports/make-reports.ts'
+import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
+import {
+  EMAIL_IDENTITY,
+  startMatchQualityFixture,
+  WEAK_IDENTITY,
+} from '../../testing/fixtures/match-quality.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { sendFromOtherSource } from '../../testing/fixtures/simulator.ts'
+import { openJourneyPage } from './journey-page.ts'
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+const UNTIL_REPORT_SECONDS = 18 * 3_600
+const DAY_SECONDS = 86_400
+
+it("explains yesterday's gap, and downloads it", async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  for (const event_id of ['order-1', 'order-2']) await service.submit(samplePurchase({ event_id }))
+  await service.deliver()
+  const others = { source: 'server', events: [{ event_name: 'Search', count: 4 }] } as const
+  await sendFromOtherSource(service, { ...others, events: [...others.events] })
+  const { page, assertAccessible } = await openJourneyPage(test, {
+    ...{ service, chromium, person: owner },
+  })
+  await page.goto(`${service.url}/w/${tracker.workspaceId}/reports`)
+  await page.getByRole('heading', { name: 'No reports in these days' }).waitFor()
+  await assertAccessible()
+
+  service.clock.advance(UNTIL_REPORT_SECONDS)
+  await makeDueReports(service.delivery, { now: service.clock.now() })
+  await page.reload()
+  await page.getByText('the platform counted 4 events more than it accepted from us').waitFor()
+  await page.getByText('Other senders: -4').waitFor()
+  await page.locator('.recharts-bar-rectangle').first().waitFor({ state: 'attached' })
+  await assertAccessible()
+
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'Download CSV' }).click()
+  const csv = readFileSync(await (await downloading).path(), 'utf8')
+  assert.match(csv, /\r\n2026-11-21,[0-9a-f-]{36},explained,2,6,-4,0,0,0,0,0,-4,0,/)
+})
+
+it('shows the trend of the match quality, and what to add', async test => {
+  const service = await startMatchQualityFixture(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  await service.send(EMAIL_IDENTITY)
+  await service.take()
+  service.clock.advance(DAY_SECONDS)
+  await service.send(WEAK_IDENTITY)
+  await service.take()
+  const { page, assertAccessible } = await openJourneyPage(test, {
+    ...{ service, chromium, person: owner },
+  })
+  await page.goto(`${service.url}/w/${tracker.workspaceId}/reports`)
+  await page.getByRole('tab', { name: 'Match quality' }).click()
+  await page.waitForURL('**/reports?report=match-quality')
+  const advice = page.getByRole('region', { name: 'What to add' })
+  await advice.getByText(/^Purchase: send .* with more events/).waitFor()
+  const scores = page.getByRole('table', { name: 'Scores' })
+  assert.equal(await scores.getByRole('row').count(), 3)
+  const coverage = page.getByRole('table', { name: 'Coverage' })
+  assert.match(await coverage.getByRole('row').nth(1).innerText(), /^Purchase\s+40\s/)
+  await assertAccessible()
+})

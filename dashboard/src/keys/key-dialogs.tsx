@@ -1,0 +1,234 @@
+import { Alert, Button, Group, List, Modal, Stack, Text, Textarea } from '@mantine/core'
+import type { IssuedTrackerKey, TrackerKey } from '@signalbox/contract/browser/keys.ts'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError } from '../api/client.ts'
+import { ConfirmableError } from '../components/confirm-identity.tsx'
+import { CopyBlock } from '../components/copy.tsx'
+import { DangerButton } from '../components/danger-button.tsx'
+import { Time } from '../components/time.tsx'
+import {
+  issueKey,
+  type KeyKind,
+  keysOf,
+  revokeKey,
+  rotateKey,
+  type TrackerParams,
+} from './key-api.ts'
+import type { KeyIntent } from './key-section.tsx'
+
+interface DialogProps {
+  params: TrackerParams
+  intent: KeyIntent
+  onClose: () => void
+}
+
+/** Asks before a key is issued, rotated or revoked, and shows a new key once. */
+export function KeyDialog(props: DialogProps) {
+  const { intent } = props
+  switch (intent.action) {
+    case 'issue':
+      return <IssueDialog {...props} kind={intent.kind} />
+    case 'rotate':
+      return <RotateDialog {...props} current={intent.key} />
+    case 'revoke':
+      return <RevokeDialog {...props} current={intent.key} />
+  }
+}
+
+const DIALOG = { centered: true, closeButtonProps: { 'aria-label': 'Close' } }
+
+const KIND_NAMES: Record<KeyKind, string> = {
+  tracker_secret: 'tracker secret',
+  publishable: 'publishable key',
+  forwarding: 'forwarding secret',
+}
+
+/** Runs a change and reads the list of keys again. */
+function useKeyChange<Answer, Input = void>(
+  params: TrackerParams,
+  change: (input: Input) => Promise<Answer>,
+) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: change,
+    onSettled: () => client.invalidateQueries({ queryKey: keysOf(params) }),
+  })
+}
+
+function IssueDialog({ params, kind, onClose }: DialogProps & { kind: KeyKind }) {
+  const [origins, setOrigins] = useState('')
+  const issue = useKeyChange(params, () => {
+    const lines = origins.split(/\s+/).filter(line => line !== '')
+    return issueKey(params, kind === 'publishable' ? { kind, origins: lines } : { kind })
+  })
+  if (issue.data) return <IssuedDialog issued={issue.data} onClose={onClose} />
+  const invalid = issue.error instanceof ApiError ? Object.values(issue.error.errors).flat() : []
+  return (
+    <Modal {...DIALOG} opened onClose={onClose} title={`Issue a ${KIND_NAMES[kind]}`}>
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          issue.mutate()
+        }}
+      >
+        <Stack gap="md">
+          {kind === 'publishable' && (
+            <Textarea
+              label="Origins of your pages"
+              description="One a line, such as https://shop.example or https://*.shop.example."
+              autosize
+              minRows={3}
+              spellCheck={false}
+              value={origins}
+              onChange={event => setOrigins(event.currentTarget.value)}
+              error={invalid.length > 0 && invalid.join(' ')}
+              data-autofocus
+            />
+          )}
+          {issue.error && invalid.length === 0 && <ConfirmableError error={issue.error} />}
+          {issue.error && invalid.length > 0 && kind !== 'publishable' && (
+            <ConfirmableError error={issue.error} />
+          )}
+          <Actions label="Issue the key" isPending={issue.isPending} onClose={onClose} />
+        </Stack>
+      </form>
+    </Modal>
+  )
+}
+
+function RotateDialog({ params, current, onClose }: DialogProps & { current: TrackerKey }) {
+  const rotate = useKeyChange(params, () => rotateKey(params, current.id))
+  if (rotate.data) {
+    return <IssuedDialog issued={rotate.data} replaces={current} onClose={onClose} />
+  }
+  return (
+    <Modal
+      {...DIALOG}
+      opened
+      onClose={onClose}
+      title={`Rotate the key …${current.last_characters}`}
+    >
+      <Stack gap="md">
+        <Text>
+          Signalbox issues a second {KIND_NAMES[current.kind]}
+          {current.kind === 'publishable' && ' with the same origins'}. Both are valid until you
+          revoke this one, so no event is lost.
+        </Text>
+        {rotate.error && <ConfirmableError error={rotate.error} />}
+        <form
+          onSubmit={event => {
+            event.preventDefault()
+            rotate.mutate()
+          }}
+        >
+          <Actions label="Issue the second key" isPending={rotate.isPending} onClose={onClose} />
+        </form>
+      </Stack>
+    </Modal>
+  )
+}
+
+interface IssuedDialogProps {
+  issued: IssuedTrackerKey
+  /** The key that the new one replaces. */
+  replaces?: TrackerKey
+  onClose: () => void
+}
+
+/** The only moment at which a key is shown. */
+function IssuedDialog({ issued, replaces, onClose }: IssuedDialogProps) {
+  return (
+    <Modal
+      {...DIALOG}
+      opened
+      onClose={onClose}
+      title={`Your new ${KIND_NAMES[issued.key.kind]}`}
+      size="lg"
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+    >
+      <Stack gap="md">
+        <Alert color="yellow" variant="light" title="Copy it now: it is shown only once." />
+        <CopyBlock text={issued.token} label="Copy the key" />
+        {replaces && (
+          <List type="ordered" size="sm" spacing="xs">
+            <List.Item>Put the new key where …{replaces.last_characters} is in use.</List.Item>
+            <List.Item>
+              Wait until the last use of …{replaces.last_characters} on this page stops changing.
+            </List.Item>
+            <List.Item>Revoke …{replaces.last_characters}.</List.Item>
+          </List>
+        )}
+        <Group justify="flex-end">
+          <Button onClick={onClose} data-autofocus>
+            I have copied it
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}
+
+function RevokeDialog({ params, current, onClose }: DialogProps & { current: TrackerKey }) {
+  const revoke = useKeyChange(params, async () => {
+    await revokeKey(params, current.id)
+    onClose()
+  })
+  return (
+    <Modal
+      {...DIALOG}
+      opened
+      onClose={onClose}
+      title={`Revoke the key …${current.last_characters}?`}
+    >
+      <Stack gap="md">
+        <Text>
+          Requests with this {KIND_NAMES[current.kind]} get 401 within half a second. This cannot be
+          undone.
+        </Text>
+        <Text>
+          {current.last_used_at ? (
+            <>
+              It was last used <Time at={current.last_used_at} format="relative" />.
+            </>
+          ) : (
+            'It was never used.'
+          )}
+        </Text>
+        {revoke.error && <ConfirmableError error={revoke.error} />}
+        <form
+          onSubmit={event => {
+            event.preventDefault()
+            revoke.mutate()
+          }}
+        >
+          <Actions label="Revoke the key" isFinal isPending={revoke.isPending} onClose={onClose} />
+        </form>
+      </Stack>
+    </Modal>
+  )
+}
+
+interface ActionsProps {
+  label: string
+  /** It cannot be undone. */
+  isFinal?: boolean
+  isPending: boolean
+  onClose: () => void
+}
+
+function Actions({ label, isFinal = false, isPending, onClose }: ActionsProps) {
+  const Submit = isFinal ? DangerButton : Button
+  return (
+    <Group justify="flex-end" gap="sm">
+      <Button variant="default" onClick={onClose}>
+        Cancel
+      </Button>
+      <Submit type="submit" loading={isPending}>
+        {label}
+      </Submit>
+    </Group>
+  )
+}

@@ -1,0 +1,66 @@
+import { Anchor, Text } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ErrorNotice } from '../components/error-notice.tsx'
+import { Page } from '../components/page.tsx'
+import { PageSkeleton } from '../components/page-skeleton.tsx'
+import { ForwarderSection } from '../keys/forwarder-section.tsx'
+import { KEY_KINDS, keysQuery } from '../keys/key-api.ts'
+import { KeyDialog } from '../keys/key-dialogs.tsx'
+import { type KeyIntent, KeySection } from '../keys/key-section.tsx'
+import { RevokedKeys } from '../keys/revoked-keys.tsx'
+import { useCanManage, useTrackerParams, useWorkspace } from '../layout/scope.ts'
+
+/** The keys of a tracker: issue, rotate with overlap, revoke; and the forwarder that uses them. */
+export function KeysPage() {
+  const params = useTrackerParams()
+  const canManage = useCanManage()
+  const [intent, setIntent] = useState<KeyIntent | null>(null)
+  const keys = useInfiniteQuery(keysQuery(params))
+  const [first] = keys.data?.pages ?? []
+  return (
+    <Page title="Keys" description={<OtherCredentials />}>
+      {keys.error && <ErrorNotice error={keys.error} onRetry={() => void keys.refetch()} />}
+      {!first && !keys.error && <PageSkeleton />}
+      {first &&
+        KEY_KINDS.map(({ kind, title, purpose }) => (
+          <KeySection
+            key={kind}
+            {...{ kind, title, purpose, canManage }}
+            keys={first.live.filter(key => key.kind === kind)}
+            liveMax={first.live_max}
+            onIntent={setIntent}
+          />
+        ))}
+      {first && (
+        <RevokedKeys
+          keys={keys.data?.pages.flatMap(({ revoked }) => revoked) ?? []}
+          hasMore={keys.hasNextPage}
+          isLoading={keys.isFetchingNextPage}
+          onMore={() => void keys.fetchNextPage()}
+        />
+      )}
+      {first && <ForwarderSection params={params} />}
+      {intent && <KeyDialog params={params} intent={intent} onClose={() => setIntent(null)} />}
+    </Page>
+  )
+}
+
+function OtherCredentials() {
+  const { id, role } = useWorkspace()
+  return (
+    <Text component="span">
+      What opens this tracker. Each key is shown once, when it is issued.
+      {role === 'owner' && (
+        <>
+          {' '}
+          Tokens of agents are on the page{' '}
+          <Anchor href={`/workspaces/${id}/tokens`} underline="always">
+            Tokens
+          </Anchor>
+          .
+        </>
+      )}
+    </Text>
+  )
+}

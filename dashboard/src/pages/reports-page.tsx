@@ -1,0 +1,126 @@
+import { Button, Tabs } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { EmptyState } from '../components/empty-state.tsx'
+import { ErrorNotice } from '../components/error-notice.tsx'
+import { Page } from '../components/page.tsx'
+import { PageSkeleton } from '../components/page-skeleton.tsx'
+import { useTrackerParams } from '../layout/scope.ts'
+import { MatchQuality } from '../reports/match-quality-report.tsx'
+import { RangeFilter } from '../reports/range-filter.tsx'
+import { ReconciliationDays } from '../reports/reconciliation-report.tsx'
+import {
+  csvPath,
+  formatDestination,
+  matchQualityQuery,
+  reconciliationQuery,
+} from '../reports/report-api.ts'
+import type { ReportSearch } from '../reports/report-search.ts'
+
+/** What the platform counted, and how well it can match events to people. */
+export function ReportsPage() {
+  const search = useSearch({ from: '/w/$workspace/tracker/reports' })
+  const navigate = useNavigate({ from: '/w/$workspace/reports' })
+  const params = useTrackerParams()
+  return (
+    <Page
+      title="Reports"
+      description="What the platform counted of your events, and how well it matches people."
+      actions={
+        <Button component="a" href={csvPath(params, search)} download variant="default">
+          Download CSV
+        </Button>
+      }
+    >
+      <Tabs
+        value={search.report}
+        onChange={report =>
+          void navigate({ search: { ...search, report: report as ReportSearch['report'] } })
+        }
+        keepMounted={false}
+      >
+        <Tabs.List mb="lg">
+          <Tabs.Tab value="reconciliation">Reconciliation</Tabs.Tab>
+          <Tabs.Tab value="match-quality">Match quality</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="reconciliation">
+          <ReconciliationPanel search={search} />
+        </Tabs.Panel>
+        <Tabs.Panel value="match-quality">
+          <MatchQualityPanel search={search} />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  )
+}
+
+function ReconciliationPanel({ search }: { search: ReportSearch }) {
+  const { data, error, refetch } = useQuery(reconciliationQuery(useTrackerParams(), search))
+  if (error) return <ErrorNotice error={error} onRetry={() => void refetch()} />
+  if (!data) return <PageSkeleton />
+  const { reports, from, to } = data
+  const byId = new Map(reports.map(({ destination }) => [destination.id, destination]))
+  const destinations = [...byId.values()].map(each => ({
+    id: each.id,
+    label: formatDestination(each),
+  }))
+  const chosen = search.destination ?? destinations[0]?.id ?? ''
+  const shown = reports.filter(({ destination_id: id }) => id === chosen)
+  return (
+    <>
+      <RangeFilter
+        key={`${from} ${to}`}
+        {...{ search, destinations, chosen }}
+        range={{ from, to }}
+      />
+      <div style={{ height: 'var(--space-6)' }} />
+      {shown.length > 0 ? (
+        <ReconciliationDays reports={shown} search={search} />
+      ) : (
+        <EmptyState
+          title="No reports in these days"
+          command={`npm run report -- --date ${previousDay()} --refresh`}
+        >
+          The report of a day is made on the next day at 06:00 UTC, for each destination that sent
+          events lately. The command makes the report of yesterday now.
+        </EmptyState>
+      )}
+    </>
+  )
+}
+
+function MatchQualityPanel({ search }: { search: ReportSearch }) {
+  const { data, error, refetch } = useQuery(matchQualityQuery(useTrackerParams(), search))
+  if (error) return <ErrorNotice error={error} onRetry={() => void refetch()} />
+  if (!data) return <PageSkeleton />
+  const { from, to, alert_below: alertBelow } = data
+  const destinations = data.destinations.map(({ destination }) => ({
+    id: destination.id,
+    label: formatDestination(destination),
+  }))
+  const chosen = search.destination ?? destinations[0]?.id ?? ''
+  const quality = data.destinations.find(({ destination }) => destination.id === chosen)
+  return (
+    <>
+      <RangeFilter
+        key={`${from} ${to}`}
+        {...{ search, destinations, chosen }}
+        range={{ from, to }}
+      />
+      <div style={{ height: 'var(--space-6)' }} />
+      {quality ? (
+        <MatchQuality quality={quality} alertBelow={alertBelow} />
+      ) : (
+        <EmptyState title="No destination yet">
+          Match quality is measured for each destination. Connect one first.
+        </EmptyState>
+      )}
+    </>
+  )
+}
+
+const DAY_MILLISECONDS = 86_400_000
+
+function previousDay(): string {
+  return new Date(Date.now() - DAY_MILLISECONDS).toISOString().slice(0, 10)
+}

@@ -1,0 +1,89 @@
+import { Button, Group, List, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { CopyBlock } from '../components/copy.tsx'
+import { DangerButton } from '../components/danger-button.tsx'
+import { ErrorNotice } from '../components/error-notice.tsx'
+import type { IdentifierType } from './digest-identifier.ts'
+import { erasePerson, receiptsKey, type TrackerParams } from './erasure-api.ts'
+
+interface EraseDialogProps {
+  params: TrackerParams
+  type: IdentifierType
+  digest: string
+  onClose: (isErased: boolean) => void
+}
+
+const WORD = 'ERASE'
+const DIALOG = { centered: true, closeButtonProps: { 'aria-label': 'Close' } }
+
+/** Asks to type a word, erases, and shows the number of the receipt. */
+export function EraseDialog({ params, type, digest, onClose }: EraseDialogProps) {
+  const [word, setWord] = useState('')
+  const client = useQueryClient()
+  const erase = useMutation({
+    mutationFn: () => erasePerson(params, type, digest),
+    onSettled: () => client.invalidateQueries({ queryKey: receiptsKey(params) }),
+  })
+  const { data: result } = erase
+  if (result) {
+    return (
+      <Modal {...DIALOG} opened onClose={() => onClose(true)} title="The person is erased">
+        <Stack gap="md">
+          <Text>
+            {formatCount(result.events_updated, 'event')} lost their identity, and{' '}
+            {formatCount(result.sessions_updated, 'session')} were deleted.
+            {result.duplicate && ' This digest was erased before; this erased what came since.'}
+          </Text>
+          <Text size="sm">Keep the number of the receipt with the request of the person:</Text>
+          <CopyBlock text={result.deletion_request_id} label="Copy the number" />
+          <Group justify="flex-end">
+            <Button onClick={() => onClose(true)} data-autofocus>
+              Done
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    )
+  }
+  return (
+    <Modal {...DIALOG} opened onClose={() => onClose(false)} title="Erase this person?">
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          if (word === WORD) erase.mutate()
+        }}
+      >
+        <Stack gap="md">
+          <List size="sm" spacing="xs">
+            <List.Item>Stored events lose every identifier, address and click ID.</List.Item>
+            <List.Item>Deliveries that wait are not sent.</List.Item>
+            <List.Item>Later events of the person are stored without identity.</List.Item>
+            <List.Item>What a platform has received stays there: ask the platform.</List.Item>
+          </List>
+          <TextInput
+            label={`Type ${WORD} to confirm. This cannot be undone.`}
+            value={word}
+            autoComplete="off"
+            spellCheck={false}
+            data-autofocus
+            onChange={event => setWord(event.currentTarget.value)}
+          />
+          {erase.error && <ErrorNotice error={erase.error} />}
+          <Group justify="flex-end" gap="sm">
+            <Button variant="default" onClick={() => onClose(false)}>
+              Cancel
+            </Button>
+            <DangerButton type="submit" disabled={word !== WORD} loading={erase.isPending}>
+              Erase
+            </DangerButton>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}
+
+function formatCount(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,77 @@
+import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { ReportSearch } from './report-search.ts'
+
+interface RangeFilterProps {
+  search: ReportSearch
+  /** The days that are shown. */
+  range: { from: string; to: string }
+  destinations: readonly { id: string; label: string }[]
+  chosen: string
+}
+
+const PRESETS = [7, 30, 90]
+const DAY_MILLISECONDS = 86_400_000
+
+/** The days and the destination of a report; they are in the address of the page. */
+export function RangeFilter({ search, range, destinations, chosen }: RangeFilterProps) {
+  const navigate = useNavigate({ from: '/w/$workspace/reports' })
+  const [from, setFrom] = useState(range.from)
+  const [to, setTo] = useState(range.to)
+  const show = (changes: Partial<ReportSearch>) =>
+    void navigate({ search: { ...search, ...changes } })
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        show({ from, to })
+      }}
+    >
+      <Group align="flex-end" gap="sm">
+        <TextInput
+          type="date"
+          label="From"
+          value={from}
+          max={to}
+          onChange={event => setFrom(event.currentTarget.value)}
+        />
+        <TextInput
+          type="date"
+          label="To"
+          value={to}
+          min={from}
+          onChange={event => setTo(event.currentTarget.value)}
+        />
+        <Button type="submit" variant="default">
+          Show
+        </Button>
+        {PRESETS.map(days => (
+          <Button
+            key={days}
+            variant="subtle"
+            onClick={() => {
+              const today = new Date()
+              const first = new Date(today.getTime() - (days - 1) * DAY_MILLISECONDS)
+              show({ from: toDay(first), to: toDay(today) })
+            }}
+          >
+            {days} days
+          </Button>
+        ))}
+        {destinations.length > 1 && (
+          <NativeSelect
+            label="Destination"
+            data={destinations.map(({ id, label }) => ({ value: id, label }))}
+            value={chosen}
+            onChange={event => show({ destination: event.currentTarget.value })}
+          />
+        )}
+      </Group>
+    </form>
+  )
+}
+
+function toDay(time: Date): string {
+  return time.toISOString().slice(0, 10)
+}

@@ -1,0 +1,214 @@
+import { Badge, List, Stack, Table, Text } from '@mantine/core'
+import type { ReconciliationReport } from '@signalbox/contract/reports.ts'
+import { Section } from '../components/facts.tsx'
+import { PageButton } from '../components/links.tsx'
+import { Time } from '../components/time.tsx'
+import { BUCKETS, STATUS_LABELS, toDayRows } from './buckets.ts'
+import { ChartFrame, CountsChart, GapChart } from './chart-frame.tsx'
+import type { ReportSearch } from './report-search.ts'
+
+interface ReconciliationProps {
+  /** Of one destination, the newest first; at least one. */
+  reports: readonly ReconciliationReport[]
+  search: ReportSearch
+}
+
+/** The gap of one day in sentences, then both counts and what explains the gap over all days. */
+export function ReconciliationDays({ reports, search }: ReconciliationProps) {
+  const explained = reports.find(({ report_date }) => report_date === search.day) ?? reports[0]
+  const rows = toDayRows(reports)
+  return (
+    <Stack gap="lg">
+      {explained && (
+        <Section title={`The gap of ${explained.report_date}`}>
+          <Explanation report={explained} />
+        </Section>
+      )}
+      {rows.length > 0 && (
+        <Section title="Counts and gap">
+          <Stack gap="xl">
+            <ChartFrame label="Events accepted by the platform and counted by it, by day">
+              <CountsChart rows={rows} />
+            </ChartFrame>
+            <ChartFrame label="What explains the gap, by day">
+              <GapChart rows={rows} />
+            </ChartFrame>
+            <details className="disclosure-plain">
+              <summary>What explains the gap, as a table</summary>
+              <BucketTable reports={reports} />
+            </details>
+          </Stack>
+        </Section>
+      )}
+      <Section title="Days">
+        <DayTable reports={reports} search={search} shownDay={explained?.report_date ?? ''} />
+      </Section>
+    </Stack>
+  )
+}
+
+function Explanation({ report }: { report: ReconciliationReport }) {
+  const parts = BUCKETS.flatMap(({ name, label }) => {
+    const bucket = report.buckets[name]
+    return bucket && bucket.count !== 0 ? [{ label, ...bucket }] : []
+  })
+  const [anyBucket] = Object.values(report.buckets)
+  return (
+    <Stack gap="xs" maw="52rem">
+      <Text fw={650}>{summarize(report)}</Text>
+      {report.status === 'unavailable' && <Text size="sm">{anyBucket?.explanation}</Text>}
+      {parts.length > 0 && (
+        <List size="sm" spacing={4}>
+          {parts.map(({ label, count, basis, explanation }) => (
+            <List.Item key={label}>
+              <strong>
+                {label}: {count.toLocaleString('en')}
+              </strong>{' '}
+              ({basis}). {explanation}
+            </List.Item>
+          ))}
+        </List>
+      )}
+      {report.updated_at && (
+        <Text size="sm" c="dimmed">
+          Compared <Time at={report.updated_at} />. The report of a day is made on the next day and
+          again two days later.
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function summarize(report: ReconciliationReport): string {
+  const { observed_gap: gap, unexplained_residual: residual, report_date: day, status } = report
+  if (status === 'unavailable') return `${day} was not compared.`
+  if (gap === 0 && residual === 0) return `On ${day} the platform counted what it accepted.`
+  const difference =
+    gap > 0
+      ? `the platform counted ${formatEvents(gap)} fewer than it accepted`
+      : gap < 0
+        ? `the platform counted ${formatEvents(-gap)} more than it accepted from us`
+        : 'both counts are equal'
+  const rest =
+    residual === 0 ? 'all are explained' : `${formatEvents(Math.abs(residual))} unexplained`
+  return `On ${day} ${difference}; ${rest}.`
+}
+
+function formatEvents(count: number): string {
+  return `${count.toLocaleString('en')} event${count === 1 ? '' : 's'}`
+}
+
+interface DayTableProps extends ReconciliationProps {
+  shownDay: string
+}
+
+function DayTable({ reports, search, shownDay }: DayTableProps) {
+  return (
+    <Table.ScrollContainer minWidth={620} tabIndex={0} type="native">
+      <Table aria-label="Days" verticalSpacing={6} fz="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Day (UTC)</Table.Th>
+            <Table.Th>Status</Table.Th>
+            <Table.Th ta="right">Accepted</Table.Th>
+            <Table.Th ta="right">Counted</Table.Th>
+            <Table.Th ta="right">Gap</Table.Th>
+            <Table.Th ta="right">Unexplained</Table.Th>
+            <Table.Th aria-label="Explanation" />
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {reports.map(report => (
+            <DayCells
+              key={report.id}
+              report={report}
+              search={search}
+              isShown={report.report_date === shownDay}
+            />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+interface DayCellsProps {
+  report: ReconciliationReport
+  search: ReportSearch
+  isShown: boolean
+}
+
+function DayCells({ report, search, isShown }: DayCellsProps) {
+  const { label, color } = STATUS_LABELS[report.status]
+  const count = countsOf(report)
+  return (
+    <Table.Tr {...(isShown && { 'aria-current': 'true' })}>
+      <Table.Td className="nowrap">{report.report_date}</Table.Td>
+      <Table.Td>
+        <Badge variant="light" color={color} tt="none" fw={600} radius="sm" miw="fit-content">
+          {label}
+        </Badge>
+      </Table.Td>
+      <Table.Td ta="right">{report.accepted_count.toLocaleString('en')}</Table.Td>
+      <Table.Td ta="right">{count(report.meta_count)}</Table.Td>
+      <Table.Td ta="right" fw={650}>
+        {count(report.observed_gap)}
+      </Table.Td>
+      <Table.Td ta="right">{count(report.unexplained_residual)}</Table.Td>
+      <Table.Td ta="right">
+        {isShown ? (
+          'Explained above'
+        ) : (
+          <PageButton
+            size="compact-sm"
+            variant="default"
+            aria-label={`Explain ${report.report_date}`}
+            from="/w/$workspace/reports"
+            to="."
+            search={{ ...search, day: report.report_date }}
+          >
+            Explain
+          </PageButton>
+        )}
+      </Table.Td>
+    </Table.Tr>
+  )
+}
+
+function BucketTable({ reports }: { reports: readonly ReconciliationReport[] }) {
+  return (
+    <Table.ScrollContainer minWidth={760} tabIndex={0} type="native" mah="24rem">
+      <Table aria-label="What explains the gap" verticalSpacing={6} fz="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Day (UTC)</Table.Th>
+            {BUCKETS.map(({ name, label }) => (
+              <Table.Th key={name} ta="right">
+                {label}
+              </Table.Th>
+            ))}
+            <Table.Th ta="right">Unexplained</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {reports.map(report => (
+            <Table.Tr key={report.id}>
+              <Table.Td className="nowrap">{report.report_date}</Table.Td>
+              {BUCKETS.map(({ name }) => (
+                <Table.Td key={name} ta="right">
+                  {countsOf(report)(report.buckets[name]?.count ?? 0)}
+                </Table.Td>
+              ))}
+              <Table.Td ta="right">{countsOf(report)(report.unexplained_residual)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+/** A day without counts of the platform has no numbers: they never count as zero. */
+function countsOf({ status }: ReconciliationReport): (count: number) => string {
+  return count => (status === 'unavailable' ? '–' : count.toLocaleString('en'))
+}
