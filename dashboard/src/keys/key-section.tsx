@@ -86,7 +86,7 @@ function KeyTable({ title, keys, kind, canManage, canRotate, onIntent }: KeyTabl
           {keys.map(key => (
             <Table.Tr key={key.id}>
               <Table.Td>
-                <span className="code">…{key.last_characters}</span>
+                <span className="code nowrap">…{key.last_characters}</span>
                 {kind === 'publishable' && <Origins origins={key.origins} />}
               </Table.Td>
               <Table.Td visibleFrom="sm">
@@ -97,7 +97,7 @@ function KeyTable({ title, keys, kind, canManage, canRotate, onIntent }: KeyTabl
               </Table.Td>
               {canManage && (
                 <Table.Td>
-                  <Group gap="xs" justify="flex-end" wrap="nowrap">
+                  <Group gap="xs" justify="flex-end">
                     {canRotate && (
                       <Button
                         size="compact-sm"

@@ -145,7 +145,7 @@ function DayCells({ report, search, isShown }: DayCellsProps) {
     <Table.Tr {...(isShown && { 'aria-current': 'true' })}>
       <Table.Td className="nowrap">{report.report_date}</Table.Td>
       <Table.Td>
-        <Badge variant="light" color={color} tt="none" fw={600} radius="sm" miw="fit-content">
+        <Badge variant="light" color={color} tt="none" fw={600} radius="sm" miw="max-content">
           {label}
         </Badge>
       </Table.Td>
