@@ -28,7 +28,7 @@ const GROWTH_BYTES_MAX = 48 * 1_024 ** 2 * Math.max(1, CASES / 20_000)
 const RESOURCE_GROWTH_MAX = 16
 
 /** Additional paths, which the document does not describe. */
-const BESIDE = ['/livez', '/readyz', '/openapi.json', '/.well-known/jwks.json']
+const BESIDE = ['/', '/livez', '/readyz', '/openapi.json', '/.well-known/jwks.json']
 
 /** High enough that this test never reaches them. */
 const LIMITS = {

@@ -26,7 +26,8 @@ const API_PATHS = [
 function isApiPath(url: string): boolean {
   // A program that joins an address and a path by mistake asks for //api/v1.
   const path = (url.split(/[?#]/, 1)[0] ?? '').replace(/^\/{2,}/, '/')
-  return API_PATHS.some(api => path === api || path.startsWith(`${api}/`))
+  // A browser asks for paths only: other targets are a program's, such as `*`.
+  return !path.startsWith('/') || API_PATHS.some(api => path === api || path.startsWith(`${api}/`))
 }
 
 /** Browsers name `text/html`; a wildcard alone is what programs send. */

@@ -6,6 +6,7 @@ import {
   createTestWorkspace,
   TEST_PASSWORD,
 } from '../../testing/fixtures/people.ts'
+import { sendRawBytes } from '../../testing/fixtures/raw-http.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
@@ -47,4 +48,11 @@ it('returns 404 as JSON for programs', async test => {
     assert.equal(response.headers.get('vary'), 'accept')
     assert.deepEqual(await response.json(), { message: 'There is nothing at this path.' })
   }
+})
+
+it('is at no target that is not a path', async test => {
+  const { url } = await startTestService(test)
+  const lines = ['GET * HTTP/1.1', 'Host: x', 'Accept: text/html', 'Connection: close']
+  const { head } = await sendRawBytes(url, `${lines.join('\r\n')}\r\n\r\n`)
+  assert.match(head, /^HTTP\/1.1 404 /)
 })

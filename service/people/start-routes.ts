@@ -14,7 +14,10 @@ export function startRoutes(app: ServiceApp, context: PeopleContext): void {
   app.get('/', PUBLIC, async (request, reply) => {
     reply.header('vary', 'accept')
     const { headers } = request
-    if (!acceptsHtml(headers.accept)) throw Refusal.notFound('There is nothing at this path.')
+    // The router takes a target that is no path, such as `*`, to this route.
+    const isPath = request.url.startsWith('/') || request.url.startsWith('http')
+    if (!isPath || !acceptsHtml(headers.accept))
+      throw Refusal.notFound('There is nothing at this path.')
     const person = await requireSignIn(context, { request, reply, returnTo: '/' })
     if (!person) return reply
     const memberships = await listMemberships(database, person.userId)

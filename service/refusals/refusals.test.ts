@@ -58,6 +58,18 @@ it('counts a revoked key, a key of another kind, and no unknown key', async test
   ])
 })
 
+it('joins the refusals of two revoked keys of one tracker', async test => {
+  const service = await startTestService(test)
+  const { database, tracker, clock, request } = service
+  const secrets = [tracker.trackerSecret, tracker.publishableKey]
+  await database.pool.query('update tracker_keys set revoked_at = $1', [clock.now()])
+  for (const secret of secrets) {
+    const { status } = await request('POST', PATH, { secret, body: samplePurchase() })
+    assert.equal(status, 401)
+  }
+  assert.deepEqual(summarize(await readCounts(service)), [[401, '', 'key_revoked', 2, 2, 0]])
+})
+
 it('counts a secret from a browser, a foreign origin and a bad forwarding signature', async test => {
   const service = await startTestService(test)
   const { request, tracker } = service

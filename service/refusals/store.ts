@@ -71,6 +71,7 @@ interface DayCounts {
   counts: readonly StoredCount[]
 }
 
+/** Also joins counts of one cause: several keys of a tracker may have been refused alike. */
 async function foldNewCauses(
   { pool }: Database,
   { trackerId, day, counts }: DayCounts,
@@ -82,7 +83,6 @@ async function foldNewCauses(
            limit ${REFUSAL_ROWS_MAX}`,
     values: [trackerId, new Date(day), new Date(day + DAY_MILLISECONDS)],
   })
-  if (rows.length + counts.length <= CAUSES_MAX) return counts
   const known = new Set(rows.map(formatCause))
   let free = CAUSES_MAX - rows.length
   const folded = new Map<string, StoredCount>()

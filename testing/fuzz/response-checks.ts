@@ -1,5 +1,6 @@
 import { check, document } from '../../contract/assert-documented.ts'
 import { jsonPointer } from '../../contract/document-checks.ts'
+import { BASE_PATH } from '../../contract/operations.ts'
 import type { Reply } from '../fixtures/service.ts'
 import { type DocumentOperation, findOperationsAt, type Schema } from './openapi-operations.ts'
 import { findCanaryTrace } from './realistic-values.ts'
@@ -47,7 +48,8 @@ export function findResponseProblems(judged: CheckedResponse): string[] {
 function checkForm({ sent, reply, operations }: CheckedResponse): string[] {
   const { status, headers, text, body } = reply
   const { method } = sent
-  const isBeside = status < 300 && findOperation(sent, operations)?.address === null
+  const isFound = status < 400 && findOperation(sent, operations)?.address === null
+  const isBeside = isFound || isPage({ sent, reply })
   const hasNoBody = method === 'HEAD' || status === 204 || status === 304
   const faults: [boolean, string][] = [
     // 502 reports a platform's response; the document lists where it may occur.
@@ -66,10 +68,17 @@ function checkForm({ sent, reply, operations }: CheckedResponse): string[] {
   return faults.filter(([isGood]) => !isGood).map(([, sentence]) => sentence)
 }
 
+/** A browser gets pages, also for errors, except from the API. */
+function isPage({ sent, reply }: Pick<CheckedResponse, 'sent' | 'reply'>): boolean {
+  const isOfApi = sent.target.replace(/^\/{2,}/, '/').startsWith(BASE_PATH)
+  return !isOfApi && reply.headers.get('content-type') === 'text/html; charset=utf-8'
+}
+
 /** The status is documented for the operation, and the response matches the document. */
 function checkStatus({ sent, reply, operations }: CheckedResponse): string[] {
   const { status } = reply
   const operation = findOperation(sent, operations)
+  if (isPage({ sent, reply })) return []
   // Routes outside the document have no documented errors.
   const isRefusedUnread = status === 400 && (operation?.address ?? null) === null
   if (operation?.statuses.includes(status) && !isRefusedUnread) {
