@@ -119,7 +119,7 @@ const FOLDERS =
 const root = join(import.meta.dirname, '..')
 const everything = globSync(`${FOLDERS}/**/*.{ts,tsx}`, {
   cwd: root,
-  exclude: path => path.includes('node_modules'),
+  exclude: path => path.includes('node_modules') || path.endsWith('.generated.ts'),
 }).map(path => ({ path, source: readFileSync(join(root, path), 'utf8') }))
 const files = everything
   .filter(({ path }) => path.startsWith('service/') && !path.endsWith('.test.ts'))

@@ -10,14 +10,14 @@ import { type ContractPin, pinContract, readPinnedContract } from './read-contra
 
 const USAGE =
   'Usage: npm run sdks:generate -- --document FILE --jwks FILE [--pin SHA256]\n' +
-  'FILE is a signed contract, from /openapi.json of a service or npm run contract:sign, and its keys.'
+  'FILE is a signed contract (/openapi.json of a service, or npm run contract:sign) and its keys.'
 
 export const SDKS = join(import.meta.dirname, '..')
 const PIN_PATH = join(import.meta.dirname, 'contract-pin.json')
 
 /** Where the types of each language are. */
 const OUTPUTS = [
-  { path: 'typescript/src/types.generated.ts', print: printTypeScript },
+  { path: 'typescript/src/contract.generated.ts', print: printTypeScript },
   { path: 'python/src/signalbox/_types.py', print: printPython },
   { path: 'go/types.go', print: printGo },
 ]

@@ -6,7 +6,7 @@ import { wrapText } from './wrap-text.ts'
  * and `Nullable[T]` (a member that can be left out, null or a value).
  */
 export function printGo(declarations: readonly Declaration[], digest: string): string {
-  const header = `// Code generated from the contract ${digest}. DO NOT EDIT.\n\npackage signalbox\n`
+  const header = `// Code generated from contract ${digest}. DO NOT EDIT.\n\npackage signalbox\n`
   const byName = new Map(declarations.map(one => [one.name, one]))
   return `${header}\n${declarations.map(one => printDeclaration(one, byName)).join('\n')}`
 }

@@ -11,12 +11,13 @@ EventTime = Union[datetime, str, int, float]
 `
 
 /**
- * The types as Python 3.11: a TypedDict for each object, so that requests are plain dictionaries and
- * answers with unknown or missing members are still read.
+ * The types as Python 3.11: a TypedDict for each object, so that requests are plain dictionaries
+ * and answers with unknown or missing members are still read.
  */
 export function printPython(declarations: readonly Declaration[], digest: string): string {
   const header = `# Generated from the contract ${digest}. Do not edit.\n# ruff: noqa\n`
-  return `${header}${IMPORTS}\n${orderDeclarations(declarations).map(printDeclaration).join('\n\n')}\n`
+  const body = orderDeclarations(declarations).map(printDeclaration).join('\n\n')
+  return `${header}${IMPORTS}\n${body}\n`
 }
 
 /** Aliases are expressions, so what they name comes first; annotations of classes are not read. */

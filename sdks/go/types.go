@@ -1,4 +1,4 @@
-// Code generated from the contract 0.5.0 (sha256 802d4b36fe168090480ecfe5c37b961672ec126db5ed3787e83ec2eee152ad07). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 802d4b36fe168090480ecfe5c37b961672ec126db5ed3787e83ec2eee152ad07). DO NOT EDIT.
 
 package signalbox
 

@@ -1,15 +1,3 @@
-import { InvalidArgumentError } from './errors.ts'
-import { EventListRequest, type ListParameters } from './event-list.ts'
-import { type PreparedEvent, prepareEvent } from './event-submission.ts'
-import { EventQueue, type QueueOptions } from './queue.ts'
-import { type APIRequest, type Result, send } from './request.ts'
-import {
-  type CallOptions,
-  type ClientOptions,
-  checkToken,
-  resolveSettings,
-  type Settings,
-} from './settings.ts'
 import type {
   DeletionResult,
   DeletionSubmission,
@@ -17,8 +5,6 @@ import type {
   EventDetail,
   EventList,
   EventSubmission,
-  IngestionNotice,
-  IngestionWarning,
   NewVerification,
   ReconciliationReports,
   ReplayResult,
@@ -31,18 +17,20 @@ import type {
   TestModeSubmission,
   TestPurchase,
   TestPurchaseSubmission,
-} from './types.generated.ts'
+} from './contract.generated.ts'
+import { InvalidArgumentError } from './errors.ts'
+import { EventListRequest, type ListParameters } from './event-list.ts'
+import { type CreatedEvent, type PreparedEvent, prepareEvent } from './event-submission.ts'
+import { EventQueue, type QueueOptions } from './queue.ts'
+import { type APIRequest, type Result, send } from './request.ts'
+import {
+  type CallOptions,
+  type ClientOptions,
+  checkToken,
+  resolveSettings,
+  type Settings,
+} from './settings.ts'
 import { type WaitOptions, waitForDelivery } from './wait-for-delivery.ts'
-
-/** The answer to an event. */
-export interface CreatedEvent {
-  event_id: string
-  /** The tracker already has an event with this id: nothing was counted twice. */
-  duplicate: boolean
-  warnings?: IngestionWarning[]
-  /** Members that were accepted without their full effect. */
-  notices?: IngestionNotice[]
-}
 
 export interface GetOptions extends CallOptions {
   /** Whether the tracker secret or a publishable key sent the event; the first by default. */

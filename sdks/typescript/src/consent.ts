@@ -1,6 +1,6 @@
+import type { EventTime } from './contract.generated.ts'
 import { InvalidArgumentError } from './errors.ts'
 import { formatTime } from './event-submission.ts'
-import type { EventTime } from './types.generated.ts'
 
 /** Builds what an event says about consent. Send `consent_basis: 'consent'` with it. */
 export const consent = { granted, mode }

@@ -1,5 +1,5 @@
+import type { Event, EventList } from './contract.generated.ts'
 import type { Result } from './request.ts'
-import type { Event, EventList } from './types.generated.ts'
 
 export interface ListParameters {
   /** From 1. */

@@ -1,5 +1,10 @@
+import type {
+  EventSubmission,
+  EventTime,
+  IngestionNotice,
+  IngestionWarning,
+} from './contract.generated.ts'
 import { InvalidArgumentError } from './errors.ts'
-import type { EventSubmission, EventTime } from './types.generated.ts'
 
 export interface PreparedEvent {
   id: string
@@ -38,4 +43,14 @@ export function formatTime(time: EventTime, name: string): string | number {
   if (!(time instanceof Date)) return time
   if (Number.isNaN(time.getTime())) throw new InvalidArgumentError(`${name} is an invalid Date.`)
   return time.toISOString()
+}
+
+/** The answer to an event. */
+export interface CreatedEvent {
+  event_id: string
+  /** The tracker already has an event with this id: nothing was counted twice. */
+  duplicate: boolean
+  warnings?: IngestionWarning[]
+  /** Members that were accepted without their full effect. */
+  notices?: IngestionNotice[]
 }

@@ -1,7 +1,7 @@
 /**
  * Digests of identifiers by the rules of the service, so that raw identifiers stay with you. Null
- * when a value cannot be normalized for certain: leave it out, or send it raw and the service, which
- * knows every numbering plan, decides.
+ * when a value cannot be normalized for certain: leave it out, or send it raw and let the service,
+ * which knows every numbering plan, decide.
  */
 export const hash = { email, phone, externalId }
 
@@ -35,11 +35,10 @@ async function externalId(text: string): Promise<string | null> {
 }
 
 /** What a variable leaves that was never filled: it would make one person of many. */
-const PLACEHOLDERS = new Set(
-  'null|undefined|none|nan|n/a|[object object]|0|-|(null)|(not set)|00000000-0000-0000-0000-000000000000'.split(
-    '|',
-  ),
-)
+const PLACEHOLDERS = new Set([
+  ...'null|undefined|none|nan|n/a|[object object]|0|-|(null)|(not set)'.split('|'),
+  '00000000-0000-0000-0000-000000000000',
+])
 
 const SUPPLIED = /^([0-9a-f]{64})(?:\.(?:[\w-]{8}|AQ|Ag|Aw|BA|BQ|Bg))?$/i
 const EMPTY_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'

@@ -1,9 +1,8 @@
-import type { CreatedEvent } from './client.ts'
+import type { EventSubmission } from './contract.generated.ts'
 import { InvalidArgumentError, QueueClosedError, QueueFullError } from './errors.ts'
-import { type PreparedEvent, prepareEvent } from './event-submission.ts'
+import { type CreatedEvent, type PreparedEvent, prepareEvent } from './event-submission.ts'
 import { createDeferred, type Result, sleep } from './request.ts'
 import type { CallOptions } from './settings.ts'
-import type { EventSubmission } from './types.generated.ts'
 
 /** What became known of one event of a queue. */
 export type Outcome =

@@ -1,7 +1,8 @@
 // biome-ignore-all lint/performance/noBarrelFile: the entry of the package, which bundlers shake
 // biome-ignore-all lint/performance/noReExportAll: types are erased
-export { type CreatedEvent, type GetOptions, Signalbox } from './client.ts'
+export { type GetOptions, Signalbox } from './client.ts'
 export { type ConsentDetails, type ConsentModeSignals, consent } from './consent.ts'
+export type * from './contract.generated.ts'
 export {
   APIConnectionError,
   APIError,
@@ -25,10 +26,10 @@ export {
   UnsupportedMediaTypeError,
 } from './errors.ts'
 export type { EventListRequest, ListParameters } from './event-list.ts'
+export type { CreatedEvent } from './event-submission.ts'
 export { hash } from './hash.ts'
 export type { Hooks, RequestInfo, ResponseInfo, RetryInfo } from './hooks.ts'
 export type { CloseResult, EventQueue, FlushResult, Outcome, QueueOptions } from './queue.ts'
 export type { ResponseFacts, Result } from './request.ts'
 export { type CallOptions, type ClientOptions, VERSION } from './settings.ts'
-export type * from './types.generated.ts'
 export type { WaitOptions } from './wait-for-delivery.ts'

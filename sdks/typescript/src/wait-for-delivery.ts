@@ -1,7 +1,7 @@
+import type { EventDetail } from './contract.generated.ts'
 import { APITimeoutError } from './errors.ts'
 import { type Result, sleep } from './request.ts'
 import type { CallOptions } from './settings.ts'
-import type { EventDetail } from './types.generated.ts'
 
 export interface WaitOptions extends Pick<CallOptions, 'signal'> {
   /** Milliseconds until it gives up; 60,000 by default. */
