@@ -23,7 +23,7 @@ const SOURCES = new Map(
  */
 const UNLOGGED_ACTIONS = /^(proposal|action)\./
 const APPENDING_FILES = [
-  'agents/proposals/propose-actions.ts',
+  'agents/proposals/save-proposal.ts',
   'agents/proposals/transition-action.ts',
   'audit/commit-audited.ts',
 ]

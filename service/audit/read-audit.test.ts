@@ -69,7 +69,7 @@ it('shows the current name of actors of this workspace', async test => {
     entries.map(({ actor }) => actor).toReversed(),
     actors.map((actor, index) => ({
       ...actor,
-      name: index === 0 ? owner.name : index === 3 ? 'Shop tracker' : null,
+      name: index === 0 ? owner.email : index === 3 ? 'Shop tracker' : null,
     })),
   )
 })

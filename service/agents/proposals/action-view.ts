@@ -58,7 +58,8 @@ export function explainAction({
     const until = expiresAt.toISOString()
     return `A person can approve or reject it until ${until}; check again later.`
   }
-  if (outcome === 'batch_failed') return OUTCOME_TEXTS[outcome]
+  // Not the text of a rollback, which says that the verification failed.
+  if (status === 'rolled_back' && outcome === 'batch_failed') return OUTCOME_TEXTS[outcome]
   if (outcome !== null) return `${STATUS_TEXTS[status]} ${OUTCOME_TEXTS[outcome]}`
   return `${STATUS_TEXTS[status]} ${NEXT_STEPS[status]}`
 }
