@@ -111,7 +111,8 @@ it('key refuses what is missing, unknown or of the wrong form', async () => {
 it('credential reads a destination, where its token is, and what changes', async () => {
   const set = { task: 'set', destinationId: ID }
   await assertRequests(defineCredentialCommand, [
-    ['list', { task: 'list' }],
+    ['list', { task: 'list', after: null }],
+    ['list --after abc', { task: 'list', after: 'abc' }],
     ['reseal', { task: 'reseal' }],
     [
       `set --destination ${ID.toUpperCase()} --from -`,
