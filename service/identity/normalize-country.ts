@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import table from './country-names.json' with { type: 'json' }
 
 /** ISO 3166-1 alpha-2, the 249 assigned codes, and xk, which Kosovo uses everywhere in practice. */
 const COUNTRY_CODES = new Set(
@@ -63,8 +62,6 @@ function getCountryNames(): Map<string, string> {
 }
 
 function readCountryNames(): Map<string, string> {
-  const path = join(import.meta.dirname, 'country-names.json')
-  const table: Record<string, string> = JSON.parse(readFileSync(path, 'utf8'))
   const names = new Map<string, string>()
   for (const [code, list] of Object.entries(table)) {
     for (const name of list.split(' ')) names.set(name, code)

@@ -111,8 +111,7 @@ it('key refuses what is missing, unknown or of the wrong form', async () => {
 it('credential reads a destination, where its token is, and what changes', async () => {
   const set = { task: 'set', destinationId: ID }
   await assertRequests(defineCredentialCommand, [
-    ['list', { task: 'list', after: null }],
-    ['list --after abc', { task: 'list', after: 'abc' }],
+    ['list', { task: 'list' }],
     ['reseal', { task: 'reseal' }],
     [
       `set --destination ${ID.toUpperCase()} --from -`,
@@ -211,7 +210,8 @@ it('provision reads a file, an owner, origins, and a target with its token', asy
 
 it('client reads a name of one visible line', async () => {
   await assertRequests(defineClientCommand, [
-    ['list', { task: 'list' }],
+    ['list', { task: 'list', after: null }],
+    ['list --after abc', { task: 'list', after: 'abc' }],
     ['add --name Terminal', { task: 'add', name: 'Terminal' }],
   ])
   await assertRefusals(defineClientCommand, [
