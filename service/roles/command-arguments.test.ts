@@ -210,7 +210,6 @@ it('provision reads a file, an owner, origins, and a target with its token', asy
 
 it('client reads a name of one visible line', async () => {
   await assertRequests(defineClientCommand, [
-    ['list', { task: 'list', after: null }],
     ['list --after abc', { task: 'list', after: 'abc' }],
     ['add --name Terminal', { task: 'add', name: 'Terminal' }],
   ])
