@@ -6,6 +6,7 @@ import {
   type ChromiumUnderTest,
   startChromium,
 } from '@signalbox/browser/testing/chromium-under-test.ts'
+import type { Page } from 'playwright-core'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePageView, samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
@@ -32,11 +33,18 @@ async function openKeys(test: TestContext, expectedStatuses: readonly number[] =
   return { service, tracker, ...journey }
 }
 
+interface SendingShop {
+  service: TestService
+  secret: string
+  /** Ends with the test: a service that still gets requests never closes. */
+  signal: AbortSignal
+}
+
 /** A shop's server that sends one event after the other until it is stopped. */
-function startSending(service: TestService, secret: string) {
+function startSending({ service, secret, signal }: SendingShop) {
   const shop = { secret, isStopped: false, accepted: [] as string[], refused: 0 }
   const sending = (async () => {
-    while (!shop.isStopped) {
+    while (!shop.isStopped && !signal.aborted) {
       const event_id = randomUUID()
       const body = samplePurchase({ event_id })
       const used = shop.secret
@@ -55,7 +63,28 @@ function startSending(service: TestService, secret: string) {
 
 it('rotates a tracker secret while events flow, and loses none', async test => {
   const { service, tracker, page, assertAccessible } = await openKeys(test)
-  const { shop, stop } = startSending(service, tracker.trackerSecret)
+  const { trackerSecret: secret } = tracker
+  const { shop, stop } = startSending({ service, secret, signal: test.signal })
+  try {
+    await rotateWhileSending(page, { shop, secret })
+  } finally {
+    await stop()
+  }
+  assert.equal(shop.refused, 0)
+  const read = (key: string) => service.request('GET', '/api/v1/dashboard/events', { secret: key })
+  assert.equal((await read(shop.secret)).body.events.total, shop.accepted.length)
+  assert.equal((await read(secret)).status, 401)
+  assert.ok(!(await page.content()).includes(shop.secret), 'the key is not shown again')
+  await assertAccessible()
+})
+
+interface Rotation {
+  shop: ReturnType<typeof startSending>['shop']
+  /** The key that is rotated. */
+  secret: string
+}
+
+async function rotateWhileSending(page: Page, { shop, secret }: Rotation): Promise<void> {
   const sendMore = async () => {
     const before = shop.accepted.length
     await waitUntil('more events are accepted', async () => shop.accepted.length > before + 5)
@@ -66,7 +95,6 @@ it('rotates a tracker secret while events flow, and loses none', async test => {
   await page.getByRole('button', { name: 'Issue the second key' }).click()
   const dialog = page.getByRole('dialog', { name: 'Your new tracker secret' })
   await dialog.getByText('it is shown only once').waitFor()
-  await assertAccessible()
   const token = await dialog.locator('pre').innerText()
   assert.match(token, /^sbx_sk_[0-9a-f]{72}$/)
   await dialog.getByRole('button', { name: 'I have copied it' }).click()
@@ -74,23 +102,15 @@ it('rotates a tracker secret while events flow, and loses none', async test => {
   await sendMore()
   shop.secret = token
   await sendMore()
-  const old = tracker.trackerSecret.slice(-4)
-  await secrets.getByRole('button', { name: `Revoke the key that ends in ${old}` }).click()
+  const old = `Revoke the key that ends in ${secret.slice(-4)}`
+  await secrets.getByRole('button', { name: old }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke the key' }).click()
   await secrets.getByText('Two keys are valid').waitFor({ state: 'detached' })
   await sendMore()
-  await stop()
-  assert.equal(shop.refused, 0)
-  const { body } = await service.request('GET', '/api/v1/dashboard/events', { secret: token })
-  assert.equal(body.events.total, shop.accepted.length)
-  const refused = await service.request('GET', '/api/v1/dashboard/events')
-  assert.equal(refused.status, 401)
-  assert.ok(!(await page.content()).includes(token), 'the key is not shown again')
-  await assertAccessible()
-})
+}
 
 it('issues a publishable key for an origin, and says which origin is invalid', async test => {
-  const { service, page } = await openKeys(test, [422])
+  const { service, page, assertAccessible } = await openKeys(test, [422])
   await page.getByRole('button', { name: 'Issue with other origins' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Origins of your pages').fill('shop.example')
@@ -99,6 +119,7 @@ it('issues a publishable key for an origin, and says which origin is invalid', a
   await dialog.getByLabel('Origins of your pages').fill('https://new-shop.example')
   await dialog.getByRole('button', { name: 'Issue the key' }).click()
   const token = await dialog.locator('pre').innerText()
+  await assertAccessible()
   const options = { headers: { origin: 'https://new-shop.example' }, body: samplePageView() }
   const reply = await service.request('POST', '/api/v1/events', { secret: token, ...options })
   assert.equal(reply.status, 202)
