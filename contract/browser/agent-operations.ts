@@ -1,5 +1,3 @@
-import Type from 'typebox'
-import { MessageError, ValidationError } from '../errors.ts'
 import {
   ConnectionChange,
   ConnectionList,
@@ -7,62 +5,46 @@ import {
   ExecutionTokenSubmission,
   IssuedExecutionToken,
 } from './agents.ts'
-
-/** 401: not signed in. 403: the request comes from another site, or the role does not allow it. */
-const REFUSALS = { 401: MessageError, 403: MessageError, 404: MessageError } as const
-const Nothing = Type.Unsafe<undefined>({})
+import { ALL_REFUSALS, FOUND_REFUSALS, Nothing, read, write } from './browser-operation.ts'
 
 /**
  * What owners do with the agents of a workspace in the dashboard, in the shape of Fastify routes
  * below BROWSER_PATH. The session cookie is the credential.
  */
-export const listConnections = {
-  method: 'GET',
-  url: '/workspaces/:workspace/connections',
-  config: { operationId: 'listConnections', credential: 'session' },
-  schema: { response: { 200: ConnectionList, ...REFUSALS } },
-} as const
+export const listConnections = read('listConnections', '/workspaces/:workspace/connections', {
+  200: ConnectionList,
+  ...FOUND_REFUSALS,
+})
 
-export const updateConnection = {
-  method: 'PATCH',
-  url: '/workspaces/:workspace/connections/:connection',
-  config: { operationId: 'updateConnection', credential: 'session' },
-  schema: {
-    body: ConnectionChange,
-    response: { 204: Nothing, ...REFUSALS, 422: ValidationError },
-  },
-} as const
+export const updateConnection = write(
+  'updateConnection',
+  'PATCH /workspaces/:workspace/connections/:connection',
+  { body: ConnectionChange, response: { 204: Nothing, ...ALL_REFUSALS } },
+)
 
-export const revokeConnection = {
-  method: 'DELETE',
-  url: '/workspaces/:workspace/connections/:connection',
-  config: { operationId: 'revokeConnection', credential: 'session' },
-  schema: { response: { 204: Nothing, ...REFUSALS } },
-} as const
+export const revokeConnection = write(
+  'revokeConnection',
+  'DELETE /workspaces/:workspace/connections/:connection',
+  { response: { 204: Nothing, ...FOUND_REFUSALS } },
+)
 
-export const listExecutionTokens = {
-  method: 'GET',
-  url: '/workspaces/:workspace/execution-tokens',
-  config: { operationId: 'listExecutionTokens', credential: 'session' },
-  schema: { response: { 200: ExecutionTokenList, ...REFUSALS } },
-} as const
+export const listExecutionTokens = read(
+  'listExecutionTokens',
+  '/workspaces/:workspace/execution-tokens',
+  { 200: ExecutionTokenList, ...FOUND_REFUSALS },
+)
 
-export const createExecutionToken = {
-  method: 'POST',
-  url: '/workspaces/:workspace/execution-tokens',
-  config: { operationId: 'createExecutionToken', credential: 'session' },
-  schema: {
-    body: ExecutionTokenSubmission,
-    response: { 201: IssuedExecutionToken, ...REFUSALS, 422: ValidationError },
-  },
-} as const
+export const createExecutionToken = write(
+  'createExecutionToken',
+  'POST /workspaces/:workspace/execution-tokens',
+  { body: ExecutionTokenSubmission, response: { 201: IssuedExecutionToken, ...ALL_REFUSALS } },
+)
 
-export const revokeExecutionToken = {
-  method: 'DELETE',
-  url: '/workspaces/:workspace/execution-tokens/:token',
-  config: { operationId: 'revokeExecutionToken', credential: 'session' },
-  schema: { response: { 204: Nothing, ...REFUSALS } },
-} as const
+export const revokeExecutionToken = write(
+  'revokeExecutionToken',
+  'DELETE /workspaces/:workspace/execution-tokens/:token',
+  { response: { 204: Nothing, ...FOUND_REFUSALS } },
+)
 
 export const BROWSER_AGENT_OPERATIONS = [
   listConnections,

@@ -25,7 +25,7 @@ const DARK = [
   ...(['#2f3b35', '#19211d', '#101613', '#0c110f', '#080c0a'] as const),
 ] as const
 
-/** Mantine writes on a button in the contrast of light mode, whatever the scheme. */
+/** Mantine writes on a button in the contrast of light mode, in both schemes. */
 const variantColorResolver: VariantColorsResolver = input => {
   const colors = defaultVariantColorsResolver(input)
   const isAction = input.variant === 'filled' && (input.color ?? 'brand') === 'brand'

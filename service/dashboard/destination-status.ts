@@ -75,7 +75,7 @@ function statusView(destination: Destination, parts: StatusParts): DestinationSt
 }
 
 /**
- * The platform's last verdict on the credential. A destination that is active after a rejection has
+ * The platform's last answer on the credential. A destination that is active after a rejection has
  * a new credential, which nothing was sent with yet.
  */
 function credentialState(

@@ -23,7 +23,7 @@ const CAUSE = 'class, code, subcode, reason'
 /**
  * Common table expressions that end in `counted_issues`: the causes of the settled deliveries. The
  * causes of the day are counted only when one is new, which is rare: so the rows of a day are
- * limited whatever codes a platform answers with.
+ * limited, with any codes that a platform answers.
  */
 export function countedIssues({ trackerId, destinationId, at }: IssueParameters): string {
   const ofDay = `tracker_id = ${trackerId}::uuid and destination_id = ${destinationId}::uuid
