@@ -21,7 +21,8 @@ interface SignedContract {
 
 /**
  * The one contract that types may be printed from: signed by a trusted key, and with the pinned
- * digest. Throws a SignatureError otherwise. The contract decides the code of every client, so a valid signature of another version is not enough.
+ * digest. Throws a SignatureError otherwise. The contract decides the code of every client,
+ * so a valid signature of another version is not enough.
  */
 export async function readPinnedContract(
   { text, jwksText }: SignedContract,
