@@ -1,11 +1,10 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
-import { Transform } from 'node:stream'
+import { join } from 'node:path'
 import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
 import { globalTeardown as stopStore } from './global-setup.ts'
+import { reportRun } from './run-report.ts'
 
 /**
  * `npm test` and `npm run test:full`. Loading the service costs 1.1 to 2 CPU seconds, so the files
@@ -18,8 +17,6 @@ const FOLDERS =
   'benchmarks,docs,testing}'
 const GROUP_LINES_MAX = 3_000
 const CONCURRENCY = 3
-const SLOWEST_COUNT = 10
-const PROGRESS_TESTS = 200
 const FULL_RUN_ONLY = /^benchmarks\//
 const RUNS_ALONE = /^\/\/ Runs alone: |^(before|after|beforeEach|afterEach)\(/m
 const STARTS_PROGRAMS = /\bcreateInstallation\(/
@@ -36,8 +33,6 @@ process.env.SIGNALBOX_TEST_EXTENT = isFull ? 'full' : 'short'
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/signalbox-tests')
 
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-test-groups-'))
-const seconds = new Map<string, number>()
-let testCount = 0
 let hasFailed = false
 
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -55,7 +50,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 results.on('test:fail', event => {
   hasFailed ||= event.todo === undefined
 })
-results.compose(progress()).compose(spec).pipe(process.stdout)
+reportRun(results).pipe(process.stdout)
 results.once('close', () => {
   if (hasFailed) process.exitCode = 1
 })
@@ -112,56 +107,4 @@ function topFolder({ path }: TestFile): string {
 
 function countLines(files: readonly TestFile[]): number {
   return files.reduce((sum, { source }) => sum + source.split('\n').length, 0)
-}
-
-/**
- * Prints failures and counts immediately, because the runner reports files in their order. Passes
- * on failures, skips and the summary, and prints the slowest files before the summary.
- */
-function progress(): Transform {
-  const startedAt = performance.now()
-  let hasNamedSlowest = false
-  return new Transform({
-    objectMode: true,
-    transform(event, _encoding, done) {
-      const { type, data } = event
-      const isTest = data.file && data.name !== data.file && !data.name?.endsWith('.test.mjs')
-      if (type === 'test:complete' && data.details?.type === 'test' && isTest) {
-        noteTest(data, Math.round((performance.now() - startedAt) / 1_000))
-      }
-      const isSummary = type === 'test:diagnostic' && /^tests \d+$/.test(data.message)
-      if (isSummary && !hasNamedSlowest) {
-        hasNamedSlowest = true
-        process.stdout.write(slowestFiles())
-      }
-      if (isShown(type, data)) this.push(event)
-      done()
-    },
-  })
-}
-
-interface CompletedTest {
-  name: string
-  file: string
-  details: { passed: boolean; duration_ms: number }
-}
-
-function noteTest({ name, file, details }: CompletedTest, elapsed: number): void {
-  testCount += 1
-  seconds.set(file, (seconds.get(file) ?? 0) + details.duration_ms / 1_000)
-  if (!details.passed) process.stdout.write(`failed: ${relative(ROOT, file)}: ${name}\n`)
-  if (testCount % PROGRESS_TESTS === 0) process.stdout.write(`${testCount} tests, ${elapsed} s\n`)
-}
-
-function isShown(type: string, data: { skip?: unknown; todo?: unknown }): boolean {
-  if (type === 'test:start' || type === 'test:complete') return false
-  return type !== 'test:pass' || data.skip !== undefined || data.todo !== undefined
-}
-
-function slowestFiles(): string {
-  const slowest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, SLOWEST_COUNT)
-  const lines = slowest.map(
-    ([file, duration]) => `${duration.toFixed(1).padStart(7)} s  ${relative(ROOT, file)}`,
-  )
-  return `\nThe slowest test files:\n${lines.join('\n')}\n\n`
 }

@@ -8,12 +8,7 @@ import { it } from 'node:test'
 import { setExecutionMode } from '../fixtures/agent-actions.ts'
 import { createMcpFixture, type McpFixture } from '../fixtures/mcp.ts'
 import { startTestService } from '../fixtures/service.ts'
-import {
-  findProgram,
-  installPinnedPython,
-  isRequired,
-  UnavailableError,
-} from '../generated-clients/generate-clients.ts'
+import { findProgram, installPinnedPython, openToolchain } from '../toolchains.ts'
 
 const STORY = join(import.meta.dirname, 'story.py')
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt')
@@ -21,8 +16,10 @@ const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt')
 it('the official Python client proposes, and reads what a person approved', {
   timeout: 200_000,
 }, async test => {
-  const python = findPython()
-  if (python === null) return test.skip('Python or its packages are not available')
+  const python = openToolchain(test, 'python', () =>
+    installPinnedPython(findProgram('python'), REQUIREMENTS),
+  )
+  if (python === null) return
   const mcp = await createMcpFixture(await startTestService(test))
   await setExecutionMode(mcp.tokens, 'ask')
   const story = spawn(python, [STORY], {
@@ -52,16 +49,6 @@ it('the official Python client proposes, and reads what a person approved', {
     outcome: 'verified',
   })
 })
-
-/** Null if Python or a registry is missing, unless SIGNALBOX_REQUIRE_SDKS requires it. */
-function findPython(): string | null {
-  try {
-    return installPinnedPython(findProgram('python'), REQUIREMENTS)
-  } catch (error) {
-    if (!(error instanceof UnavailableError) || isRequired('python')) throw error
-    return null
-  }
-}
 
 async function approve({ tokens }: McpFixture, inboxUrl: string): Promise<void> {
   const { client } = tokens.workspace.owner
