@@ -1,0 +1,132 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import {
+  AuthenticationError,
+  type EventSubmission,
+  type Signalbox,
+  SignalboxError,
+  UnprocessableEntityError,
+} from '@signalbox/sdk'
+
+/** An order with hundreds of lines is far below this. */
+const BODY_BYTES_MAX = 2 * 1_048_576
+
+export interface WebhookOptions {
+  signalbox: Signalbox
+  /** What the shop system signs its requests with. */
+  secret: string
+  /** One line for your log, without personal data. */
+  log?: (line: string) => void
+}
+
+/** The body of a signed request, or the response to one that cannot be used. */
+export type SignedBody = { text: string } | { response: Response }
+
+/**
+ * Reads the raw body and compares its HMAC-SHA256, in Base64, with the header. Parse the text only
+ * afterwards: a body that was parsed and written again has another digest.
+ */
+export async function readSignedBody(
+  request: Request,
+  { header, secret }: { header: string; secret: string },
+): Promise<SignedBody> {
+  const bytes = await readBytes(request)
+  if (bytes === null) return { response: answer(413, 'The body is too large.') }
+  const expected = createHmac('sha256', secret).update(bytes).digest()
+  const given = Buffer.from(request.headers.get(header) ?? '', 'base64')
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+    return { response: answer(401, `${header} does not match the body.`) }
+  }
+  return { text: bytes.toString('utf8') }
+}
+
+async function readBytes(request: Request): Promise<Buffer | null> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength
+    if (size > BODY_BYTES_MAX) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/**
+ * Sends the events of an order. Both shop systems count other answers than 2xx as failures and turn
+ * a webhook off after some, so an event that the service refuses is logged and answered with 200.
+ * What may work later is answered with 503: Shopify repeats it.
+ */
+export async function sendEvents(
+  events: readonly EventSubmission[],
+  { signalbox, log = console.error }: WebhookOptions,
+): Promise<Response> {
+  for (const event of events) {
+    try {
+      // Below the 5 seconds that Shopify waits.
+      await signalbox.events.create(event, { timeout: 2_000, totalTimeout: 4_000 })
+    } catch (error) {
+      if (!(error instanceof SignalboxError)) throw error
+      if (error instanceof UnprocessableEntityError) {
+        log(`${event.event_id} was refused: ${Object.keys(error.errors).join(', ')}`)
+        continue
+      }
+      const hint = error instanceof AuthenticationError ? ' Check SIGNALBOX_TOKEN.' : ''
+      log(`${event.event_id} was not sent: ${error.type}.${hint}`)
+      return answer(503, 'Try again later.')
+    }
+  }
+  return answer(200, `${events.length} events`)
+}
+
+export function answer(status: number, text: string): Response {
+  return new Response(`${text}\n`, { status })
+}
+
+/** What the shop noted at checkout about advertising. */
+export interface NotedConsent {
+  /** `granted` or `denied`; null when the order says nothing. */
+  choice: string | null
+  /** When, as ISO 8601. */
+  capturedAt: string | null
+}
+
+/**
+ * The `consent` of an event. Null when the customer refused: then there is no event to send. An
+ * order that says nothing is stored and not delivered, because an unknown choice grants nothing.
+ */
+export function toConsent({ choice, capturedAt }: NotedConsent): Record<string, string> | null {
+  if (choice === 'denied') return null
+  return {
+    advertising: choice ?? 'unknown',
+    method: 'checkout',
+    ...(capturedAt && { captured_at: capturedAt }),
+  }
+}
+
+/** Adds decimal texts exactly: "10.10" and "0.205" are "10.305". */
+export function addAmounts(amounts: readonly string[]): string {
+  const places = Math.max(0, ...amounts.map(text => text.split('.')[1]?.length ?? 0))
+  const scaled = amounts.map(text => {
+    const [whole = '', fraction = ''] = text.split('.')
+    return BigInt(whole + fraction.padEnd(places, '0'))
+  })
+  const sum = scaled.reduce((total, amount) => total + amount, 0n)
+  const digits = (sum < 0n ? -sum : sum).toString().padStart(places + 1, '0')
+  const text = places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
+  return sum < 0n ? `-${text}` : text
+}
+
+/** Leaves out what the shop does not know, which it writes as empty text or null. */
+export function withoutEmpty<Value>(
+  members: Record<string, Value | null | undefined | ''>,
+): Record<string, Value> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== '' && value != null),
+  ) as Record<string, Value>
+}
+
+/** The click ID of an ad in the address of the page on which the visit began. */
+export function findClickId(address: string | null | undefined): Record<string, string> {
+  const url = URL.parse(address ?? '', 'https://shop.invalid')
+  const fbclid = url?.searchParams.get('fbclid')
+  return fbclid ? { fbclid } : {}
+}
