@@ -55,3 +55,16 @@ it('marks the current page in the navigation, and no other', async test => {
   const current = page.locator('nav a[aria-current="page"], nav a[data-active="true"]')
   assert.deepEqual(await current.allInnerTexts(), ['Events'])
 })
+
+it('leads on from an address that no page has', async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  const { page, assertAccessible } = await openJourneyPage(test, {
+    ...{ service, chromium, person: owner },
+  })
+  await page.goto(`${service.url}/w/${tracker.workspaceId}/campaigns`)
+  await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor()
+  await assertAccessible()
+  await page.getByRole('link', { name: 'Open the overview' }).click()
+  await page.getByRole('heading', { name: 'No event yet' }).waitFor()
+})

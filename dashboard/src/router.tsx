@@ -10,6 +10,7 @@ import { PageSkeleton } from './components/page-skeleton.tsx'
 import { readEventListSearch } from './events/event-filters.ts'
 import { Shell } from './layout/shell.tsx'
 import { TrackerPages } from './layout/tracker-pages.tsx'
+import { NotFoundPage } from './pages/not-found-page.tsx'
 import { readReportSearch } from './reports/report-search.ts'
 
 const rootRoute = createRootRoute()
@@ -117,6 +118,7 @@ export const router = createRouter({
   parseSearch: text => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch,
   defaultErrorComponent: ({ error }) => <ErrorNotice error={error} />,
+  defaultNotFoundComponent: NotFoundPage,
   defaultPendingComponent: PageSkeleton,
   defaultPreload: 'intent',
   scrollRestoration: true,

@@ -5,6 +5,7 @@ import { call } from '../api/client.ts'
 import { Copy, CopyBlock } from '../components/copy.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Facts } from '../components/facts.tsx'
+import { formatCount, formatNumber } from '../components/format-count.ts'
 import { Time } from '../components/time.tsx'
 import { useCanManage } from '../layout/scope.ts'
 import { CredentialDialog } from './credential-dialog.tsx'
@@ -122,16 +123,14 @@ function StatusFacts({ status }: DestinationProps) {
   )
 }
 
-const NUMBER = new Intl.NumberFormat('en')
-
 function Waiting({ queue }: { queue: DestinationStatus['queue'] }) {
   const { waiting, retrying, in_flight: inFlight, oldest_at: oldest } = queue
   if (waiting === 0) return 'Nothing'
   const parts = [
-    retrying > 0 && `${NUMBER.format(retrying)} retrying`,
-    inFlight > 0 && `${NUMBER.format(inFlight)} being sent`,
+    retrying > 0 && `${formatNumber(retrying)} retrying`,
+    inFlight > 0 && `${formatNumber(inFlight)} being sent`,
   ].filter(part => part !== false)
-  const count = `${queue.is_lower_bound ? 'At least ' : ''}${NUMBER.format(waiting)}`
+  const count = `${queue.is_lower_bound ? 'At least ' : ''}${formatNumber(waiting)}`
   return (
     <>
       {count} {waiting === 1 ? 'event' : 'events'}
@@ -148,9 +147,9 @@ function Waiting({ queue }: { queue: DestinationStatus['queue'] }) {
 function LastRequest({ last }: { last: NonNullable<DestinationStatus['last_request']> }) {
   const { event_count: count, http_status: httpStatus, trace_id: traceId, answer } = last
   const facts = [
-    `${NUMBER.format(count)} ${last.is_test ? 'test ' : ''}${count === 1 ? 'event' : 'events'}`,
+    formatCount(count, last.is_test ? 'test event' : 'event'),
     httpStatus === null ? 'no response' : `status ${httpStatus}`,
-    `${NUMBER.format(last.duration_milliseconds)} ms`,
+    `${formatNumber(last.duration_milliseconds)} ms`,
   ]
   return (
     <Stack gap={4} align="flex-start">

@@ -16,7 +16,7 @@ interface EventTableProps {
 export function EventTable({ workspace, events, added }: EventTableProps) {
   return (
     <div className="surface">
-      <Table verticalSpacing="sm" horizontalSpacing="md" highlightOnHover>
+      <Table verticalSpacing={6} horizontalSpacing="md" highlightOnHover>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Event</Table.Th>

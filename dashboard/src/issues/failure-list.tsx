@@ -1,6 +1,7 @@
 import { Group, Stack, Text, Title } from '@mantine/core'
 import type { DeliveryIssue } from '@signalbox/contract/browser/issues.ts'
 import { EmptyState } from '../components/empty-state.tsx'
+import { formatNumber } from '../components/format-count.ts'
 import { WorkspaceLink } from '../components/links.tsx'
 import { ReplayButton } from '../components/replay.tsx'
 import { Time } from '../components/time.tsx'
@@ -91,9 +92,9 @@ function Failure({ workspace, issue, canReplay, isDestinationShown }: FailurePro
 }
 
 function countText(attempts: number, failed: number): string {
-  const answers = attempts === 1 ? 'Once' : `${attempts} times`
+  const answers = attempts === 1 ? 'Once' : `${formatNumber(attempts)} times`
   if (failed === 0) return `${answers}, no delivery failed for good.`
-  return `${answers}, ${failed} ${failed === 1 ? 'delivery' : 'deliveries'} failed for good.`
+  return `${answers}, ${formatNumber(failed)} ${failed === 1 ? 'delivery' : 'deliveries'} failed for good.`
 }
 
 const REPLAY_LIMIT = 10_000

@@ -2,6 +2,7 @@ import { Anchor, Group, Stack, Text, Title } from '@mantine/core'
 import type { RefusalSummary } from '@signalbox/contract/browser/issues.ts'
 import { REFUSAL_RULES } from '@signalbox/contract/refusal-rules.ts'
 import { Copy } from '../components/copy.tsx'
+import { formatNumber } from '../components/format-count.ts'
 import { Time } from '../components/time.tsx'
 
 /** Why events were refused, with what to change and the way to the log. */
@@ -38,7 +39,7 @@ function Refusal({ refusal }: { refusal: RefusalSummary }) {
         </Anchor>
       </Text>
       <Text size="sm" c="dimmed">
-        {errors === 1 ? 'Once' : `${errors} times`}. First seen{' '}
+        {errors === 1 ? 'Once' : `${formatNumber(errors)} times`}. First seen{' '}
         <Time at={first_seen_at} format="relative" />, last seen{' '}
         <Time at={last_seen_at} format="relative" />.
       </Text>

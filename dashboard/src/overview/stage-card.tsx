@@ -1,12 +1,12 @@
 import { Stack, Text, Title } from '@mantine/core'
 import type { StageSummary } from '@signalbox/contract/browser/overview.ts'
+import { formatNumber } from '../components/format-count.ts'
 import { WorkspaceLink } from '../components/links.tsx'
 import { formatAbsolute, useTimeZone } from '../components/time.tsx'
 import { HourBars } from './hour-bars.tsx'
 import { describeReason, STAGE_TEXTS } from './stage-texts.ts'
 
 const REASONS_SHOWN = 3
-const NUMBER = new Intl.NumberFormat('en')
 
 interface StageCardProps {
   workspace: string
@@ -18,7 +18,7 @@ export function StageCard({ workspace, stage }: StageCardProps) {
   const { title, description, path, search, link } = STAGE_TEXTS[stage.stage]
   const { count, is_minimum, reasons, unit } = stage
   const others = reasons.slice(REASONS_SHOWN).reduce((sum, reason) => sum + reason.count, 0)
-  const shown = count === null ? 'Not known yet' : NUMBER.format(count)
+  const shown = count === null ? 'Not known yet' : formatNumber(count)
   // Lists of events begin with the window, as the count does; what waits now may be older.
   const window = path === 'events' && stage.from !== null ? { from: stage.from } : {}
   return (
@@ -55,12 +55,12 @@ export function StageCard({ workspace, stage }: StageCardProps) {
         <ul className="reasons">
           {reasons.slice(0, REASONS_SHOWN).map(({ reason, count: ofReason }) => (
             <li key={reason}>
-              <span>{describeReason(reason)}</span> <span>{NUMBER.format(ofReason)}</span>
+              <span>{describeReason(reason)}</span> <span>{formatNumber(ofReason)}</span>
             </li>
           ))}
           {others > 0 && (
             <li>
-              <span>Other reasons</span> <span>{NUMBER.format(others)}</span>
+              <span>Other reasons</span> <span>{formatNumber(others)}</span>
             </li>
           )}
         </ul>

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { CopyBlock } from '../components/copy.tsx'
 import { DangerButton } from '../components/danger-button.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { formatCount } from '../components/format-count.ts'
 import type { IdentifierType } from './digest-identifier.ts'
 import { erasePerson, receiptsKey, type TrackerParams } from './erasure-api.ts'
 
@@ -82,8 +83,4 @@ export function EraseDialog({ params, type, digest, onClose }: EraseDialogProps)
       </form>
     </Modal>
   )
-}
-
-function formatCount(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 }

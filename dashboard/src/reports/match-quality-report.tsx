@@ -2,6 +2,7 @@ import { Alert, Badge, List, Stack, Table, Text } from '@mantine/core'
 import type { MatchQualityReport } from '@signalbox/contract/browser/reports.ts'
 import { EmptyState } from '../components/empty-state.tsx'
 import { Section } from '../components/facts.tsx'
+import { formatNumber } from '../components/format-count.ts'
 import { Time } from '../components/time.tsx'
 import { ChartFrame, ScoreChart } from './chart-frame.tsx'
 
@@ -131,7 +132,7 @@ function Coverage({ coverage, measuredAt }: CoverageProps) {
             {coverage.map(({ event_name, events, keys: percents }) => (
               <Table.Tr key={event_name}>
                 <Table.Td>{event_name}</Table.Td>
-                <Table.Td ta="right">{events.toLocaleString('en')}</Table.Td>
+                <Table.Td ta="right">{formatNumber(events)}</Table.Td>
                 {keys.map(key => (
                   <Table.Td key={key} ta="right">
                     {percents[key] ?? 0}

@@ -1,6 +1,7 @@
 import { Badge, List, Stack, Table, Text } from '@mantine/core'
 import type { ReconciliationReport } from '@signalbox/contract/reports.ts'
 import { Section } from '../components/facts.tsx'
+import { formatCount, formatNumber } from '../components/format-count.ts'
 import { PageButton } from '../components/links.tsx'
 import { Time } from '../components/time.tsx'
 import { BUCKETS, STATUS_LABELS, toDayRows } from './buckets.ts'
@@ -62,7 +63,7 @@ function Explanation({ report }: { report: ReconciliationReport }) {
           {parts.map(({ label, count, basis, explanation }) => (
             <List.Item key={label}>
               <strong>
-                {label}: {count.toLocaleString('en')}
+                {label}: {formatNumber(count)}
               </strong>{' '}
               ({basis}). {explanation}
             </List.Item>
@@ -85,35 +86,38 @@ function summarize(report: ReconciliationReport): string {
   if (gap === 0 && residual === 0) return `On ${day} the platform counted what it accepted.`
   const difference =
     gap > 0
-      ? `the platform counted ${formatEvents(gap)} fewer than it accepted`
+      ? `the platform counted ${formatCount(gap, 'event')} fewer than it accepted`
       : gap < 0
-        ? `the platform counted ${formatEvents(-gap)} more than it accepted from us`
+        ? `the platform counted ${formatCount(-gap, 'event')} more than it accepted from us`
         : 'both counts are equal'
   const rest =
-    residual === 0 ? 'all are explained' : `${formatEvents(Math.abs(residual))} unexplained`
+    residual === 0 ? 'all are explained' : `${formatCount(Math.abs(residual), 'event')} unexplained`
   return `On ${day} ${difference}; ${rest}.`
-}
-
-function formatEvents(count: number): string {
-  return `${count.toLocaleString('en')} event${count === 1 ? '' : 's'}`
 }
 
 interface DayTableProps extends ReconciliationProps {
   shownDay: string
 }
 
+/** A phone shows the day, its status and the gap; the explanation has the other counts. */
 function DayTable({ reports, search, shownDay }: DayTableProps) {
   return (
-    <Table.ScrollContainer minWidth={620} tabIndex={0} type="native">
+    <Table.ScrollContainer minWidth={280} tabIndex={0} type="native">
       <Table aria-label="Days" verticalSpacing={6} fz="sm">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Day (UTC)</Table.Th>
             <Table.Th>Status</Table.Th>
-            <Table.Th ta="right">Accepted</Table.Th>
-            <Table.Th ta="right">Counted</Table.Th>
+            <Table.Th ta="right" visibleFrom="sm">
+              Accepted
+            </Table.Th>
+            <Table.Th ta="right" visibleFrom="sm">
+              Counted
+            </Table.Th>
             <Table.Th ta="right">Gap</Table.Th>
-            <Table.Th ta="right">Unexplained</Table.Th>
+            <Table.Th ta="right" visibleFrom="sm">
+              Unexplained
+            </Table.Th>
             <Table.Th aria-label="Explanation" />
           </Table.Tr>
         </Table.Thead>
@@ -149,12 +153,18 @@ function DayCells({ report, search, isShown }: DayCellsProps) {
           {label}
         </Badge>
       </Table.Td>
-      <Table.Td ta="right">{report.accepted_count.toLocaleString('en')}</Table.Td>
-      <Table.Td ta="right">{count(report.meta_count)}</Table.Td>
+      <Table.Td ta="right" visibleFrom="sm">
+        {formatNumber(report.accepted_count)}
+      </Table.Td>
+      <Table.Td ta="right" visibleFrom="sm">
+        {count(report.meta_count)}
+      </Table.Td>
       <Table.Td ta="right" fw={650}>
         {count(report.observed_gap)}
       </Table.Td>
-      <Table.Td ta="right">{count(report.unexplained_residual)}</Table.Td>
+      <Table.Td ta="right" visibleFrom="sm">
+        {count(report.unexplained_residual)}
+      </Table.Td>
       <Table.Td ta="right">
         {isShown ? (
           'Explained above'
@@ -210,5 +220,5 @@ function BucketTable({ reports }: { reports: readonly ReconciliationReport[] }) 
 
 /** A day without counts of the platform has no numbers: they never count as zero. */
 function countsOf({ status }: ReconciliationReport): (count: number) => string {
-  return count => (status === 'unavailable' ? '–' : count.toLocaleString('en'))
+  return count => (status === 'unavailable' ? '–' : formatNumber(count))
 }

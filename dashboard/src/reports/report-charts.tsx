@@ -1,8 +1,11 @@
 import '@mantine/charts/styles.css'
 import { BarChart, LineChart } from '@mantine/charts'
+import { formatNumber } from '../components/format-count.ts'
 import { BUCKETS, type DayRow } from './buckets.ts'
 
 const HEIGHT = 260
+/** A single day would fill the whole chart. */
+const BAR_WIDTH_MAX = 48
 const STILL = { isAnimationActive: false }
 /** The table below a chart says the same, and can be read by a screen reader. */
 const CHART_PROPS = { accessibilityLayer: false, margin: { right: 16 } }
@@ -18,6 +21,7 @@ export function CountsChart({ rows }: { rows: readonly DayRow[] }) {
         { name: 'accepted', label: 'Accepted', color: 'var(--color-action)' },
         { name: 'counted', label: 'Counted by the platform', color: 'blue.6' },
       ]}
+      valueFormatter={formatNumber}
       withLegend
       curveType="linear"
       lineProps={STILL}
@@ -40,6 +44,8 @@ export function GapChart({ rows }: { rows: readonly DayRow[] }) {
       ]}
       withLegend
       barProps={STILL}
+      maxBarWidth={BAR_WIDTH_MAX}
+      valueFormatter={formatNumber}
       barChartProps={CHART_PROPS}
     />
   )
