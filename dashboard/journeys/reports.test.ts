@@ -47,6 +47,12 @@ it("explains yesterday's gap, and downloads it", async test => {
   await page.getByText('Other senders: -4').waitFor()
   await page.locator('.recharts-bar-rectangle').first().waitFor({ state: 'attached' })
   await assertAccessible()
+  await page.setViewportSize({ width: 375, height: 900 })
+  const hidden = await page.evaluate(`(() => {
+    const { clientWidth, scrollWidth } = document.querySelector('[aria-label=Days]').parentElement
+    return scrollWidth - clientWidth
+  })()`)
+  assert.equal(hidden, 0, 'the days do not scroll sideways on a phone')
 
   const downloading = page.waitForEvent('download')
   await page.getByRole('link', { name: 'Download CSV' }).click()

@@ -1,4 +1,4 @@
-import { Badge, List, Stack, Table, Text } from '@mantine/core'
+import { Badge, Box, List, Stack, Table, Text } from '@mantine/core'
 import type { ReconciliationReport } from '@signalbox/contract/reports.ts'
 import { Section } from '../components/facts.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
@@ -107,7 +107,7 @@ function DayTable({ reports, search, shownDay }: DayTableProps) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Day (UTC)</Table.Th>
-            <Table.Th>Status</Table.Th>
+            <Table.Th visibleFrom="sm">Status</Table.Th>
             <Table.Th ta="right" visibleFrom="sm">
               Accepted
             </Table.Th>
@@ -145,14 +145,18 @@ interface DayCellsProps {
 function DayCells({ report, search, isShown }: DayCellsProps) {
   const { label, color } = STATUS_LABELS[report.status]
   const count = countsOf(report)
+  const status = (
+    <Badge variant="light" color={color} tt="none" fw={600} radius="sm" miw="max-content">
+      {label}
+    </Badge>
+  )
   return (
     <Table.Tr {...(isShown && { 'aria-current': 'true' })}>
-      <Table.Td className="nowrap">{report.report_date}</Table.Td>
-      <Table.Td>
-        <Badge variant="light" color={color} tt="none" fw={600} radius="sm" miw="max-content">
-          {label}
-        </Badge>
+      <Table.Td className="nowrap">
+        {report.report_date}
+        <Box hiddenFrom="sm">{status}</Box>
       </Table.Td>
+      <Table.Td visibleFrom="sm">{status}</Table.Td>
       <Table.Td ta="right" visibleFrom="sm">
         {formatNumber(report.accepted_count)}
       </Table.Td>
