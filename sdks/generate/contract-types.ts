@@ -28,6 +28,8 @@ export interface Declaration {
   description: string
   /** A part of a request: closed sets are closed, and unknown values are the caller's mistake. */
   isInput: boolean
+  /** The whole body of an answer, not only a part of one. */
+  isResult: boolean
   /** Null for an object, whose members are below. */
   shape: Shape | null
   members: readonly Member[]
@@ -66,11 +68,16 @@ export function readContractTypes(document: Json, operations = SDK_OPERATIONS): 
   const { inputs, outputs } = findBodies(document, operations)
   const inputNames = collectNames(inputs, schemas)
   const outputNames = collectNames(outputs, schemas)
+  const resultNames = new Set(outputs.flatMap(({ $ref }) => ($ref ? [nameOf($ref)] : [])))
   const walk = { schemas, place: '' }
   return Object.keys(schemas)
     .filter(name => inputNames.has(name) || outputNames.has(name))
     .filter(name => name !== TIME && !isPlain(schemas[name]))
-    .map(name => declare({ ...walk, place: name }, schemas[name], inputNames.has(name)))
+    .map(name => ({
+      ...declare({ ...walk, place: name }, schemas[name]),
+      isInput: inputNames.has(name),
+      isResult: resultNames.has(name),
+    }))
 }
 
 interface Walk {
@@ -120,9 +127,11 @@ function collectNames(roots: readonly Json[], schemas: Record<string, Json>): Se
   return names
 }
 
-function declare(walk: Walk, schema: Json, isInput: boolean): Declaration {
+type Declared = Omit<Declaration, 'isInput' | 'isResult'>
+
+function declare(walk: Walk, schema: Json): Declared {
   const { place: name } = walk
-  const about = { name, description: schema.description ?? '', isInput }
+  const about = { name, description: schema.description ?? '' }
   if (!schema.properties) return { ...about, shape: readShape(schema, walk), members: [] }
   requireKnown(schema, name, OBJECT_KEYWORDS)
   const required: string[] = schema.required ?? []

@@ -2,13 +2,17 @@ import type { Declaration, Member, Shape } from './contract-types.ts'
 import { wrapText } from './wrap-text.ts'
 
 /**
- * The types as Go. Hand-written types beside them: `Money` (text read from a number), `EventTime`
- * and `Nullable[T]` (a member that can be left out, null or a value).
+ * The types as Go. Hand-written beside them: `Money` (text read from a number), `EventTime`,
+ * `Nullable[T]` (a member that can be left out, null or a value), `Result` (the facts of an answer)
+ * and `keepEmpty`.
  */
 export function printGo(declarations: readonly Declaration[], digest: string): string {
-  const header = `// Code generated from contract ${digest}. DO NOT EDIT.\n\npackage signalbox\n`
   const byName = new Map(declarations.map(one => [one.name, one]))
-  return `${header}\n${declarations.map(one => printDeclaration(one, byName)).join('\n')}`
+  const variants = new Set(declarations.flatMap(one => findVariants(one, byName)))
+  const printed = declarations.filter(one => !variants.has(one))
+  const text = printed.map(one => printDeclaration(one, byName)).join('\n')
+  const header = `// Code generated from contract ${digest}. DO NOT EDIT.\n\npackage signalbox\n`
+  return `${header}${text.includes('json.') ? '\nimport "encoding/json"\n' : ''}\n${text}`
 }
 
 type ByName = ReadonlyMap<string, Declaration>
@@ -16,17 +20,20 @@ type ByName = ReadonlyMap<string, Declaration>
 function printDeclaration(declaration: Declaration, byName: ByName): string {
   const { name, description, shape } = declaration
   const comment = printComment(name, description)
-  const variants = shape?.kind === 'union' ? findObjects(shape.of, byName) : null
-  if (variants) return `${comment}${printStruct(mergeVariants(declaration, variants), byName)}`
+  const variants = findVariants(declaration, byName)
+  if (variants.length > 0) {
+    return `${comment}${printStruct(mergeVariants(declaration, variants), byName)}`
+  }
   if (shape === null) return `${comment}${printStruct(declaration, byName)}`
   if (shape.kind === 'enumeration') return `${comment}${printEnumeration(name, shape.values)}`
   return `${comment}type ${name} = ${printShape(shape, byName)}\n`
 }
 
-/** The declarations of a union of objects. Null when it is another union. */
-function findObjects(shapes: readonly Shape[], byName: ByName): Declaration[] | null {
-  const found = shapes.map(one => (one.kind === 'named' ? byName.get(one.name) : undefined))
-  return found.every(one => one?.shape === null) ? (found as Declaration[]) : null
+/** The objects of a union of objects. None when it is something else. */
+function findVariants({ shape }: Declaration, byName: ByName): Declaration[] {
+  if (shape?.kind !== 'union') return []
+  const found = shape.of.map(one => (one.kind === 'named' ? byName.get(one.name) : undefined))
+  return found.every(one => one?.shape === null) ? (found as Declaration[]) : []
 }
 
 /** Go has no unions: one struct has the members of every variant. */
@@ -47,13 +54,44 @@ function mergeVariants(declaration: Declaration, variants: readonly Declaration[
   return { ...declaration, members: [...members.values()] }
 }
 
-function printStruct({ name, members, isInput }: Declaration, byName: ByName): string {
+function printStruct(declaration: Declaration, byName: ByName): string {
+  const { name, members, isInput, isResult } = declaration
   const lines = members.map(member => {
     const type = printMemberType(member, { isInput, byName })
-    const tag = `\`json:"${member.name}${member.isRequired ? '' : ',omitempty'}"\``
-    return { comment: member.description, cells: [exportName(member.name), type, tag] }
+    const cells = [exportName(member.name), type, printTag(member)]
+    return { comment: member.description, cells }
   })
-  return `type ${name} struct {\n${alignLines(lines)}\n}\n`
+  const result = isResult ? '\tResult\n' : ''
+  const struct = `type ${name} struct {\n${result}${alignLines(lines)}\n}\n`
+  return isInput ? `${struct}${printMarshaler(declaration, byName)}` : struct
+}
+
+function printTag({ name, isRequired }: Member): string {
+  return `\`json:"${name}${isRequired ? '' : ',omitempty'}"\``
+}
+
+/** omitempty leaves out an empty list, which can mean something else than no list. */
+function printMarshaler({ name, members }: Declaration, byName: ByName): string {
+  const lists = members.filter(({ shape, isRequired }) => shape.kind === 'list' && !isRequired)
+  if (lists.length === 0) return ''
+  const lines = lists.map(member => {
+    const cells = [exportName(member.name), `*${printShape(member.shape, byName)}`]
+    return { comment: '', cells: [...cells, printTag(member)] }
+  })
+  const values = lists.map(member => `keepEmpty(v.${exportName(member.name)})`).join(',\n\t\t')
+  return `
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v ${name}) MarshalJSON() ([]byte, error) {
+\ttype plain ${name}
+\treturn json.Marshal(struct {
+\t\tplain
+${alignLines(lines).replace(/^/gm, '\t')}
+\t}{
+\t\tplain(v),
+\t\t${values},
+\t})
+}
+`
 }
 
 interface Place {

@@ -116,23 +116,10 @@ Counts = dict[str, int]`,
 })
 
 it('prints the same in Go, with one struct for a union and columns as gofmt has them', () => {
-  const text = bodyOf(printGo(DECLARATIONS, 'x'), 'package signalbox\n')
+  const text = bodyOf(printGo(DECLARATIONS, 'x'), 'import "encoding/json"\n')
   assert.equal(
     text,
-    `type CardOrder struct {
-	Method    string     \`json:"method"\`
-	EventTime *EventTime \`json:"event_time,omitempty"\`
-	// Null */ clears it.
-	Note     *Nullable[string] \`json:"note,omitempty"\`
-	Quantity *int64            \`json:"quantity,omitempty"\`
-}
-
-type CashOrder struct {
-	Method string   \`json:"method"\`
-	Tags   []string \`json:"tags"\`
-}
-
-// OrderSubmission: One of two.
+    `// OrderSubmission: One of two.
 type OrderSubmission struct {
 	Method    string     \`json:"method"\`
 	EventTime *EventTime \`json:"event_time,omitempty"\`
@@ -140,6 +127,18 @@ type OrderSubmission struct {
 	Note     *Nullable[string] \`json:"note,omitempty"\`
 	Quantity *int64            \`json:"quantity,omitempty"\`
 	Tags     []string          \`json:"tags,omitempty"\`
+}
+
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v OrderSubmission) MarshalJSON() ([]byte, error) {
+	type plain OrderSubmission
+	return json.Marshal(struct {
+		plain
+		Tags *[]string \`json:"tags,omitempty"\`
+	}{
+		plain(v),
+		keepEmpty(v.Tags),
+	})
 }
 
 type OrderStatus string
@@ -154,6 +153,7 @@ type FreeForm = map[string]any
 type Counts = map[string]int64
 
 type Order struct {
+	Result
 	ID          string      \`json:"id"\`
 	Status      OrderStatus \`json:"status"\`
 	ValueAmount *Money      \`json:"value_amount"\`

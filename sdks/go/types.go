@@ -2,6 +2,8 @@
 
 package signalbox
 
+import "encoding/json"
+
 // FreeFormObject: An object whose members the contract does not fix.
 type FreeFormObject = map[string]any
 
@@ -43,6 +45,20 @@ type ValueData struct {
 	CustomProperties FreeFormObject `json:"custom_properties,omitempty"`
 }
 
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v ValueData) MarshalJSON() ([]byte, error) {
+	type plain ValueData
+	return json.Marshal(struct {
+		plain
+		Contents   *[]any       `json:"contents,omitempty"`
+		ContentIDs *[]ContentId `json:"content_ids,omitempty"`
+	}{
+		plain(v),
+		keepEmpty(v.Contents),
+		keepEmpty(v.ContentIDs),
+	})
+}
+
 // TrackingPermission: Permission for tracking: a boolean, or 0 and 1.
 type TrackingPermission = any
 
@@ -66,50 +82,18 @@ type AppData struct {
 	WindowsAttributionID string `json:"windows_attribution_id,omitempty"`
 }
 
-type ConsentEvent struct {
-	EventName    string `json:"event_name"`
-	ConsentBasis string `json:"consent_basis"`
-	// Idempotency key. Defaults to the Idempotency-Key header, or else a new id.
-	EventID       string     `json:"event_id,omitempty"`
-	ParentEventID string     `json:"parent_event_id,omitempty"`
-	EventTime     *EventTime `json:"event_time,omitempty"`
-	// Absolute URI of the page.
-	EventSource string `json:"event_source,omitempty"`
-	// Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-	// system_generated, business_messaging, other. `website` when it is left out. `app` needs
-	// `app_data`, and `business_messaging` needs `messaging_channel`.
-	ActionSource string `json:"action_source,omitempty"`
-	// Your pseudonymous id of the visitor.
-	VisitorID string `json:"visitor_id,omitempty"`
-	// Consent state supplied with the event.
-	Consent FreeFormObject `json:"consent,omitempty"`
-	// Consent Mode v2 signals.
-	ConsentMode FreeFormObject `json:"consent_mode,omitempty"`
-	// TCF v2: `string`, optional `captured_at`.
-	TCF FreeFormObject `json:"tcf,omitempty"`
-	// Identity fields; hashed before they are stored.
-	UserData FreeFormObject `json:"user_data,omitempty"`
-	// Advertising click identifiers.
-	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
-	ValueData *ValueData     `json:"value_data,omitempty"`
-	// Count the event, but never use it to choose who sees an advertisement.
-	OptOut *bool `json:"opt_out,omitempty"`
-	// `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction.
-	DataProcessingOptions []string `json:"data_processing_options,omitempty"`
-	// 1 for the USA; 0 to be located.
-	DataProcessingOptionsCountry *int64 `json:"data_processing_options_country,omitempty"`
-	// 1000 California, 1001 Colorado, 1002 Connecticut, 1003 Florida, 1004 Oregon, 1005 Texas, 1006
-	// Montana, 1007 Delaware, 1008 Nebraska, 1009 New Hampshire, 1010 New Jersey, 1011 Minnesota,
-	// 1012 Maryland, 1013 Rhode Island; 0 to be located. Required with a country.
-	DataProcessingOptionsState *int64 `json:"data_processing_options_state,omitempty"`
-	// The page that led to the page of the event.
-	ReferrerURL string   `json:"referrer_url,omitempty"`
-	AppData     *AppData `json:"app_data,omitempty"`
-	// Required with the action source `business_messaging`.
-	MessagingChannel          string             `json:"messaging_channel,omitempty"`
-	AdvertiserTrackingEnabled TrackingPermission `json:"advertiser_tracking_enabled,omitempty"`
-	// What the customer is to the business.
-	CustomerSegmentation string `json:"customer_segmentation,omitempty"`
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v AppData) MarshalJSON() ([]byte, error) {
+	type plain AppData
+	return json.Marshal(struct {
+		plain
+		Extinfo    *[]string `json:"extinfo,omitempty"`
+		URLSchemes *[]string `json:"url_schemes,omitempty"`
+	}{
+		plain(v),
+		keepEmpty(v.Extinfo),
+		keepEmpty(v.URLSchemes),
+	})
 }
 
 type LifecycleEventName string
@@ -118,52 +102,6 @@ const (
 	LifecycleEventNameSignalVerification LifecycleEventName = "signal_verification"
 	LifecycleEventNameConsentWithdrawal  LifecycleEventName = "consent_withdrawal"
 )
-
-type LegitimateInterestEvent struct {
-	EventName    LifecycleEventName `json:"event_name"`
-	ConsentBasis string             `json:"consent_basis"`
-	// Idempotency key. Defaults to the Idempotency-Key header, or else a new id.
-	EventID       string     `json:"event_id,omitempty"`
-	ParentEventID string     `json:"parent_event_id,omitempty"`
-	EventTime     *EventTime `json:"event_time,omitempty"`
-	// Absolute URI of the page.
-	EventSource string `json:"event_source,omitempty"`
-	// Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-	// system_generated, business_messaging, other. `website` when it is left out. `app` needs
-	// `app_data`, and `business_messaging` needs `messaging_channel`.
-	ActionSource string `json:"action_source,omitempty"`
-	// Your pseudonymous id of the visitor.
-	VisitorID string `json:"visitor_id,omitempty"`
-	// Consent state supplied with the event.
-	Consent FreeFormObject `json:"consent,omitempty"`
-	// Consent Mode v2 signals.
-	ConsentMode FreeFormObject `json:"consent_mode,omitempty"`
-	// TCF v2: `string`, optional `captured_at`.
-	TCF FreeFormObject `json:"tcf,omitempty"`
-	// Identity fields; hashed before they are stored.
-	UserData FreeFormObject `json:"user_data,omitempty"`
-	// Advertising click identifiers.
-	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
-	ValueData *ValueData     `json:"value_data,omitempty"`
-	// Count the event, but never use it to choose who sees an advertisement.
-	OptOut *bool `json:"opt_out,omitempty"`
-	// `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction.
-	DataProcessingOptions []string `json:"data_processing_options,omitempty"`
-	// 1 for the USA; 0 to be located.
-	DataProcessingOptionsCountry *int64 `json:"data_processing_options_country,omitempty"`
-	// 1000 California, 1001 Colorado, 1002 Connecticut, 1003 Florida, 1004 Oregon, 1005 Texas, 1006
-	// Montana, 1007 Delaware, 1008 Nebraska, 1009 New Hampshire, 1010 New Jersey, 1011 Minnesota,
-	// 1012 Maryland, 1013 Rhode Island; 0 to be located. Required with a country.
-	DataProcessingOptionsState *int64 `json:"data_processing_options_state,omitempty"`
-	// The page that led to the page of the event.
-	ReferrerURL string   `json:"referrer_url,omitempty"`
-	AppData     *AppData `json:"app_data,omitempty"`
-	// Required with the action source `business_messaging`.
-	MessagingChannel          string             `json:"messaging_channel,omitempty"`
-	AdvertiserTrackingEnabled TrackingPermission `json:"advertiser_tracking_enabled,omitempty"`
-	// What the customer is to the business.
-	CustomerSegmentation string `json:"customer_segmentation,omitempty"`
-}
 
 type EventSubmission struct {
 	EventName    string `json:"event_name"`
@@ -211,7 +149,20 @@ type EventSubmission struct {
 	CustomerSegmentation string `json:"customer_segmentation,omitempty"`
 }
 
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v EventSubmission) MarshalJSON() ([]byte, error) {
+	type plain EventSubmission
+	return json.Marshal(struct {
+		plain
+		DataProcessingOptions *[]string `json:"data_processing_options,omitempty"`
+	}{
+		plain(v),
+		keepEmpty(v.DataProcessingOptions),
+	})
+}
+
 type DuplicateEvent struct {
+	Result
 	EventID   string `json:"event_id"`
 	Duplicate bool   `json:"duplicate"`
 }
@@ -233,6 +184,7 @@ type IngestionNotice struct {
 }
 
 type NewEvent struct {
+	Result
 	EventID   string             `json:"event_id"`
 	Duplicate bool               `json:"duplicate"`
 	Warnings  []IngestionWarning `json:"warnings"`
@@ -241,6 +193,7 @@ type NewEvent struct {
 }
 
 type NewVerification struct {
+	Result
 	EventID   string `json:"event_id"`
 	Duplicate bool   `json:"duplicate"`
 }
@@ -428,6 +381,7 @@ type ExplainedDelivery struct {
 }
 
 type EventDetail struct {
+	Result
 	Event      Event               `json:"event"`
 	Lineage    Lineage             `json:"lineage"`
 	Deliveries []ExplainedDelivery `json:"deliveries"`
@@ -467,6 +421,7 @@ type DashboardMetrics struct {
 }
 
 type EventList struct {
+	Result
 	Events  EventPage        `json:"events"`
 	Metrics DashboardMetrics `json:"metrics"`
 }
@@ -499,6 +454,7 @@ type Destination struct {
 }
 
 type TestMode struct {
+	Result
 	Destination Destination `json:"destination"`
 	// Whether new events are currently sent as test events.
 	TestMode bool `json:"test_mode"`
@@ -514,6 +470,7 @@ type TestPurchaseSubmission struct {
 }
 
 type TestPurchase struct {
+	Result
 	// The id of the event, readable like any other.
 	EventID string `json:"event_id"`
 	// The status of its delivery.
@@ -531,7 +488,20 @@ type ReplaySubmission struct {
 	Limit *int64 `json:"limit,omitempty"`
 }
 
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v ReplaySubmission) MarshalJSON() ([]byte, error) {
+	type plain ReplaySubmission
+	return json.Marshal(struct {
+		plain
+		DeliveryIDs *[]int64 `json:"delivery_ids,omitempty"`
+	}{
+		plain(v),
+		keepEmpty(v.DeliveryIDs),
+	})
+}
+
 type ReplayResult struct {
+	Result
 	// Deliveries queued to be sent again.
 	Queued int64 `json:"queued"`
 	// Not queued: the event is too old for the platform.
@@ -588,6 +558,7 @@ type ReconciliationReport struct {
 }
 
 type ReconciliationReports struct {
+	Result
 	Date    string                 `json:"date"`
 	Reports []ReconciliationReport `json:"reports"`
 }
@@ -620,6 +591,7 @@ type EmqSnapshot struct {
 }
 
 type EmqReport struct {
+	Result
 	Snapshots []EmqSnapshot `json:"snapshots"`
 }
 
@@ -631,6 +603,7 @@ type DeletionSubmission struct {
 }
 
 type DeletionResult struct {
+	Result
 	// The same for every repeated request.
 	DeletionRequestID string `json:"deletion_request_id"`
 	// The same digest was deleted before.
@@ -651,6 +624,7 @@ type SandboxKeyUse struct {
 
 // SandboxKey: A short-lived key that needs no approval and is not stored.
 type SandboxKey struct {
+	Result
 	// Valid until `expires_at`.
 	APIKey    string `json:"api_key"`
 	TokenType string `json:"token_type"`
@@ -694,6 +668,7 @@ type SandboxTrialRequest struct {
 }
 
 type SandboxDiscovery struct {
+	Result
 	Environment string `json:"environment"`
 	// Validation requires a sandbox key; `self_serve_key` has one.
 	AuthenticationRequired bool                `json:"authentication_required"`
@@ -704,53 +679,6 @@ type SandboxDiscovery struct {
 	Description            string              `json:"description"`
 	SelfServeKey           SandboxSelfServeKey `json:"self_serve_key"`
 	Try                    SandboxTrialRequest `json:"try"`
-}
-
-type SandboxConsentEvent struct {
-	EventName string `json:"event_name"`
-	// The default. POST /events requires it.
-	ConsentBasis string `json:"consent_basis,omitempty"`
-	// Idempotency key. Defaults to the Idempotency-Key header, or else a new id.
-	EventID       string     `json:"event_id,omitempty"`
-	ParentEventID string     `json:"parent_event_id,omitempty"`
-	EventTime     *EventTime `json:"event_time,omitempty"`
-	// Absolute URI of the page.
-	EventSource string `json:"event_source,omitempty"`
-	// Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-	// system_generated, business_messaging, other. `website` when it is left out. `app` needs
-	// `app_data`, and `business_messaging` needs `messaging_channel`.
-	ActionSource string `json:"action_source,omitempty"`
-	// Your pseudonymous id of the visitor.
-	VisitorID string `json:"visitor_id,omitempty"`
-	// Consent state supplied with the event.
-	Consent FreeFormObject `json:"consent,omitempty"`
-	// Consent Mode v2 signals.
-	ConsentMode FreeFormObject `json:"consent_mode,omitempty"`
-	// TCF v2: `string`, optional `captured_at`.
-	TCF FreeFormObject `json:"tcf,omitempty"`
-	// Identity fields; hashed before they are stored.
-	UserData FreeFormObject `json:"user_data,omitempty"`
-	// Advertising click identifiers.
-	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
-	ValueData *ValueData     `json:"value_data,omitempty"`
-	// Count the event, but never use it to choose who sees an advertisement.
-	OptOut *bool `json:"opt_out,omitempty"`
-	// `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction.
-	DataProcessingOptions []string `json:"data_processing_options,omitempty"`
-	// 1 for the USA; 0 to be located.
-	DataProcessingOptionsCountry *int64 `json:"data_processing_options_country,omitempty"`
-	// 1000 California, 1001 Colorado, 1002 Connecticut, 1003 Florida, 1004 Oregon, 1005 Texas, 1006
-	// Montana, 1007 Delaware, 1008 Nebraska, 1009 New Hampshire, 1010 New Jersey, 1011 Minnesota,
-	// 1012 Maryland, 1013 Rhode Island; 0 to be located. Required with a country.
-	DataProcessingOptionsState *int64 `json:"data_processing_options_state,omitempty"`
-	// The page that led to the page of the event.
-	ReferrerURL string   `json:"referrer_url,omitempty"`
-	AppData     *AppData `json:"app_data,omitempty"`
-	// Required with the action source `business_messaging`.
-	MessagingChannel          string             `json:"messaging_channel,omitempty"`
-	AdvertiserTrackingEnabled TrackingPermission `json:"advertiser_tracking_enabled,omitempty"`
-	// What the customer is to the business.
-	CustomerSegmentation string `json:"customer_segmentation,omitempty"`
 }
 
 type SandboxEventSubmission struct {
@@ -799,7 +727,20 @@ type SandboxEventSubmission struct {
 	CustomerSegmentation string `json:"customer_segmentation,omitempty"`
 }
 
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v SandboxEventSubmission) MarshalJSON() ([]byte, error) {
+	type plain SandboxEventSubmission
+	return json.Marshal(struct {
+		plain
+		DataProcessingOptions *[]string `json:"data_processing_options,omitempty"`
+	}{
+		plain(v),
+		keepEmpty(v.DataProcessingOptions),
+	})
+}
+
 type SandboxEventResult struct {
+	Result
 	Sandbox  bool `json:"sandbox"`
 	Accepted bool `json:"accepted"`
 	// The caller's id, or a new one if the request has none.

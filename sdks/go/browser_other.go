@@ -1,0 +1,5 @@
+//go:build !js
+
+package signalbox
+
+func isBrowser() bool { return false }

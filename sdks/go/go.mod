@@ -1,0 +1,3 @@
+module github.com/signalbox/signalbox-go
+
+go 1.23

@@ -1,0 +1,67 @@
+package signalbox
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// RequestInfo is what hooks learn about an attempt. It has no credential and no body.
+type RequestInfo struct {
+	// Operation is such as "events.create".
+	Operation string
+	Method    string
+	// Path is below the base URL, without the query.
+	Path string
+	// Attempt counts from 1.
+	Attempt int
+	// Header has the headers to add to this attempt, such as traceparent. It is empty at first.
+	Header http.Header
+}
+
+// ResponseInfo is what hooks learn about the end of an attempt.
+type ResponseInfo struct {
+	RequestInfo
+	// Status is 0 when no answer came.
+	Status    int
+	RequestID string
+	// Duration is how long the attempt took, body included.
+	Duration time.Duration
+}
+
+// RetryInfo is what hooks learn before the delay of a retry.
+type RetryInfo struct {
+	RequestInfo
+	Delay time.Duration
+}
+
+// Hooks are called around each attempt, in the goroutine of the call.
+type Hooks struct {
+	// OnRequest is called before an attempt. The context that it returns is that of the attempt and
+	// of its OnResponse; return ctx unless it carries something, such as a span.
+	OnRequest  func(ctx context.Context, request *RequestInfo) context.Context
+	OnResponse func(ctx context.Context, response ResponseInfo)
+	OnRetry    func(ctx context.Context, retry RetryInfo)
+}
+
+func (h Hooks) request(ctx context.Context, info *RequestInfo) context.Context {
+	if h.OnRequest == nil {
+		return ctx
+	}
+	if own := h.OnRequest(ctx, info); own != nil {
+		return own
+	}
+	return ctx
+}
+
+func (h Hooks) response(ctx context.Context, info ResponseInfo) {
+	if h.OnResponse != nil {
+		h.OnResponse(ctx, info)
+	}
+}
+
+func (h Hooks) retry(ctx context.Context, info RetryInfo) {
+	if h.OnRetry != nil {
+		h.OnRetry(ctx, info)
+	}
+}

@@ -1,0 +1,89 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { accessSync, constants, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { findProgram, openToolchain } from '../../../testing/toolchains.ts'
+
+/** The module of the SDK. */
+export const MODULE = join(import.meta.dirname, '..')
+const CACHE = join(MODULE, '../../node_modules/.cache/go')
+const OUTPUT_BYTES_MAX = 64 * 1_048_576
+/** A cold cache compiles the standard library, twice with the race detector. */
+export const GO_MILLISECONDS_MAX = 400_000
+
+/** Never a result of the cache, and the stack of a test that hangs. */
+export const GO_TEST = ['-count=1', '-timeout=120s']
+
+export interface Finished {
+  code: number
+  stdout: string
+  /** Both streams, for the message of a failed assertion. */
+  output: string
+}
+
+export interface GoRun {
+  folder?: string
+  environment?: Record<string, string>
+}
+
+/** Go, found on PATH, with a cache that can be written and without a network. */
+export interface Go {
+  /** Whether the race detector can be linked, which needs a C compiler. */
+  hasRaceDetector: boolean
+  run(parameters: readonly string[], run?: GoRun): Promise<Finished>
+}
+
+/** Null, and the test is skipped, when Go is not there. */
+export function openGo(test: TestContext): Go | null {
+  return openToolchain(test, 'go', () => {
+    const program = findProgram('go')
+    const environment = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '', GOPROXY: 'off' }
+    Object.assign(environment, ownCaches(program))
+    return {
+      hasRaceDetector: canLinkRaceDetector(program, environment),
+      run: (parameters, { folder = MODULE, environment: more = {} } = {}) =>
+        finish([program, ...parameters], { cwd: folder, env: { ...environment, ...more } }),
+    }
+  })
+}
+
+/** Runs another program in the same way, such as one that Go built. */
+export function finish(
+  [program = '', ...parameters]: readonly string[],
+  { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
+): Promise<Finished> {
+  const options = { cwd, env, maxBuffer: OUTPUT_BYTES_MAX, timeout: GO_MILLISECONDS_MAX }
+  return new Promise(resolve => {
+    const child = execFile(program, parameters, options, (error, stdout, stderr) => {
+      const output = `${stdout}${stderr}${error && child.exitCode === null ? error.message : ''}`
+      resolve({ code: child.exitCode ?? 1, stdout, output })
+    })
+  })
+}
+
+/** Caches below node_modules for those of Go that cannot be written. */
+function ownCaches(program: string): Record<string, string> {
+  const { stdout } = spawnSync(program, ['env', 'GOCACHE', 'GOMODCACHE'], { encoding: 'utf8' })
+  const [build = '', modules = ''] = stdout.split('\n')
+  return {
+    ...(!isWritable(build) && { GOCACHE: join(CACHE, 'build') }),
+    ...(!isWritable(modules) && { GOMODCACHE: join(CACHE, 'modules') }),
+  }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true })
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function canLinkRaceDetector(program: string, env: NodeJS.ProcessEnv): boolean {
+  const options = { encoding: 'utf8', env } as const
+  const { stdout } = spawnSync(program, ['env', 'CGO_ENABLED', 'CC'], options)
+  const [isEnabled, compiler = ''] = stdout.split('\n')
+  return isEnabled === '1' && spawnSync(compiler, ['--version'], options).status === 0
+}
