@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { installPinnedPython } from '../../testing/toolchains.ts'
+import { assertEveryCaseRan } from '../behaviour-table.ts'
+import { buildWheel, CACHE, openPython, PIP, readmePrograms, runPython } from './python-tools.ts'
+
+const TIMEOUT = { timeout: 400_000 }
+
+function createFolder(test: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-python-'))
+  test.after(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+it('both clients run every case of the table', TIMEOUT, async test => {
+  const python = openPython(test)
+  if (python === null) return
+  const path = join(createFolder(test), 'ran.json')
+  const environment = { SIGNALBOX_RAN_CASES: path }
+  await runPython(python, ['-m', 'pytest', '--ignore=tests/service'], { environment })
+  const { threads, asyncio } = JSON.parse(readFileSync(path, 'utf8'))
+  assertEveryCaseRan(threads)
+  assertEveryCaseRan(asyncio)
+})
+
+it('passes strict type checks, with its tests, examples and README', TIMEOUT, async test => {
+  const python = openPython(test)
+  if (python === null) return
+  const folder = createFolder(test)
+  const files = readmePrograms().map((program, at) => {
+    const path = join(folder, `program_${at}.py`)
+    writeFileSync(path, program)
+    return path
+  })
+  const cache = ['--cache-dir', join(CACHE, 'mypy')]
+  const output = await runPython(python, ['-m', 'mypy', ...cache])
+  assert.match(output, /^Success: no issues found in \d+ source files/)
+  await runPython(python, ['-m', 'mypy', ...cache, ...files])
+})
+
+it('works in an empty environment when its wheel is installed', TIMEOUT, async test => {
+  const python = openPython(test)
+  if (python === null) return
+  const folder = createFolder(test)
+  const wheel = await buildWheel(python, folder)
+  assert.equal(basename(wheel), 'signalbox-0.5.0-py3-none-any.whl')
+
+  // A virtual environment with nothing but the lock, in which the wheel is a folder of its own.
+  const lock = join(import.meta.dirname, 'requirements', 'runtime.txt')
+  const empty = installPinnedPython(python, lock)
+  const packages = join(folder, 'packages')
+  mkdirSync(packages)
+  const install = ['install', '--no-deps', '--no-index', '--target', packages]
+  await runPython(empty, [...PIP, ...install, wheel])
+  assert.ok(existsSync(join(packages, 'signalbox', 'py.typed')))
+  assert.ok(existsSync(join(packages, 'signalbox-0.5.0.dist-info', 'licenses', 'LICENSE')))
+  const program = [
+    'import signalbox',
+    'signalbox.Signalbox(token="sbx_sk_1", base_url="http://127.0.0.1:1").close()',
+    'print(signalbox.__file__, signalbox.hash.email("John_Smith@gmail.com"))',
+  ]
+  const environment = { PYTHONPATH: packages }
+  const options = { environment, folder }
+  const output = await runPython(empty, ['-c', program.join('\n')], options)
+  assert.ok(output.startsWith(join(packages, 'signalbox', '__init__.py')), output)
+  assert.match(output, / 62a14e44f765419d/)
+})

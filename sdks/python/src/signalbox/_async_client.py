@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+import asyncio
+import datetime
+from collections.abc import AsyncIterator, Callable, Sequence
+from types import TracebackType
+from typing import Literal, Self, TypeVar, Unpack
+
+import httpx
+
+from . import _operations as operations
+from ._call import Attempt, Call, Request
+from ._errors import InvalidArgumentError
+from ._events import DeliveryWait, EventPages, PreparedEvent, prepare_event
+from ._hooks import Hooks
+from ._operations import NOT_GIVEN, NotGiven
+from ._queue import Outcome, QueueState
+from ._settings import CallOptions, Settings, resolve_settings
+from ._task_queue import AsyncEventQueue
+from .types import (
+    CreatedEvent,
+    DeletionResult,
+    EmqReport,
+    Event,
+    EventDetail,
+    EventList,
+    EventSubmission,
+    NewVerification,
+    ReconciliationReports,
+    ReplayResult,
+    SandboxDiscovery,
+    SandboxEventResult,
+    SandboxEventSubmission,
+    SandboxKey,
+    TestMode,
+    TestPurchase,
+)
+
+Body = TypeVar("Body")
+
+
+class AsyncSignalbox:
+    """
+    A client of the Signalbox API for asyncio. Make one in each event loop, keep it, and close it
+    at the end. Cancel a call by its task.
+    """
+
+    def __init__(
+        self,
+        *,
+        token: str | None = None,
+        base_url: str | None = None,
+        http_client: httpx.AsyncClient | None = None,
+        hooks: Hooks | None = None,
+        app_info: tuple[str, str] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> None:
+        """
+        `token` is the secret of a signal tracker, SIGNALBOX_TOKEN by default. `base_url` is such as
+        `https://events.example/api/v1`, SIGNALBOX_BASE_URL by default. `http_client` is your own,
+        for a proxy or a test; you close it. `app_info` is the name and version of your program.
+        Raises an InvalidArgumentError that names the argument or the variable which is wrong.
+        """
+        if http_client is not None and not isinstance(http_client, httpx.AsyncClient):
+            raise InvalidArgumentError("http_client must be an httpx.AsyncClient.")
+        settings = resolve_settings(
+            token=token, base_url=base_url, hooks=hooks, app_info=app_info, options=options
+        )
+        self._base_url = settings.base_url
+        self._transport = AsyncTransport(settings, http_client)
+        self.events = AsyncEvents(self._transport)
+        self.destinations = AsyncDestinations(self._transport)
+        self.deliveries = AsyncDeliveries(self._transport)
+        self.reports = AsyncReports(self._transport)
+        self.user_data = AsyncUserData(self._transport)
+        self.sandbox = AsyncSandbox(self._transport)
+
+    def queue(
+        self,
+        *,
+        capacity: int = 1_000,
+        concurrency: int = 8,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> AsyncEventQueue:
+        """
+        A queue in memory that sends events in the background. Flush or close it before you exit.
+        It holds `capacity` events, of which `concurrency` are in flight. `on_outcome` is called in
+        the background with each outcome; it must not flush or close the queue.
+        """
+        state = QueueState(capacity, concurrency)
+        return AsyncEventQueue(self._transport.send_event, state, on_outcome)
+
+    async def close(self) -> None:
+        """Closes its connections."""
+        await self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncSignalbox {self._base_url}>"
+
+
+class AsyncTransport:
+    """Sends requests, again if they fail and repeating them is harmless."""
+
+    def __init__(self, settings: Settings, http_client: httpx.AsyncClient | None) -> None:
+        self._settings = settings
+        self._http = http_client or httpx.AsyncClient()
+        self._is_own = http_client is None
+
+    async def send(self, request: Request[Body], options: CallOptions) -> Body:
+        call = Call(self._settings, request, options)
+        while (delay := await self._settle(call)) is not None:
+            await asyncio.sleep(delay)
+        return call.result()
+
+    async def send_event(self, event: PreparedEvent, options: CallOptions) -> CreatedEvent:
+        created = await self.send(operations.create_event(event), options)
+        return operations.complete_created(created, event)
+
+    async def close(self) -> None:
+        if self._is_own:
+            await self._http.aclose()
+
+    async def _settle(self, call: Call[Body]) -> float | None:
+        with call.start_attempt() as attempt:
+            try:
+                async with asyncio.timeout(attempt.limit):
+                    await self._exchange(attempt)
+            except (httpx.RequestError, OSError) as error:
+                attempt.fail(error)
+        return call.settle(attempt)
+
+    async def _exchange(self, attempt: Attempt) -> None:
+        response = await self._http.send(
+            attempt.request, stream=True, auth=None, follow_redirects=False
+        )
+        try:
+            attempt.receive_headers(response)
+            async for chunk in response.aiter_bytes():
+                if not attempt.receive_bytes(chunk):
+                    return
+        finally:
+            await response.aclose()
+
+
+class AsyncResource:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+
+class AsyncEvents(AsyncResource):
+    async def create(self, event: EventSubmission, **options: Unpack[CallOptions]) -> CreatedEvent:
+        """Submits one event. Without an id it gets one before the first attempt."""
+        return await self._transport.send_event(prepare_event(event), options)
+
+    async def verify(self, **options: Unpack[CallOptions]) -> NewVerification:
+        """Checks that the token can write events."""
+        return await self._transport.send(operations.verify(), options)
+
+    async def get(
+        self,
+        event_id: str,
+        *,
+        space: Literal["secret", "publishable"] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> EventDetail:
+        """
+        One event with its deliveries and why each is in its state. `space` says whether the tracker
+        secret or a publishable key sent the event; the first by default.
+        """
+        return await self._transport.send(operations.get_event(event_id, space), options)
+
+    async def list(
+        self,
+        *,
+        page: int | None = None,
+        per_page: int | None = None,
+        **options: Unpack[CallOptions],
+    ) -> EventList:
+        """One page of events, newest first. Pages count from 1 and have at most 100 events."""
+        return await self._transport.send(operations.list_events(page, per_page), options)
+
+    async def iterate(
+        self,
+        *,
+        page: int | None = None,
+        per_page: int | None = None,
+        **options: Unpack[CallOptions],
+    ) -> AsyncIterator[Event]:
+        """The events of all pages, newest first. Asks for a page when it is needed."""
+        pages = EventPages(page)
+        while not pages.is_last:
+            found = await self.list(page=pages.parameter, per_page=per_page, **options)
+            for event in pages.receive(found):
+                yield event
+
+    async def wait_for_delivery(self, event_id: str, *, timeout: float = 60.0) -> EventDetail:
+        """Reads an event until all its deliveries are final. Raises an APITimeoutError otherwise."""
+        wait = DeliveryWait(timeout)
+        while (delay := wait.settle(detail := await self.get(event_id))) is not None:
+            await asyncio.sleep(delay)
+        return detail
+
+
+class AsyncDestinations(AsyncResource):
+    async def set_test_mode(
+        self,
+        destination_id: str,
+        *,
+        enabled: bool,
+        test_event_code: str | None | NotGiven = NOT_GIVEN,
+        **options: Unpack[CallOptions],
+    ) -> TestMode:
+        """Turns test mode on or off. A code that is left out is kept; `None` clears it."""
+        request = operations.set_test_mode(destination_id, enabled, test_event_code)
+        return await self._transport.send(request, options)
+
+    async def send_test_purchase(
+        self,
+        destination_id: str,
+        *,
+        value: str | None = None,
+        currency: str | None = None,
+        order_id: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> TestPurchase:
+        """Sends a purchase to the platform while test mode is on. Never retried."""
+        body = {"value": value, "currency": currency, "order_id": order_id}
+        return await self._transport.send(operations.send_test_purchase(destination_id, body), options)
+
+
+class AsyncDeliveries(AsyncResource):
+    async def replay(
+        self,
+        *,
+        delivery_ids: Sequence[int] | None = None,
+        event_name: str | None = None,
+        limit: int | None = None,
+        **options: Unpack[CallOptions],
+    ) -> ReplayResult:
+        """Queues failed deliveries again. Never retried."""
+        body = {"delivery_ids": delivery_ids, "event_name": event_name, "limit": limit}
+        return await self._transport.send(operations.replay(body), options)
+
+
+class AsyncReports(AsyncResource):
+    async def reconciliation(
+        self, *, date: str | datetime.date | None = None, **options: Unpack[CallOptions]
+    ) -> ReconciliationReports:
+        """What the platform counted beside what was accepted, for one day."""
+        return await self._transport.send(operations.reconciliation(date), options)
+
+    async def match_quality(self, **options: Unpack[CallOptions]) -> EmqReport:
+        """The platform's scores of event match quality."""
+        return await self._transport.send(operations.match_quality(), options)
+
+
+class AsyncUserData(AsyncResource):
+    async def delete(
+        self,
+        *,
+        identifier_hash: str,
+        identifier_type: Literal["email", "phone", "external_id"] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> DeletionResult:
+        """Deletes what is stored of a person, by the digest of an identifier (see `hash`)."""
+        body = {"identifier_hash": identifier_hash, "identifier_type": identifier_type}
+        return await self._transport.send(operations.delete_user_data(body), options)
+
+
+class AsyncSandbox(AsyncResource):
+    """Needs no token and stores nothing."""
+
+    async def discover(self, **options: Unpack[CallOptions]) -> SandboxDiscovery:
+        return await self._transport.send(operations.discover(), options)
+
+    async def create_key(self, **options: Unpack[CallOptions]) -> SandboxKey:
+        return await self._transport.send(operations.create_key(), options)
+
+    async def read_key(self, **options: Unpack[CallOptions]) -> SandboxKey:
+        """A key without a write request."""
+        return await self._transport.send(operations.read_key(), options)
+
+    async def validate(
+        self, event: SandboxEventSubmission, *, api_key: str, **options: Unpack[CallOptions]
+    ) -> SandboxEventResult:
+        """Says what production would do with an event."""
+        return await self._transport.send(operations.validate(event, api_key), options)

@@ -1,0 +1,143 @@
+"""What a queue holds, without threads and tasks: both queues share it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ._errors import InvalidArgumentError, QueueClosedError, QueueFullError
+from ._events import PreparedEvent, copy_event, prepare_event
+from .types import CreatedEvent
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became known of one event of a queue."""
+
+    event_id: str
+    status: Literal["accepted", "duplicate", "failed"]
+    result: CreatedEvent | None = None
+    """Unless it failed."""
+    error: Exception | None = None
+    """If it failed."""
+
+
+@dataclass(frozen=True)
+class FlushResult:
+    outcomes: list[Outcome]
+    """In the order of adding; each outcome is returned once."""
+    omitted: int
+    """Older outcomes that were not kept: the queue keeps as many as its capacity."""
+
+
+@dataclass(frozen=True)
+class CloseResult(FlushResult):
+    left: list[str]
+    """Ids of events whose outcome is not known. They may have been accepted: send them again."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    sequence: int
+    event: PreparedEvent
+
+
+class QueueState:
+    def __init__(self, capacity: int, concurrency: int) -> None:
+        _require_count("capacity", capacity)
+        _require_count("concurrency", concurrency)
+        self.concurrency = concurrency
+        self.is_closed = False
+        self.is_ended = False
+        """Its deadline has passed: nothing more is sent or kept."""
+        self.added = 0
+        self._capacity = capacity
+        self._waiting: deque[Entry] = deque()
+        self._in_flight: dict[int, Entry] = {}
+        self._reporting: dict[int, Entry] = {}
+        self._settled: dict[int, Outcome] = {}
+        self._omitted = 0
+
+    @property
+    def size(self) -> int:
+        """How many events wait, are in flight, or are being reported to `on_outcome`."""
+        return len(self._waiting) + len(self._in_flight) + len(self._reporting)
+
+    def prepare(self, event: Mapping[str, object]) -> PreparedEvent:
+        """The event to add. Raises the error of an event or of a queue that does not take it."""
+        if self.is_closed:
+            raise QueueClosedError("The queue is closed.")
+        prepared = copy_event(prepare_event(event))
+        if self.size >= self._capacity:
+            raise QueueFullError(
+                f"The queue has no room: {self._capacity} events wait or are in flight."
+            )
+        return prepared
+
+    def add(self, event: PreparedEvent) -> None:
+        self.added += 1
+        self._waiting.append(Entry(self.added, event))
+
+    def start_next(self) -> Entry | None:
+        """The next event to send; `None` when there is none or enough are in flight."""
+        if self.is_ended or not self._waiting or len(self._in_flight) >= self.concurrency:
+            return None
+        entry = self._waiting.popleft()
+        self._in_flight[entry.sequence] = entry
+        return entry
+
+    def settle(self, entry: Entry, outcome: Outcome) -> bool:
+        """
+        Whether the outcome counts: after the deadline its event was named as left. If it does,
+        report it and then call `finish`, so that a flush returns after its events are reported.
+        """
+        if self.is_ended:
+            return False
+        self._reporting[entry.sequence] = self._in_flight.pop(entry.sequence)
+        self._settled[entry.sequence] = outcome
+        if len(self._settled) > self._capacity:
+            del self._settled[next(iter(self._settled))]
+            self._omitted += 1
+        return True
+
+    def finish(self, entry: Entry) -> None:
+        self._reporting.pop(entry.sequence, None)
+
+    def is_settled(self, last: int) -> bool:
+        """Whether every event up to a sequence number is settled and reported."""
+        pending = [*self._pending(), *self._reporting.values()]
+        return all(entry.sequence > last for entry in pending)
+
+    def take(self, last: int) -> FlushResult:
+        """The settled outcomes up to a sequence number, which no flush took."""
+        sequences = sorted(sequence for sequence in self._settled if sequence <= last)
+        outcomes = [self._settled.pop(sequence) for sequence in sequences]
+        omitted, self._omitted = self._omitted, 0
+        return FlushResult(outcomes, omitted)
+
+    def end(self) -> CloseResult:
+        """Forgets what is pending, and names it."""
+        left = [entry.event.id for entry in self._pending()]
+        self.is_ended = True
+        self._waiting.clear()
+        self._in_flight.clear()
+        self._reporting.clear()
+        taken = self.take(self.added)
+        return CloseResult(taken.outcomes, taken.omitted, left)
+
+    def _pending(self) -> list[Entry]:
+        return [*sorted(self._in_flight.values(), key=lambda entry: entry.sequence), *self._waiting]
+
+
+def to_outcome(event: PreparedEvent, created: CreatedEvent) -> Outcome:
+    status: Literal["accepted", "duplicate"] = (
+        "duplicate" if created.get("duplicate") is True else "accepted"
+    )
+    return Outcome(event.id, status, result=created)
+
+
+def _require_count(name: str, count: int) -> None:
+    if not isinstance(count, int) or count < 1:
+        raise InvalidArgumentError(f"{name} must be a whole number from 1.")

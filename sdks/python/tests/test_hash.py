@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signalbox import hash
+
+_PATH = Path(__file__).parents[2] / "hash-vectors.json"
+VECTORS: list[dict[str, Any]] = json.loads(_PATH.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector['helper']} {vector['input']}")
+def test_digests_are_those_of_the_service(vector: dict[str, Any]) -> None:
+    helper = getattr(hash, vector["helper"])
+    assert helper(vector["input"]) == vector["sha256"]
+
+
+def test_characters_that_this_python_does_not_know_are_left_to_the_service() -> None:
+    assert hash.external_id("id-\U000e0fff") is None
+    assert hash.email("\ud800@example.com") is None
+    assert hash.external_id("\ud800") is None

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any, get_type_hints
+
+import httpx
+import pytest
+
+from signalbox import (
+    APITimeoutError,
+    AsyncSignalbox,
+    Hooks,
+    InvalidArgumentError,
+    Outcome,
+    RequestInfo,
+    ResponseInfo,
+    Signalbox,
+    consent,
+    types,
+)
+
+PURCHASE: Any = {"event_name": "Purchase", "consent_basis": "consent"}
+
+
+class Recorder:
+    """A client that keeps its requests, and accepts everything."""
+
+    def __init__(self, **options: Any) -> None:
+        self.requests: list[httpx.Request] = []
+        http_client = httpx.Client(
+            transport=httpx.MockTransport(self._answer),
+            headers={"X-Own": "1"},
+            cookies={"own": "1"},
+            auth=("user", "password"),
+        )
+        base_url = "https://events.example"
+        self.client = Signalbox(
+            token="sbx_sk_1", base_url=base_url, http_client=http_client, **options
+        )
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        return httpx.Response(202, json={"event_id": "a", "duplicate": False})
+
+    def sent_body(self) -> Any:
+        return json.loads(self.requests[-1].content)
+
+
+def test_sends_amounts_and_times_of_python_as_text() -> None:
+    recorder = Recorder()
+    time_of_order = datetime(2026, 11, 23, 11, tzinfo=timezone(timedelta(hours=1)))
+    event: Any = {
+        **PURCHASE,
+        "event_time": time_of_order,
+        "value_data": {"value": Decimal("19.90"), "currency": "EUR"},
+        "consent": {"advertising": "granted", "captured_at": time_of_order},
+    }
+    recorder.client.events.create(event)
+    sent = recorder.sent_body()
+    assert sent["event_time"] == "2026-11-23T10:00:00.000Z"
+    assert sent["consent"]["captured_at"] == "2026-11-23T10:00:00.000Z"
+    assert sent["value_data"]["value"] == "19.90"
+
+
+def test_refuses_a_time_without_a_zone() -> None:
+    recorder = Recorder()
+    naive = datetime(2026, 11, 23)
+    with pytest.raises(InvalidArgumentError, match="event_time has no time zone"):
+        recorder.client.events.create(PURCHASE | {"event_time": naive})
+    with pytest.raises(InvalidArgumentError, match="captured_at has no time zone"):
+        consent.granted(captured_at=naive)
+    with pytest.raises(InvalidArgumentError, match="date must be a date"):
+        recorder.client.reports.reconciliation(date=datetime.now(UTC))
+    assert recorder.requests == []
+
+
+def test_sends_a_date() -> None:
+    recorder = Recorder()
+    recorder.client.reports.reconciliation(date=date(2026, 11, 22))
+    assert recorder.requests[-1].url.query == b"date=2026-11-22"
+
+
+def test_an_own_client_gives_its_connections_and_nothing_else() -> None:
+    recorder = Recorder()
+    recorder.client.events.verify()
+    headers = recorder.requests[-1].headers
+    assert headers["authorization"] == "Bearer sbx_sk_1"
+    assert "x-own" not in headers
+    assert "cookie" not in headers
+
+
+def test_a_hook_adds_headers_but_replaces_none_of_ours() -> None:
+    seen: list[ResponseInfo] = []
+
+    def trace(info: RequestInfo) -> None:
+        info.headers.update({"traceparent": "00-1", "authorization": "Bearer other"})
+        info.state["span"] = "mine"
+
+    recorder = Recorder(hooks=Hooks(on_request=trace, on_response=seen.append))
+    recorder.client.events.verify()
+    headers = recorder.requests[-1].headers
+    assert headers["traceparent"] == "00-1"
+    assert headers.get_list("authorization") == ["Bearer sbx_sk_1"]
+    assert seen[0].state == {"span": "mine"}
+
+
+def test_a_queued_event_is_what_it_was_when_it_was_added() -> None:
+    recorder = Recorder()
+    queue = recorder.client.queue()
+    event: Any = {**PURCHASE, "value_data": {"value": "1.00"}}
+    queue.add(event)
+    event["value_data"]["value"] = "2.00"
+    queue.flush()
+    assert recorder.sent_body()["value_data"]["value"] == "1.00"
+
+
+def test_a_flush_returns_after_its_outcomes_were_reported() -> None:
+    reported: list[Outcome] = []
+
+    def report_slowly(outcome: Outcome) -> None:
+        time.sleep(0.01)
+        reported.append(outcome)
+        raise RuntimeError("of the program")
+
+    queue = Recorder().client.queue(on_outcome=report_slowly)
+    for _ in range(20):
+        queue.add(PURCHASE)
+    outcomes = queue.flush().outcomes
+    assert len(outcomes) == len(reported) == 20
+
+
+def test_both_clients_have_the_same_operations_with_the_members_of_the_contract() -> None:
+    client = Recorder().client
+    other = AsyncSignalbox(token="sbx_sk_1", base_url="https://events.example")
+    for name, resource in vars(client).items():
+        if name.startswith("_"):
+            continue
+        of_other = getattr(other, name)
+        for method, function in inspect.getmembers(resource, inspect.ismethod):
+            if method.startswith("_"):
+                continue
+            signature = inspect.signature(function).parameters
+            assert inspect.signature(getattr(of_other, method)).parameters == signature, method
+    bodies: dict[Any, Any] = {
+        client.destinations.set_test_mode: types.TestModeSubmission,
+        client.destinations.send_test_purchase: types.TestPurchaseSubmission,
+        client.deliveries.replay: types.ReplaySubmission,
+        client.user_data.delete: types.DeletionSubmission,
+    }
+    for operation, body in bodies.items():
+        names = set(inspect.signature(operation).parameters) - {"destination_id", "options"}
+        assert names == set(get_type_hints(body)), operation
+
+
+@pytest.fixture
+def slow_server() -> Iterator[str]:
+    """Sends the headers at once, and then a byte each tenth of a second."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            threading.Thread(target=trickle, args=(connection,), daemon=True).start()
+
+    def trickle(connection: socket.socket) -> None:
+        with closing(connection):
+            connection.recv(65_536)
+            try:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
+                for _ in range(100):
+                    connection.sendall(b" ")
+                    time.sleep(0.1)
+            except OSError:
+                return
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield f"http://127.0.0.1:{server.getsockname()[1]}"
+    server.close()
+
+
+def test_a_timeout_includes_a_body_that_comes_in_small_parts(slow_server: str) -> None:
+    options: Any = {"token": "sbx_sk_1", "base_url": slow_server, "max_retries": 0}
+    started_at = time.monotonic()
+    with Signalbox(**options) as client, pytest.raises(APITimeoutError):
+        client.events.get("a", timeout=0.5)
+    assert 0.4 < time.monotonic() - started_at < 2
+
+    async def get() -> None:
+        async with AsyncSignalbox(**options) as other:
+            with pytest.raises(APITimeoutError):
+                await other.events.get("a", timeout=0.5)
+
+    started_at = time.monotonic()
+    asyncio.run(get())
+    assert 0.4 < time.monotonic() - started_at < 2
