@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import { type ChromiumUnderTest, startChromium } from './testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { CONSENT, shopUnderTest } from './testing/shop-under-test.ts'
 
 const GTAG = 'window.dataLayer = []; function gtag() { dataLayer.push(arguments) };'
@@ -11,14 +10,8 @@ const GRANTED = DENIED.replaceAll('denied', 'granted')
 const TCF = 'window.__tcfapi = (command, version, callback) => { window.tellTcf = callback };'
 const PURPOSES = '{ 1: true, 2: false, 3: true, 4: true, 7: true }'
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 it('sends nothing and sets no cookie before consent is known', async test => {
-  const shop = await shopUnderTest(test, chromium, { script: EVENT })
+  const shop = await shopUnderTest(test, { script: EVENT })
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
   assert.deepEqual(await shop.cookies(), [])
@@ -35,7 +28,7 @@ it("sends the page's consent unchanged, on the basis of consent", async test => 
   const captured = '2026-11-21T12:00:00Z'
   const consent = `{ advertising: 'granted', captured_at: '${captured}' }`
   const script = `signalbox('consent', { basis: 'consent', consent: ${consent} }); ${EVENT}`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   const [request] = await shop.received(1)
   assert.equal(request?.event.consent_basis, 'consent')
   assert.deepEqual(request?.event.consent, { advertising: 'granted', captured_at: captured })
@@ -44,7 +37,7 @@ it("sends the page's consent unchanged, on the basis of consent", async test => 
 it('drops waiting events on denial, and sends events after a later grant', async test => {
   const script = `window.results = [];
     signalbox('event', 'Search', { event_id: 'before' }, result => results.push(result));`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   await shop.run(`signalbox('consent', { basis: 'none' })`)
   await shop.run(`signalbox('event', 'Search', { event_id: 'after' })`)
   await shop.settled()
@@ -63,7 +56,7 @@ it('drops waiting events on denial, and sends events after a later grant', async
 
 it('Consent Mode: a denied default waits, and a granted update sends', async test => {
   const script = `${GTAG} gtag('consent', 'default', ${DENIED}); ${EVENT}`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   await shop.run(`gtag('consent', 'update', { analytics_storage: 'granted' })`)
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
@@ -79,7 +72,7 @@ it('Consent Mode: a denied default waits, and a granted update sends', async tes
 
 it('Consent Mode: a denied update drops waiting events and removes the cookie', async test => {
   const script = `${GTAG} gtag('consent', 'default', ${GRANTED}); ${EVENT}`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   await shop.received(1)
   assert.deepEqual(await shop.cookies(), ['_sbx'])
 
@@ -104,7 +97,7 @@ const UNSURE_DEFAULTS: [why: string, calls: string][] = [
 for (const [why, calls] of UNSURE_DEFAULTS) {
   it(`Consent Mode: a granted default that ${why} is no basis`, async test => {
     const script = `${GTAG} ${calls}; ${EVENT}`
-    const shop = await shopUnderTest(test, chromium, { script })
+    const shop = await shopUnderTest(test, { script })
     await shop.settled()
     assert.deepEqual(shop.startedRequests, [])
     await shop.run(`gtag('consent', 'update', ${GRANTED})`)
@@ -116,14 +109,14 @@ for (const [why, calls] of UNSURE_DEFAULTS) {
 it('leaves the dataLayer intact for its other readers', async test => {
   const script = `${GTAG} const push = dataLayer.push.bind(dataLayer); window.seen = [];
     dataLayer.push = (...entries) => { seen.push(...entries); return push(...entries) };`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   assert.equal(await shop.run(`dataLayer.push({ event: 'view' })`), 1)
   assert.deepEqual(await shop.run('[seen, dataLayer]'), [[{ event: 'view' }], [{ event: 'view' }]])
 })
 
 it('TCF: an open window waits, and a choice sends with its string and time', async test => {
   const script = `${TCF} ${GTAG} gtag('consent', 'default', ${GRANTED}); ${EVENT}`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   await shop.run(`tellTcf({ gdprApplies: true, eventStatus: 'cmpuishown', tcString: '' }, true)`)
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
@@ -137,7 +130,7 @@ it('TCF: an open window waits, and a choice sends with its string and time', asy
 })
 
 it('TCF: a loaded string is sent without captured_at', async test => {
-  const shop = await shopUnderTest(test, chromium, { script: TCF + EVENT })
+  const shop = await shopUnderTest(test, { script: TCF + EVENT })
   const data = `gdprApplies: true, tcString: 'CP-string', purpose: { consents: ${PURPOSES} }`
   await shop.run(`tellTcf({ ${data}, eventStatus: 'tcloaded' }, true)`)
   const [request] = await shop.received(1)
@@ -147,7 +140,7 @@ it('TCF: a loaded string is sent without captured_at', async test => {
 for (const purpose of [1, 3, 4, 7]) {
   it(`TCF: drops waiting events without consent to purpose ${purpose}`, async test => {
     const script = `${TCF} ${GTAG} gtag('consent', 'default', ${GRANTED}); ${EVENT}`
-    const shop = await shopUnderTest(test, chromium, { script })
+    const shop = await shopUnderTest(test, { script })
     const consents = PURPOSES.replace(`${purpose}: true`, `${purpose}: false`)
     const data = `gdprApplies: true, tcString: 'CP-string', purpose: { consents: ${consents} }`
     await shop.run(`tellTcf({ ${data}, eventStatus: 'useractioncomplete' }, true)`)
@@ -159,7 +152,7 @@ for (const purpose of [1, 3, 4, 7]) {
 }
 
 it('TCF: does not require purpose 1 with purposeOneTreatment', async test => {
-  const shop = await shopUnderTest(test, chromium, { script: TCF + EVENT })
+  const shop = await shopUnderTest(test, { script: TCF + EVENT })
   const consents = PURPOSES.replace('1: true, ', '')
   const data = `gdprApplies: true, tcString: 'CP', purposeOneTreatment: true`
   const status = `purpose: { consents: ${consents} }, eventStatus: 'tcloaded'`
@@ -168,7 +161,7 @@ it('TCF: does not require purpose 1 with purposeOneTreatment', async test => {
 })
 
 it('TCF: an error is no basis, and gdprApplies false is one', async test => {
-  const shop = await shopUnderTest(test, chromium, { script: TCF + EVENT })
+  const shop = await shopUnderTest(test, { script: TCF + EVENT })
   await shop.run('tellTcf(null, false)')
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
@@ -178,7 +171,7 @@ it('TCF: an error is no basis, and gdprApplies false is one', async test => {
 })
 
 it('TCF: finds a platform that loads after the tag', async test => {
-  const shop = await shopUnderTest(test, chromium)
+  const shop = await shopUnderTest(test)
   await shop.run(TCF + EVENT)
   await shop.run(`tellTcf({ gdprApplies: false, eventStatus: 'tcloaded' }, true)`)
   await shop.received(1)
@@ -188,7 +181,7 @@ it('Global Privacy Control denies regardless of other signals', async test => {
   const browserScript =
     'Object.defineProperty(Navigator.prototype, "globalPrivacyControl", { get: () => true })'
   const script = `${GTAG} gtag('consent', 'update', ${GRANTED}); ${CONSENT} ${EVENT}`
-  const shop = await shopUnderTest(test, chromium, { script, browserScript })
+  const shop = await shopUnderTest(test, { script, browserScript })
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
   assert.deepEqual(await shop.cookies(), [])
@@ -196,13 +189,13 @@ it('Global Privacy Control denies regardless of other signals', async test => {
 
 it('one denial overrides the consent of the page', async test => {
   const script = `${GTAG} ${CONSENT} gtag('consent', 'update', ${DENIED}); ${EVENT}`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
 })
 
 it('an unknown basis is a console error and no basis', async test => {
-  const shop = await shopUnderTest(test, chromium, { script: EVENT })
+  const shop = await shopUnderTest(test, { script: EVENT })
   await shop.run(`signalbox('consent', { basis: 'granted' })`)
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
@@ -210,7 +203,7 @@ it('an unknown basis is a console error and no basis', async test => {
 })
 
 it('withdrawal removes the cookie and reports the visitor to the service', async test => {
-  const shop = await shopUnderTest(test, chromium, { script: CONSENT + EVENT })
+  const shop = await shopUnderTest(test, { script: CONSENT + EVENT })
   const [purchase] = await shop.received(1)
   await shop.run(`signalbox('withdraw'); ${EVENT}`)
   const [, withdrawal] = await shop.received(2)
@@ -234,7 +227,7 @@ it('withdrawal removes the cookie and reports the visitor to the service', async
 
 it('withdrawal works after a denial, and sends nothing without a visitor', async test => {
   const script = `${GTAG} gtag('consent', 'update', ${GRANTED});`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   await shop.run(`signalbox('withdraw')`)
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])

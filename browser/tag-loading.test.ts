@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, it } from 'node:test'
-import { type ChromiumUnderTest, startChromium } from './testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import {
   CONSENT,
   INIT,
@@ -15,17 +14,11 @@ import {
 
 const EVENT = `signalbox('event', 'Purchase', { event_id: 'order-1' });`
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 it('the README snippet works with a key and the tag filled in', async test => {
   const readme = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
   const snippet = /```html\n([\s\S]*?)```/.exec(readme)?.[1] ?? assert.fail()
   const html = snippet.replace('sbx_pk_...', KEY).replace(/src="[^"]+"/, 'src="/tag.js"')
-  const shop = await shopUnderTest(test, chromium, { html })
+  const shop = await shopUnderTest(test, { html })
   await shop.run(CONSENT)
   const [request] = await shop.received(1)
   assert.equal(request?.event.event_name, 'PageView')
@@ -34,7 +27,7 @@ it('the README snippet works with a key and the tag filled in', async test => {
 it('runs under a strict content security policy with its integrity attribute', async test => {
   const policy = `default-src 'none'; script-src '${INTEGRITY.sha384}' 'self'; connect-src 'self'`
   const headers = { 'content-security-policy': `${policy}; require-trusted-types-for 'script'` }
-  const shop = await shopUnderTest(test, chromium, { headers, script: CONSENT + EVENT })
+  const shop = await shopUnderTest(test, { headers, script: CONSENT + EVENT })
   await shop.received(1)
   assert.deepEqual(
     shop.consoleMessages.filter(text => !text.includes('data:,')),
@@ -43,7 +36,7 @@ it('runs under a strict content security policy with its integrity attribute', a
 })
 
 it('a modified tag does not run, and the page works with the stub', async test => {
-  const shop = await shopUnderTest(test, chromium, { tag: `${TAG} `, script: CONSENT + EVENT })
+  const shop = await shopUnderTest(test, { tag: `${TAG} `, script: CONSENT + EVENT })
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
   assert.equal(await shop.run('signalbox.q.length'), 3)
@@ -52,13 +45,13 @@ it('a modified tag does not run, and the page works with the stub', async test =
 
 it('runs the calls queued by the stub in order', async test => {
   const beginning = `${STUB} ${EVENT} ${CONSENT} ${INIT}`
-  const shop = await shopUnderTest(test, chromium, { initialScript: beginning })
+  const shop = await shopUnderTest(test, { initialScript: beginning })
   await shop.received(1)
   assert.equal(await shop.run('signalbox.version'), INTEGRITY.version)
 })
 
 it('keeps the first instance when loaded twice', async test => {
-  const shop = await shopUnderTest(test, chromium, { script: CONSENT + EVENT })
+  const shop = await shopUnderTest(test, { script: CONSENT + EVENT })
   await shop.received(1)
   await shop.run('window.first = signalbox')
   await shop.page.addScriptTag({ url: '/tag.js' })
@@ -70,7 +63,7 @@ it('keeps the first instance when loaded twice', async test => {
 it('rejects a secret key without repeating it', async test => {
   const secret = 'sbx_sk_example-of-the-documents'
   const beginning = `${STUB} signalbox('init', { key: '${secret}', endpoint: '/sb' });`
-  const shop = await shopUnderTest(test, chromium, {
+  const shop = await shopUnderTest(test, {
     initialScript: beginning,
     script: CONSENT + EVENT,
   })
@@ -86,7 +79,7 @@ it('logs errors and throwing callbacks as console warnings', async test => {
       window.isCalled = true; throw Error('mine') });
     window.fbq = () => { throw Error('pixel') };`
   const beginning = `${STUB} signalbox('init', { key: '${KEY}', endpoint: '/sb', pixel: true });`
-  const shop = await shopUnderTest(test, chromium, {
+  const shop = await shopUnderTest(test, {
     initialScript: beginning,
     script: script + EVENT,
   })
@@ -106,7 +99,7 @@ it('sends a snapshot of each event, and valid events beside an invalid one', asy
     signalbox('event', 'AddToCart', { event_source: 'no URL', event_id: 'bad' });
     signalbox('event', 'AddToCart', { value_data: cart, event_id: 'good' }); cart.value = '9.99';
     cart.self = cart; signalbox('event', 'AddToCart', { value_data: cart });`
-  const shop = await shopUnderTest(test, chromium)
+  const shop = await shopUnderTest(test)
   await shop.run(script + CONSENT)
   const [request] = await shop.received(1)
   assert.equal(request?.event.event_id, 'good')
@@ -119,7 +112,7 @@ it('works on a page that forbids cookies', async test => {
     set() { throw new DOMException('no', 'SecurityError') },
   })`
   const script = `${CONSENT} ${EVENT} signalbox('event', 'Search');`
-  const shop = await shopUnderTest(test, chromium, { browserScript, script })
+  const shop = await shopUnderTest(test, { browserScript, script })
   const [first, second] = await shop.received(2)
   assert.equal(first?.event.visitor_id, second?.event.visitor_id)
 })

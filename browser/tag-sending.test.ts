@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import { type ChromiumUnderTest, SHOP_HOST, startChromium } from './testing/chromium-under-test.ts'
+import { it } from 'node:test'
+import { SHOP_HOST } from './testing/chromium-under-test.ts'
 import { recordingEndpoint } from './testing/recording-endpoint.ts'
 import { CONSENT, INIT, KEY, STUB, shopUnderTest } from './testing/shop-under-test.ts'
 
 const EVENT = `signalbox('event', 'Purchase', { event_id: 'order-1' });`
 const REPORTED = `window.results = []; signalbox('event', 'Purchase', { event_id: 'order-1' },
   result => results.push(result));`
-
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
 
 it('sends an event with the publishable key, page URL and members, without cookies', async test => {
   const script = `document.cookie = 'session=private'; ${CONSENT}
@@ -21,7 +15,7 @@ it('sends an event with the publishable key, page URL and members, without cooki
       user_data: { em: 'jane@example.com', client_ip_address: '1.2.3.4', client_user_agent: 'x' },
     });`
   const query = '?q=shoes#reviews'
-  const shop = await shopUnderTest(test, chromium, { script, query })
+  const shop = await shopUnderTest(test, { script, query })
   const [request] = await shop.received(1)
   assert.equal(request?.url, '/sb/events')
   assert.equal(request?.headers.authorization, `Bearer ${KEY}`)
@@ -44,7 +38,7 @@ it('sends to a service of another origin without credentials', async test => {
   const service = await recordingEndpoint(test)
   const endpoint = `${service.url}/api/v1/`
   const beginning = `${STUB} signalbox('init', { key: '${KEY}', endpoint: '${endpoint}' });`
-  const shop = await shopUnderTest(test, chromium, {
+  const shop = await shopUnderTest(test, {
     initialScript: beginning,
     script: CONSENT + REPORTED,
   })
@@ -64,7 +58,7 @@ it("sends the Pixel's cookies and the landing page's click ID after consent", as
     history.replaceState({}, '', '/thanks'); ${EVENT}`
   const query = '?fbclid=IwAR1-Case_Sensitive'
   const beginning = STUB + INIT
-  const shop = await shopUnderTest(test, chromium, { initialScript: beginning, query })
+  const shop = await shopUnderTest(test, { initialScript: beginning, query })
   await shop.run(script + CONSENT)
   const [request] = await shop.received(1)
   assert.equal(request?.event.event_source, `${shop.url}/thanks`)
@@ -76,7 +70,7 @@ it("sends the Pixel's cookies and the landing page's click ID after consent", as
 })
 
 it('keeps one visitor ID across pages in a first-party cookie of at most 13 months', async test => {
-  const shop = await shopUnderTest(test, chromium, { script: CONSENT + EVENT })
+  const shop = await shopUnderTest(test, { script: CONSENT + EVENT })
   await shop.received(1)
   const [cookie] = await shop.page.context().cookies()
   const { name, path, sameSite, httpOnly, domain } = cookie ?? {}
@@ -94,7 +88,7 @@ it('keeps one visitor ID across pages in a first-party cookie of at most 13 mont
 
 it('generates IDs on plain HTTP, where browsers lack randomUUID', async test => {
   const script = `${CONSENT} signalbox('event', 'Search');`
-  const shop = await shopUnderTest(test, chromium, { host: SHOP_HOST, script })
+  const shop = await shopUnderTest(test, { host: SHOP_HOST, script })
   assert.equal(await shop.run('isSecureContext'), false)
   const [request] = await shop.received(1)
   assert.match(request?.event.event_id, /^[\da-f]{32}$/)
@@ -104,7 +98,7 @@ it('tracks the event with the Pixel under the same ID, once and after consent', 
   const beginning = `${STUB} signalbox('init', { key: '${KEY}', endpoint: '/sb', pixel: true });
     window.pixel = []; window.fbq = (...call) => pixel.push(call);`
   const script = `signalbox('event', 'Purchase', { value_data: { value: '19.95', currency: 'EUR' } })`
-  const shop = await shopUnderTest(test, chromium, { initialScript: beginning, script })
+  const shop = await shopUnderTest(test, { initialScript: beginning, script })
   assert.deepEqual(await shop.run('pixel'), [])
   shop.answerNext({ status: 503, headers: { 'retry-after': '1' } })
   await shop.run(CONSENT)
@@ -116,14 +110,14 @@ it('tracks the event with the Pixel under the same ID, once and after consent', 
 
 it('does not call the Pixel unless init enables it', async test => {
   const script = `window.pixel = []; window.fbq = (...call) => pixel.push(call); ${CONSENT} ${EVENT}`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   await shop.received(1)
   assert.deepEqual(await shop.run('pixel'), [])
 })
 
 it('sends the last event of a page as a beacon, with the key in the URL', async test => {
   const script = `${CONSENT} addEventListener('pagehide', () => { ${EVENT} });`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   await shop.page.goto(`${shop.url}/other`)
   const [request] = await shop.received(1)
   assert.equal(request?.url, `/sb/events?key=${KEY}`)
@@ -135,7 +129,7 @@ it('sends the last event of a page as a beacon, with the key in the URL', async 
 
 it('sends beacons where fetch does not support keepalive', async test => {
   const browserScript = 'delete Request.prototype.keepalive'
-  const shop = await shopUnderTest(test, chromium, { browserScript, script: CONSENT + REPORTED })
+  const shop = await shopUnderTest(test, { browserScript, script: CONSENT + REPORTED })
   const [request] = await shop.received(1)
   assert.equal(request?.url, `/sb/events?key=${KEY}`)
   assert.deepEqual(await shop.run('results'), [
@@ -144,7 +138,7 @@ it('sends beacons where fetch does not support keepalive', async test => {
 })
 
 it('retries once after Retry-After, under the same ID', async test => {
-  const shop = await shopUnderTest(test, chromium)
+  const shop = await shopUnderTest(test)
   await shop.page.clock.install()
   shop.answerNext({ status: 503, headers: { 'retry-after': '120' } })
   const answered = shop.page.waitForResponse('**/sb/events')
@@ -169,7 +163,7 @@ const FAILURES: [what: string, status: number, outcome: string][] = [
 ]
 for (const [what, status, outcome] of FAILURES) {
   it(`gives up after ${what}`, async test => {
-    const shop = await shopUnderTest(test, chromium)
+    const shop = await shopUnderTest(test)
     shop.answerNext({ status, headers: { 'retry-after': '1' } }, { status })
     await shop.run(CONSENT + REPORTED)
     await shop.page.waitForFunction('results.length')
@@ -179,7 +173,7 @@ for (const [what, status, outcome] of FAILURES) {
 }
 
 it('does not retry a rejected event, and warns on the console', async test => {
-  const shop = await shopUnderTest(test, chromium)
+  const shop = await shopUnderTest(test)
   shop.answerNext({ status: 422, headers: { 'retry-after': '1' } })
   await shop.run(CONSENT + REPORTED)
   await shop.page.waitForFunction('results.length')
@@ -190,7 +184,7 @@ it('does not retry a rejected event, and warns on the console', async test => {
 })
 
 it('retries once after a network error, and reports the failure', async test => {
-  const shop = await shopUnderTest(test, chromium)
+  const shop = await shopUnderTest(test)
   await shop.page.route('**/sb/events', route => route.abort())
   await shop.run(CONSENT + REPORTED)
   await shop.page.waitForFunction('results.length')
@@ -200,7 +194,7 @@ it('retries once after a network error, and reports the failure', async test => 
 })
 
 it('sends a pending retry when the page is left', async test => {
-  const shop = await shopUnderTest(test, chromium)
+  const shop = await shopUnderTest(test)
   shop.answerNext({ status: 503, headers: { 'retry-after': '120' } })
   const answered = shop.page.waitForResponse('**/sb/events')
   await shop.run(CONSENT + EVENT)
@@ -219,7 +213,7 @@ it('keeps the last 50 events and reports older ones as dropped', async test => {
     for (let n = 1; n < 53; n++) {
       signalbox('event', 'Search', { event_id: 'n' + n }, result => results.push(result));
     }`
-  const shop = await shopUnderTest(test, chromium, { script })
+  const shop = await shopUnderTest(test, { script })
   const dropped = { outcome: 'dropped', status: undefined }
   assert.deepEqual(await shop.run('results'), [
     { event_id: 'n1', ...dropped },
@@ -234,7 +228,7 @@ it('keeps the last 50 events and reports older ones as dropped', async test => {
 it('does nothing on a prerendered page until it is activated', async test => {
   const browserScript = `window.isAhead = true;
     Object.defineProperty(Document.prototype, 'prerendering', { get: () => isAhead })`
-  const shop = await shopUnderTest(test, chromium, { browserScript, script: CONSENT + EVENT })
+  const shop = await shopUnderTest(test, { browserScript, script: CONSENT + EVENT })
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
   assert.deepEqual(await shop.cookies(), [])

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { after, before, it, type TestContext } from 'node:test'
-import { type ChromiumUnderTest, startChromium } from './testing/chromium-under-test.ts'
+import { it, type TestContext } from 'node:test'
 import { express, expressForwarder, listening, SECRET } from './testing/forwarder-under-test.ts'
 import { nginxMissing, startShop } from './testing/nginx-under-test.ts'
 import {
@@ -14,12 +13,6 @@ import { CONSENT, KEY, shopUnderTest } from './testing/shop-under-test.ts'
 const SCRIPT = `document.cookie = 'session=private'; ${CONSENT} window.results = [];
   signalbox('event', 'Purchase', { event_id: 'order-1' }, result => results.push(result));
   addEventListener('pagehide', () => signalbox('event', 'Leave', { event_id: 'leave-1' }));`
-
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
 
 it('through Express, the service gets the event with the signed browser data', async test => {
   const service = await recordingEndpoint(test)
@@ -58,7 +51,7 @@ async function visit(
   service: RecordingEndpoint,
   front: (pagesUrl: string) => Promise<string>,
 ): Promise<unknown> {
-  const shop = await shopUnderTest(test, chromium, { script: SCRIPT, front })
+  const shop = await shopUnderTest(test, { script: SCRIPT, front })
   await service.received(1)
   await shop.page.waitForFunction('results.length')
   const sent = { event_id: 'order-1', outcome: 'sent', status: 202 }

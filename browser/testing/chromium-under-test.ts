@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { createBrotliDecompress } from 'node:zlib'
 import { type Browser, chromium, type LaunchOptions, type Page } from 'playwright-core'
 
-/** A real headless Chromium for one test file. */
+/** A real headless Chromium. */
 export interface ChromiumUnderTest {
   /** A page with its own cookies and storage, closed with the test. */
   newPage(test: TestContext, options?: PageOptions): Promise<Page>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Integrity } from '../build-tag.ts'
-import type { ChromiumUnderTest } from './chromium-under-test.ts'
+import { newChromiumPage } from './chromium-page.ts'
 import { type RecordingEndpoint, recordingEndpoint } from './recording-endpoint.ts'
 
 const DIST = join(import.meta.dirname, '..', 'dist')
@@ -55,14 +55,13 @@ export interface ShopOptions {
 
 export async function shopUnderTest(
   test: TestContext,
-  chromium: ChromiumUnderTest,
   options: ShopOptions = {},
 ): Promise<ShopUnderTest> {
   const { host = '127.0.0.1', query = '', front = async url => url } = options
   const endpoint = await recordingEndpoint(test)
   servePages(endpoint, options)
   const url = await front(endpoint.url)
-  const page = await chromium.newPage(test)
+  const page = await newChromiumPage(test)
   const startedRequests: string[] = []
   const consoleMessages: string[] = []
   page.on('request', request => {

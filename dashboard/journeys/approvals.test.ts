@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, it, type TestContext } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { it, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import {
   type AgentActionsFixture,
@@ -17,19 +13,13 @@ import { openJourneyPage } from './journey-page.ts'
 
 const PHONE = { width: 375, height: 740 }
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 for (const hasScript of [true, false]) {
   const title = hasScript ? 'with script' : 'without script'
   it(`approves one change and rejects another on a phone, ${title}`, async test => {
     const fixture = await startFixture(test)
     const { service, workspace } = fixture
     const { page, assertAccessible } = await openJourneyPage(test, {
-      ...{ service, chromium, person: workspace.owner, hasScript },
+      ...{ service, person: workspace.owner, hasScript },
     })
     await page.setViewportSize(PHONE)
     await page.goto(service.url + approvalsPath(fixture))
@@ -61,7 +51,7 @@ it('moves and decides with j, k, a and r, and not where they are in the way', as
   const fixture = await startFixture(test)
   const { service, workspace } = fixture
   const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: workspace.owner },
+    ...{ service, person: workspace.owner },
   })
   await page.goto(service.url + approvalsPath(fixture))
   await assertAccessible()
@@ -99,7 +89,7 @@ it('keeps policy, people, log and error page accessible and as wide as the scree
   const fixture = await startFixture(test)
   const { service, workspace } = fixture
   const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: workspace.owner, expectedStatuses: [404] },
+    ...{ service, person: workspace.owner, expectedStatuses: [404] },
   })
   const base = `/workspaces/${workspace.workspaceId}`
   for (const path of [`${base}/policy`, `${base}/people`, `${base}/audit`, '/nothing']) {

@@ -1,20 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget, revokeToken } from '../../testing/fixtures/simulator.ts'
 import { openJourneyPage } from './journey-page.ts'
-
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
 
 it('finds the paused destination of a missing event, and sends it with a new token', async test => {
   const service = await startTestService(test)
@@ -23,9 +13,7 @@ it('finds the paused destination of a missing event, and sends it with a new tok
   await revokeToken(service.simulatorUrl, accessToken)
   await service.submit(samplePurchase())
   await service.deliver()
-  const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner },
-  })
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}`)
 
   await page.getByRole('link', { name: 'Destinations' }).click()
@@ -48,9 +36,7 @@ it('finds the paused destination of a missing event, and sends it with a new tok
 it('turns on test mode for a purchase, says so on every page, and lets it end by itself', async test => {
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
-  const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner },
-  })
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}/destinations`)
   await page.getByRole('button', { name: 'Turn on test mode' }).click()
   const banner = page.getByText('Test mode is on')

@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { openJourneyPage } from './journey-page.ts'
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 it('finds what a status means on a phone, by the search, without an account', async test => {
   const service = await startTestService(test)
-  const { page } = await openJourneyPage(test, { service, chromium })
+  const { page } = await openJourneyPage(test, { service })
   await page.setViewportSize({ width: 320, height: 640 })
   await page.goto(`${service.url}/sign-in`)
   await page.getByRole('link', { name: 'Documentation' }).click()
@@ -31,7 +21,7 @@ it('finds what a status means on a phone, by the search, without an account', as
 for (const path of ['/docs', '/docs/statuses', '/docs/replay', '/docs/search?q=consent']) {
   it(`${path} is accessible at every width, in light and dark mode`, async test => {
     const service = await startTestService(test)
-    const { page, assertAccessible } = await openJourneyPage(test, { service, chromium })
+    const { page, assertAccessible } = await openJourneyPage(test, { service })
     await page.goto(`${service.url}${path}`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await assertAccessible()

@@ -1,29 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, it, type TestContext } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { it, type TestContext } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { openJourneyPage } from './journey-page.ts'
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 const REFUSE_ALL = [{ respond: { status: 400, code: 100, subcode: 2_804_048 } }]
 
 async function openEvents(test: TestContext, expectedStatuses: readonly number[] = []) {
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
-  const journey = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner, expectedStatuses },
-  })
+  const journey = await openJourneyPage(test, { service, person: owner, expectedStatuses })
   const open = () => journey.page.goto(`${service.url}/w/${tracker.workspaceId}/events`)
   return { service, open, ...journey }
 }

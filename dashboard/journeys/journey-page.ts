@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  findAccessibilityViolations,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { newChromiumPage } from '@signalbox/browser/testing/chromium-page.ts'
+import { findAccessibilityViolations } from '@signalbox/browser/testing/chromium-under-test.ts'
 import type { Page } from 'playwright-core'
 import { sessionCookieName } from '../../service/people/session-token.ts'
 import type { TestPerson } from '../../testing/fixtures/people.ts'
@@ -23,7 +21,6 @@ export interface JourneyPage {
 
 interface JourneyOptions {
   service: TestService
-  chromium: ChromiumUnderTest
   /** Left out for pages that need no sign-in. */
   person?: TestPerson
   /** Statuses that the journey provokes, which Chromium writes to the console. */
@@ -40,10 +37,10 @@ interface JourneyOptions {
  */
 export async function openJourneyPage(
   test: TestContext,
-  { service, chromium, person, ...options }: JourneyOptions,
+  { service, person, ...options }: JourneyOptions,
 ): Promise<JourneyPage> {
   const { expectedStatuses = [], hasScript = true, stopsService = false } = options
-  const page = await chromium.newPage(test, { javaScriptEnabled: hasScript })
+  const page = await newChromiumPage(test, { javaScriptEnabled: hasScript })
   await page.setViewportSize({ width: 1_280, height: HEIGHT })
   if (person) await signIn(page, service, person)
   const faults: string[] = []

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, it, type TestContext } from 'node:test'
+import { it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
 import type { Page } from 'playwright-core'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePageView, samplePurchase } from '../../testing/fixtures/sample-events.ts'
@@ -13,21 +9,13 @@ import { startTestService, type TestService } from '../../testing/fixtures/servi
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { openJourneyPage } from './journey-page.ts'
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 const EVERY_MILLISECONDS = 20
 const CONFIRM_AGAIN_SECONDS = 16 * 60
 
 async function openKeys(test: TestContext, expectedStatuses: readonly number[] = []) {
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
-  const journey = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner, expectedStatuses },
-  })
+  const journey = await openJourneyPage(test, { service, person: owner, expectedStatuses })
   await journey.page.goto(`${service.url}/w/${tracker.workspaceId}/keys`)
   await journey.page.getByRole('heading', { name: 'Tracker secrets' }).waitFor()
   return { service, tracker, ...journey }

@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startSecondService } from '../../testing/fixtures/second-process.ts'
@@ -11,17 +7,13 @@ import { startTestService } from '../../testing/fixtures/service.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { openJourneyPage } from './journey-page.ts'
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 it('follows events over a restart of the service, without a gap or a double', async test => {
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
   const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner, stopsService: true },
+    service,
+    person: owner,
+    stopsService: true,
   })
   const submit = async (from: number, until: number) => {
     for (let order = from; order <= until; order += 1) {

@@ -1,29 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { addMember, createTestPerson } from '../../testing/fixtures/people.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { openJourneyPage } from './journey-page.ts'
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 it('erases a person by a phone number that never leaves the browser', async test => {
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
   await service.submit(samplePurchase({ event_id: 'hers', user_data: { ph: '+4930901820' } }))
   await service.submit(samplePurchase({ event_id: 'his', user_data: { ph: '+4930901821' } }))
-  const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner },
-  })
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   const sent: string[] = []
   page.on('request', request => sent.push(`${request.url()} ${request.postData() ?? ''}`))
   await page.goto(`${service.url}/w/${tracker.workspaceId}/privacy`)
@@ -62,7 +50,7 @@ it('shows a member the receipts, and nothing to erase with', async test => {
   const member = await createTestPerson(service)
   const { workspaceId } = tracker
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
-  const { page } = await openJourneyPage(test, { service, chromium, person: member })
+  const { page } = await openJourneyPage(test, { service, person: member })
   await page.goto(`${service.url}/w/${workspaceId}/privacy`)
   await page.getByText('Owners and admins can erase a person').waitFor()
   assert.equal(await page.getByLabel('Identifier').count(), 0)

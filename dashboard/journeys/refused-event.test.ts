@@ -1,20 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { openJourneyPage } from './journey-page.ts'
-
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
 
 const NOW = new Date().toISOString()
 
@@ -27,9 +17,7 @@ it('finds why an event is missing that was refused, in three actions', async tes
     event_time: Date.now(),
   })
   await service.server.flushRefusals()
-  const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner },
-  })
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}`)
   const refusedStage = page.getByRole('region', { name: 'Refused', exact: true })
   await refusedStage.getByText('1', { exact: true }).first().waitFor()
@@ -52,9 +40,7 @@ it('finds why an event is missing that was refused, in three actions', async tes
 it('shows every stage of an empty tracker and of one with failures by cause', async test => {
   const service = await startTestService(test, { startAt: NOW })
   const { owner, tracker } = await openDashboardWorkspace(service)
-  const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner },
-  })
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   const url = `${service.url}/w/${tracker.workspaceId}`
   await page.goto(url)
   await page.getByRole('heading', { name: 'No event yet' }).waitFor()

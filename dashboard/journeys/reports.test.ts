@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, it } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { makeDueReports } from '../../service/reports/make-reports.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import {
@@ -17,12 +13,6 @@ import { startTestService } from '../../testing/fixtures/service.ts'
 import { sendFromOtherSource } from '../../testing/fixtures/simulator.ts'
 import { openJourneyPage } from './journey-page.ts'
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 const UNTIL_REPORT_SECONDS = 18 * 3_600
 const DAY_SECONDS = 86_400
 
@@ -33,9 +23,7 @@ it("explains yesterday's gap, and downloads it", async test => {
   await service.deliver()
   const others = { source: 'server', events: [{ event_name: 'Search', count: 4 }] } as const
   await sendFromOtherSource(service, { ...others, events: [...others.events] })
-  const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner },
-  })
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}/reports`)
   await page.getByRole('heading', { name: 'No reports in these days' }).waitFor()
   await assertAccessible()
@@ -68,9 +56,7 @@ it('shows the trend of the match quality, and what to add', async test => {
   service.clock.advance(DAY_SECONDS)
   await service.send(WEAK_IDENTITY)
   await service.take()
-  const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner },
-  })
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}/reports`)
   await page.getByRole('tab', { name: 'Match quality' }).click()
   await page.waitForURL('**/reports?report=match-quality')

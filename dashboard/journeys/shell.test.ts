@@ -1,25 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { openJourneyPage } from './journey-page.ts'
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 it('opens the overview, and another page by its name in the command palette', async test => {
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
-  const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner },
-  })
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}`)
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
   await assertAccessible()
@@ -35,7 +23,7 @@ it('opens the overview, and another page by its name in the command palette', as
 it('can be used on a phone with the keyboard alone', async test => {
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
-  const { page } = await openJourneyPage(test, { service, chromium, person: owner })
+  const { page } = await openJourneyPage(test, { service, person: owner })
   await page.setViewportSize({ width: 320, height: 640 })
   await page.goto(`${service.url}/w/${tracker.workspaceId}`)
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
@@ -49,7 +37,7 @@ it('can be used on a phone with the keyboard alone', async test => {
 it('marks the current page in the navigation, and no other', async test => {
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
-  const { page } = await openJourneyPage(test, { service, chromium, person: owner })
+  const { page } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}/events`)
   await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor()
   const current = page.locator('nav a[aria-current="page"], nav a[data-active="true"]')
@@ -59,9 +47,7 @@ it('marks the current page in the navigation, and no other', async test => {
 it('leads on from an address that no page has', async test => {
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
-  const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner },
-  })
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}/campaigns`)
   await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor()
   await assertAccessible()

@@ -1,27 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '@signalbox/browser/testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { openJourneyPage } from './journey-page.ts'
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 it('leads from an empty workspace to the first event that the platform accepted', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner },
-  })
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${workspaceId}/destinations`)
   await page.getByRole('link', { name: 'Create a tracker' }).click()
   await page.getByRole('button', { name: 'Create a tracker' }).waitFor()
@@ -60,7 +48,9 @@ it('shows in the playground what production would decide about an event', async 
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
   const { page } = await openJourneyPage(test, {
-    ...{ service, chromium, person: owner, expectedStatuses: [400, 422] },
+    service,
+    person: owner,
+    expectedStatuses: [400, 422],
   })
   await page.goto(`${service.url}/w/${tracker.workspaceId}/start`)
   const validate = page.getByRole('button', { name: 'Validate' })

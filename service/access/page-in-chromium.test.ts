@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import { type ChromiumUnderTest, startChromium } from '../../browser/testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { CONSENT, STUB, shopUnderTest } from '../../browser/testing/shop-under-test.ts'
 import { samplePageView } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
@@ -8,12 +7,6 @@ import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 
 const EVENTS = '/api/v1/events'
 const BLANK = '<!doctype html><title>Shop</title><link rel="icon" href="data:,">'
-
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
 
 /** What a script of the page can read; `unreadable` when the browser blocks it. */
 function seenBy(service: TestService, key: string, body: unknown): string {
@@ -38,7 +31,7 @@ function seenBy(service: TestService, key: string, body: unknown): string {
 
 it('lets a page on another origin read 202, 401, 403 and 422', async test => {
   const service = await startTestService(test)
-  const { page } = await shopUnderTest(test, chromium, { html: BLANK })
+  const { page } = await shopUnderTest(test, { html: BLANK })
   const { publishableKey, trackerSecret } = await service.newTracker(['http://127.0.0.1:*'])
   const send = (key: string, body: unknown = samplePageView()) =>
     page.evaluate(seenBy(service, key, body))
@@ -64,7 +57,7 @@ it('accepts the tag of a page on another origin, and its beacon', async test => 
   const service = await startTestService(test)
   const { publishableKey, trackerSecret } = await service.newTracker(['http://127.0.0.1:*'])
   const init = { key: publishableKey, endpoint: `${service.url}/api/v1` }
-  const shop = await shopUnderTest(test, chromium, {
+  const shop = await shopUnderTest(test, {
     initialScript: `${STUB} signalbox('init', ${JSON.stringify(init)});`,
     script: `${CONSENT} window.results = [];
       signalbox('event', 'Purchase', { event_id: 'order-1' }, result => results.push(result))`,

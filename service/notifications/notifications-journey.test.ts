@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import { type ChromiumUnderTest, startChromium } from '../../browser/testing/chromium-under-test.ts'
+import { it } from 'node:test'
 import { openMobilePage, signInWithPassword } from '../../testing/fixtures/mobile-page.ts'
 import { startNotificationsFixture } from '../../testing/fixtures/notifications.ts'
 import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
-
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
 
 it('sets a webhook and the topics on a phone', async test => {
   // Cookies expire by the real clock of the browser.
   const service = await startTestService(test, { startAt: new Date().toISOString() })
   const workspace = await createTestWorkspace(service)
   const fixture = await startNotificationsFixture(test, { service, workspace })
-  const { page, assertAccessible, consoleMessages } = await openMobilePage(test, chromium)
+  const { page, assertAccessible, consoleMessages } = await openMobilePage(test)
 
   await page.goto(`${service.url}${fixture.pathOfPage}`)
   await signInWithPassword(page, workspace.owner.email)

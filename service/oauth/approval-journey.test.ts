@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, it, type TestContext } from 'node:test'
-import { type ChromiumUnderTest, startChromium } from '../../browser/testing/chromium-under-test.ts'
+import { it, type TestContext } from 'node:test'
 import { openMobilePage, signInWithPassword } from '../../testing/fixtures/mobile-page.ts'
 import {
   checkTokenAccess,
@@ -11,12 +10,6 @@ import {
   startOauthFixture,
 } from '../../testing/fixtures/oauth.ts'
 import { addAdAccount } from '../../testing/fixtures/people.ts'
-
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
 
 /** The browser has its own clock, by which cookies expire. */
 const NOW = { startAt: new Date().toISOString() }
@@ -27,7 +20,7 @@ it('signs in, chooses an ad account, approves and revokes on a phone', async tes
   const redirectUri = await callbackServer(test)
   const clientId = await fixture.register([redirectUri], 'Reporting assistant')
   const agent = await createOauthAgent(fixture, { clientId, redirectUri })
-  const { page, assertAccessible: look } = await openMobilePage(test, chromium)
+  const { page, assertAccessible: look } = await openMobilePage(test)
 
   await page.goto((await agent.authorizationUrl()).href)
   await signInWithPassword(page, fixture.workspace.owner.email)
@@ -58,7 +51,7 @@ it('returns to the agent without access after a denial', async test => {
   const redirectUri = await callbackServer(test)
   const clientId = await fixture.register([redirectUri])
   const agent = await createOauthAgent(fixture, { clientId, redirectUri })
-  const { page } = await openMobilePage(test, chromium)
+  const { page } = await openMobilePage(test)
   await page.goto((await agent.authorizationUrl()).href)
   await signInWithPassword(page, fixture.workspace.owner.email)
   await page.getByRole('button', { name: 'Deny' }).click()
@@ -70,7 +63,7 @@ it('connects a device by keyboard alone', async test => {
   const fixture = await startOauthFixture(test, NOW)
   const form = { client_id: await createDeviceClient(fixture) }
   const { body } = await fixture.send('/oauth2/device/code', { form })
-  const { page, assertAccessible: look } = await openMobilePage(test, chromium)
+  const { page, assertAccessible: look } = await openMobilePage(test)
   await page.goto(body.verification_uri)
   await signInWithPassword(page, fixture.workspace.owner.email)
   await page.getByLabel('Code on the device').fill('BBBBBBBB')
@@ -91,7 +84,7 @@ it('connects a device by keyboard alone', async test => {
 
 it('keeps the error page and the token pages accessible in light and dark', async test => {
   const fixture = await startOauthFixture(test, NOW)
-  const { page, assertAccessible: look } = await openMobilePage(test, chromium)
+  const { page, assertAccessible: look } = await openMobilePage(test)
   await page.goto(`${fixture.service.url}/workspaces/${fixture.workspace.workspaceId}/tokens`)
   await signInWithPassword(page, fixture.workspace.owner.email)
   await page.getByRole('heading', { name: 'Issue a token' }).waitFor()

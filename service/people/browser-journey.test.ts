@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { it } from 'node:test'
 import type { Page } from 'playwright-core'
+import { newChromiumPage } from '../../browser/testing/chromium-page.ts'
 import {
   type ChromiumUnderTest,
   findAccessibilityViolations,
-  startChromium,
 } from '../../browser/testing/chromium-under-test.ts'
 import { createTestPerson, findEmailedLink, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
-
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
 
 const EMAIL = 'ada@people.example'
 const PHONE = { width: 360, height: 740 }
@@ -41,7 +35,7 @@ async function fill(page: Page, fields: Record<string, string>): Promise<void> {
 
 it('signs up, verifies the email, creates a workspace and adds an ad account on a phone', async test => {
   const service = await startTestService(test)
-  const page = await chromium.newPage(test)
+  const page = await newChromiumPage(test)
   await page.setViewportSize(PHONE)
   const { messages, checkPage } = watchPage(page)
 
@@ -76,7 +70,7 @@ it('signs up, verifies the email, creates a workspace and adds an ad account on 
 
 it('shows and focuses the error summary of an invalid form and keeps its values', async test => {
   const service = await startTestService(test)
-  const page = await chromium.newPage(test)
+  const page = await newChromiumPage(test)
   await page.setViewportSize(PHONE)
   const { messages, checkPage } = watchPage(page)
   await page.goto(`${service.url}/sign-up`)
@@ -137,7 +131,7 @@ async function signedInPage(service: TestService, test: Parameters<typeof startP
 }
 
 async function startPage(test: Parameters<ChromiumUnderTest['newPage']>[0]): Promise<Page> {
-  const page = await chromium.newPage(test)
+  const page = await newChromiumPage(test)
   await page.setViewportSize(PHONE)
   return page
 }

@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, it, type TestContext } from 'node:test'
+import { it, type TestContext } from 'node:test'
 import type { CDPSession, Page } from 'playwright-core'
-import {
-  type ChromiumUnderTest,
-  findAccessibilityViolations,
-  startChromium,
-} from '../../browser/testing/chromium-under-test.ts'
+import { newChromiumPage } from '../../browser/testing/chromium-page.ts'
+import { findAccessibilityViolations } from '../../browser/testing/chromium-under-test.ts'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { signInWithPassword } from '../../testing/fixtures/mobile-page.ts'
 import { createTestPerson, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
-
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
 
 interface Authenticator {
   devtools: CDPSession
@@ -55,7 +46,7 @@ async function addPasskey(page: Page, name: string): Promise<void> {
 async function startWithPasskey(test: TestContext) {
   const service = await startTestService(test, { hostName: 'localhost' })
   const { email, userId } = await createTestPerson(service)
-  const page = await chromium.newPage(test)
+  const page = await newChromiumPage(test)
   const authenticator = await addAuthenticator(page)
   await signInByPassword(page, service.url, email)
   await addPasskey(page, 'Laptop')

@@ -94,7 +94,8 @@ function Failure({ workspace, issue, canReplay, isDestinationShown }: FailurePro
 function countText(attempts: number, failed: number): string {
   const answers = attempts === 1 ? 'Once' : `${formatNumber(attempts)} times`
   if (failed === 0) return `${answers}, no delivery failed for good.`
-  return `${answers}, ${formatNumber(failed)} ${failed === 1 ? 'delivery' : 'deliveries'} failed for good.`
+  const deliveries = `${formatNumber(failed)} ${failed === 1 ? 'delivery' : 'deliveries'}`
+  return `${answers}, ${deliveries} failed for good.`
 }
 
 const REPLAY_LIMIT = 10_000

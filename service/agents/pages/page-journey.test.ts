@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { it } from 'node:test'
 import type { Page } from 'playwright-core'
-import {
-  type ChromiumUnderTest,
-  startChromium,
-} from '../../../browser/testing/chromium-under-test.ts'
 import {
   type AgentActionsFixture,
   buildBudgetProposal,
@@ -15,22 +11,12 @@ import {
 import { openMobilePage, signInWithPassword } from '../../../testing/fixtures/mobile-page.ts'
 import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
 
-let chromium: ChromiumUnderTest
-before(async () => {
-  chromium = await startChromium()
-})
-after(() => chromium.close())
-
 /** Cookies expire by the real clock of the browser. */
 const NOW = { startAt: new Date().toISOString() }
 
 it('completes a review on a phone: link, decision, policy and log', async test => {
   const fixture = await startAgentActionsFixture(test, NOW)
-  const {
-    page,
-    assertAccessible: look,
-    consoleMessages: said,
-  } = await openMobilePage(test, chromium)
+  const { page, assertAccessible: look, consoleMessages: said } = await openMobilePage(test)
   const base = baseOf(fixture)
 
   await page.goto(await proposed(fixture, 'key-1'))
@@ -91,7 +77,7 @@ it('completes a review on a phone: link, decision, policy and log', async test =
 
 it('rejects a change with the keyboard alone', async test => {
   const fixture = await startAgentActionsFixture(test, NOW)
-  const { page } = await openMobilePage(test, chromium)
+  const { page } = await openMobilePage(test)
   await page.goto(await proposed(fixture, 'key-1'))
   await signInWithPassword(page, fixture.workspace.owner.email)
   await page.getByRole('checkbox').first().focus()
@@ -109,7 +95,7 @@ it('rejects a change with the keyboard alone', async test => {
 
 it('shows a member disabled controls with the reason', async test => {
   const fixture = await startAgentActionsFixture(test, NOW)
-  const { page, assertAccessible: look } = await openMobilePage(test, chromium)
+  const { page, assertAccessible: look } = await openMobilePage(test)
   const member = await createTestPerson(fixture.service)
   const { workspaceId } = fixture.workspace
   await addMember(fixture.service, { workspaceId, userId: member.userId, role: 'member' })
@@ -135,7 +121,7 @@ it('shows a member disabled controls with the reason', async test => {
 it('keeps layout and text intact with hostile input', async test => {
   for (const kind of ['long', 'markup', 'direction'] as const) {
     const fixture = await startAgentActionsFixture(test, NOW)
-    const { page, assertAccessible: look } = await openMobilePage(test, chromium)
+    const { page, assertAccessible: look } = await openMobilePage(test)
     const dialogs: string[] = []
     page.on('dialog', dialog => {
       dialogs.push(dialog.message())
