@@ -1,4 +1,4 @@
-import { type Database, deleteByTracker } from './database.ts'
+import { type Database, deleteByTracker, isCitusCluster } from './database.ts'
 
 /** Tables of counts whose primary key begins with the tracker and a time. */
 interface AgedTable {
@@ -18,15 +18,9 @@ export async function deleteOldRows(
 ): Promise<number> {
   const cutoff = column === 'day' ? '$1::date' : '$1::timestamptz'
   const value = column === 'day' ? before.toISOString().slice(0, 10) : before
-  const { rows } = await database.pool.query({
-    text: `select trackers.id from trackers cross join lateral (
-             select 1 from ${table}
-             where tracker_id = trackers.id and ${column} < ${cutoff} limit 1
-           ) expired
-           order by trackers.id limit ${OLD_ROWS_MAX}`,
-    values: [value],
+  const trackerIds = await findTrackersWithRows(database, {
+    ...{ table, condition: `${column} < ${cutoff}`, values: [value], limit: OLD_ROWS_MAX },
   })
-  const trackerIds = rows.map(({ id }) => id)
   return deleteByTracker(trackerIds, OLD_ROWS_MAX, async ({ trackerId, limit }) => {
     const deleted = await database.pool.query({
       text: `delete from ${table} where tracker_id = $2::uuid and ctid = any(array(
@@ -39,4 +33,35 @@ export async function deleteOldRows(
     })
     return deleted.rows.length
   })
+}
+
+interface TrackersWithRows {
+  /** Its rows have a `tracker_id`, and an index begins with it and the columns of the condition. */
+  table: string
+  /** SQL, with `$1` and so on for the values. */
+  condition: string
+  values: readonly unknown[]
+  limit?: number
+}
+
+/**
+ * The trackers that have such rows, by one index lookup per tracker. Citus accepts no limit in the
+ * lookup, so on a cluster PostgreSQL 15 reads all such rows.
+ */
+export async function findTrackersWithRows(
+  database: Database,
+  { table, condition, values, limit }: TrackersWithRows,
+): Promise<string[]> {
+  const isCluster = await isCitusCluster(database)
+  const { rows } = await database.pool.query(
+    `select trackers.id from trackers
+     cross join lateral (
+       select ${isCluster ? 'distinct' : ''} tracker_id from ${table}
+       where tracker_id = trackers.id and ${condition}
+       ${isCluster ? '' : 'limit 1'}
+     ) expired
+     order by trackers.id ${limit === undefined ? '' : `limit ${limit}`}`,
+    [...values],
+  )
+  return rows.map(({ id }) => id)
 }

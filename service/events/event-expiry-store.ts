@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { type Database, isCitusCluster } from '../db/database.ts'
+import type { Database } from '../db/database.ts'
+import { findTrackersWithRows } from '../db/old-row-store.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
 import { NIL_UUID } from '../util/uuid.ts'
@@ -86,27 +87,15 @@ const IS_EXPIRED = {
   event_counts: 'received_on < $1::date',
 } as const
 
-/**
- * The trackers that have rows older than the cutoff day. This takes one index lookup per tracker.
- * Citus accepts no limit there, so on a cluster PostgreSQL 15 reads all such rows.
- */
-export async function findExpiringTrackers(
+/** The trackers that have rows older than the cutoff day. */
+export function findExpiringTrackers(
   database: Database,
   table: keyof typeof IS_EXPIRED,
   cutoffDay: string,
 ): Promise<string[]> {
-  const isCluster = await isCitusCluster(database)
-  const { rows } = await database.pool.query(
-    `select trackers.id from trackers
-     cross join lateral (
-       select ${isCluster ? 'distinct' : ''} tracker_id from ${table}
-       where tracker_id = trackers.id and ${IS_EXPIRED[table]}
-       ${isCluster ? '' : 'limit 1'}
-     ) expired
-     order by trackers.id`,
-    [cutoffDay],
-  )
-  return rows.map(({ id }) => id)
+  return findTrackersWithRows(database, {
+    ...{ table, condition: IS_EXPIRED[table], values: [cutoffDay] },
+  })
 }
 
 /**
