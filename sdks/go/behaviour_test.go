@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -295,13 +294,4 @@ func (r *caseRun) checkRequest(request, expected object) {
 		lower := object{strings.ToLower(name): value}
 		r.expect.contains(request["headers"], lower, place+" headers")
 	}
-}
-
-func TestMain(m *testing.M) {
-	for _, name := range []string{"SIGNALBOX_TOKEN", "SIGNALBOX_BASE_URL"} {
-		if os.Getenv("SIGNALBOX_TEST_SERVICE") == "" {
-			os.Unsetenv(name)
-		}
-	}
-	os.Exit(m.Run())
 }

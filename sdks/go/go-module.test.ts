@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
 import { assertEveryCaseRan } from '../behaviour-table.ts'
 import { printUnicodeTables, UNICODE_TABLES } from './print-unicode.ts'
-import { GO_MILLISECONDS_MAX, GO_TEST, MODULE, openGo } from './testing/run-go.ts'
+import {
+  GO_MILLISECONDS_MAX,
+  GO_TEST,
+  MODULE,
+  openGo,
+  temporaryFolder,
+  writeModule,
+} from './testing/run-go.ts'
 
 const timeout = GO_MILLISECONDS_MAX
 
@@ -56,6 +62,15 @@ it('has the tables for Unicode normalization of Node.js', () => {
   assert.equal(readFileSync(UNICODE_TABLES, 'utf8'), printUnicodeTables())
 })
 
+it('makes spans of OpenTelemetry with its hooks', { timeout }, async test => {
+  const folder = join(MODULE, 'examples/opentelemetry')
+  const go = openGo(test, folder)
+  if (!go) return
+  const { code, output } = await go.run(['test', ...GO_TEST, '-v', '.'], { folder })
+  assert.equal(code, 0, output)
+  assert.match(output, /--- PASS: TestAttemptsAreSpans/)
+})
+
 it('refuses a browser, where anyone could read the token', { timeout }, async test => {
   const go = openGo(test)
   if (!go) return
@@ -90,19 +105,3 @@ func main() {
 	fmt.Println(err)
 }
 `
-
-function temporaryFolder(test: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-go-'))
-  test.after(() => rmSync(folder, { recursive: true }))
-  return folder
-}
-
-/** An empty module that uses the SDK from its folder. */
-function writeModule(folder: string, program: string): void {
-  const module = 'github.com/signalbox/signalbox-go'
-  writeFileSync(
-    join(folder, 'go.mod'),
-    `module example.com/shop\n\ngo 1.23\n\nrequire ${module} v0.5.0\n\nreplace ${module} => ${MODULE}\n`,
-  )
-  writeFileSync(join(folder, 'main.go'), program)
-}

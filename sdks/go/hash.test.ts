@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { getExampleNumber } from 'libphonenumber-js'
 import examples from 'libphonenumber-js/mobile/examples'
 import { hash } from '../typescript/src/sdk.ts'
-import { GO_MILLISECONDS_MAX, GO_TEST, openGo } from './testing/run-go.ts'
+import { GO_MILLISECONDS_MAX, GO_TEST, openGo, temporaryFolder } from './testing/run-go.ts'
 
 const HELPERS = { email: hash.email, phone: hash.phone, external_id: hash.externalId }
 const TEXTS = 6_000
@@ -25,8 +24,6 @@ it('digests as the TypeScript client does, in every script', {
 }, async test => {
   const go = openGo(test)
   if (!go) return
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-go-'))
-  test.after(() => rmSync(folder, { recursive: true }))
   const inputs = [...randomTexts(TEXTS), ...everyCharacter(), ...phoneNumbers()]
   const vectors: { helper: string; input: string; sha256: string | null }[] = []
   for (const input of inputs) {
@@ -34,7 +31,7 @@ it('digests as the TypeScript client does, in every script', {
       vectors.push({ helper, input, sha256: await digest(input) })
     }
   }
-  const path = join(folder, 'vectors.json')
+  const path = join(temporaryFolder(test), 'vectors.json')
   writeFileSync(path, JSON.stringify(vectors))
   const { code, output } = await go.run(['test', ...GO_TEST, '-v', '-run', 'HashVectors', '.'], {
     environment: { SIGNALBOX_HASH_VECTORS: path },

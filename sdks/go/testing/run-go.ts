@@ -1,8 +1,9 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { accessSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { findProgram, openToolchain } from '../../../testing/toolchains.ts'
+import { download, findProgram, openToolchain } from '../../../testing/toolchains.ts'
 
 /** The module of the SDK. */
 export const MODULE = join(import.meta.dirname, '..')
@@ -33,12 +34,20 @@ export interface Go {
   run(parameters: readonly string[], run?: GoRun): Promise<Finished>
 }
 
-/** Null, and the test is skipped, when Go is not there. */
-export function openGo(test: TestContext): Go | null {
+/**
+ * Null, and the test is skipped, when Go is not there. `needs` is the folder of a module with
+ * dependencies, without which it is skipped too.
+ */
+export function openGo(test: TestContext, needs?: string): Go | null {
   return openToolchain(test, 'go', () => {
     const program = findProgram('go')
+    const caches = ownCaches(program)
     const environment = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '', GOPROXY: 'off' }
-    Object.assign(environment, ownCaches(program))
+    Object.assign(environment, caches)
+    if (needs) {
+      const variables = Object.entries(caches).map(([name, value]) => `${name}=${value}`)
+      download(['env', ...variables, program, 'mod', 'download'], needs)
+    }
     return {
       hasRaceDetector: canLinkRaceDetector(program, environment),
       run: (parameters, { folder = MODULE, environment: more = {} } = {}) =>
@@ -47,8 +56,27 @@ export function openGo(test: TestContext): Go | null {
   })
 }
 
-/** Runs another program in the same way, such as one that Go built. */
-export function finish(
+export function temporaryFolder(test: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-go-'))
+  test.after(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+/** An empty module with one program that uses the SDK from its folder. */
+export function writeModule(folder: string, program: string): void {
+  const module = 'github.com/signalbox/signalbox-go'
+  const lines = [
+    'module example.com/shop',
+    'go 1.23',
+    `require ${module} v0.5.0`,
+    `replace ${module} => ${MODULE}`,
+  ]
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'go.mod'), `${lines.join('\n\n')}\n`)
+  writeFileSync(join(folder, 'main.go'), program)
+}
+
+function finish(
   [program = '', ...parameters]: readonly string[],
   { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
 ): Promise<Finished> {
