@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { installPinnedPython } from '../../testing/toolchains.ts'
 import { assertEveryCaseRan } from '../behaviour-table.ts'
+import { createHashVectors } from '../hash-texts.ts'
 import { buildWheel, CACHE, openPython, PIP, readmePrograms, runPython } from './python-tools.ts'
 
 const TIMEOUT = { timeout: 400_000 }
@@ -26,20 +27,36 @@ it('both clients run every case of the table', TIMEOUT, async test => {
   assertEveryCaseRan(asyncio)
 })
 
-it('passes strict type checks, with its tests, examples and README', TIMEOUT, async test => {
+it('digests as the TypeScript client does, in every script', TIMEOUT, async test => {
   const python = openPython(test)
   if (python === null) return
-  const folder = createFolder(test)
-  const files = readmePrograms().map((program, at) => {
-    const path = join(folder, `program_${at}.py`)
-    writeFileSync(path, program)
-    return path
-  })
-  const cache = ['--cache-dir', join(CACHE, 'mypy')]
-  const output = await runPython(python, ['-m', 'mypy', ...cache])
-  assert.match(output, /^Success: no issues found in \d+ source files/)
-  await runPython(python, ['-m', 'mypy', ...cache, ...files])
+  const path = join(createFolder(test), 'vectors.json')
+  writeFileSync(path, JSON.stringify(await createHashVectors()))
+  const environment = { SIGNALBOX_HASH_VECTORS: path }
+  const output = await runPython(python, ['-m', 'pytest', 'tests/test_hash.py'], { environment })
+  assert.doesNotMatch(output, /skipped/)
 })
+
+it(
+  'passes ruff and strict type checks, with its tests, examples and README',
+  TIMEOUT,
+  async test => {
+    const python = openPython(test)
+    if (python === null) return
+    const folder = createFolder(test)
+    const files = readmePrograms().map((program, at) => {
+      const path = join(folder, `program_${at}.py`)
+      writeFileSync(path, program)
+      return path
+    })
+    await runPython(python, ['-m', 'ruff', 'check', '--no-cache', '--quiet'])
+    await runPython(python, ['-m', 'ruff', 'format', '--no-cache', '--check', '--quiet'])
+    const cache = ['--cache-dir', join(CACHE, 'mypy')]
+    const output = await runPython(python, ['-m', 'mypy', ...cache])
+    assert.match(output, /^Success: no issues found in \d+ source files/)
+    await runPython(python, ['-m', 'mypy', ...cache, ...files])
+  },
+)
 
 it('works in an empty environment when its wheel is installed', TIMEOUT, async test => {
   const python = openPython(test)

@@ -1,6 +1,6 @@
 """
-A shop with FastAPI. It answers without waiting for the service: a queue sends the purchases, and the
-end of the process waits for them.
+A shop with FastAPI. It answers without waiting for the service: a queue sends the purchases, and
+the end of the process waits for them.
 """
 
 from __future__ import annotations

@@ -44,13 +44,13 @@ def test_keeps_the_cause_of_a_connection_error() -> None:
 
 
 def test_what_a_hook_or_a_program_raises_passes_unchanged() -> None:
-    class Canceled(Exception):
+    class TimeLimitError(Exception):
         """As the SoftTimeLimitExceeded of Celery."""
 
     def cancel(_request: httpx.Request) -> httpx.Response:
-        raise Canceled
+        raise TimeLimitError
 
-    with pytest.raises(Canceled):
+    with pytest.raises(TimeLimitError):
         create_client(cancel).events.verify()
 
 

@@ -31,11 +31,14 @@ def test_each_attempt_is_a_span_whose_context_is_sent() -> None:
 
     failed, accepted, _checkout = exporter.get_finished_spans()
     assert [span.name for span in (failed, accepted)] == ["events.verify", "events.verify"]
-    assert failed.attributes is not None and accepted.attributes is not None
+    assert failed.attributes is not None
+    assert accepted.attributes is not None
     assert failed.attributes["http.response.status_code"] == 503
-    assert not failed.status.is_ok and accepted.status.is_ok is not False
+    assert not failed.status.is_ok
+    assert accepted.status.is_ok is not False
     assert accepted.attributes["http.request.resend_count"] == 1
     for span, request in zip((failed, accepted), sent, strict=True):
-        assert span.parent is not None and span.context is not None
+        assert span.parent is not None
+        assert span.context is not None
         assert span.parent.span_id == checkout.get_span_context().span_id
         assert format(span.context.span_id, "016x") in request.headers["traceparent"]

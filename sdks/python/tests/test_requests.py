@@ -61,14 +61,14 @@ def test_sends_amounts_and_times_of_python_as_text() -> None:
     event: Any = {
         **PURCHASE,
         "event_time": time_of_order,
-        "value_data": {"value": Decimal("19.90"), "currency": "EUR"},
+        "value_data": {"value": Decimal("19.90"), "currency": "EUR", "content_name": "a, b: c"},
         "consent": {"advertising": "granted", "captured_at": time_of_order},
     }
     recorder.client.events.create(event)
     sent = recorder.sent_body()
     assert sent["event_time"] == "2026-11-23T10:00:00.000Z"
     assert sent["consent"]["captured_at"] == "2026-11-23T10:00:00.000Z"
-    assert sent["value_data"]["value"] == "19.90"
+    assert sent["value_data"] == {"value": "19.90", "currency": "EUR", "content_name": "a, b: c"}
 
 
 def test_refuses_a_time_without_a_zone() -> None:
@@ -138,6 +138,24 @@ def test_a_flush_returns_after_its_outcomes_were_reported() -> None:
     assert len(outcomes) == len(reported) == 20
 
 
+def test_a_closed_queue_ends_the_delay_before_a_retry() -> None:
+    requests: list[httpx.Request] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(503, headers={"Retry-After": "1"})
+
+    http_client = httpx.Client(transport=httpx.MockTransport(refuse))
+    client = Signalbox(token="sbx_sk_1", base_url="https://a.example", http_client=http_client)
+    queue = client.queue()
+    event_id = queue.add(PURCHASE)
+    before = threading.active_count()
+    assert queue.close(timeout=0.2).left == [event_id]
+    time.sleep(0.2)
+    assert threading.active_count() < before, "the thread waits for a retry"
+    assert len(requests) == 1
+
+
 def test_both_clients_have_the_same_operations_with_the_members_of_the_contract() -> None:
     client = Recorder().client
     other = AsyncSignalbox(token="sbx_sk_1", base_url="https://events.example")
@@ -159,6 +177,24 @@ def test_both_clients_have_the_same_operations_with_the_members_of_the_contract(
     for operation, body in bodies.items():
         names = set(inspect.signature(operation).parameters) - {"destination_id", "options"}
         assert names == set(get_type_hints(body)), operation
+
+
+def test_each_wait_of_an_attempt_has_what_those_before_have_left() -> None:
+    waits: list[float] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        timeouts = request.extensions["timeout"]
+        waits.append(timeouts.get("connect"))
+        time.sleep(0.3)
+        waits.append(timeouts.get("read"))
+        return httpx.Response(202, json={"event_id": "a"})
+
+    http_client = httpx.Client(transport=httpx.MockTransport(answer))
+    options: Any = {"token": "sbx_sk_1", "base_url": "https://events.example"}
+    Signalbox(http_client=http_client, **options).events.verify(timeout=1)
+    connect, read = waits
+    assert 0.9 < connect <= 1
+    assert read <= connect - 0.3
 
 
 @pytest.fixture

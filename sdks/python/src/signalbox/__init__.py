@@ -30,7 +30,7 @@ from ._queue import CloseResult, FlushResult, Outcome
 from ._settings import AppInfo, CallOptions
 from ._task_queue import AsyncEventQueue
 from ._thread_queue import EventQueue
-from ._version import VERSION as __version__
+from ._version import __version__
 
 __all__ = [
     "APIConnectionError",

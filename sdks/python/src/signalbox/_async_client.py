@@ -205,7 +205,7 @@ class AsyncEvents(AsyncResource):
                 yield event
 
     async def wait_for_delivery(self, event_id: str, *, timeout: float = 60.0) -> EventDetail:
-        """Reads an event until all its deliveries are final. Raises an APITimeoutError otherwise."""
+        """Reads an event until its deliveries are final. Raises an APITimeoutError otherwise."""
         wait = DeliveryWait(timeout)
         while (delay := wait.settle(detail := await self.get(event_id))) is not None:
             await asyncio.sleep(delay)
@@ -218,7 +218,7 @@ class AsyncDestinations(AsyncResource):
         destination_id: str,
         *,
         enabled: bool,
-        test_event_code: str | None | NotGiven = NOT_GIVEN,
+        test_event_code: str | NotGiven | None = NOT_GIVEN,
         **options: Unpack[CallOptions],
     ) -> TestMode:
         """Turns test mode on or off. A code that is left out is kept; `None` clears it."""
@@ -236,7 +236,8 @@ class AsyncDestinations(AsyncResource):
     ) -> TestPurchase:
         """Sends a purchase to the platform while test mode is on. Never retried."""
         body = {"value": value, "currency": currency, "order_id": order_id}
-        return await self._transport.send(operations.send_test_purchase(destination_id, body), options)
+        request = operations.send_test_purchase(destination_id, body)
+        return await self._transport.send(request, options)
 
 
 class AsyncDeliveries(AsyncResource):

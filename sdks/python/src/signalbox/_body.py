@@ -17,7 +17,7 @@ _SECONDS_MAX = 99_999_999_999
 
 
 def encode_body(body: Mapping[str, Any]) -> bytes:
-    """JSON. Amounts may be `Decimal`, and times `datetime`."""
+    """JSON. A `Decimal` keeps its digits as text, and a `datetime` becomes ISO 8601."""
     try:
         text = json.dumps(
             body,

@@ -149,14 +149,11 @@ class Transport:
         return call.settle(attempt)
 
     def _exchange(self, attempt: Attempt) -> None:
-        # httpx reads them before it waits for a connection, for headers and for a body.
-        timeouts = dict.fromkeys(("pool", "connect", "write", "read"), attempt.remaining)
         request = attempt.request
-        request.extensions["timeout"] = timeouts
+        request.extensions["timeout"] = RemainingTime(attempt)
         response = self._http.send(request, stream=True, auth=None, follow_redirects=False)
         try:
             attempt.receive_headers(response)
-            timeouts["read"] = max(attempt.remaining, 0.001)
             for chunk in response.iter_bytes():
                 if attempt.remaining <= 0:
                     raise TimeoutError
@@ -164,6 +161,21 @@ class Transport:
                     return
         finally:
             response.close()
+
+
+class RemainingTime(dict[str, float]):
+    """
+    The timeouts of a request. httpx asks for one when it starts to wait for a connection, to write,
+    to read headers and to read a body, so each of them gets what those before have left.
+    """
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__(dict.fromkeys(("pool", "connect", "write", "read"), attempt.limit))
+        self._attempt = attempt
+
+    def get(self, _name: str, _default: object = None) -> float:
+        # Zero would mean not to wait at all, which is another error.
+        return max(self._attempt.remaining, 0.001)
 
 
 class Resource:
@@ -217,7 +229,7 @@ class Events(Resource):
             yield from pages.receive(found)
 
     def wait_for_delivery(self, event_id: str, *, timeout: float = 60.0) -> EventDetail:
-        """Reads an event until all its deliveries are final. Raises an APITimeoutError otherwise."""
+        """Reads an event until its deliveries are final. Raises an APITimeoutError otherwise."""
         wait = DeliveryWait(timeout)
         while (delay := wait.settle(detail := self.get(event_id))) is not None:
             time.sleep(delay)
@@ -230,7 +242,7 @@ class Destinations(Resource):
         destination_id: str,
         *,
         enabled: bool,
-        test_event_code: str | None | NotGiven = NOT_GIVEN,
+        test_event_code: str | NotGiven | None = NOT_GIVEN,
         **options: Unpack[CallOptions],
     ) -> TestMode:
         """Turns test mode on or off. A code that is left out is kept; `None` clears it."""
@@ -248,7 +260,8 @@ class Destinations(Resource):
     ) -> TestPurchase:
         """Sends a purchase to the platform while test mode is on. Never retried."""
         body = {"value": value, "currency": currency, "order_id": order_id}
-        return self._transport.send(operations.send_test_purchase(destination_id, body), options)
+        request = operations.send_test_purchase(destination_id, body)
+        return self._transport.send(request, options)
 
 
 class Deliveries(Resource):

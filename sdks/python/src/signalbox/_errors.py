@@ -103,7 +103,7 @@ class APIError(SignalboxError):
 
     @property
     def errors(self) -> dict[str, list[str]]:
-        """Dotted path of a field -> what is wrong with it. Empty unless the service names fields."""
+        """What is wrong with each field, by its dotted path. Empty unless the service says it."""
         errors = self.body.get("errors") if isinstance(self.body, Mapping) else None
         if not isinstance(errors, Mapping):
             return {}

@@ -76,7 +76,7 @@ def list_events(page: int | None, per_page: int | None) -> Request[EventList]:
 
 
 def set_test_mode(
-    destination_id: str, enabled: bool, test_event_code: str | None | NotGiven
+    destination_id: str, enabled: bool, test_event_code: str | NotGiven | None
 ) -> Request[TestMode]:
     code = {} if test_event_code is NOT_GIVEN else {"test_event_code": test_event_code}
     return Request(

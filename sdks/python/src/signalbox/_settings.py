@@ -11,7 +11,7 @@ import httpx
 
 from ._errors import InvalidArgumentError
 from ._hooks import Hooks
-from ._version import VERSION
+from ._version import __version__
 
 
 class CallOptions(TypedDict, total=False):
@@ -136,7 +136,7 @@ _WORD = r"[\w.!#$%&'*+^`|~-]+"
 
 def _format_user_agent(app_info: tuple[str, str] | None) -> str:
     runtime = f"{platform.python_implementation().lower()}/{platform.python_version()}"
-    own = f"signalbox-python/{VERSION} {runtime}"
+    own = f"signalbox-python/{__version__} {runtime}"
     if app_info is None:
         return own
     app = "/".join(app_info)

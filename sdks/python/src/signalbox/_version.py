@@ -1,2 +1,2 @@
-VERSION = "0.5.0"
+__version__ = "0.5.0"
 """The version of this package and of the API that it is written for."""

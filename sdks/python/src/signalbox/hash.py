@@ -112,12 +112,12 @@ def _normalize_external_id(text: str) -> str | None:
     return None if prepared == "" or prepared in _PLACEHOLDERS else prepared
 
 
-_CALLING_CODE = re.compile(
-    r"1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[0-9]{3}"
-)
+_CALLING_CODE = re.compile(r"1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[0-9]{3}")
 _KEEPS_ZERO = frozenset({"39", "225", "241", "242", "378"})
 """Countries whose national numbers begin with 0 in international form too."""
-_DROPS_ZERO = frozenset("20 27 31 32 33 40 41 43 44 46 49 61 62 63 64 66 81 82 84 90 91 92 94".split())
+_DROPS_ZERO = frozenset(
+    "20 27 31 32 33 40 41 43 44 46 49 61 62 63 64 66 81 82 84 90 91 92 94".split()
+)
 """Countries where a 0 is dialed before a national number, and only there."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
-from ._types import *
+from ._types import *  # noqa: F403
 from ._types import IngestionNotice, IngestionWarning
 
 

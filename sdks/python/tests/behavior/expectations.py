@@ -4,6 +4,8 @@ import re
 import traceback
 from typing import Any
 
+from signalbox._errors import Answer
+
 MISSING = type("Missing", (), {"__repr__": lambda _self: "MISSING"})()
 _SPECIAL = ("$matches", "$between", "$absent", "$same")
 
@@ -61,7 +63,7 @@ def _is_special(value: Any) -> bool:
 
 def assert_prints_none(secrets: list[str], value: Any) -> None:
     """Fails when any form in which a value is printed contains a secret."""
-    forms = [repr(value), str(value), f"{value}", repr(getattr(value, "__dict__", None))]
+    forms = [repr(value), str(value), f"{value}", *_variables(value)]
     if isinstance(value, BaseException):
         forms += traceback.format_exception(value)
         forms += [repr(value.args), repr(value.__cause__), repr(value.__context__)]
@@ -69,6 +71,21 @@ def assert_prints_none(secrets: list[str], value: Any) -> None:
     for secret in secrets:
         for form in forms:
             assert secret not in form, f"a printed form has {secret}: {form}"
+
+
+def _variables(value: Any, depth: int = 6) -> list[str]:
+    """What a debugger shows of the objects of the package, each with its variables."""
+    # An answer keeps what came, for those who ask for it.
+    if depth == 0 or isinstance(value, Answer) or not _is_of_package(value):
+        return [repr(value)]
+    forms = [repr(value)]
+    for variable in getattr(value, "__dict__", {}).values():
+        forms += _variables(variable, depth - 1)
+    return forms
+
+
+def _is_of_package(value: Any) -> bool:
+    return type(value).__module__.startswith("signalbox")
 
 
 def _locals_of_package(error: BaseException) -> list[str]:

@@ -43,11 +43,10 @@ class CaseRun:
             patch.delenv(name, raising=False)
         for name, value in self._case["environment"].items():
             patch.setenv(name, value)
-        with logs.at_level("DEBUG"):
-            with patch.context() as clock:
-                self._world.install(clock, started_at.timestamp(), self._case["random"])
-                story = self._run_queue() if "queue" in self._case else self._run_call()
-                self._world.run(story)
+        with logs.at_level("DEBUG"), patch.context() as clock:
+            self._world.install(clock, started_at.timestamp(), self._case["random"])
+            story = self._run_queue() if "queue" in self._case else self._run_call()
+            self._world.run(story)
         self._check_requests()
         if "hooks" in self._case:
             self._expect.contains(self._hooks, self._case["hooks"], "hooks")

@@ -51,7 +51,7 @@ def to_milliseconds(seconds: float) -> float:
 
 
 class ScriptedTransport(httpx.BaseTransport):
-    """Waits as connections do: at most the timeout that the request has for reading."""
+    """Waits as connections do: at most the timeout that the request has when a wait starts."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -77,7 +77,7 @@ class _Body(httpx.SyncByteStream):
 def _wait(request: httpx.Request, milliseconds: float | None) -> None:
     if milliseconds is None:
         return
-    timeout = request.extensions["timeout"]["read"]
+    timeout = request.extensions["timeout"].get("read")
     time.sleep(min(milliseconds / 1_000, timeout))
     if milliseconds / 1_000 > timeout:
         raise httpx.ReadTimeout("timed out")

@@ -45,7 +45,8 @@ def test_creates_reads_delivers_and_erases_an_event(client: Signalbox, now: date
     assert created["notices"] == []
     facts = last_response(created)
     assert (facts.status, facts.attempts) == (202, 1)
-    assert facts.request_id is not None and facts.request_id.startswith("req_")
+    assert facts.request_id is not None
+    assert facts.request_id.startswith("req_")
     assert client.events.create(purchase)["duplicate"] is True
 
     detail = client.events.wait_for_delivery(created["event_id"])
@@ -67,7 +68,7 @@ def test_goes_through_the_pages(client: Signalbox) -> None:
 
 def test_calls_the_operations_on_destinations_and_reports(client: Signalbox) -> None:
     destination_id = os.environ["SIGNALBOX_TEST_DESTINATION"]
-    with pytest.raises(UnprocessableEntityError, match="(?i)test mode"):
+    with pytest.raises(UnprocessableEntityError, match=r"(?i)test mode"):
         client.destinations.send_test_purchase(destination_id)
     on = client.destinations.set_test_mode(
         destination_id, enabled=True, test_event_code="TEST00007"
@@ -128,7 +129,7 @@ def test_logs_do_not_have_the_token(client: Signalbox, caplog: pytest.LogCapture
     assert os.environ["SIGNALBOX_TOKEN"] not in caplog.text
 
 
-def test_asyncio(now: datetime, client: Signalbox) -> None:
+def test_asyncio(now: datetime) -> None:
     async def story() -> None:
         async with AsyncSignalbox() as other:
             created = await other.events.create(create_purchase(now))
