@@ -153,6 +153,9 @@ func (r *caseRun) call() {
 	}
 	endedAt := float64(r.script.now().Milliseconds())
 	r.produced = append(r.produced, err, called.value)
+	if called.response != nil {
+		r.produced = append(r.produced, called.response, *called.response)
+	}
 	result := part[object](r.one, "result")
 	expectedError := part[object](result, "error")
 	r.checkError(err, expectedError)

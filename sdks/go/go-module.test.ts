@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import { openToolchain, UnavailableError } from '../../testing/toolchains.ts'
 import { assertEveryCaseRan } from '../behaviour-table.ts'
 import { printUnicodeTables, UNICODE_TABLES } from './print-unicode.ts'
 import {
@@ -15,10 +16,17 @@ import {
 } from './testing/run-go.ts'
 
 const timeout = GO_MILLISECONDS_MAX
+/** The package testing/synctest. The client itself needs Go 1.23. */
+const SYNCTEST_MINOR_MIN = 25
 
 it('runs every case of the table, without a race', { timeout }, async test => {
   const go = openGo(test)
   if (!go) return
+  const isRecent = openToolchain(test, 'go', () => {
+    if (go.minorVersion >= SYNCTEST_MINOR_MIN) return true
+    throw new UnavailableError('The table of cases needs Go 1.25, for its simulated time.')
+  })
+  if (!isRecent) return
   const race = go.hasRaceDetector ? ['-race'] : []
   if (!go.hasRaceDetector) test.diagnostic('NOT RUN: go: -race needs a C compiler.')
   const { code, stdout, output } = await go.run(['test', ...race, '-json', ...GO_TEST, '.'])

@@ -52,7 +52,8 @@ func WithCapacity(count int) QueueOption { return func(q *Queue) { q.capacity = 
 // WithConcurrency sets how many requests are made at the same time: 8 by default.
 func WithConcurrency(count int) QueueOption { return func(q *Queue) { q.concurrency = count } }
 
-// WithOnOutcome calls a function with each outcome when it is known, from several goroutines.
+// WithOnOutcome calls a function with each outcome when it is known, from several goroutines. An
+// event is in flight until the function returns, so it must not call Flush or Close.
 func WithOnOutcome(report func(Outcome)) QueueOption { return func(q *Queue) { q.report = report } }
 
 // Queue sends events in the background. It is in memory only: what is in it is lost with the
@@ -208,6 +209,7 @@ func (q *Queue) hasPending(last int) bool {
 func (q *Queue) start() {
 	for len(q.waiting) > 0 && len(q.inFlight) < q.concurrency {
 		entry := q.waiting[0]
+		q.waiting[0] = nil
 		q.waiting = q.waiting[1:]
 		q.inFlight = append(q.inFlight, entry)
 		go q.run(entry)

@@ -203,7 +203,7 @@ func TestServiceReplay(t *testing.T) {
 		t.Fatalf("%+v", failed)
 	}
 	none := &signalbox.ReplaySubmission{DeliveryIDs: []int64{}}
-	if replayed, err := client.Deliveries.Replay(ctx, none); err == nil && replayed.Queued != 0 {
+	if replayed := must(client.Deliveries.Replay(ctx, none))(t); replayed.Queued != 0 {
 		t.Errorf("a replay of no deliveries replayed %d", replayed.Queued)
 	}
 	one := &signalbox.ReplaySubmission{DeliveryIDs: []int64{failed.ID}}

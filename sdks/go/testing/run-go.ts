@@ -29,6 +29,8 @@ export interface GoRun {
 
 /** Go, found on PATH, with a cache that can be written and without a network. */
 export interface Go {
+  /** 25 for Go 1.25. */
+  minorVersion: number
   /** Whether the race detector can be linked, which needs a C compiler. */
   hasRaceDetector: boolean
   run(parameters: readonly string[], run?: GoRun): Promise<Finished>
@@ -49,6 +51,7 @@ export function openGo(test: TestContext, needs?: string): Go | null {
       download(['env', ...variables, program, 'mod', 'download'], needs)
     }
     return {
+      minorVersion: readMinorVersion(program),
       hasRaceDetector: canLinkRaceDetector(program, environment),
       run: (parameters, { folder = MODULE, environment: more = {} } = {}) =>
         finish([program, ...parameters], { cwd: folder, env: { ...environment, ...more } }),
@@ -87,6 +90,11 @@ function finish(
       resolve({ code: child.exitCode ?? 1, stdout, output })
     })
   })
+}
+
+function readMinorVersion(program: string): number {
+  const { stdout } = spawnSync(program, ['env', 'GOVERSION'], { encoding: 'utf8' })
+  return Number(/^go1\.(\d+)/.exec(stdout)?.[1] ?? 0)
 }
 
 /** Caches below node_modules for those of Go that cannot be written. */
