@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { installPinnedPython } from '../../testing/toolchains.ts'
+import { installPinnedPython, openToolchain } from '../../testing/toolchains.ts'
 import { assertEveryCaseRan } from '../behaviour-table.ts'
 import { createHashVectors } from '../hash-texts.ts'
 import { buildWheel, CACHE, openPython, PIP, readmePrograms, runPython } from './python-tools.ts'
@@ -65,23 +65,31 @@ it('works in an empty environment when its wheel is installed', TIMEOUT, async t
   const wheel = await buildWheel(python, folder)
   assert.equal(basename(wheel), 'signalbox-0.5.0-py3-none-any.whl')
 
-  // A virtual environment with nothing but the lock, in which the wheel is a folder of its own.
+  // A virtual environment with nothing but the lock.
   const lock = join(import.meta.dirname, 'requirements', 'runtime.txt')
-  const empty = installPinnedPython(python, lock)
-  const packages = join(folder, 'packages')
-  mkdirSync(packages)
-  const install = ['install', '--no-deps', '--no-index', '--target', packages]
-  await runPython(empty, [...PIP, ...install, wheel])
-  assert.ok(existsSync(join(packages, 'signalbox', 'py.typed')))
-  assert.ok(existsSync(join(packages, 'signalbox-0.5.0.dist-info', 'licenses', 'LICENSE')))
+  const empty = openToolchain(test, 'python', () => installPinnedPython(python, lock))
+  if (empty === null) return
+  const fresh = ['--no-deps', '--no-index', '--force-reinstall']
+  const elsewhere = { environment: { PYTHONPATH: '' }, folder }
+  await runPython(empty, [...PIP, 'install', ...fresh, wheel], elsewhere)
+  await runPython(empty, [...PIP, 'check'], elsewhere)
   const program = [
-    'import signalbox',
+    'import importlib.metadata, signalbox',
     'signalbox.Signalbox(token="sbx_sk_1", base_url="http://127.0.0.1:1").close()',
-    'print(signalbox.__file__, signalbox.hash.email("John_Smith@gmail.com"))',
+    '[license] = importlib.metadata.metadata("signalbox").get_all("License-File")',
+    'distribution = importlib.metadata.distribution("signalbox")',
+    'print(signalbox.hash.email("John_Smith@gmail.com"))',
+    'print(distribution.read_text(f"licenses/{license}"), end="")',
   ]
-  const environment = { PYTHONPATH: packages }
-  const options = { environment, folder }
-  const output = await runPython(empty, ['-c', program.join('\n')], options)
-  assert.ok(output.startsWith(join(packages, 'signalbox', '__init__.py')), output)
-  assert.match(output, / 62a14e44f765419d/)
+  const output = await runPython(empty, ['-c', program.join('\n')], elsewhere)
+  const license = readFileSync(join(import.meta.dirname, '../../LICENSE'), 'utf8')
+  assert.match(output, /^62a14e44f765419d/)
+  assert.equal(output.slice(output.indexOf('\n') + 1), license)
+
+  // Type checkers read the types of the installed package.
+  const path = join(folder, 'main.py')
+  writeFileSync(path, 'import signalbox\nreveal_type(signalbox.hash.email("a@b.example"))\n')
+  const options = ['--strict', '--python-executable', empty, '--cache-dir', join(folder, 'mypy')]
+  const types = await runPython(python, ['-m', 'mypy', ...options, path], elsewhere)
+  assert.match(types, /Revealed type is "(builtins\.)?str \| None"|Union\[.*str.*None\]/)
 })

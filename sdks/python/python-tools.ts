@@ -1,6 +1,6 @@
 import { type ExecFileException, execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { findProgram, installPinnedPython, openToolchain } from '../../testing/toolchains.ts'
 
@@ -46,12 +46,12 @@ export function runPython(
   return promise
 }
 
-/** Builds the package as it is published, with its license, and returns the path of the wheel. */
+/** Builds the package in a copy, which keeps this folder clean; returns the path of the wheel. */
 export async function buildWheel(python: string, folder: string): Promise<string> {
   const source = join(folder, 'source')
   mkdirSync(source)
-  for (const name of ['pyproject.toml', 'README.md', 'src', '../../LICENSE']) {
-    cpSync(join(HERE, name), join(source, basename(name)), { recursive: true })
+  for (const name of ['pyproject.toml', 'README.md', 'LICENSE', 'src']) {
+    cpSync(join(HERE, name), join(source, name), { recursive: true })
   }
   const output = join(folder, 'wheel')
   const options = ['--no-deps', '--no-build-isolation', '--wheel-dir', output, '.']
