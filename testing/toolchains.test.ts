@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { findProgram, isRequired, type Language } from './toolchains.ts'
 
 const urlOf = (name: string) => String(pathToFileURL(join(import.meta.dirname, name)))
@@ -66,4 +67,27 @@ it('refuses a Go that is too old', test => {
     name: 'UnavailableError',
     message: 'Go on PATH is go1.22.12, older than 1.23.',
   })
+})
+
+it('installs once when several processes need it, also after one was killed', async test => {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-toolchains-'))
+  test.after(() => rmSync(folder, { recursive: true }))
+  const log = join(folder, 'log')
+  const program = join(folder, 'install.mjs')
+  writeFileSync(
+    program,
+    `import { appendFileSync, mkdirSync } from 'node:fs'
+import { installOnce } from '${urlOf('toolchains.ts')}'
+installOnce('${join(folder, 'tools')}', () => {
+  appendFileSync('${log}', 'installed\\n')
+  mkdirSync('${join(folder, 'tools')}')
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+})`,
+  )
+  // No process has this number: Linux and macOS have smaller ones.
+  writeFileSync(join(folder, 'tools.lock'), '99999999')
+  const run = promisify(execFile)
+  await Promise.all([1, 2, 3].map(() => run(process.execPath, [program])))
+  assert.equal(readFileSync(log, 'utf8'), 'installed\n')
+  assert.deepEqual(readdirSync(folder).sort(), ['install.mjs', 'log', 'tools'])
 })

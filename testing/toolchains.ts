@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 
 /** The languages of the SDKs. `npm ci` installs that of TypeScript; the others are optional. */
@@ -93,14 +93,64 @@ export function installPython(program: string, { tools, requirements }: PythonPa
   })
 }
 
-/** Restarts an interrupted installation. */
+/** Restarts an interrupted installation. Processes that need the same one wait for each other. */
 export function installOnce(tools: string, install: () => void): void {
   const mark = join(tools, '.installed')
   if (existsSync(mark)) return
-  mkdirSync(CACHE, { recursive: true })
-  rmSync(tools, { recursive: true, force: true })
-  install()
-  writeFileSync(mark, '')
+  mkdirSync(dirname(tools), { recursive: true })
+  const lock = `${tools}.lock`
+  acquireLock(lock)
+  try {
+    if (existsSync(mark)) return
+    rmSync(tools, { recursive: true, force: true })
+    install()
+    writeFileSync(mark, '')
+  } finally {
+    rmSync(lock)
+  }
+}
+
+const LOCK_POLL_MILLISECONDS = 200
+
+/** Waits while the process that the file names is alive; one that was killed left it behind. */
+function acquireLock(path: string): void {
+  const sleeper = new Int32Array(new SharedArrayBuffer(4))
+  const own = `${path}.${process.pid}`
+  writeFileSync(own, String(process.pid))
+  while (!linkIfMissing(own, path)) {
+    const owner = readOwner(path)
+    if (owner !== null && !isAlive(owner)) rmSync(path, { force: true })
+    else Atomics.wait(sleeper, 0, 0, LOCK_POLL_MILLISECONDS)
+  }
+  rmSync(own)
+}
+
+/** A link, unlike a new file, appears with its content. False if there is a file. */
+function linkIfMissing(own: string, path: string): boolean {
+  try {
+    linkSync(own, path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Null when the owner has just removed the file. */
+function readOwner(path: string): number | null {
+  try {
+    return Number(readFileSync(path, 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 /** Runs a program that needs a registry. Throws an UnavailableError when the last try fails. */
