@@ -49,6 +49,11 @@ export const TESTED: readonly TestedBlock[] = [
     expected: /"capped":false/,
   },
   {
+    page: `${OPERATIONS}/doctor.md`,
+    begins: 'npm run doctor',
+    expected: /^0 errors, \d+ warnings, \d+ ok/m,
+  },
+  {
     page: `${OPERATIONS}/contract.md`,
     begins: 'curl -sI',
     expected: /^etag: "[\s\S]*\n200\n$/im,

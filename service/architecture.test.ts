@@ -27,6 +27,7 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     'jobs',
     'metrics',
+    'doctor',
     'documents',
     'provisioning',
     'server-options.ts',

@@ -27,10 +27,10 @@ await runCommandLine(process.argv.slice(2), {
   process.exitCode = exitCode
 }, fail)
 
-async function createContext(): Promise<RoleContext> {
+async function createContext({ isQuiet = false } = {}): Promise<RoleContext> {
   const settings = readSettings(process.env)
   const logger = createLogger(settings.logLevel, await openLogStream(settings.logFormat))
-  for (const warning of settings.warnings) logger.warn(warning)
+  if (!isQuiet) for (const warning of settings.warnings) logger.warn(warning)
   return {
     settings,
     logger,

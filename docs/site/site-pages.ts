@@ -93,6 +93,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         description: 'Roles, workers, PostgreSQL, signals, health, jobs and backups.',
       },
       operations('settings', 'Every environment variable.'),
+      operations('doctor', 'Find misconfigurations, and what to do about them.'),
       {
         ...operations('troubleshooting', 'Every sentence with which the start can fail.'),
         label: 'Troubleshooting',

@@ -26,6 +26,8 @@ export interface DatabaseOptions {
   onIdleError: (error: Error) => void
   /** For migrations: statements have no time limit. */
   hasNoTimeouts?: boolean
+  /** For commands that only look: PostgreSQL refuses every change. */
+  isReadOnly?: boolean
 }
 
 const CONNECT_MILLISECONDS_MAX = 5_000
@@ -61,7 +63,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionString: options.connectionString,
     max: options.connectionsMax,
     application_name: options.applicationName,
-    options: SESSION,
+    options: options.isReadOnly ? `${SESSION} -c default_transaction_read_only=on` : SESSION,
     connectionTimeoutMillis: CONNECT_MILLISECONDS_MAX,
     ...(options.hasNoTimeouts ? {} : LIMITS),
     keepAlive: true,

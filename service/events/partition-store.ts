@@ -39,6 +39,27 @@ const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { table: 'deliveries', key: 'created_at', days: WEEK_DAYS, unsampled: [] },
 ]
 
+/** The names of the partitions that `ensurePartitions` would create now. */
+export async function findMissingPartitions(
+  database: Database,
+  from: Date,
+  days: number,
+): Promise<string[]> {
+  const missing: string[] = []
+  for (const { table, key, days: partitionDays } of PARTITIONED_TABLES) {
+    for (const { start } of listPartitionRanges(from, days, partitionDays)) {
+      const name = partitionName(table, start)
+      const partition = { table, name, from: formatBound(start, key) }
+      if (!(await hasPartition(database, partition))) missing.push(name)
+    }
+  }
+  return missing
+}
+
+function partitionName(table: string, start: Date): string {
+  return `${table}_${formatUtcDay(start).replaceAll('-', '_')}`
+}
+
 /** UTC days, the end excluded. */
 interface PartitionRange {
   start: Date
@@ -116,7 +137,7 @@ async function ensurePartition(
   { start, end }: PartitionRange,
 ): Promise<boolean> {
   const { query } = database
-  const name = `${table}_${formatUtcDay(start).replaceAll('-', '_')}`
+  const name = partitionName(table, start)
   const from = formatBound(start, key)
   const until = formatBound(end, key)
   if (await hasPartition(database, { table, name, from })) return true

@@ -13,8 +13,11 @@ import { type RoleContext, type RunningRole, StartError } from './role.ts'
 export interface CommandHost {
   printStatus: (text: string) => void
   printOutput: (text: string) => void
-  /** Reads the settings, so that `--help` works without them. */
-  createContext: () => Promise<RoleContext>
+  /**
+   * Reads the settings, so that `--help` works without them. Logs their warnings, unless the
+   * command reports them itself.
+   */
+  createContext: (options?: { isQuiet?: boolean }) => Promise<RoleContext>
   runUntilSignal: (start: (context: RoleContext) => Promise<RunningRole>) => Promise<void>
 }
 
@@ -134,6 +137,14 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async ({ createContext }) => {
       const { defineAuditCommand, runAudit } = await import('./audit-command.ts')
       return defineAuditCommand(async it => runAudit(await createContext(), it))
+    },
+  },
+  doctor: {
+    description: 'find misconfigurations and say what to do about them',
+    load: async ({ createContext, printOutput }) => {
+      const { defineDoctorCommand, runDoctorCommand } = await import('./doctor-command.ts')
+      const quietly = () => createContext({ isQuiet: true })
+      return defineDoctorCommand(it => runDoctorCommand(quietly, printOutput, it))
     },
   },
   campaigns: {

@@ -97,7 +97,7 @@ async function requireRunningStore({ dataDirectory }: Settings): Promise<string>
 }
 
 /** Names the server and the problem, never the account or the password of the address. */
-function createConnectionError(databaseUrl: string, cause: unknown): StartError {
+export function createConnectionError(databaseUrl: string, cause: unknown): StartError {
   const { hostname, port } = new URL(databaseUrl)
   const server = hostname === '' ? '' : ` at ${hostname}${port === '' ? '' : `:${port}`}`
   const code = String((cause as { code?: unknown }).code ?? 'no answer')

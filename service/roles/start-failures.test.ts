@@ -17,7 +17,7 @@ interface Refusal {
 
 const COMMANDS =
   'all, serve, deliver, migrate, provision, credential, key, people, client, report, audit, ' +
-  'campaigns'
+  'doctor, campaigns'
 const NO_STORE = /^No PostgreSQL runs on \S+: start "npm start" first, or set DATABASE_URL\.$/
 
 const REFUSALS: Record<string, Refusal> = {

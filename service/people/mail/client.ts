@@ -8,6 +8,14 @@ import type { EmailTransport } from './mail-queue.ts'
 const CONNECT_MILLISECONDS_MAX = 10_000
 const CONNECTIONS_MAX = 2
 
+const SMTP_LIMITS = {
+  connectionTimeout: CONNECT_MILLISECONDS_MAX,
+  greetingTimeout: CONNECT_MILLISECONDS_MAX,
+  socketTimeout: CONNECT_MILLISECONDS_MAX,
+  disableFileAccess: true,
+  disableUrlAccess: true,
+}
+
 interface SmtpServer {
   /** smtp:// or smtps://, with user and password if the server requires them. */
   url: string
@@ -23,11 +31,7 @@ export function createSmtpTransport({ url, from }: SmtpServer): EmailTransport {
     url,
     pool: true,
     maxConnections: CONNECTIONS_MAX,
-    connectionTimeout: CONNECT_MILLISECONDS_MAX,
-    greetingTimeout: CONNECT_MILLISECONDS_MAX,
-    socketTimeout: CONNECT_MILLISECONDS_MAX,
-    disableFileAccess: true,
-    disableUrlAccess: true,
+    ...SMTP_LIMITS,
   })
   return async ({ to, subject, text }) => {
     await transport.sendMail({
@@ -38,6 +42,19 @@ export function createSmtpTransport({ url, from }: SmtpServer): EmailTransport {
       // RFC 3834: suppresses automatic replies.
       headers: { 'Auto-Submitted': 'auto-generated' },
     })
+  }
+}
+
+/** Connects and signs in without sending. Returns the error code, or null when it worked. */
+export async function findSmtpError(url: string): Promise<string | null> {
+  const transport = createTransport({ url, ...SMTP_LIMITS })
+  try {
+    await transport.verify()
+    return null
+  } catch (error) {
+    return String((error as { code?: unknown }).code ?? 'no_response')
+  } finally {
+    transport.close()
   }
 }
 

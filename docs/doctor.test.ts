@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+const FILES = 'service/{doctor/*-checks,doctor/run-doctor,roles/doctor-command}.ts'
+const NAME = /'((?:settings|data_folder|network|store|keys|delivery|jobs|platform)\.\w+)'/g
+
+it('the page of the doctor lists exactly its checks', () => {
+  const page = read('docs/operations/doctor.md')
+  const listed = [...page.matchAll(/^\| `(\w+\.\w+)` +\|/gm)].map(([, name]) => name)
+  const source = globSync(FILES, { cwd: root }).map(read).join('\n')
+  const checks = new Set([...source.matchAll(NAME)].map(([, name]) => name))
+  assert.deepEqual(listed.toSorted(), [...checks].sort())
+})
