@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -32,6 +34,20 @@ def test_an_error_survives_a_pickle() -> None:
     for error in (pickle.loads(pickle.dumps(caught.value)), copy.copy(caught.value)):
         assert isinstance(error, RateLimitError)
         assert (str(error), error.status, error.retry_after) == ("Slow down.", 429, 61)
+
+
+@pytest.mark.parametrize("zone", ["GMT", "+0000", "-0000"])
+def test_reads_the_date_of_retry_after_as_utc(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    at = datetime.now(UTC) + timedelta(seconds=100)
+    headers = {"Retry-After": f"{at:%a, %d %b %Y %H:%M:%S} {zone}"}
+    client = create_client(lambda _request: httpx.Response(429, headers=headers))
+    with pytest.raises(RateLimitError) as caught:
+        client.events.verify()
+    assert caught.value.retry_after in range(90, 101)
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_keeps_the_cause_of_a_connection_error() -> None:

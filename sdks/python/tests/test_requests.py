@@ -83,6 +83,13 @@ def test_refuses_a_time_without_a_zone() -> None:
     assert recorder.requests == []
 
 
+def test_refuses_an_id_that_no_url_can_hold() -> None:
+    recorder = Recorder()
+    with pytest.raises(InvalidArgumentError, match="too long"):
+        recorder.client.events.get("x" * 70_000)
+    assert recorder.requests == []
+
+
 def test_sends_a_date() -> None:
     recorder = Recorder()
     recorder.client.reports.reconciliation(date=date(2026, 11, 22))

@@ -16,6 +16,7 @@ from ._errors import (
     APIConnectionError,
     APIError,
     APITimeoutError,
+    InvalidArgumentError,
     error_class,
     read_request_id,
 )
@@ -85,9 +86,7 @@ class Call(Generic[Body]):
         self._request = request
         self._hooks = settings.hooks
         self._credential = _select_credential(settings, request)
-        given = [(name, value) for name, value in request.query.items() if value is not None]
-        query = urlencode(given)
-        self._url = f"{settings.base_url}{request.path}{'?' if query else ''}{query}"
+        self._url = _create_url(settings, request)
         self._headers = _prepare_headers(settings, request, self._credential)
         self._content = None if request.body is None else encode_body(request.body)
         self._deadline = time.monotonic() + self._limits.total_timeout
@@ -222,6 +221,15 @@ def _select_credential(settings: Settings, request: Request[Any]) -> Secret | No
     if not request.has_credential:
         return None
     return request.api_key or settings.require_token()
+
+
+def _create_url(settings: Settings, request: Request[Any]) -> httpx.URL:
+    given = [(name, value) for name, value in request.query.items() if value is not None]
+    query = f"?{urlencode(given)}" if given else ""
+    try:
+        return httpx.URL(f"{settings.base_url}{request.path}{query}")
+    except httpx.InvalidURL:
+        raise InvalidArgumentError("An id or a parameter is too long for a URL.") from None
 
 
 def _prepare_headers(

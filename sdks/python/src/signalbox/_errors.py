@@ -5,6 +5,7 @@ import math
 import re
 import time
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Any, ClassVar
 
 import httpx
@@ -223,9 +224,11 @@ def parse_retry_after(text: str | None, now: float) -> int | None:
     if re.fullmatch(r"[0-9]{1,9}", text.strip()):
         return int(text)
     try:
-        return math.ceil(email.utils.parsedate_to_datetime(text).timestamp() - now)
+        date = email.utils.parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return None
+    # A date with the zone -0000 has none for Python, but it is one of UTC.
+    return math.ceil((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
 
 
 def _is_sentences(value: object) -> bool:
