@@ -18,7 +18,7 @@ accepted by the simulator             6919 purchases    244091.94 USD
 submissions                           7610
   answered 202, new                   6919
   answered 200, duplicate              691
-  retries (429, 503, no response)        0
+  retries                                0
 No differences.
 `
 
@@ -32,7 +32,7 @@ accepted by the simulator              700 purchases     22768.10 USD
 submissions                            770
   answered 202, new                    700
   answered 200, duplicate               70
-  retries (429, 503, no response)        0
+  retries                                0
 No differences.
 `
 
@@ -46,7 +46,7 @@ accepted by the simulator              300 purchases     10200.13 USD
 submissions                            330
   answered 202, new                      0
   answered 200, duplicate              330
-  retries (429, 503, no response)        0
+  retries                                0
 No differences.
 `
 

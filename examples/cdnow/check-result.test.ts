@@ -21,7 +21,7 @@ const STORED: StoredEvent = {
     event_time: '2026-11-15T12:00:00.000Z',
     value_amount: '29.30',
     value_currency: 'USD',
-    value_data: { value: '29.30', num_items: '2' },
+    value_data: { value: '29.30', num_items: 2 },
   },
   deliveries: [{ status: 'accepted', explanation: 'The platform accepted the event.' }],
 }

@@ -9,7 +9,7 @@ import {
   readSummary,
   type StoredEvent,
 } from './read-back.ts'
-import type { Credentials } from './read-credentials.ts'
+import { type Credentials, createClient } from './read-credentials.ts'
 import { type Answer, mapConcurrently } from './submit-events.ts'
 
 interface Checking {
@@ -38,11 +38,13 @@ export async function checkResult(
   purchases: readonly Purchase[],
   { credentials, inFlightMax, waitSecondsMax, progress }: Checking,
 ): Promise<ResultFigures> {
-  const deadline = AbortSignal.timeout(waitSecondsMax * 1_000)
+  const client = createClient(credentials)
+  const deadline = performance.now() + waitSecondsMax * 1_000
   const datasets = new Set<string>()
   const checks = await mapConcurrently(purchases, inFlightMax, async purchase => {
     const eventId = purchaseEventId(purchase)
-    const stored = await readStoredEvent(credentials, eventId, { deadline })
+    const waitMillisecondsMax = Math.max(deadline - performance.now(), 0)
+    const stored = await readStoredEvent(client, eventId, waitMillisecondsMax)
     const receipts = await readReceipts(credentials, eventId)
     for (const { dataset } of receipts) datasets.add(dataset)
     progress.step()
@@ -141,7 +143,7 @@ function compareStored(purchase: Purchase, { event, deliveries }: StoredEvent): 
     value_amount: [event.value_amount, purchase.dollars],
     value_currency: [event.value_currency, CURRENCY],
     'value_data.value': [event.value_data?.value, purchase.dollars],
-    'value_data.num_items': [event.value_data?.num_items, String(purchase.items)],
+    'value_data.num_items': [event.value_data?.num_items, purchase.items],
     deliveries: [deliveries.length, 1],
   })
   if (delivery && delivery.status !== 'accepted') {

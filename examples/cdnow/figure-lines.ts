@@ -31,7 +31,7 @@ function formatAnswerRows({ submissions, accepted, duplicates, retries }: Answer
     formatCountRow('submissions', submissions),
     formatCountRow('  answered 202, new', accepted),
     formatCountRow('  answered 200, duplicate', duplicates),
-    formatCountRow('  retries (429, 503, no response)', retries),
+    formatCountRow('  retries', retries),
   ]
 }
 

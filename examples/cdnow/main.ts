@@ -4,7 +4,7 @@ import { type AnswerFigures, checkAnswers, checkResult } from './check-result.ts
 import { formatFigures } from './figure-lines.ts'
 import { showProgress } from './progress.ts'
 import { type Purchase, purchaseEvent, readPurchases, spreadOverRecentDays } from './purchases.ts'
-import { type Credentials, readCredentials } from './read-credentials.ts'
+import { type Credentials, createClient, readCredentials } from './read-credentials.ts'
 import { submitAll, withRepeats } from './submit-events.ts'
 
 const SAMPLE = join(import.meta.dirname, 'CDNOW_sample.txt')
@@ -48,7 +48,11 @@ async function send(
   const events = purchases.map(purchase => purchaseEvent(purchase, timeOf(purchase)))
   const progress = showProgress('sent', withRepeats(events).length, process.stderr)
   return checkAnswers(
-    await submitAll(events, { credentials, inFlightMax: IN_FLIGHT_MAX, progress }),
+    await submitAll(events, {
+      client: createClient(credentials),
+      inFlightMax: IN_FLIGHT_MAX,
+      progress,
+    }),
   )
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { type ConsentEvent, consent } from '@signalbox/sdk'
 
 /** One line of the sample: one order of one customer. */
 export interface Purchase {
@@ -45,15 +46,17 @@ export function purchaseEventId({ line, customer, date }: Purchase): string {
   return `cdnow-${String(line).padStart(4, '0')}-${customer}-${date}`
 }
 
-/** The body of POST /events for a purchase at the time `at`. */
-export function purchaseEvent(purchase: Purchase, at: Date) {
+export type PurchaseEvent = ConsentEvent & { event_id: string }
+
+/** The event of a purchase at the time `at`. */
+export function purchaseEvent(purchase: Purchase, at: Date): PurchaseEvent {
   const capturedAt = new Date(at.getTime() - CONSENT_AGE_SECONDS * 1_000)
   return {
     event_id: purchaseEventId(purchase),
     event_name: 'Purchase',
     event_time: at.getTime() / 1_000,
     consent_basis: 'consent',
-    consent: { advertising: 'granted', captured_at: capturedAt.toISOString() },
+    consent: consent.granted({ captured_at: capturedAt }),
     user_data: { external_id: purchase.customer },
     value_data: {
       value: purchase.dollars,

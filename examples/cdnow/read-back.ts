@@ -1,56 +1,38 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import {
+  APITimeoutError,
+  type Event,
+  type EventDetail,
+  NotFoundError,
+  type Signalbox,
+} from '@signalbox/sdk'
 import { parseExactJson } from './exact-numbers.ts'
 import type { Credentials } from './read-credentials.ts'
 
-/** The response of GET /events/{id}, with numbers as text. */
+/** What is compared of a stored event. Amounts are text with the digits that were sent. */
 export interface StoredEvent {
-  event: {
-    id: string
-    event_name: string
-    event_time: string
-    value_amount: string | null
-    value_currency: string | null
-    value_data: { value?: string; num_items?: string } | null
-  }
-  deliveries: { status: string; explanation: string }[]
+  event: Pick<
+    Event,
+    'id' | 'event_name' | 'event_time' | 'value_amount' | 'value_currency' | 'value_data'
+  >
+  deliveries: Pick<EventDetail['deliveries'][number], 'status' | 'explanation'>[]
 }
-
-interface ReadOptions {
-  /** When to stop waiting for a pending delivery. */
-  deadline: AbortSignal
-}
-
-const IN_PROGRESS_STATUSES = ['queued', 'sent', 'retrying']
-const ASK_AGAIN_MILLISECONDS = 500
 
 /**
- * Returns the event once its deliveries are settled, or at the deadline. Null if the service has no
- * such event.
+ * Returns the event once its deliveries are settled, or as it is when the time is over. Null if the
+ * service has no such event.
  */
 export async function readStoredEvent(
-  { base_url, tracker_secret }: Credentials,
+  client: Signalbox,
   eventId: string,
-  { deadline }: ReadOptions,
+  waitMillisecondsMax: number,
 ): Promise<StoredEvent | null> {
-  for (;;) {
-    const isLast = deadline.aborted
-    const response = await fetch(`${base_url}/events/${encodeURIComponent(eventId)}`, {
-      headers: { authorization: `Bearer ${tracker_secret}` },
-    })
-    const text = await response.text()
-    if (response.status === 404) return null
-    const stored = response.status === 200 ? (parseExactJson(text) as StoredEvent) : null
-    if (stored && (isLast || !isInProgress(stored))) return stored
-    const isBusy = response.status === 429 || response.status === 503
-    if (!stored && (isLast || !isBusy)) {
-      throw new Error(`GET ${response.url} answered ${response.status}: ${text.slice(0, 200)}`)
-    }
-    await delay(ASK_AGAIN_MILLISECONDS)
+  try {
+    return await client.events.waitForDelivery(eventId, { timeout: waitMillisecondsMax })
+  } catch (error) {
+    if (error instanceof NotFoundError) return null
+    if (error instanceof APITimeoutError) return client.events.get(eventId)
+    throw error
   }
-}
-
-function isInProgress({ deliveries }: StoredEvent): boolean {
-  return deliveries.some(({ status }) => IN_PROGRESS_STATUSES.includes(status))
 }
 
 /** One receipt of an event by the simulator, with numbers as text. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { Signalbox } from '@signalbox/sdk'
 
 /** The members of credentials.json that this example uses. */
 export interface Credentials {
@@ -20,6 +21,21 @@ export function readCredentials(path: string): Credentials {
     )
   }
   return { base_url, tracker_secret, simulator_url }
+}
+
+const RETRIES_MAX = 20
+const CALL_MILLISECONDS_MAX = 600_000
+
+/** A client that does not give up soon, because a missing purchase is a difference. */
+export function createClient({ base_url, tracker_secret }: Credentials): Signalbox {
+  return new Signalbox({
+    token: tracker_secret,
+    baseUrl: base_url,
+    maxRetries: RETRIES_MAX,
+    timeout: 30_000,
+    totalTimeout: CALL_MILLISECONDS_MAX,
+    appInfo: { name: 'cdnow-example', version: '0.5.0' },
+  })
 }
 
 function parse(path: string): Partial<Record<keyof Credentials, unknown>> {

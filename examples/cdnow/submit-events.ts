@@ -1,77 +1,40 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { APIConnectionError, APIError, AuthenticationError, type Signalbox } from '@signalbox/sdk'
 import type { Progress } from './progress.ts'
-import type { Credentials } from './read-credentials.ts'
+import type { PurchaseEvent } from './purchases.ts'
 
 export interface Answer {
   eventId: string
   /** 202 is new, 200 a duplicate, any other a refusal. 0 if there was no response. */
   status: number
   duplicate: boolean | null
-  /** Number of retries after 429, 503 or a broken connection. */
+  /** How often the client repeated the request. */
   retries: number
 }
 
-const TRIES_MAX = 20
-const ANSWER_MILLISECONDS_MAX = 30_000
-
 /**
- * POST /events. After 429, 503 or a lost response, the same event is sent again with the same ID,
- * and the service stores it once. Throws if the secret is refused, since every other request would
- * fail too.
+ * Creates one event. The client repeats what may work later, with the same ID, and the service
+ * stores it once. Throws if the secret is refused, since every other request would fail too.
  */
-export async function submitEvent(
-  { base_url, tracker_secret }: Credentials,
-  event: { event_id: string },
-): Promise<Answer> {
+export async function submitEvent(client: Signalbox, event: PurchaseEvent): Promise<Answer> {
   const eventId = event.event_id
-  for (let retries = 0; ; retries += 1) {
-    const reply = await post(`${base_url}/events`, tracker_secret, JSON.stringify(event))
-    const status = reply?.status ?? 0
-    if (status === 401) throw new Error('The tracker secret is refused (401).')
-    const isFinal = status !== 0 && status !== 429 && status !== 503
-    if (isFinal || retries === TRIES_MAX - 1) {
-      const duplicate = reply === null ? null : readDuplicate(reply.text, eventId)
-      return { eventId, status, duplicate, retries }
+  try {
+    const { event_id, duplicate, lastResponse } = await client.events.create(event)
+    const { status, attempts } = lastResponse
+    const isOurs = event_id === eventId && typeof duplicate === 'boolean'
+    return { eventId, status, duplicate: isOurs ? duplicate : null, retries: attempts - 1 }
+  } catch (error) {
+    if (error instanceof AuthenticationError) {
+      throw new Error('The tracker secret is refused (401).', { cause: error })
     }
-    await delay(retryAfterSeconds(reply?.retryAfter ?? null) * 1_000)
-  }
-}
-
-interface Reply {
-  status: number
-  retryAfter: string | null
-  text: string
-}
-
-/** Null if the connection broke before the response was complete. */
-async function post(url: string, secret: string, body: string): Promise<Reply | null> {
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body,
-      signal: AbortSignal.timeout(ANSWER_MILLISECONDS_MAX),
-    })
-    const retryAfter = response.headers.get('retry-after')
-    return { status: response.status, retryAfter, text: await response.text() }
-  } catch {
-    return null
-  }
-}
-
-/** The result in the response, if it is about this event. */
-function readDuplicate(text: string, eventId: string): boolean | null {
-  try {
-    const answer = JSON.parse(text) as { event_id?: unknown; duplicate?: unknown }
-    const isOurs = answer.event_id === eventId && typeof answer.duplicate === 'boolean'
-    return isOurs ? (answer.duplicate as boolean) : null
-  } catch {
-    return null
+    const status = error instanceof APIError ? error.status : 0
+    const hasAttempts = error instanceof APIError || error instanceof APIConnectionError
+    if (!hasAttempts) throw error
+    return { eventId, status, duplicate: null, retries: error.attempts - 1 }
   }
 }
 
 interface SubmitOptions {
-  credentials: Credentials
+  client: Signalbox
   /** The most requests in flight. */
   inFlightMax: number
   progress: Progress
@@ -84,11 +47,11 @@ const REPEATED_EVERY = 10
  * race, as those of a browser and a server do. Returns the results in the order of sending.
  */
 export function submitAll(
-  events: readonly { event_id: string }[],
-  { credentials, inFlightMax, progress }: SubmitOptions,
+  events: readonly PurchaseEvent[],
+  { client, inFlightMax, progress }: SubmitOptions,
 ): Promise<Answer[]> {
   return mapConcurrently(withRepeats(events), inFlightMax, async event => {
-    const answer = await submitEvent(credentials, event)
+    const answer = await submitEvent(client, event)
     progress.step()
     return answer
   })
@@ -117,16 +80,4 @@ export async function mapConcurrently<Item, Answer>(
   }
   await Promise.all(Array.from({ length: Math.min(inFlightMax, items.length) }, hand))
   return answers
-}
-
-const WAIT_SECONDS_MAX = 30
-const WAIT_SECONDS_DEFAULT = 1
-
-/**
- * Seconds to wait before a retry, from `Retry-After` (RFC 9110). The date form of the header is
- * ignored.
- */
-export function retryAfterSeconds(header: string | null): number {
-  if (header === null || !/^\d{1,9}$/.test(header)) return WAIT_SECONDS_DEFAULT
-  return Math.min(Number(header), WAIT_SECONDS_MAX)
 }
