@@ -35,7 +35,7 @@ function progress(notRun: Set<string>): Transform {
         const elapsed = Math.round((performance.now() - startedAt) / 1_000)
         if (testCount % PROGRESS_TESTS === 0) write(`${testCount} tests, ${elapsed} s\n`)
       }
-      const line = notRunLine(data.skip)
+      const line = notRunLine(data.skip) ?? notRunLine(data.message)
       if (line !== null) notRun.add(line)
       const isSummary = type === 'test:diagnostic' && /^tests \d+$/.test(data.message)
       if (isSummary && !hasNamedSlowest) {

@@ -13,6 +13,15 @@ const SUITE = join(import.meta.dirname, 'generated-clients', 'generated-clients.
 
 /** Runs the suites of Python and Go as `npm test` does, with nothing on PATH. */
 function runWithEmptyPath(test: TestContext, environment: Record<string, string>): string {
+  return runSuite(test, { suite: SUITE, environment })
+}
+
+interface SuiteRun {
+  suite: string
+  environment?: Record<string, string>
+}
+
+function runSuite(test: TestContext, { suite, environment = {} }: SuiteRun): string {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-toolchains-'))
   test.after(() => rmSync(folder, { recursive: true }))
   const program = join(folder, 'run.mjs')
@@ -20,7 +29,7 @@ function runWithEmptyPath(test: TestContext, environment: Record<string, string>
     program,
     `import { run } from 'node:test'
 import { reportRun } from '${urlOf('run-report.ts')}'
-const results = run({ files: ['${SUITE}'], testNamePatterns: [/python|oapi/] })
+const results = run({ files: ['${suite}'], testNamePatterns: [/python|oapi|race/] })
 reportRun(results).pipe(process.stdout)`,
   )
   const { stdout, stderr } = spawnSync(process.execPath, [program], {
@@ -47,6 +56,20 @@ it('fails instead when SIGNALBOX_REQUIRE_SDKS names the languages', test => {
   assert.match(output, /^ℹ skipped 0$/m)
   assert.match(output, /UnavailableError.*: Go is not on PATH\./)
   assert.doesNotMatch(output, /NOT RUN/)
+})
+
+it('repeats what a test names as a part that it did not run', test => {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-toolchains-'))
+  test.after(() => rmSync(folder, { recursive: true }))
+  const suite = join(folder, 'part.test.mjs')
+  const line = 'NOT RUN: go: -race needs a C compiler.'
+  writeFileSync(
+    suite,
+    `import { it } from 'node:test'
+it('without a race', test => test.diagnostic('${line}'))`,
+  )
+  const lines = runSuite(test, { suite }).trimEnd().split('\n')
+  assert.equal(lines.at(-1), line)
 })
 
 it('requires the languages that SIGNALBOX_REQUIRE_SDKS lists, and no other', () => {

@@ -14,7 +14,7 @@ const GO_MINOR_MIN = 23
 /** An unreachable registry must not block the tests. */
 const TOOL_MILLISECONDS_MAX = 120_000
 const DOWNLOAD_TRIES = 2
-/** `testing/run-tests.ts` repeats skips that begin so at the end of a run. */
+/** `testing/run-report.ts` repeats skips and diagnostics that begin so at the end of a run. */
 const NOT_RUN = 'NOT RUN: '
 
 /** A tool or a registry is missing. The message says which. */
@@ -41,9 +41,9 @@ export function openToolchain<Value>(
   }
 }
 
-/** The line of a skipped test that the end of a run repeats. Null for other skips. */
-export function notRunLine(skip: unknown): string | null {
-  return typeof skip === 'string' && skip.startsWith(NOT_RUN) ? skip : null
+/** A skip or a diagnostic that the end of a run repeats. Null for any other. */
+export function notRunLine(text: unknown): string | null {
+  return typeof text === 'string' && text.startsWith(NOT_RUN) ? text : null
 }
 
 /** Whether a missing tool fails the tests: SIGNALBOX_REQUIRE_SDKS lists the languages. */
