@@ -17,7 +17,7 @@ it('leads from an empty workspace to the first event that the platform accepted'
   await page.getByRole('button', { name: 'Create a tracker' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill('Shop EU')
   await page.getByRole('button', { name: 'Create the tracker' }).click()
-  const line = await page.getByText('export SIGNALBOX_SECRET=').innerText()
+  const line = await page.getByText('export SIGNALBOX_TOKEN=').innerText()
   const [, secret = ''] = line.split('=')
   await page.getByText('1 of 6 steps are done.').waitFor()
   await page.getByRole('button', { name: 'I have stored the keys' }).click()
@@ -47,7 +47,7 @@ it('leads from an empty workspace to the first event that the platform accepted'
 it('shows in the playground what production would decide about an event', async test => {
   const service = await startTestService(test)
   const { owner, tracker } = await openDashboardWorkspace(service)
-  const { page } = await openJourneyPage(test, {
+  const { page, assertAccessible } = await openJourneyPage(test, {
     service,
     person: owner,
     expectedStatuses: [400, 422],
@@ -56,11 +56,18 @@ it('shows in the playground what production would decide about an event', async 
   const validate = page.getByRole('button', { name: 'Validate' })
   await validate.click()
   await page.getByText('The event is valid.').waitFor()
+
+  await page.getByText('The same in your code').click()
+  await page.getByRole('tab', { name: 'Python' }).click()
+  await page.getByText('signalbox.sandbox.create_key()').waitFor()
+  await assertAccessible()
+
   await page.getByLabel('Example').selectOption('A purchase without a currency')
   await validate.click()
   await page.getByText('value_data.currency').first().waitFor()
   assert.equal(await page.getByText('The event is valid.').count(), 0)
   await page.getByRole('textbox', { name: 'Event' }).fill('{')
+  assert.deepEqual(await page.getByRole('tab').allInnerTexts(), ['curl'])
   await validate.click()
   await page.getByRole('alert').waitFor()
 })

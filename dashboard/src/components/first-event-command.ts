@@ -1,3 +1,5 @@
+import { type CodeSnippet, createEventSnippets, postCommand } from './code-snippets.ts'
+
 /** The REST API of this installation. */
 export const API_URL = `${location.origin}/api/v1`
 
@@ -14,28 +16,17 @@ export const SAMPLE_PURCHASE = {
   value_data: { value: '19.95', currency: 'EUR', order_id: '1001' },
 }
 
-/** Sends a purchase, with the secret of the tracker in `SIGNALBOX_SECRET`. */
+/** Sends a purchase, with the secret of the tracker in `SIGNALBOX_TOKEN`. */
 export function firstEventCommand(): string {
   const body = formatBody(SAMPLE_PURCHASE)
-  return postCommand({ path: 'events', variable: 'SIGNALBOX_SECRET', body })
+  return postCommand(`${API_URL}/events`, { variable: 'SIGNALBOX_TOKEN', body })
+}
+
+/** The same in the languages of the SDKs. */
+export function firstEventSnippets(): CodeSnippet[] {
+  return createEventSnippets({ origin: location.origin, body: formatBody(SAMPLE_PURCHASE) })
 }
 
 export function formatBody(body: object): string {
   return JSON.stringify(body, null, 2)
-}
-
-interface PostCommand {
-  path: string
-  /** The environment variable that holds the credential. */
-  variable: string
-  body: string
-}
-
-export function postCommand({ path, variable, body }: PostCommand): string {
-  return [
-    `curl -X POST ${API_URL}/${path} \\`,
-    `  -H "Authorization: Bearer $${variable}" \\`,
-    '  -H "Content-Type: application/json" \\',
-    `  -d '${body.replaceAll("'", String.raw`'\''`)}'`,
-  ].join('\n')
 }

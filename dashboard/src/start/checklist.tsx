@@ -3,9 +3,10 @@ import type { StartChecklist, StartStep } from '@signalbox/contract/browser/star
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { call } from '../api/client.ts'
+import { CodeTabs } from '../components/code-tabs.tsx'
 import { CopyBlock } from '../components/copy.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
-import { firstEventCommand } from '../components/first-event-command.ts'
+import { firstEventSnippets } from '../components/first-event-command.ts'
 import { PageLink } from '../components/links.tsx'
 import { Time } from '../components/time.tsx'
 import type { TrackerParams } from '../destinations/queries.ts'
@@ -98,13 +99,12 @@ interface StepText {
 }
 
 /** Open for the next step; the commands of later steps would hide where one is. */
-function Command({ text, isOpen }: { text: string; isOpen: boolean }) {
-  const block = <CopyBlock text={text} label="Copy the command" />
-  if (isOpen) return block
+function Command({ isOpen, children }: { isOpen: boolean; children: ReactNode }) {
+  if (isOpen) return children
   return (
     <details>
       <summary>Show the command</summary>
-      {block}
+      {children}
     </details>
   )
 }
@@ -128,7 +128,11 @@ const STEPS: Record<StartStep, StepText> = {
     note:
       'It proves that the secret is valid and that your server reaches Signalbox. It is no ' +
       'evidence that the events of your shop arrive.',
-    action: (_, isNext) => <Command text={verificationCommand()} isOpen={isNext} />,
+    action: (_, isNext) => (
+      <Command isOpen={isNext}>
+        <CopyBlock text={verificationCommand()} label="Copy the command" />
+      </Command>
+    ),
   },
   destination_connected: {
     title: 'A destination is connected',
@@ -145,7 +149,11 @@ const STEPS: Record<StartStep, StepText> = {
     title: 'The first event of your shop arrived',
     note: 'Tests and the verification event do not count here.',
     hint: 'Turn off test mode first, so that the platform counts the event.',
-    action: (_, isNext) => <Command text={firstEventCommand()} isOpen={isNext} />,
+    action: (_, isNext) => (
+      <Command isOpen={isNext}>
+        <CodeTabs snippets={firstEventSnippets()} />
+      </Command>
+    ),
   },
   delivery_accepted: {
     title: 'The platform accepted an event',

@@ -22,7 +22,7 @@ export function NewKeys({ created: { name, keys }, onDone }: NewKeysProps) {
       <Key
         name="Secret, for your servers"
         copyLabel="Copy the secret"
-        line={`export SIGNALBOX_SECRET=${keys.secret}`}
+        line={`export SIGNALBOX_TOKEN=${keys.secret}`}
       />
       {keys.publishable !== null && (
         <Key

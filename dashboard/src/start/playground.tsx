@@ -1,11 +1,12 @@
 import { Alert, Button, Group, NativeSelect, Stack, Text, Textarea, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { CopyBlock } from '../components/copy.tsx'
+import { validateSnippets } from '../components/code-snippets.ts'
+import { CodeTabs } from '../components/code-tabs.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { formatBody } from '../components/first-event-command.ts'
 import { type SandboxAnswer, validateInSandbox } from './sandbox-client.ts'
-import { EXAMPLES, sandboxCommands } from './snippets.ts'
+import { EXAMPLES } from './snippets.ts'
 
 const FIRST = formatExample(0)
 
@@ -60,8 +61,8 @@ export function Playground() {
       {validate.error && <ErrorNotice error={validate.error} />}
       {validate.data && <Answer answer={validate.data} />}
       <details>
-        <summary>The same with curl</summary>
-        <CopyBlock text={sandboxCommands(body)} label="Copy the commands" />
+        <summary>The same in your code</summary>
+        <CodeTabs snippets={validateSnippets({ origin: location.origin, body })} />
       </details>
     </Stack>
   )

@@ -1,18 +1,10 @@
-import { API_URL, postCommand, SAMPLE_PURCHASE } from '../components/first-event-command.ts'
+import { API_URL, SAMPLE_PURCHASE } from '../components/first-event-command.ts'
 
-/** Sends the verification event, with the secret of the tracker in `SIGNALBOX_SECRET`. */
+/** Sends the verification event, with the secret of the tracker in `SIGNALBOX_TOKEN`. */
 export function verificationCommand(): string {
   return [
     `curl -X POST ${API_URL}/verification-events \\`,
-    '  -H "Authorization: Bearer $SIGNALBOX_SECRET"',
-  ].join('\n')
-}
-
-export function sandboxCommands(body: string): string {
-  return [
-    `curl -X POST ${API_URL}/sandbox/keys`,
-    '# Put the api_key of the answer into SANDBOX_KEY, then:',
-    postCommand({ path: 'sandbox/keyed-events', variable: 'SANDBOX_KEY', body }),
+    '  -H "Authorization: Bearer $SIGNALBOX_TOKEN"',
   ].join('\n')
 }
 
