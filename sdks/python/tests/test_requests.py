@@ -6,7 +6,6 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -204,47 +203,60 @@ def test_each_wait_of_an_attempt_has_what_those_before_have_left() -> None:
     assert read <= connect - 0.3
 
 
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
+SLOW_ANSWERS = {
+    "headers byte by byte": [bytes([byte]) for byte in HEAD],
+    "a body byte by byte": [HEAD, *[b" "] * 100],
+    "half a body": [HEAD + b" " * 50],
+    "nothing": [],
+}
+
+
 @pytest.fixture
-def slow_server() -> Iterator[str]:
-    """Sends the headers at once, and then a byte each tenth of a second."""
+def slow_server(request: pytest.FixtureRequest) -> str:
+    """Answers a first request at once, and a second one a part each tenth of a second."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
-        while True:
-            try:
-                connection, _ = server.accept()
-            except OSError:
-                return
-            threading.Thread(target=trickle, args=(connection,), daemon=True).start()
-
-    def trickle(connection: socket.socket) -> None:
-        with closing(connection):
+        with closing(server), closing(server.accept()[0]) as connection:
+            connection.recv(65_536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
             connection.recv(65_536)
             try:
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
-                for _ in range(100):
-                    connection.sendall(b" ")
+                for part in request.param:
+                    connection.sendall(part)
                     time.sleep(0.1)
+                connection.recv(1)
             except OSError:
                 return
 
     threading.Thread(target=serve, daemon=True).start()
-    yield f"http://127.0.0.1:{server.getsockname()[1]}"
-    server.close()
+    return f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_a_timeout_includes_a_body_that_comes_in_small_parts(slow_server: str) -> None:
-    options: Any = {"token": "sbx_sk_1", "base_url": slow_server, "max_retries": 0}
-    started_at = time.monotonic()
-    with Signalbox(**options) as client, pytest.raises(APITimeoutError):
-        client.events.get("a", timeout=0.5)
-    assert 0.4 < time.monotonic() - started_at < 2
+slow_answers = pytest.mark.parametrize(
+    "slow_server", SLOW_ANSWERS.values(), ids=SLOW_ANSWERS.keys(), indirect=True
+)
 
+
+@slow_answers
+def test_a_timeout_is_for_the_whole_attempt(slow_server: str) -> None:
+    with Signalbox(token="sbx_sk_1", base_url=slow_server, max_retries=0) as client:
+        client.events.get("a")
+        started_at = time.monotonic()
+        with pytest.raises(APITimeoutError):
+            client.events.get("a", timeout=0.5)
+    assert 0.4 < time.monotonic() - started_at < 0.9
+
+
+@slow_answers
+def test_a_timeout_is_for_the_whole_attempt_with_asyncio(slow_server: str) -> None:
     async def get() -> None:
-        async with AsyncSignalbox(**options) as other:
+        async with AsyncSignalbox(token="sbx_sk_1", base_url=slow_server, max_retries=0) as client:
+            await client.events.get("a")
+            started_at = time.monotonic()
             with pytest.raises(APITimeoutError):
-                await other.events.get("a", timeout=0.5)
+                await client.events.get("a", timeout=0.5)
+            assert 0.4 < time.monotonic() - started_at < 0.9
 
-    started_at = time.monotonic()
     asyncio.run(get())
-    assert 0.4 < time.monotonic() - started_at < 2

@@ -10,6 +10,7 @@ import httpx
 
 from . import _operations as operations
 from ._call import Attempt, Call, Request
+from ._deadline import limit_waits
 from ._errors import InvalidArgumentError
 from ._events import DeliveryWait, EventPages, PreparedEvent, prepare_event
 from ._hooks import Hooks
@@ -149,33 +150,17 @@ class Transport:
         return call.settle(attempt)
 
     def _exchange(self, attempt: Attempt) -> None:
-        request = attempt.request
-        request.extensions["timeout"] = RemainingTime(attempt)
-        response = self._http.send(request, stream=True, auth=None, follow_redirects=False)
-        try:
-            attempt.receive_headers(response)
-            for chunk in response.iter_bytes():
-                if attempt.remaining <= 0:
-                    raise TimeoutError
-                if not attempt.receive_bytes(chunk):
-                    return
-        finally:
-            response.close()
-
-
-class RemainingTime(dict[str, float]):
-    """
-    The timeouts of a request. httpx asks for one when it starts to wait for a connection, to write,
-    to read headers and to read a body, so each of them gets what those before have left.
-    """
-
-    def __init__(self, attempt: Attempt) -> None:
-        super().__init__(dict.fromkeys(("pool", "connect", "write", "read"), attempt.limit))
-        self._attempt = attempt
-
-    def get(self, _name: str, _default: object = None) -> float:
-        # Zero would mean not to wait at all, which is another error.
-        return max(self._attempt.remaining, 0.001)
+        with limit_waits(attempt):
+            response = self._http.send(
+                attempt.request, stream=True, auth=None, follow_redirects=False
+            )
+            try:
+                attempt.receive_headers(response)
+                for chunk in response.iter_bytes():
+                    if not attempt.receive_bytes(chunk):
+                        return
+            finally:
+                response.close()
 
 
 class Resource:
