@@ -211,6 +211,16 @@ export const UNTESTED: readonly UntestedBlock[] = [
     coveredBy: 'this test uses the simulator that `all` starts',
   },
   {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'npm run package -- /tmp',
+    coveredBy: 'deploy/package/installed-package.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'npm install ./signalbox-server',
+    coveredBy: 'deploy/package/installed-package.test.ts',
+  },
+  {
     page: `${OPERATIONS}/agents.md`,
     begins: 'claude mcp add',
     coveredBy: 'needs Claude Code',

@@ -4,7 +4,10 @@ import { html } from 'ghtml'
 import { assetPath } from './layout.ts'
 
 /** Runs in the browser, on the approval pages, which work without it. */
-export const SHORTCUT_SCRIPT = readFileSync(join(import.meta.dirname, 'shortcuts.js'), 'utf8')
+export const SHORTCUT_SCRIPT = readFileSync(
+  join(import.meta.dirname, 'shortcuts-script.js'),
+  'utf8',
+)
 export const SHORTCUT_SCRIPT_PATH = assetPath(SHORTCUT_SCRIPT, 'js')
 
 const KEYS = {
