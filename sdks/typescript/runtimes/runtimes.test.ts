@@ -69,12 +69,13 @@ async function openProject(test: TestContext) {
   return { folder, env }
 }
 
-for (const [name, binary, args] of [
-  ['Node.js 20.19', NODE_20, ['program.js']],
-  ['Bun', BUN, ['run', 'program.js']],
+for (const [name, runtime, binary, args] of [
+  ['Node.js 20.19', 'node', NODE_20, ['program.js']],
+  ['Bun', 'bun', BUN, ['run', 'program.js']],
   // No other permission: no files, no other host, no other variable.
   [
     'Deno',
+    'deno',
     DENO,
     [
       'run',
@@ -92,7 +93,7 @@ for (const [name, binary, args] of [
     const { folder, env } = await openProject(test)
     const options = { cwd: folder, env }
     const { stdout } = await promisify(execFile)(join(installed, binary), args, options)
-    assert.deepEqual(JSON.parse(stdout), STORY)
+    assert.deepEqual(JSON.parse(stdout), { ...STORY, runtime })
   })
 }
 
@@ -119,5 +120,5 @@ it('works in workerd, the runtime of Cloudflare Workers', {
   const [line] = await once(createInterface(worker.stdio[3] as NodeJS.ReadableStream), 'line')
   const { port } = JSON.parse(line)
   const response = await fetch(`http://127.0.0.1:${port}/`)
-  assert.deepEqual(await response.json(), STORY)
+  assert.deepEqual(await response.json(), { ...STORY, runtime: 'cloudflare-workers' })
 })

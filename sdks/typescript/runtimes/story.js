@@ -25,9 +25,15 @@ export async function tellStory({ AuthenticationError, consent, hash, Signalbox 
   const ids = []
   for await (const { id } of client.events.list({ per_page: 2 })) ids.push(id)
   const { event } = await client.events.get('order-1')
-  const stranger = new Signalbox({ token: 'sbx_sk_unknown', baseUrl })
+  let userAgent = ''
+  const ownFetch = (url, init) => {
+    userAgent = new Headers(init.headers).get('user-agent')
+    return fetch(url, init)
+  }
+  const stranger = new Signalbox({ token: 'sbx_sk_unknown', baseUrl, fetch: ownFetch })
   const refused = await stranger.events.verify().catch(error => error)
   return {
+    runtime: userAgent.split(' ')[1].split('/')[0],
     duplicates: [created.duplicate, again.duplicate],
     hasRequestId: /^req_/.test(created.lastResponse.requestId ?? ''),
     outcomes: outcomes.map(({ status }) => status),

@@ -127,12 +127,15 @@ function formatUserAgent(appInfo: ClientOptions['appInfo']): string {
 }
 
 function detectRuntime(): string {
-  const { Bun, Deno, process } = globalThis as {
+  const { Bun, Deno, navigator, process } = globalThis as {
     Bun?: { version: string }
     Deno?: { version: { deno: string } }
+    navigator?: { userAgent?: string }
     process?: { versions?: { node?: string } }
   }
   if (Bun) return `bun/${Bun.version}`
   if (Deno) return `deno/${Deno.version.deno}`
+  // With its compatibility flag, a Worker has the version of a Node.js too.
+  if (navigator?.userAgent === 'Cloudflare-Workers') return 'cloudflare-workers'
   return process?.versions?.node ? `node/${process.versions.node}` : 'unknown/0'
 }
