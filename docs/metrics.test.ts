@@ -2,15 +2,17 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import { parse as parseYaml } from 'yaml'
 import { createDatabaseFromTemplate, TEMPLATE_DATABASE } from '../testing/fixtures/database.ts'
 import {
   createInstallation,
   DEFAULT_HTTP_WORKERS,
   type TestInstallation,
 } from '../testing/fixtures/program.ts'
+import { type LabelMatcher, parseExpression } from './promql.ts'
 
 const page = readFileSync(join(import.meta.dirname, 'operations/metrics.md'), 'utf8')
-const alerts = readFileSync(join(import.meta.dirname, 'operations/alerts.yml'), 'utf8')
+const monitoring = join(import.meta.dirname, '..', 'deploy', 'monitoring')
 
 /** A row of a table on the page. */
 interface Row {
@@ -40,27 +42,82 @@ it('the page lists exactly the metrics of each running role, with type and label
   }
 })
 
-it('each alert uses metrics that are on the page', () => {
-  assert.equal(alerts.match(/^ +- alert: \w+$/gm)?.length, 19)
-  const read = [...alerts.matchAll(/\b(signalbox|nodejs|process)_\w+/g)].map(([name]) => name)
-  assert.ok(read.length >= 6)
-  const known = [...serviceMetrics, ...processMetrics].map(({ name }) => name)
-  const unknown = read.filter(name => !known.includes(metricOf(name)))
-  assert.deepEqual(unknown, [])
-})
+/** What the running roles answered, all together: `name{labels}` of each series. */
+const scraped: string[] = []
 
-it('each alert uses labels that its metric has', () => {
-  const selectors = [...alerts.matchAll(/(signalbox_\w+)\{(\w+)/g)]
-  assert.ok(selectors.length > 0)
-  for (const [, name = '', label = ''] of selectors) {
-    const row = serviceMetrics.find(row => row.name === metricOf(name))
-    assert.ok(row?.labels.includes(label), `${name}{${label}}`)
+it('each alert is PromQL over series that the roles have, and says what to do', () => {
+  const { groups } = parseYaml(readFileSync(join(monitoring, 'alerts.yml'), 'utf8')) as RuleFile
+  const rules = groups.flatMap(group => group.rules)
+  assert.equal(rules.length, 19)
+  for (const { alert, expr, labels, annotations } of rules) {
+    assert.match(alert, /^Signalbox[A-Z]\w+$/)
+    assert.match(labels.severity, /^(page|ticket)$/)
+    assert.ok(annotations.summary && annotations.action, alert)
+    assert.deepEqual(findUnknownParts(expr), [], alert)
   }
 })
 
-/** The metric of a series; a histogram has several. */
-function metricOf(series: string): string {
-  return series.replace(/_(bucket|sum|count)$/, '')
+it('each panel of the dashboard is PromQL over series that the roles have', () => {
+  const text = readFileSync(join(monitoring, 'grafana-dashboard.json'), 'utf8')
+  const { panels, templating } = JSON.parse(text) as Dashboard
+  assert.ok(panels.length > 25)
+  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+  for (const { title, type, targets = [] } of panels) {
+    assert.ok(type === 'row' || targets.length > 0, title)
+    for (const { expr } of targets) {
+      assert.deepEqual(findUnknownParts(expr.replaceAll('$__rate_interval', '5m')), [], title)
+    }
+  }
+  const used = new Set([...text.matchAll(/\$\{?([a-z]\w*)/g)].map(([, name]) => name))
+  assert.deepEqual([...used].sort(), templating.list.map(({ name }) => name).sort())
+})
+
+interface RuleFile {
+  groups: { rules: Rule[] }[]
+}
+
+interface Rule {
+  alert: string
+  expr: string
+  labels: { severity: string }
+  annotations: { summary: string; action: string }
+}
+
+interface Dashboard {
+  panels: { id: number; title: string; type: string; targets?: { expr: string }[] }[]
+  templating: { list: { name: string }[] }
+}
+
+/** Prometheus adds these to every series, and `up` itself. */
+const SCRAPE_LABELS = ['job', 'instance']
+/** Their values depend on traffic; those of all other labels are there from the start. */
+const TRAFFIC_LABELS = ['operation', 'status']
+
+/** Series, labels and label values of an expression that no role has. */
+function findUnknownParts(expression: string): string[] {
+  assert.ok(scraped.length > 100, 'the scrape comes first')
+  const { selectors, groupedBy } = parseExpression(expression)
+  assert.ok(selectors.length > 0)
+  const known = [...SCRAPE_LABELS]
+  const unknown = selectors.flatMap(({ series, matchers }) => {
+    if (series === 'up') return []
+    const found = scraped.filter(line => line.startsWith(`${series}{`))
+    if (found.length === 0) return [series]
+    const labels = found.flatMap(line => [...line.matchAll(/(\w+)="/g)].map(([, name]) => name))
+    known.push(...labels.map(String))
+    return matchers
+      .filter(({ label }) => !SCRAPE_LABELS.includes(label))
+      .filter(it => !labels.includes(it.label) || !hasMatch(found, it))
+      .map(({ label, operator, value }) => `${series}{${label}${operator}"${value}"}`)
+  })
+  return [...unknown, ...groupedBy.filter(label => !known.includes(label))]
+}
+
+/** Whether a series has the value, or one of the values, that a matcher asks for. */
+function hasMatch(series: readonly string[], { label, operator, value }: LabelMatcher): boolean {
+  if (TRAFFIC_LABELS.includes(label)) return true
+  const pattern = operator.endsWith('~') ? value : value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return series.some(line => new RegExp(`[{,]${label}="(?:${pattern})"`).test(line))
 }
 
 /** Starts the role and returns the content of `/metrics` after one request. */
@@ -78,6 +135,9 @@ async function scrapeRole(
   const response = await fetch(url)
   assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   const text = await response.text()
+  for (const [line] of text.matchAll(/^[a-z]\w*(\{.*\})?(?= )/gm)) {
+    scraped.push(line.endsWith('}') ? line : `${line}{}`)
+  }
   assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
   return parseMetrics(text)
 }

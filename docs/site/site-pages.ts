@@ -105,6 +105,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         label: 'People and workspaces',
       },
       operations('postgresql', 'Settings of your own PostgreSQL.'),
+      operations('monitoring', 'A dashboard, alerts, and the way from a figure to an event.'),
       operations('metrics', 'Prometheus metrics and alerts.'),
       operations('scale', 'From one machine to a cluster.'),
       { ...operations('upgrade', 'Move a store in use to this version.'), label: 'Upgrading' },
