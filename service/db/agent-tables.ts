@@ -212,4 +212,19 @@ export interface NotificationTables {
     finished_at: Date | null
     is_test: Generated<boolean>
   }
+  notification_choices: {
+    workspace_id: number
+    user_id: number
+    topic: string
+    is_wanted: boolean
+  }
+  announced_alerts: {
+    workspace_id: number
+    alert_key: string
+    kind: string
+    destination_id: string
+    place: string
+    path: string
+    announced_at: Date
+  }
 }

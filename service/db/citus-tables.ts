@@ -69,6 +69,8 @@ const MANAGED_LOCAL = [
   'notification_settings',
   'notifications',
   'notification_messages',
+  'notification_choices',
+  'announced_alerts',
   'erasure_keys',
 ]
 

@@ -1,14 +1,15 @@
 import type { Database, Transaction } from '../db/database.ts'
+import { listTopicChoices } from './choice-store.ts'
 import { composeEmailDigest, composeWebhookDigest, type Digest } from './digest.ts'
 import { insertMessage } from './message-store.ts'
 import {
   findDueDigests,
-  isRecipient,
   listEmailRecipients,
   takeNotifications,
   type WaitingDigest,
   type WaitingNotification,
 } from './notification-store.ts'
+import { isRecipient } from './recipients.ts'
 import { lockNotificationSettings, type NotificationSettings } from './settings-store.ts'
 
 export interface DigestContext {
@@ -61,11 +62,12 @@ async function queueEmails(
 ): Promise<void> {
   const { workspaceId, at: createdAt } = digest
   const unmuted = withoutTopics(digest.notifications, mutedEmailTopics)
+  const choices = await listTopicChoices(transaction, workspaceId)
   for (const recipient of await listEmailRecipients(transaction, workspaceId)) {
-    const notifications = unmuted.filter(it => isRecipient(recipient, it))
+    const { personId } = recipient
+    const notifications = unmuted.filter(it => isRecipient(recipient, it, choices.get(personId)))
     if (notifications.length === 0) continue
     const body = JSON.stringify(composeEmailDigest({ ...digest, notifications }))
-    const { personId } = recipient
     await insertMessage(transaction, { workspaceId, channel: 'email', personId, body, createdAt })
   }
 }

@@ -1,5 +1,5 @@
 import type { Email } from '../people/mail/mail-queue.ts'
-import { plainName } from './notification.ts'
+import { isAlertTopic, plainName } from './notification.ts'
 import type { WaitingNotification } from './notification-store.ts'
 import type { WebhookFormat } from './settings-store.ts'
 
@@ -26,24 +26,37 @@ export function composeEmailDigest(digest: Digest): Omit<Email, 'to'> {
     'Hello,',
     `there are updates in the workspace ${name}:`,
     ...shown.map(({ text, path }) => `- ${text}\n  ${origin}${path}`),
-    ...(more > 0 ? [`There are ${more} more:\n  ${origin}${approvalsPath(workspaceId)}`] : []),
-    'You get this email as a member of the workspace. An owner can change what is sent:\n' +
+    ...(more > 0 ? [`There are ${more} more:\n  ${origin}${overviewPath(digest)}`] : []),
+    'You get this email as a member of the workspace. Choose what you get:\n' +
       `  ${origin}/workspaces/${workspaceId}/notifications`,
     'Signalbox',
   ]
   return { subject: subjectOf(notifications, name), text: `${paragraphs.join('\n\n')}\n` }
 }
 
-function approvalsPath(workspaceId: number): string {
-  return `/workspaces/${workspaceId}/approvals`
+/** The page of the rest: the approvals, or the dashboard for a digest of alerts. */
+function overviewPath({ workspaceId, notifications }: Digest): string {
+  const isAlertsOnly = notifications.every(({ topic }) => isAlertTopic(topic))
+  return isAlertsOnly ? `/w/${workspaceId}` : `/workspaces/${workspaceId}/approvals`
 }
 
 function subjectOf(notifications: readonly WaitingNotification[], name: string): string {
   const waiting = notifications.filter(({ topic }) => topic === 'approvals').length
   if (waiting === 1) return `A proposal waits for approval: ${name}`
   if (waiting > 1) return `${waiting} proposals wait for approval: ${name}`
+  const alerts = notifications.filter(({ topic }) => isAlertTopic(topic))
+  if (alerts.length > 0) return alertSubjectOf(alerts, name)
   const { length } = notifications
   return length === 1 ? `An update in ${name}` : `${length} updates in ${name}`
+}
+
+function alertSubjectOf(alerts: readonly WaitingNotification[], name: string): string {
+  const raised = alerts.filter(({ type }) => type.endsWith('.raised')).length
+  const resolved = alerts.length - raised
+  const count = raised === 0 ? resolved : raised
+  const subject = count === 1 ? 'Alert' : `${count} alerts`
+  if (raised === 0) return `${subject} resolved: ${name}`
+  return resolved === 0 ? `${subject}: ${name}` : `${subject}, ${resolved} resolved: ${name}`
 }
 
 /** The body of a webhook, as the exact text that is signed. */
@@ -70,15 +83,13 @@ function toWebhookItem(origin: string, notification: WaitingNotification) {
   return { type, topic, subject, text, url: `${origin}${path}`, created_at: at.toISOString() }
 }
 
-function composeChatText(
-  { origin, workspaceId, workspaceName, notifications }: Digest,
-  shown: readonly WaitingNotification[],
-): string {
+function composeChatText(digest: Digest, shown: readonly WaitingNotification[]): string {
+  const { origin, workspaceName, notifications } = digest
   const more = notifications.length - shown.length
   return [
     `Signalbox: updates in ${escapeChatText(plainName(workspaceName))}`,
     ...shown.map(({ text, path }) => `• ${escapeChatText(text)} ${origin}${path}`),
-    ...(more > 0 ? [`There are ${more} more: ${origin}${approvalsPath(workspaceId)}`] : []),
+    ...(more > 0 ? [`There are ${more} more: ${origin}${overviewPath(digest)}`] : []),
   ].join('\n')
 }
 

@@ -120,6 +120,23 @@ export async function settleMessage(
   return settled !== undefined
 }
 
+/** Whether an email to a member is still being sent. */
+export async function hasPendingEmail(
+  { query }: Transaction,
+  { workspaceId, personId }: { workspaceId: number; personId: number },
+): Promise<boolean> {
+  const row = await query
+    .selectFrom('notification_messages')
+    .select('id')
+    .where('workspace_id', '=', workspaceId)
+    .where('channel', '=', 'email')
+    .where('status', '=', 'pending')
+    .where('person_id', '=', personId)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Ends the pending message of a webhook that was changed or removed. */
 export async function cancelWebhookMessages(
   { query }: Transaction,

@@ -16,6 +16,7 @@ import {
   createTestWorkspace,
   TEST_PASSWORD,
 } from '../../testing/fixtures/people.ts'
+import { ALERT_TOPICS } from './notification.ts'
 import { readNotificationSettings, resealWebhooks } from './settings-store.ts'
 
 const FORMS = ['', '/webhook', '/webhook/secret', '/webhook/enable', '/webhook/test']
@@ -37,8 +38,8 @@ it('saves topics and the interval, with an audit entry', async test => {
   assert.match(saved.text, /<option value="60" selected>/)
   const settings = await readNotificationSettings(service.database, workspace.workspaceId)
   assert.deepEqual(settings, {
-    mutedEmailTopics: ['approvals'],
-    mutedWebhookTopics: [],
+    mutedEmailTopics: ['approvals', ...ALERT_TOPICS],
+    mutedWebhookTopics: [...ALERT_TOPICS],
     digestMinutes: 60,
     webhook: null,
   })
@@ -49,8 +50,8 @@ it('saves topics and the interval, with an audit entry', async test => {
   )
   assert.deepEqual(entry?.actor, { type: 'person', id: String(userId) })
   assert.deepEqual(entry?.details, {
-    muted_email_topics: ['approvals'],
-    muted_webhook_topics: [],
+    muted_email_topics: ['approvals', ...ALERT_TOPICS],
+    muted_webhook_topics: [...ALERT_TOPICS],
     digest_minutes: 60,
   })
 })
@@ -200,7 +201,7 @@ it('lets members read and only owners change', async test => {
     const { status, text } = await person.client.get(pathOfPage)
     assert.equal(status, 200)
     assert.match(text, /Only an owner of the workspace can change/)
-    assert.doesNotMatch(text, /<form[^>]*notifications/)
+    assert.doesNotMatch(text, /<form[^>]*notifications(?!\/mine)/)
     for (const form of ALL_FORMS) {
       const fields = { url: 'https://hooks.example.com/', format: 'text', digest_minutes: '5' }
       const page = await person.client.post(`${pathOfPage}${form}`, fields)

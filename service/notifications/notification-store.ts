@@ -1,10 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../db/database.ts'
-import {
-  hasPermission,
-  type WorkspaceAction,
-  type WorkspaceRole,
-} from '../people/workspace-role.ts'
+import type { WorkspaceAction, WorkspaceRole } from '../people/workspace-role.ts'
 import {
   NOTIFICATION_TEXT_CHARACTERS_MAX,
   type Notification,
@@ -169,13 +165,4 @@ export async function listEmailRecipients(
     email,
     role: role as WorkspaceRole,
   }))
-}
-
-/** True if the notification is for this member. */
-export function isRecipient(
-  { personId, role }: Pick<EmailRecipient, 'personId' | 'role'>,
-  notification: Pick<WaitingNotification, 'permission' | 'personId'>,
-): boolean {
-  const { permission } = notification
-  return permission === null ? personId === notification.personId : hasPermission(role, permission)
 }

@@ -5,14 +5,38 @@ export const NOTIFICATION_CHANNELS = ['email', 'webhook'] as const
 export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number]
 
 /** Topics that a workspace can mute for each channel. The list may grow. */
-export const NOTIFICATION_TOPICS = ['approvals', 'results'] as const
+export const NOTIFICATION_TOPICS = [
+  'approvals',
+  'results',
+  'destinations',
+  'match_quality',
+  'reconciliation',
+] as const
+export type ChosenTopic = (typeof NOTIFICATION_TOPICS)[number]
 
-/** `webhook`: problems of the webhook itself, which are always sent, and only by email. */
-export type NotificationTopic = (typeof NOTIFICATION_TOPICS)[number] | 'webhook'
+/** Alerts: by default for owners and administrators, and for each member who chooses them. */
+export const ALERT_TOPICS: readonly ChosenTopic[] = [
+  'destinations',
+  'match_quality',
+  'reconciliation',
+]
 
-export const TOPIC_LABELS: Record<(typeof NOTIFICATION_TOPICS)[number], string> = {
+export function isAlertTopic(topic: NotificationTopic): boolean {
+  return (ALERT_TOPICS as readonly string[]).includes(topic)
+}
+
+/**
+ * `webhook`: problems of the webhook itself, which are always sent, and only by email. `email`: a
+ * test message.
+ */
+export type NotificationTopic = ChosenTopic | 'webhook' | 'email'
+
+export const TOPIC_LABELS: Record<ChosenTopic, string> = {
   approvals: 'Proposals that wait for approval',
   results: 'Results of proposals',
+  destinations: 'Alerts: a destination is inactive or cannot be reached',
+  match_quality: 'Alerts: match quality',
+  reconciliation: 'Alerts: reconciliation',
 }
 
 /** Who gets the email: the members whose role has a permission, or one member. */

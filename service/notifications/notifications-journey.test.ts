@@ -14,7 +14,7 @@ it('sets a webhook and the topics on a phone', async test => {
 
   await page.goto(`${service.url}${fixture.pathOfPage}`)
   await signInWithPassword(page, workspace.owner.email)
-  await page.getByRole('heading', { name: 'What is sent' }).waitFor()
+  await page.getByRole('heading', { name: 'What the workspace sends' }).waitFor()
   await assertAccessible()
 
   const url = page.getByLabel('URL')

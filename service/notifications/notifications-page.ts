@@ -17,6 +17,8 @@ import { hasPermission } from '../people/workspace-role.ts'
 import type { Membership } from '../people/workspace-store.ts'
 import { formatDateTime } from '../util/time.ts'
 import { DIGEST_MINUTES } from './change-settings.ts'
+import type { TopicChoices } from './choice-store.ts'
+import { memberChoicesCard } from './member-choices-page.ts'
 import type { MessageRecord } from './message-store.ts'
 import { NOTIFICATION_TOPICS, TOPIC_LABELS } from './notification.ts'
 import type { NotificationSettings, WebhookFormat, WebhookSummary } from './settings-store.ts'
@@ -26,6 +28,8 @@ export interface NotificationsPage {
   person: CurrentPerson
   membership: PageMembership
   settings: NotificationSettings
+  /** What the person chose for their own email. */
+  choices: TopicChoices
   now: Date
   /** The last messages of the webhook, newest first. */
   messages: readonly MessageRecord[]
@@ -43,13 +47,14 @@ export function notificationsPage(page: NotificationsPage): string {
   const mayChange = hasPermission(membership.role, 'manage_notifications')
   const content = html`!${errorSummary(errors)}
 !${issuedSecret === undefined ? '' : secretCard(issuedSecret)}
+!${memberChoicesCard(page)}
 !${mayChange ? topicsForm(page) : topicsSummary(settings)}
 !${settings.webhook ? webhookCard(page, settings.webhook) : ''}
 !${mayChange ? webhookFormCard(page) : OWNERS_ONLY}`
   return workspacePage({ person, membership, tab: 'notifications', notice, content })
 }
 
-const OWNERS_ONLY = '<p>Only an owner of the workspace can change the notifications.</p>'
+const OWNERS_ONLY = '<p>Only an owner of the workspace can change what the workspace sends.</p>'
 
 function secretCard(secret: string): string {
   return html`<section class="card" role="status" tabindex="-1" autofocus>
@@ -75,7 +80,7 @@ function topicsForm({ membership, settings, errors = {} }: NotificationsPage): s
   const options = DIGEST_MINUTES.map(
     minutes => [String(minutes), INTERVAL_LABELS[minutes]] as const,
   )
-  return html`<section class="card"><h2>What is sent</h2>
+  return html`<section class="card"><h2>What the workspace sends</h2>
 <form method="post" action="${pathOf(membership)}">
 !${choiceGroup({ ...EMAIL_GROUP, choices: choices('email_topics', mutedEmailTopics) })}
 !${choiceGroup({ ...WEBHOOK_GROUP, choices: choices('webhook_topics', mutedWebhookTopics) })}
@@ -87,7 +92,9 @@ function topicsForm({ membership, settings, errors = {} }: NotificationsPage): s
 const EMAIL_GROUP = {
   name: 'email_topics',
   label: 'By email',
-  hint: 'Proposals go to the people who may decide, results to the person who connected the agent.',
+  hint:
+    'Proposals go to the people who may decide, results to the person who connected the agent, ' +
+    'alerts to owners, administrators and members who choose them.',
 } as const
 const WEBHOOK_GROUP = { name: 'webhook_topics', label: 'By webhook' } as const
 const INTERVAL = {
@@ -110,7 +117,7 @@ function topicsSummary({ mutedEmailTopics, mutedWebhookTopics }: NotificationSet
     )
     return labels.length === 0 ? 'nothing' : labels.join(', ')
   }
-  return html`<section class="card"><h2>What is sent</h2>
+  return html`<section class="card"><h2>What the workspace sends</h2>
 <dl><dt>By email</dt><dd>${list(mutedEmailTopics)}</dd>
 <dt>By webhook</dt><dd>${list(mutedWebhookTopics)}</dd></dl></section>`
 }

@@ -10,6 +10,7 @@ import {
   seeOther,
   UNPROCESSABLE,
 } from '../people/page-visit.ts'
+import { changeChoices, sendTestEmail } from './change-choices.ts'
 import {
   changeTopics,
   enableWebhook,
@@ -20,12 +21,13 @@ import {
   sendTestMessage,
   setWebhook,
 } from './change-settings.ts'
+import { readTopicChoices } from './choice-store.ts'
 import { listWebhookMessages } from './message-store.ts'
 import { type NotificationsPage, notificationsPage } from './notifications-page.ts'
 import { readNotificationSettings } from './settings-store.ts'
 import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-address.ts'
 
-/** The page of a workspace's notifications: members read it, owners change it. */
+/** A workspace's notifications: owners change what is sent, each member what they get by email. */
 export function notificationRoutes(app: ServiceApp, context: NotificationsContext): void {
   app.register(async pages => {
     servePages(pages, context.publicOrigin)
@@ -41,6 +43,19 @@ export function notificationRoutes(app: ServiceApp, context: NotificationsContex
       url,
       SIGNED_IN,
       page(visit => postTopics(context, visit)),
+    )
+    pages.post(
+      `${url}/mine`,
+      SIGNED_IN,
+      page(visit => postChoices(context, visit)),
+    )
+    pages.post(
+      `${url}/mine/test`,
+      SIGNED_IN,
+      page(async visit => {
+        await sendTestEmail(context, toRequest(visit))
+        return seeOther(visit.reply, `${pathOf(visit)}?done=test_email`)
+      }),
     )
     pages.post(
       `${url}/webhook`,
@@ -72,6 +87,8 @@ const WEBHOOK_CHANGES = { enable: enableWebhook, remove: removeWebhook, test: se
 
 const NOTICES: Record<string, string> = {
   saved: 'Notifications saved.',
+  chosen: 'Your choice is saved.',
+  test_email: 'A test email is sent to you within a minute.',
   enable: 'Webhook turned on.',
   remove: 'Webhook removed.',
   test: 'A test message is sent within a minute. Reload this page to see the result.',
@@ -89,6 +106,12 @@ async function postTopics(context: NotificationsContext, visit: SignedInRequest)
   } catch (error) {
     return refuse(context, visit, { errors: toFormErrors(error) })
   }
+}
+
+async function postChoices(context: NotificationsContext, visit: SignedInRequest) {
+  const form = visit.request.body instanceof URLSearchParams ? visit.request.body : null
+  await changeChoices(context, toRequest(visit), form?.getAll('my_topics') ?? [])
+  return seeOther(visit.reply, `${pathOf(visit)}?done=chosen`)
 }
 
 async function postWebhook(context: NotificationsContext, visit: SignedInRequest) {
@@ -127,6 +150,7 @@ async function renderNotifications(
     membership,
     now: now(),
     settings: await readNotificationSettings(database, workspaceId),
+    choices: await readTopicChoices(database, { workspaceId, userId: person.userId }),
     messages: await listWebhookMessages(database, workspaceId, MESSAGES_SHOWN_MAX),
     notice: typeof done === 'string' && Object.hasOwn(NOTICES, done) ? NOTICES[done] : undefined,
     ...state,

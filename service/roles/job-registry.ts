@@ -15,6 +15,7 @@ import { deleteExpiredOauthRecords } from '../oauth/artifact-store.ts'
 import { deleteSecurityEventsBefore } from '../people/security-event-store.ts'
 import { deleteExpiredPeopleRecords } from '../people/session-store.ts'
 import type { AlertTransition } from '../reports/alert-store.ts'
+import { announceAlerts } from '../reports/announce-alerts.ts'
 import { makeDueReports, refreshReports } from '../reports/make-reports.ts'
 import { takeDueSnapshots } from '../reports/take-snapshots.ts'
 import { expireAttempts } from '../retention/expire-attempts.ts'
@@ -99,6 +100,12 @@ function reportJobs({ delivery, onAlert }: JobDependencies): Job[] {
       schedule: '22 * * * *',
       timeoutSeconds: 600,
       run: repeatUntilDone(moment => takeDueSnapshots(context, moment)),
+    },
+    {
+      name: 'announce-alerts',
+      schedule: '*/1 * * * *',
+      timeoutSeconds: 50,
+      run: repeatUntilDone(moment => announceAlerts(delivery, moment)),
     },
   ]
 }

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { expireJobLeases } from '../../testing/fixtures/jobs.ts'
 import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { createInstallation, type TestProgram } from '../../testing/fixtures/program.ts'
 import { TestClock } from '../../testing/fixtures/test-clock.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
+import { insertTracker } from '../access/tracker-store.ts'
+import type { Database } from '../db/database.ts'
+import { insertDestination } from '../delivery/destination-store.ts'
 import { enqueueJob, readJobStatistics } from '../jobs/store.ts'
 import { raiseNotification } from '../notifications/notification-store.ts'
 import { insertWorkspace } from '../people/workspace-store.ts'
+import { raiseAlert } from '../reports/alert-store.ts'
 
 /** A worker program on a store of its own. */
 async function deliverOn(test: TestContext, environment: Record<string, string> = {}) {
@@ -94,6 +100,66 @@ it('writes the email of a notification to the outbox, with links to the public o
   assert.match(text, /^ {2}https:\/\/signalbox\.example\/workspaces\/1\/approvals\/7$/m)
   assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
 })
+
+it('sends an alert once when processes are killed before and after it is announced', async test => {
+  const { database, start, dataFolder } = await deliverOn(test)
+  await raiseTestAlert(database)
+  const { pool } = database
+  const count = async (table: string) =>
+    (await pool.query(`select count(*) as count from ${table}`)).rows[0].count
+  const outbox = join(dataFolder, 'outbox')
+  const emails = () => (existsSync(outbox) ? readdirSync(outbox) : [])
+
+  const beforeCommit = await start()
+  const lock = await pool.connect()
+  await lock.query('begin; lock table notifications in exclusive mode')
+  await enqueueJob(database, 'announce-alerts')
+  await waitUntil('the transaction waits', async () => {
+    const { rows } = await pool.query(
+      `select 1 from pg_stat_activity where datname = current_database()
+         and wait_event_type = 'Lock' and query like '%insert into notifications%'`,
+    )
+    return rows.length > 0
+  })
+  await beforeCommit.kill('SIGKILL')
+  await lock.query('commit')
+  lock.release()
+  assert.deepEqual([await count('announced_alerts'), await count('notifications')], [0, 0])
+
+  await expireJobLeases(database)
+  const beforeSending = await start()
+  await enqueueJob(database, 'announce-alerts')
+  await waitUntil('it is announced', async () => (await count('announced_alerts')) === 1)
+  await beforeSending.kill('SIGKILL')
+
+  await expireJobLeases(database)
+  const last = await start()
+  await enqueueJob(database, 'announce-alerts')
+  await enqueueJob(database, 'send-notifications')
+  await waitUntil('the email is in the outbox', () => emails().length > 0)
+  await enqueueJob(database, 'announce-alerts')
+  await enqueueJob(database, 'send-notifications')
+  assert.deepEqual(await last.kill('SIGTERM'), { code: 0, signal: null })
+  assert.equal(emails().length, 1)
+  const text = readFileSync(join(outbox, emails()[0] ?? ''), 'utf8')
+  assert.match(text, /^Subject: Alert: Shop$/m)
+})
+
+/** An alert about a destination, as a job raises it, in a workspace with an owner. */
+async function raiseTestAlert(database: Database): Promise<void> {
+  const clock = new TestClock()
+  const createdAt = clock.now()
+  const { workspaceId } = await createTestWorkspace({ database, clock, url: 'http://127.0.0.1:9' })
+  const [trackerId, destinationId] = [randomUUID(), randomUUID()]
+  await insertTracker(database, { id: trackerId, workspaceId, name: 'Web', createdAt })
+  await insertDestination(database, {
+    ...{ trackerId, id: destinationId, platform: 'meta', createdAt },
+    config: { dataset_id: '1234567890' },
+    sealedCredential: Buffer.alloc(1),
+  })
+  const subject = { trackerId, destinationId, kind: 'emq_low' } as const
+  await raiseAlert({ database }, { ...subject, sentence: 'Low.', details: {} }, createdAt)
+}
 
 it('logs an error for a changed audit log without failing the job', async test => {
   const { database, start } = await deliverOn(test)

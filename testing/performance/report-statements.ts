@@ -1,6 +1,7 @@
 import { findLastForwarding } from '../../service/access/key-store.ts'
 import type { Database } from '../../service/db/database.ts'
 import { listReceipts } from '../../service/erasure/receipt-store.ts'
+import { findWorkspacesToUpdate } from '../../service/reports/alert-announcement-store.ts'
 import { findScores } from '../../service/reports/match-quality-store.ts'
 import { findReportsOfRange } from '../../service/reports/reconciliation-store.ts'
 import { LARGE_DESTINATION, LARGE_STORE_DAY, LARGE_TRACKER } from './large-store.ts'
@@ -8,7 +9,7 @@ import { LARGE_DESTINATION, LARGE_STORE_DAY, LARGE_TRACKER } from './large-store
 const RANGE = { from: '2026-10-01', to: LARGE_STORE_DAY }
 const PAGE_ROWS = 51
 
-/** What the pages Reports, Privacy and Keys of the dashboard read. */
+/** What the pages Reports, Privacy and Keys of the dashboard read, and the job of the alerts. */
 export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
   'find scores': database => findScores(database, LARGE_TRACKER, RANGE),
   'find reports of a range': database =>
@@ -16,6 +17,11 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
       ...{ trackerId: LARGE_TRACKER, ...RANGE },
       after: { reportDate: LARGE_STORE_DAY, destinationId: LARGE_DESTINATION },
       limit: PAGE_ROWS,
+    }),
+  'find alerts to announce': database =>
+    findWorkspacesToUpdate(database, {
+      unreachableSince: new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`),
+      limit: 200,
     }),
   'find the last forwarding': database => findLastForwarding(database, LARGE_TRACKER),
   'list erasure receipts': database =>

@@ -8,10 +8,10 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { startMailServer } from '../../../testing/fixtures/mail-server.ts'
 import { TestClock } from '../../../testing/fixtures/test-clock.ts'
 import { parseEmailAddress } from '../account-fields.ts'
 import { createOutboxTransport, createSmtpTransport } from './client.ts'
@@ -121,7 +121,7 @@ it('limits the queue when the mail server does not respond', async () => {
 })
 
 it('sends one recipient, one subject and the text to the mail server', async test => {
-  const { url, lines } = await mailServer(test)
+  const { url, lines } = await startMailServer(test)
   const deliver = createSmtpTransport({ url, from: 'signalbox@shop.example' })
   const person = { email: 'ada@people.example', name: EVIL }
   const mail = passwordResetEmail(ORIGIN, person, 'token-of-the-link')
@@ -139,31 +139,4 @@ function emptyFolder(test: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-mails-'))
   test.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
-}
-
-/** The part of RFC 5321 that one email needs. */
-async function mailServer(test: TestContext) {
-  const lines: string[] = []
-  const sockets = new Set<Socket>()
-  const server = createServer(socket => {
-    sockets.add(socket)
-    let isData = false
-    socket.write('220 test ESMTP\r\n')
-    socket.on('error', () => {})
-    socket.on('data', bytes => {
-      for (const line of bytes.toString().split('\r\n').slice(0, -1)) {
-        lines.push(line)
-        if (isData && line !== '.') continue
-        const isEnd = isData
-        isData = line === 'DATA'
-        socket.write(isData ? '354 go on\r\n' : isEnd ? '250 kept\r\n' : '250 test\r\n')
-      }
-    })
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  test.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, lines }
 }
