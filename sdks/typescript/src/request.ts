@@ -111,12 +111,13 @@ interface Attempt {
   signal: AbortSignal | undefined
 }
 
-/** One request. Throws an APIError, an APIConnectionError, or the reason of the signal. */
+/** One request. Throws an APIError, an APIConnectionError, or what the signal or a hook throws. */
 async function sendOnce(
   { fetch, hooks }: Settings,
   { url, init, credential }: PreparedRequest,
   { info, limit, signal }: Attempt,
 ): Promise<ErrorAnswer> {
+  hooks.onRequest?.(info)
   const controller = new AbortController()
   const abort = () => controller.abort()
   const timer = setTimeout(abort, limit)
@@ -124,7 +125,6 @@ async function sendOnce(
   const startedAt = performance.now()
   let response: Response | null = null
   try {
-    hooks.onRequest?.(info)
     const headers = { ...info.headers, ...init.headers }
     response = await fetch(url, { ...init, headers, signal: controller.signal })
     return await readAnswer(response, credential)
