@@ -1,0 +1,76 @@
+import { type Hooks, Signalbox, VERSION } from '@signalbox/sdk'
+import { type Connection, requireToken, resolveConnection } from './connection.ts'
+import type { CliHost } from './host.ts'
+import { createStyle, type Style } from './output/style.ts'
+
+/** The options that every command takes. */
+export interface GlobalOptions {
+  json?: boolean
+  baseUrl?: string
+  color?: boolean
+  quiet?: boolean
+  verbose?: boolean
+}
+
+/** What a command works with. */
+export interface CommandContext {
+  host: CliHost
+  isJson: boolean
+  isQuiet: boolean
+  /** For standard output. */
+  style: Style
+  /** For standard error. */
+  messageStyle: Style
+  connection: () => Promise<Connection>
+  /** Throws with exit code 4 when there is no token. */
+  client: () => Promise<Signalbox>
+  /** A client for what needs no token. */
+  anonymousClient: () => Promise<Signalbox>
+  print: (text: string) => Promise<void>
+  /** The answer of the service, as it came. */
+  printJson: (value: unknown) => Promise<void>
+  /** A message beside the data; none with --quiet. */
+  note: (text: string) => Promise<void>
+}
+
+export function createCommandContext(host: CliHost, options: GlobalOptions): CommandContext {
+  const { json = false, quiet = false, verbose = false } = options
+  const messageStyle = createStyle(host.stderr, host, options)
+  const connection = () => resolveConnection(host, options.baseUrl)
+  const hooks = verbose ? createVerboseHooks(host, messageStyle) : {}
+  const clientOptions = { hooks, appInfo: { name: 'signalbox-cli', version: VERSION } }
+  return {
+    host,
+    isJson: json,
+    isQuiet: quiet,
+    style: createStyle(host.stdout, host, options),
+    messageStyle,
+    connection,
+    client: async () => {
+      const found = await connection()
+      const { baseUrl } = found
+      return new Signalbox({ ...clientOptions, baseUrl, token: requireToken(found) })
+    },
+    anonymousClient: async () => {
+      const { baseUrl } = await connection()
+      return new Signalbox({ ...clientOptions, baseUrl })
+    },
+    print: text => host.stdout.write(text),
+    printJson: value => host.stdout.write(`${JSON.stringify(value, null, 2)}\n`),
+    note: async text => {
+      if (!quiet) await host.stderr.write(text)
+    },
+  }
+}
+
+/** One line for each request, without headers and bodies. */
+function createVerboseHooks({ stderr }: CliHost, style: Style): Hooks {
+  const say = (text: string) => void stderr.write(`${style('dim', text)}\n`)
+  return {
+    onResponse({ method, path, status, milliseconds, requestId }) {
+      const answer = `${status ?? 'no answer'} ${Math.round(milliseconds)} ms`
+      say(`${method} ${path} ${answer} ${requestId ?? ''}`)
+    },
+    onRetry: ({ delayMilliseconds }) => say(`retry in ${Math.round(delayMilliseconds)} ms`),
+  }
+}

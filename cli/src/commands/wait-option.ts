@@ -1,0 +1,20 @@
+import { createUsageError } from '../exit-codes.ts'
+
+/** Seconds; true without a number. */
+export type WaitOption = number | true | undefined
+
+const SECONDS_DEFAULT = 60
+const SECONDS_MAX = 86_400
+
+/** Reads the number of `--wait [seconds]`. */
+export function parseWait(text: string): number {
+  const seconds = Number(text)
+  if (/^\d{1,5}$/.test(text) && seconds >= 1 && seconds <= SECONDS_MAX) return seconds
+  throw createUsageError(`--wait takes seconds from 1 to ${SECONDS_MAX}.`)
+}
+
+/** Null without --wait. */
+export function waitMilliseconds(wait: WaitOption): number | null {
+  if (wait === undefined) return null
+  return (wait === true ? SECONDS_DEFAULT : wait) * 1_000
+}
