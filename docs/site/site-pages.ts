@@ -36,6 +36,12 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       },
       operations('browser-keys', 'Publishable keys, origins and the trusted edge.'),
       {
+        name: 'cli',
+        source: 'cli/README.md',
+        label: 'Command line',
+        description: 'Send events and files from a terminal, and see what happened to them.',
+      },
+      {
         name: 'normalization',
         source: 'docs/reference/normalization.md',
         description: 'How identifiers are normalized before they are hashed.',
