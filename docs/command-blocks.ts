@@ -221,6 +221,36 @@ export const UNTESTED: readonly UntestedBlock[] = [
     coveredBy: 'deploy/package/installed-package.test.ts',
   },
   {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'mkdir -m 700 .secrets',
+    coveredBy: 'deploy/container/image-content.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'docker compose up',
+    coveredBy: 'needs Docker; deploy/container/image-content.test.ts runs the same without',
+  },
+  {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'install -d /opt/signalbox',
+    coveredBy: 'needs root; deploy/systemd/systemd.test.ts checks the units',
+  },
+  {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'systemctl daemon-reload',
+    coveredBy: 'needs systemd; deploy/systemd/systemd.test.ts checks the units',
+  },
+  {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'kubectl create secret',
+    coveredBy: 'needs a cluster; deploy/kubernetes/kubernetes.test.ts checks the manifests',
+  },
+  {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'kubectl apply --kustomize',
+    coveredBy: 'needs a cluster; deploy/kubernetes/kubernetes.test.ts builds both',
+  },
+  {
     page: `${OPERATIONS}/agents.md`,
     begins: 'claude mcp add',
     coveredBy: 'needs Claude Code',

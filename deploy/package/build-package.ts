@@ -22,6 +22,7 @@ export const NODE_VERSION_MIN = '24.2.0'
 /** The launcher, and what no import names: a thread and a program of its own. */
 const ENTRY_POINTS = [
   'deploy/package/launcher.ts',
+  'deploy/package/healthcheck.ts',
   'service/main.ts',
   'service/roles/http-worker-entry.ts',
   'graph-simulator/main.ts',

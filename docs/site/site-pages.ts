@@ -98,7 +98,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         label: 'Running it',
         description: 'Roles, workers, PostgreSQL, signals, health, jobs and backups.',
       },
-      operations('deploy', 'The npm package.'),
+      operations('deploy', 'The npm package, containers, systemd and Kubernetes.'),
       operations('settings', 'Every environment variable.'),
       operations('doctor', 'Find misconfigurations, and what to do about them.'),
       {

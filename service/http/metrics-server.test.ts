@@ -23,7 +23,7 @@ it('returns 200 with the content type of the page', async test => {
 
 it('returns 404 for anything else', async test => {
   const url = await serverUnderTest(test, async () => PAGE)
-  for (const path of ['/', '/metrics/', '/livez', '/api/v1/events']) {
+  for (const path of ['/', '/metrics/', '/readyz', '/api/v1/events']) {
     const response = await fetch(`${url}${path}`)
     assert.equal(response.status, 404, path)
     assert.equal(await response.text(), 'Metrics are at GET /metrics.\n')
@@ -43,6 +43,17 @@ it('returns 500 without details, and the next scrape succeeds', async test => {
   assert.equal(await failed.text(), 'The metrics could not be read.\n')
   isBroken = false
   assert.equal((await fetch(`${url}/metrics`)).status, 200)
+})
+
+it('returns 200 at /livez while the metrics cannot be read', async test => {
+  const url = await serverUnderTest(test, async () => {
+    throw new Error('the store is unavailable')
+  })
+  assert.equal((await fetch(`${url}/metrics`)).status, 500)
+  const live = await fetch(`${url}/livez`)
+  assert.equal(live.status, 200)
+  assert.equal(await live.text(), 'ok\n')
+  assert.equal((await fetch(`${url}/livez`, { method: 'POST' })).status, 404)
 })
 
 it('closes immediately', async test => {

@@ -27,7 +27,8 @@ const CONNECTIONS_MAX = 32
 
 /**
  * Serves metrics for Prometheus at `/metrics`, on a port of its own: the port of the service may be
- * public. Throws Node's error when it cannot listen.
+ * public. Delivery workers have no other port, so `/livez` is here too: an unavailable store fails
+ * `/metrics`, but restarting the process does not help. Throws Node's error when it cannot listen.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const page = singleFlight(options.page)
@@ -50,7 +51,12 @@ async function respond(
   // Scrapes are too rare for keep-alive, and an open connection delays the shutdown.
   const headers = { ...SECURITY_HEADERS, connection: 'close' }
   const plain = { ...headers, 'content-type': 'text/plain; charset=utf-8' }
-  if (method !== 'GET' || url.split('?')[0] !== '/metrics') {
+  const path = method === 'GET' ? url.split('?')[0] : null
+  if (path === '/livez') {
+    response.writeHead(200, plain).end('ok\n')
+    return
+  }
+  if (path !== '/metrics') {
     response.writeHead(404, plain).end('Metrics are at GET /metrics.\n')
     return
   }

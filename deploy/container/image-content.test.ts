@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
+import { createDatabaseFromTemplate } from '../../testing/fixtures/database.ts'
+import { runProgram, spawnProgram } from '../../testing/fixtures/program.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { isShortRun } from '../../testing/fixtures/seeded-random.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
+import { download, openToolchain } from '../../testing/toolchains.ts'
+import { ROOT, readCommands, readYaml, type Variables } from '../check-deployment.ts'
+import { packPackage } from '../package/build-package.ts'
+
+/**
+ * What the image contains, without a container: the same folder, the same commands, the same
+ * settings and the same secrets as compose.yaml, as processes of this machine.
+ */
+const skip = isShortRun() ? 'in npm run test:full only' : false
+const PAGE = 'docs/operations/deploy.md'
+const SUCCESS = { code: 0, signal: null }
+
+it('runs every service of compose.yaml from the folder of the image', { skip }, async test => {
+  const home = mkdtempSync(join(tmpdir(), 'signalbox-image-'))
+  test.after(() => rmSync(home, { recursive: true, force: true }))
+  const tarball = await packPackage(home)
+  const app = openToolchain(test, 'typescript', () => installImageFolder(home, tarball))
+  if (app === null) return
+  const database = await createDatabaseFromTemplate(test, 'template0')
+  const [compose] = readYaml('compose.yaml')
+  execFileSync('sh', ['-eu'], { cwd: home, input: readCommands(PAGE, 'mkdir -m 700 .secrets') })
+  const composed = readFileSync(join(home, '.secrets/database-url'), 'utf8')
+  assert.match(composed, /^postgres:\/\/signalbox:[0-9a-f]{48}@postgres\/signalbox$/)
+  rmSync(join(home, '.secrets/database-url'))
+  writeFileSync(join(home, '.secrets/database-url'), database)
+
+  const [http, metrics, workerMetrics, platform] = [
+    ...(await Promise.all([1, 2, 3, 4].map(() => findFreePort()))),
+  ].map(String)
+  const inApp = (path: string) => path.replace(/^\/app\//, `${app}/`)
+  const settingsOf = (name: string, more: Variables): Variables => {
+    const given = Object.entries<string>(compose.services[name].environment)
+    const here = given.map(([key, value]) => [
+      key,
+      value.replace('/run/secrets', join(home, '.secrets')),
+    ])
+    return {
+      ...Object.fromEntries(here),
+      SIGNALBOX_DATA_DIR: join(home, 'data'),
+      SIGNALBOX_PLATFORM_URL: `http://127.0.0.1:${platform}`,
+      PORT: http ?? '',
+      SIGNALBOX_METRICS_PORT: metrics ?? '',
+      NODE_OPTIONS: '--no-strip-types',
+      ...more,
+    }
+  }
+  const start = (name: string, more: Variables = {}) => {
+    const { command, entrypoint = ['node', '/app/deploy/package/launcher.js'] } =
+      compose.services[name]
+    const program = spawnProgram(
+      [...entrypoint.slice(1).map(inApp), ...command],
+      settingsOf(name, more),
+    )
+    test.after(() => program.kill('SIGKILL'))
+    return program
+  }
+  const isHealthy = async (addresses: string[], more: Variables = {}) => {
+    const check = [join(app, 'deploy/package/healthcheck.js'), ...addresses]
+    return (await runProgram(check, more)).code === 0
+  }
+  const run = async (argumentList: string[]) => {
+    const launcher = join(app, 'deploy/package/launcher.js')
+    const ended = await runProgram([launcher, ...argumentList], settingsOf('serve', {}))
+    assert.equal(ended.code, 0, ended.stderr)
+  }
+
+  assert.equal(await isHealthy([], { PORT: http ?? '' }), false, 'nothing runs yet')
+  const simulator = start('simulator', {
+    SIMULATOR_HOST: '127.0.0.1',
+    SIMULATOR_PORT: platform ?? '',
+  })
+  await waitUntil('the simulator is healthy', () =>
+    isHealthy([`http://127.0.0.1:${platform}/_simulator/health`]),
+  )
+  const migrate = start('migrate')
+  assert.deepEqual(await migrate.exited, SUCCESS, migrate.stderr())
+  const serve = start('serve')
+  const deliver = start('deliver', { SIGNALBOX_METRICS_PORT: workerMetrics ?? '' })
+  await waitUntil('the service is healthy', () => isHealthy([], { PORT: http ?? '' }))
+  await waitUntil('the worker is healthy', () =>
+    isHealthy([`http://127.0.0.1:${workerMetrics}/livez`]),
+  )
+
+  await run(['provision', '--out', join(home, 'shop.json')])
+  const { tracker_secret } = JSON.parse(readFileSync(join(home, 'shop.json'), 'utf8'))
+  await deliverPurchase(`http://127.0.0.1:${http}/api/v1`, tracker_secret)
+  for (const program of [serve, deliver, simulator]) {
+    assert.deepEqual(await program.kill('SIGTERM'), SUCCESS, program.stderr())
+  }
+})
+
+/** As the Containerfile does it, with its own command. */
+function installImageFolder(home: string, tarball: string): string {
+  const app = join(home, 'app')
+  mkdirSync(app)
+  execFileSync('tar', ['--extract', '--gzip', '--strip-components=1', '--file', tarball], {
+    cwd: app,
+  })
+  const [, options = ''] =
+    /npm ci (--omit=dev .*)$/m.exec(readFileSync(join(ROOT, 'Containerfile'), 'utf8')) ?? []
+  download(['npm', 'ci', '--prefer-offline', ...options.split(' ')], app)
+  return app
+}
+
+async function deliverPurchase(baseUrl: string, secret: string): Promise<void> {
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+  // The programs run by the real clock.
+  const purchase = samplePurchase({ consent: { ad_user_data: 'granted' } })
+  const body = JSON.stringify(purchase)
+  const answer = await fetch(`${baseUrl}/events`, { method: 'POST', headers, body })
+  assert.equal(answer.status, 202, await answer.text())
+  await waitUntil('the event is delivered', async () => {
+    const read = await fetch(`${baseUrl}/events/${purchase.event_id}`, { headers })
+    const { deliveries } = (await read.json()) as { deliveries: { status: string }[] }
+    return deliveries[0]?.status === 'accepted'
+  })
+}
