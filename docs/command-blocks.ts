@@ -49,6 +49,11 @@ export const TESTED: readonly TestedBlock[] = [
     expected: /"capped":false/,
   },
   {
+    page: `${OPERATIONS}/tracing.md`,
+    begins: "printf '%s %s'",
+    expected: /^[\da-f]{32}$/m,
+  },
+  {
     page: `${OPERATIONS}/doctor.md`,
     begins: 'npm run doctor',
     expected: /^0 errors, \d+ warnings, \d+ ok/m,

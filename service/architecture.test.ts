@@ -8,7 +8,7 @@ import { it } from 'node:test'
  * modules of a layer import each other without a cycle.
  */
 const LAYERS: readonly (readonly string[])[] = [
-  ['settings', 'util', 'db', 'http', 'pages', 'audit'],
+  ['settings', 'util', 'tracing', 'db', 'http', 'pages', 'audit'],
   ['consent', 'identity'],
   ['access', 'events', 'delivery', 'platforms'],
   [
@@ -49,6 +49,7 @@ const PRIVILEGES = [
   { touch: /\bfetch\(|from 'node:https'/, allowed: /\/client\.ts$/ },
   { touch: /from 'node:http'/, allowed: /\/client\.ts$|^http\/metrics-server\.ts$/ },
   { touch: /from 'prom-client'/, allowed: /^metrics\// },
+  { touch: /from '@opentelemetry\//, allowed: /^tracing\/open-telemetry\.ts$/ },
   { touch: /from '@modelcontextprotocol\//, allowed: /^agents\/mcp\/mcp-server\.ts$/ },
   { touch: /from 'oidc-provider'/, allowed: /^oauth\/provider(-pages|-errors|-devices)?\.ts$/ },
   { touch: /from '@?better-auth/, allowed: /^people\/auth-library\.ts$/ },

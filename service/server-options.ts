@@ -12,6 +12,7 @@ import type { SocialClients } from './people/auth-library.ts'
 import type { Mailer } from './people/mail/mail-queue.ts'
 import type { SignUpPolicy } from './people/sign-up-policy.ts'
 import type { PlatformRegistry } from './platforms/registry.ts'
+import type { Tracer } from './tracing/tracer.ts'
 import type { Network } from './util/ip-address.ts'
 
 /** What the HTTP service is assembled from. */
@@ -62,6 +63,8 @@ export interface ServerOptions {
   onCommitted?: (group: CommittedGroup) => void
   onLimited?: (name: LimitName) => void
   onShed?: () => void
+  /** Left out where no exporter of traces is configured. */
+  tracer?: Tracer | undefined
   /** The state of the circuits of this process; left out where it delivers nothing. */
   circuits?: () => CircuitCounts | Promise<CircuitCounts>
   /** Memory that the HTTP workers of one process share; left out, it serves alone. */

@@ -12,6 +12,7 @@ import { createErasureKeyProvider } from './erasure/erasure-key-store.ts'
 import type { ErasureKeyProvider } from './events/person-identifiers.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { createServiceApp, type ServiceApp } from './http/service-app.ts'
+import { traceRequests } from './http/trace-requests.ts'
 import { type CommitHealth, createCommitHealth } from './ingestion/commit-health.ts'
 import { createEventCommitQueue } from './ingestion/event-commit-queue.ts'
 import type { CommitQueue } from './metrics/ingestion-metrics.ts'
@@ -38,6 +39,7 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   const { database, logger, now } = options
   const app = createServiceApp(logger, options.onAnswered, options.publicOrigin)
+  if (options.tracer) traceRequests(app, options.tracer)
   const routes = new DestinationRouteCache(database, now, options.shared?.destinationChanges)
   const announce = createAnnouncement(options)
   const { credentialKeys } = options

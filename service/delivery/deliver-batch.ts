@@ -45,7 +45,16 @@ const TRIAL_EVENTS_MAX = 10
  * transaction is open while the platform answers. If this process dies, the lease returns the
  * deliveries; they are sent again with the same event ID and time.
  */
-export async function deliverDueBatch(
+export function deliverDueBatch(
+  context: DeliveryContext,
+  queue: DestinationQueue,
+  onClaimed: (isFull: boolean) => void,
+): Promise<DeliveryRun> {
+  const deliver = () => deliverClaimedBatch(context, queue, onClaimed)
+  return context.traceBatch ? context.traceBatch(queue, deliver) : deliver()
+}
+
+async function deliverClaimedBatch(
   { nodes, ...common }: DeliveryContext,
   queue: DestinationQueue,
   onClaimed: (isFull: boolean) => void,

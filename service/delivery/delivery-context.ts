@@ -30,6 +30,22 @@ export interface DeliveryContext {
   onClaimed?: (seconds: number) => void
   /** What the platform answered could not be written, and is tried again. For counting. */
   onSettleRetry?: () => void
+  /** Runs the delivery of a batch in a span; left out without an exporter of traces. */
+  traceBatch?: <Run extends TracedRun>(
+    batch: TracedBatch,
+    deliver: () => Promise<Run>,
+  ) => Promise<Run>
+}
+
+interface TracedBatch {
+  trackerId: string
+  destinationId: string
+  platform: string
+}
+
+interface TracedRun {
+  claimedCount: number
+  health: { kind: string }
 }
 
 /** The same, for a batch of one destination. */

@@ -5,6 +5,7 @@ import type { DestinationRouteCache } from '../delivery/plan-store.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
+import type { Tracer } from '../tracing/tracer.ts'
 import { type CommitOutcome, createEventCommitter } from './commit-events.ts'
 import type { CommitHealth } from './commit-health.ts'
 import type { EventDraft } from './event-draft.ts'
@@ -14,6 +15,7 @@ import {
   PENDING_BYTES_MAX,
   queueFullRefusal,
 } from './group-commit.ts'
+import { CommitTracer } from './trace-commits.ts'
 
 interface EventCommitQueueOptions {
   nodes: StoreNodes
@@ -29,22 +31,27 @@ interface EventCommitQueueOptions {
   onEventsStored: (activity: StoreActivity) => void
   /** Receives the figures of each commit, for metrics. */
   onCommitted?: ((group: CommittedGroup) => void) | undefined
+  tracer?: Tracer | undefined
 }
 
 /** Commits events in groups: one group at a time on one PostgreSQL, or per node on a cluster. */
 export function createEventCommitQueue(
   options: EventCommitQueueOptions,
 ): CommitQueue<EventDraft, CommitOutcome> {
-  const { nodes, database, health, logger, onCommitted } = options
+  const { nodes, database, health, logger, onCommitted, tracer } = options
+  const traces = tracer ? new CommitTracer(tracer) : null
   const onDuplicateRecordError = (err: unknown) =>
     logger.warn({ err }, 'could not record a duplicate submission')
   const committerOf = (node: Database) => {
     const commit = createEventCommitter({ ...options, database: node, onDuplicateRecordError })
-    return health.trackCommits(onCommitted ? measureCommits(commit, onCommitted) : commit)
+    const measured = onCommitted ? measureCommits(commit, onCommitted) : commit
+    return health.trackCommits(traces ? traces.traceCommits(measured) : measured)
   }
   const bounds = { itemsMax: options.commitEventsMax, queueMax: options.ingestQueueMax }
-  if (!nodes.isCluster) return new GroupCommit({ commit: committerOf(database), ...bounds })
-  return new GroupCommitPerNode({ nodeOf: id => nodes.findNode(id), committerOf, ...bounds })
+  const queue = nodes.isCluster
+    ? new GroupCommitPerNode({ nodeOf: id => nodes.findNode(id), committerOf, ...bounds })
+    : new GroupCommit({ commit: committerOf(database), ...bounds })
+  return traces ? traces.traceQueue(queue) : queue
 }
 
 /** Events committed together. */

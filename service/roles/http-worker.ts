@@ -17,6 +17,7 @@ import {
 import { closeAll, type RoleContext } from './role.ts'
 import { createDeliveryContext, platformsOf } from './start-delivery.ts'
 import { type HttpService, startHttp } from './start-http.ts'
+import { startTracing } from './start-tracing.ts'
 
 /**
  * One HTTP worker: a thread with its own connection pool, group commit and metrics. It is loaded
@@ -69,7 +70,8 @@ async function start(config: HttpWorkerConfig) {
   const keys = loadCredentialKeys(context.settings)
   const platforms = withPlatformMetrics(registry, platformsOf(context, config.platformUrl))
   const onMoved = registerDestinationMetrics(registry)
-  const deliveryOptions = { platforms, credentialKeys: keys, onMoved }
+  const tracer = await startTracing(context, role)
+  const deliveryOptions = { platforms, credentialKeys: keys, onMoved, tracer }
   const circuits = () => circuitRequests.send(requestId => send({ kind: 'circuits', requestId }))
   const service = await startHttp(context, {
     database,
@@ -82,11 +84,14 @@ async function start(config: HttpWorkerConfig) {
     credentialKeys: keys,
     onPlanned: () => config.isDelivering && send({ kind: 'planned' }),
     registry,
+    tracer,
     reusePort: config.reusePort,
     shared: config.shared,
     ...(config.isDelivering && { circuits }),
   })
-  return { service, close: () => closeAll([database.close, () => nodes.close(), service.close]) }
+  const closeTracer = async () => tracer?.close()
+  const closers = [closeTracer, database.close, () => nodes.close(), service.close]
+  return { service, close: () => closeAll(closers) }
 }
 
 async function createWorkerContext({ settings, id }: HttpWorkerConfig): Promise<RoleContext> {

@@ -23,6 +23,7 @@ import type { HttpService } from './start-http.ts'
 import { startJobs } from './start-jobs.ts'
 import { type RunningMetrics, startMetrics } from './start-metrics.ts'
 import { formatStartSummary } from './start-summary.ts'
+import { startTracing } from './start-tracing.ts'
 
 /**
  * `npm start`: the store and its migrations, the HTTP service, a delivery worker, the jobs and,
@@ -126,7 +127,10 @@ async function startServiceAndWorker(
   { platforms, platformUrl, credentialKeys, metrics, workers, closers }: ServiceDependencies,
 ): Promise<HttpService> {
   const { registry } = metrics
-  const options = { platforms, credentialKeys, onMoved: registerDestinationMetrics(registry) }
+  const tracer = await startTracing(context, 'all')
+  if (tracer) closers.push(tracer.close)
+  const onMoved = registerDestinationMetrics(registry)
+  const options = { platforms, credentialKeys, onMoved, tracer }
   const worker = await startDelivery(context, store, { ...options, registry })
   closers.push(worker.stop)
   const delivery = createDeliveryContext(context, store, options)
@@ -150,6 +154,7 @@ async function startServiceAndWorker(
     onPlanned,
     circuits,
     registry,
+    tracer,
   })
   closers.push(service.close)
   return service

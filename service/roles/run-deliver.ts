@@ -11,6 +11,7 @@ import {
 } from './start-delivery.ts'
 import { startJobs } from './start-jobs.ts'
 import { startMetrics } from './start-metrics.ts'
+import { startTracing } from './start-tracing.ts'
 
 /** A delivery worker and the jobs; any number of these processes may share a store. */
 export async function runDeliver(context: RoleContext): Promise<RunningRole> {
@@ -29,7 +30,10 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
     closers.push(metrics.close)
     await requireCurrentSchema(store.database)
     await preparePartitions(store, context)
+    const tracer = await startTracing(context, 'deliver')
+    if (tracer) closers.push(tracer.close)
     const options = {
+      tracer,
       platforms: withPlatformMetrics(registry, platformsOf(context, platformUrl)),
       credentialKeys: loadCredentialKeys(settings),
       onMoved: registerDestinationMetrics(registry),

@@ -8,6 +8,7 @@ import { closeAll, type RoleContext, type RunningRole } from './role.ts'
 import { createDeliveryContext, platformsOf, preparePartitions } from './start-delivery.ts'
 import type { HttpService } from './start-http.ts'
 import { type RunningMetrics, startMetrics } from './start-metrics.ts'
+import { startTracing } from './start-tracing.ts'
 
 /** The HTTP service; any number of these processes may share a store. A worker has to deliver. */
 export async function runServe(context: RoleContext): Promise<RunningRole> {
@@ -26,7 +27,7 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     const dependencies = { store, credentialKeys: keys, metrics }
     const service = workers
       ? await serveInWorkers(context, workers, dependencies)
-      : await serveInProcess(context, dependencies)
+      : await serveInProcess(context, dependencies, closers)
     closers.push(service.close)
     await service.markReady()
     context.printStatus(
@@ -58,12 +59,16 @@ function serveInWorkers(
 async function serveInProcess(
   context: RoleContext,
   { store, credentialKeys, metrics: { registry } }: ServeDependencies,
+  closers: (() => Promise<void>)[],
 ): Promise<HttpService> {
   const { startHttp } = await import('./start-http.ts')
   const { platformUrl } = context.settings
   const platforms = withPlatformMetrics(registry, platformsOf(context, platformUrl))
+  const tracer = await startTracing(context, 'serve')
+  if (tracer) closers.push(tracer.close)
   // Test purchases are sent by the process that gets the request.
-  const options = { platforms, credentialKeys, onMoved: registerDestinationMetrics(registry) }
+  const onMoved = registerDestinationMetrics(registry)
+  const options = { platforms, credentialKeys, onMoved, tracer }
   return startHttp(context, {
     database: store.database,
     connectionString: store.connectionString,
@@ -73,5 +78,6 @@ async function serveInProcess(
     credentialKeys,
     onPlanned: () => {},
     registry,
+    tracer,
   })
 }

@@ -38,6 +38,7 @@ it('logs the destination once when its circuit opens, and once when it closes', 
     platforms: delivery.platforms,
     credentialKeys: delivery.credentialKeys,
     onMoved: () => {},
+    tracer: null,
     registry: createMetricsRegistry(),
   })
   test.after(() => worker.stop())

@@ -4,6 +4,7 @@ import type { CircuitChange } from '../delivery/circuit-breaker.ts'
 import type { DeliveryContext, DestinationStatusChange } from '../delivery/delivery-context.ts'
 import { ActivityAnnouncer, DELIVERY_CHANNEL } from '../delivery/destination-queue-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
+import { createBatchTracer, withPlatformTraces } from '../delivery/trace-deliveries.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../delivery/worker.ts'
 import { createErasureKeyProvider } from '../erasure/erasure-key-store.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
@@ -18,6 +19,7 @@ import {
   createPlatforms,
   type PlatformRegistry,
 } from '../platforms/registry.ts'
+import type { Tracer } from '../tracing/tracer.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 
@@ -48,18 +50,20 @@ export interface DeliveryOptions {
   credentialKeys: CredentialKeys
   /** For metrics. */
   onMoved: (status: DestinationStatusChange['status']) => void
+  tracer: Tracer | null
 }
 
 /** What delivery needs, for a worker and for requests that send a test purchase immediately. */
 export function createDeliveryContext(
   { settings, logger, now }: RoleContext,
   { database, nodes }: Pick<Store, 'database'> & Partial<Pick<Store, 'nodes'>>,
-  { platforms, credentialKeys, onMoved }: DeliveryOptions,
+  { platforms, credentialKeys, onMoved, tracer }: DeliveryOptions,
 ): DeliveryContext {
   return {
     database,
     ...(nodes && { nodes }),
-    platforms,
+    ...(tracer && { traceBatch: createBatchTracer(tracer) }),
+    platforms: tracer ? withPlatformTraces(tracer, platforms) : platforms,
     credentialKeys,
     erasureKey: createErasureKeyProvider({ database, credentialKeys, now }),
     batchMax: settings.deliveryBatchMax,

@@ -19,6 +19,7 @@ import { loadContractKeys } from '../provisioning/installation-keys.ts'
 import { createServer } from '../server.ts'
 import type { ServerOptions } from '../server-options.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { Tracer } from '../tracing/tracer.ts'
 import { HOUR_SECONDS } from '../util/time.ts'
 import { createEmailTransport } from './email-transport.ts'
 import { createListenError, formatUrlHost } from './listen-address.ts'
@@ -45,6 +46,7 @@ export interface HttpOptions {
   credentialKeys: CredentialKeys
   onPlanned: () => void
   registry: MetricsRegistry
+  tracer: Tracer | null
   /** The state of the circuits; left out where this process delivers nothing. */
   circuits?: () => CircuitCounts | Promise<CircuitCounts>
   /** Other threads of this process listen on the same port. */
@@ -56,7 +58,7 @@ export interface HttpOptions {
 /** Starts to listen. Throws a StartError, ContractKeyError or ErasureKeyError when it cannot. */
 export async function startHttp(
   context: RoleContext,
-  { registry, reusePort = false, ...options }: HttpOptions,
+  { registry, tracer, reusePort = false, ...options }: HttpOptions,
 ): Promise<HttpService> {
   const { settings, logger, now } = context
   const mails = createEmailQueue(context)
@@ -64,6 +66,7 @@ export async function startHttp(
   let origin = settings.publicOrigin ?? ''
   const server = createServer({
     ...options,
+    tracer: tracer ?? undefined,
     contractKeys: await loadContractKeys(settings),
     securityContact: settings.securityContact,
     testModeSeconds: settings.testModeHours * HOUR_SECONDS,

@@ -13,6 +13,7 @@ import {
   url,
 } from './setting-types.ts'
 import { SIGN_IN_SETTINGS } from './sign-in-settings.ts'
+import { TRACING_SETTINGS } from './tracing-settings.ts'
 
 /** Meta accepts some events for 62 days, and an event needs its identity while it may be sent. */
 export const PAYLOAD_RETENTION_DAYS_MIN = 63
@@ -115,6 +116,7 @@ export const SETTINGS = {
     default: '127.0.0.1',
     description: 'Address that the metrics listen on. Do not make them public.',
   }),
+  ...TRACING_SETTINGS,
   credentialKey: matching('SIGNALBOX_CREDENTIAL_KEY', {
     pattern: /^[0-9a-fA-F]{64}$/,
     requirement: 'be 64 hexadecimal characters (openssl rand -hex 32)',

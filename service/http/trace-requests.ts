@@ -1,0 +1,43 @@
+import { parseTraceparent, runInSpan, type Span, type Tracer } from '../tracing/tracer.ts'
+import type { RouteConfig, ServiceApp } from './service-app.ts'
+
+/** A supervisor asks them every few seconds. */
+const UNTRACED = new Set<string | undefined>(['/livez', '/readyz'])
+
+/**
+ * Makes a span of each request to a route, under the `traceparent` of its caller. Its attributes
+ * name the route by its pattern, because paths contain IDs, and the request by its own ID, which
+ * the caller and the log have as well.
+ */
+export function traceRequests(app: ServiceApp, tracer: Tracer): void {
+  const spans = new WeakMap<object, Span>()
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { routeOptions, method, headers, id } = request
+    const { url: route } = routeOptions
+    if (route === undefined || UNTRACED.has(route)) return done()
+    const { operationId } = routeOptions.config as RouteConfig
+    const span = tracer.startSpan(`${method} ${route}`, {
+      kind: 'server',
+      parent: parseTraceparent(headers.traceparent),
+      attributes: {
+        'http.request.method': method,
+        'http.route': route,
+        'signalbox.request_id': id,
+        ...(operationId !== undefined && { 'signalbox.operation': operationId }),
+      },
+    })
+    spans.set(request, span)
+    done()
+  })
+  // Not earlier: reading the body runs in the context of the connection.
+  app.addHook('preHandler', (request, _reply, done) => {
+    const span = spans.get(request)
+    if (span) runInSpan({ span, trackerId: null }, done)
+    else done()
+  })
+  app.addHook('onResponse', (request, { statusCode }, done) => {
+    const error = statusCode >= 500 ? String(statusCode) : null
+    spans.get(request)?.end({ 'http.response.status_code': statusCode }, error)
+    done()
+  })
+}
