@@ -32,13 +32,19 @@ const EVENT = {
   user_data: { em: 'customer@example.com' },
   value_data: { value: '19.90', currency: 'EUR', custom_properties: PROPERTIES },
 }
-const LANGUAGES = ['curl', 'TypeScript', 'Python', 'Go']
+const LANGUAGES = ['curl', 'TypeScript', 'Python', 'Go', 'CLI']
+const CLI = join(import.meta.dirname, '../cli/src/main.ts')
 
 type Run = (code: string, environment: Record<string, string>) => Promise<string>
 
 /** Runs a program of a language as a person who copied it would. Null when a tool is missing. */
 const RUNNERS: Record<string, (test: TestContext) => Run | null> = {
   curl: () => (code, env) => runProgram(['bash', '-c', code], { env }),
+  // The command that `npm install` puts on PATH.
+  CLI: () => (code, env) =>
+    runProgram(['bash', '-c', `signalbox() { ${process.execPath} ${CLI} "$@"; }\n${code}`], {
+      env,
+    }),
   TypeScript: test => {
     // Below the repository, where the package is found.
     const folder = mkdtempSync(join(import.meta.dirname, 'snippet-'))
@@ -84,11 +90,11 @@ for (const language of LANGUAGES) {
     const body = JSON.stringify({ ...EVENT, event_id }, null, 2)
     const code = codeOf(createEventSnippets({ origin: service.url, body }), language)
     const environment = { SIGNALBOX_TOKEN: service.tracker.trackerSecret }
-    assert.match(await run(code, environment), new RegExp(`${event_id}.* ?false`, 'i'))
+    assert.match(await run(code, environment), new RegExp(`${event_id}.*(false|is stored)`, 'i'))
     const { event } = (await service.read(event_id)).body
     assert.equal(event.value_data.value, '19.90')
     assert.deepEqual(event.value_data.custom_properties, PROPERTIES)
-    assert.match(await run(code, environment), new RegExp(`${event_id}.* ?true`, 'i'))
+    assert.match(await run(code, environment), new RegExp(`${event_id}.*(true|stored before)`, 'i'))
   })
 
   it(`${language}: validates the event in the sandbox without a token`, { timeout }, async test => {

@@ -50,6 +50,12 @@ with Signalbox(base_url="${origin}") as signalbox:
         ],
       }),
     },
+    {
+      language: 'CLI',
+      code: `# Reads SIGNALBOX_TOKEN.
+signalbox events create --base-url ${origin} \\
+  --data ${quoteForShell(body)}`,
+    },
   ]
 }
 
@@ -100,6 +106,11 @@ with Signalbox(base_url="${origin}") as signalbox:
         ],
       }),
     },
+    {
+      language: 'CLI',
+      code: `signalbox sandbox try --base-url ${origin} \\
+  --data ${quoteForShell(body)}`,
+    },
   ]
 }
 
@@ -112,8 +123,12 @@ export function postCommand(
     `curl -X POST ${url} \\`,
     `  -H "Authorization: Bearer $${variable}" \\`,
     '  -H "Content-Type: application/json" \\',
-    `  -d '${body.replaceAll("'", String.raw`'\''`)}'`,
+    `  -d ${quoteForShell(body)}`,
   ].join('\n')
+}
+
+function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** Null while the text is no JSON object: a program cannot have it. */
