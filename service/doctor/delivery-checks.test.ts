@@ -129,6 +129,25 @@ it('finds a public origin that leads elsewhere', async test => {
   assert.match(message, /does not lead to a Signalbox from this machine \(HTTP 200\)/)
 })
 
+it('finds a receiver of traces that is away, and one that takes none', async test => {
+  const trace = async (url: string) => {
+    const environment = {
+      SIGNALBOX_DATA_DIR: createDataFolder(test).dataFolder,
+      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      OTEL_EXPORTER_OTLP_HEADERS: 'api-key=hidden',
+    }
+    const { of, text } = await examine(environment)
+    assert.doesNotMatch(text, /hidden/)
+    return of('network.traces')
+  }
+  const away = await trace('http://127.0.0.1:65534')
+  assert.equal(away.severity, 'warning')
+  assert.match(away.message, /cannot be reached \(ECONNREFUSED\)/)
+  const server = createHttpServer((_, response) => response.writeHead(404).end())
+  const other = await trace(`http://127.0.0.1:${await listen(test, server)}`)
+  assert.match(other.message, /takes no traces at \/v1\/traces/)
+})
+
 it('finds a mail server that is away, and one that refuses the password', async test => {
   const mailbox = async (url: string) => {
     const { code, of, text } = await examine({

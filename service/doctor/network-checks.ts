@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { findSmtpError } from '../people/mail/client.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
+import { findTracesUrl } from '../settings/tracing-settings.ts'
 import { HOUR_SECONDS } from '../util/time.ts'
 import { requestPage } from './client.ts'
 import type { OpenedDestination } from './delivery-checks.ts'
@@ -21,6 +22,7 @@ export async function checkNetwork(context: DoctorContext): Promise<Finding[]> {
     }),
     checkOwnOrigin(context),
     checkMailServer(context),
+    checkTraces(context),
   ])
 }
 
@@ -95,6 +97,28 @@ async function checkMailServer({ settings: { mailUrl } }: DoctorContext): Promis
       ? 'The mail server refuses the user or the password (EAUTH).'
       : `The mail server cannot be used (${code}).`
   return error(check, message, 'Correct SIGNALBOX_MAIL_URL, or open the port to the mail server.')
+}
+
+/** Any status will do: a receiver answers a GET request with 405. */
+async function checkTraces({ settings }: DoctorContext): Promise<Finding> {
+  const check = 'network.traces'
+  const url = findTracesUrl(settings)
+  if (url === null) return skipped(check, 'No receiver of traces is set.')
+  const { origin } = new URL(url)
+  const answer = await requestPage(url)
+  if (answer.status === 404) {
+    return warning(
+      check,
+      `${origin} takes no traces at ${new URL(url).pathname} (HTTP 404).`,
+      'Set OTEL_EXPORTER_OTLP_ENDPOINT to a receiver of OTLP over HTTP, usually port 4318.',
+    )
+  }
+  if (answer.status !== null) return ok(check, `The receiver of traces at ${origin} answers.`)
+  return warning(
+    check,
+    `The receiver of traces at ${origin} cannot be reached (${answer.code}).`,
+    'Start it, or unset OTEL_EXPORTER_OTLP_ENDPOINT; the service works without it.',
+  )
 }
 
 const CLOCK_SECONDS_MAX = 60

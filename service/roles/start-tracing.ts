@@ -1,5 +1,5 @@
 import { API_VERSION } from '@signalbox/contract/openapi-document.ts'
-import type { Settings } from '../settings/settings.ts'
+import { findTracesUrl } from '../settings/tracing-settings.ts'
 import type { RunningTracer } from '../tracing/open-telemetry.ts'
 import type { RoleContext } from './role.ts'
 
@@ -20,10 +20,6 @@ export async function startTracing(
     sampledShare: Number(settings.traceShare),
     onError: reason => logger.warn({ reason }, 'traces could not be exported'),
   })
-}
-
-function findTracesUrl({ tracesEndpoint, otlpEndpoint }: Settings): string | null {
-  return tracesEndpoint ?? (otlpEndpoint === undefined ? null : `${otlpEndpoint}/v1/traces`)
 }
 
 /** Pairs as in the specification of OpenTelemetry: `name=value,name=value`. */

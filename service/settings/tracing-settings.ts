@@ -27,3 +27,13 @@ export const TRACING_SETTINGS = {
       "Share of traces that are sampled. A caller's traceparent decides for its request.",
   }),
 }
+
+interface TracesEndpoints {
+  tracesEndpoint: string | undefined
+  otlpEndpoint: string | undefined
+}
+
+/** Where traces go; null where none are exported. */
+export function findTracesUrl({ tracesEndpoint, otlpEndpoint }: TracesEndpoints): string | null {
+  return tracesEndpoint ?? (otlpEndpoint === undefined ? null : `${otlpEndpoint}/v1/traces`)
+}
