@@ -79,7 +79,7 @@ it('names the missing migrations to a role that does not migrate', async test =>
   await assert.rejects(requireCurrentSchema(database), error => {
     assert.ok(error instanceof SchemaError)
     const sentence = `The database lacks ${MIGRATIONS.length} migration(s)`
-    assert.equal(error.message, `${sentence}: run "npm run migrate" first.`)
+    assert.equal(error.message, `${sentence}: run "signalbox-server migrate" first.`)
     return true
   })
 })

@@ -89,11 +89,13 @@ export async function requireCurrentSchema(database: Database): Promise<void> {
   const pending = await pendingMigrations(migrator)
   if (pending.length > 0) {
     throw new SchemaError(
-      `The database lacks ${pending.length} migration(s): run "npm run migrate" first.`,
+      `The database lacks ${pending.length} migration(s): run "signalbox-server migrate" first.`,
     )
   }
   if ((await readJobsSchemaState(database)) === 'missing') {
-    throw new SchemaError('The database lacks tables of the jobs: run "npm run migrate" first.')
+    throw new SchemaError(
+      'The database lacks tables of the jobs: run "signalbox-server migrate" first.',
+    )
   }
 }
 

@@ -59,7 +59,7 @@ it('finds that there is no destination', async test => {
   await service.database.pool.query('delete from destinations')
   const { severity, fix } = (await examine(environment)).of('delivery.destinations')
   assert.equal(severity, 'warning')
-  assert.match(String(fix), /npm run provision/)
+  assert.match(String(fix), /signalbox-server provision/)
 })
 
 it('finds a credential that the platform rejects, before and after an event', async test => {

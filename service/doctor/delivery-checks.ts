@@ -87,7 +87,8 @@ function openCredentials(
         ? warning(
             check,
             `${previous} credentials are encrypted with a previous key.`,
-            'Run "npm run credential -- reseal", then remove SIGNALBOX_CREDENTIAL_KEY_PREVIOUS.',
+            'Run "signalbox-server credential reseal", then remove ' +
+              'SIGNALBOX_CREDENTIAL_KEY_PREVIOUS.',
           )
         : ok(check, `The key decrypts all ${destinations.length} credentials.`)
   return { finding, opened }
@@ -101,7 +102,7 @@ function checkDestinations(destinations: readonly Destination[]): Finding {
     return warning(
       check,
       'There is no destination: events are stored and sent nowhere.',
-      'Create one in the dashboard, or with "npm run provision".',
+      'Create one in the dashboard, or with "signalbox-server provision".',
     )
   }
   const paused = destinations.filter(({ status }) => status === 'inactive')
@@ -111,7 +112,7 @@ function checkDestinations(destinations: readonly Destination[]): Finding {
     check,
     `The platform rejects ${paused.length} of ${destinations.length} destinations, and their ` +
       `events wait: ${named.join(', ')}.`,
-    'Set a new credential with "npm run credential -- set", or correct the destination.',
+    'Set a new credential with "signalbox-server credential set", or correct the destination.',
   )
 }
 

@@ -165,7 +165,7 @@ export async function checkCredentials(
     return error(
       check,
       `The platform rejects the credential of ${rejected.map(({ id }) => id).join(', ')}.`,
-      'Create a new token at the platform, and set it with "npm run credential -- set".',
+      'Create a new token at the platform, and set it with "signalbox-server credential set".',
     )
   }
   if (unclear > 0) {

@@ -85,7 +85,11 @@ async function findEmbedded(dataDirectory: string): Promise<string | Finding> {
     const running = await findRunningEmbeddedPostgres(dataDirectory)
     if (running !== null) return running
     const message = `The embedded PostgreSQL of ${dataDirectory} does not run.`
-    return warning(CHECK, message, 'Run "npm start", or set DATABASE_URL; then run this again.')
+    return warning(
+      CHECK,
+      message,
+      'Run "signalbox-server all", or set DATABASE_URL; then run this again.',
+    )
   } catch (failure) {
     if (!(failure instanceof EmbeddedPostgresError)) throw failure
     return error(CHECK, failure.message, 'Follow the sentence above; the data itself is untouched.')

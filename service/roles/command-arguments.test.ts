@@ -39,8 +39,8 @@ function splitLine(line: string): string[] {
 }
 
 const TRACKER_REFUSAL =
-  '--tracker takes the ID of a tracker, as "npm run credential -- list" shows it, or of its ' +
-  'workspace, not x.'
+  '--tracker takes the ID of a tracker, as "signalbox-server credential list" shows it, or of ' +
+  'its workspace, not x.'
 
 it('key reads a tracker, a kind, a file and origins', async () => {
   const [tracker, upperCase] = [TRACKER, ID.toUpperCase()]
@@ -140,7 +140,7 @@ it('credential refuses what is missing, unknown or of the wrong form', async () 
     [`${set} --user x`, /^command set takes .+, not --user\.$/],
     [
       'set --from - --destination 7',
-      '--destination takes an ID as "npm run credential -- list" shows it, not 7.',
+      '--destination takes an ID as "signalbox-server credential list" shows it, not 7.',
     ],
     [`${set} --tracker x`, TRACKER_REFUSAL],
   ])

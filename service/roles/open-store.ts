@@ -92,7 +92,8 @@ async function requireRunningStore({ dataDirectory }: Settings): Promise<string>
   const running = await findRunningEmbeddedPostgres(dataDirectory)
   if (running) return running
   throw new StartError(
-    `No PostgreSQL runs on ${dataDirectory}: start "npm start" first, or set DATABASE_URL.`,
+    `No PostgreSQL runs on ${dataDirectory}: start "signalbox-server all" first, ` +
+      'or set DATABASE_URL.',
   )
 }
 

@@ -15,15 +15,15 @@ export function parseTracker(text: string): TrackerReference {
   const workspaceId = parseRowId(text)
   if (workspaceId !== null) return { workspaceId }
   throw new StartError(
-    `--tracker takes the ID of a tracker, as "npm run credential -- list" shows it, or of its ` +
-      `workspace, not ${text}.`,
+    `--tracker takes the ID of a tracker, as "signalbox-server credential list" shows it, or of ` +
+      `its workspace, not ${text}.`,
   )
 }
 
 export function parseDestination(text: string): string {
   if (isUuid(text)) return text.toLowerCase()
   throw new StartError(
-    `--destination takes an ID as "npm run credential -- list" shows it, not ${text}.`,
+    `--destination takes an ID as "signalbox-server credential list" shows it, not ${text}.`,
   )
 }
 

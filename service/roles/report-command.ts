@@ -54,7 +54,7 @@ async function refreshReports(
     await sleep(POLL_SECONDS)
   }
   throw new StartError(
-    'No worker made the report within a minute: start "npm start" or "deliver" with ' +
+    'No worker made the report within a minute: start "signalbox-server all" or "deliver" with ' +
       'SIGNALBOX_JOBS on; the report is made as soon as a worker runs.',
   )
 }

@@ -26,7 +26,7 @@ it('serve, deliver and the commands share an external PostgreSQL as separate pro
     assert.deepEqual(await program.exited, { code: 1, signal: null })
     assert.match(
       program.stderr(),
-      /^The database lacks \d+ migration\(s\): run "npm run migrate" first\.\n$/,
+      /^The database lacks \d+ migration\(s\): run "signalbox-server migrate" first\.\n$/,
     )
   })
 

@@ -18,7 +18,8 @@ interface Refusal {
 const COMMANDS =
   'all, serve, deliver, migrate, provision, credential, key, people, client, report, audit, ' +
   'doctor, campaigns'
-const NO_STORE = /^No PostgreSQL runs on \S+: start "npm start" first, or set DATABASE_URL\.$/
+const NO_STORE =
+  /^No PostgreSQL runs on \S+: start "signalbox-server all" first, or set DATABASE_URL\.$/
 
 const REFUSALS: Record<string, Refusal> = {
   'an unknown command': {

@@ -53,6 +53,6 @@ it('quotes a path for a shell', () => {
 
 it('prints no example requests without a credentials file', () => {
   const text = formatStartSummary({ ...SUMMARY, credentialsPath: null })
-  assert.ok(text.includes('credentials  none here; "npm run provision'))
+  assert.ok(text.includes('credentials  none here; "signalbox-server provision'))
   assert.ok(!text.includes('curl'))
 })

@@ -40,7 +40,7 @@ export function formatStartSummary(summary: StartSummary): string {
   return `${lines.join('\n')}\n`
 }
 
-const NO_CREDENTIALS = 'none here; "npm run provision -- --out FILE" creates a tracker'
+const NO_CREDENTIALS = 'none here; "signalbox-server provision --out FILE" creates a tracker'
 
 function formatOwnerHint(origin: string, credentialsPath: string): string {
   const file = `owner_email and owner_password in ${credentialsPath}`
