@@ -11,6 +11,7 @@ import {
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { sendFromOtherSource } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { openJourneyPage } from './journey-page.ts'
 
 const UNTIL_REPORT_SECONDS = 18 * 3_600
@@ -36,11 +37,13 @@ it("explains yesterday's gap, and downloads it", async test => {
   await page.locator('.recharts-bar-rectangle').first().waitFor({ state: 'attached' })
   await assertAccessible()
   await page.setViewportSize({ width: 375, height: 900 })
-  const hidden = await page.evaluate(`(() => {
+  const hiddenPixels = `(() => {
     const { clientWidth, scrollWidth } = document.querySelector('[aria-label=Days]').parentElement
     return scrollWidth - clientWidth
-  })()`)
-  assert.equal(hidden, 0, 'the days do not scroll sideways on a phone')
+  })()`
+  await waitUntil('the days do not scroll sideways on a phone', async () => {
+    return (await page.evaluate(hiddenPixels)) === 0
+  })
 
   const downloading = page.waitForEvent('download')
   await page.getByRole('link', { name: 'Download CSV' }).click()
