@@ -302,8 +302,48 @@ export const UNTESTED: readonly UntestedBlock[] = [
     coveredBy: 'service/roles/separate-roles.test.ts',
   },
   {
-    page: `${OPERATIONS}/running.md`,
+    page: `${OPERATIONS}/backup.md`,
     begins: 'PGPASSWORD=',
-    coveredBy: 'needs pg_dump, which no npm package brings',
+    coveredBy: 'needs pg_dump 18, which no npm package brings',
+  },
+  {
+    page: `${OPERATIONS}/backup.md`,
+    begins: 'cp -a .data /backup/data',
+    coveredBy: 'reliability/drills/cold-copy.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/backup.md`,
+    begins: 'cp -a /backup/data .data',
+    coveredBy: 'reliability/drills/cold-copy.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/backup.md`,
+    begins: 'pg_dump --dbname',
+    coveredBy: 'reliability/drills/dump-and-restore.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/backup.md`,
+    begins: 'pg_restore --dbname',
+    coveredBy: 'reliability/drills/dump-and-restore.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/backup.md`,
+    begins: 'mkdir -p /backup/wal',
+    coveredBy: 'reliability/drills/point-in-time.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/backup.md`,
+    begins: 'pg_basebackup',
+    coveredBy: 'reliability/drills/point-in-time.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/backup.md`,
+    begins: "psql --command='select pg_switch_wal",
+    coveredBy: 'reliability/drills/point-in-time.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/backup.md`,
+    begins: 'cp -a /backup/base',
+    coveredBy: 'reliability/drills/point-in-time.test.ts',
   },
 ]

@@ -113,6 +113,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       operations('postgresql', 'Settings of your own PostgreSQL.'),
       operations('monitoring', 'A dashboard, alerts, and the way from a figure to an event.'),
       operations('tracing', 'OpenTelemetry traces, from a request to the call of the platform.'),
+      operations('backup', 'Copies, dumps and archived WAL, and how to restore them.'),
       operations('metrics', 'Prometheus metrics and alerts.'),
       operations('scale', 'From one machine to a cluster.'),
       { ...operations('upgrade', 'Move a store in use to this version.'), label: 'Upgrading' },
