@@ -346,4 +346,74 @@ export const UNTESTED: readonly UntestedBlock[] = [
     begins: 'cp -a /backup/base',
     coveredBy: 'reliability/drills/point-in-time.test.ts',
   },
+  {
+    page: `${OPERATIONS}/standby.md`,
+    begins: 'psql --command="select pg_create_physical',
+    coveredBy: 'reliability/drills/standby-promotion.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/standby.md`,
+    begins: 'pg_basebackup',
+    coveredBy: 'reliability/drills/standby-promotion.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/standby.md`,
+    begins: 'psql --command="alter system set synchronous_standby_names',
+    coveredBy: 'reliability/drills/standby-promotion.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/standby.md`,
+    begins: 'pg_ctl promote',
+    coveredBy: 'reliability/drills/standby-promotion.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/upgrade.md`,
+    begins: 'npm run migrate',
+    coveredBy: 'reliability/drills/upgrade-under-load.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/rotate-keys.md`,
+    begins: 'npm run key -- issue --tracker ID --kind secret',
+    coveredBy: 'reliability/drills/key-rotation.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/rotate-keys.md`,
+    begins: 'npm run key -- issue --tracker ID --kind publishable',
+    coveredBy: 'reliability/drills/key-rotation.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/rotate-keys.md`,
+    begins: 'npm run key -- issue --tracker ID --kind forwarding',
+    coveredBy: 'reliability/drills/key-rotation.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/rotate-keys.md`,
+    begins: 'npm run key -- list',
+    coveredBy: 'reliability/drills/key-rotation.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/rotate-keys.md`,
+    begins: 'npm run key -- revoke',
+    coveredBy: 'reliability/drills/key-rotation.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/rotate-keys.md`,
+    begins: '(umask 077 && openssl rand',
+    coveredBy: 'reliability/drills/key-rotation.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/rotate-keys.md`,
+    begins: 'npm run credential -- reseal',
+    coveredBy: 'reliability/drills/key-rotation.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/rotate-keys.md`,
+    begins: 'curl -sf -o published-keys.json',
+    coveredBy: 'reliability/drills/key-rotation.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/rotate-keys.md`,
+    begins: 'curl -sf -o openapi.json',
+    coveredBy: 'reliability/drills/key-rotation.test.ts',
+  },
 ]

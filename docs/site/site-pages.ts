@@ -106,6 +106,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         label: 'Troubleshooting',
       },
       operations('credentials', 'Connect a Meta dataset, replace tokens and keys.'),
+      operations('rotate-keys', 'Replace each key while events arrive.'),
       {
         ...operations('people', 'Sign-in, second factors, roles, workspaces and invitations.'),
         label: 'People and workspaces',
@@ -114,6 +115,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       operations('monitoring', 'A dashboard, alerts, and the way from a figure to an event.'),
       operations('tracing', 'OpenTelemetry traces, from a request to the call of the platform.'),
       operations('backup', 'Copies, dumps and archived WAL, and how to restore them.'),
+      { ...operations('standby', 'A second PostgreSQL that takes over.'), label: 'Standby' },
       operations('metrics', 'Prometheus metrics and alerts.'),
       operations('scale', 'From one machine to a cluster.'),
       { ...operations('upgrade', 'Move a store in use to this version.'), label: 'Upgrading' },

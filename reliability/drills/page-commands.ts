@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const MAIN = join(ROOT, 'service', 'main.ts')
 
 /** A fenced `sh` block of a page: what an operator types is what a drill runs. */
 export interface PageBlock {
@@ -14,15 +13,26 @@ export interface PageBlock {
   values: Record<string, string>
 }
 
-/** `npm run NAME -- ...` runs the program of this repository in the folder of the script. */
-const SHELL_FUNCTIONS = `
-set -euo pipefail
+/** `npm run NAME -- ...` runs the script of package.json, but in the folder of the shell. */
+function writeShellFunctions(): string {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const cases = Object.entries<string>(scripts)
+    .map(([name, script]) => ({ name, words: script.split(' ') }))
+    .filter(({ words }) => words[0] === 'node' && words.length <= 3)
+    .map(({ name, words: [, path = '', ...rest] }) => {
+      return `${name}) '${process.execPath}' '${join(ROOT, path)}' ${rest.join(' ')} "$@" ;;`
+    })
+  return `set -euo pipefail
 npm() {
   local name=$2; shift 2
   if [ "\${1:-}" = -- ]; then shift; fi
-  '${process.execPath}' '${MAIN}' "$name" "$@"
+  case "$name" in
+    ${cases.join('\n    ')}
+    *) echo "unknown: $name" >&2; return 1 ;;
+  esac
 }
 `
+}
 
 /** The block as a script for bash that ends at the first command that fails. */
 export function readPageScript({ page, begins, values }: PageBlock): string {
@@ -39,5 +49,5 @@ export function readPageScript({ page, begins, values }: PageBlock): string {
     if (!filling.includes(placeholder)) return filling
     return filling.replaceAll(placeholder, () => value)
   }, script)
-  return `${SHELL_FUNCTIONS}${filled}`
+  return `${writeShellFunctions()}${filled}`
 }
