@@ -9,6 +9,7 @@ export const BENCH_NAMES = [
   'retention',
   'growth',
   'citus',
+  'first-minute',
 ] as const
 export type BenchName = (typeof BENCH_NAMES)[number]
 

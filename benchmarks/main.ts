@@ -9,6 +9,7 @@ import { reportCitus } from './citus-report.ts'
 import { measureDashboard, reportDashboard } from './dashboard.ts'
 import { measureDelivery, reportDelivery } from './delivery.ts'
 import { measureErasure, reportErasure } from './erasure.ts'
+import { measureFirstMinute } from './first-minute.ts'
 import { measureFresh, reportFresh } from './fresh.ts'
 import { measureGrowth } from './growth.ts'
 import { reportGrowth } from './growth-report.ts'
@@ -33,6 +34,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
     erasure: async (plan, closers) => reportErasure(await measureErasure(plan, closers)),
     retention: async (plan, closers) => reportRetention(await measureRetention(plan, closers)),
     growth: async (plan, closers) => reportGrowth(await measureGrowth(plan, closers)),
+    'first-minute': async (_plan, closers) => measureFirstMinute(closers),
     citus: async (plan, closers) => reportCitus(await measureCitus(plan, closers)),
   }
 const RESULTS = join(import.meta.dirname, 'results.md')

@@ -99,3 +99,34 @@ export function computeDeliveryCost(
     memory: readProcessMemory(programs.workerProcessId),
   }
 }
+
+/** Program names and how their command lines are known, the first match counts. */
+const PROGRAMS: [string, RegExp][] = [
+  ['PostgreSQL', /^postgres:|\/postgres\b/],
+  ['simulator', /graph-simulator\/main\.ts/],
+  ['service', /service\/main\.ts/],
+  ['npm', /./],
+]
+
+/**
+ * Megabytes of memory of these processes and all their descendants, by program. Pages that several
+ * processes share are divided among them (PSS), so the sum is what the machine spends. Null without
+ * /proc.
+ */
+export function readMemoryByProgram(processIds: readonly number[]): Map<string, number> | null {
+  const memory = new Map<string, number>()
+  const pending = [...processIds]
+  const seen = new Set<number>()
+  for (const id of pending) {
+    if (seen.has(id)) continue
+    seen.add(id)
+    const rollup = readProc(`${id}/smaps_rollup`)
+    if (rollup === null) continue
+    const command = readProc(`${id}/cmdline`)?.replaceAll('\0', ' ') ?? ''
+    const [name] = PROGRAMS.find(([, pattern]) => pattern.test(command)) ?? ['npm']
+    const kibibytes = Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1])
+    memory.set(name, (memory.get(name) ?? 0) + kibibytes / KIBIBYTES_PER_MEGABYTE)
+    pending.push(...childrenOf(id))
+  }
+  return memory.size === 0 ? null : memory
+}

@@ -49,12 +49,15 @@ const PRIVILEGES = [
   { touch: /\bfetch\(|from 'node:https'/, allowed: /\/client\.ts$/ },
   { touch: /from 'node:http'/, allowed: /\/client\.ts$|^http\/metrics-server\.ts$/ },
   { touch: /from 'prom-client'/, allowed: /^metrics\// },
-  { touch: /from '@opentelemetry\//, allowed: /^tracing\/open-telemetry\.ts$/ },
-  { touch: /from '@modelcontextprotocol\//, allowed: /^agents\/mcp\/mcp-server\.ts$/ },
-  { touch: /from 'oidc-provider'/, allowed: /^oauth\/provider(-pages|-errors|-devices)?\.ts$/ },
-  { touch: /from '@?better-auth/, allowed: /^people\/auth-library\.ts$/ },
+  { touch: /(from |\bimport\()'@opentelemetry\//, allowed: /^tracing\/open-telemetry\.ts$/ },
+  { touch: /(from |\bimport\()'@modelcontextprotocol\//, allowed: /^agents\/mcp\/mcp-server\.ts$/ },
+  {
+    touch: /(from |\bimport\()'oidc-provider'/,
+    allowed: /^oauth\/provider(-pages|-errors|-devices)?\.ts$/,
+  },
+  { touch: /(from |\bimport\()'@?better-auth/, allowed: /^people\/auth-library\.ts$/ },
   { touch: /'@zxcvbn-ts\//, allowed: /^people\/password-strength\.ts$/ },
-  { touch: /from 'nodemailer'/, allowed: /^people\/mail\/client\.ts$/ },
+  { touch: /(from |\bimport\()'nodemailer'/, allowed: /^people\/mail\/client\.ts$/ },
   { touch: /from '@fastify\/static'/, allowed: /^dashboard\/app-routes\.ts$/ },
   { touch: /from 'ghtml'/, allowed: /(^|\/)pages\/|[-/]pages?\.ts$/ },
   {
@@ -65,12 +68,15 @@ const PRIVILEGES = [
     touch: /\bset(Timeout|Interval)\(|node:timers/,
     allowed: /\/worker\.ts$|^roles\/http-worker-supervisor\.ts$|^util\/wait\.ts$/,
   },
-  { touch: /node:child_process/, allowed: /^roles\/simulator-process\.ts$/ },
+  {
+    touch: /node:child_process/,
+    allowed: /^roles\/(simulator-process|fill-code-cache)\.ts$/,
+  },
   {
     touch: /node:worker_threads/,
     allowed: /^roles\/http-worker(-supervisor)?\.ts$|^people\/mail\/client\.ts$/,
   },
-  { touch: /\bprocess\.env\b/, allowed: /^settings\/|^main\.ts$/ },
+  { touch: /\bprocess\.env\b/, allowed: /^settings\/|^main\.ts$|^roles\/fill-code-cache\.ts$/ },
   { touch: /\bnew Date\(\)|\bDate\.now\(\)/, allowed: /^main\.ts$|^roles\/http-worker\.ts$/ },
   { touch: /\bMath\.random\b/, allowed: /^roles\// },
 ]

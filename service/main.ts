@@ -2,7 +2,7 @@
 import closeWithGrace from 'close-with-grace'
 import { createLogger, openLogStream } from './http/logger.ts'
 import { formatFailure, runCommandLine } from './roles/command-line.ts'
-import { enableCodeCache, flushCodeCache } from './roles/compile-cache.ts'
+import { CODE_CACHE_FOLDER, enableCodeCache, flushCodeCache } from './roles/compile-cache.ts'
 import type { RoleContext, RunningRole } from './roles/role.ts'
 import { readSettings } from './settings/read-settings.ts'
 
@@ -16,8 +16,9 @@ const END_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
 
 let isFatal = false
 
-// The roles are loaded after this.
+// The roles are loaded after this, some of them by threads and processes.
 enableCodeCache()
+process.env.NODE_COMPILE_CACHE ??= CODE_CACHE_FOLDER
 await runCommandLine(process.argv.slice(2), {
   printStatus: text => process.stderr.write(text),
   printOutput: text => process.stdout.write(text),

@@ -24,7 +24,7 @@ const ENTRY_POINTS = [
   'deploy/package/launcher.ts',
   'deploy/package/healthcheck.ts',
   'service/main.ts',
-  'service/roles/http-worker-entry.ts',
+  'service/roles/http-worker.ts',
   'graph-simulator/main.ts',
 ]
 /** What the service reads beside its code, at the same places as in the repository. */

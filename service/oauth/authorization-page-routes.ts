@@ -16,10 +16,9 @@ import type { CurrentPerson } from '../people/session-store.ts'
 import { callProvider, type HttpExchange } from './authorization-server.ts'
 import { type ApprovalRequest, decideApproval, findApprovalRequest } from './connection-approval.ts'
 import { consentPage } from './consent-page.ts'
-import { ENDPOINT_PATHS } from './metadata.ts'
+import { ENDPOINT_PATHS, INTERACTION_PATH } from './metadata.ts'
 import type { OauthContext } from './oauth-context.ts'
 import { disableBodyParsing } from './oauth-responses.ts'
-import { INTERACTION_PATH } from './provider.ts'
 import { errorPage } from './provider-pages.ts'
 import { formActionSource } from './redirect-uri.ts'
 
@@ -134,7 +133,7 @@ export function authorizationRoutes(app: ServiceApp, context: OauthContext): voi
         async handler(request, reply) {
           const { uid } = request.params as { uid?: string }
           if (uid === '') throw Refusal.notFound('There is nothing at this path.')
-          const call = { provider: provider(), origin: publicOrigin(), isPage: true }
+          const call = { provider: await provider(), origin: publicOrigin(), isPage: true }
           await callProvider({ request, reply }, call)
         },
       })
@@ -151,7 +150,7 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
   const { provider, publicOrigin, limits } = context
   const url = ENDPOINT_PATHS.code_verification
   const config = { credential: 'none' } as const
-  const call = () => ({ provider: provider(), origin: publicOrigin(), isPage: true })
+  const call = async () => ({ provider: await provider(), origin: publicOrigin(), isPage: true })
   app.register(async pages => {
     servePages(pages, publicOrigin)
     disableBodyParsing(pages)
@@ -161,7 +160,7 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
       if (!(await requireSignIn(context, { request, reply, returnTo }))) return reply
       // The library would submit the code with a script.
       Object.assign(request.raw, { prefilledUserCode: userCode, url })
-      await callProvider({ request, reply }, call())
+      await callProvider({ request, reply }, await call())
     })
     pages.register(async limited => {
       if (limits.userCodes) limitAddresses(limited, limits.userCodes)
@@ -170,9 +169,9 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
         if (!person) return reply
         limitPerson(limits.userCodes, person)
         // The form's page sets the cookie; the library fails on a form without it.
-        const cookie = `${provider().cookieName('session')}=`
+        const cookie = `${(await provider()).cookieName('session')}=`
         if (!request.headers.cookie?.includes(cookie)) return reply.redirect(url, 303)
-        await callProvider({ request, reply }, call())
+        await callProvider({ request, reply }, await call())
       })
     })
   })

@@ -12,7 +12,7 @@ export function tokenRoutes(app: ServiceApp, { provider, publicOrigin }: OauthCo
   const config = { credential: 'none' } as const
   for (const url of [token, device, revocation]) {
     app.post(url, { config }, async (request, reply) => {
-      const call = { provider: provider(), origin: publicOrigin(), isPage: false }
+      const call = { provider: await provider(), origin: publicOrigin(), isPage: false }
       await callProvider({ request, reply }, call)
     })
     app.options(url, { config }, async (_request, reply) =>

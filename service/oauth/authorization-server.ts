@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import { deriveKey } from '../util/derive-key.ts'
-import { type AuthorizationServer, createOauthProvider } from './provider.ts'
+import type { AuthorizationServer } from './provider.ts'
 import { createProviderPages } from './provider-pages.ts'
 
 interface AuthorizationServerOptions {
@@ -22,20 +22,23 @@ const COOKIE_KEY_PURPOSE = 'signalbox oauth cookies v1'
 
 /**
  * Creates the authorization server on the first request: its issuer is the public origin, which is
- * known only when the port is. Cookie keys are derived from the credential keys, so that every
- * process accepts them, also after a key rotation.
+ * known only when the port is, and loading the library takes 9 MB for each thread. Cookie keys are
+ * derived from the credential keys, so that every process accepts them, also after a key rotation.
  */
 export function lazyAuthorizationServer(
   options: AuthorizationServerOptions,
-): () => AuthorizationServer {
-  let server: AuthorizationServer | null = null
+): () => Promise<AuthorizationServer> {
+  let server: Promise<AuthorizationServer> | null = null
   return () => {
     server ??= createAuthorizationServer(options)
     return server
   }
 }
 
-function createAuthorizationServer(options: AuthorizationServerOptions): AuthorizationServer {
+async function createAuthorizationServer(
+  options: AuthorizationServerOptions,
+): Promise<AuthorizationServer> {
+  const { createOauthProvider } = await import('./provider.ts')
   const { database, now, audit, publicOrigin, credentialKeys, logger } = options
   const provider = createOauthProvider({
     database,

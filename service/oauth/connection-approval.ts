@@ -6,7 +6,7 @@ import { type Approval, saveApproval } from './connection-store.ts'
 import type { ChangeContext } from './connections.ts'
 import type { OauthContext } from './oauth-context.ts'
 import { type Audience, findAudienceByResource, RESOURCES, resourceUri } from './permissions.ts'
-import { isInteractionNotFound } from './provider.ts'
+import type { AuthorizationServer } from './provider.ts'
 import { artifactDigest } from './provider-adapter.ts'
 
 interface ApprovalDecision {
@@ -26,7 +26,7 @@ export async function decideApproval(
   context: OauthContext,
   { exchange, person, approval, adAccount }: ApprovalDecision,
 ): Promise<string> {
-  const provider = context.provider()
+  const provider = await context.provider()
   const { raw: request } = exchange.request
   const { raw: response } = exchange.reply
   const options = { mergeWithLastSubmission: false }
@@ -91,10 +91,11 @@ export async function findApprovalRequest(
   { provider, publicOrigin }: OauthContext,
   { exchange, uid }: { exchange: HttpExchange; uid: string },
 ): Promise<ApprovalRequest | null> {
-  const interaction = await findInteraction(provider(), exchange)
+  const server = await provider()
+  const interaction = await findInteraction(server, exchange)
   if (interaction?.uid !== uid || interaction.result) return null
   const { client_id: clientId, redirect_uri: redirectUri, resource } = interaction.params
-  const client = await provider().Client.find(String(clientId))
+  const client = await server.Client.find(String(clientId))
   const audience = findAudienceByResource(publicOrigin(), String([resource].flat()[0]))
   if (!client || audience === null) return null
   return {
@@ -106,12 +107,11 @@ export async function findApprovalRequest(
   }
 }
 
-type Provider = ReturnType<OauthContext['provider']>
-
-async function findInteraction(provider: Provider, { request, reply }: HttpExchange) {
+async function findInteraction(provider: AuthorizationServer, { request, reply }: HttpExchange) {
   try {
     return await provider.interactionDetails(request.raw, reply.raw)
   } catch (error) {
+    const { isInteractionNotFound } = await import('./provider.ts')
     if (isInteractionNotFound(error)) return null
     throw error
   }

@@ -21,6 +21,9 @@ export const ENDPOINT_PATHS = {
   revocation: '/oauth2/revoke',
 } as const
 
+/** The consent page, followed by the uid of the pending request. */
+export const INTERACTION_PATH = '/oauth2/interaction'
+
 /**
  * Authorization-server metadata (RFC 8414) with `agent_auth`, the convention of auth.md v0.1.0,
  * whose last two members are our own.

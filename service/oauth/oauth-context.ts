@@ -5,8 +5,8 @@ import type { AuthorizationServer } from './provider.ts'
 /** What the routes of this module depend on. */
 export interface OauthContext extends ChangeContext {
   publicOrigin: () => string
-  /** Created on the first call, when the public origin is known. */
-  provider: () => AuthorizationServer
+  /** Loaded on the first call, when the public origin is known. */
+  provider: () => Promise<AuthorizationServer>
   /** Schemes of approved native clients, without the colon. */
   nativeSchemes: readonly string[]
   limits: Pick<RequestLimits, 'registration' | 'oauth' | 'userCodes'>

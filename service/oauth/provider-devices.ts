@@ -3,6 +3,7 @@ import type { Database } from '../db/database.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import { recordDevicePoll } from './artifact-store.ts'
 import { artifactDigest } from './provider-adapter.ts'
+import { USER_CODE_LIMITED } from './provider-pages.ts'
 
 /** How often a device may poll (RFC 8628, section 3.2). */
 const POLL_INTERVAL_SECONDS = 5
@@ -31,9 +32,6 @@ export function enforcePollInterval(
     if (isTooEarly) ctx.body = SLOW_DOWN
   })
 }
-
-/** The name of the error of a code that was entered too often, for its page. */
-export const USER_CODE_LIMITED = 'UserCodeLimitedError'
 
 /**
  * Limits how often one user code can be entered, from any address and by any person: a code that

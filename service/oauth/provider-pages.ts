@@ -3,8 +3,10 @@ import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
 import { renderPage } from '../pages/layout.ts'
 import { pageHeaders } from '../pages/serve-pages.ts'
 import { deviceCodePage, deviceConfirmPage } from './device-pages.ts'
-import { USER_CODE_LIMITED } from './provider-devices.ts'
 import { describeRedirectUri } from './redirect-uri.ts'
+
+/** The name of the error of a code that was entered too often, for its page. */
+export const USER_CODE_LIMITED = 'UserCodeLimitedError'
 
 /** The pages that the library shows to people, in our design. */
 export interface ProviderPages {

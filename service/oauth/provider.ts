@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import { DAY_SECONDS } from '../util/time.ts'
 import type { consumeArtifact } from './artifact-store.ts'
-import { ENDPOINT_PATHS } from './metadata.ts'
+import { ENDPOINT_PATHS, INTERACTION_PATH } from './metadata.ts'
 import {
   findAudienceByResource,
   findAudienceByScope,
@@ -44,9 +44,6 @@ interface OauthProviderOptions {
   /** For tests: replaces the marking of used codes. */
   consume?: typeof consumeArtifact
 }
-
-/** The consent page, followed by the uid of the pending request. */
-export const INTERACTION_PATH = '/oauth2/interaction'
 
 /**
  * The authorization server: the part of OAuth 2.1 that agents need, by oidc-provider. It builds

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { passkey } from '@better-auth/passkey'
 import { APIError, type BetterAuthOptions, betterAuth } from 'better-auth'
 import { getAdapter } from 'better-auth/db/adapter'
@@ -7,27 +6,15 @@ import type { Database } from '../db/database.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import { PASSKEY_TABLE, TABLE_MAPPING, TWO_FACTOR_TABLES } from './auth-tables.ts'
 import { toPersonName } from './display-name.ts'
+import { type EmailRecipient, LINK_LIFETIME_MINUTES } from './mail/email-templates.ts'
 import { createPasswordHash, isPasswordCorrect } from './password-hash.ts'
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './password-strength.ts'
 import { deleteEmailLinks, findPersonByEmail, markEmailVerified } from './person-store.ts'
 import { hashSessionToken, sessionExpiry, withHashedSessionTokens } from './session-token.ts'
 import { mayCreateAccount, type SignUpPolicy } from './sign-up-policy.ts'
+import type { SocialClients } from './social-providers.ts'
 
 const APP_NAME = 'Signalbox'
-
-/** How long an emailed link works. Each link works once. */
-export const LINK_LIFETIME_MINUTES = { verification: 24 * 60, reset: 60, signIn: 15 } as const
-
-export const SOCIAL_PROVIDERS = ['google', 'github'] as const
-export type SocialProvider = (typeof SOCIAL_PROVIDERS)[number]
-export type SocialClients = Partial<
-  Record<SocialProvider, { clientId: string; clientSecret: string }>
->
-
-export interface EmailRecipient {
-  email: string
-  name: string
-}
 
 /** The emails that the library requests. Sending does not wait for delivery. */
 export interface AuthMailer {
@@ -57,6 +44,7 @@ export type AuthLibrary = Awaited<ReturnType<typeof createAuthLibrary>>
  * better-auth handles passwords, emailed links and social providers. Only the callback of a social
  * provider is reachable over HTTP; our own routes call the rest after their own checks. Workspaces,
  * members and session cookies are our own (docs/decisions/0016).
+ * Loading this file takes 29 MB of memory for each thread, so only the first use loads it.
  */
 export async function createAuthLibrary(options: AuthLibraryOptions) {
   const settings = authOptions(options)
@@ -199,23 +187,6 @@ function createPasskeyPlugin(publicOrigin: string) {
 function userNotVerified(): APIError {
   return new APIError('BAD_REQUEST', { code: 'USER_NOT_VERIFIED' })
 }
-
-/**
- * Does for an unknown address what the library does to store a link to reset the password, so that
- * a request for it takes as long. The stored link opens nothing and expires like the others.
- */
-export async function storeUnsentLink(library: AuthLibrary, email: string, at: Date) {
-  const { internalAdapter } = await library.$context
-  await internalAdapter.findUserByEmail(email, { includeAccounts: true })
-  await internalAdapter.findAccounts(NO_USER_ID)
-  await internalAdapter.createVerificationValue({
-    identifier: `unsent:${randomUUID()}`,
-    value: 'unsent',
-    expiresAt: new Date(at.getTime() + LINK_LIFETIME_MINUTES.reset * 60_000),
-  })
-}
-
-const NO_USER_ID = '0'
 
 /**
  * Stored times come from our clock, not from the library's, and names are as ours. A sign-in

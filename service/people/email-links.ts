@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { Refusal } from '../http/refusal.ts'
 import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
 import { limitAttempts } from './attempt-limits.ts'
-import { storeUnsentLink } from './auth-library.ts'
+import type { AuthLibrary } from './auth-library.ts'
+import { LINK_LIFETIME_MINUTES } from './mail/email-templates.ts'
 import { findPasswordError } from './password-strength.ts'
 import type { PeopleContext } from './people-context.ts'
 import { findPersonByEmail, findPersonById, type Person } from './person-store.ts'
@@ -44,6 +46,23 @@ export async function requestEmailLink(
       await library.api.signInMagicLink({ body: { email }, headers: new Headers() })
   }
 }
+
+/**
+ * Does for an unknown address what the library does to store a link to reset the password, so that
+ * a request for it takes as long. The stored link opens nothing and expires like the others.
+ */
+async function storeUnsentLink(library: AuthLibrary, email: string, at: Date): Promise<void> {
+  const { internalAdapter } = await library.$context
+  await internalAdapter.findUserByEmail(email, { includeAccounts: true })
+  await internalAdapter.findAccounts(NO_USER_ID)
+  await internalAdapter.createVerificationValue({
+    identifier: `unsent:${randomUUID()}`,
+    value: 'unsent',
+    expiresAt: new Date(at.getTime() + LINK_LIFETIME_MINUTES.reset * 60_000),
+  })
+}
+
+const NO_USER_ID = '0'
 
 /** Signs in by an emailed link, once. */
 export async function signInByEmailLink(

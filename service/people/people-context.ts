@@ -6,13 +6,7 @@ import type { ServiceLogger } from '../http/service-app.ts'
 import { deriveKey } from '../util/derive-key.ts'
 import type { AdAccount } from './ad-account-store.ts'
 import type { AccountLimits } from './attempt-limits.ts'
-import {
-  type AuthLibrary,
-  type AuthMailer,
-  createAuthLibrary,
-  type SocialClients,
-  type SocialProvider,
-} from './auth-library.ts'
+import type { AuthLibrary, AuthMailer } from './auth-library.ts'
 import type { DeviceContext } from './known-device.ts'
 import {
   alreadyRegisteredEmail,
@@ -24,6 +18,7 @@ import {
 import type { Mailer } from './mail/mail-queue.ts'
 import { createSecurityEventRecorder, type RecordSecurityEvent } from './security-events.ts'
 import type { SignUpPolicy } from './sign-up-policy.ts'
+import type { SocialClients, SocialProvider } from './social-providers.ts'
 
 /** What the operations and routes of this module depend on. */
 export interface PeopleContext extends DeviceContext, AuditedContext {
@@ -34,7 +29,7 @@ export interface PeopleContext extends DeviceContext, AuditedContext {
   signUp: SignUpPolicy
   onAdAccountAdded: AdAccountListener
   recordSecurityEvent: RecordSecurityEvent
-  /** Created on first use: the origin of a service on a free port is known only then. */
+  /** Loaded on first use, which takes 0.2 seconds; the origin may be unknown before. */
   authLibrary: () => Promise<AuthLibrary>
 }
 
@@ -79,16 +74,18 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
     deviceKey: deriveKey(options.masterKey, 'signalbox device cookies'),
     social: Object.keys(social) as SocialProvider[],
     authLibrary: () => {
-      library ??= createAuthLibrary({
-        database,
-        logger,
-        now,
-        secret,
-        social,
-        signUp,
-        publicOrigin: publicOrigin(),
-        mailer: createAuthMailer({ mailer, publicOrigin, now }),
-      })
+      library ??= import('./auth-library.ts').then(({ createAuthLibrary }) =>
+        createAuthLibrary({
+          database,
+          logger,
+          now,
+          secret,
+          social,
+          signUp,
+          publicOrigin: publicOrigin(),
+          mailer: createAuthMailer({ mailer, publicOrigin, now }),
+        }),
+      )
       return library
     },
   }

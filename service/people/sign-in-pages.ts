@@ -8,9 +8,9 @@ import {
   textField,
 } from '../pages/form-controls.ts'
 import { renderPage } from '../pages/layout.ts'
-import type { SocialProvider } from './auth-library.ts'
 import { PASSWORD_HINT } from './password-strength.ts'
 import { passkeyLink } from './second-factor-pages.ts'
+import type { SocialProvider } from './social-providers.ts'
 
 interface SignInPage {
   returnTo: string

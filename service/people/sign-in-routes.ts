@@ -4,7 +4,6 @@ import type { ServiceApp } from '../http/service-app.ts'
 import { readFormSecret, readFormText, safeReturnPath, toFormErrors } from '../pages/form-body.ts'
 import { pageHeaders } from '../pages/serve-pages.ts'
 import { signUp } from './account.ts'
-import { SOCIAL_PROVIDERS, type SocialProvider } from './auth-library.ts'
 import {
   completeSignIn,
   findNotice,
@@ -26,6 +25,7 @@ import {
 import { type NewSession, type SignInOutcome, signIn, verifyNewSession } from './sign-in.ts'
 import { emailSentPage, PROVIDER_ORIGINS, signInPage, signUpPage } from './sign-in-pages.ts'
 import { describeSignUpPolicy, requireOpenSignUp, type SignUpPolicy } from './sign-up-policy.ts'
+import { SOCIAL_PROVIDERS, type SocialProvider } from './social-providers.ts'
 
 /** The pages to sign in, sign up and sign out. Submitted forms are rate-limited by address. */
 export function signInRoutes(app: ServiceApp, context: PeopleContext): void {

@@ -14,7 +14,7 @@ import {
 } from './http-worker-messages.ts'
 import { StartError } from './role.ts'
 
-const WORKER_ENTRY = new URL('./http-worker-entry.ts', import.meta.url)
+const WORKER_ENTRY = new URL('./http-worker.ts', import.meta.url)
 /** The pause before a restart doubles with each worker that did not run long. */
 const RESTART_SECONDS = { first: 0.1, max: 10 }
 const STABLE_SECONDS = 60
@@ -120,9 +120,7 @@ export class HttpWorker {
   }
 
   #spawn(): Worker {
-    const { id } = this.#options
-    setFlagsFromString(DISABLE_PRETENURING)
-    const thread = new Worker(WORKER_ENTRY, { name: `http ${id}`, resourceLimits: HEAP_LIMITS })
+    const thread = spawnHttpThread(`http ${this.#options.id}`)
     this.#startedAt = monotonicSeconds()
     this.#failure = null
     thread.on('message', message => this.#receive(message))
@@ -191,4 +189,10 @@ export class HttpWorker {
   #send(message: MessageToWorker): void {
     this.#thread.postMessage(message)
   }
+}
+
+/** A thread that loads the service and waits for its first message. */
+export function spawnHttpThread(name: string): Worker {
+  setFlagsFromString(DISABLE_PRETENURING)
+  return new Worker(WORKER_ENTRY, { name, resourceLimits: HEAP_LIMITS })
 }

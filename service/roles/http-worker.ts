@@ -8,12 +8,14 @@ import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/deli
 import { createMetricsRegistry, takeMetricsSnapshot } from '../metrics/metrics-registry.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { monotonicSeconds } from '../util/time.ts'
+import { flushCodeCache } from './compile-cache.ts'
 import {
   type HttpWorkerConfig,
   type MessageFromWorker,
   type MessageToWorker,
   PendingRequests,
 } from './http-worker-messages.ts'
+import { releaseStartMemory } from './release-memory.ts'
 import { closeAll, type RoleContext } from './role.ts'
 import { createDeliveryContext, platformsOf } from './start-delivery.ts'
 import { type HttpService, startHttp } from './start-http.ts'
@@ -39,6 +41,7 @@ port.on('message', async (message: MessageToWorker) => {
       send({ kind: 'listening', origin: running.service.origin })
       break
     case 'ready':
+      await releaseStartMemory()
       await running?.service.markReady()
       send({ kind: 'ready' })
       break
@@ -53,6 +56,8 @@ port.on('message', async (message: MessageToWorker) => {
       process.exit()
   }
 })
+
+flushCodeCache()
 
 async function start(config: HttpWorkerConfig) {
   const { settings, connectionString, role, id } = config

@@ -11,6 +11,7 @@ import type { Settings } from '../settings/settings.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
 import { migrateStore } from './migrate-command.ts'
 import { openStore, type Store } from './open-store.ts'
+import { releaseStartMemory } from './release-memory.ts'
 import { closeAll, type RoleContext, type RunningRole } from './role.ts'
 import { startSimulatorProcess } from './simulator-process.ts'
 import {
@@ -65,6 +66,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
       isOwnDatabase: store.embedded !== null,
       demo: settings.demo,
     })
+    await releaseStartMemory()
     await service.markReady()
     context.printStatus(
       formatStartSummary({

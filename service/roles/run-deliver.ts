@@ -2,6 +2,7 @@ import { requireCurrentSchema } from '../db/migrate.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { openStore } from './open-store.ts'
+import { releaseStartMemory } from './release-memory.ts'
 import { closeAll, type RoleContext, type RunningRole, StartError } from './role.ts'
 import {
   createDeliveryContext,
@@ -42,6 +43,7 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
     closers.push(worker.stop)
     const delivery = createDeliveryContext(context, store, options)
     closers.push(startJobs(context, store, { registry, delivery }).stop)
+    await releaseStartMemory()
     context.printStatus(`Signalbox delivers to ${platformUrl}\nIts metrics are at ${metrics.url}\n`)
     return { close: () => closeAll(closers) }
   } catch (error) {

@@ -4,6 +4,7 @@ import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/deli
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
 import { openStore, type Store } from './open-store.ts'
+import { releaseStartMemory } from './release-memory.ts'
 import { closeAll, type RoleContext, type RunningRole } from './role.ts'
 import { createDeliveryContext, platformsOf, preparePartitions } from './start-delivery.ts'
 import type { HttpService } from './start-http.ts'
@@ -29,6 +30,7 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
       ? await serveInWorkers(context, workers, dependencies)
       : await serveInProcess(context, dependencies, closers)
     closers.push(service.close)
+    await releaseStartMemory()
     await service.markReady()
     context.printStatus(
       `Signalbox serves at ${service.origin}\nIts metrics are at ${metrics.url}\n`,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { ServiceLogger } from '../http/service-app.ts'
+import { CODE_CACHE_FOLDER } from './compile-cache.ts'
 import { StartError } from './role.ts'
 
 const PROGRAM = fileURLToPath(import.meta.resolve('@signalbox/graph-simulator/main.ts'))
@@ -32,7 +33,11 @@ export async function startSimulatorProcess(
 
 async function spawnSimulator(port: number): Promise<SimulatorProcess> {
   const child = spawn(process.execPath, [PROGRAM, '--exit-with-parent'], {
-    env: { SIMULATOR_HOST: '127.0.0.1', SIMULATOR_PORT: String(port) },
+    env: {
+      SIMULATOR_HOST: '127.0.0.1',
+      SIMULATOR_PORT: String(port),
+      NODE_COMPILE_CACHE: CODE_CACHE_FOLDER,
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   })

@@ -10,7 +10,7 @@ import { recordFailure } from '../../http/request-log.ts'
 import type { ServiceApp } from '../../http/service-app.ts'
 import { type AgentPrincipal, requireAgentToken } from '../../oauth/authenticate-agent.ts'
 import { CORS_HEADERS, corsPreflightHeaders, toOauthError } from '../../oauth/oauth-responses.ts'
-import { handleMcpRequest, type McpEra, type McpToolServer } from './mcp-server.ts'
+import type { McpEra, McpToolServer } from './mcp-server.ts'
 
 /** The authenticated caller. */
 export interface McpCaller {
@@ -29,7 +29,7 @@ interface McpEndpoint {
   mcpOrigins: readonly string[]
   onTouchError: (err: unknown) => void
   /** Creates the server for one request of this caller. */
-  makeServer: (caller: McpCaller, era: McpEra) => McpToolServer
+  makeServer: (caller: McpCaller, era: McpEra) => McpToolServer | Promise<McpToolServer>
 }
 
 /**
@@ -49,6 +49,8 @@ export function mountMcpEndpoint(app: ServiceApp, endpoint: McpEndpoint): void {
       if (Array.isArray(body)) throw new Refusal(400, NO_BATCHES)
       const signal = abortSignalOf(reply.raw)
       const caller = { principal: agent, requestId: id }
+      // Loads the library on the first request: it takes 10 MB for each thread.
+      const { handleMcpRequest } = await import('./mcp-server.ts')
       const { response, errors } = await handleMcpRequest(era => endpoint.makeServer(caller, era), {
         headers,
         body,

@@ -37,7 +37,7 @@ export type McpEra = 2025 | 2026
  * process can answer it and a revoked token takes effect immediately.
  */
 export async function handleMcpRequest(
-  makeServer: (era: McpEra) => McpToolServer,
+  makeServer: (era: McpEra) => McpToolServer | Promise<McpToolServer>,
   { headers, body, signal }: McpRequest,
 ): Promise<McpResponse> {
   const errors: Error[] = []

@@ -4,7 +4,7 @@ import { RESOURCES } from '../../oauth/permissions.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
 import { AGENT_TOOLS, callTool } from './call-tool.ts'
 import { type McpCaller, mountMcpEndpoint } from './mcp-endpoint.ts'
-import { createToolServer } from './mcp-server.ts'
+import type { ToolServerOptions } from './mcp-server.ts'
 import { AGENT_PROMPTS } from './prompts.ts'
 import { AGENT_RESOURCES, type AgentResource } from './resources.ts'
 
@@ -13,7 +13,10 @@ export function mcpRoutes(app: ServiceApp, context: AgentsContext): void {
   mountMcpEndpoint(app, {
     ...context,
     url: RESOURCES.mcp.path,
-    makeServer: caller => createSignalboxServer(context, caller),
+    makeServer: async caller => {
+      const { createToolServer } = await import('./mcp-server.ts')
+      return createToolServer(describeSignalboxServer(context, caller))
+    },
   })
 }
 
@@ -21,8 +24,8 @@ export function mcpRoutes(app: ServiceApp, context: AgentsContext): void {
 export const MCP_SERVER_VERSION = '0.3.0'
 
 /** The MCP server for one request of this caller. */
-function createSignalboxServer(context: AgentsContext, caller: McpCaller) {
-  return createToolServer({
+function describeSignalboxServer(context: AgentsContext, caller: McpCaller): ToolServerOptions {
+  return {
     name: 'signalbox',
     title: 'Signalbox',
     version: MCP_SERVER_VERSION,
@@ -32,7 +35,7 @@ function createSignalboxServer(context: AgentsContext, caller: McpCaller) {
     resources: AGENT_RESOURCES,
     call: (tool, input) => callTool(context, { tool, input, ...caller }),
     read: resource => readResource(context, resource, caller),
-  })
+  }
 }
 
 /** Reads a resource. Internal errors are logged, and the caller gets the request ID. */

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { threadId } from 'node:worker_threads'
 import { writePrivateFile } from '@signalbox/embedded-postgres/private-file.ts'
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import type { EmailTransport } from './mail-queue.ts'
 
 const CONNECT_MILLISECONDS_MAX = 10_000
@@ -27,14 +27,11 @@ interface SmtpServer {
  * as a list. Emails cannot attach files or URLs.
  */
 export function createSmtpTransport({ url, from }: SmtpServer): EmailTransport {
-  const transport = createTransport({
-    url,
-    pool: true,
-    maxConnections: CONNECTIONS_MAX,
-    ...SMTP_LIMITS,
-  })
+  let transport: Promise<Transporter> | null = null
   return async ({ to, subject, text }) => {
-    await transport.sendMail({
+    transport ??= openTransport(url)
+    const mailer = await transport
+    await mailer.sendMail({
       from: { name: 'Signalbox', address: from },
       to: { name: '', address: to },
       subject: toSingleLine(subject),
@@ -45,8 +42,15 @@ export function createSmtpTransport({ url, from }: SmtpServer): EmailTransport {
   }
 }
 
+/** Loads the library for the first email: it takes 4 MB for each thread. */
+async function openTransport(url: string): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({ url, pool: true, maxConnections: CONNECTIONS_MAX, ...SMTP_LIMITS })
+}
+
 /** Connects and signs in without sending. Returns the error code, or null when it worked. */
 export async function findSmtpError(url: string): Promise<string | null> {
+  const { createTransport } = await import('nodemailer')
   const transport = createTransport({ url, ...SMTP_LIMITS })
   try {
     await transport.verify()

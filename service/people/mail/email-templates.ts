@@ -1,7 +1,14 @@
 import { formatIsoMinute } from '../../util/time.ts'
-import { type EmailRecipient, LINK_LIFETIME_MINUTES } from '../auth-library.ts'
 import { parseName } from '../display-name.ts'
 import type { Email } from './mail-queue.ts'
+
+/** How long an emailed link works. Each link works once. */
+export const LINK_LIFETIME_MINUTES = { verification: 24 * 60, reset: 60, signIn: 15 } as const
+
+export interface EmailRecipient {
+  email: string
+  name: string
+}
 
 /**
  * Links start with the configured public origin, never with the Host header of a request. They

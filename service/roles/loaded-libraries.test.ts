@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { it } from 'node:test'
+
+/** Libraries of 4 to 29 MB for each thread, which few requests need. */
+const LOADED_ON_FIRST_USE = [
+  /^better-auth$/,
+  /^@better-auth\//,
+  /^nodemailer$/,
+  /^oidc-provider$/,
+  /^@modelcontextprotocol\//,
+  /^@opentelemetry\//,
+]
+
+for (const entry of ['run-all.ts', 'run-serve.ts', 'run-deliver.ts', 'http-worker.ts']) {
+  it(`the start of ${entry} loads no library of sign-in, email, OAuth, MCP or tracing`, () => {
+    const { files, packages } = followImports(join(import.meta.dirname, entry))
+    assert.ok(files.size > 80)
+    assert.ok(packages.has('kysely'))
+    const large = [...packages].filter(name => LOADED_ON_FIRST_USE.some(known => known.test(name)))
+    assert.deepEqual(large, [])
+  })
+}
+
+/** What Node loads with a file: neither type imports nor `import()`. */
+function followImports(entry: string): { files: Set<string>; packages: Set<string> } {
+  const files = new Set([entry])
+  const packages = new Set<string>()
+  for (const file of files) {
+    const imports = readFileSync(file, 'utf8').matchAll(
+      /^(?:import|export) (?!type\b)[^'=]*?from '([^']+)'/gm,
+    )
+    for (const [, target = ''] of imports) {
+      if (target.startsWith('.')) files.add(join(dirname(file), target))
+      else if (!/^(node:|@signalbox\/)/.test(target)) packages.add(nameOf(target))
+    }
+  }
+  for (const file of files) if (!file.endsWith('.ts')) files.delete(file)
+  return { files, packages }
+}
+
+function nameOf(target: string): string {
+  return target
+    .split('/')
+    .slice(0, target.startsWith('@') ? 2 : 1)
+    .join('/')
+}
