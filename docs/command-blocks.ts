@@ -142,6 +142,16 @@ export const TESTED: readonly TestedBlock[] = [
     expected: /"event":"/,
   },
   {
+    page: `${OPERATIONS}/export.md`,
+    begins: 'npm run export -- events --tracker ID --out web-events.ndjson\nnpm run export',
+    expected: /reports\.csv: \d+ reports, received before/,
+  },
+  {
+    page: `${OPERATIONS}/export.md`,
+    begins: 'npm run export -- events --tracker ID --out web-events.ndjson --resume',
+    expected: /web-events\.ndjson is complete already/,
+  },
+  {
     page: `${OPERATIONS}/erasure.md`,
     begins: 'digest=$(printf',
     expected: /"deletion_request_id"/,

@@ -75,6 +75,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         label: 'Erasure',
       },
       operations('retention', 'How long data is kept, and how it is deleted.'),
+      operations('export', 'Write events, deliveries and reports to a file.'),
     ],
   },
   {

@@ -98,6 +98,39 @@ export async function listEventRefs(
   return { total: rows[0].total, events }
 }
 
+interface RefRange {
+  trackerId: string
+  /** Included; null: from the oldest event. */
+  from: EventRef | null
+  /** Events that were received before. */
+  before: Date
+  limit: number
+}
+
+/** References of a tracker's events in the order of receipt, along the primary key. */
+export async function listEventRefsFrom(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, from, before, limit }: RefRange,
+): Promise<EventRef[]> {
+  const { rows } = await pool.query({
+    name: 'list-event-refs-from',
+    text: `select created_at, event_id, space from events
+           where tracker_id = $1::uuid and created_at >= $2::timestamptz
+             and created_at < $5::timestamptz
+             and (created_at, event_id, space) >= ($2::timestamptz, $3::text, $4::smallint)
+           order by created_at, event_id, space limit $6::integer`,
+    values: [
+      trackerId,
+      from?.createdAt ?? new Date(0),
+      from?.eventId ?? '',
+      from?.space ?? 0,
+      before,
+      limit,
+    ],
+  })
+  return rows.map(row => ({ eventId: row.event_id, createdAt: row.created_at, space: row.space }))
+}
+
 /** Events that are searched for one that is neither a test nor the verification, newest first. */
 const SEARCHED_MAX = 500
 

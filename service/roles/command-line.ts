@@ -132,6 +132,13 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       return defineReportCommand(async it => runReport(await createContext(), it))
     },
   },
+  export: {
+    description: 'write the events, deliveries or reports of a tracker to a file',
+    load: async ({ createContext }) => {
+      const { defineExportCommand, runExport } = await import('./export-command.ts')
+      return defineExportCommand(async it => runExport(await createContext(), it))
+    },
+  },
   audit: {
     description: 'verify, export and sign the audit logs',
     load: async ({ createContext }) => {

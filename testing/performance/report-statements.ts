@@ -1,10 +1,16 @@
 import { findLastForwarding } from '../../service/access/key-store.ts'
 import type { Database } from '../../service/db/database.ts'
 import { listReceipts } from '../../service/erasure/receipt-store.ts'
+import { listEventRefsFrom } from '../../service/events/list-store.ts'
 import { findWorkspacesToUpdate } from '../../service/reports/alert-announcement-store.ts'
 import { findScores } from '../../service/reports/match-quality-store.ts'
 import { findReportsOfRange } from '../../service/reports/reconciliation-store.ts'
-import { LARGE_DESTINATION, LARGE_STORE_DAY, LARGE_TRACKER } from './large-store.ts'
+import {
+  generatedEventTime,
+  LARGE_DESTINATION,
+  LARGE_STORE_DAY,
+  LARGE_TRACKER,
+} from './large-store.ts'
 
 const RANGE = { from: '2026-10-01', to: LARGE_STORE_DAY }
 const PAGE_ROWS = 51
@@ -22,6 +28,13 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
     findWorkspacesToUpdate(database, {
       unreachableSince: new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`),
       limit: 200,
+    }),
+  'list events for an export': database =>
+    listEventRefsFrom(database, {
+      trackerId: LARGE_TRACKER,
+      from: { createdAt: generatedEventTime(2_000), eventId: '', space: 0 },
+      before: new Date(`${LARGE_STORE_DAY}T23:00:00.000Z`),
+      limit: 501,
     }),
   'find the last forwarding': database => findLastForwarding(database, LARGE_TRACKER),
   'list erasure receipts': database =>

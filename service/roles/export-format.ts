@@ -1,0 +1,59 @@
+import type { ExportKind, ExportRecord } from '../reports/export-records.ts'
+
+export const EXPORT_FORMATS = ['ndjson', 'csv'] as const
+export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+
+/** What comes before the first record. A test compares the columns with the records. */
+export function formatHeader(format: ExportFormat, kind: ExportKind): string {
+  return format === 'csv' ? formatCsvRow(EXPORT_COLUMNS[kind]) : ''
+}
+
+/** A record as one line. Decimal values keep every digit in both formats. */
+export function formatRecord(format: ExportFormat, kind: ExportKind, record: ExportRecord): string {
+  if (format === 'ndjson') return `${JSON.stringify(record)}\n`
+  return formatCsvRow(EXPORT_COLUMNS[kind].map(column => formatCell(record[column])))
+}
+
+/** CSV has its columns in the first line, also when there is no record. */
+export const EXPORT_COLUMNS: Record<ExportKind, readonly string[]> = {
+  events: [
+    ...['id', 'workspace_id', 'signal_tracker_id', 'parent_event_id', 'event_name', 'event_time'],
+    ...['action_source', 'event_class', 'order_id', 'value_amount', 'value_currency'],
+    ...['created_at', 'consent_basis', 'measurement_class', 'attribution_join'],
+    ...['enforcement_scope', 'consent_normalization_version', 'consent', 'user_data_hashed'],
+    ...['value_data', 'event_source', 'payload_expired', 'space'],
+  ],
+  deliveries: [
+    ...['id', 'workspace_id', 'signal_tracker_id', 'event_id', 'destination_id', 'status'],
+    ...['is_test', 'attempt_count', 'last_error', 'platform_response', 'platform_trace_id'],
+    ...['next_attempt_at', 'created_at', 'updated_at'],
+  ],
+  reports: [
+    ...['id', 'workspace_id', 'signal_tracker_id', 'destination_id', 'report_date'],
+    ...['accepted_count', 'platform_count', 'observed_gap', 'unexplained_residual'],
+    ...['event_counts', 'buckets', 'status', 'created_at', 'updated_at'],
+  ],
+}
+
+/** Nested values are JSON in their cell. Null is an empty cell. */
+function formatCell(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'string') return isFormula(value) ? `'${value}` : value
+  return JSON.stringify(value)
+}
+
+/**
+ * Spreadsheets run a cell that begins like this as a formula (OWASP, CSV injection). Numbers are
+ * not quoted, so that a negative value stays a number.
+ */
+function isFormula(text: string): boolean {
+  return /^[=+\-@\t\r\n]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text)
+}
+
+/** RFC 4180. */
+function formatCsvRow(cells: readonly string[]): string {
+  const quoted = cells.map(cell =>
+    /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell,
+  )
+  return `${quoted.join(',')}\r\n`
+}
