@@ -4,6 +4,7 @@ import { it } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import fc from 'fast-check'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { type ContainerEvent, mapContainerEvent } from './map-container-event.ts'
 import { mapServerEvent } from './map-server-event.ts'
 import { mapTrackCall, type TrackCall } from './map-track-call.ts'
 
@@ -115,6 +116,55 @@ it("delivers a RudderStack user's order field by field", async test => {
   const context = { ...ORDER.context, traits: TRAITS, consentManagement }
   const body = mapTrackCall({ ...ORDER, context }, { advertisingCategory: 'C0004' })
   assertOrder(await deliver(service, body))
+})
+
+const CONTAINER_ORDER: ContainerEvent = {
+  event_name: 'purchase',
+  event_id: 'container-1',
+  client_id: '1234.5678',
+  user_id: 'user-7',
+  ip_override: '81.2.69.142',
+  user_agent: 'Mozilla/5.0',
+  page_location: 'https://shop.example/thanks?a=1',
+  page_referrer: 'https://search.example/',
+  user_data: {
+    email_address: 'Jane@Example.com',
+    phone_number: '+1 (616) 555-0100',
+    address: {
+      ...{ first_name: 'Jane', last_name: 'Doe', city: 'Grand Rapids', region: 'mi' },
+      ...{ postal_code: '49503', country: 'us' },
+    },
+  },
+  'x-fb-ck-fbp': 'fb.1.1795262400000.1234567890',
+  transaction_id: '50314',
+  value: 19.95,
+  currency: 'USD',
+  items: [
+    { item_id: 'mug-1', item_name: 'Blue mug', price: 9.95, quantity: 2, item_category: 'Mugs' },
+    { item_id: 'spoon-7', price: 0.05, quantity: 1, item_brand: 'Acme' },
+  ],
+  consent_state: {
+    ...{ ad_storage: 'granted', ad_user_data: 'granted' },
+    ...{ ad_personalization: 'granted', analytics_storage: 'granted' },
+  },
+}
+
+it('delivers the order of a server container field by field', async test => {
+  const service = await startTestService(test)
+  const received = await deliver(service, mapContainerEvent(CONTAINER_ORDER))
+  assert.equal(received.event_name, 'Purchase')
+  assert.equal(received.event_id, 'container-1')
+  const { coupon: _coupon, shipping: _shipping, ...customData } = CUSTOM_DATA
+  assert.deepEqual(received.custom_data, customData)
+  const { ge: _ge, db: _db, ...userData } = USER_DATA
+  assert.deepEqual(received.user_data, { ...userData, fbp: 'fb.1.1795262400000.1234567890' })
+})
+
+it('refuses the order of a server container whose visitor denied advertising', async test => {
+  const service = await startTestService(test)
+  const denied = { ...CONTAINER_ORDER.consent_state, ad_user_data: 'denied' }
+  const body = mapContainerEvent({ ...CONTAINER_ORDER, consent_state: denied })
+  assert.equal((await service.submit(body)).status, 422)
 })
 
 it('delivers the steps before an order under their standard names', async test => {

@@ -1,0 +1,109 @@
+import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import type { ValueData } from '@signalbox/contract/value-data.ts'
+import { toDecimalText } from './decimal-text.ts'
+
+/**
+ * The event data of a server container of Google Tag Manager, as stape hosts it ("Common event
+ * data"). A client of the container makes it from a GA4 request or from stape's Data Tag.
+ */
+export interface ContainerEvent {
+  event_name: string
+  /** The ID that the tag of the platform sends, so that the platform counts both once. */
+  event_id: string
+  client_id?: string
+  user_id?: string
+  ip_override?: string
+  user_agent?: string
+  page_location?: string
+  page_referrer?: string
+  user_data?: {
+    email_address?: string
+    phone_number?: string
+    address?: Record<string, string>
+  }
+  /** The cookies of Meta's pixel, under stape's names. */
+  'x-fb-ck-fbc'?: string
+  'x-fb-ck-fbp'?: string
+  transaction_id?: string
+  value?: unknown
+  currency?: string
+  search_term?: string
+  items?: Record<string, unknown>[]
+  /** Consent Mode v2. `x-ga-gcs` alone does not have `ad_user_data`. */
+  consent_state?: Record<string, string>
+}
+
+const EVENT_NAMES: Record<string, string> = {
+  page_view: 'PageView',
+  view_item: 'ViewContent',
+  search: 'Search',
+  add_to_cart: 'AddToCart',
+  add_to_wishlist: 'AddToWishlist',
+  begin_checkout: 'InitiateCheckout',
+  add_payment_info: 'AddPaymentInfo',
+  purchase: 'Purchase',
+  sign_up: 'CompleteRegistration',
+  generate_lead: 'Lead',
+}
+
+/** Maps the event data of a container to the body of `POST /api/v1/events`. */
+export function mapContainerEvent(event: ContainerEvent): EventSubmission {
+  const address = event.user_data?.address ?? {}
+  return {
+    event_id: event.event_id,
+    event_name: EVENT_NAMES[event.event_name] ?? event.event_name,
+    action_source: 'website',
+    consent_basis: 'consent',
+    ...(event.page_location && { event_source: event.page_location }),
+    ...(event.page_referrer && { referrer_url: event.page_referrer }),
+    ...(event.client_id && { visitor_id: event.client_id }),
+    ...(event.consent_state && { consent_mode: event.consent_state }),
+    user_data: withoutMissing({
+      em: event.user_data?.email_address,
+      ph: event.user_data?.phone_number,
+      fn: address.first_name,
+      ln: address.last_name,
+      ct: address.city,
+      st: address.region,
+      zp: address.postal_code,
+      country: address.country,
+      external_id: event.user_id,
+      client_ip_address: event.ip_override,
+      client_user_agent: event.user_agent,
+    }),
+    click_ids: withoutMissing({ fbc: event['x-fb-ck-fbc'], fbp: event['x-fb-ck-fbp'] }),
+    value_data: mapValue(event),
+  }
+}
+
+function mapValue(event: ContainerEvent): ValueData {
+  const { items = [] } = event
+  return withoutMissing({
+    value: toDecimalText(event.value),
+    currency: event.currency,
+    order_id: event.transaction_id,
+    search_string: event.search_term,
+    contents: items.length === 0 ? undefined : items.map(mapItem),
+    num_items:
+      items.length === 0
+        ? undefined
+        : items.reduce((count, { quantity }) => count + Number(quantity ?? 1), 0),
+  }) as ValueData
+}
+
+function mapItem(item: Record<string, unknown>): Record<string, unknown> {
+  return withoutMissing({
+    id: String(item.item_id ?? item.item_name),
+    quantity: item.quantity ?? 1,
+    item_price: item.price,
+    title: item.item_name,
+    category: item.item_category,
+    brand: item.item_brand,
+  })
+}
+
+function withoutMissing(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined && value !== null),
+  )
+}
