@@ -210,6 +210,7 @@ export const UNTESTED: readonly UntestedBlock[] = [
     coveredBy: 'npm test would run this test again; npm ci needs a registry',
   },
   { page: 'benchmarks/README.md', begins: 'npm run bench', coveredBy: 'takes minutes' },
+  { page: 'docs/operations/memory.md', begins: 'npm run bench', coveredBy: 'takes minutes' },
   {
     page: 'examples/agent/README.md',
     begins: 'npm start',

@@ -6,8 +6,8 @@ import { Session } from 'node:inspector/promises'
  * little is allocated: 143 MB of `npm start` (docs/operations/memory.md). `gc()` frees the objects
  * and keeps the pages; the collection for a heap profile drops the pages too.
  *
- * It stops the thread for 0.1 to 0.2 seconds, so call it at the end of the start, before requests
- * arrive.
+ * It stops the thread for 65 ms, or longer on a busy machine, so call it at the end of the start,
+ * before requests arrive.
  */
 export async function releaseStartMemory(): Promise<void> {
   if (!process.features.inspector) return
