@@ -212,6 +212,11 @@ export const UNTESTED: readonly UntestedBlock[] = [
   { page: 'benchmarks/README.md', begins: 'npm run bench', coveredBy: 'takes minutes' },
   { page: 'docs/operations/memory.md', begins: 'npm run bench', coveredBy: 'takes minutes' },
   {
+    page: `${OPERATIONS}/reliability.md`,
+    begins: 'npm run reliability',
+    coveredBy: 'reliability/campaign.test.ts',
+  },
+  {
     page: 'examples/agent/README.md',
     begins: 'npm start',
     coveredBy: 'examples/agent/agent.test.ts',

@@ -122,7 +122,7 @@ const LINES_MAX = 300
 const LINE_CHARACTERS_MAX = 100
 const FOLDERS =
   '{contract,service,graph-simulator,embedded-postgres,browser,dashboard,design,sdks,cli,benchmarks,' +
-  'examples,testing}'
+  'examples,reliability,testing}'
 
 const root = join(import.meta.dirname, '..')
 const everything = globSync(`${FOLDERS}/**/*.{ts,tsx}`, {

@@ -120,6 +120,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       operations('metrics', 'Prometheus metrics and alerts.'),
       operations('scale', 'From one machine to a cluster.'),
       operations('memory', 'What an idle installation takes, and why.'),
+      operations('reliability', 'What the fault campaign does to an installation, and checks.'),
       { ...operations('upgrade', 'Move a store in use to this version.'), label: 'Upgrading' },
       operations('contract', 'The signed contract, its keys and generated clients.'),
     ],

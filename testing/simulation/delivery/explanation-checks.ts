@@ -83,7 +83,8 @@ function checkTimes(text: string, now: Date): string[] {
   ].map(time => `${time} is on the wrong side of now`)
 }
 
-const OPENINGS: Record<string, RegExp> = {
+/** How the explanation of each status begins. */
+export const STATUS_OPENINGS: Record<string, RegExp> = {
   queued: /^(Waiting|It is sent after|It will not be sent|Its request sends it)/,
   sent: /^(Being sent|A worker began to send it)/,
   retrying: /^(The first attempt|The last of \d+ attempts) failed\./,
@@ -97,7 +98,7 @@ const OPENINGS: Record<string, RegExp> = {
 
 function checkStatus(text: string, { status, attemptCount, leaseSecondsLeft }: Facts): string[] {
   const problems: string[] = []
-  if (!OPENINGS[status]?.test(text)) problems.push('does not fit the status')
+  if (!STATUS_OPENINGS[status]?.test(text)) problems.push('does not fit the status')
   if (/^Not sent(?! again)/.test(text) && attemptCount > 0) problems.push('it was tried')
   if (status === 'sent') {
     const isLost = (leaseSecondsLeft ?? 0) <= 0
@@ -143,7 +144,10 @@ function willEndUnsent({ hasPayload, lacksTestCode, eventTime }: Facts, now: Dat
 }
 
 /** Whether the platform may have the event, and may have it twice. */
-function checkReceipts(text: string, facts: Facts): string[] {
+export function checkReceipts(
+  text: string,
+  facts: Pick<Facts, 'status' | 'copies' | 'unknownAttempts' | 'isTestPurchase'>,
+): string[] {
   const { status, copies, unknownAttempts, isTestPurchase } = facts
   if (/count it twice\.$/.test(text)) return []
   const [, said = '0'] = /(One|\d+) attempts? ended without a known answer/.exec(text) ?? []
