@@ -90,7 +90,7 @@ function openCredentials(
             'Run "signalbox-server credential reseal", then remove ' +
               'SIGNALBOX_CREDENTIAL_KEY_PREVIOUS.',
           )
-        : ok(check, `The key decrypts all ${destinations.length} credentials.`)
+        : ok(check, `The key decrypts every platform credential: ${destinations.length}.`)
   return { finding, opened }
 }
 
@@ -106,7 +106,7 @@ function checkDestinations(destinations: readonly Destination[]): Finding {
     )
   }
   const paused = destinations.filter(({ status }) => status === 'inactive')
-  if (paused.length === 0) return ok(check, `${destinations.length} destinations are active.`)
+  if (paused.length === 0) return ok(check, `Every destination is active: ${destinations.length}.`)
   const named = paused.slice(0, NAMED_MAX).map(({ id, statusReason }) => `${id} (${statusReason})`)
   return error(
     check,

@@ -21,7 +21,7 @@ function checkNames({ warnings, given }: Settings): Finding {
   if (warnings.length > 0) {
     return warning(check, warnings.join(' '), 'Correct or remove it: an unknown name does nothing.')
   }
-  return ok(check, `${given.length} settings are set, and all of them are known.`)
+  return ok(check, `Every setting is known; ${given.length} are set.`)
 }
 
 /** A worker that uses up its connections delays its own settlements. */
