@@ -46,14 +46,14 @@ it('refuses missing tables of the jobs to a role that does not migrate', async t
   await database.pool.query(`delete from ${JOBS_SCHEMA}.migrations where id = 20`)
   await assert.rejects(
     requireCurrentSchema(database),
-    isSchemaError(/lacks tables of the jobs: run "npm/),
+    isSchemaError(/lacks tables of the jobs: run "signalbox-server migrate"/),
   )
   await migrate(database)
   await requireCurrentSchema(database)
   await database.pool.query(`drop schema ${JOBS_SCHEMA} cascade`)
   await assert.rejects(
     requireCurrentSchema(database),
-    isSchemaError(/lacks tables of the jobs: run "npm/),
+    isSchemaError(/lacks tables of the jobs: run "signalbox-server migrate"/),
   )
 })
 

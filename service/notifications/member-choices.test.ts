@@ -68,7 +68,7 @@ it('sends alerts to owners and administrators unless a member chooses otherwise'
   assert.deepEqual(await recipientsOf({}), ['admin'])
 })
 
-it('gives nobody proposals or results of others by their own choice', async test => {
+it('gives no proposals or results of others to a member by their own choice', async test => {
   const { people, recipientsOf, choose } = await startWithMembers(test)
   await choose(people.member, ['approvals', 'results', 'webhook'])
   assert.deepEqual(await recipientsOf({}), ['admin', 'owner'])

@@ -16,8 +16,8 @@ interface Refusal {
 }
 
 const COMMANDS =
-  'all, serve, deliver, migrate, provision, credential, key, people, client, report, audit, ' +
-  'doctor, campaigns'
+  'all, serve, deliver, migrate, provision, credential, key, people, client, report, export, ' +
+  'audit, doctor, campaigns'
 const NO_STORE =
   /^No PostgreSQL runs on \S+: start "signalbox-server all" first, or set DATABASE_URL\.$/
 
