@@ -43,7 +43,7 @@ it('a service decides on every row as the page says', async test => {
   const plain = await startTestService(test)
   const withProvider = await startTestService(test, { additionalConsentProvider: 89 })
   for (const [index, row] of rows.entries()) {
-    const service = row.says.endsWith('id 89') ? withProvider : plain
+    const service = row.says.endsWith('ID 89') ? withProvider : plain
     const decision = await findDecision(service, row, `row-${index}`)
     assert.equal(row.decision, decision, `${row.platform}: ${row.says}`)
   }

@@ -26,6 +26,15 @@ it('every relative link leads to an existing file and heading', () => {
   assert.deepEqual(broken, [])
 })
 
+it('the README leads to every page of the documentation', () => {
+  const linked = linksOf(readFileSync(join(root, 'README.md'), 'utf8'))
+  const documented = /^(docs\/(guides|operations|reference)\/|sdks\/\w+\/README|cli\/README)/
+  const unlinked = pages
+    .map(({ path }) => path)
+    .filter(path => documented.test(path) && !linked.includes(path))
+  assert.deepEqual(unlinked, [])
+})
+
 it('every npm script on a page is in package.json', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const named = pages.flatMap(({ path, text }) =>

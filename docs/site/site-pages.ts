@@ -36,12 +36,6 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       },
       operations('browser-keys', 'Publishable keys, origins and the trusted edge.'),
       {
-        name: 'cli',
-        source: 'cli/README.md',
-        label: 'Command line',
-        description: 'Send events and files from a terminal, and see what happened to them.',
-      },
-      {
         name: 'normalization',
         source: 'docs/reference/normalization.md',
         description: 'How identifiers are normalized before they are hashed.',
@@ -49,6 +43,20 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       guide('woocommerce', 'A webhook that sends paid orders and refunds of WooCommerce.'),
       guide('shopify', 'A webhook that sends paid orders and refunds of Shopify, and erases.'),
       guide('migrate', 'Mappings from Segment, RudderStack and server-side Google Tag Manager.'),
+    ],
+  },
+  {
+    title: 'SDKs and command line',
+    pages: [
+      sdk('typescript', 'TypeScript', 'The client for Node.js, Bun, Deno and Cloudflare Workers.'),
+      sdk('python', 'Python', 'The client for Python, with threads and with asyncio.'),
+      sdk('go', 'Go', 'The client for Go.'),
+      {
+        name: 'cli',
+        source: 'cli/README.md',
+        label: 'Command line',
+        description: 'Send events and files from a terminal, and see what happened to them.',
+      },
     ],
   },
   {
@@ -133,6 +141,10 @@ function guide(name: string, description: string): GuidePage {
 
 function operations(name: string, description: string): GuidePage {
   return { name, source: `docs/operations/${name}.md`, description }
+}
+
+function sdk(name: string, label: string, description: string): GuidePage {
+  return { name, source: `sdks/${name}/README.md`, label, description }
 }
 
 /** A page that is generated from the contract. */

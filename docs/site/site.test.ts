@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { before, it } from 'node:test'
 import { DOCUMENTED_OPERATIONS } from '@signalbox/contract/operations.ts'
 import {
@@ -17,6 +17,14 @@ before(async () => {
   site = readSite()
 })
 
+/** Pages about the code itself, for readers who have it. */
+const FOR_CONTRIBUTORS = [
+  'docs/guides/add-a-platform.md',
+  'docs/operations/supply-chain.md',
+  'docs/operations/test-report.md',
+  'docs/operations/threat-model.md',
+]
+
 /** Addresses outside of /docs that pages link to, all served by every installation. */
 const OTHER_PATHS = ['/openapi.json', '/workspaces']
 
@@ -28,6 +36,12 @@ it('has a page for each entry of the navigation', () => {
     names,
   )
   assert.equal(new Set(names).size, names.length)
+})
+
+it('has every page of docs/guides, docs/operations and docs/reference, except for contributors', () => {
+  const listed = [HOME_PAGE, ...PAGE_GROUPS.flatMap(({ pages }) => pages)].map(page => page.source)
+  const written = globSync('docs/{guides,operations,reference}/*.md')
+  assert.deepEqual(written.filter(source => !listed.includes(source)).sort(), FOR_CONTRIBUTORS)
 })
 
 it('every link and anchor of the HTML leads to something', () => {
