@@ -55,7 +55,7 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/doctor.md`,
-    begins: 'npm run doctor',
+    begins: 'npx signalbox-server doctor',
     expected: /^0 errors, \d+ warnings, \d+ ok/m,
   },
   {
@@ -81,19 +81,19 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/browser-keys.md`,
-    begins: 'npm run key -- list',
+    begins: 'npx signalbox-server key list',
     expected: /publishable[\s\S]*revoked/,
     values: { c0de: `$(sed -n 's/.*_secret": ".*\\(....\\)".*/\\1/p' forwarding.json)` },
   },
   {
     page: `${OPERATIONS}/reconciliation.md`,
-    begins: 'npm run report',
+    begins: 'npx signalbox-server report',
     expected: new RegExp(YESTERDAY),
     values: { '2026-11-20': YESTERDAY },
   },
   {
     page: `${OPERATIONS}/agents.md`,
-    begins: 'npm run client',
+    begins: 'npx signalbox-server client',
     expected: /Terminal/,
   },
   {
@@ -104,11 +104,11 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/agents.md`,
-    begins: 'npm run campaigns',
+    begins: 'npx signalbox-server campaigns',
     expected: /campaign:\d+/,
     values: { '120200000000001001': '$CAMPAIGN' },
     before:
-      'CAMPAIGN=$(npm run campaigns -- list --account 1 | sed -n "/^campaign/{s/.*campaign:\\([0-9]*\\).*/\\1/p;q;}")',
+      'CAMPAIGN=$(npx signalbox-server campaigns list --account 1 | sed -n "/^campaign/{s/.*campaign:\\([0-9]*\\).*/\\1/p;q;}")',
   },
   {
     page: `${OPERATIONS}/credentials.md`,
@@ -117,38 +117,39 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/credentials.md`,
-    begins: 'npm run provision',
+    begins: 'npx signalbox-server provision',
     expected: /shop\.json/,
   },
   {
     page: `${OPERATIONS}/credentials.md`,
-    begins: 'npm run credential -- list',
+    begins: 'npx signalbox-server credential list',
     expected: /active/,
     before: '"$EDITOR" meta-token',
   },
   {
     page: `${OPERATIONS}/audit.md`,
-    begins: 'npm run audit -- export',
+    begins: 'npx signalbox-server audit export',
     expected: /shop\.ndjson/,
   },
   {
     page: `${OPERATIONS}/audit.md`,
-    begins: 'npm run audit -- verify',
+    begins: 'npx signalbox-server audit verify',
     expected: /workspace 1/i,
   },
   {
     page: `${OPERATIONS}/audit.md`,
-    begins: 'npm run audit -- events',
+    begins: 'npx signalbox-server audit events',
     expected: /"event":"/,
   },
   {
     page: `${OPERATIONS}/export.md`,
-    begins: 'npm run export -- events --tracker ID --out web-events.ndjson\nnpm run export',
+    begins:
+      'npx signalbox-server export events --tracker ID --out web-events.ndjson\nnpx signalbox-server export',
     expected: /reports\.csv: \d+ reports, received before/,
   },
   {
     page: `${OPERATIONS}/export.md`,
-    begins: 'npm run export -- events --tracker ID --out web-events.ndjson --resume',
+    begins: 'npx signalbox-server export events --tracker ID --out web-events.ndjson --resume',
     expected: /web-events\.ndjson is complete already/,
   },
   {
@@ -158,7 +159,7 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/people.md`,
-    begins: 'npm run people',
+    begins: 'npx signalbox-server people',
     expected: /disabled[\s\S]*active/,
   },
   {
@@ -265,6 +266,16 @@ export const UNTESTED: readonly UntestedBlock[] = [
     page: `${OPERATIONS}/deploy.md`,
     begins: 'systemctl daemon-reload',
     coveredBy: 'needs systemd; deploy/systemd/systemd.test.ts checks the units',
+  },
+  {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'set -a\n. /etc/signalbox',
+    coveredBy: 'needs root; deploy/container/image-content.test.ts runs the command of the package',
+  },
+  {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'kubectl exec',
+    coveredBy: 'needs a cluster; deploy/container/image-content.test.ts runs the command without',
   },
   {
     page: `${OPERATIONS}/deploy.md`,
@@ -389,32 +400,32 @@ export const UNTESTED: readonly UntestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/upgrade.md`,
-    begins: 'npm run migrate',
+    begins: 'npx signalbox-server migrate',
     coveredBy: 'reliability/drills/upgrade-under-load.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
-    begins: 'npm run key -- issue --tracker ID --kind secret',
+    begins: 'npx signalbox-server key issue --tracker ID --kind secret',
     coveredBy: 'reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
-    begins: 'npm run key -- issue --tracker ID --kind publishable',
+    begins: 'npx signalbox-server key issue --tracker ID --kind publishable',
     coveredBy: 'reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
-    begins: 'npm run key -- issue --tracker ID --kind forwarding',
+    begins: 'npx signalbox-server key issue --tracker ID --kind forwarding',
     coveredBy: 'reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
-    begins: 'npm run key -- list',
+    begins: 'npx signalbox-server key list',
     coveredBy: 'reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
-    begins: 'npm run key -- revoke',
+    begins: 'npx signalbox-server key revoke',
     coveredBy: 'reliability/drills/key-rotation.test.ts',
   },
   {
@@ -424,7 +435,7 @@ export const UNTESTED: readonly UntestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
-    begins: 'npm run credential -- reseal',
+    begins: 'npx signalbox-server credential reseal',
     coveredBy: 'reliability/drills/key-rotation.test.ts',
   },
   {

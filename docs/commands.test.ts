@@ -86,7 +86,7 @@ function isEntryOf({ page, script }: Block) {
     entry.page === page && script.replaceAll(/ +#.*$/gm, '').startsWith(entry.begins)
 }
 
-/** Starts one service, and a shell in whose scripts `npm` and `node` run in this process. */
+/** Starts one service, and a shell in whose scripts `npm`, `npx` and `node` run in this process. */
 async function startShell(test: TestContext) {
   const installation = createInstallation(test, '.data')
   const home = dirname(installation.dataFolder)
@@ -134,6 +134,7 @@ set -euo pipefail
 here() { printf '%s\\0' "$@" | command curl -s --fail-with-body --data-binary @- "$COMMAND_URL"; }
 curl() { command curl -sS --fail-with-body "$@"; }
 npm() { here npm "$@"; }
+npx() { here npx "$@"; }
 node() { here node "$@"; }
 `
 
@@ -177,13 +178,22 @@ function runNode([program = '', ...rest]: string[], environment: Record<string, 
 
 const FILE_OPTIONS = /^--(out|from|token-from|head|document|jwks|key-from|jwks-out)$/
 
-/** The arguments of Node, with npm's script in place and files in the folder of the shell. */
-function parseCommand([program, ...words]: string[], home: string): string[] {
-  const { scripts } = JSON.parse(read('package.json'))
-  const [, script = '', , ...rest] = words
-  const [, ...scriptWords] = program === 'npm' ? scripts[script].split(' ') : ['', ...words]
-  const all = program === 'npm' ? [...scriptWords, ...rest] : scriptWords
-  return all.map((word: string, index: number) =>
+/** The arguments of Node, with files in the folder of the shell. */
+function parseCommand(words: string[], home: string): string[] {
+  const all = findProgram(words)
+  return all.map((word, index) =>
     FILE_OPTIONS.test(all[index - 1] ?? '') && !isAbsolute(word) ? join(home, word) : word,
   )
+}
+
+/** What the script of `npm run`, or the program of `npx`, is for Node. */
+function findProgram([program, ...words]: string[]): string[] {
+  if (program === 'node') return words
+  if (program === 'npx') {
+    assert.equal(words[0], 'signalbox-server')
+    return [SERVICE, ...words.slice(1)]
+  }
+  const { scripts } = JSON.parse(read('package.json'))
+  const [, script = '', , ...rest] = words
+  return [...scripts[script].split(' ').slice(1), ...rest]
 }

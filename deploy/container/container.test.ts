@@ -43,6 +43,9 @@ function assertProgram(path: string): void {
   assert.ok(existsSync(join(ROOT, path.slice('/app/'.length).replace(/\.js$/, '.ts'))), path)
 }
 
+/** The program under the name that the pages use. */
+const LINK = /ln --symbolic (\S+) \/usr\/local\/bin\/signalbox-server/
+
 describe('Containerfile', () => {
   it('has the version of Node.js and of Signalbox that the repository has', () => {
     assert.match(containerfile, new RegExp(`^ARG NODE_IMAGE=\\S+/node:${DEPENDENCIES.node}-`, 'm'))
@@ -52,7 +55,9 @@ describe('Containerfile', () => {
   it('runs as a user without privileges, and its code belongs to root', () => {
     assert.deepEqual(argumentsOf('USER'), ['1000:1000'])
     assert.deepEqual(argumentsOf('COPY'), ['--from=build /app /app'])
-    assert.ok(argumentsOf('RUN').every(line => !line.includes('/app')))
+    const [, target = ''] = LINK.exec(argumentsOf('RUN').join('\n')) ?? []
+    assertProgram(target)
+    assert.ok(argumentsOf('RUN').every(line => !line.replace(LINK, '').includes('/app')))
   })
 
   it('sets only settings that exist, and listens where its ports are published', () => {

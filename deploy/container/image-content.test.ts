@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
@@ -70,9 +79,12 @@ it('runs every service of compose.yaml from the folder of the image', { skip }, 
     const check = [join(app, 'deploy/package/healthcheck.js'), ...addresses]
     return (await runProgram(check, more)).code === 0
   }
+  // As the image links it.
+  const linked = join(home, 'signalbox-server')
+  symlinkSync(join(app, 'deploy/package/launcher.js'), linked)
+  accessSync(linked, constants.X_OK)
   const run = async (argumentList: string[]) => {
-    const launcher = join(app, 'deploy/package/launcher.js')
-    const ended = await runProgram([launcher, ...argumentList], settingsOf('serve', {}))
+    const ended = await runProgram([linked, ...argumentList], settingsOf('serve', {}))
     assert.equal(ended.code, 0, ended.stderr)
   }
 

@@ -51,10 +51,10 @@ it('rotates every key under a load of events, and refuses no valid key', async t
   await drill.issueExecutionToken()
   await assertKeysWork(drill.url(), old, 'old-keys')
   await assertKeysWork(drill.url(), current, 'new-keys')
-  assert.match(await run('npm run credential -- reseal'), /^Workspace 1: intact\. /m)
+  assert.match(await run('npx signalbox-server credential reseal'), /^Workspace 1: intact\. /m)
 
   await drill.restart(replaced)
-  await run('npm run key -- list')
+  await run('npx signalbox-server key list')
   await drill.revokeOldKeys()
   await waitUntil('every old key is refused', () => areOldKeysRefused(drill))
   await load.stop()
@@ -130,7 +130,10 @@ async function startRotation(test: TestContext) {
     return runToEnd('/bin/bash', ['-c', script], { cwd: place.dataFolder, env })
   }
   const revoke = (kind: string, key: string) =>
-    run('npm run key -- revoke', { '--kind secret': `--kind ${kind}`, c0de: key.slice(-4) })
+    run('npx signalbox-server key revoke', {
+      '--kind secret': `--kind ${kind}`,
+      c0de: key.slice(-4),
+    })
   const drill: Drill = {
     old,
     current,
@@ -147,7 +150,7 @@ async function startRotation(test: TestContext) {
       assert.deepEqual(await before.kill('SIGTERM'), { code: 0, signal: null })
     },
     issue: async (kind, file) => {
-      await run(`npm run key -- issue --tracker ID --kind ${kind}`)
+      await run(`npx signalbox-server key issue --tracker ID --kind ${kind}`)
       Object.assign(current, JSON.parse(readFileSync(files(file), 'utf8')))
     },
     issueExecutionToken: async () => {

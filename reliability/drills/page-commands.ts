@@ -13,7 +13,10 @@ export interface PageBlock {
   values: Record<string, string>
 }
 
-/** `npm run NAME -- ...` runs the script of package.json, but in the folder of the shell. */
+/**
+ * `npm run NAME -- ...` runs the script of package.json, and `npx signalbox-server` the program of
+ * the service, but in the folder of the shell.
+ */
 function writeShellFunctions(): string {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const cases = Object.entries<string>(scripts)
@@ -30,6 +33,10 @@ npm() {
     ${cases.join('\n    ')}
     *) echo "unknown: $name" >&2; return 1 ;;
   esac
+}
+npx() {
+  shift
+  '${process.execPath}' '${join(ROOT, 'service/main.ts')}' "$@"
 }
 `
 }

@@ -41,7 +41,7 @@ it('the previous version serves while the store is migrated', {
   await delay(LOAD_MILLISECONDS)
   const before = load.acknowledged.size
   const start = performance.now()
-  const script = readPageScript({ page: PAGE, begins: 'npm run migrate', values: {} })
+  const script = readPageScript({ page: PAGE, begins: 'npx signalbox-server migrate', values: {} })
   await runToEnd('/bin/bash', ['-c', script], { env: { PATH: process.env.PATH, ...environment } })
   const seconds = ((performance.now() - start) / 1_000).toFixed(1)
   const during = load.acknowledged.size - before
