@@ -58,6 +58,16 @@ it('the README shows the banner of the start', () => {
   assert.deepEqual(shown, summary.match(/(?<=^ {2})\S+(?: \S+)*?(?= {2})/gm))
 })
 
+it('running.md lists every command of the program', async () => {
+  const { stdout } = await runCommand(['--help'], { environment: {} })
+  const commands = [...stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = '']) => name)
+  const [, roles = ''] = read('docs/operations/running.md').split('\n## Roles\n')
+  const [table = ''] = roles.split('\n## ')
+  const listed = [...table.matchAll(/^\| `([a-z]+)` /gm)].map(([, name = '']) => name)
+  assert.ok(commands.length > 10)
+  assert.deepEqual(listed, commands)
+})
+
 interface Block {
   page: string
   /** Without comments before the first command. */
