@@ -12,9 +12,13 @@ const DIAGRAM = /```mermaid[\s\S]*?```/g
 const ADDRESS =
   /http:\/\/127\.0\.0\.1:3000|https:\/\/events\.example\.com|\{(site_origin|base_url)\}/g
 
-/** Splits a page at its headings, for the search. Text without Markdown's marks. */
+/**
+ * Splits a page at its headings, for the search. Text without Markdown's marks; that of a subsection
+ * ends with the heading above it, by which it is searched too: "422" finds the refusals of 422.
+ */
 export function splitSections({ name, title, markdown }: SearchedPage): DocsSection[] {
   const used = new Map<string, number>()
+  let above = ''
   // A comment in a shell script is no heading.
   const text = markdown
     .replaceAll(DIAGRAM, '')
@@ -30,7 +34,10 @@ export function splitSections({ name, title, markdown }: SearchedPage): DocsSect
       used.set(slug, repeated + 1)
       const anchor = line.startsWith('# ') ? '' : `#${slug}${repeated === 0 ? '' : `-${repeated}`}`
       const path = `${name === '' ? '/docs' : `/docs/${name}`}${anchor}`
-      return { path, title, heading, text: plainText(rest.join('\n')) }
+      const isSubsection = line.startsWith('### ')
+      if (!isSubsection) above = line.startsWith('## ') ? ` (${heading})` : ''
+      const content = plainText(rest.join('\n'))
+      return { path, title, heading, text: isSubsection ? content + above : content }
     })
 }
 

@@ -89,6 +89,18 @@ it('finds sections by all of their words, the best first', async test => {
   assert.equal((await get(service, '/docs/search')).status, 200)
 })
 
+it('ignores common words in a search, and finds a subsection by the heading above it', async test => {
+  const service = await startTestService(test)
+  const find = async (query: string) => {
+    const { text } = await get(service, `/docs/search?q=${encodeURIComponent(query)}`)
+    return [...text.matchAll(/<li>\s*<a href="([^"]+)">/g)].map(([, path]) => path)
+  }
+  assert.deepEqual(await find('How do I rotate a key?'), await find('rotate key'))
+  assert.ok((await find('rotate key')).slice(0, 3).includes('/docs/rotate-keys'))
+  assert.ok((await find('422 currency')).includes('/docs/refusals#currency_required'))
+  assert.ok((await find('what')).length > 0)
+})
+
 it('escapes what was searched for, and reads at most 100 characters of it', async test => {
   const service = await startTestService(test)
   const { text } = await get(service, `/docs/search?q=${encodeURIComponent('<img src=x>$&{body}')}`)

@@ -41,7 +41,7 @@ function fillFrame({ frame }: DocsSite, title: string, body: string): string {
 }
 
 export function searchSections(sections: readonly DocsSection[], query: string): FoundSection[] {
-  const terms = query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, TERMS_MAX)
+  const terms = readTerms(query)
   if (terms.length === 0) return []
   return sections
     .map(section => ({ ...section, score: scoreSection(section, terms) }))
@@ -49,6 +49,24 @@ export function searchSections(sections: readonly DocsSection[], query: string):
     .toSorted((one, other) => other.score - one.score)
     .slice(0, RESULTS_MAX)
     .map(section => ({ ...section, excerpt: excerptOf(section.text, terms) }))
+}
+
+/** Words of a question that say nothing about its answer. */
+const COMMON_WORDS = new Set(
+  'a an and are can do does for how i in is it my of on or the to what when where why with'.split(
+    ' ',
+  ),
+)
+
+/** The words of a query, without common words unless it has no others. */
+function readTerms(query: string): string[] {
+  const words = query
+    .toLowerCase()
+    .replace(/[?!.]+$/, '')
+    .split(/\s+/)
+    .filter(Boolean)
+  const rare = words.filter(word => !COMMON_WORDS.has(word))
+  return (rare.length > 0 ? rare : words).slice(0, TERMS_MAX)
 }
 
 const HEADING_POINTS = 10
