@@ -164,7 +164,7 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: 'browser/README.md',
-    begins: 'node browser/print-forwarder.ts',
+    begins: 'npx node browser/print-forwarder.ts',
     expected: /\/sb/,
   },
   {
@@ -229,7 +229,7 @@ export const UNTESTED: readonly UntestedBlock[] = [
   },
   {
     page: SIMULATOR,
-    begins: 'node graph-simulator/main.ts',
+    begins: 'npm run --silent simulator',
     coveredBy: 'this test uses the simulator that `all` starts',
   },
   {

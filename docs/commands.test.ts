@@ -51,6 +51,11 @@ it('the commands of the pages work on a service that was just started', async te
   assert.deepEqual(failures, [])
 })
 
+it('every program of a checkout is started by npm or npx, which find the pinned Node', () => {
+  const started = findBlocks().filter(({ script }) => /^ *node \S+\.ts/m.test(script))
+  assert.deepEqual(started, [])
+})
+
 it('the README shows the banner of the start', () => {
   const labels = /(?<=^Signalbox is ready at .*\n\n)(?: {2}.*\n)+/m.exec(read('README.md'))?.[0]
   const shown = labels?.match(/(?<=^ {2})\S+(?: \S+)*?(?= {2})/gm) ?? []
@@ -200,6 +205,7 @@ function parseCommand(words: string[], home: string): string[] {
 function findProgram([program, ...words]: string[]): string[] {
   if (program === 'node') return words
   if (program === 'npx') {
+    if (words[0] === 'node') return words.slice(1)
     assert.equal(words[0], 'signalbox-server')
     return [SERVICE, ...words.slice(1)]
   }
