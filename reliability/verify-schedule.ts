@@ -2,6 +2,7 @@ import { verifyProposalRecords } from '../service/agents/proposals/verify-record
 import { deriveAuditKeys } from '../service/audit/signed-head.ts'
 import { verifyChains } from '../service/audit/verify-chains.ts'
 import { openDatabase } from '../service/db/database.ts'
+import { listReceipts } from '../testing/fixtures/simulator.ts'
 import {
   checkReceipts,
   STATUS_OPENINGS,
@@ -66,17 +67,9 @@ async function readStoredEvents({ store }: Installation, prefix: string): Promis
   }))
 }
 
-const RECEIPTS_MAX = 10_000
-
 async function readReceipts({ simulator }: Installation): Promise<Receipts> {
-  const response = await fetch(`${simulator.url}/_simulator/received?limit=${RECEIPTS_MAX}`)
-  const { count, events } = (await response.json()) as {
-    count: number
-    events: { event_id: string; request_id: string }[]
-  }
-  if (count !== events.length) throw new Error(`only ${events.length} of ${count} receipts`)
   const receipts = new Map<string, string[]>()
-  for (const { event_id, request_id } of events) {
+  for (const { event_id, request_id } of await listReceipts(simulator.url)) {
     receipts.set(event_id, [...(receipts.get(event_id) ?? []), request_id])
   }
   return receipts

@@ -5,8 +5,9 @@ import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres'
 import { startEventLoad } from '../../testing/crash/event-load.ts'
-import { createInstallation } from '../../testing/fixtures/program.ts'
-import { assertExactlyOnce, listReceipts, startPlatform } from './exactly-once.ts'
+import { assertExactlyOnce } from '../../testing/crash/exactly-once.ts'
+import { createInstallation, startSimulatorProcess } from '../../testing/fixtures/program.ts'
+import { listReceipts } from '../../testing/fixtures/simulator.ts'
 import { assertKeysWork, assertSecretsWhole } from './installation-checks.ts'
 import { readPageScript } from './page-commands.ts'
 import { runToEnd } from './postgres-cluster.ts'
@@ -15,7 +16,7 @@ const PAGE = 'docs/operations/backup.md'
 const LOAD_MILLISECONDS = 2_000
 
 it('a copy of the stopped data folder has every acknowledged event and every key', async test => {
-  const platformUrl = await startPlatform(test)
+  const platformUrl = await startSimulatorProcess(test)
   const place = createInstallation(test, '.data')
   const home = dirname(place.dataFolder)
   const environment = {

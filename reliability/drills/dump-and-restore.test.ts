@@ -5,14 +5,10 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startEventLoad } from '../../testing/crash/event-load.ts'
+import { assertExactlyOnce, listUnsettledEvents } from '../../testing/crash/exactly-once.ts'
 import { runCommand } from '../../testing/fixtures/command-line.ts'
-import { createInstallation } from '../../testing/fixtures/program.ts'
-import {
-  assertExactlyOnce,
-  listReceipts,
-  listUnsettledEvents,
-  startPlatform,
-} from './exactly-once.ts'
+import { createInstallation, startSimulatorProcess } from '../../testing/fixtures/program.ts'
+import { listReceipts } from '../../testing/fixtures/simulator.ts'
 import { assertKeysWork, assertSecretsWhole } from './installation-checks.ts'
 import { readPageScript } from './page-commands.ts'
 import {
@@ -26,7 +22,7 @@ const PAGE = 'docs/operations/backup.md'
 const LOAD_MILLISECONDS = 2_000
 
 it('a dump under load restores on a new database', { skip: isWithoutPostgres }, async test => {
-  const platformUrl = await startPlatform(test)
+  const platformUrl = await startSimulatorProcess(test)
   const host = await createPostgresHost(test)
   const lost = await host.createServer('lost')
   const [place, newPlace] = [createInstallation(test), createInstallation(test)]

@@ -6,11 +6,15 @@ import { it, type TestContext } from 'node:test'
 import { SignatureError, verifySignedDocument } from '@signalbox/contract/verify-openapi.ts'
 import type { Credentials } from '../../service/provisioning/credentials-file.ts'
 import { startEventLoad } from '../../testing/crash/event-load.ts'
+import { assertExactlyOnce } from '../../testing/crash/exactly-once.ts'
 import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { createDatabaseFromTemplate, TEMPLATE_DATABASE } from '../../testing/fixtures/database.ts'
-import { createInstallation, type ReadyProgram } from '../../testing/fixtures/program.ts'
+import {
+  createInstallation,
+  type ReadyProgram,
+  startSimulatorProcess,
+} from '../../testing/fixtures/program.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
-import { assertExactlyOnce, startPlatform } from './exactly-once.ts'
 import { assertKeysWork, assertSecretsWhole, tryKeys } from './installation-checks.ts'
 import { readPageScript } from './page-commands.ts'
 import { runToEnd } from './postgres-cluster.ts'
@@ -96,7 +100,7 @@ interface Drill {
 }
 
 async function startRotation(test: TestContext) {
-  const platformUrl = await startPlatform(test)
+  const platformUrl = await startSimulatorProcess(test)
   const place = createInstallation(test)
   const store = {
     DATABASE_URL: await createDatabaseFromTemplate(test, TEMPLATE_DATABASE),

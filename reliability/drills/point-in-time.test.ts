@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startEventLoad } from '../../testing/crash/event-load.ts'
-import { createInstallation } from '../../testing/fixtures/program.ts'
+import { assertExactlyOnce } from '../../testing/crash/exactly-once.ts'
+import { createInstallation, startSimulatorProcess } from '../../testing/fixtures/program.ts'
+import { queryStore } from '../../testing/fixtures/query-store.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
-import { assertExactlyOnce, queryStore, startPlatform } from './exactly-once.ts'
 import { assertKeysWork, assertSecretsWhole } from './installation-checks.ts'
 import { readPageScript } from './page-commands.ts'
 import { createPostgresHost, isWithoutPostgres } from './postgres-cluster.ts'
@@ -16,7 +17,7 @@ const LOAD_MILLISECONDS = 2_000
 it('the archived WAL restores the moment before a mistake', {
   skip: isWithoutPostgres,
 }, async test => {
-  const platformUrl = await startPlatform(test)
+  const platformUrl = await startSimulatorProcess(test)
   const host = await createPostgresHost(test)
   const [server, restored] = [await host.createServer('main'), await host.defineServer('restored')]
   let target = ''

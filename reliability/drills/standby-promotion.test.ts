@@ -4,9 +4,10 @@ import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startDatabaseProxy } from '../../testing/crash/database-proxy.ts'
 import { startEventLoad } from '../../testing/crash/event-load.ts'
-import { createInstallation } from '../../testing/fixtures/program.ts'
+import { assertExactlyOnce } from '../../testing/crash/exactly-once.ts'
+import { createInstallation, startSimulatorProcess } from '../../testing/fixtures/program.ts'
+import { queryStore } from '../../testing/fixtures/query-store.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
-import { assertExactlyOnce, queryStore, startPlatform } from './exactly-once.ts'
 import { assertKeysWork, assertSecretsWhole } from './installation-checks.ts'
 import { readPageScript } from './page-commands.ts'
 import { createPostgresHost, isWithoutPostgres } from './postgres-cluster.ts'
@@ -15,7 +16,7 @@ const PAGE = 'docs/operations/standby.md'
 const LOAD_MILLISECONDS = 3_000
 
 it('a promoted standby has every acknowledged event', { skip: isWithoutPostgres }, async test => {
-  const platformUrl = await startPlatform(test)
+  const platformUrl = await startSimulatorProcess(test)
   const host = await createPostgresHost(test)
   const primary = await host.createServer('primary')
   const standby = await host.defineServer('standby')

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startEventLoad } from '../../testing/crash/event-load.ts'
+import { assertExactlyOnce } from '../../testing/crash/exactly-once.ts'
 import { createDatabaseFromTemplate } from '../../testing/fixtures/database.ts'
-import { createInstallation } from '../../testing/fixtures/program.ts'
-import { assertExactlyOnce, queryStore, startPlatform } from './exactly-once.ts'
+import { createInstallation, startSimulatorProcess } from '../../testing/fixtures/program.ts'
+import { queryStore } from '../../testing/fixtures/query-store.ts'
 import { assertKeysWork, assertSecretsWhole } from './installation-checks.ts'
 import { readPageScript } from './page-commands.ts'
 import { runToEnd } from './postgres-cluster.ts'
@@ -20,7 +21,7 @@ const LOAD_MILLISECONDS = 3_000
 it('the previous version serves while the store is migrated', {
   skip: findObstacle(),
 }, async test => {
-  const platformUrl = await startPlatform(test)
+  const platformUrl = await startSimulatorProcess(test)
   const connectionString = await createDatabaseFromTemplate(test, 'template0')
   const place = createInstallation(test)
   const environment = {

@@ -4,17 +4,16 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres'
 import { seededRandom } from '@signalbox/graph-simulator/seeded-random.ts'
-import pg from 'pg'
 import { type EventLoad, startEventLoad } from '../../testing/crash/event-load.ts'
+import { assertExactlyOnce } from '../../testing/crash/exactly-once.ts'
 import {
   createInstallation,
-  spawnProgram,
+  startSimulatorProcess,
   type TestInstallation,
 } from '../../testing/fixtures/program.ts'
 import { isShortRun } from '../../testing/fixtures/seeded-random.ts'
+import { listReceipts, scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
-
-const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.ts')).pathname
 
 /** The shortest lease. After it, another worker takes over what a killed worker had claimed. */
 const LEASE_SECONDS = 15
@@ -77,7 +76,7 @@ async function loadThroughKills(
   await load.stop()
   assert.deepEqual(load.unexpectedResponses, [])
   assert.ok(load.retries() >= kills)
-  await assertExactlyOnce(test, { place, simulatorUrl, load })
+  await assertNothingElse(test, { place, simulatorUrl, load })
 }
 
 interface Outcome {
@@ -86,19 +85,13 @@ interface Outcome {
   load: EventLoad
 }
 
-interface StoredEvent {
-  event_id: string
-  deliveries: string[]
-}
-
-async function assertExactlyOnce(test: TestContext, { place, simulatorUrl, load }: Outcome) {
+async function assertNothingElse(test: TestContext, { place, simulatorUrl, load }: Outcome) {
   const ids = [...load.acknowledged].sort()
-  const stored = await settledEvents(place)
-  assert.deepEqual(
-    stored,
-    ids.map(event_id => ({ event_id, deliveries: ['accepted'] })),
-  )
-  const receipts = await receivedEvents(simulatorUrl)
+  const connectionString = (await findRunningEmbeddedPostgres(place.dataFolder)) ?? ''
+  const store = { connectionString, platformUrl: simulatorUrl, settleSecondsMax: 60 }
+  const stored = await assertExactlyOnce(store, ids)
+  assert.deepEqual([...stored].sort(), ids)
+  const receipts = await listReceipts(simulatorUrl)
   const counted = receipts.filter(({ deduplicated }) => !deduplicated)
   assert.deepEqual(counted.map(({ event_id }) => event_id).sort(), ids)
   test.diagnostic(
@@ -107,62 +100,14 @@ async function assertExactlyOnce(test: TestContext, { place, simulatorUrl, load 
   )
 }
 
-const STORED_EVENTS = `
-  select event_id, array(
-    select status from all_deliveries
-    where tracker_id = events.tracker_id and event_id = events.event_id
-  ) as deliveries
-  from events order by event_id collate "C"`
-
-/** What the store holds once nothing is under way any more. */
-async function settledEvents(place: TestInstallation): Promise<StoredEvent[]> {
-  const connectionString = await findRunningEmbeddedPostgres(place.dataFolder)
-  const client = new pg.Client({
-    connectionString: connectionString ?? '',
-    options: '-c search_path=signalbox_store,public',
-  })
-  await client.connect()
-  try {
-    await waitUntil('every delivery is settled', async () => {
-      const waiting = 'select from all_deliveries where next_attempt_at is not null limit 1'
-      return (await client.query(waiting)).rowCount === 0
-    })
-    const { rows } = await client.query<StoredEvent>(STORED_EVENTS)
-    return rows
-  } finally {
-    await client.end()
-  }
-}
-
-interface Receipt {
-  event_id: string
-  deduplicated: boolean
-}
-
-const RECEIPTS_MAX = 10_000
-
-async function receivedEvents(simulatorUrl: string): Promise<Receipt[]> {
-  const response = await fetch(`${simulatorUrl}/_simulator/received?limit=${RECEIPTS_MAX}`)
-  const { count, events } = (await response.json()) as { count: number; events: Receipt[] }
-  assert.equal(events.length, count, 'the simulator cannot list all that it received')
-  return events
-}
-
 /**
  * A program of its own, so that it outlives the kills. Half of its answers come late: events are
  * then kept by the platform while the service does not know it yet, which is when a kill hurts.
  */
 async function startSlowSimulator(test: TestContext): Promise<string> {
-  const program = spawnProgram([SIMULATOR], { SIMULATOR_PORT: '0' })
-  test.after(() => program.kill('SIGKILL'))
-  await waitUntil('the simulator listens', () => program.stdout().includes('\n'))
-  const { listening } = JSON.parse(program.stdout()) as { listening: string }
-  const rules = [{ probability: 0.5, seed: 7, delay_ms: 200 }]
-  await fetch(`${listening}/_simulator/faults`, {
-    method: 'POST',
-    body: JSON.stringify({ rules }),
-  })
-  return listening
+  const url = await startSimulatorProcess(test)
+  await scriptFaults(url, [{ probability: 0.5, seed: 7, delay_ms: 200 }])
+  return url
 }
 
 /** SIGNALBOX_TEST_SEED repeats the moments of a run that failed. */

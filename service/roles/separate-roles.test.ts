@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
 import { createDatabaseFromTemplate } from '../../testing/fixtures/database.ts'
 import {
   createInstallation,
-  spawnProgram,
+  startSimulatorProcess,
   type TestInstallation,
 } from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
-const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.ts')).pathname
 const EVENTS_A_TRACKER = 100
 const UNIX_SUCCESS = { code: 0, signal: null }
 
@@ -93,7 +92,7 @@ it('serve, deliver and the commands share an external PostgreSQL as separate pro
   })
 
   await part('two workers deliver what serve accepted, each event once', async () => {
-    const simulatorUrl = await startSimulator(test)
+    const simulatorUrl = await startSimulatorProcess(test)
     const workers = [1, 2].map(() =>
       place.start({
         role: 'deliver',
@@ -178,13 +177,6 @@ async function submit(
 function read({ base_url, tracker_secret }: Credentials, eventId: string): Promise<Response> {
   const headers = { authorization: `Bearer ${tracker_secret}` }
   return fetch(`${base_url}/events/${eventId}`, { headers })
-}
-
-async function startSimulator(test: TestContext): Promise<string> {
-  const program = spawnProgram([SIMULATOR], { SIMULATOR_PORT: '0' })
-  test.after(() => program.kill('SIGKILL'))
-  await waitUntil('the simulator listens', () => program.stdout().includes('\n'))
-  return (JSON.parse(program.stdout()) as { listening: string }).listening
 }
 
 async function summary(url: string): Promise<{ unique_events: number; receipts: number }> {
