@@ -83,6 +83,13 @@ export async function startTcpProxy(upstreamPort: number): Promise<TcpProxy> {
   }
 }
 
+/** The same address with another port, such as that of a proxy. */
+export function withPort(address: string, port: number): string {
+  const url = new URL(address)
+  url.port = String(port)
+  return url.href
+}
+
 /** Keeps the order of the bytes: each chunk waits for the one before it. */
 function relay(connection: Connection, direction: ProxyDirection, mode: () => ProxyMode): void {
   const [from, to] = ends(connection, direction)

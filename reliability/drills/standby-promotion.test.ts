@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startDatabaseProxy } from '../../testing/crash/database-proxy.ts'
 import { startEventLoad } from '../../testing/crash/event-load.ts'
 import { assertExactlyOnce } from '../../testing/crash/exactly-once.ts'
 import { createInstallation, startSimulatorProcess } from '../../testing/fixtures/program.ts'
 import { queryStore } from '../../testing/fixtures/query-store.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
+import { startTcpProxy, withPort } from '../tcp-proxy.ts'
 import { assertKeysWork, assertSecretsWhole } from './installation-checks.ts'
 import { readPageScript } from './page-commands.ts'
 import { createPostgresHost, isWithoutPostgres } from './postgres-cluster.ts'
@@ -34,10 +34,11 @@ it('a promoted standby has every acknowledged event', { skip: isWithoutPostgres 
   })
 
   // The address of the store, as a load balancer has one.
-  const address = await startDatabaseProxy(test, primary.connectionString)
+  const address = await startTcpProxy(primary.port)
+  test.after(address.close)
   const place = createInstallation(test)
   const environment = {
-    DATABASE_URL: address.connectionString,
+    DATABASE_URL: withPort(primary.connectionString, address.port),
     SIGNALBOX_PLATFORM_URL: platformUrl,
     SIGNALBOX_DELIVERY_LEASE_SECONDS: '15',
     SIGNALBOX_TRACKER_RATE_PER_SECOND: '0',
@@ -51,10 +52,10 @@ it('a promoted standby has every acknowledged event', { skip: isWithoutPostgres 
   await primary.stop('immediate')
   const before = load.acknowledged.size
   const lostAt = performance.now()
-  address.disconnect()
+  address.setMode({ mode: 'refuse' })
   await run('pg_ctl promote', standby)
-  address.moveTo(standby.port)
-  address.reconnect()
+  address.setUpstream(standby.port)
+  address.reset()
   await waitUntil('events are accepted again', () => load.acknowledged.size > before)
   const outage = performance.now() - lostAt
   await delay(LOAD_MILLISECONDS)

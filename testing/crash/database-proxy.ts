@@ -8,8 +8,6 @@ export interface DatabaseProxy {
   /** Closes every connection and refuses new ones until `reconnect`. */
   disconnect(): void
   reconnect(): void
-  /** Connections from now on lead to another server of 127.0.0.1, such as a promoted standby. */
-  moveTo(port: number): void
   /**
    * Executes and commits the next statement that contains this text, then closes the connection
    * instead of responding. Resolves when that has happened.
@@ -25,15 +23,14 @@ export async function startDatabaseProxy(
   test: TestContext,
   connectionString: string,
 ): Promise<DatabaseProxy> {
-  const { hostname, port } = new URL(connectionString)
-  let upstreamPort = Number(port || 5_432)
+  const store = new URL(connectionString)
   const sockets = new Set<Socket>()
   let isDisconnected = false
   let pendingDrop: { text: string; resolve: () => void } | null = null
 
   const server = createServer(client => {
     if (isDisconnected) return void client.destroy()
-    const upstream = connect(upstreamPort, hostname)
+    const upstream = connect(Number(store.port || 5_432), store.hostname)
     const closeBoth = () => {
       client.destroy()
       upstream.destroy()
@@ -78,9 +75,6 @@ export async function startDatabaseProxy(
     },
     reconnect: () => {
       isDisconnected = false
-    },
-    moveTo: next => {
-      upstreamPort = next
     },
     dropResponseTo: text =>
       new Promise(resolve => {
