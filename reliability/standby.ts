@@ -7,7 +7,6 @@ import {
   cpSync,
   mkdirSync,
   openSync,
-  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -69,15 +68,6 @@ export async function createStandby({ primary, folder, port }: StandbyOptions): 
     )
     // This commit returns when the standby has it and all commits before it.
     await client.query('select pg_current_xact_id()')
-  })
-}
-
-/** Makes the standby the primary and waits until it accepts changes. */
-export async function promoteStandby(folder: string, port: number): Promise<void> {
-  const password = readFileSync(join(folder, 'postgres.password'), 'utf8')
-  const url = `postgres://signalbox:${password.trim()}@127.0.0.1:${port}/signalbox?sslmode=disable`
-  await withClient(url, async client => {
-    await client.query('select pg_promote(true, 60)')
   })
 }
 

@@ -5,10 +5,11 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '@signalbox/embedde
 import { clusterPath } from '@signalbox/embedded-postgres/cluster.ts'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import pg from 'pg'
+import { queryStore } from '../testing/fixtures/query-store.ts'
 import { pollUntil } from '../testing/fixtures/wait-until.ts'
-import { createStandby, promoteStandby } from './standby.ts'
+import { createStandby } from './standby.ts'
 import { mountStoreVolume, type StoreVolume } from './store-volume.ts'
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { startTcpProxy, type TcpProxy, withPort } from './tcp-proxy.ts'
 
 const RETRY_MILLISECONDS = 200
 /** More than `max_connections` of the server. */
@@ -46,9 +47,7 @@ export class StoreServer {
   }
 
   get proxiedConnectionString(): string {
-    const url = new URL(this.connectionString)
-    url.port = String(this.proxy.port)
-    return url.href
+    return withPort(this.connectionString, this.proxy.port)
   }
 
   /** SIGKILL of the postmaster; the supervisor starts it again after a pause. */
@@ -123,7 +122,7 @@ export class StoreServer {
     this.proxy.setUpstream(port)
     this.proxy.reset()
     await delay(milliseconds)
-    await promoteStandby(folder, port)
+    await queryStore(withPort(this.connectionString, port), 'select pg_promote(true, 60)')
     const node = await startNode(folder, port, volume)
     this.#node = node
     this.#supervise(node)
@@ -137,18 +136,8 @@ export class StoreServer {
     await this.query('checkpoint')
   }
 
-  async query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
-    const client = new pg.Client({
-      connectionString: this.connectionString,
-      options: '-c search_path=signalbox_store,public',
-    })
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      return (await client.query(text, values)).rows
-    } finally {
-      await client.end().catch(() => {})
-    }
+  query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+    return queryStore(this.connectionString, text, values)
   }
 
   /** Waits until the supervisor has a server that answers. */
