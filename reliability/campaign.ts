@@ -22,7 +22,7 @@ export interface CampaignFigures {
 }
 
 /** Faults of a schedule, after which everything is checked. */
-export const SCHEDULE_LENGTH = 20
+const SCHEDULE_LENGTH = 20
 
 interface CampaignOptions {
   cycles: number

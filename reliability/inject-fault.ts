@@ -2,25 +2,24 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { scriptFaults } from '../testing/fixtures/simulator.ts'
 import type { Installation } from './installation.ts'
 import { toFaultRule } from './platform-failures.ts'
-import type { Fault, ProcessName } from './schedule.ts'
-import type { ServiceProcess } from './service-process.ts'
+import type { Fault } from './schedule.ts'
 
 /** A table grows by some pages at a time, so it takes a while until the server needs another. */
 const FULL_DISK_FACTOR = 3
 
 /** Causes one fault for as long as it lasts, and ends it; the installation has to recover. */
 export async function injectFault(installation: Installation, fault: Fault): Promise<void> {
-  const { store, simulator } = installation
+  const { processes, store, simulator } = installation
   const { milliseconds } = fault
   switch (fault.fault) {
     case 'kill process':
-      return findProcess(installation, fault.process)?.end('SIGKILL', milliseconds)
+      return processes.get(fault.process)?.end('SIGKILL', milliseconds)
     case 'restart process':
-      return findProcess(installation, fault.process)?.end('SIGTERM', milliseconds)
+      return processes.get(fault.process)?.end('SIGTERM', milliseconds)
     case 'freeze process':
-      return findProcess(installation, fault.process)?.freeze(milliseconds)
+      return processes.get(fault.process)?.freeze(milliseconds)
     case 'step clock':
-      findProcess(installation, fault.process)?.setClock({ wallSeconds: fault.seconds })
+      processes.get(fault.process)?.setClock({ wallSeconds: fault.seconds })
       return delay(milliseconds)
     case 'kill store':
       return store.kill(milliseconds)
@@ -51,8 +50,4 @@ export async function injectFault(installation: Installation, fault: Fault): Pro
       return scriptFaults(simulator.url, [])
     }
   }
-}
-
-function findProcess({ processes }: Installation, name: ProcessName): ServiceProcess | undefined {
-  return processes.get(name)
 }

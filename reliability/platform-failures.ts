@@ -9,7 +9,7 @@ type Failure = Pick<
  * Every failure that the simulator can cause (graph-simulator/README.md), by the name that a report
  * shows. The only failures that end a delivery are those of `REJECTS_CONTENT`.
  */
-export const PLATFORM_FAILURES = {
+const PLATFORM_FAILURES = {
   'no connection before storing': { abort: 'before_response' },
   'no connection after storing': { abort: 'after_store' },
   'late and no connection after storing': { abort: 'after_store', delay_ms: 200 },
@@ -61,7 +61,7 @@ export type PlatformFailure = keyof typeof PLATFORM_FAILURES
 export const PLATFORM_FAILURE_NAMES = Object.keys(PLATFORM_FAILURES) as PlatformFailure[]
 
 /** A failure that ends deliveries: it only strikes requests with an event of this name. */
-export const REJECTS_CONTENT: PlatformFailure = 'refused content'
+const REJECTS_CONTENT: PlatformFailure = 'refused content'
 export const REJECTED_EVENT_NAME = 'Lead'
 
 export function toFaultRule(failure: PlatformFailure, seed: number): FaultRule {

@@ -19,7 +19,7 @@ export type Fault = { milliseconds: number } & (
   | { fault: 'break network'; link: Link; mode: ProxyMode }
   | { fault: 'fail platform'; failures: PlatformFailure[]; seed: number }
 )
-export type FaultName = Fault['fault']
+type FaultName = Fault['fault']
 
 /** What this machine can do; the others are left out of a schedule and named in the report. */
 export type Capabilities = Readonly<Record<'fill disk' | 'promote standby', boolean>>

@@ -12,7 +12,7 @@ import type { ProcessName } from './schedule.ts'
 const MAIN = join(import.meta.dirname, '..', 'service', 'main.ts')
 const CLOCK = pathToFileURL(join(import.meta.dirname, 'process-clock.ts')).href
 
-export const MEMORY_BYTES_MAX = 512 * 1_024 * 1_024
+const MEMORY_BYTES_MAX = 512 * 1_024 * 1_024
 /** For the heap alone, where no control group can limit the process. */
 const HEAP_MEGABYTES_MAX = 256
 /** What a supervisor waits before it starts a process again. */
@@ -43,9 +43,6 @@ export class ServiceProcess {
   #isEndExpected = false
   /** Ends without a reason: after a start that succeeded, and not by a fault. */
   readonly unexpectedEnds: string[] = []
-  starts = 0
-  /** Starts that failed because of a fault; the supervisor tried again. */
-  failedStarts = 0
 
   private constructor(options: ServiceProcessOptions, port: number) {
     this.#options = options
@@ -142,7 +139,6 @@ export class ServiceProcess {
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    this.starts += 1
     this.#child = child
     this.#terminal = ''
     this.#hasStarted = false
@@ -156,7 +152,6 @@ export class ServiceProcess {
       this.#child = null
       const end = `${this.name} ended with ${signal ?? code}: ${this.#terminal}`
       if (this.#hasStarted && !this.#isEndExpected) this.unexpectedEnds.push(end)
-      else if (!this.#isEndExpected) this.failedStarts += 1
       void this.#startAgain()
     })
   }

@@ -14,7 +14,6 @@ import type { Installation } from './installation.ts'
 export interface Verification {
   /** One sentence for each; empty when everything is as promised. */
   violations: string[]
-  stored: number
   /** Copies that the platform received, beyond one of each event. */
   repeats: number
 }
@@ -43,7 +42,7 @@ export async function verifySchedule(
     ),
   ]
   const copies = [...receipts.values()].flat().length
-  return { violations, stored: stored.length, repeats: copies - receipts.size }
+  return { violations, repeats: copies - receipts.size }
 }
 
 async function readStoredEvents({ store }: Installation, prefix: string): Promise<StoredEvent[]> {

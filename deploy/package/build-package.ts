@@ -17,7 +17,7 @@ import { type Lockfile, pruneLockfile, type RootPackage } from './prune-lockfile
 
 export const ROOT = join(import.meta.dirname, '../..')
 /** Where `import.meta.main` and everything else that the service uses exists. */
-export const NODE_VERSION_MIN = '24.2.0'
+const NODE_VERSION_MIN = '24.2.0'
 
 /** The launcher, and what no import names: a thread and a program of its own. */
 const ENTRY_POINTS = [

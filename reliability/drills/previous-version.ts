@@ -16,7 +16,7 @@ import type { TestContext } from 'node:test'
 const ROOT = join(import.meta.dirname, '..', '..')
 
 /** The last commit whose newest migration is 0024, after the redesign of the store in 0016. */
-export const PREVIOUS_COMMIT = 'cc44a01e555192544047963a5bc9f67e9333dc48'
+const PREVIOUS_COMMIT = 'cc44a01e555192544047963a5bc9f67e9333dc48'
 
 /** Reason to skip a drill that needs earlier code, or false. */
 export function findObstacle(): string | false {
@@ -49,12 +49,8 @@ function linkLibraries(folder: string): void {
     symlinkSync(join(ROOT, 'node_modules', name), join(libraries, name))
   }
   const { workspaces } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  for (const path of globSync(
-    workspaces.map((name: string) => `${name}/package.json`),
-    {
-      cwd: folder,
-    },
-  )) {
+  const manifests = workspaces.map((workspace: string) => `${workspace}/package.json`)
+  for (const path of globSync(manifests, { cwd: folder })) {
     const { name } = JSON.parse(readFileSync(join(folder, path), 'utf8'))
     const link = join(libraries, name)
     if (!existsSync(link)) symlinkSync(join(folder, dirname(path)), link)
