@@ -74,12 +74,3 @@ export function readYaml(path: string): any[] {
     },
   )
 }
-
-/** The commands of a page's `sh` block that begins so. */
-export function readCommands(page: string, beginning: string): string {
-  const text = readFileSync(join(ROOT, page), 'utf8')
-  const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
-  const [found] = blocks.filter(block => block.startsWith(beginning))
-  assert.ok(found, `${page} has commands that begin with ${beginning}`)
-  return found
-}

@@ -9,6 +9,7 @@ import { it, type TestContext } from 'node:test'
 import { formatStartSummary } from '../service/roles/start-summary.ts'
 import { runCommand } from '../testing/fixtures/command-line.ts'
 import { createDatabaseFromTemplate, TEMPLATE_DATABASE } from '../testing/fixtures/database.ts'
+import { readShellBlocks } from '../testing/fixtures/page-blocks.ts'
 import { createInstallation, runProgram } from '../testing/fixtures/program.ts'
 import { TESTED, type TestedBlock, UNTESTED } from './command-blocks.ts'
 
@@ -75,7 +76,6 @@ it('running.md lists every command of the program', async () => {
 
 interface Block {
   page: string
-  /** Without comments before the first command. */
   script: string
 }
 
@@ -87,13 +87,7 @@ function findBlocks(): Block[] {
       exclude: path => path.includes('node_modules'),
     },
   )
-  return pages.flatMap(page => {
-    const fences = read(page).matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)
-    return [...fences].map(([, indent = '', body = '']) => ({
-      page,
-      script: body.replaceAll(new RegExp(`^${indent}`, 'gm'), '').replace(/^(#.*\n)+/, ''),
-    }))
-  })
+  return pages.flatMap(page => readShellBlocks(page).map(script => ({ page, script })))
 }
 
 function isEntryOf({ page, script }: Block) {

@@ -15,12 +15,13 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { createDatabaseFromTemplate } from '../../testing/fixtures/database.ts'
+import { findShellBlock } from '../../testing/fixtures/page-blocks.ts'
 import { runProgram, spawnProgram } from '../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { isShortRun } from '../../testing/fixtures/seeded-random.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { download, openToolchain } from '../../testing/toolchains.ts'
-import { ROOT, readCommands, readYaml, type Variables } from '../check-deployment.ts'
+import { ROOT, readYaml, type Variables } from '../check-deployment.ts'
 import { packPackage } from '../package/build-package.ts'
 
 /**
@@ -39,7 +40,7 @@ it('runs every service of compose.yaml from the folder of the image', { skip }, 
   if (app === null) return
   const database = await createDatabaseFromTemplate(test, 'template0')
   const [compose] = readYaml('compose.yaml')
-  execFileSync('sh', ['-eu'], { cwd: home, input: readCommands(PAGE, 'mkdir -m 700 .secrets') })
+  execFileSync('sh', ['-eu'], { cwd: home, input: findShellBlock(PAGE, 'mkdir -m 700 .secrets') })
   const composed = readFileSync(join(home, '.secrets/database-url'), 'utf8')
   assert.match(composed, /^postgres:\/\/signalbox:[0-9a-f]{48}@postgres\/signalbox$/)
   rmSync(join(home, '.secrets/database-url'))

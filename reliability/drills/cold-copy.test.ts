@@ -1,6 +1,7 @@
 // Runs alone: starts programs.
 import assert from 'node:assert/strict'
-import { dirname } from 'node:path'
+import { mkdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres'
@@ -36,10 +37,10 @@ it('a copy of the stopped data folder has every acknowledged event and every key
   // Deliveries are under way when the service gets the signal.
   assert.deepEqual(await first.kill('SIGTERM'), { code: 0, signal: null })
   assert.deepEqual(load.unexpectedResponses, [])
-  await runToEnd('/bin/bash', ['-c', 'mkdir backup'], { cwd: home })
+  mkdirSync(join(home, 'backup'))
   await run('cp -a .data /backup/data')
   // The loss: the folder is gone.
-  await runToEnd('/bin/bash', ['-c', 'rm -r .data'], { cwd: home })
+  rmSync(place.dataFolder, { recursive: true })
   await run('cp -a /backup/data .data')
 
   const receiptsBefore = (await listReceipts(platformUrl)).length

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findShellBlock } from '../../testing/fixtures/page-blocks.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -43,18 +44,11 @@ npx() {
 
 /** The block as a script for bash that ends at the first command that fails. */
 export function readPageScript({ page, begins, values }: PageBlock): string {
-  const fences = readFileSync(join(ROOT, page), 'utf8').matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)
-  const blocks = [...fences]
-    .map(([, indent = '', body = '']) => body.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
-    .filter(script => script.replace(/^(#.*\n)+/, '').startsWith(begins))
-  const [script] = blocks
-  if (blocks.length !== 1 || script === undefined) {
-    throw new Error(`${page} has ${blocks.length} blocks that begin with: ${begins}`)
-  }
+  const script = findShellBlock(page, begins)
   const longestFirst = Object.entries(values).sort(([a], [b]) => b.length - a.length)
-  const filled = longestFirst.reduce((filling, [placeholder, value]) => {
-    if (!filling.includes(placeholder)) return filling
-    return filling.replaceAll(placeholder, () => value)
-  }, script)
+  const filled = longestFirst.reduce(
+    (filling, [placeholder, value]) => filling.replaceAll(placeholder, () => value),
+    script,
+  )
   return `${writeShellFunctions()}${filled}`
 }
