@@ -17,12 +17,12 @@ import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { createDatabaseFromTemplate } from '../../testing/fixtures/database.ts'
 import { findShellBlock } from '../../testing/fixtures/page-blocks.ts'
 import { runProgram, spawnProgram } from '../../testing/fixtures/program.ts'
-import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { isShortRun } from '../../testing/fixtures/seeded-random.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { download, openToolchain } from '../../testing/toolchains.ts'
 import { ROOT, readYaml, type Variables } from '../check-deployment.ts'
 import { packPackage } from '../package/build-package.ts'
+import { deliverPurchase } from '../package/deliver-purchase.ts'
 
 /**
  * What the image contains, without a container: the same folder, the same commands, the same
@@ -108,7 +108,7 @@ it('runs every service of compose.yaml from the folder of the image', { skip }, 
 
   await run(['provision', '--out', join(home, 'shop.json')])
   const { tracker_secret } = JSON.parse(readFileSync(join(home, 'shop.json'), 'utf8'))
-  await deliverPurchase(`http://127.0.0.1:${http}/api/v1`, tracker_secret)
+  await deliverPurchase({ base_url: `http://127.0.0.1:${http}/api/v1`, tracker_secret })
   for (const program of [serve, deliver, simulator]) {
     assert.deepEqual(await program.kill('SIGTERM'), SUCCESS, program.stderr())
   }
@@ -125,18 +125,4 @@ function installImageFolder(home: string, tarball: string): string {
     /npm ci (--omit=dev .*)$/m.exec(readFileSync(join(ROOT, 'Containerfile'), 'utf8')) ?? []
   download(['npm', 'ci', '--prefer-offline', ...options.split(' ')], app)
   return app
-}
-
-async function deliverPurchase(baseUrl: string, secret: string): Promise<void> {
-  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
-  // The programs run by the real clock.
-  const purchase = samplePurchase({ consent: { ad_user_data: 'granted' } })
-  const body = JSON.stringify(purchase)
-  const answer = await fetch(`${baseUrl}/events`, { method: 'POST', headers, body })
-  assert.equal(answer.status, 202, await answer.text())
-  await waitUntil('the event is delivered', async () => {
-    const read = await fetch(`${baseUrl}/events/${purchase.event_id}`, { headers })
-    const { deliveries } = (await read.json()) as { deliveries: { status: string }[] }
-    return deliveries[0]?.status === 'accepted'
-  })
 }

