@@ -1,6 +1,7 @@
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import type { ValueData } from '@signalbox/contract/value-data.ts'
 import { toDecimalText } from './decimal-text.ts'
+import { withoutMissing } from './without-missing.ts'
 
 /**
  * The event data of a server container of Google Tag Manager, as stape hosts it ("Common event
@@ -100,10 +101,4 @@ function mapItem(item: Record<string, unknown>): Record<string, unknown> {
     category: item.item_category,
     brand: item.item_brand,
   })
-}
-
-function withoutMissing(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined && value !== null),
-  )
 }

@@ -1,6 +1,7 @@
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import type { ValueData } from '@signalbox/contract/value-data.ts'
 import { toDecimalText } from './decimal-text.ts'
+import { withoutMissing } from './without-missing.ts'
 
 /**
  * A `track` or `page` call as Segment and RudderStack document it ("Spec: Track", "Spec: E-Commerce
@@ -144,10 +145,4 @@ function mapProduct(product: Product): Product {
 
 function countItems(products: readonly Product[]): number {
   return products.reduce((count, { quantity }) => count + Number(quantity ?? 1), 0)
-}
-
-function withoutMissing(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined && value !== null),
-  )
 }
