@@ -83,7 +83,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         label: 'Erasure',
       },
       operations('retention', 'How long data is kept, and how it is deleted.'),
-      operations('export', 'Write events, deliveries and reports to a file.'),
+      operations('export', 'Write events, deliveries, reports and match quality to a file.'),
     ],
   },
   {

@@ -7,9 +7,11 @@ import { findEventsByRef, type StoredEvent } from '../events/store.ts'
 import { formatUtcDay } from '../util/time.ts'
 import { deliveryView, lineageView } from './event-view.ts'
 import { toEventSpace } from './read-events.ts'
-import { findReportsOfRange, type StoredReport } from './reconciliation-store.ts'
+import { comparisonView, snapshotView } from './read-reports.ts'
+import { findReportsOfRange } from './reconciliation-store.ts'
+import { findSnapshotPage } from './snapshot-store.ts'
 
-export const EXPORT_KINDS = ['events', 'deliveries', 'reports'] as const
+export const EXPORT_KINDS = ['events', 'deliveries', 'reports', 'match-quality'] as const
 export type ExportKind = (typeof EXPORT_KINDS)[number]
 
 /** One line of an export. Its members are the columns, in this order. */
@@ -36,8 +38,9 @@ interface ExportRequest {
 const PAGE_ROWS_MAX = 500
 
 /**
- * The next page of an export. Events and their deliveries are in the order of receipt, reports from
- * the newest day on. Identity leaves as digests only: no click IDs, visitors or addresses.
+ * The next page of an export. Events and their deliveries are in the order of receipt, reports and
+ * match quality from the newest day on. Identity leaves as digests only: no click IDs, visitors or
+ * addresses.
  */
 export function readExportPage(database: Database, request: ExportRequest): Promise<ExportPage> {
   switch (request.kind) {
@@ -47,6 +50,8 @@ export function readExportPage(database: Database, request: ExportRequest): Prom
       return readDeliveries(database, request)
     case 'reports':
       return readReports(database, request)
+    case 'match-quality':
+      return readMatchQuality(database, request)
   }
 }
 
@@ -127,28 +132,36 @@ async function readReports(
     limit: PAGE_ROWS_MAX,
   })
   const last = reports.at(-1)
+  const owner = { workspaceId: tracker.workspaceId, signalTrackerId: tracker.trackerId }
   const hasMore = reports.length === PAGE_ROWS_MAX && last
   return {
-    records: reports.map(report => reportRecord(report, tracker)),
+    records: reports.map(report => ({ ...comparisonView(report, owner) })),
     next: hasMore ? { report_date: last.reportDate, destination_id: last.destinationId } : null,
   }
 }
 
-function reportRecord(report: StoredReport, { workspaceId, trackerId }: TrackerIdentity) {
+/** A page may be cut short by the size of its answers, so an empty one is the last. */
+async function readMatchQuality(
+  database: Database,
+  { tracker, position, before }: ExportRequest,
+): Promise<ExportPage> {
+  const { trackerId, workspaceId } = tracker
+  const snapshots = await findSnapshotPage(database, {
+    trackerId,
+    before,
+    after: position && {
+      measuredOn: String(position.measured_on),
+      destinationId: String(position.destination_id),
+    },
+    limit: PAGE_SNAPSHOTS_MAX,
+  })
+  const last = snapshots.at(-1)
+  const owner = { workspaceId, signalTrackerId: trackerId }
   return {
-    id: report.id,
-    workspace_id: workspaceId,
-    signal_tracker_id: trackerId,
-    destination_id: report.destinationId,
-    report_date: report.reportDate,
-    accepted_count: report.acceptedCount,
-    platform_count: report.platformCount,
-    observed_gap: report.acceptedCount - report.platformCount,
-    unexplained_residual: report.unexplainedResidual,
-    event_counts: report.eventCounts,
-    buckets: report.buckets,
-    status: report.status,
-    created_at: report.createdAt.toISOString(),
-    updated_at: report.updatedAt.toISOString(),
+    records: snapshots.map(snapshot => ({ ...snapshotView(snapshot, owner) })),
+    next: last ? { measured_on: last.measuredOn, destination_id: last.destinationId } : null,
   }
 }
+
+/** Each has the complete answer of the platform. */
+const PAGE_SNAPSHOTS_MAX = 50

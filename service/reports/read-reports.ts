@@ -70,6 +70,17 @@ export function reportView(
   { workspaceId, signalTrackerId, at }: ReportOwner,
 ): ReconciliationReport {
   return {
+    ...comparisonView(report, { workspaceId, signalTrackerId }),
+    destination: destinationView(destination, { workspaceId, at }),
+  }
+}
+
+/** A report without its destination. */
+export function comparisonView(
+  report: StoredReport,
+  { workspaceId, signalTrackerId }: EventOwner,
+): Omit<ReconciliationReport, 'destination'> {
+  return {
     id: report.id,
     workspace_id: workspaceId,
     signal_tracker_id: signalTrackerId,
@@ -84,11 +95,10 @@ export function reportView(
     status: report.status as ReportStatus,
     created_at: report.createdAt.toISOString(),
     updated_at: report.updatedAt.toISOString(),
-    destination: destinationView(destination, { workspaceId, at }),
   }
 }
 
-function snapshotView(
+export function snapshotView(
   snapshot: StoredSnapshot,
   { workspaceId, signalTrackerId }: EventOwner,
 ): EmqSnapshot {

@@ -212,7 +212,50 @@ export async function findSnapshots(
            order by measured_on desc, destination_id`,
     values: [trackerId],
   })
-  return rows.map(row => ({
+  return rows.map(toStoredSnapshot)
+}
+
+interface SnapshotPage {
+  trackerId: string
+  /** Only snapshots that were stored earlier. */
+  before: Date
+  /** The last snapshot of the previous page; null for the first page. */
+  after: { measuredOn: string; destinationId: string } | null
+  limit: number
+}
+
+/**
+ * A page of the snapshots of a tracker with their complete answers, the newest day first. It ends
+ * early where the answers exceed 8 MB, after one snapshot at least. Empty after the last page.
+ */
+export async function findSnapshotPage(
+  { pool }: Database,
+  { trackerId, before, after, limit }: SnapshotPage,
+): Promise<(StoredSnapshot & { measuredOn: string })[]> {
+  const { rows } = await pool.query({
+    name: 'find-snapshot-page',
+    text: `select * from (
+             select *, row_number() over page as number,
+               sum(octet_length(platform_response::text)) over page as answer_bytes
+             from (
+               select * from emq_snapshots
+               where tracker_id = $1::uuid and created_at < $2::timestamptz
+                 and ($3::date is null or (measured_on, destination_id) < ($3::date, $4::uuid))
+               order by measured_on desc, destination_id desc limit $5::integer
+             ) following
+             window page as (order by measured_on desc, destination_id desc
+               rows unbounded preceding)
+           ) measured
+           where number = 1 or answer_bytes is null or answer_bytes <= ${ANSWER_BYTES_MAX}
+           order by measured_on desc, destination_id desc`,
+    values: [trackerId, before, after?.measuredOn, after?.destinationId, limit],
+  })
+  return rows.map(row => ({ ...toStoredSnapshot(row), measuredOn: row.measured_on }))
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of the driver
+function toStoredSnapshot(row: any): StoredSnapshot {
+  return {
     id: row.id,
     destinationId: row.destination_id,
     score: row.score,
@@ -222,5 +265,5 @@ export async function findSnapshots(
     measuredAt: row.measured_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-  }))
+  }
 }

@@ -133,7 +133,7 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     },
   },
   export: {
-    description: 'write the events, deliveries or reports of a tracker to a file',
+    description: 'write events, deliveries, reports or match quality to a file',
     load: async ({ createContext }) => {
       const { defineExportCommand, runExport } = await import('./export-command.ts')
       return defineExportCommand(async it => runExport(await createContext(), it))

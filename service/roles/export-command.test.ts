@@ -13,14 +13,20 @@ import { startTestService } from '../../testing/fixtures/service.ts'
 import {
   createTrackers,
   generateEvents,
+  LARGE_DESTINATION,
   LARGE_TRACKER,
 } from '../../testing/performance/large-store.ts'
+import type { Database } from '../db/database.ts'
+import { EXPORT_KINDS } from '../reports/export-records.ts'
 import { makeDueReports } from '../reports/make-reports.ts'
+import { takeDueSnapshots } from '../reports/take-snapshots.ts'
 import { EXPORT_COLUMNS } from './export-format.ts'
 
 const DAY_SECONDS = 86_400
 const KILLS = isShortRun() ? 2 : 10
 const EVENTS = isShortRun() ? 8_000 : 40_000
+/** Twenty pages. */
+const SNAPSHOT_DAYS = 1_000
 
 function emptyFolder(test: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-export-'))
@@ -28,14 +34,16 @@ function emptyFolder(test: TestContext): string {
   return folder
 }
 
-/** A tracker with events, deliveries and a report, and the command as an operator types it. */
+/** A tracker with a line of each kind, and the command as an operator types it. */
 async function startWithHistory(test: TestContext) {
   const service = await startTestService(test)
   const order = { value: '-19.950', currency: 'EUR', order_id: '=cmd()|1,\n"x"' }
   await service.submit(samplePurchase({ event_id: 'order-1', value_data: order }))
   await service.submit(samplePurchase({ event_id: 'order-2' }))
   await service.deliver()
-  service.clock.advance(4 * DAY_SECONDS)
+  service.clock.advance(3 * DAY_SECONDS)
+  await takeDueSnapshots(service.delivery, { now: service.clock.now() })
+  service.clock.advance(DAY_SECONDS)
   await makeDueReports(service.delivery, { now: service.clock.now() })
   const folder = emptyFolder(test)
   const run = async (...options: string[]) =>
@@ -87,6 +95,51 @@ it('writes events, deliveries and reports with the members of the API', async te
   assert.ok(reports.length >= 1)
   assert.equal(reports.at(-1)?.report_date, '2026-11-21')
   assert.equal(reports.at(-1)?.accepted_count, 1)
+  const url = '/api/v1/reports/reconciliation?date=2026-11-21'
+  const [{ destination: _, ...report }] = (await service.request('GET', url)).body.reports
+  assert.deepEqual(reports.at(-1), report)
+})
+
+it('writes snapshots of match quality with the members of the API', async test => {
+  const { service, write } = await startWithHistory(test)
+  const { snapshots } = (await service.request('GET', '/api/v1/reports/emq')).body
+  assert.equal(snapshots.length, 1)
+  const { text } = await write('match-quality', 'ndjson')
+  assert.deepEqual(parseLines(text), snapshots)
+  assert.match(text, /"score":\d+\.\d+,"week_over_week_change":null,/)
+})
+
+it('writes complete answers that one response of the API would leave out', async test => {
+  const { service, write } = await startWithHistory(test)
+  const answer = JSON.stringify({ web: 'x'.repeat(3_500_000) })
+  const { trackerId, destinationId } = service.tracker
+  await insertSnapshots(service.database, { trackerId, destinationId, days: 3, answer })
+  const written = parseLines((await write('match-quality', 'ndjson')).text)
+  assert.equal(written.length, 4)
+  assert.deepEqual(
+    written
+      .slice(1)
+      .map(({ measured_at, score, platform_response }) => [
+        ...[measured_at, score],
+        JSON.stringify(platform_response) === answer,
+      ]),
+    [
+      ['2026-11-20T06:00:00.000Z', 6.25, true],
+      ['2026-11-19T06:00:00.000Z', 6.25, true],
+      ['2026-11-18T06:00:00.000Z', 6.25, true],
+    ],
+  )
+})
+
+it('leaves out a snapshot that was taken after the export began', async test => {
+  const { service, folder, run } = await startWithHistory(test)
+  await takeDueSnapshots(service.delivery, { now: service.clock.now() })
+  const options = ['match-quality', '--tracker', service.tracker.trackerId, '--out']
+  const early = await run(...options, join(folder, 'early'))
+  assert.match(early.stdout, /: 1 snapshots of match quality, received before 2026-11-25T11:59:50/)
+  service.clock.advance(60)
+  const late = await run(...options, join(folder, 'late'))
+  assert.match(late.stdout, /: 2 snapshots of match quality,/)
 })
 
 it('writes identity as digests only', async test => {
@@ -101,7 +154,7 @@ it('writes identity as digests only', async test => {
 
 it('has the same columns in CSV and in JSON', async test => {
   const { write } = await startWithHistory(test)
-  for (const kind of ['events', 'deliveries', 'reports'] as const) {
+  for (const kind of EXPORT_KINDS) {
     const [record] = parseLines((await write(kind, 'ndjson')).text)
     assert.deepEqual(Object.keys(record ?? {}), EXPORT_COLUMNS[kind], kind)
     const [header] = (await write(kind, 'csv')).text.split('\r\n')
@@ -142,12 +195,15 @@ it('equals an uninterrupted export after kills and a torn write', async test => 
   const { database, connectionString } = await createTestDatabase(test)
   await createTrackers(database)
   await generateEvents(database, { from: 1, until: EVENTS })
+  const owner = { trackerId: LARGE_TRACKER, destinationId: LARGE_DESTINATION }
+  await insertSnapshots(database, { ...owner, days: SNAPSHOT_DAYS, answer: '{"web":[]}' })
   const folder = emptyFolder(test)
   const environment = { DATABASE_URL: connectionString }
   const installation = createInstallation(test)
   const kinds = [
     ['events', 'ndjson'],
     ['deliveries', 'csv'],
+    ['match-quality', 'csv'],
   ] as const
   for (const [kind, format] of isShortRun() ? kinds.slice(0, 1) : kinds) {
     const options = [kind, '--tracker', LARGE_TRACKER, '--format', format]
@@ -182,4 +238,26 @@ it('equals an uninterrupted export after kills and a torn write', async test => 
 function readRecords(path: string): number {
   const checkpoint = `${path}.part.json`
   return existsSync(checkpoint) ? JSON.parse(readFileSync(checkpoint, 'utf8')).state.records : 0
+}
+
+interface SnapshotDays {
+  trackerId: string
+  destinationId: string
+  /** So many days up to 2026-11-20. */
+  days: number
+  answer: string
+}
+
+async function insertSnapshots(
+  { pool }: Database,
+  { trackerId, destinationId, days, answer }: SnapshotDays,
+): Promise<void> {
+  await pool.query(
+    `insert into emq_snapshots
+     select $1, 1000 + number, $2, date '2026-11-20' - number, 6.25, null, false, $3, at, at, at
+     from generate_series(0, $4::integer - 1) as number
+     cross join lateral (
+       select (date '2026-11-20' - number + time '06:00') at time zone 'UTC') as taken(at)`,
+    [trackerId, destinationId, answer, days],
+  )
 }

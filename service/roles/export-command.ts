@@ -33,10 +33,17 @@ interface ExportState {
   is_complete: boolean
 }
 
+const KIND_LABELS: Record<ExportKind, string> = {
+  events: 'events',
+  deliveries: 'deliveries',
+  reports: 'reports',
+  'match-quality': 'snapshots of match quality',
+}
+
 /** Commits of events that were received earlier than this are over. */
 const COMMIT_SECONDS_MAX = 10
 
-/** Writes the events, deliveries or reports of a tracker to a file, a page at a time. */
+/** Writes the lines of one kind of a tracker to a file, a page at a time. */
 export async function runExport(context: RoleContext, request: ExportRequest): Promise<void> {
   const { printOutput } = context
   const { out, resume, kind } = request
@@ -67,7 +74,8 @@ export async function runExport(context: RoleContext, request: ExportRequest): P
     } finally {
       await file.close()
     }
-    printOutput(`${out}: ${state.records} ${kind}, received before ${state.before}.\n`)
+    const count = `${state.records} ${KIND_LABELS[kind]}`
+    printOutput(`${out}: ${count}, received before ${state.before}.\n`)
   })
 }
 
@@ -92,8 +100,8 @@ function requireSameExport(
 ): void {
   if (kind === request.kind && format === request.format && tracker_id === trackerId) return
   throw new StartError(
-    `${request.out} is an unfinished export of the ${kind} of tracker ${tracker_id} as ` +
-      `${format}: ` +
+    `${request.out} is an unfinished export of the ${KIND_LABELS[kind]} of tracker ` +
+      `${tracker_id} as ${format}: ` +
       'continue it with the same arguments, or choose another name.',
   )
 }
@@ -103,7 +111,7 @@ export function defineExportCommand(handle: (request: ExportRequest) => Promise<
   for (const kind of EXPORT_KINDS) {
     command.addCommand(
       new Command(kind)
-        .description(`write the ${kind} of a tracker to a file`)
+        .description(`write the ${KIND_LABELS[kind]} of a tracker to a file`)
         .requiredOption('--tracker <id>', 'ID of a tracker or of its workspace', parseTracker)
         .addOption(
           new Option('--format <format>', 'format of the file')

@@ -30,8 +30,13 @@ export const EXPORT_COLUMNS: Record<ExportKind, readonly string[]> = {
   ],
   reports: [
     ...['id', 'workspace_id', 'signal_tracker_id', 'destination_id', 'report_date'],
-    ...['accepted_count', 'platform_count', 'observed_gap', 'unexplained_residual'],
-    ...['event_counts', 'buckets', 'status', 'created_at', 'updated_at'],
+    ...['accepted_count', 'meta_count', 'observed_gap', 'event_counts', 'buckets'],
+    ...['unexplained_residual', 'status', 'created_at', 'updated_at'],
+  ],
+  'match-quality': [
+    ...['id', 'workspace_id', 'signal_tracker_id', 'destination_id', 'score'],
+    ...['week_over_week_change', 'alerted', 'platform_response', 'measured_at'],
+    ...['created_at', 'updated_at'],
   ],
 }
 

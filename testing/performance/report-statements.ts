@@ -5,6 +5,7 @@ import { listEventRefsFrom } from '../../service/events/list-store.ts'
 import { findWorkspacesToUpdate } from '../../service/reports/alert-announcement-store.ts'
 import { findScores } from '../../service/reports/match-quality-store.ts'
 import { findReportsOfRange } from '../../service/reports/reconciliation-store.ts'
+import { findSnapshotPage } from '../../service/reports/snapshot-store.ts'
 import {
   generatedEventTime,
   LARGE_DESTINATION,
@@ -35,6 +36,13 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
       from: { createdAt: generatedEventTime(2_000), eventId: '', space: 0 },
       before: new Date(`${LARGE_STORE_DAY}T23:00:00.000Z`),
       limit: 501,
+    }),
+  'find snapshots for an export': database =>
+    findSnapshotPage(database, {
+      trackerId: LARGE_TRACKER,
+      before: new Date(`${LARGE_STORE_DAY}T23:00:00.000Z`),
+      after: { measuredOn: LARGE_STORE_DAY, destinationId: LARGE_DESTINATION },
+      limit: 50,
     }),
   'find the last forwarding': database => findLastForwarding(database, LARGE_TRACKER),
   'list erasure receipts': database =>
