@@ -8,7 +8,7 @@ export type EventLine =
   | { number: number; event: EventBody; problem: null }
   | { number: number; event: null; problem: string; text: string | null }
 
-export interface ReadOptions {
+interface ReadOptions {
   format: 'ndjson' | 'csv'
   /** `column=member` */
   map: readonly string[]
@@ -79,20 +79,23 @@ const RECORD_CHARACTERS_MAX = 1_048_576
 
 /** A quoted cell may have line breaks: a record goes on while its quotes are not even. */
 async function* joinRecords(lines: AsyncIterable<TextLine>): AsyncGenerator<TextLine> {
-  let open = null as TextLine | null
+  let open = null as { number: number; text: string } | null
   for await (const line of lines) {
-    if (open === null && (line.text === null || hasEvenQuotes(line.text))) {
+    const hasOddQuotes = line.text !== null && !hasEvenQuotes(line.text)
+    if (open === null && !hasOddQuotes) {
       yield line
       continue
     }
+    // Only this line is searched for quotes: what came before it has an odd number of them.
+    const isClosed = open !== null && hasOddQuotes
     const text: string =
       open === null ? (line.text ?? '') : `${open.text}\n${line.text ?? '\ufffd'}`
-    open = { number: open?.number ?? line.number, text, problem: '' }
-    if (!hasEvenQuotes(text) && text.length < RECORD_CHARACTERS_MAX) continue
-    yield open
+    open = { number: open?.number ?? line.number, text }
+    if (!isClosed && text.length < RECORD_CHARACTERS_MAX) continue
+    yield { ...open, problem: '' }
     open = null
   }
-  if (open !== null) yield open
+  if (open !== null) yield { ...open, problem: '' }
 }
 
 function hasEvenQuotes(text: string): boolean {
@@ -105,7 +108,7 @@ function guessDelimiter(header: string): string {
 }
 
 /** The cells of a record by RFC 4180; null when its quotes are wrong. */
-export function parseCells(text: string, delimiter: string): string[] | null {
+function parseCells(text: string, delimiter: string): string[] | null {
   const cells: string[] = []
   for (let at = 0; ; ) {
     if (text[at] === '"') {
