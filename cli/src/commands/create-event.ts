@@ -14,7 +14,7 @@ import { readInput } from '../output/prompt.ts'
 import { printable } from '../output/style.ts'
 import type { Handler } from '../program.ts'
 import { formatDeliveries, isDelivered } from './event-text.ts'
-import { type WaitOption, waitMilliseconds } from './wait-option.ts'
+import { type WaitOption, waitMilliseconds } from './option-values.ts'
 
 export interface CreateOptions {
   data?: string

@@ -2,7 +2,7 @@ import { createUsageError } from '../exit-codes.ts'
 import { formatFacts } from '../output/table.ts'
 import { countOf } from '../output/times.ts'
 import type { DefineGroup, Handler } from '../program.ts'
-import { parseCount } from './count-option.ts'
+import { parseCount } from './option-values.ts'
 
 export const defineDeliveries: DefineGroup = (group, run) => {
   group

@@ -1,14 +1,21 @@
 import { type Command, Option } from 'commander'
 import { EVENT_FIELDS } from '../event-fields.ts'
-import { createUsageError } from '../exit-codes.ts'
-import type { DefineGroup } from '../program.ts'
-import { parseCount } from './count-option.ts'
+import { EXIT_CODES } from '../exit-codes.ts'
+import type { DefineGroup, Handler } from '../program.ts'
 import { createEvent } from './create-event.ts'
-import { getEvent } from './get-event.ts'
-import { listEvents } from './list-events.ts'
-import { parseWait } from './wait-option.ts'
+import { formatEvent, isDelivered } from './event-text.ts'
+import { listEvents, PAGE_EVENTS_MAX } from './list-events.ts'
+import {
+  createCountParser,
+  parseCount,
+  parseWait,
+  type WaitOption,
+  waitMilliseconds,
+} from './option-values.ts'
 
 const CONCURRENCY_MAX = 64
+const parsePerPage = createCountParser('--per-page', PAGE_EVENTS_MAX)
+const parseConcurrency = createCountParser('--concurrency', CONCURRENCY_MAX)
 
 export const defineEvents: DefineGroup = (group, run) => {
   const create = group
@@ -89,12 +96,19 @@ function collect(text: string, earlier: string[] = []): string[] {
   return [...earlier, text]
 }
 
-function parsePerPage(text: string): number {
-  if (parseCount(text) <= 100) return Number(text)
-  throw createUsageError('--per-page must be at most 100.')
+interface GetOptions {
+  space?: 'secret' | 'publishable'
+  wait?: WaitOption
 }
 
-function parseConcurrency(text: string): number {
-  if (parseCount(text) <= CONCURRENCY_MAX) return Number(text)
-  throw createUsageError(`--concurrency must be at most ${CONCURRENCY_MAX}.`)
+/** `events get`: one event with the reason for everything that happened to it. */
+const getEvent: Handler<GetOptions> = async (context, { space, wait }, [id = '']) => {
+  const { signal } = context.host
+  const client = await context.client()
+  const timeout = waitMilliseconds(wait)
+  if (timeout !== null) await client.events.waitForDelivery(id, { signal, timeout })
+  const detail = await client.events.get(id, { space, signal })
+  if (context.isJson) await context.printJson(detail)
+  else await context.print(formatEvent(detail, context))
+  return timeout === null || isDelivered(detail) ? EXIT_CODES.success : EXIT_CODES.refused
 }

@@ -15,7 +15,8 @@ interface ListOptions {
   csv?: boolean
 }
 
-const PAGE_EVENTS_MAX = 100
+/** What the service allows. */
+export const PAGE_EVENTS_MAX = 100
 
 /** `events list`: a page, or with --all every event, as a table, JSON, NDJSON or CSV. */
 export const listEvents: Handler<ListOptions> = async (context, options) => {

@@ -1,6 +1,6 @@
 import type { CommandContext } from '../command-context.ts'
 import type { CreateOptions } from '../commands/create-event.ts'
-import { waitMilliseconds } from '../commands/wait-option.ts'
+import { waitMilliseconds } from '../commands/option-values.ts'
 import { hashIdentifiers, hasMember, setMember } from '../event-fields.ts'
 import { CliError, createUsageError, EXIT_CODES, type ExitCode } from '../exit-codes.ts'
 import { Progress } from '../output/progress.ts'

@@ -1,5 +1,20 @@
 import { createUsageError } from '../exit-codes.ts'
 
+/** Reads a whole number from 1. */
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw createUsageError(`${JSON.stringify(text)} is not a whole number from 1.`)
+}
+
+/** Makes a reader of whole numbers from 1 to `max`. */
+export function createCountParser(option: string, max: number): (text: string) => number {
+  return text => {
+    const count = parseCount(text)
+    if (count <= max) return count
+    throw createUsageError(`${option} must be at most ${max}.`)
+  }
+}
+
 /** Seconds; true without a number. */
 export type WaitOption = number | true | undefined
 
