@@ -1,4 +1,4 @@
-import { type Hooks, Signalbox, VERSION } from '@signalbox/sdk'
+import { type ClientOptions, type Hooks, Signalbox, VERSION } from '@signalbox/sdk'
 import { type Connection, requireToken, resolveConnection } from './connection.ts'
 import type { CliHost } from './host.ts'
 import { createStyle, type Style } from './output/style.ts'
@@ -22,6 +22,8 @@ export interface CommandContext {
   /** For standard error. */
   messageStyle: Style
   connection: () => Promise<Connection>
+  /** A client that follows --verbose and names this program. */
+  createClient: (options: ClientOptions) => Signalbox
   /** Throws with exit code 4 when there is no token. */
   client: () => Promise<Signalbox>
   /** A client for what needs no token. */
@@ -38,7 +40,8 @@ export function createCommandContext(host: CliHost, options: GlobalOptions): Com
   const messageStyle = createStyle(host.stderr, host, options)
   const connection = () => resolveConnection(host, options.baseUrl)
   const hooks = verbose ? createVerboseHooks(host, messageStyle) : {}
-  const clientOptions = { hooks, appInfo: { name: 'signalbox-cli', version: VERSION } }
+  const appInfo = { name: 'signalbox-cli', version: VERSION }
+  const createClient = (own: ClientOptions) => new Signalbox({ hooks, appInfo, ...own })
   return {
     host,
     isJson: json,
@@ -46,14 +49,14 @@ export function createCommandContext(host: CliHost, options: GlobalOptions): Com
     style: createStyle(host.stdout, host, options),
     messageStyle,
     connection,
+    createClient,
     client: async () => {
       const found = await connection()
-      const { baseUrl } = found
-      return new Signalbox({ ...clientOptions, baseUrl, token: requireToken(found) })
+      return createClient({ baseUrl: found.baseUrl, token: requireToken(found) })
     },
     anonymousClient: async () => {
       const { baseUrl } = await connection()
-      return new Signalbox({ ...clientOptions, baseUrl })
+      return createClient({ baseUrl })
     },
     print: text => host.stdout.write(text),
     printJson: value => host.stdout.write(`${JSON.stringify(value, null, 2)}\n`),

@@ -1,4 +1,3 @@
-import { Signalbox } from '@signalbox/sdk'
 import type { CommandContext } from '../command-context.ts'
 import { type Connection, LOGIN_HINT, maskToken } from '../connection.ts'
 import { deleteCredential, writeCredential } from '../credential-file.ts'
@@ -104,9 +103,8 @@ async function tryToken(context: CommandContext, trial: Trial): Promise<unknown>
 }
 
 /** A read that any token of a tracker may do, and that stores nothing. */
-async function checkToken({ host }: CommandContext, { baseUrl, token }: Trial): Promise<void> {
-  const client = new Signalbox({ baseUrl, token })
-  await client.events.list({ per_page: 1 }, { signal: host.signal })
+async function checkToken({ host, createClient }: CommandContext, trial: Trial): Promise<void> {
+  await createClient(trial).events.list({ per_page: 1 }, { signal: host.signal })
 }
 
 function describeFailure(error: unknown): string {

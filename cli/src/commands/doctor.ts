@@ -1,4 +1,4 @@
-import { Signalbox, VERSION } from '@signalbox/sdk'
+import { VERSION } from '@signalbox/sdk'
 import type { CommandContext } from '../command-context.ts'
 import { type Connection, LOGIN_HINT, maskToken } from '../connection.ts'
 import { EXIT_CODES, type ExitCode, exitCodeOf } from '../exit-codes.ts'
@@ -46,7 +46,7 @@ async function runChecks(context: CommandContext): Promise<Check[]> {
     const message = 'There is no token for this service.'
     return [...checks, fail('Token', message, LOGIN_HINT, EXIT_CODES.authentication)]
   }
-  const client = new Signalbox({ baseUrl, token })
+  const client = context.createClient({ baseUrl, token })
   const { signal } = host
   try {
     const list = await client.events.list({ per_page: 25 }, { signal })

@@ -61,6 +61,8 @@ it('says what is wrong with address, token, clock and destination', async test =
   assert.equal(skewed.code, 1)
   assert.match(skewed.stdout, /✓ Address[\s\S]*✓ Contract[\s\S]*✗ Clock +This clock is \d+ seconds/)
   assert.match(skewed.stdout, /✓ Token[\s\S]*! Destination +No event was planned/)
+  const verbose = await run(['doctor', '--verbose'])
+  assert.match(verbose.stderr, /^GET \/dashboard\/events 200 \d+ ms req_/m)
   const checks = async (environment: Record<string, string>) => {
     const { code, stdout } = await run(['doctor', '--json'], { environment })
     return { code, checks: JSON.parse(stdout).checks }
