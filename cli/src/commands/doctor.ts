@@ -1,4 +1,4 @@
-import { VERSION } from '@signalbox/sdk'
+import { type EventList, type ReconciliationReport, VERSION } from '@signalbox/sdk'
 import type { CommandContext } from '../command-context.ts'
 import { type Connection, LOGIN_HINT, maskToken } from '../connection.ts'
 import { EXIT_CODES, type ExitCode, exitCodeOf } from '../exit-codes.ts'
@@ -6,13 +6,12 @@ import { printable } from '../output/style.ts'
 import { yesterday } from '../output/times.ts'
 import type { DefineGroup, Handler } from '../program.ts'
 import { connectionHint } from '../report-error.ts'
-import { checkDestination } from './destination-check.ts'
 
 export const defineDoctor: DefineGroup = (group, run) => {
   group.action(run(diagnose))
 }
 
-export interface Check {
+interface Check {
   name: string
   state: 'ok' | 'warning' | 'failed'
   message: string
@@ -134,6 +133,45 @@ function checkClock({ date }: ServiceFacts, now: Date): Check {
   }
   if (Math.abs(seconds) > SKEW_SECONDS_NOTED) return warn('Clock', message, hint)
   return ok('Clock', 'It agrees with that of the service.')
+}
+
+/** What the newest events and yesterday's report say about the destinations of the tracker. */
+function checkDestination(
+  { events, metrics }: EventList,
+  reports: readonly ReconciliationReport[],
+): Check {
+  const inactive = reports.find(({ destination }) => destination?.status === 'inactive')
+  if (inactive) {
+    const { id, config } = inactive.destination
+    const reason = printable(String(config?.status_reason ?? 'unknown'))
+    const hint = 'Replace its token in the dashboard.'
+    return fail('Destination', `${id} is inactive: ${reason}.`, hint, EXIT_CODES.failure)
+  }
+  const deliveries = events.data.flatMap(event => event.deliveries ?? [])
+  const [newest] = deliveries
+  if (newest === undefined) {
+    const hint = 'Send one: signalbox events create --help'
+    return warn('Destination', 'No event was planned for one yet.', hint)
+  }
+  if (newest.status === 'skipped:no_destination') {
+    const hint = 'Connect one in the dashboard, under Destinations.'
+    return fail('Destination', 'The tracker has none.', hint, EXIT_CODES.failure)
+  }
+  if (newest.status.startsWith('failed')) {
+    const hint = `Why: signalbox events get ${printable(newest.event_id)}`
+    const message = `The newest delivery is ${printable(newest.status)}.`
+    return fail('Destination', message, hint, EXIT_CODES.failure)
+  }
+  const test = reports.find(({ destination }) => destination?.config?.test_mode_until)
+  if (test || newest.is_test) {
+    const id = test?.destination_id ?? newest.destination_id
+    const hint = `Turn it off: signalbox destinations test-mode ${id} off`
+    return warn('Destination', 'Test mode is on, so events do not count.', hint)
+  }
+  const rate = metrics?.acceptance_rate
+  const accepted =
+    typeof rate === 'number' ? ` ${(rate * 100).toFixed(1)} % accepted in 7 days.` : ''
+  return ok('Destination', `The newest delivery is ${printable(newest.status)}.${accepted}`)
 }
 
 function formatCheck({ name, state, message, hint }: Check, { style }: CommandContext): string {
