@@ -76,14 +76,14 @@ async function readText(data: string, readStandardInput: () => Promise<string>):
 }
 
 async function checkOnly(context: CommandContext, event: EventBody): Promise<ExitCode> {
-  const { checkEvent, formatVerdict } = await import('../import/check-event.ts')
-  const verdict = checkEvent(event, context.host.now())
-  if (context.isJson) await context.printJson({ event, ...verdict })
+  const { checkEvent, formatEventCheck } = await import('../import/check-event.ts')
+  const check = checkEvent(event, context.host.now())
+  if (context.isJson) await context.printJson({ event, ...check })
   else {
     await context.print(`${JSON.stringify(event, null, 2)}\n`)
-    await context.print(`${formatVerdict(verdict, context.style)}Nothing was sent.\n`)
+    await context.print(`${formatEventCheck(check, context.style)}Nothing was sent.\n`)
   }
-  return verdict.isValid ? EXIT_CODES.success : EXIT_CODES.refused
+  return check.isValid ? EXIT_CODES.success : EXIT_CODES.refused
 }
 
 async function send(

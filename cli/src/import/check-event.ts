@@ -5,7 +5,7 @@ import type { EventBody } from '../event-fields.ts'
 import type { Style } from '../output/style.ts'
 
 /** What the service would do with an event. */
-export interface Verdict {
+interface EventCheck {
   isValid: boolean
   /** What is wrong, by dotted path. */
   errors: Record<string, string[]>
@@ -16,10 +16,9 @@ export interface Verdict {
 }
 
 const platforms = createOfflinePlatforms()
-const NO_VERDICT: Verdict = { isValid: true, errors: {}, isPastWindow: false, isWithheld: false }
 
 /** Applies the service's own rules, so that a dry run and the real one never differ. */
-export function checkEvent(event: EventBody, now: Date): Verdict {
+export function checkEvent(event: EventBody, now: Date): EventCheck {
   try {
     const { submission, eventTime, decision } = validateSubmission(event, {
       platforms,
@@ -30,15 +29,16 @@ export function checkEvent(event: EventBody, now: Date): Verdict {
     const ageSeconds = (now.getTime() - eventTime.getTime()) / 1_000
     const isWithheld = decision.outcome !== 'granted'
     const isPastWindow = !isWithheld && ageSeconds > platforms.default.windowSeconds(source)
-    return { ...NO_VERDICT, isWithheld, isPastWindow }
+    return { isValid: true, errors: {}, isPastWindow, isWithheld }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { ...NO_VERDICT, isValid: false, errors: error.errors ?? { '': [error.message] } }
+    const errors = error.errors ?? { '': [error.message] }
+    return { isValid: false, errors, isPastWindow: false, isWithheld: false }
   }
 }
 
-export function formatVerdict(verdict: Verdict, style: Style): string {
-  const { isValid, errors, isPastWindow, isWithheld } = verdict
+export function formatEventCheck(check: EventCheck, style: Style): string {
+  const { isValid, errors, isPastWindow, isWithheld } = check
   if (!isValid) {
     const lines = Object.entries(errors).flatMap(([field, sentences]) =>
       sentences.map(sentence => `  ${style('bold', field)}  ${sentence}\n`),
