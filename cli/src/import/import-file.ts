@@ -4,17 +4,26 @@ import { waitMilliseconds } from '../commands/option-values.ts'
 import { hashIdentifiers, hasMember, setMember } from '../event-fields.ts'
 import { CliError, createUsageError, EXIT_CODES, type ExitCode } from '../exit-codes.ts'
 import { Progress } from '../output/progress.ts'
+import type { Style } from '../output/style.ts'
+import { countOf } from '../output/times.ts'
 import { checkLines } from './dry-run.ts'
-import { formatSummary, type ImportSummary } from './import-summary.ts'
 import { type EventLine, readEvents } from './read-events.ts'
 import { openSource, type Source } from './read-source.ts'
-import { RefusedFile } from './refused-file.ts'
-import { sendLines } from './send-lines.ts'
+import { type LineCounts, RefusedFile, sendLines } from './send-lines.ts'
 import { waitForLines } from './wait-for-lines.ts'
 
-export interface ImportOptions extends CreateOptions {
+interface ImportOptions extends CreateOptions {
   /** Members that options give to lines that lack them, by dotted path. */
   defaults: ReadonlyMap<string, unknown>
+}
+
+/** What became known of the lines of a file; `--json` prints it as it is. */
+interface ImportSummary extends LineCounts {
+  file: string
+  /** Null when no line was refused. */
+  refused_file: string | null
+  /** Status -> events, with --wait; `pending` when the time ran out. */
+  deliveries?: Record<string, number>
 }
 
 const CONCURRENCY = 8
@@ -43,8 +52,8 @@ export async function importFile(
   const sent = await sendLines({ client, lines, concurrency, signal, refusedFile, progress })
   progress.end()
   await refusedFile.close()
-  const summary: ImportSummary = { file: source.name, ...sent.counts, refused_file: null }
-  if (refusedFile.count > 0) summary.refused_file = refusedFile.path
+  const refused_file = sent.counts.refused > 0 ? refusedFile.path : null
+  const summary: ImportSummary = { file: source.name, ...sent.counts, refused_file }
   const timeout = waitMilliseconds(options.wait)
   if (timeout !== null && sent.failure === null && !signal.aborted) {
     const wait = { client, ids: sent.ids, concurrency, timeout }
@@ -52,8 +61,9 @@ export async function importFile(
   }
   if (context.isJson) await context.printJson(summary)
   else await context.print(formatSummary(summary, context.style))
-  if (signal.aborted) throw stopped('interrupted', 'Interrupted.', sent.firstUnsent)
-  if (sent.failure !== null) throw explainFailure(sent.failure, sent.firstUnsent)
+  const hint = sent.firstUnsent === null ? null : resumeHint(sent.firstUnsent)
+  if (signal.aborted) throw new CliError('interrupted', 'Interrupted.', hint)
+  if (sent.failure !== null) throw explainFailure(sent.failure, hint)
   await source.verify()
   return exitCodeOfSummary(summary)
 }
@@ -94,14 +104,27 @@ async function* completeLines(
   }
 }
 
-function explainFailure(failure: unknown, firstUnsent: number | null): unknown {
-  if (failure instanceof CliError || !(failure instanceof Error)) return failure
-  if (firstUnsent !== null) failure.message += ` ${resumeHint(firstUnsent)}`
-  return failure
+function formatSummary(summary: ImportSummary, style: Style): string {
+  const { lines, stored, duplicates, refused, refused_file: path, deliveries } = summary
+  const rows = [`${style('bold', summary.file)}: ${countOf(lines, 'line')}`]
+  rows.push(`  ${style('green', '✓')} ${stored.toLocaleString('en-US')} stored`)
+  if (duplicates > 0) {
+    rows.push(`  ${style('yellow', '=')} ${duplicates.toLocaleString('en-US')} were stored before`)
+  }
+  if (refused > 0) {
+    const count = refused.toLocaleString('en-US')
+    rows.push(`  ${style('red', '✗')} ${count} refused; lines and reasons are in ${path}`)
+  }
+  for (const [status, count] of Object.entries(deliveries ?? {})) {
+    rows.push(`  ${style('dim', '→')} ${count.toLocaleString('en-US')} ${status}`)
+  }
+  return rows.map(row => `${row}\n`).join('')
 }
 
-function stopped(kind: 'interrupted', message: string, firstUnsent: number | null): CliError {
-  return new CliError(kind, message, firstUnsent === null ? null : resumeHint(firstUnsent))
+function explainFailure(failure: unknown, hint: string | null): unknown {
+  if (failure instanceof CliError || !(failure instanceof Error)) return failure
+  if (hint !== null) failure.message += ` ${hint}`
+  return failure
 }
 
 function resumeHint(line: number): string {

@@ -1,10 +1,9 @@
+import { type FileHandle, open } from 'node:fs/promises'
 import { APIError, InvalidArgumentError, type Signalbox } from '@signalbox/sdk'
-import { toSubmission } from '../event-fields.ts'
+import { type EventBody, toSubmission } from '../event-fields.ts'
 import { EXIT_CODES, exitCodeOf } from '../exit-codes.ts'
 import type { Progress } from '../output/progress.ts'
-import type { LineCounts } from './import-summary.ts'
 import type { EventLine } from './read-events.ts'
-import type { RefusedFile } from './refused-file.ts'
 
 interface SendInput {
   client: Signalbox
@@ -15,7 +14,16 @@ interface SendInput {
   progress: Progress
 }
 
-export interface SendResult {
+export interface LineCounts {
+  /** Read so far. */
+  lines: number
+  stored: number
+  /** Stored before. */
+  duplicates: number
+  refused: number
+}
+
+interface SendResult {
   counts: LineCounts
   /** Of the events that are stored, in no order. */
   ids: string[]
@@ -84,4 +92,39 @@ export async function sendLines(input: SendInput): Promise<SendResult> {
 /** The service refuses this line, whenever it is sent. */
 function isRefused(error: unknown): boolean {
   return error instanceof InvalidArgumentError || exitCodeOf(error) === EXIT_CODES.refused
+}
+
+/** A line that was not stored, and why. */
+interface RefusedLine {
+  line: number
+  reason: string
+  errors?: Record<string, string[]>
+  /** As it would be sent, with its id; absent when the line cannot be read. */
+  event?: EventBody
+  /** The line, when it has no event. */
+  text?: string | null
+}
+
+/** Refused lines as NDJSON, for correction. Written as they occur, so that a crash loses none. */
+export class RefusedFile {
+  readonly path: string
+  #file: Promise<FileHandle> | null = null
+  #writes: Promise<unknown> = Promise.resolve()
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** Resolves when the line is written. The first one replaces the file of an earlier run. */
+  async add(line: RefusedLine): Promise<void> {
+    this.#file ??= open(this.path, 'w', 0o600)
+    const file = await this.#file
+    this.#writes = this.#writes.then(() => file.write(`${JSON.stringify(line)}\n`))
+    await this.#writes
+  }
+
+  async close(): Promise<void> {
+    const file = await this.#file
+    await file?.close()
+  }
 }
