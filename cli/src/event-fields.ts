@@ -1,8 +1,9 @@
-import { consent, type EventSubmission, hash } from '@signalbox/sdk'
+import { type EventSubmission, hash } from '@signalbox/sdk'
+import { isObject } from '../../service/util/is-object.ts'
 import { createUsageError } from './exit-codes.ts'
 
 /** A member of an event that has an option, and a short name in files. */
-export interface EventField {
+interface EventField {
   /** As an option; in a file also with underscores. */
   name: string
   /** Dotted path in the event. */
@@ -44,10 +45,7 @@ export function readFieldOptions(options: Record<string, unknown>): Map<string, 
     const text = options[toCamelCase(name)]
     if (typeof text === 'string') members.set(member, coerceText(member, text))
   }
-  if (members.has('consent.captured_at')) {
-    const { advertising } = consent.granted({ captured_at: new Date(0) })
-    members.set('consent.advertising', advertising)
-  }
+  if (members.has('consent.captured_at')) members.set('consent.advertising', 'granted')
   return members
 }
 
@@ -74,7 +72,7 @@ export function setMember(event: EventBody, path: string, value: unknown): void 
   for (const name of names) {
     if (!Object.hasOwn(parent, name)) define(parent, name, {})
     const child = parent[name]
-    if (!isRecord(child)) throw createUsageError(`${path} cannot be set: ${name} is no object.`)
+    if (!isObject(child)) throw createUsageError(`${path} cannot be set: ${name} is no object.`)
     parent = child
   }
   define(parent, last, value)
@@ -93,14 +91,10 @@ function define(parent: EventBody, name: string, value: unknown): void {
 export function hasMember(event: EventBody, path: string): boolean {
   let value: unknown = event
   for (const name of path.split('.')) {
-    if (!isRecord(value) || !Object.hasOwn(value, name)) return false
+    if (!isObject(value) || !Object.hasOwn(value, name)) return false
     value = value[name]
   }
   return value !== null && value !== undefined
-}
-
-export function isRecord(value: unknown): value is EventBody {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const HASHERS: Readonly<Record<string, (text: string) => Promise<string | null>>> = {
@@ -118,7 +112,7 @@ const HASHERS: Readonly<Record<string, (text: string) => Promise<string | null>>
  */
 export async function hashIdentifiers(event: EventBody): Promise<EventBody> {
   const { user_data: userData } = event
-  if (!isRecord(userData)) return event
+  if (!isObject(userData)) return event
   const hashed: EventBody = { ...userData }
   for (const [name, value] of Object.entries(userData)) {
     const hasher = Object.hasOwn(HASHERS, name) ? HASHERS[name] : undefined
@@ -135,6 +129,6 @@ export function toSubmission(event: EventBody): EventSubmission {
   return event as unknown as EventSubmission
 }
 
-export function toCamelCase(name: string): string {
+function toCamelCase(name: string): string {
   return name.replace(/-(\w)/g, (_all, letter: string) => letter.toUpperCase())
 }

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { CreatedEvent, EventDetail, Signalbox } from '@signalbox/sdk'
+import { isObject } from '../../../service/util/is-object.ts'
 import type { CommandContext } from '../command-context.ts'
 import {
   type EventBody,
   hashIdentifiers,
-  isRecord,
   readFieldOptions,
   setMember,
   toSubmission,
@@ -57,7 +57,7 @@ async function readData({ host }: CommandContext, data: string | undefined): Pro
   const text = await readText(data, () => readInput(host))
   try {
     const event = JSON.parse(text)
-    if (isRecord(event)) return event
+    if (isObject(event)) return event
   } catch {
     throw createUsageError('--data is not JSON.')
   }

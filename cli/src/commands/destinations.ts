@@ -1,6 +1,6 @@
 import { InternalServerError } from '@signalbox/sdk'
 import { Argument } from 'commander'
-import { isRecord } from '../event-fields.ts'
+import { objectOrEmpty } from '../../../service/util/is-object.ts'
 import { CliError, createUsageError } from '../exit-codes.ts'
 import { printable } from '../output/style.ts'
 import { formatFacts } from '../output/table.ts'
@@ -83,7 +83,7 @@ const BAD_GATEWAY = 502
 /** 502 with an event is the answer of the platform, which the same request would get again. */
 function describePlatformRefusal(error: unknown): unknown {
   if (!(error instanceof InternalServerError) || error.status !== BAD_GATEWAY) return error
-  const { event_id: id, status } = isRecord(error.body) ? error.body : {}
+  const { event_id: id, status } = objectOrEmpty(error.body)
   if (typeof id !== 'string') return error
   const message = `The platform did not accept the test purchase (${printable(String(status))}).`
   return new CliError('refused', message, `Why: signalbox events get ${printable(id)}`)

@@ -1,6 +1,6 @@
 import type { Event, EventDetail, ExplainedDelivery, LineageEvent } from '@signalbox/sdk'
+import { isObject, objectOrEmpty } from '../../../service/util/is-object.ts'
 import type { CommandContext } from '../command-context.ts'
-import { isRecord } from '../event-fields.ts'
 import { type Color, colorOfStatus, printable, type Style } from '../output/style.ts'
 import { formatFacts, Table } from '../output/table.ts'
 import { formatAge, formatTime } from '../output/times.ts'
@@ -66,7 +66,7 @@ const REASONS: Record<string, string> = {
 
 /** The decision with its reason, as stored with the event. */
 function formatConsent({ consent, consent_basis: basis }: Event, style: Style): string {
-  const decision = isRecord(consent?.decision) ? consent.decision : {}
+  const decision = objectOrEmpty(consent?.decision)
   const outcome = String(decision.outcome ?? 'unknown')
   const reason = String(decision.reason ?? 'unknown')
   const [color, sentence] = OUTCOMES[outcome] ?? ['yellow', `${printable(outcome)}.`]
@@ -84,9 +84,9 @@ function formatConsent({ consent, consent_basis: basis }: Event, style: Style): 
 
 /** The inputs that said something, such as `consent: granted`. */
 function readSignals({ inputs }: Record<string, unknown>): [string, string][] {
-  if (!isRecord(inputs)) return []
+  if (!isObject(inputs)) return []
   return Object.values(inputs)
-    .filter(isRecord)
+    .filter(isObject)
     .filter(({ why }) => why !== undefined && why !== 'no_signal' && why !== 'not_read')
     .map(({ field, state, why }) => [String(field), `${state} (${why})`])
 }
@@ -112,7 +112,7 @@ export function formatDeliveries(
 }
 
 function formatAttempts({ platform_response: response }: ExplainedDelivery, style: Style): string {
-  const attempts = Array.isArray(response?.attempts) ? response.attempts.filter(isRecord) : []
+  const attempts = Array.isArray(response?.attempts) ? response.attempts.filter(isObject) : []
   if (attempts.length === 0) return ''
   const columns = [
     { title: '  Attempt (UTC)' },

@@ -1,6 +1,6 @@
 import type { EmqReport, ReconciliationReports } from '@signalbox/sdk'
+import { isObject } from '../../../service/util/is-object.ts'
 import type { CommandContext } from '../command-context.ts'
-import { isRecord } from '../event-fields.ts'
 import { createUsageError } from '../exit-codes.ts'
 import { formatCsv } from '../output/csv.ts'
 import { type Color, printable } from '../output/style.ts'
@@ -129,7 +129,7 @@ async function printMatchQuality(context: CommandContext, { snapshots }: EmqRepo
 /** What the service advises beside the newest snapshot. */
 function readAdvice(snapshot: EmqReport['snapshots'][number] | undefined): string[] {
   const own = snapshot?.platform_response?.signalbox
-  const advice = isRecord(own) && Array.isArray(own.advice) ? own.advice.filter(isRecord) : []
+  const advice = isObject(own) && Array.isArray(own.advice) ? own.advice.filter(isObject) : []
   return advice.map(({ sentence }) => printable(String(sentence)))
 }
 

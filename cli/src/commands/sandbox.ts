@@ -1,5 +1,5 @@
 import type { SandboxEventSubmission } from '@signalbox/sdk'
-import { isRecord } from '../event-fields.ts'
+import { parseJsonObject } from '../../../service/util/is-object.ts'
 import { createUsageError } from '../exit-codes.ts'
 import { printable } from '../output/style.ts'
 import type { DefineGroup, Handler } from '../program.ts'
@@ -33,11 +33,7 @@ const trySandbox: Handler<{ data?: string }> = async (context, { data }) => {
 }
 
 function parseEvent(text: string): object {
-  try {
-    const event = JSON.parse(text)
-    if (isRecord(event)) return event
-  } catch {
-    // The same sentence for both.
-  }
+  const event = parseJsonObject(text)
+  if (event !== null) return event
   throw createUsageError('--data must be a JSON object.')
 }

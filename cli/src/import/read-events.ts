@@ -1,4 +1,5 @@
-import { type EventBody, isRecord } from '../event-fields.ts'
+import { isObject } from '../../../service/util/is-object.ts'
+import type { EventBody } from '../event-fields.ts'
 import { createUsageError } from '../exit-codes.ts'
 import { mapColumns } from './map-columns.ts'
 import { readLines, type Source, type TextLine } from './read-source.ts'
@@ -30,7 +31,7 @@ async function* readJsonEvents(source: Source): AsyncGenerator<EventLine> {
 function parseJsonLine(line: TextLine): EventLine {
   try {
     const value = JSON.parse(line.text ?? '')
-    if (!isRecord(value)) return refuse(line, 'The line is not a JSON object.')
+    if (!isObject(value)) return refuse(line, 'The line is not a JSON object.')
     return { number: line.number, event: unwrapRefused(value), problem: null }
   } catch {
     return refuse(line, 'The line is not JSON.')
@@ -40,7 +41,7 @@ function parseJsonLine(line: TextLine): EventLine {
 /** A corrected file of refused lines can be sent as it is. */
 function unwrapRefused(value: EventBody): EventBody {
   const { line, reason, event } = value
-  const isRefused = typeof line === 'number' && typeof reason === 'string' && isRecord(event)
+  const isRefused = typeof line === 'number' && typeof reason === 'string' && isObject(event)
   return isRefused ? (event as EventBody) : value
 }
 
