@@ -3,9 +3,9 @@ import { CliError, createUsageError } from './exit-codes.ts'
 import type { CliHost } from './host.ts'
 
 /** Where `npm start` listens. */
-export const DEFAULT_BASE_URL = 'http://127.0.0.1:3000/api/v1'
+const DEFAULT_BASE_URL = 'http://127.0.0.1:3000/api/v1'
 
-export type BaseUrlSource = '--base-url' | 'SIGNALBOX_BASE_URL' | 'stored' | 'default'
+type BaseUrlSource = '--base-url' | 'SIGNALBOX_BASE_URL' | 'stored' | 'default'
 
 /** Which service is called with which token, and why. */
 export interface Connection {
@@ -39,7 +39,6 @@ export async function resolveConnection(
     [baseUrlOption, '--base-url'],
     [SIGNALBOX_BASE_URL, 'SIGNALBOX_BASE_URL'],
     [stored?.base_url, 'stored'],
-    [DEFAULT_BASE_URL, 'default'],
   ])
   const baseUrl = normalizeBaseUrl(text)
   const isStoredUsed = !SIGNALBOX_TOKEN && stored?.base_url === baseUrl

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CliError } from './exit-codes.ts'
 import type { CliHost } from './host.ts'
 
 /** A token belongs to the service that it was stored for, and is sent to no other. */
-export interface StoredCredential {
+interface StoredCredential {
   base_url: string
   token: string
 }
@@ -24,7 +25,7 @@ export async function readCredential(host: FileHost): Promise<StoredCredential |
   const file = await lstat(path).catch(nullIfMissing)
   if (file === null) return null
   if (!file.isFile()) throw refuse(path, 'is not a regular file', `Remove it: rm ${path}`)
-  await checkOwner(host, path)
+  await checkOwner(host, path, file)
   const credential = parseCredential(await readFile(path, 'utf8'))
   if (credential) return credential
   throw refuse(path, 'cannot be read', 'Log in again: signalbox auth login')
@@ -58,9 +59,8 @@ export async function deleteCredential(host: FileHost): Promise<boolean> {
   return true
 }
 
-async function checkOwner(host: FileHost, path: string): Promise<void> {
+async function checkOwner(host: FileHost, path: string, file: Stats): Promise<void> {
   if (host.userId === null) return
-  const file = await lstat(path)
   if (file.uid !== host.userId)
     throw refuse(path, 'belongs to another user', `Remove it: rm ${path}`)
   if ((file.mode & 0o077) !== 0) {

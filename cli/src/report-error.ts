@@ -18,12 +18,7 @@ export function formatError(error: unknown, style: Style): string {
   if (error instanceof APIError && error.requestId !== null) {
     lines.push(style('dim', `Request-Id: ${printable(error.requestId)}`))
   }
-  return lines
-    .map(
-      line => `${line}
-`,
-    )
-    .join('')
+  return lines.map(line => `${line}\n`).join('')
 }
 
 /** The same for programs (`--json`), on standard error. */

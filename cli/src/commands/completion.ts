@@ -23,11 +23,16 @@ export const defineCompletion: DefineGroup = (group, run) => {
     .action(run(print))
 }
 
+interface Word {
+  word: string
+  description: string
+}
+
 /** The words that may follow a command. */
 interface Place {
   /** Such as `events create`; empty for the program itself. */
   path: string
-  words: { word: string; description: string }[]
+  words: Word[]
 }
 
 function listPlaces(program: Command): Place[] {
@@ -50,7 +55,7 @@ function listPlaces(program: Command): Place[] {
   return visit(program, '')
 }
 
-function optionWords(command: Command) {
+function optionWords(command: Command): Word[] {
   return command.options.map(({ long, short, description }) => ({
     word: long ?? short ?? '',
     description,
@@ -118,11 +123,6 @@ function groupPatterns(places: readonly Place[]): string {
 /** What may follow each command. `path` is a name of zsh, so the scripts call it `place`. */
 function wordPatterns(places: readonly Place[], assign: (words: Word[]) => string): string {
   return places.map(({ path, words }) => `    "${path}") ${assign(words)} ;;`).join('\n')
-}
-
-interface Word {
-  word: string
-  description: string
 }
 
 function zshWord({ word, description }: Word): string {

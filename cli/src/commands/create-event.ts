@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { CreatedEvent, EventDetail, Signalbox } from '@signalbox/sdk'
+import type { CreatedEvent } from '@signalbox/sdk'
 import { isObject } from '../../../service/util/is-object.ts'
 import type { CommandContext } from '../command-context.ts'
 import {
@@ -100,18 +100,10 @@ async function send(
     return EXIT_CODES.success
   }
   if (!context.isJson) await context.print(formatCreated(context, created))
-  const detail = await waitFor(client, created.event_id, { signal, timeout })
+  const detail = await client.events.waitForDelivery(created.event_id, { signal, timeout })
   if (context.isJson) await context.printJson({ ...created, deliveries: detail.deliveries })
   else await context.print(formatDeliveries(detail, context))
   return isDelivered(detail) ? EXIT_CODES.success : EXIT_CODES.refused
-}
-
-function waitFor(
-  client: Signalbox,
-  id: string,
-  options: { signal: AbortSignal; timeout: number },
-): Promise<EventDetail> {
-  return client.events.waitForDelivery(id, options)
 }
 
 function formatCreated({ style }: CommandContext, created: CreatedEvent): string {

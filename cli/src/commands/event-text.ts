@@ -73,7 +73,7 @@ function formatConsent({ consent, consent_basis: basis }: Event, style: Style): 
   const facts: [string, string][] = [
     ['Reason', reason],
     ['Basis', String(basis)],
-    ...readSignals(decision).map(([name, text]): [string, string] => [name, text]),
+    ...readSignals(decision),
   ]
   if (typeof decision.captured_at === 'string') {
     facts.push(['Given', `${formatTime(decision.captured_at)} UTC`])
@@ -146,6 +146,12 @@ function formatLineage({ lineage }: EventDetail, style: Style): string {
 /** Whether all deliveries were accepted, and there was one. */
 export function isDelivered({ deliveries = [] }: Pick<EventDetail, 'deliveries'>): boolean {
   return deliveries.length > 0 && deliveries.every(({ status }) => status === 'accepted')
+}
+
+/** The first status that is not accepted, else the first; undefined without a delivery. */
+export function worstStatus({ deliveries }: Pick<Event, 'deliveries'>): string | undefined {
+  const statuses = (deliveries ?? []).map(({ status }) => status)
+  return statuses.find(status => status !== 'accepted') ?? statuses[0]
 }
 
 /** Two spaces before each line, and no line wider than the terminal. */

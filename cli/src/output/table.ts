@@ -1,6 +1,6 @@
 import { type Color, printable, type Style } from './style.ts'
 
-export interface Column {
+interface Column {
   title: string
   align?: 'left' | 'right'
   /** Cut when the terminal is too narrow. */
@@ -102,7 +102,7 @@ const WIDE = /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3
 const WIDE_FORMS = /[\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u
 
 /** Columns on a terminal: two for East Asian characters and emoji. */
-export function displayWidth(text: string): number {
+function displayWidth(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length
   let width = 0
   for (const { segment } of new Intl.Segmenter().segment(text)) {
