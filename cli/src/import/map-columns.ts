@@ -1,8 +1,12 @@
+import type { ConsentEvent } from '@signalbox/sdk'
 import { coerceText, EVENT_FIELDS, type EventBody, setMember } from '../event-fields.ts'
 import { createUsageError } from '../exit-codes.ts'
 
-/** Members of an event that a path may begin with; true for those with members of their own. */
-const MEMBERS: Readonly<Record<string, boolean>> = {
+/**
+ * Members of an event that a path may begin with; true for those with members of their own. A
+ * member that is new in the contract fails the type check here.
+ */
+const MEMBERS: Readonly<Record<keyof ConsentEvent, boolean>> = {
   event_id: false,
   event_name: false,
   event_time: false,
@@ -99,6 +103,6 @@ function resolveMember(name: string): string | undefined {
   if (field) return field.member
   const [first = '', ...rest] = name.split('.')
   if (!Object.hasOwn(MEMBERS, first)) return undefined
-  const isObject = MEMBERS[first] === true
+  const isObject = MEMBERS[first as keyof ConsentEvent]
   return isObject === rest.length > 0 && rest.every(part => part !== '') ? name : undefined
 }
