@@ -6,7 +6,7 @@ import { colorOfStatus } from '../output/style.ts'
 import { type Cell, Table } from '../output/table.ts'
 import { countOf, formatTime } from '../output/times.ts'
 import type { Handler } from '../program.ts'
-import { formatAmount } from './event-text.ts'
+import { formatAmount, worstStatus } from './event-text.ts'
 
 interface ListOptions {
   page?: number
@@ -104,14 +104,13 @@ function createTable({ style, host }: CommandContext): Table {
 }
 
 function toTableRow(event: Event): Cell[] {
-  const statuses = (event.deliveries ?? []).map(({ status }) => String(status))
-  const worst = statuses.find(status => status !== 'accepted') ?? statuses[0] ?? ''
+  const statuses = (event.deliveries ?? []).map(({ status }) => status)
   return [
     formatTime(event.event_time),
     event.event_name,
     event.id,
     formatAmount(event),
-    { text: [...new Set(statuses)].join(', '), color: colorOfStatus(worst) },
+    { text: [...new Set(statuses)].join(', '), color: colorOfStatus(worstStatus(event) ?? '') },
   ]
 }
 

@@ -1,5 +1,6 @@
 import { APITimeoutError, type Signalbox } from '@signalbox/sdk'
 import type { CommandContext } from '../command-context.ts'
+import { worstStatus } from '../commands/event-text.ts'
 import { Progress } from '../output/progress.ts'
 
 interface WaitInput {
@@ -31,8 +32,7 @@ export async function waitForLines(
     const remaining = Math.max(1, deadline - performance.now())
     try {
       const detail = await client.events.waitForDelivery(id, { signal, timeout: remaining })
-      const statuses = (detail.deliveries ?? []).map(({ status }) => String(status))
-      return statuses.find(status => status !== 'accepted') ?? statuses[0] ?? 'no delivery'
+      return worstStatus(detail) ?? 'no delivery'
     } catch (error) {
       if (error instanceof APITimeoutError) return 'pending'
       throw error
