@@ -36,7 +36,7 @@ export interface Declaration {
 }
 
 /** What the SDKs call: the ten operations and the sandbox. */
-export const SDK_OPERATIONS = [
+const SDK_OPERATIONS = [
   'createEvent',
   'verifySignalIngestion',
   'getEvent',

@@ -204,7 +204,7 @@ export function readRequestId(headers: Headers): string | null {
 }
 
 /** Seconds from a number or an HTTP date. Null when it is neither. */
-export function parseRetryAfter(text: string | null, now: number): number | null {
+function parseRetryAfter(text: string | null, now: number): number | null {
   if (text === null || text.trim() === '') return null
   if (/^\d+$/.test(text.trim())) return Number(text)
   const time = Date.parse(text)
