@@ -1,3 +1,4 @@
+import { CONSENT_OUTCOMES, CONSENT_REASONS } from '@signalbox/contract/consent-texts.ts'
 import type { Event, EventDetail, ExplainedDelivery, LineageEvent } from '@signalbox/sdk'
 import { isObject, objectOrEmpty } from '../../../service/util/is-object.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -49,19 +50,10 @@ function namesOf(members: Record<string, unknown> | null): string {
   return Object.keys(members ?? {}).join(', ')
 }
 
-const OUTCOMES: Record<string, [Color, string]> = {
-  granted: ['green', 'Granted: the event may be sent.'],
-  withheld: ['yellow', 'Withheld: the event is stored and not sent.'],
-  ledger_only: ['dim', 'Ledger only: events of this kind are never sent.'],
-}
-
-const REASONS: Record<string, string> = {
-  attested_by_basis: 'The sender states the basis "consent", and no signal says otherwise.',
-  no_signal: 'Signals came with the event, but none of them could be read as granted.',
-  consent_withdrawn: 'The visitor withdrew consent before.',
-  erased: 'The person was erased on request.',
-  legitimate_interest: 'The event has the basis "legitimate interest".',
-  consent_withdrawal: 'The event is itself a withdrawal.',
+const OUTCOME_COLORS: Record<string, Color> = {
+  granted: 'green',
+  withheld: 'yellow',
+  ledger_only: 'dim',
 }
 
 /** The decision with its reason, as stored with the event. */
@@ -69,7 +61,8 @@ function formatConsent({ consent, consent_basis: basis }: Event, style: Style): 
   const decision = objectOrEmpty(consent?.decision)
   const outcome = String(decision.outcome ?? 'unknown')
   const reason = String(decision.reason ?? 'unknown')
-  const [color, sentence] = OUTCOMES[outcome] ?? ['yellow', `${printable(outcome)}.`]
+  const color = OUTCOME_COLORS[outcome] ?? 'yellow'
+  const sentence = CONSENT_OUTCOMES[outcome] ?? `${printable(outcome)}.`
   const facts: [string, string][] = [
     ['Reason', reason],
     ['Basis', String(basis)],
@@ -78,7 +71,9 @@ function formatConsent({ consent, consent_basis: basis }: Event, style: Style): 
   if (typeof decision.captured_at === 'string') {
     facts.push(['Given', `${formatTime(decision.captured_at)} UTC`])
   }
-  const explained = [style(color, sentence), REASONS[reason] ?? ''].filter(text => text !== '')
+  const explained = [style(color, sentence), CONSENT_REASONS[reason] ?? ''].filter(
+    text => text !== '',
+  )
   return `  ${explained.join(' ')}\n${formatFacts(facts, style)}`
 }
 

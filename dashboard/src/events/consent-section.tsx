@@ -1,22 +1,8 @@
 import { Badge, Stack, Table, Text } from '@mantine/core'
 import type { EventDetails } from '@signalbox/contract/browser/events.ts'
+import { CONSENT_OUTCOMES, CONSENT_REASONS } from '@signalbox/contract/consent-texts.ts'
 import { Facts, Section } from '../components/facts.tsx'
 import { Time } from '../components/time.tsx'
-
-const OUTCOMES: Record<string, string> = {
-  granted: 'Granted: the event may be sent.',
-  withheld: 'Withheld: the event is stored and not sent.',
-  ledger_only: 'Ledger only: events of this kind are never sent.',
-}
-
-const REASONS: Record<string, string> = {
-  attested_by_basis: 'The sender states the basis "consent", and no signal says otherwise.',
-  no_signal: 'Signals came with the event, but none of them could be read as granted.',
-  consent_withdrawn: 'The visitor withdrew consent before.',
-  erased: 'The person was erased on request.',
-  legitimate_interest: 'The event has the basis "legitimate interest".',
-  consent_withdrawal: 'The event is itself a withdrawal.',
-}
 
 /** The decision, and the signal that it follows from. */
 export function ConsentSection({ event }: { event: EventDetails }) {
@@ -27,8 +13,8 @@ export function ConsentSection({ event }: { event: EventDetails }) {
     <Section title="Consent">
       <Stack gap="md">
         <Text maw="46rem">
-          {OUTCOMES[consent.outcome] ?? consent.outcome}{' '}
-          {REASONS[consent.reason] ?? decidingSentence(consent)}
+          {CONSENT_OUTCOMES[consent.outcome] ?? consent.outcome}{' '}
+          {CONSENT_REASONS[consent.reason] ?? decidingSentence(consent)}
         </Text>
         <Facts
           facts={[
