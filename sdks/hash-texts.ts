@@ -63,7 +63,8 @@ function everyCharacter(): string[] {
   return texts
 }
 
-function phoneNumbers(): string[] {
+/** A number of every country, in each form in which it may be sent. */
+export function phoneNumbers(): string[] {
   const countries = Object.keys(examples) as Parameters<typeof getExampleNumber>[0][]
   return countries.flatMap(country => {
     const number = getExampleNumber(country, examples)
@@ -71,6 +72,7 @@ function phoneNumbers(): string[] {
     const code = `+${number.countryCallingCode}`
     return [
       number.formatInternational(),
+      number.number,
       number.number.replace('+', '00'),
       `tel:${number.number}`,
       `${code} (0)${number.nationalNumber}`,
