@@ -1,3 +1,4 @@
+import { parseBaseUrl } from '../../sdks/typescript/src/base-url.ts'
 import { credentialPath, readCredential } from './credential-file.ts'
 import { CliError, createUsageError } from './exit-codes.ts'
 import type { CliHost } from './host.ts'
@@ -40,7 +41,7 @@ export async function resolveConnection(
     [SIGNALBOX_BASE_URL, 'SIGNALBOX_BASE_URL'],
     [stored?.base_url, 'stored'],
   ])
-  const baseUrl = normalizeBaseUrl(text)
+  const baseUrl = checkBaseUrl(text)
   const isStoredUsed = !SIGNALBOX_TOKEN && stored?.base_url === baseUrl
   return {
     baseUrl,
@@ -74,16 +75,12 @@ function firstGiven(
   return [DEFAULT_BASE_URL, 'default']
 }
 
-/** As the SDK reads it, so that equal addresses are equal text. */
-export function normalizeBaseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  const isBase = url && /^https?:$/.test(url.protocol) && `${url.search}${url.hash}` === ''
-  if (!isBase || `${url.username}${url.password}` !== '') {
-    throw createUsageError(
-      'The base URL must be an http or https URL without credentials, query and fragment.',
-      'For example: --base-url https://events.example',
-    )
-  }
-  const path = url.pathname.replace(/\/+$/, '')
-  return `${url.origin}${path === '' ? '/api/v1' : path}`
+/** As the SDK reads it: the stored token is sent only where both are equal. */
+function checkBaseUrl(text: string): string {
+  const baseUrl = parseBaseUrl(text)
+  if (baseUrl !== null) return baseUrl
+  throw createUsageError(
+    'The base URL must be an http or https URL without credentials, query and fragment.',
+    'For example: --base-url https://events.example',
+  )
 }

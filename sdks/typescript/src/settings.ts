@@ -1,3 +1,4 @@
+import { parseBaseUrl } from './base-url.ts'
 import { InvalidArgumentError } from './errors.ts'
 import type { Hooks } from './hooks.ts'
 
@@ -52,7 +53,7 @@ export function resolveSettings(options: ClientOptions): Settings {
   const limits = { maxRetries: 2, timeout: 10_000, totalTimeout: 30_000 }
   return {
     ...mergeLimits(limits, options),
-    baseUrl: normalizeBaseUrl(baseUrl),
+    baseUrl: checkBaseUrl(baseUrl),
     userAgent: formatUserAgent(options.appInfo),
     // Called without a receiver, as browsers and Workers require.
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
@@ -104,16 +105,12 @@ function readVariable(name: string): string | undefined {
   }
 }
 
-function normalizeBaseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  const isBase = url && /^https?:$/.test(url.protocol) && `${url.search}${url.hash}` === ''
-  if (!isBase || `${url.username}${url.password}` !== '') {
-    throw new InvalidArgumentError(
-      'The base URL must be an http or https URL without credentials, query and fragment.',
-    )
-  }
-  const path = url.pathname.replace(/\/+$/, '')
-  return `${url.origin}${path === '' ? '/api/v1' : path}`
+function checkBaseUrl(text: string): string {
+  const baseUrl = parseBaseUrl(text)
+  if (baseUrl !== null) return baseUrl
+  throw new InvalidArgumentError(
+    'The base URL must be an http or https URL without credentials, query and fragment.',
+  )
 }
 
 function formatUserAgent(appInfo: ClientOptions['appInfo']): string {
