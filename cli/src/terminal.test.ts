@@ -12,13 +12,9 @@ const skip = hasPseudoTerminal() ? false : 'python3 is not on PATH'
 const FILL = ['--name', 'Lead', '--consent-basis', 'consent']
 
 it('prints colors and a progress bar on a terminal', { skip }, async test => {
-  const { service, folder, baseUrl } = await startCli(test)
-  const environment = {
-    SIGNALBOX_TOKEN: service.tracker.trackerSecret,
-    SIGNALBOX_BASE_URL: baseUrl,
-    HOME: folder,
-    TERM: 'xterm',
-  }
+  const fixture = await startCli(test)
+  const { folder } = fixture
+  const environment = { ...fixture.environment, TERM: 'xterm' }
   const path = join(folder, 'leads.ndjson')
   writeFileSync(path, '{}\n'.repeat(300))
   const command = [MAIN, 'events', 'create', '--file', path, ...FILL]
@@ -32,12 +28,7 @@ it('prints colors and a progress bar on a terminal', { skip }, async test => {
 })
 
 it('asks before it erases on a terminal, and Ctrl-C ends it', { skip }, async test => {
-  const { service, folder, baseUrl } = await startCli(test)
-  const environment = {
-    SIGNALBOX_TOKEN: service.tracker.trackerSecret,
-    SIGNALBOX_BASE_URL: baseUrl,
-    HOME: folder,
-  }
+  const { environment } = await startCli(test)
   const command = [MAIN, 'user-data', 'delete', '--email', 'ada@example.com']
   const program = startOnTerminal(test, command, environment)
   await program.waitForOutput(/Erase everything of the person .+ \[y\/N\]/)
@@ -45,18 +36,13 @@ it('asks before it erases on a terminal, and Ctrl-C ends it', { skip }, async te
 })
 
 it('prints only data into a pipe, and ends when its reader does', async test => {
-  const { service, folder, baseUrl, run } = await startCli(test)
+  const { environment, folder, run } = await startCli(test)
   const path = join(folder, 'leads.ndjson')
   writeFileSync(path, '{}\n'.repeat(150))
   await run(['events', 'create', '--file', path, ...FILL])
   const shell = async (script: string) => {
-    const env = {
-      PATH: process.env.PATH,
-      SIGNALBOX_TOKEN: service.tracker.trackerSecret,
-      SIGNALBOX_BASE_URL: baseUrl,
-      HOME: folder,
-      SIGNALBOX: `${process.execPath} ${MAIN}`,
-    }
+    const SIGNALBOX = `${process.execPath} ${MAIN}`
+    const env = { ...environment, PATH: process.env.PATH, SIGNALBOX }
     return promisify(execFile)('bash', ['-c', `set -o pipefail; ${script}`], { env })
   }
   const all = await shell('$SIGNALBOX events list --all --json')

@@ -18,11 +18,13 @@ interface RunOptions {
   signal?: AbortSignal
 }
 
-export interface CliFixture {
+interface CliFixture {
   service: TestService
   /** Home of the person, and a place for files. */
   folder: string
   baseUrl: string
+  /** Of a process of its own: the token, the address and the home of the person. */
+  environment: Record<string, string>
   /** Runs the program in this process, with the token and the address of the service. */
   run: (argumentList: string[], options?: RunOptions) => Promise<CommandResult>
 }
@@ -41,7 +43,7 @@ export async function startCli(test: TestContext): Promise<CliFixture> {
       ...options,
       environment: options.environment ?? access,
     })
-  return { service, folder, baseUrl, run }
+  return { service, folder, baseUrl, environment: { ...access, HOME: folder }, run }
 }
 
 interface ProcessOptions extends RunOptions {

@@ -91,7 +91,7 @@ it('reads standard input, and says where the reader of a folder went wrong', asy
 })
 
 it('loses and doubles nothing when it is killed in the middle of a file', async test => {
-  const { service, folder, baseUrl, run } = await startCli(test)
+  const { environment, folder, run } = await startCli(test)
   const path = join(folder, 'many.ndjson')
   const count = 400
   const lines = Array.from({ length: count }, (_, at) => JSON.stringify({ visitor_id: `v${at}` }))
@@ -99,11 +99,7 @@ it('loses and doubles nothing when it is killed in the middle of a file', async 
   const command = ['events', 'create', '--file', path, ...FILL]
   const total = async () =>
     JSON.parse((await run(['events', 'list', '--per-page', '1', '--json'])).stdout).events.total
-  const program = spawnProgram([MAIN, ...command, '--concurrency', '2'], {
-    SIGNALBOX_TOKEN: service.tracker.trackerSecret,
-    SIGNALBOX_BASE_URL: baseUrl,
-    HOME: folder,
-  })
+  const program = spawnProgram([MAIN, ...command, '--concurrency', '2'], environment)
   await waitUntil('some events are stored', async () => (await total()) > 20)
   await program.kill('SIGKILL')
   const before = await total()
