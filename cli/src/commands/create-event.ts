@@ -94,12 +94,11 @@ async function send(
   const { signal } = context.host
   const client = await context.client()
   const created = await client.events.create(toSubmission(event), { signal })
+  if (!context.isJson) await context.print(formatCreated(context, created))
   if (timeout === null) {
     if (context.isJson) await context.printJson(created)
-    else await context.print(formatCreated(context, created))
     return EXIT_CODES.success
   }
-  if (!context.isJson) await context.print(formatCreated(context, created))
   const detail = await client.events.waitForDelivery(created.event_id, { signal, timeout })
   if (context.isJson) await context.printJson({ ...created, deliveries: detail.deliveries })
   else await context.print(formatDeliveries(detail, context))
