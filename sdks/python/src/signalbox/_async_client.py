@@ -4,19 +4,19 @@ import asyncio
 import datetime
 from collections.abc import AsyncIterator, Callable, Sequence
 from types import TracebackType
-from typing import Literal, Self, TypeVar, Unpack
+from typing import Literal, Self, Unpack
 
 import httpx
 
 from . import _operations as operations
-from ._call import Attempt, Call, Request
 from ._errors import InvalidArgumentError
-from ._events import DeliveryWait, EventPages, PreparedEvent, prepare_event
+from ._events import DeliveryWait, EventPages, prepare_event
 from ._hooks import Hooks
 from ._operations import NOT_GIVEN, NotGiven
 from ._queue import Outcome, QueueState
-from ._settings import CallOptions, Settings, resolve_settings
+from ._settings import CallOptions, resolve_settings
 from ._task_queue import AsyncEventQueue
+from ._transport import AsyncTransport
 from .types import (
     CreatedEvent,
     DeletionResult,
@@ -35,8 +35,6 @@ from .types import (
     TestMode,
     TestPurchase,
 )
-
-Body = TypeVar("Body")
 
 
 class AsyncSignalbox:
@@ -107,50 +105,6 @@ class AsyncSignalbox:
 
     def __repr__(self) -> str:
         return f"<AsyncSignalbox {self._base_url}>"
-
-
-class AsyncTransport:
-    """Sends requests, again if they fail and repeating them is harmless."""
-
-    def __init__(self, settings: Settings, http_client: httpx.AsyncClient | None) -> None:
-        self._settings = settings
-        self._http = http_client or httpx.AsyncClient()
-        self._is_own = http_client is None
-
-    async def send(self, request: Request[Body], options: CallOptions) -> Body:
-        call = Call(self._settings, request, options)
-        while (delay := await self._settle(call)) is not None:
-            await asyncio.sleep(delay)
-        return call.result()
-
-    async def send_event(self, event: PreparedEvent, options: CallOptions) -> CreatedEvent:
-        created = await self.send(operations.create_event(event), options)
-        return operations.complete_created(created, event)
-
-    async def close(self) -> None:
-        if self._is_own:
-            await self._http.aclose()
-
-    async def _settle(self, call: Call[Body]) -> float | None:
-        with call.start_attempt() as attempt:
-            try:
-                async with asyncio.timeout(attempt.limit):
-                    await self._exchange(attempt)
-            except (httpx.RequestError, OSError) as error:
-                attempt.fail(error)
-        return call.settle(attempt)
-
-    async def _exchange(self, attempt: Attempt) -> None:
-        response = await self._http.send(
-            attempt.request, stream=True, auth=None, follow_redirects=False
-        )
-        try:
-            attempt.receive_headers(response)
-            async for chunk in response.aiter_bytes():
-                if not attempt.receive_bytes(chunk):
-                    return
-        finally:
-            await response.aclose()
 
 
 class AsyncResource:

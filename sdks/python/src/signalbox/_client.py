@@ -4,20 +4,19 @@ import datetime
 import time
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Literal, Self, TypeVar, Unpack
+from typing import Literal, Self, Unpack
 
 import httpx
 
 from . import _operations as operations
-from ._call import Attempt, Call, Request
-from ._deadline import limit_waits
 from ._errors import InvalidArgumentError
-from ._events import DeliveryWait, EventPages, PreparedEvent, prepare_event
+from ._events import DeliveryWait, EventPages, prepare_event
 from ._hooks import Hooks
 from ._operations import NOT_GIVEN, NotGiven
 from ._queue import Outcome, QueueState
-from ._settings import CallOptions, Settings, resolve_settings
+from ._settings import CallOptions, resolve_settings
 from ._thread_queue import EventQueue
+from ._transport import Transport
 from .types import (
     CreatedEvent,
     DeletionResult,
@@ -36,8 +35,6 @@ from .types import (
     TestMode,
     TestPurchase,
 )
-
-Body = TypeVar("Body")
 
 
 class Signalbox:
@@ -107,60 +104,6 @@ class Signalbox:
 
     def __repr__(self) -> str:
         return f"<Signalbox {self._base_url}>"
-
-
-class Transport:
-    """Sends requests, again if they fail and repeating them is harmless."""
-
-    def __init__(self, settings: Settings, http_client: httpx.Client | None) -> None:
-        self._settings = settings
-        self._http = http_client or httpx.Client()
-        self._is_own = http_client is None
-
-    def send(
-        self,
-        request: Request[Body],
-        options: CallOptions,
-        sleep: Callable[[float], None] | None = None,
-    ) -> Body:
-        call = Call(self._settings, request, options)
-        while (delay := self._settle(call)) is not None:
-            (sleep or time.sleep)(delay)
-        return call.result()
-
-    def send_event(
-        self,
-        event: PreparedEvent,
-        options: CallOptions,
-        sleep: Callable[[float], None] | None = None,
-    ) -> CreatedEvent:
-        created = self.send(operations.create_event(event), options, sleep)
-        return operations.complete_created(created, event)
-
-    def close(self) -> None:
-        if self._is_own:
-            self._http.close()
-
-    def _settle(self, call: Call[Body]) -> float | None:
-        with call.start_attempt() as attempt:
-            try:
-                self._exchange(attempt)
-            except (httpx.RequestError, OSError) as error:
-                attempt.fail(error)
-        return call.settle(attempt)
-
-    def _exchange(self, attempt: Attempt) -> None:
-        with limit_waits(attempt):
-            response = self._http.send(
-                attempt.request, stream=True, auth=None, follow_redirects=False
-            )
-            try:
-                attempt.receive_headers(response)
-                for chunk in response.iter_bytes():
-                    if not attempt.receive_bytes(chunk):
-                        return
-            finally:
-                response.close()
 
 
 class Resource:
