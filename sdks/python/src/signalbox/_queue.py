@@ -107,8 +107,10 @@ class QueueState:
 
     def is_settled(self, last: int) -> bool:
         """Whether every event up to a sequence number is settled and reported."""
-        pending = [*self._pending(), *self._reporting.values()]
-        return all(entry.sequence > last for entry in pending)
+        # Asked after each event. What waits is in order: its first entry stands for all of it.
+        if self._waiting and self._waiting[0].sequence <= last:
+            return False
+        return all(sequence > last for sequence in (*self._in_flight, *self._reporting))
 
     def take(self, last: int) -> FlushResult:
         """The settled outcomes up to a sequence number, which no flush took."""
