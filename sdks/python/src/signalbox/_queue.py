@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from ._errors import InvalidArgumentError, QueueClosedError, QueueFullError
 from ._events import PreparedEvent, copy_event, prepare_event
 from .types import CreatedEvent
+
+_logger = logging.getLogger("signalbox")
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,16 @@ def to_outcome(event: PreparedEvent, created: CreatedEvent) -> Outcome:
         "duplicate" if created.get("duplicate") is True else "accepted"
     )
     return Outcome(event.id, status, result=created)
+
+
+def report_outcome(on_outcome: Callable[[Outcome], None] | None, outcome: Outcome) -> None:
+    """An error of the program must not end what sends the other events."""
+    if on_outcome is None:
+        return
+    try:
+        on_outcome(outcome)
+    except Exception:
+        _logger.exception("on_outcome of a queue raised an error")
 
 
 def _require_count(name: str, count: int) -> None:

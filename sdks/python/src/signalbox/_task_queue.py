@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 
 from ._events import PreparedEvent
-from ._queue import CloseResult, Entry, FlushResult, Outcome, QueueState, to_outcome
+from ._queue import CloseResult, Entry, FlushResult, Outcome, QueueState, report_outcome, to_outcome
 from ._settings import CallOptions
 from .types import CreatedEvent, EventSubmission
-
-_logger = logging.getLogger("signalbox")
 
 SendEvent = Callable[[PreparedEvent, CallOptions], Awaitable[CreatedEvent]]
 
@@ -86,11 +83,8 @@ class AsyncEventQueue:
     async def _run(self, entry: Entry) -> None:
         outcome = await self._send_entry(entry)
         is_counted = self._state.settle(entry, outcome)
-        if is_counted and self._on_outcome is not None:
-            try:
-                self._on_outcome(outcome)
-            except Exception:
-                _logger.exception("on_outcome of a queue raised an error")
+        if is_counted:
+            report_outcome(self._on_outcome, outcome)
         self._state.finish(entry)
         self._start()
         self._notify()

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from typing import Protocol
 
 from ._events import PreparedEvent
-from ._queue import CloseResult, Entry, FlushResult, Outcome, QueueState, to_outcome
+from ._queue import CloseResult, Entry, FlushResult, Outcome, QueueState, report_outcome, to_outcome
 from ._settings import CallOptions
 from .types import CreatedEvent, EventSubmission
-
-_logger = logging.getLogger("signalbox")
 
 
 class SendEvent(Protocol):
@@ -104,11 +101,8 @@ class EventQueue:
     def _settle(self, entry: Entry, outcome: Outcome) -> None:
         with self._change:
             is_counted = self._state.settle(entry, outcome)
-        if is_counted and self._on_outcome is not None:
-            try:
-                self._on_outcome(outcome)
-            except Exception:
-                _logger.exception("on_outcome of a queue raised an error")
+        if is_counted:
+            report_outcome(self._on_outcome, outcome)
         with self._change:
             self._state.finish(entry)
             self._change.notify_all()
