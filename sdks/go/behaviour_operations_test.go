@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// calledOperation is a call of a case and what came of it.
+// calledOperation is a call of a case and its result.
 type calledOperation struct {
 	t       *testing.T
 	ctx     context.Context

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// OutcomeStatus is what became known of an event.
+// OutcomeStatus says whether an event was accepted.
 type OutcomeStatus string
 
 const (
@@ -17,7 +17,7 @@ const (
 	OutcomeFailed    OutcomeStatus = "failed"
 )
 
-// Outcome is what became known of one event of a queue.
+// Outcome is the result of sending one event of a queue.
 type Outcome struct {
 	EventID string
 	Status  OutcomeStatus

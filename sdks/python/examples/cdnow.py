@@ -1,6 +1,6 @@
 """
-Sends the purchases of the CDNOW sample (see examples/cdnow) through a queue, and prints what became
-of them as JSON:
+Sends the purchases of the CDNOW sample (see examples/cdnow) through a queue, and prints how many
+had each outcome, as JSON:
 
     python examples/cdnow.py ../../examples/cdnow/CDNOW_sample.txt
 """

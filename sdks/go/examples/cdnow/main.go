@@ -1,5 +1,5 @@
 // Command cdnow sends the purchases of the CDNOW sample (see examples/cdnow of the repository)
-// through a queue, and prints what became of them as JSON:
+// through a queue, and prints how many had each outcome, as JSON:
 //
 //	go run ./examples/cdnow ../../examples/cdnow/CDNOW_sample.txt
 package main

@@ -162,7 +162,7 @@ class Call(Generic[Body]):
 
 
 class Attempt:
-    """One request and what became known of its answer. A context: leaving it tells the hook."""
+    """One request and what is known of its answer. A context: leaving it tells the hook."""
 
     error: APIConnectionError | None = None
     status: int | None = None

@@ -17,7 +17,7 @@ _logger = logging.getLogger("signalbox")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became known of one event of a queue."""
+    """The result of sending one event of a queue."""
 
     event_id: str
     status: Literal["accepted", "duplicate", "failed"]

@@ -12,7 +12,7 @@ from signalbox import Signalbox
 @pytest.fixture(autouse=True)
 def require_service() -> None:
     if "SIGNALBOX_TEST_NOW" not in os.environ:
-        pytest.skip("sdks/python/python-sdk.test.ts starts a service and these tests")
+        pytest.skip("sdks/python/python-service.test.ts starts a service and these tests")
 
 
 @pytest.fixture
