@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -172,12 +173,11 @@ func (p *preparedRequest) sendOnce(
 func (p *preparedRequest) newRequest(
 	ctx context.Context, header http.Header,
 ) (*http.Request, error) {
-	var body *bytes.Reader
-	request, err := http.NewRequestWithContext(ctx, p.method, p.url, nil)
+	var body io.Reader
 	if p.bodyBytes != nil {
 		body = bytes.NewReader(p.bodyBytes)
-		request, err = http.NewRequestWithContext(ctx, p.method, p.url, body)
 	}
+	request, err := http.NewRequestWithContext(ctx, p.method, p.url, body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the URL cannot be requested", ErrInvalidArgument)
 	}
