@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { it, type TestContext } from 'node:test'
-import { checkResult, sumAmount } from '../../examples/cdnow/check-result.ts'
-import { readPurchases } from '../../examples/cdnow/purchases.ts'
-import { isShortRun } from '../../testing/fixtures/seeded-random.ts'
-import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { it } from 'node:test'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
+import {
+  checkSampleProgram,
+  deliverDuring,
+  type ProgramService,
+  startProgramService,
+} from '../service-programs.ts'
 import {
   GO_MILLISECONDS_MAX,
   GO_TEST,
+  type Go,
   MODULE,
   openGo,
   temporaryFolder,
@@ -17,39 +20,13 @@ import {
 } from './testing/run-go.ts'
 
 const TIMEOUT = { timeout: GO_MILLISECONDS_MAX }
-const SAMPLE = join(MODULE, '../../examples/cdnow/CDNOW_sample.txt')
-/** The complete sample in a full run. */
-const LINES = isShortRun() ? 100 : Number.POSITIVE_INFINITY
 
-async function startService(test: TestContext) {
-  const service = await startTestService(test)
-  const environment = {
-    SIGNALBOX_TOKEN: service.tracker.trackerSecret,
-    SIGNALBOX_BASE_URL: `${service.url}/api/v1`,
-    SIGNALBOX_TEST_NOW: service.clock.now().toISOString(),
-    SIGNALBOX_TEST_DESTINATION: service.tracker.destinationId,
-  }
-  return { service, environment }
+interface Suite {
+  tests: readonly string[]
+  folder?: string
 }
 
-/** Delivers while a program runs, as the worker of an installation does. */
-async function deliverDuring<Value>(service: TestService, running: Promise<Value>): Promise<Value> {
-  let isRunning = true
-  const delivering = (async () => {
-    while (isRunning) {
-      await service.deliver()
-      await new Promise(resolve => setTimeout(resolve, 100))
-    }
-  })()
-  try {
-    return await running
-  } finally {
-    isRunning = false
-    await delivering
-  }
-}
-
-const SUITES: { title: string; tests: string[]; folder?: string }[] = [
+const SUITES: (Suite & { title: string })[] = [
   { title: 'creates, waits for, lists, queues and erases events', tests: ['TestServiceEvents'] },
   {
     title: 'calls the other operations',
@@ -62,37 +39,40 @@ const SUITES: { title: string; tests: string[]; folder?: string }[] = [
   },
 ]
 
-for (const { title, tests, folder = '.' } of SUITES) {
+for (const { title, ...suite } of SUITES) {
   it(title, TIMEOUT, async test => {
     const go = openGo(test)
     if (!go) return
-    const { service, environment } = await startService(test)
-    const run = ['test', ...GO_TEST, '-v', '-run', `^(${tests.join('|')})$`, `./${folder}`]
-    const { code, output } = await deliverDuring(service, go.run(run, { environment }))
-    assert.equal(code, 0, output)
-    for (const name of tests) assert.match(output, new RegExp(`^--- PASS: ${name} `, 'm'))
+    await runSuite(go, await startProgramService(test), suite)
   })
 }
 
 it('replays what the platform refused, once', TIMEOUT, async test => {
   const go = openGo(test)
   if (!go) return
-  const { service, environment } = await startService(test)
+  const started = await startProgramService(test)
+  const { service } = started
   const respond = { status: 400, code: 100, subcode: 2_804_048 }
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond }])
-  const run = go.run(['test', ...GO_TEST, '-v', '-run', '^TestServiceReplay$', '.'], {
-    environment,
-  })
-  const { code, output } = await deliverDuring(service, run)
-  assert.equal(code, 0, output)
-  assert.match(output, /^--- PASS: TestServiceReplay /m)
+  await runSuite(go, started, { tests: ['TestServiceReplay'] })
   assert.equal((await service.received()).count, 1)
 })
+
+async function runSuite(
+  go: Go,
+  { service, environment }: ProgramService,
+  { tests, folder = '.' }: Suite,
+): Promise<void> {
+  const run = ['test', ...GO_TEST, '-v', '-run', `^(${tests.join('|')})$`, `./${folder}`]
+  const { code, output } = await deliverDuring(service, go.run(run, { environment }))
+  assert.equal(code, 0, output)
+  for (const name of tests) assert.match(output, new RegExp(`^--- PASS: ${name} `, 'm'))
+}
 
 it('runs every program of README.md, each in an empty module', TIMEOUT, async test => {
   const go = openGo(test)
   if (!go) return
-  const { service, environment } = await startService(test)
+  const { service, environment } = await startProgramService(test)
   const folder = temporaryFolder(test)
   const readme = readFileSync(join(MODULE, 'README.md'), 'utf8')
   const programs = [...readme.matchAll(/```go\n(.*?)```/gs)].map(([, program = '']) => program)
@@ -113,33 +93,13 @@ it('runs every program of README.md, each in an empty module', TIMEOUT, async te
 it('sends the CDNOW sample, equal to the cent and once', TIMEOUT, async test => {
   const go = openGo(test)
   if (!go) return
-  const { service, environment } = await startService(test)
-  const purchases = readPurchases(SAMPLE).slice(0, LINES)
-  const options = ['-first', String(purchases.length), '-now', environment.SIGNALBOX_TEST_NOW]
-  const send = async () => {
-    const { stdout, output } = await go.run(['run', './examples/cdnow', ...options, SAMPLE], {
-      environment,
-    })
+  const started = await startProgramService(test)
+  const { environment } = started
+  await checkSampleProgram(started, async (sample, lines) => {
+    const options = ['-first', lines, '-now', environment.SIGNALBOX_TEST_NOW]
+    const program = ['run', './examples/cdnow', ...options, sample]
+    const { stdout, output } = await go.run(program, { environment })
     assert.match(output, /^\{.*\}\n$/)
     return JSON.parse(stdout)
-  }
-  const { cents } = sumAmount(purchases.map(({ dollars }) => dollars))
-  const count = purchases.length
-  const dollars = `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`
-  assert.deepEqual(await send(), { purchases: count, dollars, accepted: count })
-  assert.deepEqual(await send(), { purchases: count, dollars, duplicate: count })
-
-  while ((await service.deliver()) > 0);
-  const { stored, received, differences } = await checkResult(purchases, {
-    credentials: {
-      base_url: environment.SIGNALBOX_BASE_URL,
-      tracker_secret: environment.SIGNALBOX_TOKEN,
-      simulator_url: service.simulatorUrl,
-    },
-    inFlightMax: 8,
-    waitSecondsMax: 60,
-    progress: { step() {} },
   })
-  assert.deepEqual(differences, [])
-  assert.deepEqual({ stored, received }, { stored: { count, cents }, received: { count, cents } })
 })

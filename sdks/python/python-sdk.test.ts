@@ -1,25 +1,26 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
 import { installPinnedPython, openToolchain } from '../../testing/toolchains.ts'
 import { assertEveryCaseRan } from '../behaviour-table.ts'
 import { createHashVectors } from '../hash-texts.ts'
-import { buildWheel, CACHE, openPython, PIP, readmePrograms, runPython } from './python-tools.ts'
+import {
+  buildWheel,
+  CACHE,
+  openPython,
+  PIP,
+  readmePrograms,
+  runPython,
+  temporaryFolder,
+} from './python-tools.ts'
 
 const TIMEOUT = { timeout: 400_000 }
-
-function createFolder(test: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-python-'))
-  test.after(() => rmSync(folder, { recursive: true }))
-  return folder
-}
 
 it('both clients run every case of the table', TIMEOUT, async test => {
   const python = openPython(test)
   if (python === null) return
-  const path = join(createFolder(test), 'ran.json')
+  const path = join(temporaryFolder(test), 'ran.json')
   const environment = { SIGNALBOX_RAN_CASES: path }
   await runPython(python, ['-m', 'pytest', '--ignore=tests/service'], { environment })
   const { threads, asyncio } = JSON.parse(readFileSync(path, 'utf8'))
@@ -30,7 +31,7 @@ it('both clients run every case of the table', TIMEOUT, async test => {
 it('digests as the TypeScript client does, in every script', TIMEOUT, async test => {
   const python = openPython(test)
   if (python === null) return
-  const path = join(createFolder(test), 'vectors.json')
+  const path = join(temporaryFolder(test), 'vectors.json')
   writeFileSync(path, JSON.stringify(await createHashVectors()))
   const environment = { SIGNALBOX_HASH_VECTORS: path }
   const output = await runPython(python, ['-m', 'pytest', 'tests/test_hash.py'], { environment })
@@ -43,7 +44,7 @@ it(
   async test => {
     const python = openPython(test)
     if (python === null) return
-    const folder = createFolder(test)
+    const folder = temporaryFolder(test)
     const files = readmePrograms().map((program, at) => {
       const path = join(folder, `program_${at}.py`)
       writeFileSync(path, program)
@@ -61,7 +62,7 @@ it(
 it('works in an empty environment when its wheel is installed', TIMEOUT, async test => {
   const python = openPython(test)
   if (python === null) return
-  const folder = createFolder(test)
+  const folder = temporaryFolder(test)
   const wheel = await buildWheel(python, folder)
   assert.equal(basename(wheel), 'signalbox-0.5.0-py3-none-any.whl')
 

@@ -1,5 +1,6 @@
 import { type ExecFileException, execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { findProgram, installPinnedPython, openToolchain } from '../../testing/toolchains.ts'
@@ -44,6 +45,12 @@ export function runPython(
   const child = execFile(python, parameters, { cwd: folder, env, maxBuffer: 2 ** 26 }, done)
   child.stdin?.end()
   return promise
+}
+
+export function temporaryFolder(test: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-python-'))
+  test.after(() => rmSync(folder, { recursive: true }))
+  return folder
 }
 
 /** Builds the package in a copy, which keeps this folder clean; returns the path of the wheel. */
