@@ -209,33 +209,6 @@ func TestTimesThatCannotBeSentAreRefused(t *testing.T) {
 
 func isInvalid(err error) bool { return errors.Is(err, signalbox.ErrInvalidArgument) }
 
-func TestWrongOptionsAreRefusedAndNotPrinted(t *testing.T) {
-	t.Setenv("SIGNALBOX_TOKEN", "from_environment")
-	t.Setenv("SIGNALBOX_BASE_URL", "http://127.0.0.1:1")
-	for _, option := range []signalbox.ClientOption{
-		signalbox.WithToken(""), signalbox.WithToken("two words"), signalbox.WithBaseURL(""),
-		signalbox.WithBaseURL("https://ada:hunter2@events.example:x"),
-		signalbox.WithBaseURL("https://events.example/#"), signalbox.WithTimeout(0),
-		signalbox.WithTotalTimeout(-1), signalbox.WithAppInfo("my shop", "1"),
-	} {
-		_, err := signalbox.New(option)
-		if !isInvalid(err) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%v", err)
-		}
-	}
-	client := newClient(t)
-	if _, err := client.Events.WaitForDelivery(context.Background(), "a", -1); !isInvalid(err) {
-		t.Errorf("%v", err)
-	}
-	for _, option := range []signalbox.QueueOption{
-		signalbox.WithCapacity(0), signalbox.WithConcurrency(0),
-	} {
-		if _, err := client.Queue(option); !isInvalid(err) {
-			t.Errorf("%v", err)
-		}
-	}
-}
-
 func TestQueueOfManyGoroutines(t *testing.T) {
 	var requests atomic.Int32
 	client := startServer(t, func(w http.ResponseWriter, r *http.Request) {

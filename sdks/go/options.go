@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -229,23 +230,26 @@ func runtimeVersion(version string) string {
 // idleConnectionsMax is enough for a queue with a high concurrency. The default of net/http is 2.
 const idleConnectionsMax = 64
 
-var defaultHTTPClient = newHTTPClient()
-
 // newHTTPClient respects a http.DefaultTransport that the program replaced.
 func newHTTPClient() *http.Client {
-	transport, isOriginal := http.DefaultTransport.(*http.Transport)
-	if !isOriginal {
+	if _, isOriginal := http.DefaultTransport.(*http.Transport); !isOriginal {
 		return &http.Client{}
 	}
-	own := transport.Clone()
-	own.MaxIdleConnsPerHost = idleConnectionsMax
-	return &http.Client{Transport: own}
+	return &http.Client{Transport: sharedTransport()}
 }
+
+// sharedTransport has the connections of all clients. It is made with the first of them, after the
+// program has set up http.DefaultTransport.
+var sharedTransport = sync.OnceValue(func() *http.Transport {
+	own := http.DefaultTransport.(*http.Transport).Clone()
+	own.MaxIdleConnsPerHost = idleConnectionsMax
+	return own
+})
 
 // refuseRedirects returns a copy that returns redirects as they are, so that no secret travels.
 func refuseRedirects(client *http.Client) *http.Client {
 	if client == nil {
-		client = defaultHTTPClient
+		client = newHTTPClient()
 	}
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
