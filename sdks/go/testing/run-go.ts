@@ -43,16 +43,17 @@ export interface Go {
 export function openGo(test: TestContext, needs?: string): Go | null {
   return openToolchain(test, 'go', () => {
     const program = findProgram('go')
-    const caches = ownCaches(program)
-    const environment = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '', GOPROXY: 'off' }
-    Object.assign(environment, caches)
+    const offline = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '', GOPROXY: 'off' }
+    const settings = readSettings(program, offline)
+    const caches = ownCaches(settings)
+    const environment = { ...offline, ...caches }
     if (needs) {
       const variables = Object.entries(caches).map(([name, value]) => `${name}=${value}`)
       download(['env', ...variables, program, 'mod', 'download'], needs)
     }
     return {
-      minorVersion: readMinorVersion(program),
-      hasRaceDetector: canLinkRaceDetector(program, environment),
+      minorVersion: Number(/^go1\.(\d+)/.exec(settings.GOVERSION)?.[1] ?? 0),
+      hasRaceDetector: canLinkRaceDetector(settings),
       run: (parameters, { folder = MODULE, environment: more = {} } = {}) =>
         finish([program, ...parameters], { cwd: folder, env: { ...environment, ...more } }),
     }
@@ -92,18 +93,19 @@ function finish(
   })
 }
 
-function readMinorVersion(program: string): number {
-  const { stdout } = spawnSync(program, ['env', 'GOVERSION'], { encoding: 'utf8' })
-  return Number(/^go1\.(\d+)/.exec(stdout)?.[1] ?? 0)
+const SETTINGS = ['GOVERSION', 'GOCACHE', 'GOMODCACHE', 'CGO_ENABLED', 'CC'] as const
+type Settings = Record<(typeof SETTINGS)[number], string>
+
+function readSettings(program: string, env: NodeJS.ProcessEnv): Settings {
+  const { stdout } = spawnSync(program, ['env', '-json', ...SETTINGS], { env, encoding: 'utf8' })
+  return JSON.parse(stdout)
 }
 
 /** Caches below node_modules for those of Go that cannot be written. */
-function ownCaches(program: string): Record<string, string> {
-  const { stdout } = spawnSync(program, ['env', 'GOCACHE', 'GOMODCACHE'], { encoding: 'utf8' })
-  const [build = '', modules = ''] = stdout.split('\n')
+function ownCaches({ GOCACHE, GOMODCACHE }: Settings): Record<string, string> {
   return {
-    ...(!isWritable(build) && { GOCACHE: join(CACHE, 'build') }),
-    ...(!isWritable(modules) && { GOMODCACHE: join(CACHE, 'modules') }),
+    ...(!isWritable(GOCACHE) && { GOCACHE: join(CACHE, 'build') }),
+    ...(!isWritable(GOMODCACHE) && { GOMODCACHE: join(CACHE, 'modules') }),
   }
 }
 
@@ -117,9 +119,6 @@ function isWritable(folder: string): boolean {
   }
 }
 
-function canLinkRaceDetector(program: string, env: NodeJS.ProcessEnv): boolean {
-  const options = { encoding: 'utf8', env } as const
-  const { stdout } = spawnSync(program, ['env', 'CGO_ENABLED', 'CC'], options)
-  const [isEnabled, compiler = ''] = stdout.split('\n')
-  return isEnabled === '1' && spawnSync(compiler, ['--version'], options).status === 0
+function canLinkRaceDetector({ CGO_ENABLED, CC }: Settings): boolean {
+  return CGO_ENABLED === '1' && spawnSync(CC, ['--version']).status === 0
 }
