@@ -61,9 +61,7 @@ class CaseRun:
         options = {
             "token": given["token"],
             "base_url": given["base_url"],
-            "max_retries": given.get("max_retries"),
-            "timeout": _to_seconds(given.get("timeout_ms")),
-            "total_timeout": _to_seconds(given.get("total_timeout_ms")),
+            **_to_options(given),
             "app_info": app_info and (app_info["name"], app_info["version"]),
             "hooks": Hooks(
                 on_request=self._record("request"),
@@ -267,12 +265,11 @@ async def _settle(value: Awaitable[Any] | Any) -> Any:
 
 
 def _to_options(given: dict[str, Any]) -> dict[str, Any]:
-    options = {
+    return {
         "max_retries": given.get("max_retries"),
         "timeout": _to_seconds(given.get("timeout_ms")),
         "total_timeout": _to_seconds(given.get("total_timeout_ms")),
     }
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def _to_seconds(milliseconds: float | None) -> float | None:
