@@ -1,5 +1,4 @@
-import type { EventSubmission } from '@signalbox/contract/submissions.ts'
-import { VALUE_DATA_MEMBERS } from '@signalbox/contract/value-data.ts'
+import type { EventSubmission, ValueData } from '@signalbox/sdk'
 import { toDecimalText } from './decimal-text.ts'
 
 /** A server event that your own code sends to Meta's Conversions API. */
@@ -16,6 +15,14 @@ export interface ServerEvent {
 
 const MONEY = ['value', 'predicted_ltv', 'net_revenue']
 
+/** The members of `value_data` with the name that they have in `custom_data`. */
+const STANDARD = {
+  ...{ value: true, currency: true, order_id: true, contents: true, num_items: true },
+  ...{ content_type: true, content_ids: true, content_name: true, content_category: true },
+  ...{ search_string: true, status: true, predicted_ltv: true, net_revenue: true },
+  delivery_category: true,
+} satisfies Record<Exclude<keyof ValueData, 'custom_properties'>, true>
+
 /** Maps a server event to the body of `POST /api/v1/events`. Other members keep their names. */
 export function mapServerEvent(
   { event_source_url, custom_data = {}, ...event }: ServerEvent,
@@ -25,7 +32,7 @@ export function mapServerEvent(
   const custom: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(custom_data)) {
     if (MONEY.includes(name)) standard[name] = toDecimalText(value)
-    else if (VALUE_DATA_MEMBERS.has(name)) standard[name] = value
+    else if (Object.hasOwn(STANDARD, name)) standard[name] = value
     else custom[name] = value
   }
   if (Object.keys(custom).length > 0) standard.custom_properties = custom

@@ -1,5 +1,4 @@
-import type { EventSubmission } from '@signalbox/contract/submissions.ts'
-import type { ValueData } from '@signalbox/contract/value-data.ts'
+import type { EventSubmission, ValueData } from '@signalbox/sdk'
 import { toDecimalText } from './decimal-text.ts'
 import { withoutMissing } from './without-missing.ts'
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { it } from 'node:test'
-import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import type { EventSubmission } from '@signalbox/sdk'
 import fc from 'fast-check'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { type ContainerEvent, mapContainerEvent } from './map-container-event.ts'
@@ -278,4 +280,17 @@ it('keeps every amount and every count exact', async test => {
     }),
     { numRuns: 30 },
   )
+})
+
+it('needs nothing but the SDK, so that the mappings can be copied', () => {
+  const files = globSync('*.ts', { cwd: import.meta.dirname }).filter(
+    name => !/\.test\./.test(name),
+  )
+  assert.ok(files.length > 3)
+  for (const name of files) {
+    const text = readFileSync(join(import.meta.dirname, name), 'utf8')
+    for (const [, from = ''] of text.matchAll(/ from '([^']+)'/g)) {
+      assert.match(from, /^@signalbox\/sdk$|^\.\/[\w-]+\.ts$/, name)
+    }
+  }
 })
