@@ -45,7 +45,7 @@ export type StageSummary = Static<typeof StageSummary>
 export const OverviewAlert = named(
   'OverviewAlert',
   Type.Object({
-    destination_id: Type.String(),
+    destination_id: nullable(Type.String({ description: 'Null if it is about the workspace.' })),
     kind: Type.String(),
     sentence: Type.String(),
     raised_at: timestamp('When it was raised.'),

@@ -25,6 +25,8 @@ interface ChainVerifierInput {
   isSigned: boolean
   /** Entries that the chain must contain, besides the signed head. */
   trusted: readonly TrustedEntry[]
+  /** The entry before the first one; the beginning of the chain by default. */
+  from?: ChainLink
 }
 
 /**
@@ -50,7 +52,9 @@ export class ChainVerifier {
 
   /** The last entry received; every earlier one was received as well. */
   get last(): ChainLink {
-    return this.#last ? { sequence: this.#last.sequence, hash: this.#last.digest } : GENESIS_LINK
+    const last = this.#last
+    if (last) return { sequence: last.sequence, hash: last.digest }
+    return this.#input.from ?? GENESIS_LINK
   }
 
   verifyNext(stored: StoredEntry, receipts: readonly StoredReceipt[]): ChainFinding | null {

@@ -1,6 +1,6 @@
 import type { AuditVerification } from '@signalbox/contract/agents/audit.ts'
 import type { Database, Transaction } from '../db/database.ts'
-import type { ChainLink } from './audit-entry.ts'
+import { type ChainLink, GENESIS_LINK } from './audit-entry.ts'
 import {
   findHead,
   readEntries,
@@ -65,24 +65,26 @@ interface ScanOptions {
   verifyRecords?: VerifyRecords
   /** Entries that the chain must contain, besides its signed head. */
   trusted?: readonly TrustedEntry[]
+  /** An entry that was verified before: only later entries are read. */
+  from?: ChainLink
 }
 
 /**
- * Scans the whole log of a workspace in one snapshot, page by page. Recomputes every digest,
+ * Scans the log of a workspace in one snapshot, page by page. Recomputes every digest,
  * compares each entry with its neighbors, its position and its receipt, and the last entry with the
  * signed head. Then compares other tables with the log. Stops at the first finding.
  */
 export function scanChain(
   database: Database,
   keys: AuditKeys,
-  { workspaceId, trusted = [], verifyRecords = async () => null }: ScanOptions,
+  { workspaceId, trusted = [], verifyRecords = async () => null, from = GENESIS_LINK }: ScanOptions,
 ): Promise<ChainScan> {
   return withSnapshot(database, async snapshot => {
     const head = await findHead(snapshot, workspaceId)
     const isSigned = head !== null && isSignedHead(keys, head, head.signature)
-    const verifier = new ChainVerifier({ workspaceId, head, isSigned, trusted })
+    const verifier = new ChainVerifier({ workspaceId, head, isSigned, trusted, from })
     let entries = 0
-    for await (const page of readPages(snapshot, workspaceId)) {
+    for await (const page of readPages(snapshot, { workspaceId, from })) {
       if (page.stray)
         return { entries, last: verifier.last, finding: strayReceiptFinding(page.stray) }
       for (const entry of page.entries) {
@@ -107,8 +109,11 @@ interface ChainPage {
   stray: StoredReceipt | null
 }
 
-async function* readPages(snapshot: Transaction, workspaceId: number): AsyncGenerator<ChainPage> {
-  for (let after: number | undefined; ; ) {
+async function* readPages(
+  snapshot: Transaction,
+  { workspaceId, from }: { workspaceId: number; from: ChainLink },
+): AsyncGenerator<ChainPage> {
+  for (let after = from.sequence || undefined; ; ) {
     const range = { workspaceId, after }
     const entries = await readEntries(snapshot, { ...range, limit: PAGE_ENTRIES_MAX })
     const until = entries.at(-1)?.sequence

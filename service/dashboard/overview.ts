@@ -8,7 +8,8 @@ import { countQueuedBatches } from '../agents/proposals/batch-store.ts'
 import type { Database } from '../db/database.ts'
 import { countWaitingByReason } from '../delivery/backlog-store.ts'
 import { countRefusalsByHour } from '../refusals/store.ts'
-import { listOpenAlerts } from '../reports/alert-store.ts'
+import { listOpenAlerts, type OpenAlert } from '../reports/alert-store.ts'
+import { listOpenWorkspaceAlerts } from '../reports/audit-alert-store.ts'
 import {
   findFirstCountedHour,
   type PlatformCountOfDay,
@@ -43,15 +44,17 @@ export async function readOverview(
   const from = new Date(thisHour - (hours - 1) * HOUR_MILLISECONDS)
   const today = formatUtcDay(now)
   const firstDay = subtractDays(now, Math.ceil(hours / DAY_HOURS))
-  const [counts, refused, waiting, counted, since, alerts, pending] = await Promise.all([
-    readStageCounts(database, { trackerId, from }),
-    countRefusalsByHour(database, { trackerId, from }),
-    countWaitingByReason(database, trackerId),
-    readPlatformCounts(database, { trackerId, from: firstDay, until: today }),
-    findFirstCountedHour(database, trackerId),
-    listOpenAlerts(database, trackerId),
-    countQueuedBatches(database, workspaceId, APPROVALS_MAX),
-  ])
+  const [counts, refused, waiting, counted, since, alerts, workspaceAlerts, pending] =
+    await Promise.all([
+      readStageCounts(database, { trackerId, from }),
+      countRefusalsByHour(database, { trackerId, from }),
+      countWaitingByReason(database, trackerId),
+      readPlatformCounts(database, { trackerId, from: firstDay, until: today }),
+      findFirstCountedHour(database, trackerId),
+      listOpenAlerts(database, trackerId),
+      listOpenWorkspaceAlerts(database, workspaceId),
+      countQueuedBatches(database, workspaceId, APPROVALS_MAX),
+    ])
   const span = { from: from.toISOString(), to: now.toISOString() }
   const ofStage = (stage: StageCount['stage']) => counts.filter(each => each.stage === stage)
   return {
@@ -69,14 +72,21 @@ export async function readOverview(
       },
       summarizePlatformDays(counted, firstDay, today),
     ],
-    alerts: alerts.map(({ destinationId, kind, sentence, raisedAt }) => ({
-      destination_id: destinationId,
-      kind,
-      sentence,
-      raised_at: raisedAt.toISOString(),
-    })),
+    alerts: [
+      ...workspaceAlerts.map(alert => alertView({ ...alert, destinationId: null })),
+      ...alerts.map(alertView),
+    ],
     pending_approvals: pending,
   }
+}
+
+function alertView({
+  destinationId,
+  kind,
+  sentence,
+  raisedAt,
+}: Pick<OpenAlert, 'sentence' | 'raisedAt'> & { destinationId: string | null; kind: string }) {
+  return { destination_id: destinationId, kind, sentence, raised_at: raisedAt.toISOString() }
 }
 
 type Summary = Omit<StageSummary, 'from' | 'to'>

@@ -227,4 +227,13 @@ export interface NotificationTables {
     path: string
     announced_at: Date
   }
+  workspace_alerts: {
+    id: Generated<number>
+    workspace_id: number
+    kind: string
+    sentence: string
+    details: string
+    raised_at: Date
+    resolved_at: Date | null
+  }
 }

@@ -79,6 +79,7 @@ const LOCAL = [
   'job_records',
   'oauth_artifacts',
   'security_events',
+  'workspace_alerts',
   'kysely_migration',
   'kysely_migration_lock',
 ]

@@ -6,6 +6,7 @@ import { NOTIFICATION_CHANNELS, type NotificationChannel } from '../notification
 import type { Platform, SendOutcome, UnavailableCause } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { ALERT_KINDS, type AlertKind } from '../reports/alert-store.ts'
+import { WORKSPACE_ALERT_KINDS, type WorkspaceAlertKind } from '../reports/audit-alert-store.ts'
 import { singleFlight } from '../util/single-flight.ts'
 import { createLabelCounter, type MetricsRegistry } from './metrics-registry.ts'
 
@@ -215,13 +216,16 @@ function registerReadMetrics(
   })
 }
 
+const ALL_ALERT_KINDS = [...ALERT_KINDS, ...WORKSPACE_ALERT_KINDS]
+type AnyAlertKind = AlertKind | WorkspaceAlertKind
+
 /** Counts raised alerts. Returns the callback for each alert. */
-export function registerAlertMetrics(registry: MetricsRegistry): (kind: AlertKind) => void {
+export function registerAlertMetrics(registry: MetricsRegistry): (kind: AnyAlertKind) => void {
   return createLabelCounter(registry, {
     name: 'signalbox_alerts_raised_total',
-    help: 'Alerts that were raised about a destination, by kind.',
+    help: 'Alerts that were raised about a destination or a workspace, by kind.',
     label: 'kind',
-    values: ALERT_KINDS,
+    values: ALL_ALERT_KINDS,
   })
 }
 
@@ -240,19 +244,19 @@ export function registerNotificationMetrics(
 /** Shows the open alerts. There is no value while the database does not answer. */
 export function registerOpenAlertMetrics(
   registry: MetricsRegistry,
-  read: () => Promise<Partial<Record<AlertKind, number>>>,
+  read: () => Promise<Partial<Record<AnyAlertKind, number>>>,
 ): void {
   const readOpen = singleFlight(() => read().catch(() => null))
   new Gauge({
     name: 'signalbox_alerts_open',
-    help: 'Open alerts about a destination, of the whole store.',
+    help: 'Open alerts about destinations and workspaces, of the whole store.',
     labelNames: ['kind'],
     registers: [registry],
     async collect() {
       this.reset()
       const counts = await readOpen()
       if (!counts) return
-      for (const kind of ALERT_KINDS) this.set({ kind }, counts[kind] ?? 0)
+      for (const kind of ALL_ALERT_KINDS) this.set({ kind }, counts[kind] ?? 0)
     },
   })
 }

@@ -11,6 +11,7 @@ export const NOTIFICATION_TOPICS = [
   'destinations',
   'match_quality',
   'reconciliation',
+  'audit_log',
 ] as const
 export type ChosenTopic = (typeof NOTIFICATION_TOPICS)[number]
 
@@ -19,6 +20,7 @@ export const ALERT_TOPICS: readonly ChosenTopic[] = [
   'destinations',
   'match_quality',
   'reconciliation',
+  'audit_log',
 ]
 
 export function isAlertTopic(topic: NotificationTopic): boolean {
@@ -37,6 +39,7 @@ export const TOPIC_LABELS: Record<ChosenTopic, string> = {
   destinations: 'Alerts: a destination is inactive or cannot be reached',
   match_quality: 'Alerts: match quality',
   reconciliation: 'Alerts: reconciliation',
+  audit_log: 'Alerts: the audit log was changed',
 }
 
 /** Who gets the email: the members whose role has a permission, or one member. */

@@ -1,10 +1,7 @@
 import { expireApprovals } from '../agents/approvals/expire-approvals.ts'
 import { createSimulatedPlatform } from '../agents/executor/ad-entity-store.ts'
 import { resumeExecutions } from '../agents/executor/execution-triggers.ts'
-import { verifyProposalRecords } from '../agents/proposals/verify-records.ts'
 import type { AuditTrail } from '../audit/audit-store.ts'
-import type { AuditKeys } from '../audit/signed-head.ts'
-import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import { indexListPositions } from '../events/list-position-store.ts'
 import type { Job, JobContext, JobPayload } from '../jobs/job.ts'
@@ -24,19 +21,14 @@ import { expireOldEvents } from '../retention/expire-events.ts'
 import { expirePayloads } from '../retention/expire-payloads.ts'
 import type { Settings } from '../settings/settings.ts'
 import { DAY_MILLISECONDS } from '../util/time.ts'
+import { type AuditJobDependencies, buildAuditJobs } from './audit-jobs.ts'
 
-export interface JobDependencies {
+export interface JobDependencies extends AuditJobDependencies {
   settings: Settings
   delivery: DeliveryContext
   preparePartitions: () => Promise<void>
   onAlert: (transition: AlertTransition) => void
-  auditKeys: AuditKeys
   audit: AuditTrail
-  onTamperedLog: (chain: VerifiedChain) => void
-  /** All logs were verified; receives the number of broken ones. */
-  onVerifiedLogs: (brokenCount: number) => void
-  /** The verified heads cannot be written to the data folder. */
-  onCheckpointError: (error: unknown) => void
   notifications: Pick<SendContext, 'now' | 'sendEmail' | 'postWebhook' | 'onFailure'> & {
     publicOrigin: string
   }
@@ -63,7 +55,11 @@ export function buildJobs(parts: JobDependencies): Job[] {
     ...expiryJobs(parts),
     ...agentJobs(parts),
     notificationJob(parts),
-    verifyAuditJob(parts),
+    ...buildAuditJobs({
+      ...parts,
+      database: parts.delivery.database,
+      dataDirectory: parts.settings.dataDirectory,
+    }),
     {
       name: 'collect-ended-access',
       schedule: '50 3 * * *',
@@ -180,30 +176,6 @@ function notificationJob({ delivery, audit, notifications }: JobDependencies): J
       const { database, credentialKeys } = delivery
       await composeDigests({ database, ...notifications })
       await sendMessages({ database, credentialKeys, audit, ...notifications }, signal)
-    },
-  }
-}
-
-/** A log that was changed does not fail the job, since a retry would find the same. */
-function verifyAuditJob({ settings, delivery, ...parts }: JobDependencies): Job {
-  return {
-    name: 'verify-audit',
-    schedule: '25 4 * * *',
-    timeoutSeconds: 3_600,
-    run: async (_, { now, signal }) => {
-      const { auditKeys: keys, onCheckpointError } = parts
-      let brokenCount = 0
-      const { database } = delivery
-      const { dataDirectory } = settings
-      const verifyRecords = verifyProposalRecords
-      const run = { dataDirectory, now, onCheckpointError, signal, verifyRecords }
-      const context = { database, keys, ...run }
-      for await (const chain of verifyChains(context, { workspaceId: null, trustedHead: null })) {
-        if (chain.is_intact) continue
-        brokenCount += 1
-        parts.onTamperedLog(chain)
-      }
-      if (!signal.aborted) parts.onVerifiedLogs(brokenCount)
     },
   }
 }

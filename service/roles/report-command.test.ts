@@ -31,6 +31,7 @@ async function startReporting(test: TestContext) {
         onAlert: () => {},
         auditKeys: deriveAuditKeys(service.delivery.credentialKeys),
         audit: createTestAuditTrail(service),
+        onWorkspaceAlert: () => {},
         onTamperedLog: () => {},
         onVerifiedLogs: () => {},
         onCheckpointError: () => {},

@@ -53,6 +53,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
     'expire-attempts',
     'expire-counts',
     'verify-audit',
+    'verify-new-audit-entries',
     'collect-ended-access',
   ]
   const day = { trackerId: '0190bbbb-0000-7000-8000-000000000001', date: '2026-11-01' }

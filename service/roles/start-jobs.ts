@@ -10,6 +10,7 @@ import { registerAlertMetrics, registerNotificationMetrics } from '../metrics/de
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import { createWebhookClient } from '../notifications/client.ts'
 import type { AlertTransition } from '../reports/alert-store.ts'
+import type { WorkspaceAlertTransition } from '../reports/audit-alert.ts'
 import { createEmailTransport } from './email-transport.ts'
 import { buildJobs, type JobDependencies } from './job-registry.ts'
 import { formatUrlHost } from './listen-address.ts'
@@ -41,7 +42,7 @@ export function startJobs(
     settings,
     delivery,
     preparePartitions: () => preparePartitions(store, context),
-    onAlert: createAlertHandler(context, registry),
+    ...createAlertHandlers(context, registry),
     auditKeys,
     audit: createAuditTrail(auditKeys, logger),
     ...createAuditHandlers(context),
@@ -81,15 +82,19 @@ export function startJobs(
   }
 }
 
-function createAlertHandler({ logger }: RoleContext, registry: MetricsRegistry) {
+function createAlertHandlers(
+  { logger }: RoleContext,
+  registry: MetricsRegistry,
+): Pick<JobDependencies, 'onAlert' | 'onWorkspaceAlert'> {
   const count = registerAlertMetrics(registry)
-  return (alert: AlertTransition) => {
+  const onAlert = (alert: AlertTransition | WorkspaceAlertTransition) => {
     if (alert.transition === 'raised') count(alert.kind)
     logger.warn(
       alert,
       alert.transition === 'raised' ? 'an alert is raised' : 'an alert is resolved',
     )
   }
+  return { onAlert, onWorkspaceAlert: onAlert }
 }
 
 function createAuditHandlers({

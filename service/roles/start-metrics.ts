@@ -18,6 +18,7 @@ import {
   renderMetricsOfThreads,
 } from '../metrics/metrics-registry.ts'
 import { countOpenAlerts } from '../reports/alert-store.ts'
+import { countOpenWorkspaceAlerts } from '../reports/audit-alert-store.ts'
 import { computeRetentionCutoff } from '../retention/retention-cutoff.ts'
 import type { Settings } from '../settings/settings.ts'
 import { createListenError, formatUrlHost } from './listen-address.ts'
@@ -51,7 +52,10 @@ export async function startMetrics(
     readLag: () => readRetentionLag(database, retentionCutoffs(context)),
     readLastDeliveryId: () => readLastDeliveryId(database),
   })
-  registerOpenAlertMetrics(registry, () => countOpenAlerts(database))
+  registerOpenAlertMetrics(registry, async () => ({
+    ...(await countOpenAlerts(database)),
+    ...(await countOpenWorkspaceAlerts(database)),
+  }))
   registerPendingActionMetrics(registry, () => countPending(database))
   let threads = async (): Promise<MetricsSnapshot[]> => []
   const server = await listen(context, async () =>

@@ -3,6 +3,7 @@ import type { Database } from '../../service/db/database.ts'
 import { listReceipts } from '../../service/erasure/receipt-store.ts'
 import { listEventRefsFrom } from '../../service/events/list-store.ts'
 import { findWorkspacesToUpdate } from '../../service/reports/alert-announcement-store.ts'
+import { listOpenWorkspaceAlerts } from '../../service/reports/audit-alert-store.ts'
 import { findScores } from '../../service/reports/match-quality-store.ts'
 import { findReportsOfRange } from '../../service/reports/reconciliation-store.ts'
 import { findSnapshotPage } from '../../service/reports/snapshot-store.ts'
@@ -30,6 +31,7 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
       unreachableSince: new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`),
       limit: 200,
     }),
+  'list open alerts of a workspace': database => listOpenWorkspaceAlerts(database, 1),
   'list events for an export': database =>
     listEventRefsFrom(database, {
       trackerId: LARGE_TRACKER,

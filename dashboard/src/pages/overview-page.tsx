@@ -85,9 +85,13 @@ function Notices({ workspace, overview }: Omit<StagesProps, 'hours'>) {
       {alerts.map(({ destination_id, kind, sentence, raised_at }) => (
         <Alert key={`${destination_id} ${kind}`} color="red" variant="light" title={sentence}>
           <Time at={raised_at} />.{' '}
-          <WorkspaceLink workspace={workspace} path="reports" inherit underline="always">
-            Open reports
-          </WorkspaceLink>
+          {destination_id === null ? (
+            <Anchor href={`/workspaces/${workspace}/audit`}>Open the audit log</Anchor>
+          ) : (
+            <WorkspaceLink workspace={workspace} path="reports" inherit underline="always">
+              Open reports
+            </WorkspaceLink>
+          )}
         </Alert>
       ))}
     </>
