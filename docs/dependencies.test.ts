@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 
@@ -28,4 +28,19 @@ it('the license of each row is the license of the package', () => {
     const { license } = JSON.parse(read(`node_modules/${name}/package.json`))
     assert.equal(cells.at(-1), license, name)
   }
+})
+
+it('something imports or runs every dependency', () => {
+  const sources = globSync('**/*.{ts,tsx,js}', {
+    cwd: root,
+    exclude: path => /(^|\/)(node_modules|dist\w*|\.data)(\/|$)/.test(path),
+  })
+  const text = sources.map(read).join('\n')
+  const named = new Set(
+    [...text.matchAll(/['"/]((?:@[\w-]+\/)?[\w.-]+)(?=['"/])/g)].map(hit => hit[1]),
+  )
+  const unused = rows
+    .map(({ name }) => name)
+    .filter(name => !/^@types\//.test(name) && !named.has(name))
+  assert.deepEqual(unused, [])
 })
