@@ -13,7 +13,6 @@ export const ACTION_SOURCES = [
   'business_messaging',
   'other',
 ] as const
-export type ActionSource = (typeof ACTION_SOURCES)[number]
 
 /** California; Maryland is 1012 and Rhode Island 1013 (Meta, "Data Processing Options"). */
 export const PROCESSING_STATE_FIRST = 1_000
@@ -34,7 +33,7 @@ const TrackingPermission = named(
 const text = (description: string) => Type.Optional(Type.String({ maxLength: 1_000, description }))
 
 /** The places of `extinfo`; a missing value is empty text (Meta, "App Data Parameters"). */
-export const EXTINFO_ITEMS = 16
+const EXTINFO_ITEMS = 16
 
 export const AppData = named(
   'AppData',

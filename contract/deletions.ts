@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { named, stringEnum, timestamp } from './scalars.ts'
 
-export const IDENTIFIER_TYPES = ['email', 'phone', 'external_id'] as const
+const IDENTIFIER_TYPES = ['email', 'phone', 'external_id'] as const
 
 /** SHA-256 in hexadecimal, in any case. */
 export const DIGEST_PATTERN = '^[0-9A-Fa-f]{64}$'

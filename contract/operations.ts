@@ -217,7 +217,6 @@ export const OPERATIONS = [
   getEmqReport,
   deleteUserData,
 ] as const
-export type Operation = (typeof OPERATIONS)[number]
 
 /** Everything in the OpenAPI document: the REST contract, the sandbox and the agents. */
 export const DOCUMENTED_OPERATIONS = [

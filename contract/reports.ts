@@ -20,13 +20,7 @@ export const BUCKET_NAMES = [
   'other_senders',
 ] as const
 
-export const REPORT_STATUSES = [
-  'matched',
-  'explained',
-  'unexplained',
-  'pending',
-  'unavailable',
-] as const
+const REPORT_STATUSES = ['matched', 'explained', 'unexplained', 'pending', 'unavailable'] as const
 export type ReportStatus = (typeof REPORT_STATUSES)[number]
 
 export const ReconciliationBucket = named(

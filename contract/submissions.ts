@@ -11,7 +11,7 @@ export const EVENT_ID_CHARACTERS_MAX = 128
 /** A larger number is in milliseconds: this one is in the year 5138. */
 export const UNIX_SECONDS_MAX = 99_999_999_999
 
-export const EventTime = named(
+const EventTime = named(
   'EventTime',
   Type.Unsafe<number | string>({
     anyOf: [
@@ -108,7 +108,7 @@ export const IngestionWarning = named(
 )
 export type IngestionWarning = Static<typeof IngestionWarning>
 
-export const NOTICE_CODES = [
+const NOTICE_CODES = [
   'member_ignored',
   'member_dropped',
   'member_redacted',

@@ -16,7 +16,7 @@ import { receiveEvents } from './receive-events.ts'
 import { answerReportRequest, type ReportReader } from './report-requests.ts'
 import type { SimulatorState } from './simulator-state.ts'
 
-export const EVENTS_BODY_BYTES_MAX = 16 * 1_024 * 1_024
+const EVENTS_BODY_BYTES_MAX = 16 * 1_024 * 1_024
 
 export interface GraphExchange {
   request: IncomingMessage

@@ -144,7 +144,7 @@ export const PolicyReason = named(
 )
 export type PolicyReason = Static<typeof PolicyReason>
 
-export const ENTITY_STATUSES = ['active', 'paused'] as const
+const ENTITY_STATUSES = ['active', 'paused'] as const
 export const EntityStatus = named('EntityStatus', stringEnum(ENTITY_STATUSES))
 
 /** The state of an entity of an ad account at one time. */

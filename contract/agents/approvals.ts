@@ -46,7 +46,7 @@ export const OtherPendingAction = named(
 export type OtherPendingAction = Static<typeof OtherPendingAction>
 
 /** The actions that were started or approved in an ad account on its current day. */
-export const DayTotals = named(
+const DayTotals = named(
   'DayTotals',
   Type.Object({
     changed_minor: Type.Integer({ description: 'Changed and resumed daily budgets.' }),

@@ -100,7 +100,7 @@ const validEntities = Type.Optional(
   }),
 )
 
-export const ProposedAction = named(
+const ProposedAction = named(
   'ProposedAction',
   Type.Object({
     id: rowId('The action.'),

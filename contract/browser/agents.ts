@@ -6,7 +6,7 @@ const id = (description: string) => Type.Integer({ minimum: 1, maximum: INTEGER_
 
 const Permissions = Type.Array(Type.String({ enum: ['ad-account.read', 'actions.propose'] }))
 
-export const Connection = named(
+const Connection = named(
   'Connection',
   Type.Object({
     id: id('The connection.'),
@@ -44,7 +44,7 @@ export const ConnectionChange = named(
   }),
 )
 
-export const ExecutionToken = named(
+const ExecutionToken = named(
   'ExecutionToken',
   Type.Object({
     id: id('The token.'),

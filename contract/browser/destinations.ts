@@ -9,7 +9,7 @@ const TargetField = named(
   Type.Object({ name: Type.String(), label: Type.String(), hint: Type.String() }),
 )
 
-export const DestinationPlatform = named(
+const DestinationPlatform = named(
   'DestinationPlatform',
   Type.Object({
     type: Type.String({ description: 'The `type` of its destinations.' }),
@@ -19,7 +19,7 @@ export const DestinationPlatform = named(
 )
 export type DestinationPlatform = Static<typeof DestinationPlatform>
 
-export const DestinationQueue = named(
+const DestinationQueue = named(
   'DestinationQueue',
   Type.Object({
     waiting: count('Deliveries that have no final status.'),
@@ -31,7 +31,7 @@ export const DestinationQueue = named(
   }),
 )
 
-export const DestinationBackoff = named(
+const DestinationBackoff = named(
   'DestinationBackoff',
   Type.Object({
     cause: stringEnum(['unreachable', 'throttled']),
@@ -40,7 +40,7 @@ export const DestinationBackoff = named(
   }),
 )
 
-export const DestinationRequest = named(
+const DestinationRequest = named(
   'DestinationRequest',
   Type.Object({
     at: timestamp('When it was made.'),
@@ -62,7 +62,7 @@ export const DestinationRequest = named(
   }),
 )
 
-export const OpenAlert = named(
+const OpenAlert = named(
   'OpenAlert',
   Type.Object({
     kind: Type.String(),
@@ -137,7 +137,7 @@ export const CredentialSubmission = named(
 )
 export type CredentialSubmission = Static<typeof CredentialSubmission>
 
-export const TestModeNotice = named(
+const TestModeNotice = named(
   'TestModeNotice',
   Type.Object({
     destination_id: Type.String(),

@@ -11,7 +11,7 @@ export const STATUS_GROUPS = {
 export type StatusGroup = keyof typeof STATUS_GROUPS
 
 /** What the parameter `status` of a search may be. */
-export const STATUS_FILTERS = [
+const STATUS_FILTERS = [
   ...(Object.keys(STATUS_GROUPS) as StatusGroup[]),
   ...DELIVERY_STATUSES,
 ] as const
@@ -49,7 +49,7 @@ export type EventSearch = Static<typeof EventSearch>
 /** Which key sent the event; null for one that was stored before there were two spaces. */
 const space = () => nullable(stringEnum(['secret', 'publishable']))
 
-export const EventOutcome = named(
+const EventOutcome = named(
   'EventOutcome',
   Type.Object({
     delivery_id: Type.Integer({ format: 'int64', minimum: 1 }),
@@ -96,7 +96,7 @@ export const EventSearchPage = named(
 )
 export type EventSearchPage = Static<typeof EventSearchPage>
 
-export const ConsentSignalView = named(
+const ConsentSignalView = named(
   'ConsentSignalView',
   Type.Object({
     source: Type.String({ description: '`consent`, `tcf`, `consent_mode` or `gpc`.' }),
@@ -138,7 +138,7 @@ export const EventIdentity = named(
 export type EventIdentity = Static<typeof EventIdentity>
 
 /** What happened to members of the submission on receipt. Names only. */
-export const EventNotesView = named(
+const EventNotesView = named(
   'EventNotesView',
   Type.Object({
     dropped: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
@@ -149,7 +149,7 @@ export const EventNotesView = named(
   }),
 )
 
-export const AttemptView = named(
+const AttemptView = named(
   'AttemptView',
   Type.Object({
     started_at: timestamp('When the request began.'),

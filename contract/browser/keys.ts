@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { named, nullable, stringEnum, timestamp } from '../scalars.ts'
 
-export const KEY_KINDS = ['tracker_secret', 'publishable', 'forwarding'] as const
+const KEY_KINDS = ['tracker_secret', 'publishable', 'forwarding'] as const
 
 export const FORWARDER_KINDS = ['cloudflare-worker', 'nginx', 'next-route', 'express'] as const
 

@@ -42,7 +42,7 @@ export const StageSummary = named(
 )
 export type StageSummary = Static<typeof StageSummary>
 
-export const OverviewAlert = named(
+const OverviewAlert = named(
   'OverviewAlert',
   Type.Object({
     destination_id: nullable(Type.String({ description: 'Null if it is about the workspace.' })),

@@ -10,7 +10,7 @@ export const pageMembers = {
   has_more: Type.Boolean({ description: 'Whether `?page=` with the next number has rows.' }),
 }
 
-export const Role = Type.Unsafe<'owner' | 'admin' | 'member'>({
+const Role = Type.Unsafe<'owner' | 'admin' | 'member'>({
   type: 'string',
   enum: ['owner', 'admin', 'member'],
 })
@@ -27,7 +27,7 @@ export const Me = named(
 )
 export type Me = Static<typeof Me>
 
-export const Session = named(
+const Session = named(
   'Session',
   Type.Object({
     id: id('Its number among the sessions of this person.'),
@@ -40,7 +40,7 @@ export const Session = named(
 export const SessionList = named('SessionList', Type.Object({ sessions: Type.Array(Session) }))
 export type SessionList = Static<typeof SessionList>
 
-export const Workspace = named(
+const Workspace = named(
   'Workspace',
   Type.Object({ id: id('The workspace.'), name: Type.String(), role: Role }),
 )
@@ -55,7 +55,7 @@ export const WorkspaceSubmission = named(
   Type.Object({ name: Type.String({ minLength: 1, maxLength: 100 }) }),
 )
 
-export const Member = named(
+const Member = named(
   'Member',
   Type.Object({
     user_id: id('The person.'),
@@ -71,7 +71,7 @@ export type MemberList = Static<typeof MemberList>
 
 export const RoleSubmission = named('RoleSubmission', Type.Object({ role: Role }))
 
-export const Invitation = named(
+const Invitation = named(
   'Invitation',
   Type.Object({
     id: Type.String({ format: 'uuid' }),

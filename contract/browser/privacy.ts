@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { named, nullable, timestamp } from '../scalars.ts'
 
-export const ErasureReceipt = named(
+const ErasureReceipt = named(
   'ErasureReceipt',
   Type.Object({
     id: Type.String({ description: 'As `deletion_request_id` of deleteUserData.' }),

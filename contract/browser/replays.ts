@@ -3,12 +3,12 @@ import { REPLAY_LIMIT_DEFAULT, REPLAY_LIMIT_MAX } from '../replays.ts'
 import { deliveryId, INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
 import { STATUS_GROUPS } from './events.ts'
 
-export const REPLAY_EVENTS_MAX = 100
+const REPLAY_EVENTS_MAX = 100
 
 const platformCode = () => nullable(Type.Integer({ minimum: -INTEGER_MAX, maximum: INTEGER_MAX }))
 
 /** The last error of a delivery. Members that are left out match every error. */
-export const ReplayCause = named(
+const ReplayCause = named(
   'ReplayCause',
   Type.Object({
     class: Type.Optional(Type.String({ pattern: '^[a-z_]{1,40}$' })),

@@ -15,7 +15,6 @@ const MatchScore = named(
     alerted: Type.Boolean({ description: 'Fell by 1.0 or more within a week, or is low.' }),
   }),
 )
-export type MatchScore = Static<typeof MatchScore>
 
 const MatchCoverage = named(
   'MatchCoverage',

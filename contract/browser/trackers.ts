@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { named, nullable, timestamp } from '../scalars.ts'
 
-export const TrackerSummary = named(
+const TrackerSummary = named(
   'TrackerSummary',
   Type.Object({
     id: Type.String({ format: 'uuid', description: 'The tracker.' }),

@@ -20,7 +20,7 @@ interface WorkspaceSearch {
   tracker?: string
 }
 
-export const workspaceRoute = createRoute({
+const workspaceRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/w/$workspace',
   validateSearch: ({ tracker }: Record<string, unknown>): WorkspaceSearch =>
@@ -30,7 +30,7 @@ export const workspaceRoute = createRoute({
 })
 
 /** The parent of every page that shows one tracker. */
-export const trackerRoute = createRoute({
+const trackerRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   id: 'tracker',
   component: TrackerPages,

@@ -136,7 +136,7 @@ interface Rendering {
   parser: { parseInline(tokens: Tokens.Generic[]): string }
 }
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -71,7 +71,7 @@ it('accepts a forwarder that knows neither address nor user agent', async test =
   assert.deepEqual(await delivered(service), [undefined, undefined])
 })
 
-it('verifies the bytes of the body, whatever its type', async test => {
+it('verifies the bytes of a body of any type', async test => {
   const service = await startTestService(test)
   const body = ` ${JSON.stringify(samplePageView({ user_data: { fn: 'Zoë' } }))}\r\n`
   assert.equal((await post(service, signed(service, { body }), body)).status, 202)

@@ -79,7 +79,7 @@ interface CredentialSource {
 /**
  * Returns the publishable key of a request, known or not; null when it carries another credential.
  * The key may be in the query, because a beacon has no headers and the key is public. Any other
- * value there is 401, whatever the header has: a secret in a URL is already in many logs.
+ * value there is 401, also beside a valid header: a secret in a URL is already in many logs.
  */
 function readPublishableKey({ headers, query }: CredentialSource): string | null {
   const { key } = query as { key?: unknown }

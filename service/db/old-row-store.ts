@@ -6,7 +6,7 @@ interface AgedTable {
   column: 'hour' | 'day'
 }
 
-export const OLD_ROWS_MAX = 1_000
+const OLD_ROWS_MAX = 1_000
 
 /**
  * Deletes a batch of rows from before a time: one index lookup per tracker, and a thousand rows at

@@ -4,7 +4,7 @@ import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 
 /** Causes of a destination and UTC day; further ones count as one per class, without a code. */
 const CAUSES_MAX = 200
-export const SAMPLES_MAX = 3
+const SAMPLES_MAX = 3
 const NO_CODE = -1
 
 /** The columns of a settled delivery that the counts of issues read, with their types. */

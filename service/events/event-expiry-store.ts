@@ -8,7 +8,7 @@ import { BOTH_SPACES } from './event-record.ts'
 import { deletePositions } from './list-position-store.ts'
 
 /** The most events that one statement deletes. A batch takes tens of milliseconds. */
-export const EXPIRY_BATCH_EVENTS = 1_000
+const EXPIRY_BATCH_EVENTS = 1_000
 
 /** The most keys that one statement deletes. */
 const EXPIRY_BATCH_KEYS = 5_000
@@ -18,7 +18,7 @@ const EXPIRY_BATCH_KEYS = 5_000
  * empty, and the partition with the events stored before there were weekly partitions. SQL takes no
  * partition name as a parameter.
  */
-export const ROWWISE_PARTITIONS = ['events_default', 'events_legacy'] as const
+const ROWWISE_PARTITIONS = ['events_default', 'events_legacy'] as const
 export type RowwisePartition = (typeof ROWWISE_PARTITIONS)[number]
 
 /**

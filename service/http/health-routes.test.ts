@@ -44,7 +44,7 @@ it('distinguishes starting and stopping from an unavailable store', async () => 
   assert.equal((await app.inject({ url: '/readyz' })).statusCode, 200)
 })
 
-it('shows circuit states and stays ready whatever they are', async () => {
+it('shows circuit states and stays ready in each of them', async () => {
   const circuits = { open: 1_000, half_open: 2, throttled: 3 }
   const app = appWith({ pauseReason: () => null, checks: [], circuits: () => circuits })
   const ready = await app.inject({ url: '/readyz' })

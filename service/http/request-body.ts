@@ -150,7 +150,7 @@ function parseTextBody(request: FastifyRequest, bytes: Buffer, done: BodyCallbac
   else refuseBody(request, bytes, done)
 }
 
-/** An empty body is accepted whatever its type. */
+/** An empty body is accepted with any media type. */
 function refuseBody(_: FastifyRequest, bytes: Buffer, done: BodyCallback): void {
   done(bytes.length > 0 ? new Refusal(415, 'Send the body as application/json.') : null)
 }

@@ -106,7 +106,7 @@ const MAY_IDENTIFY = /[@＠﹫%=]|(?:\d\D*){8}/
 /** Whether a piece of a URL has an identifier, directly or as a parameter nested inside it. */
 function isIdentifying(piece: string): boolean {
   if (!MAY_IDENTIFY.test(piece)) return false
-  // A full-width @ is an @ to whatever normalizes the text next.
+  // A full-width @ is an @ to the next program that normalizes the text.
   const text = decodePercentEncoding(piece).normalize('NFKC')
   if (containsEmail(text) || isFormattedPhone(text)) return true
   if (!text.includes('=')) return false

@@ -30,7 +30,7 @@ export interface WebhookSummary {
   sealed: Buffer
 }
 
-export const DEFAULT_SETTINGS: NotificationSettings = {
+const DEFAULT_SETTINGS: NotificationSettings = {
   mutedEmailTopics: [],
   mutedWebhookTopics: [],
   digestMinutes: 15,

@@ -88,7 +88,7 @@ it('names only endpoints that exist', async test => {
   }
 })
 
-it('uses the public origin, whatever Host, scheme or request target is sent', async test => {
+it('uses the public origin with any Host, scheme or request target', async test => {
   const { service } = await startOauthFixture(test)
   const { port } = new URL(service.url)
   for (const path of [SERVER, RESOURCE, AGENT, '/auth.md', '/llms.txt']) {

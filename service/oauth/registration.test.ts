@@ -4,7 +4,7 @@ import { approve, createOauthAgent, startOauthFixture } from '../../testing/fixt
 import { DAY_SECONDS } from '../util/time.ts'
 import { deleteExpiredOauthRecords } from './artifact-store.ts'
 
-it('returns 201 with exactly six members, whatever else a client requests', async test => {
+it('returns 201 with exactly six members, also if a client requests more', async test => {
   const fixture = await startOauthFixture(test)
   const redirectUris = ['https://agent.example/callback', 'http://127.0.0.1:4000/cb']
   const { status, body } = await fixture.send('/oauth/register', {

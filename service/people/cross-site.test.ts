@@ -134,7 +134,7 @@ it('caches the style sheet forever under a name derived from its content', async
   assert.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable')
 })
 
-it('starts links in emails with our origin, whatever the Host header is', async test => {
+it('starts links in emails with our origin for any Host header', async test => {
   const publicOrigin = 'https://signalbox.example'
   const service = await startTestService(test, { publicOrigin })
   const { email } = await createTestPerson(service)

@@ -11,7 +11,7 @@ import { insertSecurityEvent } from './security-event-store.ts'
  * What happens to the accounts of people. Changes of members, roles and ad accounts are in the
  * audit log of their workspace instead, which never expires.
  */
-export const SECURITY_EVENT_TYPES = [
+const SECURITY_EVENT_TYPES = [
   'sign_in.succeeded',
   'sign_in.failed',
   'sign_in.limited',

@@ -168,8 +168,8 @@ interface SessionRenewal {
 }
 
 /**
- * Gives a session another token after the person confirmed their identity, so that whoever knows
- * the earlier token gains nothing. Returns false when the session has ended.
+ * Gives a session another token after the person confirmed their identity, so that a thief
+ * of the earlier token gains nothing. Returns false when the session has ended.
  */
 export async function renewSession(
   { query }: Pick<Database, 'query'>,

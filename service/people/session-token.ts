@@ -3,7 +3,7 @@ import { DAY_MILLISECONDS, DAY_SECONDS } from '../util/time.ts'
 import { cookieName, readCookie, serializeCookie } from './cookies.ts'
 
 /** The lifetime of a session. Use does not extend it. */
-export const SESSION_DAYS = 14
+const SESSION_DAYS = 14
 /** A session that is not used for this long ends. Longer than an approval waits for a person. */
 export const SESSION_IDLE_DAYS = 4
 

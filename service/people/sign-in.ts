@@ -80,7 +80,7 @@ const HOLD_MINUTES = 10
 /**
  * Checks a session that the library has just created. A disabled person's session opens nothing. A
  * social provider can vouch for an unverified address: that session is deleted. With an
- * authenticator app, the session waits for a code, whatever the first factor was.
+ * authenticator app, the session waits for a code after any first factor.
  */
 export async function verifyNewSession(
   context: PeopleContext,

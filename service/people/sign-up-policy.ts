@@ -10,7 +10,7 @@ export interface SignUpPolicy {
   domains: readonly string[]
 }
 
-export const CLOSED_MESSAGE = 'Sign-up is closed. Ask the operator of this service for an account.'
+const CLOSED_MESSAGE = 'Sign-up is closed. Ask the operator of this service for an account.'
 
 /** Throws a 403 when sign-up is closed. */
 export function requireOpenSignUp({ mode }: SignUpPolicy): void {

@@ -112,7 +112,7 @@ function listCauses(refusal: Refusal): { field: string; rule: RefusalRule }[] {
  * The path without positions in lists. A segment that does not look like the name of a member is
  * replaced, because it is the sender's own text and may be personal data.
  */
-export function generalizeField(field: string): string {
+function generalizeField(field: string): string {
   return field
     .replaceAll(/\[\d+\]/g, '')
     .split('.')

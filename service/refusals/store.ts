@@ -9,7 +9,7 @@ export interface StoredCount extends Omit<RefusalCount, 'sender' | 'eventIds'> {
 }
 
 /** Rows of a tracker and UTC day. */
-export const REFUSAL_ROWS_MAX = 1_000
+const REFUSAL_ROWS_MAX = 1_000
 /**
  * From here on, new causes are stored as `other`: one row per hour and status, which fit into the
  * rest, as do the rows of processes that write at the same time.

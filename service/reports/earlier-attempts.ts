@@ -19,7 +19,7 @@ export function countUnknownAttempts(
 ): number {
   const own = attempts.filter(({ id }) => attemptIds.includes(id))
   const withoutAnswer = own.filter(({ outcome }) => outcome === 'unknown').length
-  // A test purchase has one attempt, which counts whatever the platform answers.
+  // A test purchase has one attempt, which counts with any answer of the platform.
   const isUncounted = ({ outcome }: StoredAttempt) => UNCOUNTED_OUTCOMES.includes(outcome)
   const uncounted = eventClass === 'test' ? 0 : own.filter(isUncounted).length
   const inFlight = status === 'sent' && (leaseSecondsLeft ?? 0) > 0 ? 1 : 0

@@ -10,7 +10,7 @@ export interface CountExpiry {
 }
 
 /** What the dashboard shows at most, and a day more. */
-export const COUNT_DAYS = 31
+const COUNT_DAYS = 31
 const BATCHES_MAX = 100
 
 const TABLES = [

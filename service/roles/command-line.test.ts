@@ -6,7 +6,7 @@ import { createInstallation } from '../../testing/fixtures/program.ts'
 // The help does not need valid settings.
 const environment = { PORT: 'http' }
 
-it('prints the commands for --help and exits with 0, whatever the settings are', async () => {
+it('prints the commands for --help and exits with 0 under any settings', async () => {
   for (const list of [['--help'], ['-h'], ['help']]) {
     const { code, stdout, stderr } = await runCommand(list, { environment })
     assert.deepEqual([code, stderr], [0, ''])

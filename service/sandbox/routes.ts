@@ -104,7 +104,7 @@ function preflightRoutes(app: ServiceApp): void {
 }
 
 /** The response of GET /sandbox. It includes a key, so that clients need no second call. */
-export function buildDiscoveryDocument(baseUrl: string, issued_key: SandboxKey): SandboxDiscovery {
+function buildDiscoveryDocument(baseUrl: string, issued_key: SandboxKey): SandboxDiscovery {
   return {
     environment: 'sandbox',
     authentication_required: true,
@@ -142,7 +142,7 @@ export function buildDiscoveryDocument(baseUrl: string, issued_key: SandboxKey):
  * Sent with every response of the sandbox: every page may use it, because it has no data and its
  * keys give no other access. Never with credentials, which browsers reject with `*`.
  */
-export const CORS_HEADERS = {
+const CORS_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
     'Request-Id, Retry-After, RateLimit, RateLimit-Policy, X-Should-Retry',

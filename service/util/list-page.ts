@@ -1,7 +1,7 @@
 import { parseRowId } from './row-id.ts'
 
 /** Rows of one page of a list. */
-export const PAGE_ROWS = 50
+const PAGE_ROWS = 50
 
 export interface ListPage<Row> {
   rows: readonly Row[]

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { CANARY } from './realistic-values.ts'
 
 /** Placeholders in a path for IDs that are known only when the request is sent. */
-export const OWN_DESTINATION_PLACEHOLDER = '{{own_destination}}'
+const OWN_DESTINATION_PLACEHOLDER = '{{own_destination}}'
 export const SECOND_DESTINATION_PLACEHOLDER = '{{second_destination}}'
 
 /** By the name of the path parameter. */

@@ -11,7 +11,7 @@ interface ExpectedFailures {
  * Scenarios that are expected to fail, with the reason. A test fails if another scenario fails, or
  * if one of these passes and is still listed.
  */
-export const EXPECTED_FAILURES: readonly ExpectedFailures[] = [
+const EXPECTED_FAILURES: readonly ExpectedFailures[] = [
   {
     scenarios: [
       'tools-call-sampling',

@@ -26,7 +26,7 @@ const PYTHON_SDK = ['facebook-business', '26.0.3'] as const
 
 type Normalize = (one: NormalizationCase) => Outcome
 
-export const RECORDING_PATH = join(import.meta.dirname, 'vectors/implementations.json')
+const RECORDING_PATH = join(import.meta.dirname, 'vectors/implementations.json')
 
 function recordImplementations(folder: string): Recording {
   const load = installNpmPackages(folder)

@@ -24,7 +24,7 @@ export function Countdown({ seconds, since, onEnd }: CountdownProps) {
 }
 
 /** For example "2 h 5 min", "4 min 30 s" or "8 s". */
-export function formatDuration(seconds: number): string {
+function formatDuration(seconds: number): string {
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)]
   if (hours > 0) return `${hours} h ${minutes} min`
   return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`

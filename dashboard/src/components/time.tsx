@@ -17,7 +17,7 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 /** For example "3 minutes ago" or "in 2 hours". */
-export function formatRelative(time: Date, now: Date): string {
+function formatRelative(time: Date, now: Date): string {
   const seconds = (time.getTime() - now.getTime()) / 1_000
   for (const [unit, size] of UNITS) {
     if (Math.abs(seconds) >= size) return RELATIVE.format(Math.trunc(seconds / size), unit)
@@ -60,7 +60,7 @@ export function Time({ at, format = 'both' }: TimeProps) {
 const NOW_MILLISECONDS = 30_000
 
 /** The present, refreshed often enough for relative times. */
-export function useNow(everyMilliseconds = NOW_MILLISECONDS): Date {
+function useNow(everyMilliseconds = NOW_MILLISECONDS): Date {
   const [now, setNow] = useState(() => new Date())
   useEffect(() => {
     const timer = setInterval(() => setNow(new Date()), everyMilliseconds)

@@ -13,11 +13,6 @@ export function untrustedText(text: string): string {
   return html`<blockquote class="written" dir="auto">${escapeInvisible(text)}</blockquote>`
 }
 
-/** The beginning of such a text on one line. Returns HTML. */
-export function untrustedExcerpt(text: string): string {
-  return html`<blockquote class="written" dir="auto">${escapeInvisibleLine(text)}</blockquote>`
-}
-
 /**
  * Characters that are invisible or change the text direction, except the two joiners that scripts
  * and emoji need.
