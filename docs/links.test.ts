@@ -59,6 +59,23 @@ it('every repository path in backticks exists', () => {
   assert.deepEqual(missing, [])
 })
 
+it('the list of decisions has each one by its title', () => {
+  const list = pages.find(({ path }) => path === 'docs/decisions/README.md')?.text ?? ''
+  const rows = [...list.matchAll(/\((\d{4})-([\w-]+)\.md\) *\| (.+?) *\|$/gm)]
+  const listed = rows.map(([, number = '', name = '', title = '']) => {
+    return { path: `docs/decisions/${number}-${name}.md`, title: `# ${number}: ${title}` }
+  })
+  const written = pages
+    .filter(({ path }) => /\/\d{4}-[\w-]+\.md$/.test(path))
+    .map(({ path, text }) => ({ path, title: text.split('\n')[0] ?? '', text }))
+    .sort((a, b) => a.path.localeCompare(b.path))
+    .map(({ path, title, text }) => {
+      const later = /^Superseded by \[(\d{4})\]/m.exec(text)?.[1]
+      return { path, title: later ? `${title}; superseded by ${later}` : title }
+    })
+  assert.deepEqual(listed, written)
+})
+
 interface Page {
   path: string
   text: string
