@@ -40,7 +40,7 @@ function fillFrame({ frame }: DocsSite, title: string, body: string): string {
   return frame.replace('{title}', () => title).replace('{body}', () => body)
 }
 
-export function searchSections(sections: readonly DocsSection[], query: string): FoundSection[] {
+function searchSections(sections: readonly DocsSection[], query: string): FoundSection[] {
   const terms = readTerms(query)
   if (terms.length === 0) return []
   return sections
