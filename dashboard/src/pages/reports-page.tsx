@@ -79,7 +79,7 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
       ) : (
         <EmptyState
           title="No reports in these days"
-          command={`npm run report -- --date ${previousDay()} --refresh`}
+          command={`npx signalbox-server report --date ${previousDay()} --refresh`}
         >
           The report of a day is made on the next day at 06:00 UTC, for each destination that sent
           events lately. The command makes the report of yesterday now.
