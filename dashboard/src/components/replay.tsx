@@ -9,6 +9,7 @@ import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { useTrackerParams } from '../layout/scope.ts'
 import { ErrorNotice } from './error-notice.tsx'
+import { DIALOG } from './form-dialog.tsx'
 
 interface ReplayButtonProps {
   /** The failed deliveries that would be sent again. Null hides the button, not an open dialog. */
@@ -31,13 +32,7 @@ export function ReplayButton({ selection, label }: ReplayButtonProps) {
           {label}
         </Button>
       )}
-      <Modal
-        opened={opened !== null}
-        onClose={close}
-        title="Replay failed deliveries"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-        centered
-      >
+      <Modal {...DIALOG} opened={opened !== null} onClose={close} title="Replay failed deliveries">
         {opened && <ReplaySteps selection={opened} onClose={close} />}
       </Modal>
     </>

@@ -1,8 +1,8 @@
-import { Button, Group, Modal, NativeSelect, Stack } from '@mantine/core'
+import { NativeSelect } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../api/client.ts'
-import { ConfirmableError } from '../components/confirm-identity.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
 import {
   adAccountsQuery,
   type DestinationPlatform,
@@ -44,51 +44,40 @@ export function ConnectDialog({ params, platforms, onClose }: ConnectDialogProps
   const shown = [...fields.map(({ name }) => `config.${name}`), 'access_token', 'ad_account_id']
   const active = accounts?.ad_accounts.filter(({ status }) => status === 'active') ?? []
   return (
-    <Modal opened onClose={onClose} title="Connect a destination" centered>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          connect.mutate()
-        }}
-      >
-        <Stack gap="md">
-          {platforms.length > 1 && (
-            <NativeSelect
-              label="Platform"
-              value={type}
-              data={platforms.map(platform => ({ value: platform.type, label: platform.label }))}
-              onChange={({ currentTarget }) => {
-                setType(currentTarget.value)
-                setConfig({})
-              }}
-            />
-          )}
-          <TargetFields fields={fields} values={config} onChange={setConfig} error={error} />
-          <TokenInput value={token} onChange={setToken} error={error} />
-          {active.length > 0 && (
-            <NativeSelect
-              label="Ad account"
-              description="Agents that are bound to it see the health of this destination."
-              value={account}
-              data={[
-                { value: '', label: 'None' },
-                ...active.map(({ id, name }) => ({ value: String(id), label: name })),
-              ]}
-              onChange={({ currentTarget }) => setAccount(currentTarget.value)}
-              error={fieldErrorOf(error, 'ad_account_id')}
-            />
-          )}
-          {error && !isShownByFields(error, shown) && <ConfirmableError error={error} />}
-          <Group justify="flex-end" gap="sm">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={isPending}>
-              Connect
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title="Connect a destination"
+      submitLabel="Connect"
+      isPending={isPending}
+      error={isShownByFields(error, shown) ? null : error}
+      onSubmit={() => connect.mutate()}
+      onClose={onClose}
+    >
+      {platforms.length > 1 && (
+        <NativeSelect
+          label="Platform"
+          value={type}
+          data={platforms.map(platform => ({ value: platform.type, label: platform.label }))}
+          onChange={({ currentTarget }) => {
+            setType(currentTarget.value)
+            setConfig({})
+          }}
+        />
+      )}
+      <TargetFields fields={fields} values={config} onChange={setConfig} error={error} />
+      <TokenInput value={token} onChange={setToken} error={error} />
+      {active.length > 0 && (
+        <NativeSelect
+          label="Ad account"
+          description="Agents that are bound to it see the health of this destination."
+          value={account}
+          data={[
+            { value: '', label: 'None' },
+            ...active.map(({ id, name }) => ({ value: String(id), label: name })),
+          ]}
+          onChange={({ currentTarget }) => setAccount(currentTarget.value)}
+          error={fieldErrorOf(error, 'ad_account_id')}
+        />
+      )}
+    </FormDialog>
   )
 }

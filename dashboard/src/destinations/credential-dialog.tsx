@@ -1,8 +1,8 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../api/client.ts'
-import { ConfirmableError } from '../components/confirm-identity.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
 import {
   type DestinationPlatform,
   type DestinationStatus,
@@ -41,30 +41,19 @@ export function CredentialDialog({ params, status, platform, onClose }: Credenti
   const { error, isPending } = replace
   const shown = [...fields.map(({ name }) => `config.${name}`), 'access_token']
   return (
-    <Modal opened onClose={onClose} title="Replace the credential" centered>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          replace.mutate()
-        }}
-      >
-        <Stack gap="md">
-          <Text size="sm">
-            The new token is used from the next request on. Events that wait are sent at once.
-          </Text>
-          <TokenInput value={token} onChange={setToken} error={error} />
-          <TargetFields fields={fields} values={config} onChange={setConfig} error={error} />
-          {error && !isShownByFields(error, shown) && <ConfirmableError error={error} />}
-          <Group justify="flex-end" gap="sm">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={isPending}>
-              Replace
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title="Replace the credential"
+      submitLabel="Replace"
+      isPending={isPending}
+      error={isShownByFields(error, shown) ? null : error}
+      onSubmit={() => replace.mutate()}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        The new token is used from the next request on. Events that wait are sent at once.
+      </Text>
+      <TokenInput value={token} onChange={setToken} error={error} />
+      <TargetFields fields={fields} values={config} onChange={setConfig} error={error} />
+    </FormDialog>
   )
 }

@@ -3,9 +3,8 @@ import type { IssuedTrackerKey, TrackerKey } from '@signalbox/contract/browser/k
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError } from '../api/client.ts'
-import { ConfirmableError } from '../components/confirm-identity.tsx'
 import { CopyBlock } from '../components/copy.tsx'
-import { DangerButton } from '../components/danger-button.tsx'
+import { DIALOG, FormDialog } from '../components/form-dialog.tsx'
 import { Time } from '../components/time.tsx'
 import {
   issueKey,
@@ -36,8 +35,6 @@ export function KeyDialog(props: DialogProps) {
   }
 }
 
-const DIALOG = { centered: true, closeButtonProps: { 'aria-label': 'Close' } }
-
 const KIND_NAMES: Record<KeyKind, string> = {
   tracker_secret: 'tracker secret',
   publishable: 'publishable key',
@@ -65,35 +62,28 @@ function IssueDialog({ params, kind, onClose }: DialogProps & { kind: KeyKind })
   if (issue.data) return <IssuedDialog issued={issue.data} onClose={onClose} />
   const invalid = issue.error instanceof ApiError ? Object.values(issue.error.errors).flat() : []
   return (
-    <Modal {...DIALOG} opened onClose={onClose} title={`Issue a ${KIND_NAMES[kind]}`}>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          issue.mutate()
-        }}
-      >
-        <Stack gap="md">
-          {kind === 'publishable' && (
-            <Textarea
-              label="Origins of your pages"
-              description="One a line, such as https://shop.example or https://*.shop.example."
-              autosize
-              minRows={3}
-              spellCheck={false}
-              value={origins}
-              onChange={event => setOrigins(event.currentTarget.value)}
-              error={invalid.length > 0 && invalid.join(' ')}
-              data-autofocus
-            />
-          )}
-          {issue.error && invalid.length === 0 && <ConfirmableError error={issue.error} />}
-          {issue.error && invalid.length > 0 && kind !== 'publishable' && (
-            <ConfirmableError error={issue.error} />
-          )}
-          <Actions label="Issue the key" isPending={issue.isPending} onClose={onClose} />
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title={`Issue a ${KIND_NAMES[kind]}`}
+      submitLabel="Issue the key"
+      isPending={issue.isPending}
+      error={kind === 'publishable' && invalid.length > 0 ? null : issue.error}
+      onSubmit={() => issue.mutate()}
+      onClose={onClose}
+    >
+      {kind === 'publishable' && (
+        <Textarea
+          label="Origins of your pages"
+          description="One a line, such as https://shop.example or https://*.shop.example."
+          autosize
+          minRows={3}
+          spellCheck={false}
+          value={origins}
+          onChange={event => setOrigins(event.currentTarget.value)}
+          error={invalid.length > 0 && invalid.join(' ')}
+          data-autofocus
+        />
+      )}
+    </FormDialog>
   )
 }
 
@@ -103,29 +93,20 @@ function RotateDialog({ params, current, onClose }: DialogProps & { current: Tra
     return <IssuedDialog issued={rotate.data} replaces={current} onClose={onClose} />
   }
   return (
-    <Modal
-      {...DIALOG}
-      opened
-      onClose={onClose}
+    <FormDialog
       title={`Rotate the key …${current.last_characters}`}
+      submitLabel="Issue the second key"
+      isPending={rotate.isPending}
+      error={rotate.error}
+      onSubmit={() => rotate.mutate()}
+      onClose={onClose}
     >
-      <Stack gap="md">
-        <Text>
-          Signalbox issues a second {KIND_NAMES[current.kind]}
-          {current.kind === 'publishable' && ' with the same origins'}. Both are valid until you
-          revoke this one, so no event is lost.
-        </Text>
-        {rotate.error && <ConfirmableError error={rotate.error} />}
-        <form
-          onSubmit={event => {
-            event.preventDefault()
-            rotate.mutate()
-          }}
-        >
-          <Actions label="Issue the second key" isPending={rotate.isPending} onClose={onClose} />
-        </form>
-      </Stack>
-    </Modal>
+      <Text>
+        Signalbox issues a second {KIND_NAMES[current.kind]}
+        {current.kind === 'publishable' && ' with the same origins'}. Both are valid until you
+        revoke this one, so no event is lost.
+      </Text>
+    </FormDialog>
   )
 }
 
@@ -177,58 +158,28 @@ function RevokeDialog({ params, current, onClose }: DialogProps & { current: Tra
     onClose()
   })
   return (
-    <Modal
-      {...DIALOG}
-      opened
-      onClose={onClose}
+    <FormDialog
       title={`Revoke the key …${current.last_characters}?`}
+      submitLabel="Revoke the key"
+      isFinal
+      isPending={revoke.isPending}
+      error={revoke.error}
+      onSubmit={() => revoke.mutate()}
+      onClose={onClose}
     >
-      <Stack gap="md">
-        <Text>
-          Requests with this {KIND_NAMES[current.kind]} get 401 within half a second. This cannot be
-          undone.
-        </Text>
-        <Text>
-          {current.last_used_at ? (
-            <>
-              It was last used <Time at={current.last_used_at} format="relative" />.
-            </>
-          ) : (
-            'It was never used.'
-          )}
-        </Text>
-        {revoke.error && <ConfirmableError error={revoke.error} />}
-        <form
-          onSubmit={event => {
-            event.preventDefault()
-            revoke.mutate()
-          }}
-        >
-          <Actions label="Revoke the key" isFinal isPending={revoke.isPending} onClose={onClose} />
-        </form>
-      </Stack>
-    </Modal>
-  )
-}
-
-interface ActionsProps {
-  label: string
-  /** It cannot be undone. */
-  isFinal?: boolean
-  isPending: boolean
-  onClose: () => void
-}
-
-function Actions({ label, isFinal = false, isPending, onClose }: ActionsProps) {
-  const Submit = isFinal ? DangerButton : Button
-  return (
-    <Group justify="flex-end" gap="sm">
-      <Button variant="default" onClick={onClose}>
-        Cancel
-      </Button>
-      <Submit type="submit" loading={isPending}>
-        {label}
-      </Submit>
-    </Group>
+      <Text>
+        Requests with this {KIND_NAMES[current.kind]} get 401 within half a second. This cannot be
+        undone.
+      </Text>
+      <Text>
+        {current.last_used_at ? (
+          <>
+            It was last used <Time at={current.last_used_at} format="relative" />.
+          </>
+        ) : (
+          'It was never used.'
+        )}
+      </Text>
+    </FormDialog>
   )
 }

@@ -2,8 +2,7 @@ import { Button, Group, List, Modal, Stack, Text, TextInput } from '@mantine/cor
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { CopyBlock } from '../components/copy.tsx'
-import { DangerButton } from '../components/danger-button.tsx'
-import { ErrorNotice } from '../components/error-notice.tsx'
+import { DIALOG, FormDialog } from '../components/form-dialog.tsx'
 import { formatCount } from '../components/format-count.ts'
 import type { IdentifierType } from './digest-identifier.ts'
 import { erasePerson, receiptsKey, type TrackerParams } from './erasure-api.ts'
@@ -16,7 +15,6 @@ interface EraseDialogProps {
 }
 
 const WORD = 'ERASE'
-const DIALOG = { centered: true, closeButtonProps: { 'aria-label': 'Close' } }
 
 /** Asks to type a word, erases, and shows the number of the receipt. */
 export function EraseDialog({ params, type, digest, onClose }: EraseDialogProps) {
@@ -48,39 +46,30 @@ export function EraseDialog({ params, type, digest, onClose }: EraseDialogProps)
     )
   }
   return (
-    <Modal {...DIALOG} opened onClose={() => onClose(false)} title="Erase this person?">
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          if (word === WORD) erase.mutate()
-        }}
-      >
-        <Stack gap="md">
-          <List size="sm" spacing="xs">
-            <List.Item>Stored events lose every identifier, address and click ID.</List.Item>
-            <List.Item>Deliveries that wait are not sent.</List.Item>
-            <List.Item>Later events of the person are stored without identity.</List.Item>
-            <List.Item>What a platform has received stays there: ask the platform.</List.Item>
-          </List>
-          <TextInput
-            label={`Type ${WORD} to confirm. This cannot be undone.`}
-            value={word}
-            autoComplete="off"
-            spellCheck={false}
-            data-autofocus
-            onChange={event => setWord(event.currentTarget.value)}
-          />
-          {erase.error && <ErrorNotice error={erase.error} />}
-          <Group justify="flex-end" gap="sm">
-            <Button variant="default" onClick={() => onClose(false)}>
-              Cancel
-            </Button>
-            <DangerButton type="submit" disabled={word !== WORD} loading={erase.isPending}>
-              Erase
-            </DangerButton>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title="Erase this person?"
+      submitLabel="Erase"
+      isFinal
+      canSubmit={word === WORD}
+      isPending={erase.isPending}
+      error={erase.error}
+      onSubmit={() => erase.mutate()}
+      onClose={() => onClose(false)}
+    >
+      <List size="sm" spacing="xs">
+        <List.Item>Stored events lose every identifier, address and click ID.</List.Item>
+        <List.Item>Deliveries that wait are not sent.</List.Item>
+        <List.Item>Later events of the person are stored without identity.</List.Item>
+        <List.Item>What a platform has received stays there: ask the platform.</List.Item>
+      </List>
+      <TextInput
+        label={`Type ${WORD} to confirm. This cannot be undone.`}
+        value={word}
+        autoComplete="off"
+        spellCheck={false}
+        data-autofocus
+        onChange={event => setWord(event.currentTarget.value)}
+      />
+    </FormDialog>
   )
 }

@@ -1,10 +1,10 @@
-import { Button, Group, Modal, Stack, Textarea, TextInput } from '@mantine/core'
+import { Textarea, TextInput } from '@mantine/core'
 import type { CreatedTracker, TrackerList } from '@signalbox/contract/browser/trackers.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { ApiError, call } from '../api/client.ts'
 import { trackersQuery } from '../api/queries.ts'
-import { ConfirmableError } from '../components/confirm-identity.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
 
 interface CreateTrackerProps {
   workspace: string
@@ -37,7 +37,7 @@ export function CreateTrackerDialog({ workspace, onClose, onCreated }: CreateTra
       title="Create a tracker"
       submitLabel="Create the tracker"
       isPending={create.isPending}
-      error={create.error}
+      error={unshownError(create.error)}
       onSubmit={() => create.mutate()}
       onClose={onClose}
     >
@@ -90,7 +90,7 @@ export function RenameTrackerDialog({ workspace, tracker, onClose }: RenameTrack
       title="Rename the tracker"
       submitLabel="Rename"
       isPending={rename.isPending}
-      error={rename.error}
+      error={unshownError(rename.error)}
       onSubmit={() => rename.mutate()}
       onClose={onClose}
     >
@@ -111,40 +111,7 @@ function errorsOf(error: unknown): Readonly<Record<string, string[]>> {
   return error instanceof ApiError ? error.errors : {}
 }
 
-interface FormDialogProps {
-  title: string
-  submitLabel: string
-  isPending: boolean
-  error: unknown
-  onSubmit: () => void
-  onClose: () => void
-  children: ReactNode
-}
-
-function FormDialog({ title, submitLabel, isPending, error, ...props }: FormDialogProps) {
-  const { onSubmit, onClose, children } = props
-  const isShownByFields = Object.keys(errorsOf(error)).length > 0
-  return (
-    <Modal opened onClose={onClose} title={title} centered>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          onSubmit()
-        }}
-      >
-        <Stack gap="md">
-          {children}
-          {error !== null && !isShownByFields && <ConfirmableError error={error} />}
-          <Group justify="flex-end" gap="sm">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={isPending}>
-              {submitLabel}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
-  )
+/** The fields show theirs. */
+function unshownError(error: unknown): unknown {
+  return Object.keys(errorsOf(error)).length > 0 ? null : error
 }
