@@ -21,12 +21,24 @@ enableCodeCache()
 process.env.NODE_COMPILE_CACHE ??= CODE_CACHE_FOLDER
 await runCommandLine(process.argv.slice(2), {
   printStatus: text => process.stderr.write(text),
-  printOutput: text => process.stdout.write(text),
+  printOutput,
   createContext,
   runUntilSignal,
 }).then(exitCode => {
   process.exitCode = exitCode
 }, fail)
+
+/** Opens the stream on the first use: the log writes to the same file, without a stream. */
+function printOutput(text: string): void {
+  const { stdout } = process
+  if (!stdout.listeners('error').includes(ignoreClosedPipe)) stdout.on('error', ignoreClosedPipe)
+  stdout.write(text)
+}
+
+/** The reader of a pipe, such as `head`, has what it wanted; the command still does its work. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+}
 
 async function createContext({ isQuiet = false } = {}): Promise<RoleContext> {
   const settings = readSettings(process.env)
@@ -37,7 +49,7 @@ async function createContext({ isQuiet = false } = {}): Promise<RoleContext> {
     logger,
     now: () => new Date(),
     printStatus: text => process.stderr.write(text),
-    printOutput: text => process.stdout.write(text),
+    printOutput,
     standardInput: process.stdin,
     onFatal: sentence => {
       logger.fatal(sentence)

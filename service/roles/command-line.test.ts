@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { it } from 'node:test'
+import { promisify } from 'node:util'
 import { runCommand } from '../../testing/fixtures/command-line.ts'
+import { createDataFolder } from '../../testing/fixtures/data-folder.ts'
 import { createInstallation } from '../../testing/fixtures/program.ts'
 
 // The help does not need valid settings.
@@ -43,4 +47,15 @@ it('is the program that npm installs as signalbox-server', async test => {
   assert.deepEqual(await program.exited, { code: 0, signal: null })
   assert.match(program.stdout(), /^Usage: signalbox-server /)
   assert.equal(program.stderr(), '')
+})
+
+it('prints no error when the reader of its output has ended', async test => {
+  const { dataFolder } = createDataFolder(test)
+  const program = join(import.meta.dirname, '../main.ts')
+  const env = { PATH: process.env.PATH, PORT: '0', SIGNALBOX_DATA_DIR: dataFolder }
+  for (const command of ['--help', 'doctor']) {
+    const script = `set -o pipefail; ${process.execPath} ${program} ${command} | true`
+    const { stderr } = await promisify(execFile)('bash', ['--norc', '-c', script], { env })
+    assert.equal(stderr, '', command)
+  }
 })
