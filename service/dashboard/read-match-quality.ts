@@ -16,8 +16,8 @@ import {
   findSnapshotAnswer,
   type StoredScore,
 } from '../reports/match-quality-store.ts'
+import { type CsvCell, formatCsv } from '../util/csv.ts'
 import { isObject } from '../util/is-object.ts'
-import { type CsvCell, formatCsv } from './csv.ts'
 
 interface ReportRequest {
   tracker: TrackerIdentity

@@ -10,9 +10,9 @@ import {
   type ReportPosition,
   type StoredReport,
 } from '../reports/reconciliation-store.ts'
+import { type CsvCell, formatCsv } from '../util/csv.ts'
 import { isCalendarDay } from '../util/time.ts'
 import { isUuid } from '../util/uuid.ts'
-import { type CsvCell, formatCsv } from './csv.ts'
 import { encodeCursor, PAGE_ROWS } from './page-cursor.ts'
 
 interface ReconciliationRequest {

@@ -20,7 +20,7 @@ import type { Database } from '../db/database.ts'
 import { EXPORT_KINDS } from '../reports/export-records.ts'
 import { makeDueReports } from '../reports/make-reports.ts'
 import { takeDueSnapshots } from '../reports/take-snapshots.ts'
-import { EXPORT_COLUMNS } from './export-format.ts'
+import { EXPORT_COLUMNS, formatRecord } from './export-format.ts'
 
 const DAY_SECONDS = 86_400
 const KILLS = isShortRun() ? 2 : 10
@@ -166,6 +166,9 @@ it('writes CSV in which no cell is a formula and a negative value is a number', 
   const { write } = await startWithHistory(test)
   const { text } = await write('events', 'csv')
   assert.ok(text.includes(`,"'=cmd()|1,\n""x""",-19.950,EUR,`), text)
+  for (const id of [' =1', '＝1', '-1']) {
+    assert.match(formatRecord('csv', 'events', { id }), new RegExp(`^'${id},`))
+  }
 })
 
 it('refuses to overwrite, and to continue as another export', async test => {

@@ -1,17 +1,18 @@
 import type { ExportKind, ExportRecord } from '../reports/export-records.ts'
+import { type CsvCell, formatCsv } from '../util/csv.ts'
 
 export const EXPORT_FORMATS = ['ndjson', 'csv'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 /** What comes before the first record. A test compares the columns with the records. */
 export function formatHeader(format: ExportFormat, kind: ExportKind): string {
-  return format === 'csv' ? formatCsvRow(EXPORT_COLUMNS[kind]) : ''
+  return format === 'csv' ? formatCsv([EXPORT_COLUMNS[kind]]) : ''
 }
 
 /** A record as one line. Decimal values keep every digit in both formats. */
 export function formatRecord(format: ExportFormat, kind: ExportKind, record: ExportRecord): string {
   if (format === 'ndjson') return `${JSON.stringify(record)}\n`
-  return formatCsvRow(EXPORT_COLUMNS[kind].map(column => formatCell(record[column])))
+  return formatCsv([EXPORT_COLUMNS[kind].map(column => toCell(record[column]))])
 }
 
 /** CSV has its columns in the first line, also when there is no record. */
@@ -40,25 +41,8 @@ export const EXPORT_COLUMNS: Record<ExportKind, readonly string[]> = {
   ],
 }
 
-/** Nested values are JSON in their cell. Null is an empty cell. */
-function formatCell(value: unknown): string {
-  if (value === null || value === undefined) return ''
-  if (typeof value === 'string') return isFormula(value) ? `'${value}` : value
-  return JSON.stringify(value)
-}
-
-/**
- * Spreadsheets run a cell that begins like this as a formula (OWASP, CSV injection). Numbers are
- * not quoted, so that a negative value stays a number.
- */
-function isFormula(text: string): boolean {
-  return /^[=+\-@\t\r\n]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text)
-}
-
-/** RFC 4180. */
-function formatCsvRow(cells: readonly string[]): string {
-  const quoted = cells.map(cell =>
-    /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell,
-  )
-  return `${quoted.join(',')}\r\n`
+function toCell(value: unknown): CsvCell {
+  if (value === null || value === undefined) return null
+  if (typeof value === 'string' || typeof value === 'number') return value
+  return { json: value }
 }

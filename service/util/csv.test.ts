@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { decimalToken } from '@signalbox/contract/decimal.ts'
 import { formatCsv } from './csv.ts'
 
 it('quotes separators, quotes and line breaks as RFC 4180 says', () => {
@@ -30,4 +31,9 @@ it('keeps spreadsheets from running a text as a formula, and numbers as they are
   }
   assert.equal(formatCsv([['=HYPERLINK("x","y")']]), `"'=HYPERLINK(""x"",""y"")"\r\n`)
   assert.equal(formatCsv([[-5, 0.5, 'Purchase', 'a=b']]), '-5,0.5,Purchase,a=b\r\n')
+})
+
+it('writes nested values as JSON, and every digit of a decimal', () => {
+  const row = [{ json: decimalToken('-19.950') }, { json: true }, { json: { name: '=1' } }]
+  assert.equal(formatCsv([row]), `-19.950,true,"{""name"":""=1""}"\r\n`)
 })

@@ -1,5 +1,8 @@
-/** A cell: numbers stay numbers for a spreadsheet, null is an empty cell. */
-export type CsvCell = string | number | null
+/**
+ * A cell: numbers stay numbers for a spreadsheet, null is an empty cell. `json` is written as JSON,
+ * for nested values and for decimals with all their digits (`decimalToken`).
+ */
+export type CsvCell = string | number | { json: object | number | boolean } | null
 
 const NEEDS_QUOTES = /["\r\n,]/
 
@@ -19,6 +22,10 @@ export function formatCsv(rows: Iterable<readonly CsvCell[]>): string {
 function formatCell(cell: CsvCell): string {
   if (cell === null) return ''
   if (typeof cell === 'number') return String(cell)
-  const text = MAY_BE_FORMULA.test(cell) ? `'${cell}` : cell
+  const text = typeof cell === 'object' ? JSON.stringify(cell.json) : escapeFormula(cell)
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+function escapeFormula(text: string): string {
+  return MAY_BE_FORMULA.test(text) ? `'${text}` : text
 }
