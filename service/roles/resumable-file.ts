@@ -1,5 +1,6 @@
 import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncFolder } from '@signalbox/embedded-postgres/private-file.ts'
 import { isObject, parseJsonObject } from '../util/is-object.ts'
 import { StartError } from './role.ts'
 
@@ -69,7 +70,7 @@ export class ResumableFile<State> {
     await this.#file.sync()
     await this.#file.close()
     await rename(partPath(this.#path), this.#path)
-    await syncFolder(this.#path)
+    syncFolder(dirname(this.#path))
     await rm(checkpointPath(this.#path), { force: true })
   }
 
@@ -109,12 +110,6 @@ async function writeCheckpoint(path: string, checkpoint: Checkpoint<unknown>): P
   await file.datasync()
   await file.close()
   await rename(temporary, checkpointPath(path))
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(dirname(path), 'r')
-  await folder.sync()
-  await folder.close()
 }
 
 function partPath(path: string): string {
