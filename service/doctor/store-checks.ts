@@ -3,6 +3,7 @@ import { type Database, openDatabase } from '../db/database.ts'
 import { requireCurrentSchema, SchemaError } from '../db/migrate.ts'
 import { findMissingPartitions, readRetentionLag } from '../events/partition-store.ts'
 import { computeRetentionCutoff } from '../retention/retention-cutoff.ts'
+import { countHttpConnections, countHttpWorkers } from '../settings/http-worker-count.ts'
 import { type DoctorContext, error, type Finding, ok, warning } from './finding.ts'
 import { readStoreServer, type StoreServer } from './server-store.ts'
 
@@ -72,15 +73,14 @@ function checkDurability({ unsafe }: StoreServer): Finding {
 
 /** Migrations, jobs and listening connections of one process. */
 const OTHER_CONNECTIONS = 8
-const HTTP_WORKERS_MAX = 8
-const CONNECTIONS_PER_WORKER_MIN = 4
 
 /** One process that runs everything; each further one needs as many. */
 function checkConnections({ settings }: DoctorContext, server: StoreServer): Finding {
   const check = 'store.connections'
-  const { databaseConnectionsMax, httpWorkers } = settings
-  const workers = httpWorkers ?? Math.min(HTTP_WORKERS_MAX, Math.max(1, availableParallelism() - 1))
-  const forHttp = Math.max(databaseConnectionsMax, workers * CONNECTIONS_PER_WORKER_MIN)
+  const { databaseConnectionsMax } = settings
+  // The most that it may take: some systems cannot share a port, and run one worker.
+  const workers = countHttpWorkers(settings, { cores: availableParallelism(), canReusePort: true })
+  const forHttp = countHttpConnections(databaseConnectionsMax, workers)
   const needed = forHttp + databaseConnectionsMax + OTHER_CONNECTIONS
   const { connectionsMax, connectionsOpen } = server
   const message =

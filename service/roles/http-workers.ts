@@ -8,6 +8,7 @@ import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { verifyErasureKey } from '../erasure/erasure-key-store.ts'
 import { type MetricsSnapshot, mergeEndedThread } from '../metrics/metrics-registry.ts'
 import { loadContractKeys } from '../provisioning/installation-keys.ts'
+import { countHttpWorkers, divideConnections } from '../settings/http-worker-count.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { HttpWorkerConfig } from './http-worker-messages.ts'
 import { HttpWorker, type HttpWorkerListeners } from './http-worker-supervisor.ts'
@@ -15,21 +16,6 @@ import { createListenError } from './listen-address.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 import type { HttpService } from './start-http.ts'
-
-/** Beyond this, more workers only make smaller commits. */
-const DEFAULT_MAX = 8
-/** The smallest pool that serves reads during a commit. */
-const CONNECTIONS_MIN = 4
-
-/** The number of HTTP worker threads. 0: the main thread serves HTTP, as it does on one core. */
-export function countHttpWorkers(
-  { httpWorkers }: Pick<Settings, 'httpWorkers'>,
-  { cores, canReusePort }: { cores: number; canReusePort: boolean },
-): number {
-  if (cores <= 1) return 0
-  const wanted = httpWorkers ?? Math.min(DEFAULT_MAX, Math.max(1, cores - 1))
-  return canReusePort ? wanted : Math.min(1, wanted)
-}
 
 /**
  * Starts threads for the HTTP workers, which load the program while the caller opens the store.
@@ -195,9 +181,4 @@ async function isPortReusable(): Promise<boolean> {
   } finally {
     await new Promise(resolve => server.close(resolve))
   }
-}
-
-/** Each worker's share of the database connections of the process. */
-export function divideConnections(connectionsMax: number, workers: number): number {
-  return Math.max(CONNECTIONS_MIN, Math.ceil(connectionsMax / workers))
 }
