@@ -60,25 +60,18 @@ async function announceWorkspace(
   const openKeys = new Set(problems.map(({ key }) => key))
   const knownKeys = new Set(announced.map(({ key }) => key))
   const resolved = announced.filter(({ key }) => !openKeys.has(key))
+  const raise = (alert: AnnouncedAlert, change: Pick<Transition, 'transition' | 'text'>) =>
+    raiseNotification(transaction, toNotification(alert, { workspaceId, at, ...change }))
   for (const alert of resolved.slice(0, CHANGES_PER_RUN_MAX)) {
     await deleteAnnouncedAlert(transaction, { workspaceId, key: alert.key })
     const text = `${alert.place} ${resolutionOf(alert.kind)}.`
-    const transition = 'resolved'
-    await raiseNotification(
-      transaction,
-      toNotification(alert, { workspaceId, transition, text, at }),
-    )
+    await raise(alert, { transition: 'resolved', text })
   }
   const raised = problems.filter(({ key }) => !knownKeys.has(key))
   for (const problem of raised.slice(0, CHANGES_PER_RUN_MAX)) {
     const alert = toAlert(problem, workspaceId)
     await insertAnnouncedAlert(transaction, { ...alert, workspaceId, at })
-    const text = describeProblem(problem, alert.place)
-    const transition = 'raised'
-    await raiseNotification(
-      transaction,
-      toNotification(alert, { workspaceId, transition, text, at }),
-    )
+    await raise(alert, { transition: 'raised', text: describeProblem(problem, alert.place) })
   }
 }
 
