@@ -63,8 +63,8 @@ export interface ServerOptions {
   onCommitted?: (group: CommittedGroup) => void
   onLimited?: (name: LimitName) => void
   onShed?: () => void
-  /** Left out where no exporter of traces is configured. */
-  tracer?: Tracer | undefined
+  /** Null where no exporter of traces is configured. */
+  tracer: Tracer | null
   /** The state of the circuits of this process; left out where it delivers nothing. */
   circuits?: () => CircuitCounts | Promise<CircuitCounts>
   /** Memory that the HTTP workers of one process share; left out, it serves alone. */

@@ -31,7 +31,7 @@ interface EventCommitQueueOptions {
   onEventsStored: (activity: StoreActivity) => void
   /** Receives the figures of each commit, for metrics. */
   onCommitted?: ((group: CommittedGroup) => void) | undefined
-  tracer?: Tracer | undefined
+  tracer: Tracer | null
 }
 
 /** Commits events in groups: one group at a time on one PostgreSQL, or per node on a cluster. */

@@ -58,7 +58,7 @@ export interface HttpOptions {
 /** Starts to listen. Throws a StartError, ContractKeyError or ErasureKeyError when it cannot. */
 export async function startHttp(
   context: RoleContext,
-  { registry, tracer, reusePort = false, ...options }: HttpOptions,
+  { registry, reusePort = false, ...options }: HttpOptions,
 ): Promise<HttpService> {
   const { settings, logger, now } = context
   const mails = createEmailQueue(context)
@@ -66,7 +66,6 @@ export async function startHttp(
   let origin = settings.publicOrigin ?? ''
   const server = createServer({
     ...options,
-    tracer: tracer ?? undefined,
     contractKeys: await loadContractKeys(settings),
     securityContact: settings.securityContact,
     testModeSeconds: settings.testModeHours * HOUR_SECONDS,
