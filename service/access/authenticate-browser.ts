@@ -14,7 +14,7 @@ import {
   readForwardingHeaders,
 } from './forwarding-signature.ts'
 import { matchesOrigin } from './origin-pattern.ts'
-import { findPublishableKey, type TrackerIdentity } from './store.ts'
+import { findLiveKeys, type TrackerIdentity } from './store.ts'
 
 interface BrowserRequest {
   key: string
@@ -49,9 +49,12 @@ export function createBrowserAuthenticator(
 ): AuthenticateBrowser {
   const onUsed = createLastUseRecorder(database, options)
   const findKey = createTokenCache('publishable', {
-    find: async digest => {
-      const found = await findPublishableKey(database, digest)
-      return found && { ...found, keyId: digest.toString('base64') }
+    findMany: async digests => {
+      const found = await findLiveKeys(database, 'publishable', digests)
+      return digests.map((digest, index) => {
+        const key = found[index] ?? null
+        return key && { ...key, keyId: digest.toString('base64') }
+      })
     },
     onUsed,
   })

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts'
 import { readBearerToken } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
 import { TtlCache } from '../util/ttl-cache.ts'
-import { findTrackerByKey, recordKeyUses, type TrackerIdentity, type UsedKey } from './store.ts'
+import { findLiveKeys, recordKeyUses, type TrackerIdentity, type UsedKey } from './store.ts'
 import { hashTokenToBase64, parseTokenKind, type TokenKind } from './token-format.ts'
 
 export type AuthenticateTracker = (authorization: string | undefined) => Promise<TrackerIdentity>
@@ -17,7 +17,7 @@ export function createTrackerAuthenticator(
   options: LastUseOptions,
 ): AuthenticateTracker {
   const findTracker = createTokenCache('tracker_secret', {
-    find: digest => findTrackerByKey(database, 'tracker_secret', digest),
+    findMany: digests => findLiveKeys(database, 'tracker_secret', digests),
     onUsed: createLastUseRecorder(database, options),
   })
   return authorization => findTracker(readBearerToken(authorization))
@@ -27,7 +27,8 @@ export function createTrackerAuthenticator(
 export const KEY_CACHE_LIMITS = { ttlMilliseconds: 500, entriesMax: 10_000 }
 
 interface TokenLookup<Identity extends { trackerId: string }> {
-  find: (digest: Buffer) => Promise<Identity | null>
+  /** Null for a digest without a live key, in the order of the digests. */
+  findMany: (digests: readonly Buffer[]) => Promise<readonly (Identity | null)[]>
   onUsed: (key: UsedKey) => void
 }
 
@@ -37,12 +38,15 @@ interface TokenLookup<Identity extends { trackerId: string }> {
  */
 export function createTokenCache<Identity extends { trackerId: string }>(
   kind: TokenKind,
-  { find, onUsed }: TokenLookup<Identity>,
+  { findMany, onUsed }: TokenLookup<Identity>,
 ): (token: string | null) => Promise<Identity> {
-  const tokens = new TtlCache(async (base64: string) => {
-    const digest = Buffer.from(base64, 'base64')
-    const identity = await find(digest)
-    return identity && { identity, digest }
+  const tokens = new TtlCache(async keys => {
+    const digests = keys.map(key => Buffer.from(key, 'base64'))
+    const identities = await findMany(digests)
+    return digests.map((digest, index) => {
+      const identity = identities[index] ?? null
+      return identity && { identity, digest }
+    })
   }, KEY_CACHE_LIMITS)
 
   return async token => {

@@ -25,8 +25,12 @@ export function createForwardingVerifier(
   { now, onUsed }: ForwardingVerificationOptions,
 ): VerifyForwarding {
   const secrets = new TtlCache(
-    async (trackerId: string) =>
-      (await listLiveKeys(database, trackerId, 'forwarding')).map(key => key.key_digest),
+    trackerIds =>
+      Promise.all(
+        trackerIds.map(async trackerId =>
+          (await listLiveKeys(database, trackerId, 'forwarding')).map(key => key.key_digest),
+        ),
+      ),
     KEY_CACHE_LIMITS,
   )
 

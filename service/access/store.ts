@@ -7,45 +7,54 @@ export interface TrackerIdentity {
   workspaceId: number
 }
 
-/** Finds the live key with this digest, or null. On the hot path, hence prepared. */
-export async function findTrackerByKey(
-  { pool }: Database,
-  kind: TokenKind,
-  digest: Buffer,
-): Promise<TrackerIdentity | null> {
-  const { rows } = await pool.query({
-    name: 'find-tracker-by-key',
-    text: `select keys.tracker_id, trackers.workspace_id
-           from tracker_keys keys join trackers on trackers.id = keys.tracker_id
-           where keys.key_digest = $1::bytea and keys.kind = $2::text and keys.revoked_at is null`,
-    values: [digest, kind],
-  })
-  const row = rows[0]
-  return row ? { trackerId: row.tracker_id, workspaceId: row.workspace_id } : null
-}
-
-export interface PublishableKey extends TrackerIdentity {
-  /** Where the key may be used, as `normalizeOriginPattern` returns them. */
+export interface LiveKey extends TrackerIdentity {
+  /**
+   * Where a publishable key may be used, as `normalizeOriginPattern` returns them. Empty for the
+   * other kinds.
+   */
   origins: string[]
 }
 
-/** Finds the live publishable key with this digest, or null. On the hot path, hence prepared. */
-export async function findPublishableKey(
+/**
+ * The live keys with these digests, in their order; null where there is none. On the hot path,
+ * hence prepared. `limit` keeps each look-up separate, however many rows the tables have.
+ */
+export async function findLiveKeys(
   { pool }: Database,
-  digest: Buffer,
-): Promise<PublishableKey | null> {
+  kind: TokenKind,
+  digests: readonly Buffer[],
+): Promise<(LiveKey | null)[]> {
   const { rows } = await pool.query({
-    name: 'find-publishable-key',
-    text: `select keys.tracker_id, trackers.workspace_id, keys.origins
-           from tracker_keys keys join trackers on trackers.id = keys.tracker_id
-           where keys.key_digest = $1::bytea and keys.kind = 'publishable'
-             and keys.revoked_at is null`,
-    values: [digest],
+    name: 'find-live-keys',
+    text: `select given.number::integer, key.tracker_id, tracker.workspace_id, key.origins
+           from unnest($1::bytea[]) with ordinality as given(key_digest, number)
+           cross join lateral (
+             select tracker_id, origins from tracker_keys
+             where key_digest = given.key_digest and kind = $2::text and revoked_at is null
+             limit 1
+           ) key
+           cross join lateral (
+             select workspace_id from trackers where id = key.tracker_id limit 1
+           ) tracker`,
+    values: [digests, kind],
   })
-  const row = rows[0]
-  return row
-    ? { trackerId: row.tracker_id, workspaceId: row.workspace_id, origins: row.origins }
-    : null
+  const found = new Map(rows.map(row => [row.number, row]))
+  return digests.map((_, index) => {
+    const row = found.get(index + 1)
+    return row
+      ? { trackerId: row.tracker_id, workspaceId: row.workspace_id, origins: row.origins }
+      : null
+  })
+}
+
+/** `findLiveKeys` for one key. */
+export async function findLiveKey(
+  database: Database,
+  kind: TokenKind,
+  digest: Buffer,
+): Promise<LiveKey | null> {
+  const [key = null] = await findLiveKeys(database, kind, [digest])
+  return key
 }
 
 export interface NewKey {

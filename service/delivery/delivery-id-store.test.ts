@@ -19,12 +19,27 @@ async function storeWithTrackers(test: TestContext): Promise<Database> {
 
 it('counts from one for each tracker, without a gap', async test => {
   const ids = new DeliveryIdAllocator(await storeWithTrackers(test))
-  await ids.reserve(TRACKER_ID, 3)
-  await ids.reserve(OTHER_TRACKER_ID, 1)
+  await ids.reserve(new Map([[TRACKER_ID, 3]]))
+  await ids.reserve(new Map([[OTHER_TRACKER_ID, 1]]))
   assert.deepEqual(
     [1, 2, 3].map(() => ids.take(TRACKER_ID)),
     [1, 2, 3],
   )
+  assert.equal(ids.take(OTHER_TRACKER_ID), 1)
+})
+
+it('reserves the ids of many trackers in one statement', async test => {
+  const database = await storeWithTrackers(test)
+  const ids = new DeliveryIdAllocator(database)
+  const query = test.mock.method(database.pool, 'query')
+  const counts = new Map([
+    [TRACKER_ID, 1_200],
+    [OTHER_TRACKER_ID, 1],
+  ])
+  await ids.reserve(counts)
+  await ids.reserve(new Map([[OTHER_TRACKER_ID, 999]]))
+  assert.equal(query.mock.callCount(), 1)
+  assert.equal(ids.take(TRACKER_ID), 1)
   assert.equal(ids.take(OTHER_TRACKER_ID), 1)
 })
 
@@ -33,7 +48,7 @@ it('takes ids from one block until it is used up', async test => {
   const ids = new DeliveryIdAllocator(database)
   const taken: number[] = []
   for (let round = 0; round < 1_001; round += 1) {
-    await ids.reserve(TRACKER_ID, 1)
+    await ids.reserve(new Map([[TRACKER_ID, 1]]))
     taken.push(ids.take(TRACKER_ID))
   }
   assert.deepEqual(
@@ -45,7 +60,7 @@ it('takes ids from one block until it is used up', async test => {
 
 it('serves a request larger than a block', async test => {
   const ids = new DeliveryIdAllocator(await storeWithTrackers(test))
-  await ids.reserve(TRACKER_ID, 2_500)
+  await ids.reserve(new Map([[TRACKER_ID, 2_500]]))
   const taken = Array.from({ length: 2_500 }, () => ids.take(TRACKER_ID))
   assert.equal(taken.at(-1), 2_500)
 })
@@ -53,7 +68,7 @@ it('serves a request larger than a block', async test => {
 it('throws when no id was reserved', async test => {
   const ids = new DeliveryIdAllocator(await storeWithTrackers(test))
   assert.throws(() => ids.take(TRACKER_ID), /no delivery id was reserved/)
-  await ids.reserve(TRACKER_ID, 1_000)
+  await ids.reserve(new Map([[TRACKER_ID, 1_000]]))
   for (let count = 0; count < 1_000; count += 1) ids.take(TRACKER_ID)
   assert.throws(() => ids.take(TRACKER_ID), /no delivery id was reserved/)
 })
@@ -64,7 +79,7 @@ it('gives no id to two concurrent processes', async test => {
     const ids = new DeliveryIdAllocator(database)
     const taken: number[] = []
     for (let round = 0; round < 5; round += 1) {
-      await ids.reserve(TRACKER_ID, 700)
+      await ids.reserve(new Map([[TRACKER_ID, 700]]))
       for (let count = 0; count < 700; count += 1) taken.push(ids.take(TRACKER_ID))
     }
     return taken
@@ -88,16 +103,18 @@ it('keeps blocks of ten thousand trackers and drops the least recently used one'
   const recent = others.at(-1) ?? ''
   assert.ok(first !== undefined && last !== undefined)
   const ids = new DeliveryIdAllocator(database)
-  await ids.reserve(first, 1)
+  await ids.reserve(new Map([[first, 1]]))
   while (others.length > 0) {
-    await Promise.all(others.splice(0, 100).map(trackerId => ids.reserve(trackerId, 1)))
+    await Promise.all(
+      others.splice(0, 100).map(trackerId => ids.reserve(new Map([[trackerId, 1]]))),
+    )
   }
-  await ids.reserve(last, 1)
+  await ids.reserve(new Map([[last, 1]]))
   assert.equal(ids.take(last), 1)
   assert.equal(ids.take(recent), 1)
   assert.throws(() => ids.take(first), /no delivery id was reserved/)
   // A new block: what was left of the old one is not used.
-  await ids.reserve(first, 1)
+  await ids.reserve(new Map([[first, 1]]))
   assert.equal(ids.take(first), 1_001)
 })
 

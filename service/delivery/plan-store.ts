@@ -142,13 +142,20 @@ export class DeliveryIdAllocator {
     this.#database = database
   }
 
-  /** Makes sure that `take` can serve `count` more ids for the tracker. */
-  async reserve(trackerId: string, count: number): Promise<void> {
-    const block = this.#free.get(trackerId)
-    if (block && block.end - block.next >= count) return
-    const size = Math.max(BLOCK_SIZE, count)
-    const lastId = await reserveDeliveryIds(this.#database, trackerId, size)
-    this.#free.set(trackerId, { next: lastId + 1 - size, end: lastId + 1 })
+  /** Makes sure that `take` can serve this many more ids of each tracker. */
+  async reserve(counts: ReadonlyMap<string, number>): Promise<void> {
+    const missing = new Map<string, number>()
+    for (const [trackerId, count] of counts) {
+      const block = this.#free.get(trackerId)
+      if (block && block.end - block.next >= count) continue
+      missing.set(trackerId, Math.max(BLOCK_SIZE, count))
+    }
+    if (missing.size === 0) return
+    const lastIds = await reserveIdsOfTrackers(this.#database, missing)
+    for (const [trackerId, lastId] of lastIds) {
+      const size = missing.get(trackerId) as number
+      this.#free.set(trackerId, { next: lastId + 1 - size, end: lastId + 1 })
+    }
   }
 
   /** The next id of the tracker; `reserve` was asked for it before. */
@@ -160,21 +167,36 @@ export class DeliveryIdAllocator {
   }
 }
 
-/** Counts `count` delivery ids of a tracker as taken, and returns the last of them. */
-export async function reserveDeliveryIds(
+/**
+ * Counts this many delivery ids of each tracker as taken, and returns the last of each. The order
+ * of the trackers keeps two processes from waiting for each other.
+ */
+export async function reserveIdsOfTrackers(
   { pool }: Database,
+  counts: ReadonlyMap<string, number>,
+): Promise<Map<string, number>> {
+  const { rows } = await pool.query({
+    name: 'reserve-delivery-ids',
+    text: `insert into delivery_id_counters (tracker_id, last_id)
+           select tracker_id, count
+           from unnest($1::uuid[], $2::bigint[]) as given(tracker_id, count)
+           order by tracker_id
+           on conflict (tracker_id) do update
+             set last_id = delivery_id_counters.last_id + excluded.last_id
+           returning tracker_id, last_id`,
+    values: [[...counts.keys()], [...counts.values()]],
+  })
+  return new Map(rows.map(row => [row.tracker_id, row.last_id]))
+}
+
+/** `reserveIdsOfTrackers` for one tracker. */
+export async function reserveDeliveryIds(
+  database: Database,
   trackerId: string,
   count: number,
 ): Promise<number> {
-  const { rows } = await pool.query({
-    name: 'reserve-delivery-ids',
-    text: `insert into delivery_id_counters (tracker_id, last_id) values ($1::uuid, $2::bigint)
-           on conflict (tracker_id) do update
-             set last_id = delivery_id_counters.last_id + excluded.last_id
-           returning last_id`,
-    values: [trackerId, count],
-  })
-  return rows[0].last_id
+  const lastIds = await reserveIdsOfTrackers(database, new Map([[trackerId, count]]))
+  return lastIds.get(trackerId) as number
 }
 
 /** A metrics request omits the figure instead of waiting longer. */
@@ -199,19 +221,36 @@ export interface DestinationRoute {
   isTest: boolean
 }
 
-/** All destinations of a tracker; an inactive one queues deliveries until it is active again. */
-export async function findDestinationRoutes(
+/**
+ * All destinations of each tracker, in the order of the trackers; an inactive destination queues
+ * deliveries until it is active again.
+ */
+export async function findRoutesOfTrackers(
   { pool }: Database,
+  trackerIds: readonly string[],
+  now: Date,
+): Promise<DestinationRoute[][]> {
+  const { rows } = await pool.query({
+    name: 'find-destination-routes',
+    text: `select tracker_id, id, type as platform,
+             coalesce(test_mode_until > $2::timestamptz, false) as "isTest"
+           from destinations where tracker_id = any($1::uuid[]) order by created_at, id`,
+    values: [trackerIds, now],
+  })
+  const routes = Map.groupBy(rows, row => row.tracker_id as string)
+  return trackerIds.map(trackerId =>
+    (routes.get(trackerId) ?? []).map(({ id, platform, isTest }) => ({ id, platform, isTest })),
+  )
+}
+
+/** `findRoutesOfTrackers` for one tracker. */
+export async function findDestinationRoutes(
+  database: Database,
   trackerId: string,
   now: Date,
 ): Promise<DestinationRoute[]> {
-  const { rows } = await pool.query({
-    name: 'find-destination-routes',
-    text: `select id, type, coalesce(test_mode_until > $2::timestamptz, false) as is_test
-           from destinations where tracker_id = $1::uuid order by created_at, id`,
-    values: [trackerId, now],
-  })
-  return rows.map(row => ({ id: row.id, platform: row.type, isTest: row.is_test }))
+  const [routes = []] = await findRoutesOfTrackers(database, [trackerId], now)
+  return routes
 }
 
 /** How long another process may miss a new destination or a switch of test mode. */
@@ -231,9 +270,17 @@ export class DestinationRouteCache {
   constructor(database: Database, now: () => Date, changeCount = allocateChangeCounter()) {
     this.#changes = new Int32Array(changeCount)
     this.#routes = new TtlCache(
-      trackerId => findDestinationRoutes(database, trackerId, now()),
+      trackerIds => findRoutesOfTrackers(database, trackerIds, now()),
       LIMITS,
     )
+  }
+
+  /** Trackers that are not cached share one query. */
+  async getMany(trackerIds: Iterable<string>): Promise<Map<string, DestinationRoute[]>> {
+    const routes = [...trackerIds].map(
+      async trackerId => [trackerId, await this.get(trackerId)] as const,
+    )
+    return new Map(await Promise.all(routes))
   }
 
   get(trackerId: string): Promise<DestinationRoute[]> {

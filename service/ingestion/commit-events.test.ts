@@ -77,6 +77,28 @@ it('announces the trackers of stored events, and whether deliveries are due', as
   assert.deepEqual(announced, [true, false])
 })
 
+it('looks up the destinations and delivery ids of all trackers of a group at once', async test => {
+  const service = await startTestService(test)
+  const trackers = [service.tracker]
+  while (trackers.length < 20) trackers.push(await service.newTracker())
+  const commits = committer(service)
+  const query = test.mock.method(service.database.pool, 'query')
+  const drafts = trackers.map(({ trackerId }) => ({
+    ...draftOf(service, 'one', 'Purchase'),
+    trackerId,
+  }))
+  const outcomes = await Promise.all(drafts.map(draft => commits.submit(draft)))
+  assert.ok(outcomes.every(({ isNew }) => isNew))
+  const names = query.mock.calls.map(({ arguments: [asked] }) => (asked as { name?: string }).name)
+  // The one without a name asks once whether the store is a cluster.
+  const prepared = names.filter(name => name !== undefined)
+  assert.deepEqual(prepared, ['find-destination-routes', 'reserve-delivery-ids', 'insert-events'])
+  const { rows } = await service.database.pool.query(
+    'select count(distinct tracker_id) as count from delivery_queue',
+  )
+  assert.equal(rows[0].count, 20)
+})
+
 it('releases the parameters of a finished commit', async test => {
   const service = await startTestService(test)
   const { pool } = service.database

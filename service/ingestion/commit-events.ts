@@ -135,14 +135,19 @@ async function planDrafts(
 ): Promise<{ records: EventRecord[]; deliveries: PlannedDelivery[] }> {
   const records: EventRecord[] = []
   const deliveries: PlannedDelivery[] = []
+  const byTracker = Map.groupBy(drafts.values(), ({ trackerId }) => trackerId)
+  const routesOf = await routes.getMany(byTracker.keys())
+  const idCounts = [...byTracker].map(
+    ([trackerId, own]) =>
+      [trackerId, own.length * Math.max(1, routesOf.get(trackerId)?.length ?? 0)] as const,
+  )
+  await ids.reserve(new Map(idCounts))
   // Index keys begin with the time of receipt; inserting in that order fills the index pages.
   for (const draft of [...drafts.values()].sort(compareByReceipt)) {
     const { trackerId } = draft
-    const trackerRoutes = await routes.get(trackerId)
-    await ids.reserve(trackerId, Math.max(1, trackerRoutes.length))
     const plan = planEvent(draft, {
       ...stateOf(draft),
-      routes: trackerRoutes,
+      routes: routesOf.get(trackerId) ?? [],
       windowEndsAt: name => platformWindowEnd(platforms.find(name), draft),
       nextDeliveryId: () => ids.take(trackerId),
     })

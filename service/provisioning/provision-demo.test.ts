@@ -7,7 +7,7 @@ import { readAuditEntries } from '../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { TestClock } from '../../testing/fixtures/test-clock.ts'
 import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
-import { findPublishableKey, findTrackerByKey, listLiveKeys, revokeKey } from '../access/store.ts'
+import { findLiveKey, listLiveKeys, revokeKey } from '../access/store.ts'
 import { hashToken, type TokenKind } from '../access/token-format.ts'
 import { issueKey } from '../access/tracker-keys.ts'
 import { createAuditTrail } from '../audit/audit-store.ts'
@@ -34,7 +34,7 @@ it('creates a tracker, a secret and a destination in an empty store', async test
   const credentials = await start()
   assert.ok(await isValid(database, credentials))
   const { tracker_id, destination_id, publishable_key } = credentials
-  const key = await findPublishableKey(database, hashToken(publishable_key))
+  const key = await findLiveKey(database, 'publishable', hashToken(publishable_key))
   assert.deepEqual(key?.origins, ['http://127.0.0.1:*'])
   const destination = await findDestination(database, tracker_id, destination_id)
   assert.match(String(destination?.config.dataset_id), /^\d{15}$/)
@@ -294,7 +294,7 @@ async function isValid(database: Database, credentials: Credentials): Promise<bo
     ['forwarding', credentials.forwarding_secret],
   ]
   const trackers = await Promise.all(
-    keys.map(([kind, key]) => findTrackerByKey(database, kind, hashToken(key))),
+    keys.map(([kind, key]) => findLiveKey(database, kind, hashToken(key))),
   )
   return trackers.every(tracker => tracker?.trackerId === credentials.tracker_id)
 }

@@ -1,6 +1,6 @@
 import {
   findFirstTracker,
-  findTrackerByKey,
+  findLiveKey,
   listLiveKeys,
   type TrackerIdentity,
 } from '../access/store.ts'
@@ -125,7 +125,7 @@ async function findValidCredentials(
 ): Promise<IssuedCredentials | null> {
   if (!stored) return null
   const { tracker_id: trackerId, tracker_secret: trackerSecret } = stored
-  const tracker = await findTrackerByKey(database, 'tracker_secret', hashToken(trackerSecret))
+  const tracker = await findLiveKey(database, 'tracker_secret', hashToken(trackerSecret))
   if (tracker?.trackerId !== trackerId) return null
   return {
     trackerId,
@@ -178,7 +178,7 @@ async function findOrIssueKey(
   { trackerId, workspaceId, kind, stored, at }: KeyRequest,
 ): Promise<string> {
   const { database } = scope
-  const tracker = stored && (await findTrackerByKey(database, kind, hashToken(stored)))
+  const tracker = stored && (await findLiveKey(database, kind, hashToken(stored)))
   if (stored && tracker && tracker.trackerId === trackerId) return stored
   const live = await listLiveKeys(database, trackerId, kind)
   for (const key of live.slice(0, -(LIVE_KEYS_MAX - 1))) {

@@ -6,7 +6,7 @@ import { readAuditEntries } from '../../testing/fixtures/audit.ts'
 import { runCommand } from '../../testing/fixtures/command-line.ts'
 import { createDataFolder } from '../../testing/fixtures/data-folder.ts'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { findPublishableKey, findTrackerByKey, insertKey } from '../access/store.ts'
+import { findLiveKey, insertKey } from '../access/store.ts'
 import { hashToken, type TokenKind } from '../access/token-format.ts'
 import { toKeyId } from '../access/tracker-keys.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
@@ -34,14 +34,14 @@ async function provisionTracker(test: TestContext) {
   const tracker = ['--tracker', credentials.tracker_id]
   const key = (task: string, ...options: string[]) => run('key', task, ...tracker, ...options)
   const isLive = async (kind: TokenKind, token: string) =>
-    (await findTrackerByKey(database, kind, hashToken(token))) !== null
+    (await findLiveKey(database, kind, hashToken(token))) !== null
   const keyPath = join(dataFolder, 'credential-key')
   return { home, keyPath, database, credentials, run, key, isLive }
 }
 
 it('provision registers its origins with the publishable key', async test => {
   const { database, credentials } = await provisionTracker(test)
-  const key = await findPublishableKey(database, hashToken(credentials.publishable_key))
+  const key = await findLiveKey(database, 'publishable', hashToken(credentials.publishable_key))
   assert.deepEqual(key?.origins, ['https://shop.example'])
 })
 
@@ -69,7 +69,7 @@ it('issue writes a key of each kind to a new private file, and prints none', asy
     assert.ok(await isLive(kind, written[member]))
     assert.ok(await isLive(kind, credentials[member]), 'the first one stays valid')
     if (name !== 'publishable') continue
-    const issued = await findPublishableKey(database, hashToken(written[member]))
+    const issued = await findLiveKey(database, 'publishable', hashToken(written[member]))
     assert.deepEqual(issued?.origins, ['https://*.shop.example'])
   }
 })

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { findTrackerByKey } from '../../service/access/store.ts'
+import { findLiveKeys } from '../../service/access/store.ts'
 import { type Database, isCitusCluster } from '../../service/db/database.ts'
 import { clearAnswers, findAttempts } from '../../service/delivery/attempt-store.ts'
 import { countWaitingOfDay, readBacklog } from '../../service/delivery/backlog-store.ts'
@@ -14,7 +14,7 @@ import {
   deleteSentCounts,
   findTrackersWithExpiredAttempts,
 } from '../../service/delivery/expire-store.ts'
-import { findDestinationRoutes, reserveDeliveryIds } from '../../service/delivery/plan-store.ts'
+import { findRoutesOfTrackers, reserveIdsOfTrackers } from '../../service/delivery/plan-store.ts'
 import { replayFailed } from '../../service/delivery/replay-store.ts'
 import { skipWaitingOfPerson, tryStopErased } from '../../service/delivery/skip-store.ts'
 import {
@@ -87,10 +87,10 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
         at: STATEMENT_TIME,
       })),
     ),
-  'look up a key': database =>
-    findTrackerByKey(database, 'tracker_secret', Buffer.from('00', 'hex')),
-  'look up destinations': database => findDestinationRoutes(database, TRACKER, STATEMENT_TIME),
-  'reserve delivery ids': database => reserveDeliveryIds(database, TRACKER, 1),
+  'look up keys': database => findLiveKeys(database, 'tracker_secret', unknownDigests()),
+  'look up destinations': database =>
+    findRoutesOfTrackers(database, [TRACKER, ...newIds()], STATEMENT_TIME),
+  'reserve delivery ids': database => reserveIdsOfTrackers(database, new Map([[TRACKER, 1]])),
   'look up withdrawals': database =>
     findWithdrawals(
       database,
@@ -235,6 +235,10 @@ function attemptIds(): string[] {
 function keyedDigest(number: number): { trackerId: string; keyed: string } {
   const keyed = createHash('sha256').update(generatedEventId(number)).digest('hex')
   return { trackerId: TRACKER, keyed }
+}
+
+function unknownDigests(): Buffer[] {
+  return numbers().map(number => createHash('sha256').update(String(number)).digest())
 }
 
 function newIds(): string[] {
