@@ -6,6 +6,7 @@ import {
   submitPurchases,
   waitForStatus,
 } from '../../testing/fixtures/delivery-worker.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { datasetOf, readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
@@ -83,6 +84,24 @@ it('sleeps until it is woken', async test => {
   assert.deepEqual(await countStatuses(service), { queued: 1 })
   worker.wake()
   await waitForStatus(service, 'accepted', { count: 1 })
+})
+
+it('sends events that arrive in quick succession in a few requests', async test => {
+  const service = await startTestService(test)
+  const worker = startTestWorker(test, service)
+  const startedAt = performance.now()
+  for (let order = 1; order <= 40; order += 1) {
+    const body = samplePurchase({ event_id: `quick-${order}` })
+    await service.request('POST', '/api/v1/events', { secret: service.tracker.trackerSecret, body })
+    worker.wake()
+  }
+  await waitForStatus(service, 'accepted', { count: 40 })
+  const seconds = (performance.now() - startedAt) / 1_000
+  const { rows } = await service.database.pool.query(
+    'select count(*) as requests from send_attempts',
+  )
+  // One immediately, and one after each tenth of a second.
+  assert.ok(rows[0].requests <= 2 + seconds * 10, `${rows[0].requests} requests in ${seconds} s`)
 })
 
 it('polls when it is not woken', async test => {
