@@ -16,7 +16,7 @@ export const { version: VERSION, dependencies: DEPENDENCIES } = JSON.parse(
 export type Variables = Record<string, string>
 
 /** Variables of other programs that the files may set. */
-const OTHER_VARIABLES = ['NODE_ENV']
+const OTHER_VARIABLES = ['NODE_ENV', 'NODE_OPTIONS']
 const SIMULATOR_VARIABLES = ['SIMULATOR_HOST', 'SIMULATOR_PORT', 'SIMULATOR_EVENTS_MAX']
 /** Stand in for the files that a deployment names. */
 const SECRETS: Variables = {
