@@ -1,10 +1,8 @@
-import { readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres'
-import type { Credentials } from '../service/provisioning/credentials-file.ts'
+import type { Database } from '../service/db/database.ts'
 import { countAccepted } from './acceptance-round.ts'
+import { startAllRole } from './all-role.ts'
 import type { BenchPlan, Closers } from './bench-plan.ts'
-import { benchFolder, openBenchDatabase, openBenchStore } from './bench-store.ts'
+import { openBenchStore } from './bench-store.ts'
 import { startServiceProcess } from './child-processes.ts'
 import { type ProcessMemory, readProcessMemory } from './process-cost.ts'
 import { type LoadResult, runLoad } from './run-load.ts'
@@ -24,35 +22,21 @@ export async function measureWhileDelivering(
   plan: BenchPlan,
   closers: Closers,
 ): Promise<DeliveringFigures> {
-  const dataDirectory = benchFolder()
-  closers.push(async () => rmSync(dataDirectory, { recursive: true, force: true }))
-  const service = await startServiceProcess({ role: 'all', dataDirectory })
-  closers.push(service.stop)
-  const credentials: Credentials = JSON.parse(
-    readFileSync(join(dataDirectory, 'credentials.json'), 'utf8'),
-  )
+  const program = await startAllRole(closers)
   const connections = plan.connections.at(-1) as number
-  const target = { origin: service.url, trackerSecret: credentials.tracker_secret }
-  const load = await runLoad({ ...plan, ...target, connections })
-  const memory = readProcessMemory(service.processId)
-  const counts = await countDelivered(dataDirectory)
-  await service.stop()
+  const load = await runLoad({ ...plan, ...program.target, connections })
+  const memory = readProcessMemory(program.service.processId)
+  const counts = await countRows(program.database)
+  await program.stop()
   return { connections, load, accepted: countAccepted(load), ...counts, memory }
 }
 
-async function countDelivered(dataDirectory: string) {
-  const connectionString = await findRunningEmbeddedPostgres(dataDirectory)
-  if (connectionString === null) throw new Error('the store of role all is not running')
-  const database = openBenchDatabase(connectionString)
-  try {
-    const { rows } = await database.pool.query(
-      `select (select count(*)::integer from events) as events,
-         (select count(*)::integer from all_deliveries where status = 'accepted') as delivered`,
-    )
-    return rows[0] as { events: number; delivered: number }
-  } finally {
-    await database.close()
-  }
+async function countRows({ pool }: Database) {
+  const { rows } = await pool.query(
+    `select (select count(*)::integer from events) as events,
+       (select count(*)::integer from all_deliveries where status = 'accepted') as delivered`,
+  )
+  return rows[0] as { events: number; delivered: number }
 }
 
 export interface LargeBodyFigures {

@@ -1,4 +1,5 @@
 export const BENCH_NAMES = [
+  'load',
   'acceptance',
   'workers',
   'fresh',
@@ -25,6 +26,7 @@ export interface BenchPlan {
   seconds: number
   /** Numbers of HTTP workers of `serve`. */
   workers: number[]
+  load: LoadBenchPlan
   fresh: FreshPlan
   delivery: DeliveryPlan
   list: ListPlan
@@ -33,6 +35,15 @@ export interface BenchPlan {
   retention: RetentionPlan
   growth: GrowthPlan
   citus: CitusPlan
+}
+
+export interface LoadBenchPlan {
+  /** Numbers of trackers that send in turn; the first is the base. */
+  trackers: number[]
+  /** Percentages of requests that repeat an acknowledged purchase; the first is the base. */
+  duplicates: number[]
+  /** Duration of the soak; 0 skips it. */
+  soakSeconds: number
 }
 
 export interface FreshPlan {

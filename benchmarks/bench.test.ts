@@ -8,6 +8,40 @@ const MAIN = join(import.meta.dirname, 'main.ts')
 const PATIENCE = 300_000
 const TINY = ['--rounds', '1', '--seconds', '0.4', '--warm-up', '0.2']
 
+it('load measures every number of workers, trackers and duplicates, and then the memory', () => {
+  const numbers = ['--workers', '1,2', '--trackers', '1,5', '--duplicates', '0,10,100']
+  const load = ['--connections', '4', '--soak-minutes', '0.02', ...numbers]
+  const { status, stdout, stderr } = bench('load', ...load, ...TINY)
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  const scenarios = ['1 1 0', '2 1 0', '1 5 0', '1 1 10', '1 1 100', '2 5 10']
+  for (const scenario of scenarios) {
+    const [workers, trackers, duplicates] = scenario.split(' ')
+    const names = `^${workers} +${trackers} +${duplicates} %`
+    assert.match(stdout, new RegExp(`${names} +[1-9][\\d,]* +\\d\\.\\d\\d `, 'm'))
+  }
+  assert.match(stdout, /^npm start +1 +0 % +[1-9]/m)
+  assert.match(stdout, /^the highest p99 under half of the largest load is [\d.]+ ms; target/m)
+  const [, stored] = /stored (\d+), delivered \d+ when the load ended$/m.exec(stdout) ?? []
+  assert.ok(Number(stored) > 0)
+})
+
+it('repeats only purchases that were acknowledged', () => {
+  const numbers = [
+    '--workers',
+    '1',
+    '--trackers',
+    '1',
+    '--duplicates',
+    '100',
+    '--soak-minutes',
+    '0',
+  ]
+  const { status, stderr } = bench('load', '--connections', '2', ...numbers, ...TINY)
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+})
+
 it('acceptance stores one row for each 2xx answer, with and without delivery', () => {
   const { status, stdout, stderr } = bench('acceptance', '--connections', '4', ...TINY)
   assert.equal(stderr, '')
@@ -147,7 +181,12 @@ it('growth delivers all accepted events and counts the buffers of every operatio
 
 it('rejects an unknown benchmark and an unbounded load with the usage', () => {
   const unbounded = ['--events', '1e9']
-  const wrongs = [['speed'], [], ['delivery', ...unbounded], ['delivery', '--events', '']]
+  const wrongs = [
+    ['speed'],
+    ['load', 'list'],
+    ['delivery', ...unbounded],
+    ['delivery', '--events', ''],
+  ]
   for (const args of wrongs) assert.match(refusal(args), /Usage: npm run bench/)
   const names = /^--scenario must be one of plain, faults, fairness, outage, not "slow"\.$/m
   assert.match(refusal(['delivery', '--scenario', 'slow']), names)

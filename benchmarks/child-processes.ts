@@ -27,10 +27,13 @@ const NO_LIMIT = {
 const READY_LINE = /^Signalbox (?:is ready at|serves at|delivers to) (\S+)$/
 const COMPLAINT_CHARACTERS_MAX = 2_000
 
+/** As `npm start` and the files in deploy/ start it. */
+const NODE_FLAGS = ['--v8-pool-size=0']
+
 /** Starts `node service/main.ts ROLE` and waits until it reports that it is ready. */
 export async function startServiceProcess(request: ServiceRequest): Promise<ServiceProcess> {
   const { role, dataDirectory, settings } = request
-  const child = spawn(process.execPath, [MAIN, role], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, MAIN, role], {
     // One tracker sends all events, so its rate limit is off.
     env: { ...NO_LIMIT, PORT: '0', SIGNALBOX_DATA_DIR: dataDirectory, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,12 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres'
 import { readBacklog } from '../service/delivery/backlog-store.ts'
-import type { Credentials } from '../service/provisioning/credentials-file.ts'
 import { countAccepted } from './acceptance-round.ts'
+import { countStored, startAllRole } from './all-role.ts'
 import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
-import { benchFolder, openBenchDatabase } from './bench-store.ts'
-import { type ServiceProcess, startServiceProcess } from './child-processes.ts'
 import { storeListedEvents } from './listed-events.ts'
 import { describeMachine } from './machine.ts'
 import { type ProcessMemory, readProcessMemory } from './process-cost.ts'
@@ -96,18 +91,7 @@ async function runOnce(closers: Closers, load: Load & { history: number }): Prom
 
 /** The program as started by `npm start` on a new store, and connections to observe it. */
 async function startFresh(closers: Closers) {
-  const dataDirectory = benchFolder()
-  closers.push(async () => rmSync(dataDirectory, { recursive: true, force: true }))
-  const service: ServiceProcess = await startServiceProcess({ role: 'all', dataDirectory })
-  closers.push(service.stop)
-  const connectionString = await findRunningEmbeddedPostgres(dataDirectory)
-  if (connectionString === null) throw new Error('the store of role all is not running')
-  const database = openBenchDatabase(connectionString)
-  closers.push(database.close)
-  const credentials: Credentials = JSON.parse(
-    readFileSync(join(dataDirectory, 'credentials.json'), 'utf8'),
-  )
-  const target = { origin: service.url, trackerSecret: credentials.tracker_secret }
+  const { service, dataDirectory, database, target, stop } = await startAllRole(closers)
   return {
     describe: () => describeMachine(database, dataDirectory),
     memory: () => readProcessMemory(service.processId),
@@ -124,13 +108,7 @@ async function startFresh(closers: Closers) {
       const [{ tracker_id: trackerId, id: destinationId }] = rows
       await storeListedEvents(database, { trackerId, destinationId }, { count })
     },
-    counts: async () => {
-      const { rows } = await database.pool.query(
-        `select coalesce(sum(planned), 0) as events, coalesce(sum(accepted), 0) as delivered
-         from delivery_counts`,
-      )
-      return rows[0] as { events: number; delivered: number }
-    },
+    counts: () => countStored(database),
     watchBacklog: async (load: Promise<unknown>) => {
       const samples: BacklogSample[] = []
       const startedAt = performance.now()
@@ -146,10 +124,7 @@ async function startFresh(closers: Closers) {
       }
       return samples
     },
-    stop: async () => {
-      await database.close()
-      await service.stop()
-    },
+    stop,
   }
 }
 

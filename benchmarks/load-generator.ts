@@ -27,25 +27,16 @@ async function generateLoad(plan: LoadPlan): Promise<LoadResult> {
     measuredCount: 0,
     latencyMicroseconds: createHistogram(),
   }
-  const startedAt = performance.now()
-  const warmUntil = startedAt + plan.warmUpSeconds * 1_000
-  const { perSecondMax } = plan
-  const pace = perSecondMax !== undefined && {
-    dueAt: (count: number) => startedAt + (count * 1_000) / perSecondMax,
-  }
-  const endsAt = warmUntil + plan.seconds * 1_000
-  let count = 0
-  const runs = templates.map(template =>
+  const phases = startPhases(plan)
+  const runs = templates.map((template, index) =>
     runLoadConnection({
       host: hostname,
       port: Number(port),
       template,
-      nextCount: () => (performance.now() < endsAt ? count++ : null),
-      ...pace,
+      requests: createRequestSequence(plan, phases, index),
       onAnswer: (status, milliseconds) => {
         tally.answers[status] = (tally.answers[status] ?? 0) + 1
-        const now = performance.now()
-        if (now < warmUntil || now >= endsAt) return
+        if (!phases.isMeasured(performance.now())) return
         if (status.startsWith('2')) tally.measuredCount += 1
         tally.latencyMicroseconds.record(Math.max(1, Math.round(milliseconds * 1_000)))
       },
@@ -55,6 +46,80 @@ async function generateLoad(plan: LoadPlan): Promise<LoadResult> {
   )
   await Promise.all(runs)
   return resultOf(plan, tally, templates[0]?.bytes.length ?? 0)
+}
+
+interface Phases {
+  /** The number of the next request of all connections, or null when the run is over. */
+  nextNumber(): number | null
+  /** When to send the request of this number, on the clock of `performance`. */
+  dueAt(number: number): number
+  isMeasured(now: number): boolean
+}
+
+/** The warm-up, which lasts for a time and a number of requests, and the measurement. */
+function startPhases({ warmUpSeconds, warmUpRequests = 0, seconds, perSecondMax }: LoadPlan) {
+  const startedAt = performance.now()
+  const earliest = startedAt + warmUpSeconds * 1_000
+  let measuredFrom = warmUpRequests === 0 ? earliest : Number.POSITIVE_INFINITY
+  let count = 0
+  const endsAt = () => measuredFrom + seconds * 1_000
+  const phases: Phases = {
+    nextNumber: () => {
+      const now = performance.now()
+      if (measuredFrom > now && now >= earliest && count >= warmUpRequests) measuredFrom = now
+      return now < endsAt() ? count++ : null
+    },
+    dueAt: number =>
+      perSecondMax === undefined ? performance.now() : startedAt + (number * 1_000) / perSecondMax,
+    isMeasured: now => now >= measuredFrom && now < endsAt(),
+  }
+  return phases
+}
+
+interface PlannedRequest {
+  /** The number of its purchase. */
+  purchase: number
+  /** When to send it, on the clock of `performance`. */
+  dueAt: number
+}
+
+interface RequestSequence {
+  /** Null when the run is over. */
+  next(): PlannedRequest | null
+  acknowledge(purchase: number): void
+}
+
+/** Purchases of one connection that may be repeated. */
+const REPEATABLE_MAX = 1_000
+/** An odd factor spreads the numbers of requests over all percentages and all purchases. */
+const SPREAD = 0x9e3779b1
+const PERCENT = 100
+
+/** New purchases, and repetitions of this connection's own acknowledged ones. */
+function createRequestSequence(
+  { duplicatePercent = 0 }: LoadPlan,
+  phases: Phases,
+  connection: number,
+): RequestSequence {
+  const acknowledged: number[] = []
+  let acknowledgedCount = 0
+  const isRepetition = (spread: number) =>
+    spread % PERCENT < duplicatePercent &&
+    acknowledged.length > 0 &&
+    phases.isMeasured(performance.now())
+  return {
+    next: () => {
+      const number = phases.nextNumber()
+      if (number === null) return null
+      const spread = Math.imul(number + connection, SPREAD) >>> 0
+      const chosen = Math.floor(spread / PERCENT) % acknowledged.length
+      const repeated = isRepetition(spread) ? acknowledged[chosen] : undefined
+      return { purchase: repeated ?? number, dueAt: phases.dueAt(number) }
+    },
+    acknowledge: purchase => {
+      if (duplicatePercent > 0) acknowledged[acknowledgedCount++ % REPEATABLE_MAX] = purchase
+    },
+  }
 }
 
 function resultOf(plan: LoadPlan, tally: Tally, requestBytes: number): LoadResult {
@@ -76,10 +141,7 @@ interface LoadConnectionOptions {
   port: number
   host: string
   template: RequestTemplate
-  /** The number of the next purchase, or null when the run is over. */
-  nextCount: () => number | null
-  /** When to send a purchase, if not immediately, on the clock of `performance`. */
-  dueAt?: (count: number) => number
+  requests: RequestSequence
   onAnswer: (status: string, milliseconds: number) => void
 }
 
@@ -95,27 +157,28 @@ const LENGTH_DIGITS_MAX = 10
  * Resolves when the run is over; rejects when the connection breaks or the response is not HTTP.
  */
 function runLoadConnection(options: LoadConnectionOptions): Promise<void> {
-  const { port, host, template, nextCount, dueAt, onAnswer } = options
+  const { port, host, template, requests, onAnswer } = options
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host, noDelay: true })
     let sentAt = 0
+    let purchase = 0
     let received: Buffer | null = null
 
     const sendNext = () => {
-      const count = nextCount()
-      if (count === null) {
+      const request = requests.next()
+      if (request === null) {
         socket.end()
         resolve()
         return
       }
-      const at = dueAt?.(count) ?? performance.now()
-      const wait = at - performance.now()
-      if (wait > 0) setTimeout(send, wait, count, at)
-      else send(count, at)
+      purchase = request.purchase
+      sentAt = request.dueAt
+      const wait = request.dueAt - performance.now()
+      if (wait > 0) setTimeout(send, wait)
+      else send()
     }
-    const send = (count: number, at: number) => {
-      template.renew(count)
-      sentAt = at
+    const send = () => {
+      template.renew(purchase)
       socket.write(template.bytes)
     }
     socket.on('connect', sendNext)
@@ -128,7 +191,9 @@ function runLoadConnection(options: LoadConnectionOptions): Promise<void> {
       }
       received = bytes.length < length ? bytes : null
       if (received) return
-      onAnswer(bytes.toString('latin1', STATUS_AT, STATUS_AT + 3), performance.now() - sentAt)
+      const status = bytes.toString('latin1', STATUS_AT, STATUS_AT + 3)
+      onAnswer(status, performance.now() - sentAt)
+      if (status.startsWith('2')) requests.acknowledge(purchase)
       sendNext()
     })
     rejectWhenBroken(socket, reject)

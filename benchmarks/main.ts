@@ -14,17 +14,20 @@ import { measureFresh, reportFresh } from './fresh.ts'
 import { measureGrowth } from './growth.ts'
 import { reportGrowth } from './growth-report.ts'
 import { measureList, reportList } from './list.ts'
+import { measureLoad } from './load.ts'
 import { readBenchCommand } from './read-bench-command.ts'
 import { formatResultsEntry } from './report-format.ts'
 import { measureRetention, reportRetention } from './retention.ts'
 import { measureWorkers } from './workers.ts'
 
 /**
- * `npm run bench -- NAME`. The exit code is 1 when responses or rows are wrong, never for slowness;
- * for growth also when a target is missed, since bytes and buffers do not depend on the machine.
+ * `npm run bench` or `npm run bench -- NAME`. The exit code is 1 when responses or rows are wrong,
+ * never for slowness; for growth also when a target is missed, since bytes and buffers do not
+ * depend on the machine.
  */
 const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promise<BenchFindings>> =
   {
+    load: measureLoad,
     acceptance: async (plan, closers) => reportAcceptance(await measureAcceptance(plan, closers)),
     workers: measureWorkers,
     fresh: async (plan, closers) => reportFresh(await measureFresh(plan, closers)),

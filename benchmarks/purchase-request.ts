@@ -10,6 +10,7 @@ export interface RequestTemplate {
 
 /** Placeholders of the same length as the values, unique in a request. */
 const PLACES = { hex: '<hexhex>', digits: '<digit>' }
+const BEARER = 'authorization: Bearer '
 const CAPTURED_MILLISECONDS_AGO = 3_600_000
 
 /**
@@ -17,26 +18,30 @@ const CAPTURED_MILLISECONDS_AGO = 3_600_000
  * it shares the CPU with the service that it measures.
  */
 export function createRequestTemplate(
-  { origin, trackerSecret, mark, bodyBytes = 0 }: LoadPlan,
+  { origin, trackerSecret, trackerSecrets = [trackerSecret], mark, bodyBytes = 0 }: LoadPlan,
   variant: number,
 ): RequestTemplate {
+  const [secret = trackerSecret] = trackerSecrets
   const capturedAt = new Date(Date.now() - CAPTURED_MILLISECONDS_AGO)
   const purchase = buildPurchaseBody({ ...PLACES, run: mark }, { variant, capturedAt })
   const body = bodyBytes > 0 ? filledBody(purchase, bodyBytes) : JSON.stringify(purchase)
   const bytes = Buffer.from(
     `POST ${BASE_PATH}/events HTTP/1.1\r\nhost: ${new URL(origin).host}\r\n` +
-      `authorization: Bearer ${trackerSecret}\r\ncontent-type: application/json\r\n` +
+      `${BEARER}${secret}\r\ncontent-type: application/json\r\n` +
       `user-agent: signalbox-bench\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     'latin1',
   )
   const hexOffsets = offsetsOf(bytes, PLACES.hex)
   const digitOffsets = offsetsOf(bytes, PLACES.digits)
+  const secretOffset = bytes.indexOf(BEARER) + BEARER.length
   return {
     bytes,
     renew: count => {
       const { hex, digits } = createPurchaseMarks(count, mark)
       for (const offset of hexOffsets) bytes.write(hex, offset, 'latin1')
       for (const offset of digitOffsets) bytes.write(digits, offset, 'latin1')
+      if (trackerSecrets.length === 1) return
+      bytes.write(trackerSecrets[count % trackerSecrets.length] as string, secretOffset, 'latin1')
     },
   }
 }

@@ -15,16 +15,22 @@ export interface BenchCommand {
   write: boolean
 }
 
-const USAGE = `Usage: npm run bench -- ${BENCH_NAMES.join('|')} [options]
+const USAGE = `Usage: npm run bench [-- ${BENCH_NAMES.join('|')}] [options]
+Without a name: load.
   --rounds N           number of rounds; the report shows medians (3; for delivery, 3 rounds
                        of plain and 1 of each other scenario; for dashboard, 10 visits)
   --write              append the result to benchmarks/results.md
-for acceptance, workers, retention and growth:
+for load, acceptance, workers, retention and growth:
   --seconds S          duration of each load (5)
   --warm-up S          warm-up before each load, not measured (1.5)
-  --connections N,N    numbers of connections; targets apply to the last (64,256; not for growth)
-for workers:
+  --connections N,N    numbers of connections; targets apply to the last, load uses the first
+                       (64,256; not for growth)
+for load and workers:
   --workers N,N        numbers of HTTP workers of serve (1,2,4)
+for load:
+  --trackers N,N       numbers of trackers that send in turn (1,100,10000)
+  --duplicates P,P     percentages of repeated requests (0,10,100)
+  --soak-minutes M     duration of npm start at half of its largest load; 0 skips it (30)
 for fresh and growth:
   --history N,N        events already in the store (0,1000000,10000000)
   --minutes M          duration of each load; for growth, the limit of each interval (3)
@@ -60,6 +66,8 @@ const LIMITS = {
   'warm-up': { min: 0, max: 60 },
   connections: { min: 1, max: 1_000 },
   workers: { min: 1, max: 64 },
+  duplicates: { min: 0, max: 100 },
+  'soak-minutes': { min: 0, max: 60 },
   history: { min: 0, max: 20_000_000 },
   minutes: { min: 0.01, max: 60 },
   events: { min: 1, max: 400_000 },
@@ -77,11 +85,13 @@ const LIMITS = {
   failures: { min: 1, max: 1_000_000 },
   commits: { min: 1, max: 1_000 },
   rows: { min: 1, max: 1_000 },
-  trackers: { min: 1, max: 1_000 },
+  trackers: { min: 1, max: 10_000 },
 } as const
 
-const FRACTIONS = ['seconds', 'warm-up', 'minutes', 'outage-minutes']
+const FRACTIONS = ['seconds', 'warm-up', 'minutes', 'outage-minutes', 'soak-minutes']
 const ROUNDS = 3
+const LOAD_TRACKERS = '1,100,10000'
+const CITUS_TRACKERS = '1,100'
 const DASHBOARD_ROUNDS = 10
 /** All of them take six minutes in total; half of that is waiting, the same in every round. */
 const DELIVERY_ROUNDS: Record<DeliveryScenario, number> = {
@@ -95,17 +105,23 @@ const DELIVERY_ROUNDS: Record<DeliveryScenario, number> = {
 export function readBenchCommand(args: readonly string[]): BenchCommand | { problem: string } {
   try {
     const { values, positionals } = parse(args)
-    const name = BENCH_NAMES.find(known => known === positionals[0])
+    const [wanted = 'load'] = positionals
+    const name = BENCH_NAMES.find(known => known === wanted)
     if (name === undefined || positionals.length > 1) return { problem: USAGE }
-    const sizes = values.sizes.split(',').map(text => parseNumber('sizes', text))
-    const history = values.history.split(',').map(text => parseNumber('history', text))
+    const sizes = listNumbers('sizes', values.sizes)
+    const history = listNumbers('history', values.history)
     const minutes = parseNumber('minutes', values.minutes)
     const plan = {
-      connections: values.connections.split(',').map(text => parseNumber('connections', text)),
+      connections: listNumbers('connections', values.connections),
       rounds: values.rounds === undefined ? ROUNDS : parseNumber('rounds', values.rounds),
       warmUpSeconds: parseNumber('warm-up', values['warm-up']),
       seconds: parseNumber('seconds', values.seconds),
-      workers: values.workers.split(',').map(text => parseNumber('workers', text)),
+      workers: listNumbers('workers', values.workers),
+      load: {
+        trackers: listNumbers('trackers', values.trackers ?? LOAD_TRACKERS),
+        duplicates: listNumbers('duplicates', values.duplicates),
+        soakSeconds: parseNumber('soak-minutes', values['soak-minutes']) * 60,
+      },
       fresh: { history, seconds: minutes * 60 },
       delivery: deliveryPlan(values),
       list: { events: sizes, requests: parseNumber('requests', values.requests) },
@@ -128,7 +144,7 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
       citus: {
         commits: parseNumber('commits', values.commits),
         rows: parseNumber('rows', values.rows),
-        trackers: values.trackers.split(',').map(text => parseNumber('trackers', text)),
+        trackers: listNumbers('trackers', values.trackers ?? CITUS_TRACKERS),
       },
     }
     return { name, plan, write: values.write }
@@ -179,7 +195,9 @@ function parse(args: readonly string[]) {
       failures: { type: 'string', default: '100000' },
       commits: { type: 'string', default: '40' },
       rows: { type: 'string', default: '1000' },
-      trackers: { type: 'string', default: '1,100' },
+      trackers: { type: 'string' },
+      duplicates: { type: 'string', default: '0,10,100' },
+      'soak-minutes': { type: 'string', default: '30' },
       write: { type: 'boolean', default: false },
     },
   })
@@ -201,6 +219,10 @@ function deliveryRounds({ rounds, scenario }: Values): Record<DeliveryScenario, 
     fairness: roundsOf('fairness'),
     outage: roundsOf('outage'),
   }
+}
+
+function listNumbers(name: keyof typeof LIMITS, text: string): number[] {
+  return text.split(',').map(part => parseNumber(name, part))
 }
 
 function parseNumber(name: keyof typeof LIMITS, text: string): number {

@@ -19,11 +19,17 @@ export async function runLoad(plan: Omit<LoadPlan, 'mark'>): Promise<LoadResult>
 export interface LoadPlan {
   origin: string
   trackerSecret: string
+  /** Secrets of equal length that the purchases use in turn, instead of `trackerSecret`. */
+  trackerSecrets?: readonly string[]
   /** Each connection has one request in flight and sends the next after the response. */
   connections: number
   /** Requests of the warm-up count as sent, but not for speed. */
   warmUpSeconds: number
+  /** The warm-up also lasts until this many requests were sent. */
+  warmUpRequests?: number
   seconds: number
+  /** After the warm-up, how many of a hundred requests repeat a purchase that was acknowledged. */
+  duplicatePercent?: number
   /** The maximum number of requests per second; unlimited by default. */
   perSecondMax?: number
   /** The size of every body; by default that of a purchase. */
