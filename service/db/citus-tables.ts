@@ -71,6 +71,7 @@ const MANAGED_LOCAL = [
   'notification_messages',
   'notification_choices',
   'announced_alerts',
+  'workspace_alerts',
   'erasure_keys',
 ]
 
@@ -79,7 +80,6 @@ const LOCAL = [
   'job_records',
   'oauth_artifacts',
   'security_events',
-  'workspace_alerts',
   'kysely_migration',
   'kysely_migration_lock',
 ]
