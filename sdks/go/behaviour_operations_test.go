@@ -57,7 +57,7 @@ var operations = map[string]operation{
 	},
 	"events.wait_for_delivery": func(c *calledOperation) error {
 		timeout := milliseconds(c.given, "timeout_ms")
-		detail, err := c.client.Events.WaitForDelivery(c.ctx, c.text("event"), timeout)
+		detail, err := c.client.Events.WaitForDelivery(c.ctx, c.text("event"), timeout, c.getOptions()...)
 		return c.keep(detail, err, func() *Response { return detail.LastResponse })
 	},
 	"events.verify": func(c *calledOperation) error {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { it } from 'node:test'
+import { SHOP_ORIGIN, samplePageView } from '../../../testing/fixtures/sample-events.ts'
 import { startCli } from '../../testing/run-command.ts'
 
 const PURCHASE = ['--name', 'Purchase', '--consent-basis', 'consent']
@@ -41,6 +42,27 @@ it('waits for the delivery', async test => {
   const { code, stdout } = await waiting
   clearInterval(timer)
   assert.match(stdout, /is stored\.\n! .+\n\nDelivery to .+ accepted\n/)
+  assert.equal(code, 0)
+})
+
+it('waits for the event of a page, not for the one of a server with its ID', async test => {
+  const { service, run } = await startCli(test)
+  // Final at once: without consent it is not delivered.
+  await run(['events', 'create', '--id', 'same', '--name', 'Lead', '--consent-basis', 'consent'])
+  const secret = service.tracker.publishableKey
+  const sent = await service.request('POST', '/api/v1/events', {
+    secret,
+    headers: { origin: SHOP_ORIGIN },
+    body: samplePageView({ event_id: 'same', user_data: { em: 'a@example.com' } }),
+  })
+  assert.equal(sent.status, 202)
+  const waiting = run(['events', 'get', 'same', '--space', 'publishable', '--wait', '20'])
+  const timer = setInterval(() => void service.deliver(), 200)
+  test.after(() => clearInterval(timer))
+  const { code, stdout } = await waiting
+  clearInterval(timer)
+  assert.match(stdout, /^PageView {2}same/)
+  assert.match(stdout, /The platform accepted the event with the first attempt/)
   assert.equal(code, 0)
 })
 

@@ -106,7 +106,7 @@ const getEvent: Handler<GetOptions> = async (context, { space, wait }, [id = '']
   const { signal } = context.host
   const client = await context.client()
   const timeout = waitMilliseconds(wait)
-  if (timeout !== null) await client.events.waitForDelivery(id, { signal, timeout })
+  if (timeout !== null) await client.events.waitForDelivery(id, { space, signal, timeout })
   const detail = await client.events.get(id, { space, signal })
   if (context.isJson) await context.printJson(detail)
   else await context.print(formatEvent(detail, context))

@@ -83,8 +83,11 @@ export class Signalbox {
     },
 
     /** Reads an event until all its deliveries are final. Throws an APITimeoutError otherwise. */
-    waitForDelivery: (eventId: string, options: WaitOptions = {}): Promise<Result<EventDetail>> =>
-      waitForDelivery(more => this.events.get(eventId, more), options),
+    waitForDelivery: (
+      eventId: string,
+      { space, ...options }: WaitOptions = {},
+    ): Promise<Result<EventDetail>> =>
+      waitForDelivery(more => this.events.get(eventId, { space, ...more }), options),
   }
 
   readonly destinations = {

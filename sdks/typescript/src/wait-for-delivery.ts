@@ -4,6 +4,8 @@ import { type Result, sleep } from './request.ts'
 import type { CallOptions } from './settings.ts'
 
 export interface WaitOptions extends Pick<CallOptions, 'signal'> {
+  /** Whether a server sent the event or a browser; the first by default. */
+  space?: 'secret' | 'publishable' | undefined
   /** Milliseconds until it gives up; 60,000 by default. */
   timeout?: number | undefined
 }
@@ -15,7 +17,7 @@ const DELAY_MILLISECONDS_MAX = 5_000
 /** Reads until no delivery is pending. A status of a later version counts as final. */
 export async function waitForDelivery(
   read: (options: CallOptions) => Promise<Result<EventDetail>>,
-  { timeout = 60_000, signal }: WaitOptions,
+  { timeout = 60_000, signal }: Omit<WaitOptions, 'space'>,
 ): Promise<Result<EventDetail>> {
   const deadline = performance.now() + timeout
   for (

@@ -148,8 +148,8 @@ const OPERATIONS: Record<string, Call> = {
   'events.list': (client, given, { options }) => client.events.list(given, options),
   'events.iterate': iterateEvents,
   'events.verify': (client, _given, { options }) => client.events.verify(options),
-  'events.wait_for_delivery': (client, { event, timeout_ms: timeout }) =>
-    client.events.waitForDelivery(event, { timeout }),
+  'events.wait_for_delivery': (client, { event, space, timeout_ms: timeout }) =>
+    client.events.waitForDelivery(event, { space, timeout }),
   'destinations.set_test_mode': (client, given, { options }) =>
     client.destinations.setTestMode(given.destination, given.test_mode, options),
   'destinations.send_test_purchase': (client, given, { options }) =>

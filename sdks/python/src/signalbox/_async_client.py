@@ -158,10 +158,16 @@ class AsyncEvents(AsyncResource):
             for event in pages.receive(found):
                 yield event
 
-    async def wait_for_delivery(self, event_id: str, *, timeout: float = 60.0) -> EventDetail:
+    async def wait_for_delivery(
+        self,
+        event_id: str,
+        *,
+        space: Literal["secret", "publishable"] | None = None,
+        timeout: float = 60.0,
+    ) -> EventDetail:
         """Reads an event until its deliveries are final. Raises an APITimeoutError otherwise."""
         wait = DeliveryWait(timeout)
-        while (delay := wait.settle(detail := await self.get(event_id))) is not None:
+        while (delay := wait.settle(detail := await self.get(event_id, space=space))) is not None:
             await asyncio.sleep(delay)
         return detail
 

@@ -156,10 +156,16 @@ class Events(Resource):
             found = self.list(page=pages.parameter, per_page=per_page, **options)
             yield from pages.receive(found)
 
-    def wait_for_delivery(self, event_id: str, *, timeout: float = 60.0) -> EventDetail:
+    def wait_for_delivery(
+        self,
+        event_id: str,
+        *,
+        space: Literal["secret", "publishable"] | None = None,
+        timeout: float = 60.0,
+    ) -> EventDetail:
         """Reads an event until its deliveries are final. Raises an APITimeoutError otherwise."""
         wait = DeliveryWait(timeout)
-        while (delay := wait.settle(detail := self.get(event_id))) is not None:
+        while (delay := wait.settle(detail := self.get(event_id, space=space))) is not None:
             time.sleep(delay)
         return detail
 

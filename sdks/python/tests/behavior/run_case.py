@@ -231,8 +231,9 @@ async def _call_operation(
             await _take_ids(client.events.iterate(**given, **options), items, take)
             return None
         case "events.wait_for_delivery":
-            timeout = {"timeout": given["timeout_ms"] / 1_000} if "timeout_ms" in given else {}
-            return await _settle(client.events.wait_for_delivery(given["event"], **timeout))
+            if "timeout_ms" in given:
+                given["timeout"] = given.pop("timeout_ms") / 1_000
+            return await _settle(client.events.wait_for_delivery(given.pop("event"), **given))
         case "sandbox.validate":
             api_key = given["api_key"]
             return await _settle(client.sandbox.validate(given["event"], api_key=api_key))
