@@ -67,7 +67,8 @@ interface MeasuredRun {
 
 /** A section of results.md: the time, the command and its output. */
 export function formatResultsEntry({ args, text, at }: MeasuredRun): string {
-  const command = ['npm run bench --', ...args.filter(argument => argument !== '--write')].join(' ')
+  const shown = args.filter(argument => argument !== '--write')
+  const command = ['npm run bench', ...(shown.length > 0 ? ['--', ...shown] : [])].join(' ')
   const date = at.toISOString().slice(0, 16).replace('T', ' ')
   return `\n## ${date} UTC: \`${command}\`\n\n\`\`\`\n${text}\n\`\`\`\n`
 }
