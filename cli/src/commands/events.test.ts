@@ -47,8 +47,8 @@ it('waits for the delivery', async test => {
 
 it('waits for the event of a page, not for the one of a server with its ID', async test => {
   const { service, run } = await startCli(test)
-  // Final at once: without consent it is not delivered.
   await run(['events', 'create', '--id', 'same', '--name', 'Lead', '--consent-basis', 'consent'])
+  await service.deliver()
   const secret = service.tracker.publishableKey
   const sent = await service.request('POST', '/api/v1/events', {
     secret,
