@@ -26,6 +26,7 @@ function formatCell(cell: CsvCell): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-function escapeFormula(text: string): string {
+/** The text, behind an apostrophe if a spreadsheet could run it. */
+export function escapeFormula(text: string): string {
   return MAY_BE_FORMULA.test(text) ? `'${text}` : text
 }

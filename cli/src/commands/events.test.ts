@@ -68,8 +68,12 @@ it('waits for the event of a page, not for the one of a server with its ID', asy
 
 it('prints every event as NDJSON or CSV', async test => {
   const { run } = await startCli(test)
-  for (const id of ['a', 'b', 'c']) {
-    await run(['events', 'create', '--id', id, '--name', '=cmd()', '--consent-basis', 'consent'])
+  for (const [id, name] of [
+    ['a', ' =cmd()'],
+    ['b', '=cmd()'],
+    ['c', '＝cmd()'],
+  ] as const) {
+    await run(['events', 'create', '--id', id, '--name', name, '--consent-basis', 'consent'])
   }
   const lines = await run(['events', 'list', '--all', '--per-page', '2', '--json'])
   const ids = lines.stdout
@@ -80,6 +84,7 @@ it('prints every event as NDJSON or CSV', async test => {
   const { stdout } = await run(['events', 'list', '--all', '--csv'])
   assert.match(stdout, /^id,event_name,.*,delivery_statuses\r\n/)
   assert.match(stdout, /\r\nb,'=cmd\(\),/)
+  assert.match(stdout, /\r\nc,'＝cmd\(\),/)
 })
 
 it('exits with the code of each failure, and names the fields and the request', async test => {
