@@ -5,7 +5,7 @@ import type { EventRecord } from '../service/events/event-record.ts'
 import { planEvent } from '../service/ingestion/plan-event.ts'
 import { insertEvents } from '../service/ingestion/store.ts'
 import type { BenchDatabase, BenchStore } from './bench-store.ts'
-import { readProcessSeconds, readProcessTreeSeconds } from './process-cost.ts'
+import { perThousand, readProcessSeconds, readProcessTreeSeconds } from './process-cost.ts'
 import { createPurchaseDraft } from './purchase-drafts.ts'
 import { createPurchaseMarks } from './purchase-request.ts'
 import { type LoadResult, runLoad } from './run-load.ts'
@@ -68,15 +68,15 @@ export async function measureRound(
     run: randomBytes(6).toString('hex'),
     rowsPerCommit: Math.max(1, Math.round(rowsPerCommit)),
   })
-  const thousands = countAccepted(served) / 1_000
+  const accepted = countAccepted(served)
   return {
     service: served,
     storeless: unstored.load,
     bareHttp: unserved.load,
     bareEventsPerSecond,
     rowsPerCommit,
-    serviceCpuSeconds: divideByThousands(cpuBefore.service, cpuAfter.service, thousands),
-    storeCpuSeconds: divideByThousands(cpuBefore.store, cpuAfter.store, thousands),
+    serviceCpuSeconds: perThousand(cpuBefore.service, cpuAfter.service, accepted),
+    storeCpuSeconds: perThousand(cpuBefore.store, cpuAfter.store, accepted),
     storelessCpuSeconds: unstored.cpuSeconds,
     bareHttpCpuSeconds: unserved.cpuSeconds,
   }
@@ -86,7 +86,7 @@ async function measureProgram(program: Target & { processId: number }, plan: Rou
   const before = readProcessSeconds(program.processId)
   const load = await runLoad({ ...program, ...plan })
   const after = readProcessSeconds(program.processId)
-  return { load, cpuSeconds: divideByThousands(before, after, countAccepted(load) / 1_000) }
+  return { load, cpuSeconds: perThousand(before, after, countAccepted(load)) }
 }
 
 export function countAccepted({ answers }: LoadResult): number {
@@ -98,10 +98,6 @@ function readCpuSeconds(store: BenchStore, service: { processId: number }) {
     store: readProcessTreeSeconds(store.processId),
     service: readProcessSeconds(service.processId),
   }
-}
-
-function divideByThousands(before: number | null, after: number | null, thousands: number) {
-  return before === null || after === null ? null : (after - before) / thousands
 }
 
 /** Every row has the ID of its transaction, so the commits can be counted afterwards. */

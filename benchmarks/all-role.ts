@@ -20,13 +20,10 @@ export interface AllRole {
   stop(): Promise<void>
 }
 
-export async function startAllRole(
-  closers: Closers,
-  settings: Record<string, string> = {},
-): Promise<AllRole> {
+export async function startAllRole(closers: Closers): Promise<AllRole> {
   const dataDirectory = benchFolder()
   closers.push(async () => rmSync(dataDirectory, { recursive: true, force: true }))
-  const service = await startServiceProcess({ role: 'all', dataDirectory, settings })
+  const service = await startServiceProcess({ role: 'all', dataDirectory })
   closers.push(service.stop)
   const connectionString = await findRunningEmbeddedPostgres(dataDirectory)
   const postmaster = findPostmaster(clusterPath(dataDirectory))

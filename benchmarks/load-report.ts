@@ -1,24 +1,8 @@
 import type { BenchFindings, BenchPlan } from './bench-plan.ts'
-import type { LoadRound, LoadRun } from './load.ts'
+import type { LoadFigures, LoadRound, LoadRun } from './load.ts'
 import { type Aim, formatAim, formatFigure, formatTable, median } from './report-format.ts'
 import type { LoadResult } from './run-load.ts'
 import { type SoakRun, summarizeMemory } from './soak.ts'
-
-export interface LoadScenario {
-  workers: number
-  trackers: number
-  /** Of a hundred requests, those that repeat an acknowledged purchase. */
-  duplicates: number
-}
-
-export interface LoadFigures {
-  machine: string
-  plan: BenchPlan
-  scenarios: LoadScenario[]
-  rounds: LoadRound[]
-  /** Null when it was skipped. */
-  soak: SoakRun | null
-}
 
 /** The p99 under half of the largest load. */
 const LATENCY_AIM: Aim = { limit: 25, direction: 'at most' }

@@ -1,12 +1,16 @@
 import { type AllRole, countStored, startAllRole } from './all-role.ts'
-import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
+import type { BenchPlan, Closers } from './bench-plan.ts'
 import { type BenchStore, openBenchStore } from './bench-store.ts'
 import { forkProgram, startServiceProcess } from './child-processes.ts'
-import { type LoadScenario, reportLoad } from './load-report.ts'
 import { describeMachine } from './machine.ts'
-import { readProcessMemory, readProcessSeconds, readProcessTreeSeconds } from './process-cost.ts'
+import {
+  perThousand,
+  readProcessMemory,
+  readProcessSeconds,
+  readProcessTreeSeconds,
+} from './process-cost.ts'
 import { type LoadPlan, type LoadResult, runLoad } from './run-load.ts'
-import { measureSoak } from './soak.ts'
+import { measureSoak, type SoakRun } from './soak.ts'
 import { readWalPosition } from './store-statistics.ts'
 
 /** One program under the largest load, and then under half of it. */
@@ -31,6 +35,22 @@ export interface LoadRound {
   all: LoadRun
 }
 
+export interface LoadScenario {
+  workers: number
+  trackers: number
+  /** Of a hundred requests, those that repeat an acknowledged purchase. */
+  duplicates: number
+}
+
+export interface LoadFigures {
+  machine: string
+  plan: BenchPlan
+  scenarios: LoadScenario[]
+  rounds: LoadRound[]
+  /** Null when it was skipped. */
+  soak: SoakRun | null
+}
+
 const READY_SECONDS_MAX = 30
 const HALF = 0.5
 /** Each connection has purchases to repeat when the measurement begins. */
@@ -42,7 +62,7 @@ const ORIGINALS_PER_CONNECTION = 20
  * speed is also a ratio to bare HTTP of the same round. Finally `npm start` receives half of its
  * largest load for as long as `soakSeconds`, and its memory is read all the time.
  */
-export async function measureLoad(plan: BenchPlan, closers: Closers): Promise<BenchFindings> {
+export async function measureLoad(plan: BenchPlan, closers: Closers): Promise<LoadFigures> {
   const store = await openBenchStore()
   closers.push(store.close)
   const machine = await describeMachine(store.database, store.dataDirectory)
@@ -58,7 +78,7 @@ export async function measureLoad(plan: BenchPlan, closers: Closers): Promise<Be
     rounds.push({ bare, serve, all: await measureAll(plan, closers) })
   }
   const soak = plan.load.soakSeconds === 0 ? null : await measureSoak(plan, closers)
-  return reportLoad({ machine, plan, scenarios, rounds, soak })
+  return { machine, plan, scenarios, rounds, soak }
 }
 
 /** The first number of each kind is the base from which one number at a time varies. */
@@ -194,8 +214,4 @@ function loadPlan({ connections, warmUpSeconds, seconds }: BenchPlan) {
 
 function countAnswers({ answers }: LoadResult): number {
   return Object.values(answers).reduce((sum, count) => sum + count, 0)
-}
-
-function perThousand(before: number | null, after: number | null, requests: number) {
-  return before === null || after === null ? null : ((after - before) * 1_000) / requests
 }

@@ -15,6 +15,7 @@ import { measureGrowth } from './growth.ts'
 import { reportGrowth } from './growth-report.ts'
 import { measureList, reportList } from './list.ts'
 import { measureLoad } from './load.ts'
+import { reportLoad } from './load-report.ts'
 import { readBenchCommand } from './read-bench-command.ts'
 import { formatResultsEntry } from './report-format.ts'
 import { measureRetention, reportRetention } from './retention.ts'
@@ -27,7 +28,7 @@ import { measureWorkers } from './workers.ts'
  */
 const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promise<BenchFindings>> =
   {
-    load: measureLoad,
+    load: async (plan, closers) => reportLoad(await measureLoad(plan, closers)),
     acceptance: async (plan, closers) => reportAcceptance(await measureAcceptance(plan, closers)),
     workers: measureWorkers,
     fresh: async (plan, closers) => reportFresh(await measureFresh(plan, closers)),

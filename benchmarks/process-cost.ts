@@ -36,6 +36,15 @@ export function readProcessTreeSeconds(processId: number): number | null {
   return living.reduce((sum, seconds) => sum + seconds, ended)
 }
 
+/** CPU seconds between two readings for a thousand events; null without /proc. */
+export function perThousand(
+  before: number | null,
+  after: number | null,
+  events: number,
+): number | null {
+  return before === null || after === null ? null : ((after - before) * 1_000) / events
+}
+
 /** proc_pid_stat(5): the fields after the command's name, the first of which is the state. */
 const PARENT = 1
 const UTIME = 11
@@ -91,11 +100,9 @@ export function computeDeliveryCost(
   events: number,
 ): DeliveryCost {
   const now = readCpu(programs)
-  const perThousand = (to: number | null, from: number | null) =>
-    to === null || from === null ? null : ((to - from) * 1_000) / events
   return {
-    workerCpuSeconds: perThousand(now.worker, before.worker),
-    storeCpuSeconds: perThousand(now.store, before.store),
+    workerCpuSeconds: perThousand(before.worker, now.worker, events),
+    storeCpuSeconds: perThousand(before.store, now.store, events),
     memory: readProcessMemory(programs.workerProcessId),
   }
 }

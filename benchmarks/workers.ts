@@ -4,7 +4,7 @@ import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
 import { type BenchStore, openBenchStore } from './bench-store.ts'
 import { forkProgram, startServiceProcess } from './child-processes.ts'
 import { describeMachine } from './machine.ts'
-import { readProcessMemory, readProcessSeconds } from './process-cost.ts'
+import { perThousand, readProcessMemory, readProcessSeconds } from './process-cost.ts'
 import { formatAim, formatFigure, formatTable, median } from './report-format.ts'
 import { type LoadResult, runLoad } from './run-load.ts'
 
@@ -81,10 +81,9 @@ async function measureRun(plan: BenchPlan, target: Target & { processId: number 
   const connections = plan.connections.at(-1) as number
   const load = await runLoad({ ...plan, origin, trackerSecret, connections })
   const after = readProcessSeconds(target.processId)
-  const thousands = countAccepted(load) / 1_000
   return {
     load,
-    cpuSeconds: before === null || after === null ? null : (after - before) / thousands,
+    cpuSeconds: perThousand(before, after, countAccepted(load)),
     peakMegabytes: readProcessMemory(target.processId)?.peakMegabytes ?? null,
   }
 }
