@@ -74,7 +74,8 @@ async function verifyLogEnds(parts: AuditJobParts, { now, signal }: JobContext):
 
 async function findBrokenLogs(database: Database): Promise<ReadonlySet<number>> {
   const open = await listOpenWorkspaceAlerts(database, null)
-  return new Set(open.map(({ workspaceId }) => workspaceId))
+  const broken = open.filter(({ kind }) => kind === 'audit_log_broken')
+  return new Set(broken.map(({ workspaceId }) => workspaceId))
 }
 
 function verificationOf(
