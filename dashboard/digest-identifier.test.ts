@@ -21,7 +21,7 @@ interface Vector {
 
 const vectors: Vector[] = JSON.parse(
   readFileSync(
-    join(import.meta.dirname, '../service/platforms/meta/vectors/meta-hash-vectors.json'),
+    join(import.meta.dirname, '../service/signals/platforms/meta/vectors/meta-hash-vectors.json'),
     'utf8',
   ),
 )

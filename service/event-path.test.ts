@@ -24,8 +24,8 @@ it('an event crosses few files on its way to the commit and on to the platform',
   const toPlatform = await filesOfEveryRun(() => service.deliver(), accept)
 
   test.diagnostic(`${toCommit.length} files to the commit, ${toPlatform.length} to the platform`)
-  assert.ok(toCommit.includes('ingestion/routes.ts'))
-  assert.ok(toPlatform.includes('platforms/meta/client.ts'))
+  assert.ok(toCommit.includes('signals/ingestion/routes.ts'))
+  assert.ok(toPlatform.includes('signals/platforms/meta/client.ts'))
   assert.ok(toCommit.length <= FILES_TO_COMMIT_MAX, toCommit.join('\n'))
   assert.ok(toPlatform.length <= FILES_TO_PLATFORM_MAX, toPlatform.join('\n'))
 })

@@ -3,9 +3,9 @@ import type { TestContext } from 'node:test'
 import { newChromiumPage } from '@signalbox/browser/testing/chromium-page.ts'
 import { findAccessibilityViolations } from '@signalbox/browser/testing/chromium-under-test.ts'
 import type { Page } from 'playwright-core'
-import { sessionCookieName } from '../../service/people/session-token.ts'
-import type { TestPerson } from '../../testing/fixtures/people.ts'
+import { sessionCookieName } from '../../service/workspaces/users/session-token.ts'
 import type { TestService } from '../../testing/fixtures/service.ts'
+import type { TestPerson } from '../../testing/fixtures/users.ts'
 
 const WIDTHS = [320, 768, 1_280]
 const HEIGHT = 900

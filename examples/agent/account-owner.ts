@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { BrowserClient, type BrowserPage } from '../../testing/fixtures/browser-client.ts'
+import { BrowserClient, type BrowserPage } from '../../testing/fixtures/page-client.ts'
 
 /** The owner of the ad account, who uses the pages and the browser API. */
 export class AccountOwner {

@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts'
+import type { Database } from '../runtime/db/database.ts'
 
 /** By `type id`, such as `person 7`. */
 export type ActorNames = ReadonlyMap<string, string>

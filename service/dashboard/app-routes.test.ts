@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
-import { createTestPerson } from '../../testing/fixtures/people.ts'
+import { BrowserClient } from '../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
+import { createTestPerson } from '../../testing/fixtures/users.ts'
 
 it('serves one document below /w/:workspace, with a new nonce each time', async test => {
   const service = await startTestService(test)

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import type { CreatedTracker, TrackerSubmission } from '@signalbox/contract/browser/trackers.ts'
-import { normalizeOriginPattern } from '../access/origin-pattern.ts'
-import type { TrackerIdentity } from '../access/store.ts'
-import { createKey, type KeyKind } from '../access/tracker-keys.ts'
+import type { CreatedTracker, TrackerSubmission } from '@signalbox/contract/session/trackers.ts'
+import { commitAudited } from '../audit/commit-audited.ts'
+import { FieldErrorList } from '../runtime/http/body-schema.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
+import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import { normalizeOriginPattern } from '../signals/access/origin-pattern.ts'
+import { createKey, type KeyKind } from '../signals/access/tracker-keys.ts'
 import {
   insertTracker,
   listNamedTrackers,
   TRACKERS_MAX,
   updateTrackerName,
-} from '../access/tracker-store.ts'
-import { commitAudited } from '../audit/commit-audited.ts'
-import { FieldErrorList } from '../http/body-schema.ts'
-import { Refusal } from '../http/refusal.ts'
-import { NAME_ERROR, parseName } from '../people/display-name.ts'
-import { requireRecentAuthentication } from '../people/reauthentication.ts'
-import type { CurrentPerson } from '../people/session-store.ts'
-import { lockMembers } from '../people/workspace-store.ts'
-import { personActor } from '../people/workspaces.ts'
+} from '../signals/access/tracker-store.ts'
+import { NAME_ERROR, parseName } from '../workspaces/users/display-name.ts'
+import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
+import type { CurrentPerson } from '../workspaces/users/session-store.ts'
+import { lockMembers } from '../workspaces/users/workspace-store.ts'
+import { personActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
 interface TrackerCreation {

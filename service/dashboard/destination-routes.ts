@@ -1,14 +1,14 @@
-import * as operations from '@signalbox/contract/browser/destination-operations.ts'
+import * as operations from '@signalbox/contract/session/destination-operations.ts'
 import {
   CredentialSubmission,
   DestinationSubmission,
-} from '@signalbox/contract/browser/destinations.ts'
-import { destinationView, isTestModeOn } from '../delivery/destination-resource.ts'
-import type { Destination } from '../delivery/destination-store.ts'
-import { setTestMode } from '../delivery/test-mode.ts'
-import { createBodyValidator } from '../http/body-schema.ts'
-import type { ServiceApp } from '../http/service-app.ts'
-import { personActor } from '../people/workspaces.ts'
+} from '@signalbox/contract/session/destinations.ts'
+import { createBodyValidator } from '../runtime/http/body-schema.ts'
+import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { destinationView, isTestModeOn } from '../signals/delivery/destination-resource.ts'
+import type { Destination } from '../signals/delivery/destination-store.ts'
+import { setTestMode } from '../signals/delivery/test-mode.ts'
+import { personActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { readDestinationStatuses, readTestModes } from './destination-status.ts'
 import {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { readAuditEntries } from '../../testing/fixtures/audit.ts'
 import { openDestination } from '../../testing/fixtures/dashboard.ts'
-import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget } from '../../testing/fixtures/simulator.ts'
+import { createTestWorkspace } from '../../testing/fixtures/users.ts'
 
 const TOKEN = 'EAAB-a-token-of-the-test'
 const SUBMISSION = { type: 'meta', config: { dataset_id: '1234567890' }, access_token: TOKEN }

@@ -1,14 +1,14 @@
-import * as operations from '@signalbox/contract/browser/key-operations.ts'
-import type { TrackerKey as TrackerKeyView } from '@signalbox/contract/browser/keys.ts'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import * as operations from '@signalbox/contract/session/key-operations.ts'
+import type { TrackerKey as TrackerKeyView } from '@signalbox/contract/session/keys.ts'
+import type { ServiceApp } from '../runtime/http/service-app.ts'
 import {
   type KeyPosition,
   listLiveTrackerKeys,
   listRevokedTrackerKeys,
   type TrackerKey,
-} from '../access/key-store.ts'
-import { isKeyId, type KeyKind, LIVE_KEYS_MAX } from '../access/tracker-keys.ts'
-import type { ServiceApp } from '../http/service-app.ts'
+} from '../signals/access/key-store.ts'
+import { isKeyId, type KeyKind, LIVE_KEYS_MAX } from '../signals/access/tracker-keys.ts'
 import { checkForwarder } from './check-forwarder.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { describeForwarder } from './describe-forwarder.ts'

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { startDatabaseProxy } from '../../testing/crash/database-proxy.ts'
-import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { openLiveEvents } from '../../testing/fixtures/live-events.ts'
+import { BrowserClient } from '../../testing/fixtures/page-client.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startSecondService } from '../../testing/fixtures/second-process.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { ledgerEntry, storeEntries } from '../../testing/fixtures/stored-events.ts'
 import {
   addMember,
   createSignedInBrowser,
   createTestPerson,
   type TestPerson,
-} from '../../testing/fixtures/people.ts'
-import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
-import { startSecondService } from '../../testing/fixtures/second-process.ts'
-import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
-import { ledgerEntry, storeEntries } from '../../testing/fixtures/stored-events.ts'
+} from '../../testing/fixtures/users.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
-import { ActivityAnnouncer } from '../delivery/destination-queue-store.ts'
+import { ActivityAnnouncer } from '../signals/delivery/destination-queue-store.ts'
 
 async function openLive(test: TestContext) {
   const service = await startTestService(test)

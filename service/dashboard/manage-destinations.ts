@@ -1,26 +1,29 @@
+import type { TestPurchase } from '@signalbox/contract/destinations.ts'
 import type {
   CredentialSubmission,
   DestinationSubmission,
-} from '@signalbox/contract/browser/destinations.ts'
-import type { TestPurchase } from '@signalbox/contract/destinations.ts'
-import type { TrackerIdentity } from '../access/store.ts'
+} from '@signalbox/contract/session/destinations.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
+import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
 import {
   createDestination,
   parseTargetInput,
   parseTokenInput,
-} from '../delivery/create-destination.ts'
-import { setCredential } from '../delivery/credential-store.ts'
-import { announceDeliveries } from '../delivery/destination-queue-store.ts'
-import { assertDestinationId, destinationNotFound } from '../delivery/destination-resource.ts'
-import { scheduleProbe } from '../delivery/destination-status-store.ts'
-import { type Destination, findDestination } from '../delivery/destination-store.ts'
-import { Refusal } from '../http/refusal.ts'
-import { requirePlatform, sendTestPurchase } from '../ingestion/send-test-purchase.ts'
-import { findAdAccount } from '../people/ad-account-store.ts'
-import { requireRecentAuthentication } from '../people/reauthentication.ts'
-import type { CurrentPerson } from '../people/session-store.ts'
-import { personActor } from '../people/workspaces.ts'
+} from '../signals/delivery/create-destination.ts'
+import { setCredential } from '../signals/delivery/credential-store.ts'
+import { announceDeliveries } from '../signals/delivery/destination-queue-store.ts'
+import {
+  assertDestinationId,
+  destinationNotFound,
+} from '../signals/delivery/destination-resource.ts'
+import { scheduleProbe } from '../signals/delivery/destination-status-store.ts'
+import { type Destination, findDestination } from '../signals/delivery/destination-store.ts'
+import { requirePlatform, sendTestPurchase } from '../signals/ingestion/send-test-purchase.ts'
+import { findAdAccount } from '../workspaces/users/ad-account-store.ts'
+import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
+import type { CurrentPerson } from '../workspaces/users/session-store.ts'
+import { personActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
 interface TrackerScope {

@@ -1,9 +1,9 @@
-import { findTracker, type TrackerIdentity } from '../access/store.ts'
-import { Refusal } from '../http/refusal.ts'
-import type { CurrentPerson } from '../people/session-store.ts'
-import type { WorkspaceAction } from '../people/workspace-role.ts'
-import { requireRole } from '../people/workspaces.ts'
-import { isUuid } from '../util/uuid.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
+import { isUuid } from '../runtime/util/uuid.ts'
+import { findTracker, type TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { CurrentPerson } from '../workspaces/users/session-store.ts'
+import type { WorkspaceAction } from '../workspaces/users/workspace-role.ts'
+import { requireRole } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
 /** A request below `TRACKER_PATH`; its parameters are not validated yet. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
-import { openDatabase } from '../../service/db/database.ts'
-import { distributeTables } from '../../service/db/distribute-tables.ts'
-import { migrate } from '../../service/db/migrate.ts'
+import { openDatabase } from '../../service/runtime/db/database.ts'
+import { distributeTables } from '../../service/runtime/db/distribute-tables.ts'
+import { migrate } from '../../service/runtime/db/migrate.ts'
 import type { CitusAddresses } from './cluster.ts'
 
 const TEMPLATE = 'signalbox_citus_template'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
+import type { ProvisionedTracker } from '../../service/program/provisioning/provision-tracker.ts'
 import { samplePurchase } from '../fixtures/sample-events.ts'
 import type { TestService } from '../fixtures/service.ts'
 

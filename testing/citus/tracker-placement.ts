@@ -1,4 +1,4 @@
-import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
+import type { ProvisionedTracker } from '../../service/program/provisioning/provision-tracker.ts'
 import type { TestService } from '../fixtures/service.ts'
 
 const TRACKERS_MAX = 60

@@ -1,8 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
-import { createSimulatedPlatform } from '../../service/agents/executor/ad-entity-store.ts'
-import type { ProposalContext } from '../../service/agents/proposals/agents-context.ts'
-import { type Database, openDatabase } from '../../service/db/database.ts'
+import type { ProposalContext } from '../../service/agents/agents-context.ts'
+import { createSimulatedPlatform } from '../../service/agents/campaigns/simulated-campaign-store.ts'
+import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
 
 /**
  * The statement or response at which a process crashes. A statement at the crash point is either

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { createSimulatedPlatform } from '../../service/agents/executor/ad-entity-store.ts'
+import { createSimulatedPlatform } from '../../service/agents/campaigns/simulated-campaign-store.ts'
 import { resumeExecutions } from '../../service/agents/executor/execution-triggers.ts'
 import { createAuditTrail } from '../../service/audit/audit-store.ts'
-import { openDatabase } from '../../service/db/database.ts'
-import { createLogger } from '../../service/http/logger.ts'
+import { openDatabase } from '../../service/runtime/db/database.ts'
+import { createLogger } from '../../service/runtime/http/logger.ts'
 import { FIXTURE_AUDIT_KEYS } from '../fixtures/agents.ts'
 import { CrashableProcess, createCrashableDatabase } from './crash-injection.ts'
 

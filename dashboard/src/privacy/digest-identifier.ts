@@ -4,7 +4,7 @@ import {
   normalizeIdentifier,
   normalizeText,
   parseSuppliedDigest,
-} from '@signalbox/service/identity/identifier-formats.ts'
+} from '@signalbox/service/signals/identity/identifier-formats.ts'
 
 export type IdentifierType = 'email' | 'phone' | 'external_id'
 
@@ -44,7 +44,9 @@ async function normalize({ type, text, country }: TypedIdentifier): Promise<stri
       return normalizeEmail(normalizeIdentifier(text))
     case 'phone': {
       // In a chunk of its own: it holds the numbering plans of all countries.
-      const { normalizePhone } = await import('@signalbox/service/identity/normalize-phone.ts')
+      const { normalizePhone } = await import(
+        '@signalbox/service/signals/identity/normalize-phone.ts'
+      )
       const isCountry = /^[a-z]{2}$/i.test(country.trim())
       return normalizePhone(
         normalizeIdentifier(text),

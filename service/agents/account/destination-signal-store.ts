@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database.ts'
+import type { Database } from '../../runtime/db/database.ts'
 
 /** The time of the newest event of each tracker, excluding verification events. */
 export async function findLastEvents(

@@ -1,6 +1,6 @@
-import type { Database } from '../../db/database.ts'
-import { arrayLiteral } from '../../db/sql-fragments.ts'
-import { OTHER_NAMES } from '../../delivery/sent-counts-store.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
+import { OTHER_NAMES } from '../../signals/delivery/sent-counts-store.ts'
 
 interface DayCount {
   /** UTC day, YYYY-MM-DD. */

@@ -6,8 +6,8 @@ import {
   createAdAccountFixture,
   startAdAccountFixture,
 } from '../../../testing/fixtures/ad-account.ts'
-import { HOUR_MILLISECONDS } from '../../util/time.ts'
-import { applyExternalChange } from '../executor/simulated-account-store.ts'
+import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
+import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
 import { readAccountState } from './read-account-state.ts'
 
 it('returns the credential, its permissions, the policy and the entities', async test => {

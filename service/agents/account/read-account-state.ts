@@ -1,10 +1,13 @@
 import type { AccountState } from '@signalbox/contract/agents/account.ts'
 import { AccountStateInput } from '@signalbox/contract/agents/tool-inputs.ts'
-import { createBodyValidator } from '../../http/body-schema.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import { ENTITIES_PER_PAGE, listEntities } from '../executor/ad-entity-store.ts'
+import { createBodyValidator } from '../../runtime/http/body-schema.ts'
+import {
+  type AgentPrincipal,
+  requirePermission,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../agents-context.ts'
+import { ENTITIES_PER_PAGE, listEntities } from '../campaigns/simulated-campaign-store.ts'
 import { readPolicy } from '../policy/policy-store.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
 import { countOpenApprovals } from '../proposals/open-action-store.ts'
 
 const checkArguments = createBodyValidator<AccountStateInput>(AccountStateInput, ['name_contains'])

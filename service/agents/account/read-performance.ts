@@ -1,10 +1,13 @@
 import type { Performance } from '@signalbox/contract/agents/account.ts'
 import { PERFORMANCE_DAYS, PerformanceInput } from '@signalbox/contract/agents/tool-inputs.ts'
-import type { Database } from '../../db/database.ts'
-import { createBodyValidator } from '../../http/body-schema.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import { DAY_MILLISECONDS, subtractDays, toDaySpan } from '../../util/time.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { createBodyValidator } from '../../runtime/http/body-schema.ts'
+import { DAY_MILLISECONDS, subtractDays, toDaySpan } from '../../runtime/util/time.ts'
+import {
+  type AgentPrincipal,
+  requirePermission,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import { type BoundDestination, findBoundDestinations } from './destination-signal-store.ts'
 import { buildEventFigures, buildPlatformFigures, NAMES_MAX } from './performance-figures.ts'
 import {

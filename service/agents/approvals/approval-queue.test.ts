@@ -10,8 +10,8 @@ import {
   setPolicy,
 } from '../../../testing/fixtures/agents.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { Refusal } from '../../http/refusal.ts'
-import { applyExternalChange } from '../executor/simulated-account-store.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
 import { BATCHES_PER_PAGE, readApprovalQueue, readQueuedBatch } from './approval-queue.ts'
 import { decideActions } from './decide-actions.ts'
 

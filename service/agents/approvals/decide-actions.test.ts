@@ -20,13 +20,16 @@ import {
   RAISE,
 } from '../../../testing/fixtures/executions.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
-import { changeConnectionAdAccount, revokeWorkspaceConnection } from '../../oauth/connections.ts'
-import { revokeWorkspaceToken } from '../../oauth/execution-tokens.ts'
-import { setAdAccountStatus } from '../../people/ad-account-store.ts'
-import type { CurrentPerson } from '../../people/session-store.ts'
-import { lockMembers, updateMemberRole } from '../../people/workspace-store.ts'
+import {
+  changeConnectionAdAccount,
+  revokeWorkspaceConnection,
+} from '../../workspaces/oauth/connections.ts'
+import { revokeWorkspaceToken } from '../../workspaces/oauth/execution-tokens.ts'
+import { setAdAccountStatus } from '../../workspaces/users/ad-account-store.ts'
+import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import { lockMembers, updateMemberRole } from '../../workspaces/users/workspace-store.ts'
+import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
 import { submitProposal } from '../executor/execution-triggers.ts'
-import { applyExternalChange } from '../executor/simulated-account-store.ts'
 import { findReceipt } from '../proposals/receipt-store.ts'
 import { decideActions } from './decide-actions.ts'
 

@@ -1,7 +1,7 @@
 import type { AgentAction } from '@signalbox/contract/agents/actions.ts'
 import { findActorNames } from '../../audit/actor-name-store.ts'
-import type { Database } from '../../db/database.ts'
-import { parseRowId } from '../../util/row-id.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { parseRowId } from '../../runtime/util/row-id.ts'
 import { toActionView } from '../proposals/action-view.ts'
 import { findDecidedActions } from '../proposals/decided-action-store.ts'
 

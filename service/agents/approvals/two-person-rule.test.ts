@@ -12,10 +12,10 @@ import {
   isRefusal,
   RAISE,
 } from '../../../testing/fixtures/executions.ts'
-import type { PeopleContext } from '../../people/people-context.ts'
-import { setPersonStatus } from '../../people/person-store.ts'
-import { changeMemberRole, removeMember } from '../../people/workspaces.ts'
-import { HOUR_SECONDS } from '../../util/time.ts'
+import { HOUR_SECONDS } from '../../runtime/util/time.ts'
+import { setPersonStatus } from '../../workspaces/users/user-store.ts'
+import type { PeopleContext } from '../../workspaces/users/users-context.ts'
+import { changeMemberRole, removeMember } from '../../workspaces/users/workspaces.ts'
 import { readQueuedBatch } from './approval-queue.ts'
 import { decideActions } from './decide-actions.ts'
 

@@ -1,9 +1,9 @@
 import type { AuditAction } from '../../audit/audit-entry.ts'
 import { hasRoleLossSince } from '../../audit/audit-read-store.ts'
-import type { Transaction } from '../../db/database.ts'
-import { hasPermission, WORKSPACE_ROLES } from '../../people/workspace-role.ts'
-import { hasOtherMember } from '../../people/workspace-store.ts'
-import { HOUR_MILLISECONDS } from '../../util/time.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
+import { hasPermission, WORKSPACE_ROLES } from '../../workspaces/users/workspace-role.ts'
+import { hasOtherMember } from '../../workspaces/users/workspace-store.ts'
 import type { Action } from '../proposals/action.ts'
 
 /** Changes that decide who may approve what, and what needs approval. */

@@ -17,7 +17,6 @@ import {
   setPolicy,
 } from '../../../testing/fixtures/agents.ts'
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
-import { submitFormPairs } from '../../../testing/fixtures/browser-client.ts'
 import {
   APPROVAL,
   changeBudgetExternally,
@@ -25,10 +24,11 @@ import {
   isRefusal,
   RAISE,
 } from '../../../testing/fixtures/executions.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
+import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
+import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
-import type { CurrentPerson } from '../../people/session-store.ts'
-import { lockMembers, updateMemberRole } from '../../people/workspace-store.ts'
+import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import { lockMembers, updateMemberRole } from '../../workspaces/users/workspace-store.ts'
 import { decideAndExecute, undoAndExecute } from '../executor/execution-triggers.ts'
 import { verifyProposalRecords } from '../proposals/verify-records.ts'
 import { decideActions } from './decide-actions.ts'

@@ -18,12 +18,12 @@ import {
   LESS_AND_MORE,
 } from '../../../testing/fixtures/executions.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
-import type { AdPlatform } from '../policy/ad-platform.ts'
+import type { ProposalContext } from '../agents-context.ts'
+import type { AdPlatform } from '../campaigns/campaign-api.ts'
+import { applyExternalChange, setNextFault } from '../campaigns/simulated-account-store.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
 import { verifyProposalRecords } from '../proposals/verify-records.ts'
 import { decideAndExecute, submitProposal } from './execution-triggers.ts'
-import { applyExternalChange, setNextFault } from './simulated-account-store.ts'
 
 /** Records each change that is asked for, and calls `before` ahead of it. */
 function watchChanges(

@@ -1,6 +1,6 @@
 import type { ActionOutcome, EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { AuditAction } from '../../audit/audit-entry.ts'
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 import { hasSameSettings } from '../approvals/action-preconditions.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
 import { getAction, recordRollbackRequest } from '../proposals/action-store.ts'

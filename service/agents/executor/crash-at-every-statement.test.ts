@@ -13,7 +13,7 @@ import {
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { findInvariantViolations } from '../../../testing/simulation/agents/invariants.ts'
 import { recordActionTransitions } from '../../../testing/simulation/agents/transition-log.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import {
   decideAndExecute,
   EXECUTION_LEASE_SECONDS,

@@ -1,12 +1,13 @@
 import type { ActionOutcome, EntityState } from '@signalbox/contract/agents/actions.ts'
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import {
   type ActionPreconditions,
   isStale,
   lockPreconditions,
 } from '../approvals/action-preconditions.ts'
 import { exceededLimits, reevaluateActions } from '../approvals/reevaluate-actions.ts'
-import type { EntityChange } from '../policy/ad-platform.ts'
+import type { EntityChange } from '../campaigns/campaign-api.ts'
 import type { Evaluation } from '../policy/evaluate-action.ts'
 import { type Action, type ActionTransition, hasFailedBatch } from '../proposals/action.ts'
 import {
@@ -15,7 +16,6 @@ import {
   lockActions,
   recordChangeRequest,
 } from '../proposals/action-store.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
 import { readTargetStates, type TargetStates } from '../proposals/evaluate-actions.ts'
 import { type TransitionInput, transitionAction } from '../proposals/transition-action.ts'
 

@@ -1,4 +1,4 @@
-import { findEntity } from '../policy/ad-platform.ts'
+import { findEntity } from '../campaigns/campaign-api.ts'
 import { type Action, hasFailedBatch, isFinal } from '../proposals/action.ts'
 import {
   findActionsOfBatch,

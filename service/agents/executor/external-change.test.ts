@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { createTestWorkspace, type PeopleContext } from '../../../testing/fixtures/people.ts'
 import { TestClock } from '../../../testing/fixtures/test-clock.ts'
-import { createSimulatedPlatform, listEntities } from './ad-entity-store.ts'
+import { createTestWorkspace, type PeopleContext } from '../../../testing/fixtures/users.ts'
 import {
   applyExternalChange,
   type EntityLocation,
   type SimulatedFault,
   seedSimulatedAccount,
   setNextFault,
-} from './simulated-account-store.ts'
+} from '../campaigns/simulated-account-store.ts'
+import { createSimulatedPlatform, listEntities } from '../campaigns/simulated-campaign-store.ts'
 
 it('returns an external change with a new version', async test => {
   const { database, at, campaign, place } = await campaignUnderTest(test)

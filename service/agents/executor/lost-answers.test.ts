@@ -12,7 +12,7 @@ import {
   createExecutionFixture,
   failNextChange,
 } from '../../../testing/fixtures/executions.ts'
-import type { AdPlatform } from '../policy/ad-platform.ts'
+import type { AdPlatform } from '../campaigns/campaign-api.ts'
 import { getAction } from '../proposals/action-store.ts'
 import { confirmExecution } from './confirm-execution.ts'
 import { type ExecutionContext, executeAction } from './execute-action.ts'

@@ -17,10 +17,10 @@ import {
   PAUSE,
   RAISE,
 } from '../../../testing/fixtures/executions.ts'
-import { revokeWorkspaceToken } from '../../oauth/execution-tokens.ts'
-import { setAdAccountStatus } from '../../people/ad-account-store.ts'
-import type { AdPlatform } from '../policy/ad-platform.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
+import { revokeWorkspaceToken } from '../../workspaces/oauth/execution-tokens.ts'
+import { setAdAccountStatus } from '../../workspaces/users/ad-account-store.ts'
+import type { ProposalContext } from '../agents-context.ts'
+import type { AdPlatform } from '../campaigns/campaign-api.ts'
 import { dryRunActions } from '../proposals/dry-run-actions.ts'
 import { executeAction } from './execute-action.ts'
 import { decideAndExecute, runExecution, submitProposal } from './execution-triggers.ts'

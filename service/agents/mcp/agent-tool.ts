@@ -1,7 +1,7 @@
-import type { FieldErrors, Refusal } from '../../http/refusal.ts'
-import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
-import type { Permission } from '../../oauth/permissions.ts'
-import type { AgentsContext } from '../proposals/agents-context.ts'
+import type { FieldErrors, Refusal } from '../../runtime/http/refusal.ts'
+import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
+import type { Permission } from '../../workspaces/oauth/permissions.ts'
+import type { AgentsContext } from '../agents-context.ts'
 
 /**
  * An MCP tool. Its description addresses a model without prior knowledge. All texts are constants,

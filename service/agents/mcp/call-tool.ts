@@ -1,9 +1,12 @@
 import { EVIDENCE_TOOLS } from '@signalbox/contract/agents/evidence.ts'
-import { createBodyValidator } from '../../http/body-schema.ts'
-import { toRefusal } from '../../http/error-responses.ts'
-import { Refusal } from '../../http/refusal.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import type { AgentsContext } from '../proposals/agents-context.ts'
+import { createBodyValidator } from '../../runtime/http/body-schema.ts'
+import { toRefusal } from '../../runtime/http/error-responses.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import {
+  type AgentPrincipal,
+  requirePermission,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import type { AgentsContext } from '../agents-context.ts'
 import { findToolUses, recordToolAnswer, recordToolUse } from '../proposals/tool-use-store.ts'
 import { ACCOUNT_STATE_SECONDS, ACCOUNT_TOOLS, FIRST_TOOL } from './account-tools.ts'
 import { ACTION_READ_TOOLS, PROPOSAL_ALIASES, PROPOSAL_TOOLS } from './action-tools.ts'

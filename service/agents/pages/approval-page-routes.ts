@@ -1,10 +1,11 @@
 import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
-import type { Refusal } from '../../http/refusal.ts'
-import type { ServiceApp } from '../../http/service-app.ts'
-import { pageHeaders } from '../../pages/serve-pages.ts'
-import { requirePageMembership } from '../../people/page-membership.ts'
-import { requirePageSession, type WorkspacePageRequest } from '../../people/page-visit.ts'
-import { parseRowId } from '../../util/row-id.ts'
+import type { Refusal } from '../../runtime/http/refusal.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
+import { parseRowId } from '../../runtime/util/row-id.ts'
+import { requirePageMembership } from '../../workspaces/users/page-membership.ts'
+import { requirePageSession, type WorkspacePageRequest } from '../../workspaces/users/page-visit.ts'
+import type { AgentsContext } from '../agents-context.ts'
 import {
   readApprovalQueue,
   readDecisionRecords,
@@ -13,7 +14,6 @@ import {
 import { readDecidedActions } from '../approvals/decided-actions.ts'
 import { decideAndExecute, undoAndExecute } from '../executor/execution-triggers.ts'
 import { readPolicy } from '../policy/policy-store.ts'
-import type { AgentsContext } from '../proposals/agents-context.ts'
 import { approvalsPage, decidedApprovalsPage } from './approvals-page.ts'
 import { batchPage } from './batch-page.ts'
 import {

@@ -14,11 +14,11 @@ import {
   type FormPairs,
   formsOf,
   submitFormPairs,
-} from '../../../testing/fixtures/browser-client.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
-import type { WorkspaceRole } from '../../people/workspace-role.ts'
-import { HOUR_SECONDS } from '../../util/time.ts'
-import { applyExternalChange } from '../executor/simulated-account-store.ts'
+} from '../../../testing/fixtures/page-client.ts'
+import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
+import { HOUR_SECONDS } from '../../runtime/util/time.ts'
+import type { WorkspaceRole } from '../../workspaces/users/workspace-role.ts'
+import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
 
 const REASON = 'It was planned.'
 

@@ -7,8 +7,8 @@ import {
   startAgentActionsFixture,
 } from '../../../testing/fixtures/agent-actions.ts'
 import { createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
 import type { TestService } from '../../../testing/fixtures/service.ts'
+import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
 import type { AuditAction, AuditEntry, AuditSubject } from '../../audit/audit-entry.ts'
 
 async function withEntries(fixture: AgentActionsFixture, proposals: number): Promise<string> {

@@ -10,12 +10,12 @@ import {
   type LimitCode,
 } from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
-import { Refusal } from '../../http/refusal.ts'
-import { readFormText, toFormErrors } from '../../pages/form-body.ts'
-import { choiceOption, type FormErrors, textArea } from '../../pages/form-controls.ts'
-import { hasPermission } from '../../people/workspace-role.ts'
-import type { Membership } from '../../people/workspace-store.ts'
-import { parseRowId } from '../../util/row-id.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { choiceOption, type FormErrors, textArea } from '../../runtime/pages/form-controls.ts'
+import { parseRowId } from '../../runtime/util/row-id.ts'
+import { hasPermission } from '../../workspaces/users/workspace-role.ts'
+import type { Membership } from '../../workspaces/users/workspace-store.ts'
 import {
   acceptedLimitFields,
   dayTotals,

@@ -5,8 +5,8 @@ import {
   buildBudgetProposal,
   startAgentActionsFixture,
 } from '../../../testing/fixtures/agent-actions.ts'
-import { BrowserClient } from '../../../testing/fixtures/browser-client.ts'
-import { createTestWorkspace } from '../../../testing/fixtures/people.ts'
+import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
 
 const PAGES = ['approvals', 'approvals/1', 'policy', 'audit', 'audit/export']
 const FORMS = ['approvals/1', 'policy', 'audit/verify']

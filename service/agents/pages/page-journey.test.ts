@@ -9,7 +9,7 @@ import {
   submitHostileProposal,
 } from '../../../testing/fixtures/agent-actions.ts'
 import { openMobilePage, signInWithPassword } from '../../../testing/fixtures/mobile-page.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
+import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
 
 /** Cookies expire by the real clock of the browser. */
 const NOW = { startAt: new Date().toISOString() }

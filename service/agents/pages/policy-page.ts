@@ -13,12 +13,12 @@ import {
   type FormErrors,
   message,
   textField,
-} from '../../pages/form-controls.ts'
-import type { PageMembership } from '../../people/page-membership.ts'
-import type { CurrentPerson } from '../../people/session-store.ts'
-import { workspacePage } from '../../people/workspace-pages.ts'
-import { hasPermission } from '../../people/workspace-role.ts'
-import { formatDateTime } from '../../util/time.ts'
+} from '../../runtime/pages/form-controls.ts'
+import { formatDateTime } from '../../runtime/util/time.ts'
+import type { PageMembership } from '../../workspaces/users/page-membership.ts'
+import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
+import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import { formatAmount } from '../policy/format-amount.ts'
 import { ACTION_TYPE_LABELS, EXECUTION_MODE_LABELS } from './labels.ts'
 import {

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import {
-  type FormPairs,
-  formsOf,
-  submitFormPairs,
-} from '../../../testing/fixtures/browser-client.ts'
+import { type FormPairs, formsOf, submitFormPairs } from '../../../testing/fixtures/page-client.ts'
+import { startTestService } from '../../../testing/fixtures/service.ts'
 import {
   addAdAccount,
   addMember,
   createTestPerson,
   createTestWorkspace,
   type TestWorkspace,
-} from '../../../testing/fixtures/people.ts'
-import { startTestService } from '../../../testing/fixtures/service.ts'
+} from '../../../testing/fixtures/users.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 
 const CHANGED: Record<string, string> = {

@@ -1,8 +1,8 @@
 import type { AgentAction, EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
 import { html } from 'ghtml'
-import { tag } from '../../pages/form-controls.ts'
-import { formatDateTime, formatTimeLeft } from '../../util/time.ts'
+import { tag } from '../../runtime/pages/form-controls.ts'
+import { formatDateTime, formatTimeLeft } from '../../runtime/util/time.ts'
 import { formatAmount } from '../policy/format-amount.ts'
 import { currentReasons } from './approval-context.ts'
 import {

@@ -4,7 +4,7 @@ import type {
   EntityState,
   EntityType,
 } from '@signalbox/contract/agents/actions.ts'
-import { type AdPlatform, type EntityRef, findEntity } from './ad-platform.ts'
+import { type AdPlatform, type EntityRef, findEntity } from '../campaigns/campaign-api.ts'
 
 /** In minor units by `entityKey`; null for an entity that belongs to too many others to add up. */
 export type BudgetsInMotion = ReadonlyMap<string, number | null>

@@ -4,7 +4,7 @@ import type { PolicySubmission } from '@signalbox/contract/agents/policy.ts'
 import { createAgentFixture, createFixtureMember } from '../../../testing/fixtures/agents.ts'
 import { blockAuditWrites, readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import type { Refusal } from '../../http/refusal.ts'
+import type { Refusal } from '../../runtime/http/refusal.ts'
 import { changePolicy } from './change-policy.ts'
 import { DEFAULT_POLICY, readPolicy } from './policy-store.ts'
 

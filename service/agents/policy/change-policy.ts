@@ -6,11 +6,11 @@ import {
 } from '@signalbox/contract/agents/policy.ts'
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import type { Transaction } from '../../db/database.ts'
-import { createBodyValidator, FieldErrorList } from '../../http/body-schema.ts'
-import { Refusal } from '../../http/refusal.ts'
-import type { CurrentPerson } from '../../people/session-store.ts'
-import { requireRole } from '../../people/workspaces.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import { createBodyValidator, FieldErrorList } from '../../runtime/http/body-schema.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import { requireRole } from '../../workspaces/users/workspaces.ts'
 import { lockPolicyForChange, readPolicy, savePolicy } from './policy-store.ts'
 
 export interface PolicyContext extends AuditedContext {

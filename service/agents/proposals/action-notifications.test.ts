@@ -13,7 +13,7 @@ import {
 } from '../../../testing/fixtures/agent-actions.ts'
 import { blockAuditWrites, createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
+import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
 import { expireApprovals } from '../approvals/expire-approvals.ts'
 
 async function startFixture(test: TestContext) {

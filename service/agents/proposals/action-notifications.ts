@@ -1,8 +1,11 @@
 import type { ActionOutcome, ActionStatus } from '@signalbox/contract/agents/actions.ts'
-import type { Transaction } from '../../db/database.ts'
-import { plainName } from '../../notifications/notification.ts'
-import { raiseNotification, withdrawNotifications } from '../../notifications/notification-store.ts'
-import { formatDateTime } from '../../util/time.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import { plainName } from '../../runtime/util/plain-name.ts'
+import { formatDateTime } from '../../runtime/util/time.ts'
+import {
+  raiseNotification,
+  withdrawNotifications,
+} from '../../workspaces/notifications/notification-store.ts'
 import { type Action, isFinal } from './action.ts'
 import type { Batch } from './batch-store.ts'
 import { hasPendingActions } from './open-action-store.ts'

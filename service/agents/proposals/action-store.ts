@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
-import type { Transaction } from '../../db/database.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import type { Tables } from '../../runtime/db/tables.ts'
 import type { Action, NewAction } from './action.ts'
 
 export async function findAction(

@@ -10,7 +10,7 @@ import type {
   PolicyReason,
 } from '@signalbox/contract/agents/actions.ts'
 import type { DecisionContext } from '@signalbox/contract/agents/approvals.ts'
-import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
+import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
 
 /** One proposed change with its history. */
 export interface Action extends NewAction {

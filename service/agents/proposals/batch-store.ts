@@ -1,8 +1,8 @@
 import type { PolicyDecision } from '@signalbox/contract/agents/actions.ts'
 import type { EvidenceProvenance, TargetSource } from '@signalbox/contract/agents/evidence.ts'
 import type { Selectable } from 'kysely'
-import type { Transaction } from '../../db/database.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import type { Tables } from '../../runtime/db/tables.ts'
 import type { Action, ActionProposer } from './action.ts'
 
 /** One proposal: what its actions have in common. */

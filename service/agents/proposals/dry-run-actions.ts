@@ -1,7 +1,10 @@
 import type { DryRunResult } from '@signalbox/contract/agents/proposals.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import {
+  type AgentPrincipal,
+  requirePermission,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import { readPolicy } from '../policy/policy-store.ts'
-import type { ProposalContext } from './agents-context.ts'
 import {
   combineDecisions,
   type EvaluatedAction,

@@ -6,8 +6,8 @@ import type {
   PolicyReason,
 } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
-import type { Transaction } from '../../db/database.ts'
-import { type AdPlatform, type EntityRef, findEntity } from '../policy/ad-platform.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import { type AdPlatform, type EntityRef, findEntity } from '../campaigns/campaign-api.ts'
 import {
   type BudgetsInMotion,
   entityKey,

@@ -10,9 +10,9 @@ import {
   setPolicy,
 } from '../../../testing/fixtures/agents.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { DAY_SECONDS } from '../../util/time.ts'
+import { DAY_SECONDS } from '../../runtime/util/time.ts'
+import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
 import { runExecution, submitProposal } from '../executor/execution-triggers.ts'
-import { applyExternalChange } from '../executor/simulated-account-store.ts'
 import { findActionsOfBatch } from './action-store.ts'
 import { proposeActions } from './propose-actions.ts'
 

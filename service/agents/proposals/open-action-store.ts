@@ -1,4 +1,4 @@
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 import type { Action } from './action.ts'
 
 /** Pending actions whose approval period has ended, oldest first. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
-import { isObject } from '../../util/is-object.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
 import type { NewAction } from './action.ts'
 import type { NewBatch } from './batch-store.ts'
 import type { ActionRow, BatchRow } from './record-store.ts'

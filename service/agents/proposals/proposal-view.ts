@@ -1,8 +1,8 @@
 import type { ActionStatus, BatchStatus, PolicyReason } from '@signalbox/contract/agents/actions.ts'
 import type { ActionBatchAnswer, ProposalResult } from '@signalbox/contract/agents/proposals.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import type { Action } from './action.ts'
 import { toActionView, toProposerView, toTargetView } from './action-view.ts'
-import type { ProposalContext } from './agents-context.ts'
 import type { Batch } from './batch-store.ts'
 
 interface SavedProposal {

@@ -14,7 +14,7 @@ import {
 import { blockAuditWrites, readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
-import { HOUR_MILLISECONDS } from '../../util/time.ts'
+import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { findAction } from './action-store.ts'
 import { toProposalResult } from './proposal-view.ts'
 import { proposeActions } from './propose-actions.ts'

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
-import type { Transaction } from '../../db/database.ts'
-import type { Tables } from '../../db/tables.ts'
-import { objectOrEmpty, parseJsonObject } from '../../util/is-object.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import type { Tables } from '../../runtime/db/tables.ts'
+import { objectOrEmpty, parseJsonObject } from '../../runtime/util/is-object.ts'
 import type { Action } from './action.ts'
 import { toAction } from './action-store.ts'
 

@@ -3,7 +3,7 @@ import {
   VALID_ENTITIES_PER_TYPE_MAX,
   type ValidEntity,
 } from '@signalbox/contract/agents/proposals.ts'
-import type { AdPlatform, EntityRef } from '../policy/ad-platform.ts'
+import type { AdPlatform, EntityRef } from '../campaigns/campaign-api.ts'
 import type { PolicyReasonCode } from '../policy/policy-reasons.ts'
 
 interface EvaluatedTarget {

@@ -6,9 +6,9 @@ import {
   compileBodySchema,
   FieldErrorList,
   type SchemaValidator,
-} from '../../http/body-schema.ts'
-import { Refusal } from '../../http/refusal.ts'
-import { isObject, type UntrustedObject } from '../../util/is-object.ts'
+} from '../../runtime/http/body-schema.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 
 const checkProposal = compileBodySchema(ProposalSubmission)
 const checkDryRun = compileBodySchema(DryRunSubmission)

@@ -1,16 +1,19 @@
-import type { TrackerIdentity } from '../../access/store.ts'
-import type { Database } from '../../db/database.ts'
+import type { Database } from '../../runtime/db/database.ts'
 import {
   listenForNotifications,
   type NotificationListener,
-} from '../../db/notification-listener.ts'
-import { ACTIVITY_CHANNEL, parseTrackerIds } from '../../delivery/destination-queue-store.ts'
-import { Refusal } from '../../http/refusal.ts'
-import type { ServiceLogger } from '../../http/service-app.ts'
-import { type CurrentPerson, findLiveSessions } from '../../people/session-store.ts'
-import { requireRole } from '../../people/workspaces.ts'
-import { singleFlight } from '../../util/single-flight.ts'
-import { sleep } from '../../util/wait.ts'
+} from '../../runtime/db/notification-listener.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import type { ServiceLogger } from '../../runtime/http/service-app.ts'
+import { singleFlight } from '../../runtime/util/single-flight.ts'
+import { sleep } from '../../runtime/util/wait.ts'
+import type { TrackerIdentity } from '../../signals/access/live-key-store.ts'
+import {
+  ACTIVITY_CHANNEL,
+  parseTrackerIds,
+} from '../../signals/delivery/destination-queue-store.ts'
+import { type CurrentPerson, findLiveSessions } from '../../workspaces/users/session-store.ts'
+import { requireRole } from '../../workspaces/users/workspaces.ts'
 import { type EventStream, type StreamCounts, StreamLimit } from './event-stream.ts'
 import { TrackerFeed } from './tracker-feed.ts'
 

@@ -1,22 +1,22 @@
+import type { ProposalContext } from '../../../service/agents/agents-context.ts'
 import { expireApprovals } from '../../../service/agents/approvals/expire-approvals.ts'
+import {
+  applyExternalChange,
+  setNextFault,
+} from '../../../service/agents/campaigns/simulated-account-store.ts'
 import {
   decideAndExecute,
   resumeExecutions,
   submitProposal,
 } from '../../../service/agents/executor/execution-triggers.ts'
-import {
-  applyExternalChange,
-  setNextFault,
-} from '../../../service/agents/executor/simulated-account-store.ts'
-import type { ProposalContext } from '../../../service/agents/proposals/agents-context.ts'
-import { Refusal } from '../../../service/http/refusal.ts'
+import { Refusal } from '../../../service/runtime/http/refusal.ts'
+import { HOUR_SECONDS } from '../../../service/runtime/util/time.ts'
 import {
   changeConnectionAdAccount,
   revokeWorkspaceConnection,
-} from '../../../service/oauth/connections.ts'
-import { revokeWorkspaceToken } from '../../../service/oauth/execution-tokens.ts'
-import { setAdAccountStatus } from '../../../service/people/ad-account-store.ts'
-import { HOUR_SECONDS } from '../../../service/util/time.ts'
+} from '../../../service/workspaces/oauth/connections.ts'
+import { revokeWorkspaceToken } from '../../../service/workspaces/oauth/execution-tokens.ts'
+import { setAdAccountStatus } from '../../../service/workspaces/users/ad-account-store.ts'
 import { type CrashPoint, runUntilCrash } from '../../crash/crash-injection.ts'
 import {
   type AgentFixture,

@@ -1,0 +1,53 @@
+import { Refusal } from '../../../../service/runtime/http/refusal.ts'
+import { validateSubmission } from '../../../../service/signals/ingestion/validate-submission.ts'
+import { createOfflinePlatforms } from '../../../../service/signals/platforms/registry.ts'
+import type { EventBody } from '../event-fields.ts'
+import type { Style } from '../output/style.ts'
+
+/** What the service would do with an event. */
+interface EventCheck {
+  isValid: boolean
+  /** What is wrong, by dotted path. */
+  errors: Record<string, string[]>
+  /** Stored, and too old for the platform: its delivery expires. */
+  isPastWindow: boolean
+  /** Stored, and kept from the platform for the sake of consent. */
+  isWithheld: boolean
+}
+
+const platforms = createOfflinePlatforms()
+
+/** Applies the service's own rules, so that a dry run and the real one never differ. */
+export function checkEvent(event: EventBody, now: Date): EventCheck {
+  try {
+    const { submission, eventTime, decision } = validateSubmission(event, {
+      platforms,
+      idempotencyKey: undefined,
+      receivedAt: now,
+    })
+    const source = (submission.action_source ?? 'website').toLowerCase()
+    const ageSeconds = (now.getTime() - eventTime.getTime()) / 1_000
+    const isWithheld = decision.outcome !== 'granted'
+    const isPastWindow = !isWithheld && ageSeconds > platforms.default.windowSeconds(source)
+    return { isValid: true, errors: {}, isPastWindow, isWithheld }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const errors = error.errors ?? { '': [error.message] }
+    return { isValid: false, errors, isPastWindow: false, isWithheld: false }
+  }
+}
+
+export function formatEventCheck(check: EventCheck, style: Style): string {
+  const { isValid, errors, isPastWindow, isWithheld } = check
+  if (!isValid) {
+    const lines = Object.entries(errors).flatMap(([field, sentences]) =>
+      sentences.map(sentence => `  ${style('bold', field)}  ${sentence}\n`),
+    )
+    return `${style('red', '✗')} The service would refuse it.\n${lines.join('')}`
+  }
+  const notes = [
+    isPastWindow ? 'It is too old for the platform, so it would not be delivered.' : '',
+    isWithheld ? 'Its consent does not allow a delivery.' : '',
+  ].filter(text => text !== '')
+  return `${[`${style('green', '✓')} The service would store it.`, ...notes].join(' ')}\n`
+}

@@ -1,0 +1,221 @@
+import type { IngestionNotice, IngestionWarning } from '@signalbox/contract/submissions.ts'
+import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
+import type { TrackerIdentity } from '../access/live-key-store.ts'
+import { decideConsent } from '../consent/consent-decision.ts'
+import type { EventSpace } from '../events/event-record.ts'
+import { type ErasureKeyProvider, listPlainWithdrawalKeys } from '../events/person-identifiers.ts'
+import type { CommitOutcome } from './commit-events.ts'
+import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
+import type { CommitQueue } from './group-commit.ts'
+import { createTokenMaker, holdsIdentifiers, redactSubmission } from './redact-submission.ts'
+import { validateSubmission } from './validate-submission.ts'
+import {
+  completeRepeatedWithdrawal,
+  completeWithdrawal,
+  findWithdrawalReach,
+  type WithdrawalContext,
+} from './withdraw-consent.ts'
+
+export interface AcceptanceContext extends WithdrawalContext {
+  commits: CommitQueue<EventDraft, CommitOutcome>
+  platforms: Platforms
+  /** Id of the platform in Additional Consent strings; null: they are not looked at. */
+  additionalConsentProvider: number | null
+}
+
+interface EventRequest {
+  platforms: Platforms
+  additionalConsentProvider: number | null
+  /** Called for an event whose free text holds an identifier. */
+  erasureKey: ErasureKeyProvider
+  tracker: TrackerIdentity
+  /** Null when the request used a tracker secret. */
+  browser: BrowserCaller | null
+  body: unknown
+  /** Size of the body as received. */
+  bodyBytes: number
+  idempotencyKey: string | undefined
+  receivedAt: Date
+}
+
+type AcceptanceResult = { eventId: string; space: EventSpace } & (
+  | { isDuplicate: true }
+  | { isDuplicate: false; warnings: IngestionWarning[]; notices: IngestionNotice[] }
+)
+
+/** A valid submission, ready to be committed. */
+interface PreparedEvent {
+  draft: EventDraft
+  bodyBytes: number
+  warnings: IngestionWarning[]
+  notices: IngestionNotice[]
+}
+
+/**
+ * First half of createEvent: validates the submission, resolves the event ID, decides consent,
+ * replaces identifiers in free text, and hashes those in `user_data`. Throws a 422 refusal naming
+ * every invalid field. Separate from `acceptEvent`, which would keep the raw body in memory while
+ * it waits for the commit.
+ */
+export async function prepareEvent(request: EventRequest): Promise<PreparedEvent> {
+  const { tracker, browser, body, bodyBytes, idempotencyKey, receivedAt } = request
+  const validated = validateSubmission(body, {
+    platforms: request.platforms,
+    idempotencyKey,
+    receivedAt,
+    browser,
+    additionalConsentProvider: request.additionalConsentProvider,
+  })
+  const { eventId, eventTime, decision } = validated
+  const { trackerId } = tracker
+  const { submission, redacted } = holdsIdentifiers(validated.submission)
+    ? redactSubmission(
+        validated.submission,
+        createTokenMaker(await request.erasureKey(), trackerId),
+      )
+    : { submission: validated.submission, redacted: [] }
+  const draft = draftEvent(submission, {
+    trackerId,
+    eventId,
+    space: browser === null ? 'secret' : 'publishable',
+    receivedAt,
+    eventTime,
+    decision,
+    redacted,
+    platforms: request.platforms,
+    edge: browser?.edge ?? null,
+  })
+  return { draft, bodyBytes, warnings: decision.warnings, notices: buildNotices(draft) }
+}
+
+/** A hostile body has thousands of members; the first ones tell the caller what is wrong. */
+export const NOTICES_MAX = 100
+
+/**
+ * The `notices` of a 202: what the caller sent that does not count in full. Built from what is
+ * stored with the event, so that the answer and the trace agree. Names members and reasons, never a
+ * submitted value.
+ */
+function buildNotices(draft: Pick<EventDraft, 'notes' | 'decision'>): IngestionNotice[] {
+  return [
+    ...buildConsentNotices(draft),
+    ...draft.notes.redacted.map(buildRedactedNotice),
+    ...draft.notes.dropped.map(buildDroppedNotice),
+    ...draft.notes.unknownMembers.map(buildIgnoredNotice),
+  ].slice(0, NOTICES_MAX)
+}
+
+/** Inputs that were sent and read as neither granted nor denied. */
+function buildConsentNotices({ decision }: Pick<EventDraft, 'decision'>): IngestionNotice[] {
+  return Object.values(decision.inputs)
+    .filter(({ state, why }) => state === 'unknown' && why !== 'no_signal' && why !== 'not_read')
+    .map(({ field, why }) => ({
+      code: 'consent_unreadable',
+      field,
+      message: `The ${field} field is neither granted nor denied (${why}): it grants nothing.`,
+    }))
+}
+
+function buildRedactedNotice(field: string): IngestionNotice {
+  return {
+    code: 'member_redacted',
+    field,
+    message:
+      `The ${field} field held an email address or a phone number; a token was stored in its ` +
+      'place. Send identifiers in user_data.',
+  }
+}
+
+function buildDroppedNotice({ field, reason }: { field: string; reason: string }): IngestionNotice {
+  const because = reason.charAt(0).toLowerCase() + reason.slice(1).replace(/\.$/, '')
+  return {
+    code: 'member_dropped',
+    field,
+    message: `The ${field} field was dropped: ${because}.`,
+  }
+}
+
+function buildIgnoredNotice(field: string): IngestionNotice {
+  return {
+    code: 'member_ignored',
+    field,
+    message: `The ${field} field is not a member of this API and was ignored.`,
+  }
+}
+
+/** Second half of createEvent: waits for the commit. Throws a 503 refusal if the queue is full. */
+export async function acceptEvent(
+  context: AcceptanceContext,
+  { draft, bodyBytes, warnings, notices }: PreparedEvent,
+): Promise<AcceptanceResult> {
+  const { eventId, space } = draft
+  const isWithdrawal = draft.eventName === 'consent_withdrawal'
+  const submitted = isWithdrawal ? await prepareWithdrawal(context, draft) : draft
+  const { isNew } = await context.commits.submit(submitted, bodyBytes)
+  if (isWithdrawal) await finishWithdrawal(context, submitted, isNew)
+  return isNew
+    ? { eventId, space, isDuplicate: false, warnings, notices }
+    : { eventId, space, isDuplicate: true }
+}
+
+/** Adds the keys of the withdrawal, and tells in the trace how far it reaches. */
+async function prepareWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+): Promise<EventDraft> {
+  const { digests, keyedKeys } = await findWithdrawalReach(context, draft)
+  const withdrawal = { visitor: draft.visitorId !== null, identifiers: digests.length }
+  const decision = { ...(draft.consent.decision as object), withdrawal }
+  return {
+    ...draft,
+    consent: { ...draft.consent, decision },
+    withdrawnKeys: [...listPlainWithdrawalKeys(draft), ...keyedKeys],
+  }
+}
+
+async function finishWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+  isNew: boolean,
+): Promise<void> {
+  if (!isNew) return completeRepeatedWithdrawal(context, draft)
+  const { receivedAt: withdrawnAt, withdrawnKeys: storedKeys } = draft
+  return completeWithdrawal(context, { person: draft, withdrawnAt, storedKeys })
+}
+
+/** Fixed, so that each tracker has one verification event and later calls find it. */
+export const VERIFICATION_EVENT_ID = 'signal-verification'
+
+const VERIFICATION_SUBMISSION = {
+  event_name: 'signal_verification',
+  consent_basis: 'legitimate_interest',
+  action_source: 'system_generated',
+} as const
+
+/**
+ * verifySignalIngestion: stores one event without identity, which proves that the tracker can
+ * write. The event is not delivered and does not count as received traffic.
+ */
+export async function verifyIngestion(
+  { commits, platforms }: Pick<AcceptanceContext, 'commits' | 'platforms'>,
+  { trackerId }: Pick<TrackerIdentity, 'trackerId'>,
+  receivedAt: Date,
+): Promise<{ eventId: string; isDuplicate: boolean }> {
+  const eventId = VERIFICATION_EVENT_ID
+  const eventTime = receivedAt
+  const decision = decideConsent(VERIFICATION_SUBMISSION, {
+    receivedAt,
+    eventTime,
+    identityPresent: false,
+  })
+  const draft = draftEvent(VERIFICATION_SUBMISSION, {
+    trackerId,
+    eventId,
+    receivedAt,
+    eventTime,
+    decision,
+    platforms,
+  })
+  const { isNew } = await commits.submit(draft)
+  return { eventId, isDuplicate: !isNew }
+}

@@ -1,0 +1,288 @@
+import type { KeyObject } from 'node:crypto'
+import type { Database } from '../../runtime/db/database.ts'
+import type { StoreActivity } from '../delivery/destination-queue-store.ts'
+import {
+  DeliveryIdAllocator,
+  type DestinationRouteCache,
+  type PlannedDelivery,
+} from '../delivery/plan-store.ts'
+import type { EventRecord } from '../events/event-record.ts'
+import { recordDifferingSubmissions } from '../events/event-store.ts'
+import { ListPositionIndexer } from '../events/list-position-store.ts'
+import { PayloadIndexMerger } from '../events/payload-index-store.ts'
+import {
+  computeKeyedDigest,
+  type ErasureKeyProvider,
+  KEYED_WITHDRAWALS_MARKER,
+  listIdentifierDigests,
+  listVisitorKeys,
+  listWithdrawableDigests,
+  toKeyedWithdrawalKey,
+} from '../events/person-identifiers.ts'
+import { findSuppressedDigests, findTrackersWithErasures } from '../events/suppression-store.ts'
+import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
+import type { Platform } from '../platforms/platform.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
+import { formatEventKey, insertEvents } from './commit-store.ts'
+import type { EventDraft } from './event-draft.ts'
+import { type ErasureState, type PlanInput, planEvent } from './plan-event.ts'
+
+interface CommitterContext {
+  database: Database
+  platforms: PlatformRegistry
+  routes: DestinationRouteCache
+  /** Called once a tracker has erased a person, or has a withdrawal under a keyed digest. */
+  erasureKey: ErasureKeyProvider
+  /** Tells delivery workers and live views. */
+  onEventsStored: (activity: StoreActivity) => void
+  /** Called when a duplicate could not be recorded. The events themselves are stored. */
+  onDuplicateRecordError: (error: unknown) => void
+}
+
+export interface CommitOutcome {
+  isNew: boolean
+}
+
+/** Returns the function that commits a group of drafts in one transaction, for `GroupCommit`. */
+export function createEventCommitter(
+  context: CommitterContext,
+): (drafts: readonly EventDraft[]) => Promise<CommitOutcome[]> {
+  const ids = new DeliveryIdAllocator(context.database)
+  const people = new PersonCheck(context.database, context.erasureKey)
+  const payloadIndex = new PayloadIndexMerger(context.database)
+  const listIndex = new ListPositionIndexer(context.database)
+  return drafts => commitEvents({ ...context, ids, people, payloadIndex, listIndex }, drafts)
+}
+
+interface EventCommitter extends CommitterContext {
+  ids: DeliveryIdAllocator
+  people: PersonCheck
+  payloadIndex: PayloadIndexMerger
+  listIndex: ListPositionIndexer
+}
+
+async function commitEvents(
+  context: EventCommitter,
+  drafts: readonly EventDraft[],
+): Promise<CommitOutcome[]> {
+  const firsts = selectFirstByKey(drafts)
+  const inserted = await storeDrafts(context, firsts)
+
+  const outcomes = drafts.map(draft => {
+    const key = formatEventKey(draft)
+    return { isNew: inserted.has(key) && firsts.get(key) === draft }
+  })
+  const duplicates = drafts.filter((_, index) => outcomes[index]?.isNew === false)
+  if (duplicates.length > 0) await recordDuplicates(context, duplicates)
+  return outcomes
+}
+
+/** If a group has an event ID twice, the first draft is stored and the second is a duplicate. */
+function selectFirstByKey(drafts: readonly EventDraft[]): Map<string, EventDraft> {
+  const firsts = new Map<string, EventDraft>()
+  for (const draft of drafts) {
+    const key = formatEventKey(draft)
+    if (!firsts.has(key)) firsts.set(key, draft)
+  }
+  return firsts
+}
+
+/** Erasures are too rare to cause more conflicts than this for one group. */
+const CONFLICT_ROUNDS_MAX = 8
+
+/** What is known or assumed about the person of an event. */
+type PersonState = Pick<PlanInput, 'withdrawnAt' | 'withdrawalKeys' | 'erasure'>
+type PersonStateLookup = (draft: EventDraft) => PersonState
+
+/**
+ * Stores the drafts optimistically, assuming that no visitor withdrew consent or was erased. The
+ * insert leaves out events for which that is wrong. The next round looks up their withdrawals and
+ * erasures and stores them accordingly.
+ */
+async function storeDrafts(
+  context: EventCommitter,
+  drafts: Map<string, EventDraft>,
+): Promise<Set<string>> {
+  const { database, people, payloadIndex, listIndex, onEventsStored } = context
+  const inserted = new Set<string>()
+  let hasDeliveries = false
+  let remaining = drafts
+  let stateOf: PersonStateLookup = draft => people.assumeState(draft)
+  for (let round = 1; remaining.size > 0; round += 1) {
+    if (round > CONFLICT_ROUNDS_MAX) {
+      throw new Error(`events still conflict with erasures after ${CONFLICT_ROUNDS_MAX} rounds`)
+    }
+    const plan = await planDrafts(context, remaining, stateOf)
+    const stored = await insertEvents(database, plan.records, plan.deliveries)
+    for (const key of stored.newKeys) inserted.add(key)
+    listIndex.recordStored(plan.records)
+    hasDeliveries ||= plan.deliveries.length > 0
+    remaining = new Map([...remaining].filter(([key]) => stored.conflictingKeys.has(key)))
+    if (remaining.size > 0) stateOf = await people.fetchStates([...remaining.values()])
+  }
+  payloadIndex.recordStored(inserted.size)
+  if (inserted.size > 0) {
+    const trackerIds = new Set([...drafts.values()].map(({ trackerId }) => trackerId))
+    onEventsStored({ trackerIds, hasDueDeliveries: hasDeliveries })
+  }
+  return inserted
+}
+
+async function planDrafts(
+  { platforms, routes, ids }: EventCommitter,
+  drafts: Map<string, EventDraft>,
+  stateOf: PersonStateLookup,
+): Promise<{ records: EventRecord[]; deliveries: PlannedDelivery[] }> {
+  const records: EventRecord[] = []
+  const deliveries: PlannedDelivery[] = []
+  const byTracker = Map.groupBy(drafts.values(), ({ trackerId }) => trackerId)
+  const routesOf = await routes.getMany(byTracker.keys())
+  const idCounts = [...byTracker].map(
+    ([trackerId, own]) =>
+      [trackerId, own.length * Math.max(1, routesOf.get(trackerId)?.length ?? 0)] as const,
+  )
+  await ids.reserve(new Map(idCounts))
+  // Index keys begin with the time of receipt; inserting in that order fills the index pages.
+  for (const draft of [...drafts.values()].sort(compareByReceipt)) {
+    const { trackerId } = draft
+    const plan = planEvent(draft, {
+      ...stateOf(draft),
+      routes: routesOf.get(trackerId) ?? [],
+      windowEndsAt: name => platformWindowEnd(platforms.find(name), draft),
+      nextDeliveryId: () => ids.take(trackerId),
+    })
+    records.push(plan.record)
+    deliveries.push(...plan.deliveries)
+  }
+  return { records, deliveries }
+}
+
+/** Null for a platform unknown to this process: the process that sends the event decides. */
+function platformWindowEnd(
+  platform: Platform | null,
+  { eventTime, actionSource }: EventDraft,
+): Date | null {
+  if (!platform) return null
+  return new Date(eventTime.getTime() + platform.windowSeconds(actionSource) * 1_000)
+}
+
+function compareByReceipt(one: EventDraft, other: EventDraft): number {
+  const milliseconds = one.receivedAt.getTime() - other.receivedAt.getTime()
+  if (milliseconds !== 0 || one.eventId === other.eventId) return milliseconds
+  return one.eventId < other.eventId ? -1 : 1
+}
+
+/** A duplicate gets the same response whether or not its body differs; the trace shows which. */
+async function recordDuplicates(
+  { database, onDuplicateRecordError }: CommitterContext,
+  drafts: readonly EventDraft[],
+): Promise<void> {
+  const submissions = drafts.map(({ trackerId, space, eventId, bodyDigest, receivedAt }) => ({
+    trackerId,
+    space,
+    eventId,
+    bodyDigest,
+    at: receivedAt,
+  }))
+  await recordDifferingSubmissions(database, submissions).catch(onDuplicateRecordError)
+}
+
+/** Keyed digests cost microseconds per event, so they are computed for these trackers only. */
+const KEYED_TRACKERS_MAX = 100_000
+
+const NO_DIGESTS: ReadonlySet<string> = new Set()
+
+/**
+ * Remembers which trackers have erased a person or have withdrawals under keyed digests, for the
+ * optimistic insert. What is remembered never becomes wrong, because both are permanent. A tracker
+ * that is not remembered yet is found when its first event conflicts.
+ */
+class PersonCheck {
+  readonly #database: Database
+  readonly #erasureKey: ErasureKeyProvider
+  readonly #erasing = new Set<string>()
+  readonly #withdrawing = new Set<string>()
+  #key: KeyObject | null = null
+
+  constructor(database: Database, erasureKey: ErasureKeyProvider) {
+    this.#database = database
+    this.#erasureKey = erasureKey
+  }
+
+  /** Assumes the state of a draft without a query. */
+  assumeState(draft: EventDraft): PersonState {
+    const { trackerId } = draft
+    const isErasing = this.#erasing.has(trackerId)
+    const isWithdrawing = this.#withdrawing.has(trackerId)
+    const plainKeys = listVisitorKeys(draft)
+    const withdrawable = listWithdrawableDigests(draft)
+    // A withdrawal under keyed digests cannot reach an event that has no identifier.
+    const marker = withdrawable.length > 0 ? [KEYED_WITHDRAWALS_MARKER] : []
+    if (this.#key === null || !(isErasing || isWithdrawing)) {
+      const withdrawalKeys = [...plainKeys, ...marker]
+      return { withdrawnAt: 'unchecked', withdrawalKeys, erasure: 'unchecked' }
+    }
+    const keyed = computeKeyedDigests(this.#key, draft)
+    const keyedKeys = isWithdrawing
+      ? withdrawable.map(digest => toKeyedWithdrawalKey(keyed.get(digest) as string))
+      : marker
+    return {
+      withdrawnAt: 'unchecked',
+      withdrawalKeys: [...plainKeys, ...keyedKeys],
+      erasure: isErasing ? { erased: NO_DIGESTS, keyed: [...keyed.values()] } : 'unchecked',
+    }
+  }
+
+  /** Looks up withdrawals and erasures for these drafts. The result covers these drafts only. */
+  async fetchStates(drafts: readonly EventDraft[]): Promise<PersonStateLookup> {
+    const withdrawals = await findPersonWithdrawals(this.#database, drafts, this.#erasureKey)
+    if (withdrawals.keyedTrackers.size > 0) {
+      this.#key = await this.#erasureKey()
+      remember(this.#withdrawing, withdrawals.keyedTrackers)
+    }
+    const erasureOf = await this.#fetchErasures(drafts)
+    return draft => ({ withdrawnAt: withdrawals.latest(draft), erasure: erasureOf(draft) })
+  }
+
+  async #fetchErasures(
+    drafts: readonly EventDraft[],
+  ): Promise<(draft: EventDraft) => ErasureState> {
+    const erasing = await findTrackersWithErasures(this.#database, [
+      ...new Set(drafts.map(({ trackerId }) => trackerId)),
+    ])
+    if (erasing.size === 0) return () => 'unchecked'
+    const key = await this.#erasureKey()
+    this.#key = key
+    remember(this.#erasing, erasing)
+    const affected = drafts.filter(({ trackerId }) => erasing.has(trackerId))
+    const digestsByDraft = new Map(
+      affected.map(draft => [draft, [...computeKeyedDigests(key, draft)]]),
+    )
+    const suppressed = await findSuppressedDigests(
+      this.#database,
+      [...digestsByDraft].flatMap(([{ trackerId }, digests]) =>
+        digests.map(([, keyed]) => ({ trackerId, keyed })),
+      ),
+    )
+    return draft => {
+      const digests = digestsByDraft.get(draft)
+      if (!digests) return 'unchecked'
+      const erased = digests.filter(([, keyed]) => suppressed.has(`${draft.trackerId} ${keyed}`))
+      return {
+        erased: new Set(erased.map(([digest]) => digest)),
+        keyed: digests.map(([, keyed]) => keyed),
+      }
+    }
+  }
+}
+
+function remember(known: Set<string>, trackerIds: ReadonlySet<string>): void {
+  if (known.size + trackerIds.size > KEYED_TRACKERS_MAX) known.clear()
+  for (const trackerId of trackerIds) known.add(trackerId)
+}
+
+/** Maps each digest of the person to its keyed digest. */
+function computeKeyedDigests(key: KeyObject, draft: EventDraft): Map<string, string> {
+  const digests = listIdentifierDigests(draft)
+  return new Map(digests.map(digest => [digest, computeKeyedDigest(key, draft.trackerId, digest)]))
+}

@@ -1,0 +1,138 @@
+import * as operations from '@signalbox/contract/session/agent-operations.ts'
+import type { ConnectionList, ExecutionTokenList } from '@signalbox/contract/session/agents.ts'
+import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { objectOrEmpty } from '../../runtime/util/is-object.ts'
+import { type ListPage, pageMembers, readPageNumber } from '../../runtime/util/list-page.ts'
+import { requireSession } from '../users/signed-in-session.ts'
+import type { ListedConnection } from './connection-store.ts'
+import {
+  listWorkspaceConnections,
+  revokeWorkspaceConnection,
+  updateConnection,
+} from './connections.ts'
+import type { ListedExecutionToken } from './execution-token-store.ts'
+import {
+  issueWorkspaceToken,
+  listWorkspaceTokens,
+  revokeWorkspaceToken,
+} from './execution-tokens.ts'
+import type { OauthContext } from './oauth-context.ts'
+import type { Permission } from './permissions.ts'
+
+/** The dashboard's API for connections and tokens: the operations of the pages, as JSON. */
+export function agentBrowserRoutes(app: ServiceApp, context: OauthContext): void {
+  app.register(
+    async api => {
+      requireSession(api, context)
+      connectionRoutes(api, context)
+      executionTokenRoutes(api, context)
+    },
+    { prefix: BROWSER_PATH },
+  )
+}
+
+/** Each route has only those in its path. */
+interface PathParameters {
+  workspace: string
+  connection: string
+  token: string
+}
+
+function connectionRoutes(app: ServiceApp, context: OauthContext): void {
+  app.route({
+    ...operations.listConnections,
+    async handler(request) {
+      const page = readPageNumber(request.query)
+      const list = await listWorkspaceConnections(context.database, toVisit(request), page)
+      return connectionListView(list)
+    },
+  })
+  app.route({
+    ...operations.updateConnection,
+    async handler(request, reply) {
+      const { name, ad_account_id: adAccountId } = objectOrEmpty(request.body)
+      await updateConnection(context, toVisit(request), { name, adAccountId })
+      return reply.code(204).send()
+    },
+  })
+  app.route({
+    ...operations.revokeConnection,
+    async handler(request, reply) {
+      await revokeWorkspaceConnection(context, toVisit(request))
+      return reply.code(204).send()
+    },
+  })
+}
+
+function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
+  app.route({
+    ...operations.listExecutionTokens,
+    async handler(request) {
+      const page = readPageNumber(request.query)
+      return executionTokenListView(await listWorkspaceTokens(context, toVisit(request), page))
+    },
+  })
+  app.route({
+    ...operations.createExecutionToken,
+    async handler(request, reply) {
+      const { name, tier, days, ad_account_id: adAccountId } = objectOrEmpty(request.body)
+      const input = { name, tier, days, adAccountId }
+      const { id, token, expiresAt } = await issueWorkspaceToken(context, toVisit(request), input)
+      return reply.code(201).send({ id, token, expires_at: expiresAt.toISOString() })
+    },
+  })
+  app.route({
+    ...operations.revokeExecutionToken,
+    async handler(request, reply) {
+      await revokeWorkspaceToken(context, toVisit(request))
+      return reply.code(204).send()
+    },
+  })
+}
+
+function toVisit({ person, params }: { person: Person; params: unknown }) {
+  const { workspace, connection, token } = params as PathParameters
+  return { person, workspaceId: workspace, connectionId: connection, tokenId: token }
+}
+
+type Person = Parameters<typeof listWorkspaceConnections>[1]['person']
+
+function connectionListView(list: ListPage<ListedConnection>): ConnectionList {
+  return {
+    connections: list.rows.map(row => ({
+      id: row.id,
+      name: row.name,
+      client_name: row.client_name,
+      audience: row.audience,
+      permissions: row.permissions as Permission[],
+      ad_account_id: row.ad_account_id,
+      ad_account_name: row.ad_account_name,
+      approved_by: row.approved_by,
+      approved_at: row.created_at.toISOString(),
+      last_used_at: row.last_used_at?.toISOString() ?? null,
+      revoked_at: row.revoked_at?.toISOString() ?? null,
+      needs_approval: row.grant_id === null && row.revoked_at === null,
+    })),
+    ...pageMembers(list),
+  }
+}
+
+function executionTokenListView(list: ListPage<ListedExecutionToken>): ExecutionTokenList {
+  return {
+    tokens: list.rows.map(row => ({
+      id: row.id,
+      name: row.name,
+      tier: row.tier,
+      last_characters: row.last_characters,
+      ad_account_id: row.ad_account_id,
+      ad_account_name: row.ad_account_name,
+      issued_by: row.issued_by,
+      created_at: row.created_at.toISOString(),
+      expires_at: row.expires_at.toISOString(),
+      last_used_at: row.last_used_at?.toISOString() ?? null,
+      revoked_at: row.revoked_at?.toISOString() ?? null,
+    })),
+    ...pageMembers(list),
+  }
+}

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto'
+import type { AuditAction, AuditDetails, AuditEntry } from '../../audit/audit-entry.ts'
+import { commitAudited } from '../../audit/commit-audited.ts'
+import { FieldErrorList } from '../../runtime/http/body-schema.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { type ListPage, toListPage } from '../../runtime/util/list-page.ts'
+import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
+import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
+import { limitInvitations } from './attempt-limits.ts'
+import {
+  closeInvitation,
+  findInvitation,
+  type Invitation,
+  listInvitationsByEmail,
+  upsertInvitation,
+} from './invitation-store.ts'
+import { invitationEmail } from './mail/email-templates.ts'
+import { requireRecentAuthentication } from './reauthentication.ts'
+import type { CurrentPerson } from './session-store.ts'
+import type { PeopleContext } from './users-context.ts'
+import { canGrantRole, invitableRoles, isWorkspaceRole } from './workspace-role.ts'
+import { insertMember, isMemberEmail, lockMembers } from './workspace-store.ts'
+import { createMemberEntry, personActor, requireRole, requireVerifiedEmail } from './workspaces.ts'
+
+const INVITATION_DAYS = 7
+
+interface InvitationInput {
+  workspaceId: unknown
+  email: unknown
+  role: unknown
+}
+
+/**
+ * Emails an invitation to an address, or renews the pending one. The role may not exceed the role
+ * of the inviter. Throws a 403, 404, 422 or 429. Returns the ID of the invitation.
+ */
+export async function invitePerson(
+  context: PeopleContext,
+  person: CurrentPerson,
+  input: InvitationInput,
+): Promise<string> {
+  const { database, now, mailer, publicOrigin } = context
+  const membership = await requireRole(database, person, {
+    workspaceId: input.workspaceId,
+    action: 'invite',
+  })
+  requireVerifiedEmail(person)
+  const { workspaceId, workspaceName } = membership
+  const errors = new FieldErrorList()
+  const email = parseEmailAddress(input.email)
+  const { role } = input
+  if (email === null) errors.add('email', EMAIL_ERROR)
+  if (!isWorkspaceRole(role)) errors.add('role', 'Choose a role from the list.')
+  if (email === null || !isWorkspaceRole(role)) throw Refusal.ofFields(errors.toErrors())
+  if (!canGrantRole(membership.role, role)) {
+    throw new Refusal(403, 'You cannot invite to a role above your own. Ask an owner.')
+  }
+  if (role === 'owner') requireRecentAuthentication(person, now())
+  if (await isMemberEmail(database, workspaceId, email)) {
+    throw Refusal.ofFields({ email: ['Already a member of this workspace.'] })
+  }
+  limitInvitations(context, { userId: person.userId, workspaceId, email })
+  const createdAt = now()
+  const id = await commitAudited(context, async (transaction, record) => {
+    const invitationId = await upsertInvitation(transaction, {
+      id: randomUUID(),
+      workspaceId,
+      email,
+      role,
+      replaceableRoles: invitableRoles(membership.role),
+      invitedBy: person.userId,
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + INVITATION_DAYS * DAY_MILLISECONDS),
+    })
+    if (invitationId === null) throw invitationAboveOwnRole()
+    const change = { action: 'invitation.created', at: createdAt, details: { role } } as const
+    record(createInvitationEntry(person, { workspaceId, id: invitationId }, change))
+    return invitationId
+  })
+  mailer.send(
+    invitationEmail(publicOrigin(), { id, email, workspaceName, inviterName: person.name }),
+  )
+  return id
+}
+
+interface InvitationReference {
+  workspaceId: unknown
+  invitationId: unknown
+}
+
+/** Withdraws a pending invitation to a role that the person may grant. Throws a 403 or 404. */
+export async function withdrawInvitation(
+  context: PeopleContext,
+  person: CurrentPerson,
+  { invitationId, ...path }: InvitationReference,
+): Promise<void> {
+  const { database } = context
+  const at = context.now()
+  const intent = { workspaceId: path.workspaceId, action: 'invite' } as const
+  const { workspaceId, role } = await requireRole(database, person, intent)
+  const id = parseInvitationId(invitationId)
+  const invitation = id === null ? null : await findInvitation(database, id, at)
+  if (invitation?.workspaceId !== workspaceId) throw invitationNotFound()
+  if (!canGrantRole(role, invitation.role)) throw invitationAboveOwnRole()
+  await commitAudited(context, async (transaction, record) => {
+    if (!(await closeInvitation(transaction, invitation.id, 'withdrawn'))) return
+    const change = {
+      action: 'invitation.withdrawn',
+      at,
+      details: { role: invitation.role },
+    } as const
+    record(createInvitationEntry(person, invitation, change))
+  })
+}
+
+/** A page of the pending invitations to a person; empty until the address is verified. */
+export async function listOwnInvitations(
+  { database, now }: PeopleContext,
+  { email, isEmailVerified }: CurrentPerson,
+  page: number,
+): Promise<ListPage<Invitation>> {
+  if (!isEmailVerified) return toListPage([], page)
+  return listInvitationsByEmail(database, email, { at: now(), page })
+}
+
+/**
+ * Returns an invitation to its recipient, whose address must be verified. Throws a 404 for
+ * everyone else.
+ */
+export async function readInvitation(
+  { database, now }: PeopleContext,
+  person: CurrentPerson,
+  invitationId: unknown,
+): Promise<Invitation> {
+  const id = parseInvitationId(invitationId)
+  const invitation = id === null ? null : await findInvitation(database, id, now())
+  const isTheirs = person.isEmailVerified && invitation?.email === person.email
+  if (!invitation || !isTheirs) throw invitationNotFound()
+  return invitation
+}
+
+/** Accepts or declines. Only one of two concurrent answers counts. Returns the workspace ID. */
+export async function answerInvitation(
+  context: PeopleContext,
+  person: CurrentPerson,
+  { invitationId, answer }: { invitationId: unknown; answer: 'accepted' | 'declined' },
+): Promise<number> {
+  const { id, workspaceId } = await readInvitation(context, person, invitationId)
+  const createdAt = context.now()
+  await commitAudited(context, async ({ query }, record) => {
+    // Under the lock, because the inviter may lose the role in the meantime.
+    await lockMembers({ query }, workspaceId)
+    const invitation = await findInvitation({ query }, id, createdAt)
+    if (!invitation || !(await closeInvitation({ query }, id, answer))) throw invitationNotFound()
+    const { role } = invitation
+    if (answer === 'declined') {
+      const change = { action: 'invitation.declined', at: createdAt, details: { role } } as const
+      return record(createInvitationEntry(person, { workspaceId, id }, change))
+    }
+    const member = { workspaceId, userId: person.userId }
+    await insertMember({ query }, { ...member, role, createdAt })
+    const details = { role, reason: 'invitation_accepted', invitation_id: id }
+    record(createMemberEntry(person, member, { action: 'member.added', at: createdAt, details }))
+  })
+  return workspaceId
+}
+
+interface InvitationChange {
+  action: Extract<AuditAction, `invitation.${string}`>
+  at: Date
+  details: AuditDetails
+}
+
+/** Names the invitation by its ID: an entry is never deleted, so it holds no address. */
+function createInvitationEntry(
+  person: CurrentPerson,
+  { workspaceId, id }: Pick<Invitation, 'workspaceId' | 'id'>,
+  change: InvitationChange,
+): AuditEntry {
+  const subject = { type: 'invitation', id } as const
+  return { workspaceId, actor: personActor(person), subject, ...change }
+}
+
+function invitationAboveOwnRole(): Refusal {
+  return new Refusal(403, 'This invitation is to a role above your own. Ask an owner.')
+}
+
+function invitationNotFound(): Refusal {
+  return Refusal.notFound(
+    'Invitation not found. It is for another address, was answered or withdrawn, or has expired. ' +
+      'Ask an owner of the workspace for another one.',
+  )
+}
+
+function parseInvitationId(input: unknown): string | null {
+  const text = String(input)
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text : null
+}

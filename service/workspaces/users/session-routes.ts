@@ -1,0 +1,240 @@
+import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import * as operations from '@signalbox/contract/session/user-operations.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { objectOrEmpty } from '../../runtime/util/is-object.ts'
+import { readPageNumber } from '../../runtime/util/list-page.ts'
+import { parseRowId } from '../../runtime/util/row-id.ts'
+import { listAdAccounts } from './ad-account-store.ts'
+import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
+import { listInvitations } from './invitation-store.ts'
+import {
+  answerInvitation,
+  invitePerson,
+  listOwnInvitations,
+  withdrawInvitation,
+} from './invitations.ts'
+import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
+import {
+  adAccountListView,
+  adAccountView,
+  invitationListView,
+  memberListView,
+  meView,
+  sessionListView,
+  workspaceListView,
+} from './session-views.ts'
+import { requireSession } from './signed-in-session.ts'
+import type { PeopleContext } from './users-context.ts'
+import { listMembers, listMemberships } from './workspace-store.ts'
+import {
+  changeMemberRole,
+  changeWorkspaceName,
+  createWorkspace,
+  removeMember,
+  requireRole,
+} from './workspaces.ts'
+
+/** The dashboard's API: the operations of the account and workspace pages, as JSON. */
+export function browserRoutes(app: ServiceApp, context: PeopleContext): void {
+  app.register(
+    async api => {
+      requireSession(api, context)
+      ownAccountRoutes(api, context)
+      workspaceRoutes(api, context)
+      memberBrowserRoutes(api, context)
+      adAccountRoutes(api, context)
+    },
+    { prefix: BROWSER_PATH },
+  )
+}
+
+function ownAccountRoutes(app: ServiceApp, context: PeopleContext): void {
+  const { database, now } = context
+  app.route({
+    ...operations.getMe,
+    handler: async ({ person }) => meView(person),
+  })
+  app.route({
+    ...operations.listSessions,
+    handler: async ({ person }) =>
+      sessionListView(await listSessions(database, person.userId, now()), person),
+  })
+  app.route({
+    ...operations.endSession,
+    async handler(request, reply) {
+      const { person, params } = request
+      const id = parseRowId((params as { session: string }).session) ?? 0
+      if (!(await deleteSession(database, person.userId, id))) {
+        throw Refusal.notFound('Session not found.')
+      }
+      await context.recordSecurityEvent({ type: 'session.ended', person, request })
+      return reply.code(204).send()
+    },
+  })
+  app.route({
+    ...operations.endOtherSessions,
+    async handler(request, reply) {
+      const { person } = request
+      await deleteSessions(database, person.userId, person.sessionId)
+      await context.recordSecurityEvent({ type: 'session.ended', person, request })
+      return reply.code(204).send()
+    },
+  })
+}
+
+interface WorkspaceParams {
+  workspace: string
+}
+
+function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
+  app.route({
+    ...operations.listWorkspaces,
+    handler: async ({ person }) =>
+      workspaceListView(await listMemberships(context.database, person.userId)),
+  })
+  app.route({
+    ...operations.createWorkspace,
+    async handler({ person, body }, reply) {
+      const id = await createWorkspace(context, person, objectOrEmpty(body).name)
+      return reply.code(201).send({ id })
+    },
+  })
+  app.route({
+    ...operations.renameWorkspace,
+    async handler({ person, params, body }, reply) {
+      const { workspace: workspaceId } = params as WorkspaceParams
+      await changeWorkspaceName(context, person, { workspaceId, name: objectOrEmpty(body).name })
+      return reply.code(204).send()
+    },
+  })
+}
+
+function adAccountRoutes(app: ServiceApp, context: PeopleContext): void {
+  const { database } = context
+  app.route({
+    ...operations.listAdAccounts,
+    async handler({ person, params }) {
+      const intent = { workspaceId: (params as WorkspaceParams).workspace, action: 'read' } as const
+      const { workspaceId } = await requireRole(database, person, intent)
+      return adAccountListView(await listAdAccounts(database, workspaceId))
+    },
+  })
+  app.route({
+    ...operations.createAdAccount,
+    async handler({ person, params, body }, reply) {
+      const fields = objectOrEmpty(body)
+      const account = await addAdAccount(context, person, {
+        workspaceId: (params as WorkspaceParams).workspace,
+        platformAccountId: fields.platform_account_id,
+        name: fields.name,
+        currency: fields.currency,
+        timeZone: fields.time_zone,
+      })
+      return reply.code(201).send(adAccountView(account))
+    },
+  })
+  app.route({
+    ...operations.updateAdAccount,
+    async handler({ person, params, body }, reply) {
+      const { workspace: workspaceId, account } = params as WorkspaceParams & { account: string }
+      const { status } = objectOrEmpty(body)
+      await changeAdAccountStatus(context, person, { workspaceId, adAccountId: account, status })
+      return reply.code(204).send()
+    },
+  })
+}
+
+interface MemberParams {
+  workspace: string
+  user: string
+  invitation: string
+}
+
+/** Members and invitations, for the dashboard. */
+function memberBrowserRoutes(app: ServiceApp, context: PeopleContext): void {
+  memberRoutes(app, context)
+  invitationRoutes(app, context)
+  invitationAnswerRoutes(app, context)
+}
+
+function memberRoutes(app: ServiceApp, context: PeopleContext): void {
+  const { database } = context
+  app.route({
+    ...operations.listMembers,
+    async handler({ person, params }) {
+      const intent = { workspaceId: (params as MemberParams).workspace, action: 'read' } as const
+      const { workspaceId } = await requireRole(database, person, intent)
+      return memberListView(await listMembers(database, workspaceId))
+    },
+  })
+  app.route({
+    ...operations.changeMemberRole,
+    async handler({ person, params, body }, reply) {
+      const { workspace: workspaceId, user: userId } = params as MemberParams
+      const { role } = objectOrEmpty(body)
+      await changeMemberRole(context, person, { workspaceId, userId, role })
+      return reply.code(204).send()
+    },
+  })
+  app.route({
+    ...operations.removeMember,
+    async handler({ person, params }, reply) {
+      const { workspace: workspaceId, user: userId } = params as MemberParams
+      await removeMember(context, person, { workspaceId, userId })
+      return reply.code(204).send()
+    },
+  })
+}
+
+function invitationRoutes(app: ServiceApp, context: PeopleContext): void {
+  const { database, now } = context
+  app.route({
+    ...operations.listInvitations,
+    async handler({ person, params, query }) {
+      // Invitees have not agreed to share their address: only inviters may see it.
+      const intent = { workspaceId: (params as MemberParams).workspace, action: 'invite' } as const
+      const { workspaceId } = await requireRole(database, person, intent)
+      const page = { at: now(), page: readPageNumber(query) }
+      return invitationListView(await listInvitations(database, workspaceId, page))
+    },
+  })
+  app.route({
+    ...operations.createInvitation,
+    async handler({ person, params, body }, reply) {
+      const { workspace: workspaceId } = params as MemberParams
+      const { email, role } = objectOrEmpty(body)
+      const id = await invitePerson(context, person, { workspaceId, email, role })
+      return reply.code(201).send({ id })
+    },
+  })
+  app.route({
+    ...operations.withdrawInvitation,
+    async handler({ person, params }, reply) {
+      const { workspace: workspaceId, invitation: invitationId } = params as MemberParams
+      await withdrawInvitation(context, person, { workspaceId, invitationId })
+      return reply.code(204).send()
+    },
+  })
+}
+
+function invitationAnswerRoutes(app: ServiceApp, context: PeopleContext): void {
+  app.route({
+    ...operations.listMyInvitations,
+    async handler({ person, query }) {
+      const page = readPageNumber(query)
+      return invitationListView(await listOwnInvitations(context, person, page))
+    },
+  })
+  app.route({
+    ...operations.answerInvitation,
+    async handler({ person, params, body }) {
+      const { invitation: invitationId } = params as MemberParams
+      const { answer } = objectOrEmpty(body)
+      if (answer !== 'accepted' && answer !== 'declined') {
+        throw Refusal.ofFields({ answer: ['The answer must be accepted or declined.'] })
+      }
+      return { id: await answerInvitation(context, person, { invitationId, answer }) }
+    },
+  })
+}

@@ -1,0 +1,106 @@
+import type { AuditedContext } from '../../audit/commit-audited.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import type { AddressLimit } from '../../runtime/http/address-limits.ts'
+import type { AddressedRequest } from '../../runtime/http/client-address.ts'
+import type { ServiceLogger } from '../../runtime/http/service-app.ts'
+import { deriveKey } from '../../runtime/util/derive-key.ts'
+import type { AdAccount } from './ad-account-store.ts'
+import type { AccountLimits } from './attempt-limits.ts'
+import type { AuthLibrary, AuthMailer } from './auth-library.ts'
+import type { DeviceContext } from './known-device.ts'
+import {
+  alreadyRegisteredEmail,
+  passwordChangedEmail,
+  passwordResetEmail,
+  signInLinkEmail,
+  verificationEmail,
+} from './mail/email-templates.ts'
+import type { Mailer } from './mail/mail-queue.ts'
+import { createSecurityEventRecorder, type RecordSecurityEvent } from './security-events.ts'
+import type { SignUpPolicy } from './sign-up-policy.ts'
+import type { SocialClients, SocialProvider } from './social-providers.ts'
+
+/** What the operations and routes of this module depend on. */
+export interface PeopleContext extends DeviceContext, AuditedContext {
+  logger: ServiceLogger
+  mailer: Mailer
+  limits: PeopleLimits
+  social: readonly SocialProvider[]
+  signUp: SignUpPolicy
+  onAdAccountAdded: AdAccountListener
+  recordSecurityEvent: RecordSecurityEvent
+  /** Loaded on first use, which takes 0.2 seconds; the origin may be unknown before. */
+  authLibrary: () => Promise<AuthLibrary>
+}
+
+/** Runs in the transaction that adds an ad account; `agents` uses it to add simulated campaigns. */
+export type AdAccountListener = (transaction: Transaction, account: AdAccount) => Promise<unknown>
+
+interface PeopleLimits extends AccountLimits {
+  signIn: AddressLimit | null
+}
+
+interface PeopleOptions extends AuditedContext {
+  logger: ServiceLogger
+  now: () => Date
+  publicOrigin: () => string
+  mailer: Mailer
+  limits: PeopleLimits
+  social: SocialClients
+  signUp: SignUpPolicy
+  onAdAccountAdded: AdAccountListener
+  /** Returns the address of a client, for security events. */
+  addressOf: (request: AddressedRequest) => string
+  /** 32 bytes, from which the keys for links, social sign-in and device cookies are derived. */
+  masterKey: Buffer
+}
+
+export function createPeopleContext(options: PeopleOptions): PeopleContext {
+  const { database, audit, logger, now, publicOrigin, social, signUp, mailer } = options
+  const secret = deriveKey(options.masterKey, 'signalbox people').toString('hex')
+  const recordSecurityEvent = createSecurityEventRecorder(options)
+  let library: Promise<AuthLibrary> | null = null
+  return {
+    database,
+    audit,
+    logger,
+    now,
+    publicOrigin,
+    mailer,
+    signUp,
+    onAdAccountAdded: options.onAdAccountAdded,
+    recordSecurityEvent,
+    limits: options.limits,
+    deviceKey: deriveKey(options.masterKey, 'signalbox device cookies'),
+    social: Object.keys(social) as SocialProvider[],
+    authLibrary: () => {
+      library ??= import('./auth-library.ts').then(({ createAuthLibrary }) =>
+        createAuthLibrary({
+          database,
+          logger,
+          now,
+          secret,
+          social,
+          signUp,
+          publicOrigin: publicOrigin(),
+          mailer: createAuthMailer({ mailer, publicOrigin, now }),
+        }),
+      )
+      return library
+    },
+  }
+}
+
+type AuthMailerOptions = Pick<PeopleOptions, 'mailer' | 'publicOrigin' | 'now'>
+
+function createAuthMailer({ mailer, publicOrigin, now }: AuthMailerOptions): AuthMailer {
+  return {
+    sendVerification: (person, token) =>
+      mailer.send(verificationEmail(publicOrigin(), person, token)),
+    sendAlreadyRegistered: person => mailer.send(alreadyRegisteredEmail(publicOrigin(), person)),
+    sendPasswordReset: (person, token) =>
+      mailer.send(passwordResetEmail(publicOrigin(), person, token)),
+    sendPasswordChanged: person => mailer.send(passwordChangedEmail(publicOrigin(), person, now())),
+    sendSignInLink: (email, token) => mailer.send(signInLinkEmail(publicOrigin(), email, token)),
+  }
+}

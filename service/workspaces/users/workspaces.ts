@@ -1,0 +1,263 @@
+import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
+import { commitAudited } from '../../audit/commit-audited.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { parseRowId } from '../../runtime/util/row-id.ts'
+import { NAME_ERROR, parseName } from './display-name.ts'
+import { type WithdrawnInvitation, withdrawInvitationsOfMember } from './invitation-store.ts'
+import { requireRecentAuthentication, requireSecondFactor } from './reauthentication.ts'
+import type { CurrentPerson } from './session-store.ts'
+import type { PeopleContext } from './users-context.ts'
+import {
+  canGrantRole,
+  hasPermission,
+  isWorkspaceRole,
+  type WorkspaceAction,
+  type WorkspaceRole,
+} from './workspace-role.ts'
+import {
+  countOwners,
+  deleteMember,
+  findMemberRole,
+  findMembership,
+  insertMember,
+  insertWorkspace,
+  listMemberships,
+  lockMembers,
+  type MemberKey,
+  type Membership,
+  updateMemberRole,
+  updateSecondFactorRequirement,
+  updateWorkspaceName,
+} from './workspace-store.ts'
+
+/** `workspaceId` may come from a path, not validated. */
+interface RequiredPermission {
+  workspaceId: unknown
+  action: WorkspaceAction
+}
+
+/**
+ * Returns the membership of a person whose role allows the action. Throws a 403 when it does not,
+ * or when the workspace requires a second factor that this session has not used; and a 404 when the
+ * person is not a member, as for a workspace that does not exist.
+ */
+export async function requireRole(
+  database: Database,
+  person: CurrentPerson,
+  { action, ...path }: RequiredPermission,
+): Promise<Membership> {
+  const { userId } = person
+  const workspaceId = parseRowId(path.workspaceId)
+  const membership =
+    workspaceId === null ? null : await findMembership(database, { workspaceId, userId })
+  if (!membership) throw Refusal.notFound('Workspace not found.')
+  if (membership.requiresSecondFactor) requireSecondFactor(person)
+  if (hasPermission(membership.role, action)) return membership
+  throw forbiddenByRole()
+}
+
+/**
+ * Throws a 403 until the address of a person is verified, for operations that reach other people.
+ * Sign-in refuses such a person already.
+ */
+export function requireVerifiedEmail({ isEmailVerified }: CurrentPerson): void {
+  if (isEmailVerified) return
+  throw new Refusal(403, 'Confirm your email address first: request a link at /verify.')
+}
+
+const WORKSPACES_MAX = 50
+
+/** Creates a workspace with the person as its owner. Returns its ID. Throws a 403 or 422. */
+export async function createWorkspace(
+  context: PeopleContext,
+  person: CurrentPerson,
+  nameInput: unknown,
+): Promise<number> {
+  requireVerifiedEmail(person)
+  const name = parseWorkspaceName(nameInput)
+  const { length } = await listMemberships(context.database, person.userId)
+  if (length >= WORKSPACES_MAX) {
+    throw Refusal.ofFields({ name: [`You already belong to ${WORKSPACES_MAX} workspaces.`] })
+  }
+  const createdAt = context.now()
+  return commitAudited(context, async (transaction, record) => {
+    const workspaceId = await insertWorkspace(transaction, { name, createdAt })
+    const owner = { workspaceId, userId: person.userId, role: 'owner', createdAt } as const
+    await insertMember(transaction, owner)
+    const details = { role: 'owner', reason: 'workspace_created' }
+    record(createMemberEntry(person, owner, { action: 'member.added', at: createdAt, details }))
+    return workspaceId
+  })
+}
+
+export async function changeWorkspaceName(
+  { database }: PeopleContext,
+  person: CurrentPerson,
+  { workspaceId, name }: { workspaceId: unknown; name: unknown },
+): Promise<void> {
+  const intent = { workspaceId, action: 'rename_workspace' } as const
+  const membership = await requireRole(database, person, intent)
+  await updateWorkspaceName(database, membership.workspaceId, parseWorkspaceName(name))
+}
+
+/**
+ * Makes every member use a second factor, or makes it optional again. An owner needs one to require
+ * it, so that they do not lock themselves out.
+ */
+export async function changeSecondFactorRequirement(
+  context: PeopleContext,
+  person: CurrentPerson,
+  { workspaceId, isRequired }: { workspaceId: unknown; isRequired: boolean },
+): Promise<void> {
+  const intent = { workspaceId, action: 'change_security' } as const
+  const membership = await requireRole(context.database, person, intent)
+  const at = context.now()
+  requireRecentAuthentication(person, at)
+  if (isRequired) requireSecondFactor(person)
+  const id = membership.workspaceId
+  await commitAudited(context, async (transaction, record) => {
+    if (!(await updateSecondFactorRequirement(transaction, id, isRequired))) return
+    record({
+      workspaceId: id,
+      at,
+      actor: personActor(person),
+      action: 'second_factor_requirement.changed',
+      subject: { type: 'workspace', id: String(id) },
+      details: { is_required: isRequired },
+    })
+  })
+}
+
+function parseWorkspaceName(input: unknown): string {
+  const name = parseName(input)
+  if (name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
+  return name
+}
+
+/** From a path or a body, not validated. */
+interface MemberReference {
+  workspaceId: unknown
+  userId: unknown
+}
+
+/**
+ * Changes the role of a member. Only owners may; the last owner stays an owner. Granting ownership
+ * needs a recent confirmation of identity. Withdraws the member's invitations to roles above the
+ * new one.
+ */
+export async function changeMemberRole(
+  context: PeopleContext,
+  person: CurrentPerson,
+  { role, ...member }: MemberReference & { role: unknown },
+): Promise<void> {
+  const { workspaceId } = await requireRole(context.database, person, {
+    workspaceId: member.workspaceId,
+    action: 'change_role',
+  })
+  if (!isWorkspaceRole(role)) throw Refusal.ofFields({ role: ['Choose a role from the list.'] })
+  if (role === 'owner') requireRecentAuthentication(person, context.now())
+  const key = { workspaceId, userId: parseRowId(member.userId) ?? 0 }
+  await commitAudited(context, async ({ query }, record) => {
+    await lockMembers({ query }, workspaceId)
+    const actor = await requireMemberRole({ query }, { workspaceId, userId: person.userId })
+    const before = await requireMemberRole({ query }, key)
+    // Checked again under the lock: the actor may have lost the role in the meantime.
+    if (actor !== 'owner') throw forbiddenByRole()
+    if (before === 'owner' && role !== 'owner') await requireAnotherOwner({ query }, workspaceId)
+    await updateMemberRole({ query }, key, role)
+    const withdrawn = await withdrawInvitationsOfMember({ query }, key, role)
+    const at = context.now()
+    if (before !== role) {
+      const details = { role_before: before, role }
+      record(createMemberEntry(person, key, { action: 'member.role_changed', at, details }))
+    }
+    const withdrawal = { actor: personActor(person), at, reason: 'inviter_demoted' } as const
+    recordWithdrawals(record, withdrawn, withdrawal)
+  })
+}
+
+/**
+ * Removes a member with the member's pending invitations, or lets the person leave. A member with a
+ * higher role cannot be removed, nor the last owner.
+ */
+export async function removeMember(
+  context: PeopleContext,
+  person: CurrentPerson,
+  member: MemberReference,
+): Promise<void> {
+  const userId = parseRowId(member.userId) ?? 0
+  const isLeaving = userId === person.userId
+  const { workspaceId } = await requireRole(context.database, person, {
+    workspaceId: member.workspaceId,
+    action: isLeaving ? 'read' : 'remove_member',
+  })
+  await commitAudited(context, async ({ query }, record) => {
+    await lockMembers({ query }, workspaceId)
+    const actor = await requireMemberRole({ query }, { workspaceId, userId: person.userId })
+    const removed = await requireMemberRole({ query }, { workspaceId, userId })
+    const canRemove = isLeaving || (actor !== 'member' && canGrantRole(actor, removed))
+    if (!canRemove) throw forbiddenByRole()
+    if (removed === 'owner') await requireAnotherOwner({ query }, workspaceId)
+    await deleteMember({ query }, { workspaceId, userId })
+    const withdrawn = await withdrawInvitationsOfMember({ query }, { workspaceId, userId }, null)
+    const at = context.now()
+    const reason = isLeaving ? 'left' : 'removed'
+    const change = { action: 'member.removed', at, details: { role: removed, reason } } as const
+    record(createMemberEntry(person, { workspaceId, userId }, change))
+    const withdrawal = { actor: personActor(person), at, reason: `inviter_${reason}` } as const
+    recordWithdrawals(record, withdrawn, withdrawal)
+  })
+}
+
+/** The audit entry of a change that a person made to a member. */
+export function createMemberEntry(
+  person: Pick<CurrentPerson, 'userId'>,
+  { workspaceId, userId }: MemberKey,
+  change: Pick<AuditEntry, 'action' | 'at' | 'details'>,
+): AuditEntry {
+  const subject = { type: 'member', id: String(userId) } as const
+  return { workspaceId, actor: personActor(person), subject, ...change }
+}
+
+interface Withdrawal {
+  actor: AuditActor
+  at: Date
+  reason: 'inviter_left' | 'inviter_removed' | 'inviter_demoted' | 'inviter_disabled'
+}
+
+/** An entry for each invitation that was withdrawn because of its inviter. */
+export function recordWithdrawals(
+  record: (entry: AuditEntry) => void,
+  withdrawn: readonly WithdrawnInvitation[],
+  { actor, at, reason }: Withdrawal,
+): void {
+  for (const { id, workspaceId, role } of withdrawn) {
+    const subject = { type: 'invitation', id } as const
+    const action = 'invitation.withdrawn'
+    record({ workspaceId, at, actor, action, subject, details: { role, reason } })
+  }
+}
+
+export function personActor({ userId }: Pick<CurrentPerson, 'userId'>): AuditActor {
+  return { type: 'person', id: String(userId) }
+}
+
+type Query = Parameters<typeof findMemberRole>[0]
+
+async function requireMemberRole(query: Query, key: MemberKey): Promise<WorkspaceRole> {
+  const role = await findMemberRole(query, key)
+  if (role === null) throw Refusal.notFound('Member not found in this workspace.')
+  return role
+}
+
+async function requireAnotherOwner(query: Query, workspaceId: number): Promise<void> {
+  if ((await countOwners(query, workspaceId)) > 1) return
+  throw Refusal.ofFields({
+    role: ['A workspace needs at least one owner. Make another member an owner first.'],
+  })
+}
+
+function forbiddenByRole(): Refusal {
+  return new Refusal(403, 'Your role in this workspace does not allow this. Ask an owner.')
+}
