@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { buildDashboard } from '@signalbox/dashboard/build.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@signalbox/embedded-postgres'
 import { buildDocs } from '../docs/site/build.ts'
+import { STORE_SCHEMA } from '../service/program/store-schema.ts'
 import { openDatabase } from '../service/runtime/db/database.ts'
 import { migrate } from '../service/runtime/db/migrate.ts'
 import { databaseUrl, TEMPLATE_DATABASE } from './fixtures/database.ts'
@@ -34,7 +35,7 @@ export async function globalSetup(): Promise<void> {
   await admin.close()
 
   const template = open(databaseUrl(TEMPLATE_DATABASE))
-  await migrate(template)
+  await migrate(template, STORE_SCHEMA)
   await template.close()
 }
 

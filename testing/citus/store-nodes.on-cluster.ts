@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, it, type TestContext } from 'node:test'
-import { findPlacement } from '../../service/runtime/db/citus-tables.ts'
+import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
 import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
 import { isStoreUnavailable } from '../../service/runtime/db/database-errors.ts'
 import {
   distributeTables,
+  findPlacement,
   setStatisticsTargets,
 } from '../../service/runtime/db/distribute-tables.ts'
 import { openStoreNodes } from '../../service/runtime/db/store-nodes.ts'
@@ -68,13 +69,16 @@ it('distributes every table once', { skip }, async test => {
   )
   const types: Record<string, string> = { local: 'managed_local' }
   assert.deepEqual(
-    rows.filter(({ schema, name, type }) => findPlacement(schema, name) !== (types[type] ?? type)),
+    rows.filter(
+      ({ schema, name, type }) =>
+        findPlacement(STORE_SCHEMA.placements, { schema, name }) !== (types[type] ?? type),
+    ),
     [],
   )
   const colocations = rows.filter(({ type }) => type === 'distributed').map(row => row.colocation)
   assert.ok(colocations.length > 20)
   assert.equal(new Set(colocations).size, 1)
-  assert.deepEqual(await distributeTables(database), [])
+  assert.deepEqual(await distributeTables(database, STORE_SCHEMA.placements), [])
 })
 
 it('keeps no statistics of identity columns on any shard', { skip }, async test => {
@@ -99,7 +103,7 @@ it('keeps no statistics of identity columns on any shard', { skip }, async test 
 
 it('uses the same planner settings on every node', { skip }, async test => {
   const { database, connectionString } = await storeUnderTest(test)
-  await distributeTables(database)
+  await distributeTables(database, STORE_SCHEMA.placements)
   const later = openDatabase({
     connectionString,
     connectionsMax: 1,

@@ -1,5 +1,4 @@
 import type { Database } from '../../service/runtime/db/database.ts'
-import { deleteOldRows } from '../../service/runtime/db/old-row-store.ts'
 import { countWaitingByReason } from '../../service/signals/delivery/backlog-store.ts'
 import { listIssueCounts } from '../../service/signals/delivery/issue-store.ts'
 import { countMatchKeys, countSentOfDay } from '../../service/signals/delivery/sent-counts-store.ts'
@@ -14,6 +13,7 @@ import {
   readPlatformCounts,
   readStageCounts,
 } from '../../service/signals/reports/stage-store.ts'
+import { deleteOldRows } from '../../service/signals/retention/retention-store.ts'
 import {
   LARGE_DESTINATION as DESTINATION,
   LARGE_STORE_DAY,

@@ -1,5 +1,5 @@
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
-import { type CountedStage, countStages } from '../../runtime/db/stage-count-store.ts'
+import { type CountedStage, countStages } from '../events/stage-count-store.ts'
 import { ADD_COUNTS } from './delivery-columns.ts'
 import { ISSUE_SOURCE_TYPES } from './issue-store.ts'
 

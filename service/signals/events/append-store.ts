@@ -7,7 +7,6 @@ import {
   unnestColumns,
   utcDay,
 } from '../../runtime/db/sql-fragments.ts'
-import { countStages, stageLiteral } from '../../runtime/db/stage-count-store.ts'
 import {
   APPEND_COLUMNS,
   EVENT_COLUMNS,
@@ -17,6 +16,7 @@ import {
 } from './event-columns.ts'
 import type { EventRecord } from './event-record.ts'
 import { countInsertedEvents } from './list-position-store.ts'
+import { countStages, stageLiteral } from './stage-count-store.ts'
 import { WITHDRAWAL_WRITE } from './withdrawal-store.ts'
 
 /** An unchecked assumption behind an event: that the person with this key is not blocked. */

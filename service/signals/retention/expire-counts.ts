@@ -1,6 +1,6 @@
 import { type Database, sleepInDatabase } from '../../runtime/db/database.ts'
-import { deleteOldRows } from '../../runtime/db/old-row-store.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
+import { deleteOldRows } from './retention-store.ts'
 
 export interface CountExpiry {
   database: Database
