@@ -38,7 +38,7 @@ app.register(
   async api =>
     ingestionRoutes(api, {
       platforms: createOfflinePlatforms(),
-      additionalConsentProvider: null,
+      settings: {},
       commits: new GroupCommit<EventDraft, CommitOutcome>({
         commit: async drafts => drafts.map(() => ({ isNew: true })),
         itemsMax: COMMIT_EVENTS_MAX,

@@ -26,7 +26,7 @@ export function erasureRoutes(app: ServiceApp, context: DeletionContext): void {
   })
 }
 
-interface DeletionContext extends AuditedContext {
+export interface DeletionContext extends AuditedContext {
   now: () => Date
   /** See `createErasureKeyProvider`. */
   erasureKey: () => Promise<KeyObject>

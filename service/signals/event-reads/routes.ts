@@ -6,14 +6,14 @@ import type { PlatformRegistry } from '../platforms/registry.ts'
 import { readPageRequest } from './pagination.ts'
 import { readEvent, listEvents as readEventPage, readSpace } from './read-events.ts'
 
-export interface EventReadRoutes {
+export interface EventReadContext {
   database: Database
   platforms: PlatformRegistry
   now: () => Date
   publicOrigin: () => string
 }
 
-export function eventReadRoutes(app: ServiceApp, context: EventReadRoutes): void {
+export function eventReadRoutes(app: ServiceApp, context: EventReadContext): void {
   const { database, platforms, now, publicOrigin } = context
 
   app.route({

@@ -14,7 +14,7 @@ import { isObject } from '../../runtime/util/is-object.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
 import { type ConsentDecision, decideConsent } from '../consent/consent-decision.ts'
-import type { ConsentContext } from '../consent/consent-signal.ts'
+import type { ConsentContext, ConsentSettings } from '../consent/consent-signal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
 import type { Platforms } from './event-draft.ts'
@@ -28,8 +28,7 @@ interface SubmissionInput {
   receivedAt: Date
   /** Set when the request used a publishable key. */
   browser?: BrowserCaller | null
-  /** Id of the platform in Additional Consent strings; null: they are not looked at. */
-  additionalConsentProvider?: number | null
+  settings?: ConsentSettings
 }
 
 interface ValidatedSubmission {
@@ -47,8 +46,7 @@ const findSchemaErrors = compileBodySchema(EventSubmission)
  * 422 refusal naming every invalid field. Uses no store, so that the sandbox can share it.
  */
 export function validateSubmission(body: unknown, input: SubmissionInput): ValidatedSubmission {
-  const { platforms, idempotencyKey, receivedAt } = input
-  const { browser = null, additionalConsentProvider = null } = input
+  const { platforms, idempotencyKey, receivedAt, browser = null, settings = {} } = input
   const submission = (body ?? {}) as EventSubmission
   const errors = new FieldErrorList()
   const schemaErrors = findSchemaErrors(submission) ?? []
@@ -74,7 +72,7 @@ export function validateSubmission(body: unknown, input: SubmissionInput): Valid
     eventTime,
     identityPresent,
     hasGpcHeader: browser?.hasGpcHeader ?? false,
-    additionalConsentProvider,
+    settings,
   })
   if (!errors.isEmpty || decision === null) throw errors.toRefusal()
   return {

@@ -3,12 +3,12 @@ import type { Database } from '../../runtime/db/database.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readReconciliation, readSnapshots } from './read-reports.ts'
 
-export interface ReportRoutes {
+export interface ReportContext {
   database: Database
   now: () => Date
 }
 
-export function reportRoutes(app: ServiceApp, { database, now }: ReportRoutes): void {
+export function reportRoutes(app: ServiceApp, { database, now }: ReportContext): void {
   app.route({
     ...getReconciliationReport,
     async handler({ tracker, query }, reply) {
