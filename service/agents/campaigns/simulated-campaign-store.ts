@@ -2,13 +2,13 @@ import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import { type Selectable, sql } from 'kysely'
 import type { Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
-import type { AdPlatform, EntityChange, EntityRef } from './campaign-api.ts'
+import type { CampaignApi, EntityChange, EntityRef } from './campaign-api.ts'
 
 /**
  * Simulated campaigns in the database; nothing here calls a real platform. Like one, it commits a
  * change before it answers.
  */
-export function createSimulatedPlatform(database: Transaction): AdPlatform {
+export function createSimulatedCampaignApi(database: Transaction): CampaignApi {
   return {
     readEntities: (adAccountId, refs) => readEntities(database, adAccountId, refs),
     listEntities: async (adAccountId, type, perPage) =>

@@ -9,7 +9,7 @@ import { type AuditedContext, commitAudited } from '../../audit/commit-audited.t
 import type { Transaction } from '../../runtime/db/database.ts'
 import { createBodyValidator, FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { requireRole } from '../../workspaces/users/workspaces.ts'
 import { lockPolicyForChange, readPolicy, savePolicy } from './policy-store.ts'
 
@@ -17,9 +17,9 @@ export interface PolicyContext extends AuditedContext {
   now: () => Date
 }
 
-/** The person and the unparsed workspace ID of a request. */
+/** The user and the unparsed workspace ID of a request. */
 export interface PolicyRequest {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: unknown
 }
 
@@ -31,20 +31,20 @@ const checkBody = createBodyValidator<PolicySubmission>(PolicySubmission)
  */
 export async function changePolicy(
   context: PolicyContext,
-  { person, workspaceId: given }: PolicyRequest,
+  { user, workspaceId: given }: PolicyRequest,
   body: unknown,
 ): Promise<ActionPolicy> {
   const intent = { workspaceId: given, action: 'change_policy' } as const
-  const { workspaceId } = await requireRole(context.database, person, intent)
+  const { workspaceId } = await requireRole(context.database, user, intent)
   const submission = parseSubmission(body)
-  const change = { workspaceId, submission, changedBy: person.userId }
+  const change = { workspaceId, submission, changedBy: user.userId }
   return commitAudited(context, async (transaction, record) => {
     const { before, after, at } = await replacePolicy(transaction, context.now, change)
     record({
       workspaceId,
       at,
       action: 'policy.changed',
-      actor: { type: 'person', id: String(person.userId) },
+      actor: { type: 'person', id: String(user.userId) },
       subject: { type: 'policy', id: String(workspaceId) },
       details: { before: toAuditedPolicy(before), after: toAuditedPolicy(after) },
     })

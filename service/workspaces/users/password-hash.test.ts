@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes, scryptSync } from 'node:crypto'
 import { it } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { createTestPerson, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
+import { createTestUser, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 import { createPasswordHash, isPasswordCorrect, isPasswordHashOutdated } from './password-hash.ts'
 import { findPasswordHash, setPassword } from './user-store.ts'
 
@@ -30,10 +30,10 @@ it('rejects a hash of an unknown format', async () => {
 it('opens an account with a hash of version 0.5.0 and replaces the hash at sign-in', async test => {
   const service = await startTestService(test)
   const { database, clock } = service
-  const { userId, email } = await createTestPerson(service)
+  const { userId, email } = await createTestUser(service)
   const earlier = createEarlierHash(TEST_PASSWORD)
   await setPassword(database, userId, { passwordHash: earlier, at: clock.now() })
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   const wrong = await client.post('/sign-in', { email, password: 'not the password' })
   assert.equal(wrong.status, 401)
   assert.equal(await findPasswordHash(database, userId), earlier)
