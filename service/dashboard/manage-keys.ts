@@ -25,7 +25,7 @@ interface KeyChange {
 const checkSubmission = createBodyValidator<KeySubmission>(KeySubmission)
 
 /**
- * Issues a key of a tracker. Throws a 403 when the person has not confirmed their identity lately,
+ * Issues a key of a tracker. Throws a 403 when the person has not confirmed their identity recently,
  * or a 422 naming every invalid field, `kind` when the tracker has two live keys of the kind.
  */
 export async function issueKeyByUser(

@@ -41,7 +41,7 @@ async function readEntities(
 
 const RELATED_ENTITIES_MAX = 10_000
 
-/** See AdPlatform. Goes up to the top of the branch, then down from there. */
+/** See CampaignApi. Goes up to the top of the branch, then down from there. */
 async function readRelatedEntities(
   { query }: Transaction,
   adAccountId: number,
@@ -69,7 +69,7 @@ async function readRelatedEntities(
   return rows.length > RELATED_ENTITIES_MAX ? null : rows.map(toEntityState)
 }
 
-/** See AdPlatform. Locks the row, so that one of two concurrent changes fails on the version. */
+/** See CampaignApi. Locks the row, so that one of two concurrent changes fails on the version. */
 async function changeEntity(
   { query }: Transaction,
   adAccountId: number,

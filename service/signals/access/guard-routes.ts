@@ -21,7 +21,7 @@ const NO_TRACKER = null as unknown as TrackerIdentity
 /**
  * Enforces each route's credential before its body is read, so that an unauthenticated caller
  * learns nothing about the body. A route without a declared credential fails the start, so that an
- * omission cannot open it. Without `authenticateBrowser` no publishable key is accepted.
+ * omission cannot open it. Without `authenticatePublishableKey` no publishable key is accepted.
  */
 export function guardRoutes(
   app: ServiceApp,
