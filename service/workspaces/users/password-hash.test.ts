@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes, scryptSync } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import { it } from 'node:test'
 import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
@@ -19,6 +20,17 @@ it('stores passwords as salted scrypt hashes at a cost that OWASP lists', async 
 it('accepts a composed and a decomposed accent as the same password', async () => {
   const hash = await createPasswordHash('caf\u00e9 au lait')
   assert.ok(await isPasswordCorrect({ hash, password: 'cafe\u0301 au lait' }))
+})
+
+it('leaves threads to other work while many passwords are hashed', async () => {
+  const ended: string[] = []
+  const hashes = Array.from({ length: 6 }, () =>
+    createPasswordHash('same').then(() => ended.push('hash')),
+  )
+  await stat(import.meta.filename)
+  ended.push('file')
+  await Promise.all(hashes)
+  assert.deepEqual(ended, ['file', ...Array(6).fill('hash')])
 })
 
 it('rejects a hash of an unknown format', async () => {
