@@ -17,9 +17,9 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
 
   app.route({
     ...operations.listTrackers,
-    async handler({ person, params }) {
+    async handler({ user, params }) {
       const intent = { workspaceId: workspaceOf(params), action: 'read' } as const
-      const membership = await requireRole(database, person, intent)
+      const membership = await requireRole(database, user, intent)
       const rows = await listNamedTrackers(database, membership.workspaceId)
       const trackers = rows.map(({ id, name, created_at: createdAt }) => ({
         id,
@@ -31,11 +31,11 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
   })
   app.route({
     ...operations.createTracker,
-    async handler({ person, params, body }, reply) {
+    async handler({ user, params, body }, reply) {
       const intent = { workspaceId: workspaceOf(params), action: 'manage_trackers' } as const
-      const { workspaceId } = await requireRole(database, person, intent)
+      const { workspaceId } = await requireRole(database, user, intent)
       const submission = trackerValidator.validate(body)
-      return reply.code(201).send(await createTracker(context, { person, workspaceId, submission }))
+      return reply.code(201).send(await createTracker(context, { user, workspaceId, submission }))
     },
   })
   app.route({
@@ -43,7 +43,7 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
       const { name } = trackerChangeValidator.validate(request.body)
-      await renameTracker(context, { person: request.person, tracker, name })
+      await renameTracker(context, { user: request.user, tracker, name })
       return reply.code(204).send()
     },
   })

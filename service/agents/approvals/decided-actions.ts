@@ -12,7 +12,7 @@ export interface DecidedAction {
   action: AgentAction
   /** ISO 4217, of its ad account. */
   currency: string
-  /** Email of the person who decided; null if none did, or for a deleted user. */
+  /** Email of the user who decided; null if none did, or for a deleted user. */
   decidedBy: string | null
 }
 
@@ -24,7 +24,7 @@ export interface DecidedPage {
 
 /**
  * Reads the actions of a workspace that wait for no decision, newest first. The caller has checked
- * that the person may read the workspace. An invalid `before` shows the first page.
+ * that the user may read the workspace. An invalid `before` shows the first page.
  */
 export async function readDecidedActions(
   database: Database,

@@ -10,7 +10,7 @@ import type { Transaction } from '../../runtime/db/database.ts'
 import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { requireRole } from '../../workspaces/users/workspaces.ts'
 import { lockPolicyForChange, readPolicy, savePolicy } from './policy-store.ts'
 
@@ -18,9 +18,9 @@ export interface PolicyContext extends AuditedContext {
   now: () => Date
 }
 
-/** The person and the unparsed workspace ID of a request. */
+/** The user and the unparsed workspace ID of a request. */
 export interface PolicyRequest {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: unknown
 }
 
@@ -32,20 +32,20 @@ const policyValidator = new Validator(PolicySubmission)
  */
 export async function changePolicy(
   context: PolicyContext,
-  { person, workspaceId: given }: PolicyRequest,
+  { user, workspaceId: given }: PolicyRequest,
   body: unknown,
 ): Promise<ActionPolicy> {
   const intent = { workspaceId: given, action: 'change_policy' } as const
-  const { workspaceId } = await requireRole(context.database, person, intent)
+  const { workspaceId } = await requireRole(context.database, user, intent)
   const submission = parseSubmission(body)
-  const change = { workspaceId, submission, changedBy: person.userId }
+  const change = { workspaceId, submission, changedBy: user.userId }
   return commitAudited(context, async (transaction, record) => {
     const { before, after, at } = await replacePolicy(transaction, context.now, change)
     record({
       workspaceId,
       at,
       action: 'policy.changed',
-      actor: { type: 'person', id: String(person.userId) },
+      actor: { type: 'person', id: String(user.userId) },
       subject: { type: 'policy', id: String(workspaceId) },
       details: { before: toAuditedPolicy(before), after: toAuditedPolicy(after) },
     })

@@ -10,7 +10,7 @@ import { limitRequests, type RequestLimits } from '../../runtime/http/request-li
 import { createServiceApp, type ServiceApp } from '../../runtime/http/service-app.ts'
 import { traceRequests } from '../../runtime/http/trace-requests.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
-import { createBrowserAuthenticator } from '../../signals/access/authenticate-publishable-key.ts'
+import { createPublishableKeyAuthenticator } from '../../signals/access/authenticate-publishable-key.ts'
 import { createTrackerAuthenticator } from '../../signals/access/authenticate-tracker.ts'
 import { guardRoutes } from '../../signals/access/guard-routes.ts'
 import { limitTrackers } from '../../signals/access/tracker-limits.ts'
@@ -114,7 +114,7 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
       guardRoutes(
         app,
         createTrackerAuthenticator(database, { now, onTouchError }),
-        createBrowserAuthenticator(database, { now, onTouchError, proxies }),
+        createPublishableKeyAuthenticator(database, { now, onTouchError, proxies }),
       )
       limitTrackers(app, limits)
     },

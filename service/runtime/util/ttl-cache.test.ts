@@ -30,7 +30,7 @@ it('looks a key up again only after its TTL', async () => {
   assert.deepEqual(calls, ['a', 'a'])
 })
 
-it('counts the TTL from the start of the look-up', async () => {
+it('counts the TTL from the start of the lookup', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const { cache, clock, calls } = setUp(() => promise)
   const first = cache.get('a')
@@ -41,7 +41,7 @@ it('counts the TTL from the start of the look-up', async () => {
   assert.deepEqual(calls, ['a', 'a'])
 })
 
-it('shares a look-up among concurrent callers', async () => {
+it('shares a lookup among concurrent callers', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const { cache, calls } = setUp(() => promise)
   const answers = Promise.all([cache.get('a'), cache.get('a'), cache.get('a')])
@@ -50,7 +50,7 @@ it('shares a look-up among concurrent callers', async () => {
   assert.deepEqual(calls, ['a'])
 })
 
-it('rejects for every waiting caller when a look-up fails, and looks up again', async () => {
+it('rejects for every waiting caller when a lookup fails, and looks up again', async () => {
   const { cache } = setUp(async (key, call) => {
     if (call === 1) throw new Error('the store is unavailable')
     return key
@@ -80,7 +80,7 @@ it('evicts the least recently used entry beyond its limit', async () => {
   assert.deepEqual(calls, ['a', 'b', 'c', 'd', 'b'])
 })
 
-it('keeps a newer result when an older look-up fails late', async () => {
+it('keeps a newer result when an older lookup fails late', async () => {
   const first = Promise.withResolvers<string>()
   const { cache, calls } = setUp((key, call) => (call === 1 ? first.promise : Promise.resolve(key)))
   const failing = cache.get('a')
@@ -106,7 +106,7 @@ it('looks up all keys that are missing at the same moment at once', async () => 
   assert.deepEqual(batches, [['known'], ['a', 'b']])
 })
 
-it('limits the keys of one look-up', async () => {
+it('limits the keys of one lookup', async () => {
   const sizes: number[] = []
   const load = async (keys: readonly string[]) => {
     sizes.push(keys.length)

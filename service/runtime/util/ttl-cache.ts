@@ -11,15 +11,15 @@ export interface TtlCacheLimits {
 /** Values in the order of the keys. */
 export type LoadMany<Value> = (keys: readonly string[]) => Promise<readonly Value[]>
 
-/** Keys of one look-up: a statement with more of them would delay the first. */
+/** Keys of one lookup: a statement with more of them would delay the first. */
 const KEYS_MAX = 1_000
 
 /**
- * Caches look-ups for a moment, so that thousands of requests a second cost one query. Concurrent
- * requests for a key share a look-up, and keys that are missing in the same iteration of the event
- * loop share a query: with ten thousand trackers, nearly every request misses. A failed look-up is
+ * Caches lookups for a moment, so that thousands of requests a second cost one query. Concurrent
+ * requests for a key share a lookup, and keys that are missing in the same iteration of the event
+ * loop share a query: with ten thousand trackers, nearly every request misses. A failed lookup is
  * not cached, whereas `null` is a result like any other. The TTL counts from the start of the
- * look-up: it is the longest time for which a change elsewhere, such as a revocation, stays
+ * lookup: it is the longest time for which a change elsewhere, such as a revocation, stays
  * unseen. `fetchMethod` of lru-cache counts from the end and keeps no `null`, so the cache holds
  * the promises themselves.
  */
@@ -36,7 +36,7 @@ export class TtlCache<Value> {
       maxBatchSize: KEYS_MAX,
       batchScheduleFn: dispatch => setImmediate(dispatch),
     })
-    // Resolution 0: otherwise each millisecond with a look-up sets a timer.
+    // Resolution 0: otherwise each millisecond with a lookup sets a timer.
     this.#lookups = new LRUCache({ max: entriesMax, ttl: ttlMilliseconds, ttlResolution: 0, perf })
   }
 
@@ -52,7 +52,7 @@ export class TtlCache<Value> {
     return lookup
   }
 
-  /** Whether `get` would answer without a new look-up. */
+  /** Whether `get` would answer without a new lookup. */
   has(key: string): boolean {
     return this.#lookups.has(key)
   }

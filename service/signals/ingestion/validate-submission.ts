@@ -165,7 +165,7 @@ const ID_MEMBERS = ['event_name', 'parent_event_id']
 /** A token in place of the identifier would change which event or which kind of event it is. */
 function addIdentifierError(errors: FieldErrorList, field: string, text: unknown): void {
   if (typeof text !== 'string' || !containsIdentifier(text)) return
-  const sentence = `The ${field} field must hold no e-mail address or phone number.`
+  const sentence = `The ${field} field must hold no email address or phone number.`
   errors.add(field, sentence, 'identifier_not_allowed')
 }
 

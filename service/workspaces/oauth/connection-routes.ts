@@ -92,14 +92,14 @@ async function renderConnections(
   visit: WorkspaceVisit,
   { page = 1, done, errors = {} }: PageFeedback,
 ) {
-  const membership = await requirePageMembership(database, visit.person, {
+  const membership = await requirePageMembership(database, visit.user, {
     workspaceId: visit.workspaceId,
     action: 'manage_agents',
   })
   const connections = await listWorkspaceConnections(database, visit, page)
   const all = await listAdAccounts(database, membership.workspaceId)
   return connectionsPage({
-    person: visit.person,
+    user: visit.user,
     membership,
     connections,
     adAccounts: all.filter(({ status }) => status === 'active'),

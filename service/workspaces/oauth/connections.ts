@@ -5,7 +5,7 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ListPage } from '../../runtime/util/list-page.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { parseDisplayName } from '../users/display-name.ts'
-import type { CurrentPerson } from '../users/session-store.ts'
+import type { CurrentUser } from '../users/session-store.ts'
 import type { Membership } from '../users/workspace-store.ts'
 import { requireRole } from '../users/workspaces.ts'
 import {
@@ -27,7 +27,7 @@ export interface ChangeContext extends AuditedContext {
 
 /** The IDs are not validated. */
 export interface WorkspaceVisit {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: unknown
 }
 
@@ -35,12 +35,12 @@ export interface ConnectionVisit extends WorkspaceVisit {
   connectionId: unknown
 }
 
-/** Returns the membership of a person who may manage agents. Throws a Refusal: 403 or 404. */
+/** Returns the membership of a user who may manage agents. Throws a Refusal: 403 or 404. */
 export function requireAgentManager(
   database: Database,
-  { person, workspaceId }: WorkspaceVisit,
+  { user, workspaceId }: WorkspaceVisit,
 ): Promise<Membership> {
-  return requireRole(database, person, { workspaceId, action: 'manage_agents' })
+  return requireRole(database, user, { workspaceId, action: 'manage_agents' })
 }
 
 /** A page of the connections of a workspace, for its owners. */
@@ -136,7 +136,7 @@ export async function revokeWorkspaceConnection(
 }
 
 interface AuthorizedConnection extends ConnectionKey {
-  person: CurrentPerson
+  user: CurrentUser
 }
 
 async function requireConnection(
@@ -146,18 +146,18 @@ async function requireConnection(
   const { workspaceId } = await requireAgentManager(database, visit)
   const connectionId = parseRowId(visit.connectionId)
   if (connectionId === null) throw connectionNotFound()
-  return { workspaceId, connectionId, person: visit.person }
+  return { workspaceId, connectionId, user: visit.user }
 }
 
 function createConnectionEntry(
   { now }: ChangeContext,
-  { workspaceId, connectionId, person }: AuthorizedConnection,
+  { workspaceId, connectionId, user }: AuthorizedConnection,
   { action, details = {} }: { action: AuditAction; details?: AuditDetails },
 ): AuditEntry {
   return {
     workspaceId,
     at: now(),
-    actor: { type: 'person', id: String(person.userId) },
+    actor: { type: 'person', id: String(user.userId) },
     action,
     subject: { type: 'connection', id: String(connectionId) },
     details,

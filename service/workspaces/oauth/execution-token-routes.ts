@@ -84,13 +84,13 @@ async function renderTokens(
   { page = 1, ...feedback }: PageFeedback,
 ) {
   const { database, now } = context
-  const membership = await requirePageMembership(database, visit.person, {
+  const membership = await requirePageMembership(database, visit.user, {
     workspaceId: visit.workspaceId,
     action: 'manage_agents',
   })
   const all = await listAdAccounts(database, membership.workspaceId)
   return executionTokensPage({
-    person: visit.person,
+    user: visit.user,
     membership,
     tokens: await listWorkspaceTokens(context, visit, page),
     adAccounts: all.filter(({ status }) => status === 'active'),

@@ -6,11 +6,7 @@ import {
   type OauthFixture,
   startOauthFixture,
 } from '../../../testing/fixtures/oauth.ts'
-import {
-  addMember,
-  createTestPerson,
-  createTestWorkspace,
-} from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser, createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
 import { parseTokenKind } from '../../runtime/util/token-format.ts'
 import { verifyAgentToken } from './authenticate-agent.ts'
@@ -115,9 +111,9 @@ it('enforces the permission table for every operation and role', async test => {
   const fixture = await startOauthFixture(test)
   const { service, workspace } = fixture
   const { workspaceId, adAccountId, owner } = workspace
-  const admin = await createTestPerson(service)
+  const admin = await createTestUser(service)
   await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
-  const member = await createTestPerson(service)
+  const member = await createTestUser(service)
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
   const { owner: stranger } = await createTestWorkspace(service)
   const base = `/browser/workspaces/${workspaceId}`

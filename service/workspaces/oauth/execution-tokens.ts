@@ -139,11 +139,11 @@ export async function issueWorkspaceToken(
   input: TokenInput,
 ): Promise<IssuedExecutionToken> {
   const { workspaceId } = await requireAgentManager(context.database, visit)
-  requireRecentAuthentication(visit.person, context.now())
+  requireRecentAuthentication(visit.user, context.now())
   return issueExecutionToken(context, {
     ...input,
     workspaceId,
-    issuedBy: visit.person.userId,
+    issuedBy: visit.user.userId,
     issuedAt: context.now(),
   })
 }
@@ -157,7 +157,7 @@ export async function revokeWorkspaceToken(
   const isRevoked = await revokeTokenWithAudit(context, {
     workspaceId,
     tokenId: parseRowId(visit.tokenId) ?? 0,
-    actor: { type: 'person', id: String(visit.person.userId) },
+    actor: { type: 'person', id: String(visit.user.userId) },
     at: context.now(),
   })
   if (!isRevoked) throw Refusal.notFound('Active token not found in this workspace.')

@@ -1,6 +1,6 @@
 import * as operations from '@signalbox/contract/session/agent-operations.ts'
 import type { ConnectionList, ExecutionTokenList } from '@signalbox/contract/session/agents.ts'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 import { type ListPage, pageMembers, readPageNumber } from '../../runtime/util/list-page.ts'
@@ -21,14 +21,14 @@ import type { OauthContext } from './oauth-context.ts'
 import type { Permission } from './permissions.ts'
 
 /** The dashboard's API for connections and tokens: the operations of the pages, as JSON. */
-export function agentBrowserRoutes(app: ServiceApp, context: OauthContext): void {
+export function agentSessionRoutes(app: ServiceApp, context: OauthContext): void {
   app.register(
     async api => {
       requireSession(api, context)
       connectionRoutes(api, context)
       executionTokenRoutes(api, context)
     },
-    { prefix: BROWSER_PATH },
+    { prefix: SESSION_API_PATH },
   )
 }
 
@@ -91,12 +91,12 @@ function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
   })
 }
 
-function toVisit({ person, params }: { person: Person; params: unknown }) {
+function toVisit({ user, params }: { user: User; params: unknown }) {
   const { workspace, connection, token } = params as PathParameters
-  return { person, workspaceId: workspace, connectionId: connection, tokenId: token }
+  return { user, workspaceId: workspace, connectionId: connection, tokenId: token }
 }
 
-type Person = Parameters<typeof listWorkspaceConnections>[1]['person']
+type User = Parameters<typeof listWorkspaceConnections>[1]['user']
 
 function connectionListView(list: ListPage<ListedConnection>): ConnectionList {
   return {

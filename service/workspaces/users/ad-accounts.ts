@@ -9,9 +9,9 @@ import {
   setAdAccountStatus,
 } from './ad-account-store.ts'
 import { parseDisplayName } from './display-name.ts'
-import type { CurrentPerson } from './session-store.ts'
-import type { PeopleContext } from './users-context.ts'
-import { personActor, requireRole } from './workspaces.ts'
+import type { CurrentUser } from './session-store.ts'
+import type { UsersContext } from './users-context.ts'
+import { requireRole, userActor } from './workspaces.ts'
 
 /** From a form or a body, not validated. */
 interface AdAccountInput {
@@ -29,12 +29,12 @@ export const TIME_ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
 
 /** Adds an ad account to a workspace. Throws a 403, a 404, or a 422 naming every invalid field. */
 export async function addAdAccount(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   input: AdAccountInput,
 ): Promise<AdAccount> {
   const intent = { workspaceId: input.workspaceId, action: 'manage_ad_accounts' } as const
-  const { workspaceId } = await requireRole(context.database, person, intent)
+  const { workspaceId } = await requireRole(context.database, user, intent)
   const at = context.now()
   const account = { ...validateAdAccount(input), platform: AD_PLATFORM, createdAt: at }
   const added = await commitAudited(context, async (transaction, record) => {
@@ -44,7 +44,7 @@ export async function addAdAccount(
     record({
       workspaceId,
       at,
-      actor: personActor(person),
+      actor: userActor(user),
       action: 'ad_account.added',
       subject: { type: 'ad_account', id: String(inserted.id) },
       details: { platform: account.platform, currency: account.currency },
@@ -63,12 +63,12 @@ interface AdAccountStatusChange {
 
 /** Enables or disables an ad account. Disabling stops every agent and token bound to it. */
 export async function changeAdAccountStatus(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   { adAccountId, status, ...path }: AdAccountStatusChange,
 ): Promise<void> {
   const intent = { workspaceId: path.workspaceId, action: 'manage_ad_accounts' } as const
-  const { workspaceId } = await requireRole(context.database, person, intent)
+  const { workspaceId } = await requireRole(context.database, user, intent)
   if (status !== 'active' && status !== 'disabled') {
     throw Refusal.ofFields({ status: ['The status must be active or disabled.'] })
   }
@@ -81,7 +81,7 @@ export async function changeAdAccountStatus(
     record({
       workspaceId,
       at: context.now(),
-      actor: personActor(person),
+      actor: userActor(user),
       action: status === 'active' ? 'ad_account.enabled' : 'ad_account.disabled',
       subject: { type: 'ad_account', id: String(key.adAccountId) },
       details: {},

@@ -1,4 +1,4 @@
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import * as operations from '@signalbox/contract/session/user-operations.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
@@ -10,7 +10,7 @@ import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
 import { listInvitations } from './invitation-store.ts'
 import {
   answerInvitation,
-  invitePerson,
+  inviteMember,
   listOwnInvitations,
   withdrawInvitation,
 } from './invitations.ts'
@@ -25,7 +25,7 @@ import {
   workspaceListView,
 } from './session-views.ts'
 import { requireSession } from './signed-in-session.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 import { listMembers, listMemberships } from './workspace-store.ts'
 import {
   changeMemberRole,
@@ -36,48 +36,48 @@ import {
 } from './workspaces.ts'
 
 /** The dashboard's API: the operations of the account and workspace pages, as JSON. */
-export function browserRoutes(app: ServiceApp, context: PeopleContext): void {
+export function sessionRoutes(app: ServiceApp, context: UsersContext): void {
   app.register(
     async api => {
       requireSession(api, context)
-      ownAccountRoutes(api, context)
+      profileSessionRoutes(api, context)
       workspaceRoutes(api, context)
-      memberBrowserRoutes(api, context)
+      memberSessionRoutes(api, context)
       adAccountRoutes(api, context)
     },
-    { prefix: BROWSER_PATH },
+    { prefix: SESSION_API_PATH },
   )
 }
 
-function ownAccountRoutes(app: ServiceApp, context: PeopleContext): void {
+function profileSessionRoutes(app: ServiceApp, context: UsersContext): void {
   const { database, now } = context
   app.route({
     ...operations.getMe,
-    handler: async ({ person }) => meView(person),
+    handler: async ({ user }) => meView(user),
   })
   app.route({
     ...operations.listSessions,
-    handler: async ({ person }) =>
-      sessionListView(await listSessions(database, person.userId, now()), person),
+    handler: async ({ user }) =>
+      sessionListView(await listSessions(database, user.userId, now()), user),
   })
   app.route({
     ...operations.endSession,
     async handler(request, reply) {
-      const { person, params } = request
+      const { user, params } = request
       const id = parseRowId((params as { session: string }).session) ?? 0
-      if (!(await deleteSession(database, person.userId, id))) {
+      if (!(await deleteSession(database, user.userId, id))) {
         throw Refusal.notFound('Session not found.')
       }
-      await context.recordSecurityEvent({ type: 'session.ended', person, request })
+      await context.recordSecurityEvent({ type: 'session.ended', user, request })
       return reply.code(204).send()
     },
   })
   app.route({
     ...operations.endOtherSessions,
     async handler(request, reply) {
-      const { person } = request
-      await deleteSessions(database, person.userId, person.sessionId)
-      await context.recordSecurityEvent({ type: 'session.ended', person, request })
+      const { user } = request
+      await deleteSessions(database, user.userId, user.sessionId)
+      await context.recordSecurityEvent({ type: 'session.ended', user, request })
       return reply.code(204).send()
     },
   })
@@ -87,44 +87,44 @@ interface WorkspaceParams {
   workspace: string
 }
 
-function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
+function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
     ...operations.listWorkspaces,
-    handler: async ({ person }) =>
-      workspaceListView(await listMemberships(context.database, person.userId)),
+    handler: async ({ user }) =>
+      workspaceListView(await listMemberships(context.database, user.userId)),
   })
   app.route({
     ...operations.createWorkspace,
-    async handler({ person, body }, reply) {
-      const id = await createWorkspace(context, person, objectOrEmpty(body).name)
+    async handler({ user, body }, reply) {
+      const id = await createWorkspace(context, user, objectOrEmpty(body).name)
       return reply.code(201).send({ id })
     },
   })
   app.route({
     ...operations.renameWorkspace,
-    async handler({ person, params, body }, reply) {
+    async handler({ user, params, body }, reply) {
       const { workspace: workspaceId } = params as WorkspaceParams
-      await changeWorkspaceName(context, person, { workspaceId, name: objectOrEmpty(body).name })
+      await changeWorkspaceName(context, user, { workspaceId, name: objectOrEmpty(body).name })
       return reply.code(204).send()
     },
   })
 }
 
-function adAccountRoutes(app: ServiceApp, context: PeopleContext): void {
+function adAccountRoutes(app: ServiceApp, context: UsersContext): void {
   const { database } = context
   app.route({
     ...operations.listAdAccounts,
-    async handler({ person, params }) {
+    async handler({ user, params }) {
       const intent = { workspaceId: (params as WorkspaceParams).workspace, action: 'read' } as const
-      const { workspaceId } = await requireRole(database, person, intent)
+      const { workspaceId } = await requireRole(database, user, intent)
       return adAccountListView(await listAdAccounts(database, workspaceId))
     },
   })
   app.route({
     ...operations.createAdAccount,
-    async handler({ person, params, body }, reply) {
+    async handler({ user, params, body }, reply) {
       const fields = objectOrEmpty(body)
-      const account = await addAdAccount(context, person, {
+      const account = await addAdAccount(context, user, {
         workspaceId: (params as WorkspaceParams).workspace,
         platformAccountId: fields.platform_account_id,
         name: fields.name,
@@ -136,10 +136,10 @@ function adAccountRoutes(app: ServiceApp, context: PeopleContext): void {
   })
   app.route({
     ...operations.updateAdAccount,
-    async handler({ person, params, body }, reply) {
+    async handler({ user, params, body }, reply) {
       const { workspace: workspaceId, account } = params as WorkspaceParams & { account: string }
       const { status } = objectOrEmpty(body)
-      await changeAdAccountStatus(context, person, { workspaceId, adAccountId: account, status })
+      await changeAdAccountStatus(context, user, { workspaceId, adAccountId: account, status })
       return reply.code(204).send()
     },
   })
@@ -152,89 +152,89 @@ interface MemberParams {
 }
 
 /** Members and invitations, for the dashboard. */
-function memberBrowserRoutes(app: ServiceApp, context: PeopleContext): void {
+function memberSessionRoutes(app: ServiceApp, context: UsersContext): void {
   memberRoutes(app, context)
   invitationRoutes(app, context)
   invitationAnswerRoutes(app, context)
 }
 
-function memberRoutes(app: ServiceApp, context: PeopleContext): void {
+function memberRoutes(app: ServiceApp, context: UsersContext): void {
   const { database } = context
   app.route({
     ...operations.listMembers,
-    async handler({ person, params }) {
+    async handler({ user, params }) {
       const intent = { workspaceId: (params as MemberParams).workspace, action: 'read' } as const
-      const { workspaceId } = await requireRole(database, person, intent)
+      const { workspaceId } = await requireRole(database, user, intent)
       return memberListView(await listMembers(database, workspaceId))
     },
   })
   app.route({
     ...operations.changeMemberRole,
-    async handler({ person, params, body }, reply) {
+    async handler({ user, params, body }, reply) {
       const { workspace: workspaceId, user: userId } = params as MemberParams
       const { role } = objectOrEmpty(body)
-      await changeMemberRole(context, person, { workspaceId, userId, role })
+      await changeMemberRole(context, user, { workspaceId, userId, role })
       return reply.code(204).send()
     },
   })
   app.route({
     ...operations.removeMember,
-    async handler({ person, params }, reply) {
+    async handler({ user, params }, reply) {
       const { workspace: workspaceId, user: userId } = params as MemberParams
-      await removeMember(context, person, { workspaceId, userId })
+      await removeMember(context, user, { workspaceId, userId })
       return reply.code(204).send()
     },
   })
 }
 
-function invitationRoutes(app: ServiceApp, context: PeopleContext): void {
+function invitationRoutes(app: ServiceApp, context: UsersContext): void {
   const { database, now } = context
   app.route({
     ...operations.listInvitations,
-    async handler({ person, params, query }) {
+    async handler({ user, params, query }) {
       // Invitees have not agreed to share their address: only inviters may see it.
       const intent = { workspaceId: (params as MemberParams).workspace, action: 'invite' } as const
-      const { workspaceId } = await requireRole(database, person, intent)
+      const { workspaceId } = await requireRole(database, user, intent)
       const page = { at: now(), page: readPageNumber(query) }
       return invitationListView(await listInvitations(database, workspaceId, page))
     },
   })
   app.route({
     ...operations.createInvitation,
-    async handler({ person, params, body }, reply) {
+    async handler({ user, params, body }, reply) {
       const { workspace: workspaceId } = params as MemberParams
       const { email, role } = objectOrEmpty(body)
-      const id = await invitePerson(context, person, { workspaceId, email, role })
+      const id = await inviteMember(context, user, { workspaceId, email, role })
       return reply.code(201).send({ id })
     },
   })
   app.route({
     ...operations.withdrawInvitation,
-    async handler({ person, params }, reply) {
+    async handler({ user, params }, reply) {
       const { workspace: workspaceId, invitation: invitationId } = params as MemberParams
-      await withdrawInvitation(context, person, { workspaceId, invitationId })
+      await withdrawInvitation(context, user, { workspaceId, invitationId })
       return reply.code(204).send()
     },
   })
 }
 
-function invitationAnswerRoutes(app: ServiceApp, context: PeopleContext): void {
+function invitationAnswerRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
     ...operations.listMyInvitations,
-    async handler({ person, query }) {
+    async handler({ user, query }) {
       const page = readPageNumber(query)
-      return invitationListView(await listOwnInvitations(context, person, page))
+      return invitationListView(await listOwnInvitations(context, user, page))
     },
   })
   app.route({
     ...operations.answerInvitation,
-    async handler({ person, params, body }) {
+    async handler({ user, params, body }) {
       const { invitation: invitationId } = params as MemberParams
       const { answer } = objectOrEmpty(body)
       if (answer !== 'accepted' && answer !== 'declined') {
         throw Refusal.ofFields({ answer: ['The answer must be accepted or declined.'] })
       }
-      return { id: await answerInvitation(context, person, { invitationId, answer }) }
+      return { id: await answerInvitation(context, user, { invitationId, answer }) }
     },
   })
 }
