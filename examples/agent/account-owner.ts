@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { PageClient, type ClientPage } from '../../testing/fixtures/page-client.ts'
+import { type ClientPage, PageClient } from '../../testing/fixtures/page-client.ts'
 
 /** The owner of the ad account, who uses the pages and the browser API. */
 export class AccountOwner {

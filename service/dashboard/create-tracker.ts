@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CreatedTracker, TrackerSubmission } from '@signalbox/contract/session/trackers.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
-import { FieldErrorList } from '../runtime/http/body-schema.ts'
+import { FieldErrorList } from '../runtime/http/field-errors.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
 import { normalizeOriginPattern } from '../signals/access/origin-pattern.ts'

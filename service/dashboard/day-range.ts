@@ -1,4 +1,4 @@
-import { FieldErrorList } from '../runtime/http/body-schema.ts'
+import { FieldErrorList } from '../runtime/http/field-errors.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import {
   DAY_MILLISECONDS,

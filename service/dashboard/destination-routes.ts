@@ -3,8 +3,8 @@ import {
   CredentialSubmission,
   DestinationSubmission,
 } from '@signalbox/contract/session/destinations.ts'
-import { createBodyValidator } from '../runtime/http/body-schema.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { Validator } from '../runtime/http/validator.ts'
 import { destinationView, isTestModeOn } from '../signals/delivery/destination-resource.ts'
 import type { Destination } from '../signals/delivery/destination-store.ts'
 import { setTestMode } from '../signals/delivery/test-mode.ts'
@@ -19,8 +19,8 @@ import {
 } from './manage-destinations.ts'
 import { requireTracker, type TrackerRequest } from './tracker-scope.ts'
 
-const checkSubmission = createBodyValidator<DestinationSubmission>(DestinationSubmission)
-const checkCredential = createBodyValidator<CredentialSubmission>(CredentialSubmission)
+const destinationValidator = new Validator(DestinationSubmission)
+const credentialValidator = new Validator(CredentialSubmission)
 
 /** The destinations of a tracker: what they do, and everything that a person may change. */
 export function destinationRoutes(app: ServiceApp, context: DashboardContext): void {
@@ -47,7 +47,7 @@ function credentialRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.createDestination,
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const submission = checkSubmission(request.body)
+      const submission = destinationValidator.validate(request.body)
       const { user } = request
       const destination = await connectDestination(context, { user, tracker, submission })
       return reply.code(201).send(viewOf(context, destination, tracker.workspaceId))
@@ -57,7 +57,7 @@ function credentialRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.replaceCredential,
     async handler(request) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const submission = checkCredential(request.body)
+      const submission = credentialValidator.validate(request.body)
       const scope = { user: request.user, tracker, destinationId: destinationOf(request) }
       const changed = await replaceDestinationCredential(context, { ...scope, submission })
       return viewOf(context, changed, tracker.workspaceId)

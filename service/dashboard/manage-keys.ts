@@ -1,7 +1,8 @@
 import { KeySubmission } from '@signalbox/contract/session/keys.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
-import { createBodyValidator, FieldErrorList } from '../runtime/http/body-schema.ts'
+import { FieldErrorList } from '../runtime/http/field-errors.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
+import { Validator } from '../runtime/http/validator.ts'
 import { findTrackerKey, type TrackerKey } from '../signals/access/key-store.ts'
 import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
 import { normalizeOriginPattern } from '../signals/access/origin-pattern.ts'
@@ -22,7 +23,7 @@ interface KeyChange {
   tracker: TrackerIdentity
 }
 
-const checkSubmission = createBodyValidator<KeySubmission>(KeySubmission)
+const keyValidator = new Validator(KeySubmission)
 
 /**
  * Issues a key of a tracker. Throws a 403 when the person has not confirmed their identity recently,
@@ -33,7 +34,7 @@ export async function issueKeyByUser(
   change: KeyChange,
   body: unknown,
 ): Promise<IssuedKey> {
-  const { kind, origins = [] } = checkSubmission(body)
+  const { kind, origins = [] } = keyValidator.validate(body)
   return issue(context, change, { kind, origins: readOrigins(kind, origins) })
 }
 

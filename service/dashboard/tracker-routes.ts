@@ -1,15 +1,15 @@
 import * as operations from '@signalbox/contract/session/tracker-operations.ts'
 import { TrackerChange, TrackerSubmission } from '@signalbox/contract/session/trackers.ts'
-import { createBodyValidator } from '../runtime/http/body-schema.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { Validator } from '../runtime/http/validator.ts'
 import { listNamedTrackers } from '../signals/access/tracker-store.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
 import { createTracker, renameTracker } from './create-tracker.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { requireTracker } from './tracker-scope.ts'
 
-const checkSubmission = createBodyValidator<TrackerSubmission>(TrackerSubmission)
-const checkChange = createBodyValidator<TrackerChange>(TrackerChange)
+const trackerValidator = new Validator(TrackerSubmission)
+const trackerChangeValidator = new Validator(TrackerChange)
 
 /** The trackers of a workspace. */
 export function trackerRoutes(app: ServiceApp, context: DashboardContext): void {
@@ -34,7 +34,7 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
     async handler({ user, params, body }, reply) {
       const intent = { workspaceId: workspaceOf(params), action: 'manage_trackers' } as const
       const { workspaceId } = await requireRole(database, user, intent)
-      const submission = checkSubmission(body)
+      const submission = trackerValidator.validate(body)
       return reply.code(201).send(await createTracker(context, { user, workspaceId, submission }))
     },
   })
@@ -42,7 +42,7 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
     ...operations.renameTracker,
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const { name } = checkChange(request.body)
+      const { name } = trackerChangeValidator.validate(request.body)
       await renameTracker(context, { user: request.user, tracker, name })
       return reply.code(204).send()
     },

@@ -1,8 +1,8 @@
 import { type DecisionContext, DecisionSubmission } from '@signalbox/contract/agents/approvals.ts'
 import type { AuditAction } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
 import { type FieldErrors, Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
@@ -33,7 +33,7 @@ export interface DecisionRequest {
 
 type OperationContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'campaigns'>
 
-const checkDecision = createBodyValidator<DecisionSubmission>(DecisionSubmission, ['reason'])
+const decisionValidator = new Validator(DecisionSubmission, { textMembers: ['reason'] })
 
 /**
  * Approves or rejects all or some pending actions of a batch, and returns them. An approval that is
@@ -48,7 +48,7 @@ export async function decideActions(
   const { database, now } = context
   const intent = { workspaceId: ids.workspaceId, action: 'decide_actions' } as const
   const { workspaceId } = await requireRole(database, user, intent)
-  const decision = checkDecision(body)
+  const decision = decisionValidator.validate(body)
   const batchId = parseRowId(ids.batchId) ?? 0
   const batch = { workspaceId, batchId }
   const selected = await selectActions(database, batch, decision.action_ids)

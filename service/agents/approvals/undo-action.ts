@@ -3,8 +3,8 @@ import type { ActionSubmission, ActionType } from '@signalbox/contract/agents/ac
 import { UndoSubmission } from '@signalbox/contract/agents/approvals.ts'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
@@ -41,7 +41,7 @@ export interface UndoRequest {
 
 type OperationContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'campaigns'>
 
-const checkUndo = createBodyValidator<UndoSubmission>(UndoSubmission, ['reason'])
+const undoValidator = new Validator(UndoSubmission, { textMembers: ['reason'] })
 
 /**
  * Proposes to set back what a verified action changed, as the user who asks for it. It passes the
@@ -58,7 +58,7 @@ export async function proposeUndo(
   const intent = { workspaceId: ids.workspaceId, action: 'decide_actions' } as const
   const { workspaceId } = await requireRole(database, user, intent)
   const actionId = parseRowId(ids.actionId) ?? 0
-  const { reason } = checkUndo(body ?? {})
+  const { reason } = undoValidator.validate(body ?? {})
   const seen = await findAction(database, { workspaceId, actionId })
   if (!seen) throw Refusal.notFound('There is no such action in this workspace.')
   const submission = reverseAction(seen, reason ?? defaultUndoReason(seen))

@@ -7,8 +7,9 @@ import {
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
-import { createBodyValidator, FieldErrorList } from '../../runtime/http/body-schema.ts'
+import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { requireRole } from '../../workspaces/users/workspaces.ts'
 import { lockPolicyForChange, readPolicy, savePolicy } from './policy-store.ts'
@@ -23,7 +24,7 @@ export interface PolicyRequest {
   workspaceId: unknown
 }
 
-const checkBody = createBodyValidator<PolicySubmission>(PolicySubmission)
+const policyValidator = new Validator(PolicySubmission)
 
 /**
  * Replaces the policy of a workspace and appends an audit entry. Throws a Refusal: 403, 404, 422
@@ -53,7 +54,7 @@ export async function changePolicy(
 }
 
 function parseSubmission(body: unknown): PolicySubmission {
-  const submission = checkBody(body)
+  const submission = policyValidator.validate(body)
   const errors = new FieldErrorList()
   const { quiet_hours, currency_limits = [] } = submission.limits
   if (quiet_hours !== null && quiet_hours.from === quiet_hours.until) {

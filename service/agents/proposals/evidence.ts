@@ -1,7 +1,7 @@
 import type { Evidence, EvidenceProvenance } from '@signalbox/contract/agents/evidence.ts'
 import type { ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
+import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'

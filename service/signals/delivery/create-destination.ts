@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
+import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import {
   type CredentialKeys,

@@ -7,7 +7,7 @@ import {
   PER_PAGE_NUMBER_MAX,
 } from '@signalbox/contract/event-pages.ts'
 import type { Event } from '@signalbox/contract/events.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
+import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 
 export interface PageRequest {

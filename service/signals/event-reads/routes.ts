@@ -2,6 +2,7 @@ import { BASE_PATH, getEvent } from '@signalbox/contract/operations.ts'
 import { listEvents } from '@signalbox/contract/report-operations.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { readPageRequest } from './pagination.ts'
 import { readEvent, listEvents as readEventPage, readSpace } from './read-events.ts'
@@ -28,7 +29,8 @@ export function eventReadRoutes(app: ServiceApp, context: EventReadRoutes): void
   app.route({
     ...getEvent,
     async handler(request, reply) {
-      const lookup = { eventId: request.params.event, space: readSpace(request.query) }
+      const { event: eventId } = readPathParameters(request.params, 'event')
+      const lookup = { eventId, space: readSpace(request.query) }
       const read = { ...lookup, platforms, at: now() }
       const { detail, space } = await readEvent(database, request.tracker, read)
       const path = `${BASE_PATH}/events/${encodeURIComponent(detail.event.id)}`

@@ -1,5 +1,5 @@
 import { commitAudited } from '../../audit/commit-audited.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
+import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import {

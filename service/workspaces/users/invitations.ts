@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditAction, AuditDetails, AuditEntry } from '../../audit/audit-entry.ts'
 import { commitAudited } from '../../audit/commit-audited.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
+import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { type ListPage, toListPage } from '../../runtime/util/list-page.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'

@@ -1,5 +1,5 @@
 import { jwtVerify } from 'jose'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
+import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { limitAttempts, limitPasswordChanges } from './attempt-limits.ts'
 import { NAME_ERROR, parseName } from './display-name.ts'

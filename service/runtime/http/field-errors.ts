@@ -7,114 +7,8 @@ import {
 import { DIGEST_PATTERN } from '@signalbox/contract/deletions.ts'
 import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
 import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { isObject } from '../util/is-object.ts'
+import type { ErrorObject } from 'ajv'
 import { type BrokenRule, type FieldErrors, Refusal } from './refusal.ts'
-
-/** Validates a value against a schema; null when it is valid. Never changes the value. */
-export type SchemaValidator = (value: unknown) => readonly ErrorObject[] | null
-
-/**
- * All errors, no coercion, no defaults, nothing removed: the caller learns every invalid field of
- * exactly what it sent. Bodies of at most 256 KiB bound the list. A number such as 1e999 parses to
- * Infinity, which `strictNumbers` refuses.
- */
-const ajv = new Ajv({
-  allErrors: true,
-  strict: false,
-  strictNumbers: true,
-  formats: { uri: isAbsoluteUri, int64: true, double: true },
-})
-
-/**
- * Compiles a schema of the contract. A discriminated union is validated against the variant that
- * the value names, so that errors name fields instead of "matches no variant".
- */
-export function compileBodySchema(schema: object): SchemaValidator {
-  const { discriminator, oneOf } = schema as Partial<DiscriminatedUnion>
-  if (!discriminator || !oneOf) return toSchemaValidator(ajv.compile(schema))
-  return compileUnion(discriminator.propertyName, oneOf)
-}
-
-interface DiscriminatedUnion {
-  discriminator: { propertyName: string }
-  oneOf: { properties: Record<string, { const?: unknown }> }[]
-}
-
-function compileUnion(tag: string, variants: DiscriminatedUnion['oneOf']): SchemaValidator {
-  const validators = new Map(
-    variants.map(variant => [
-      variant.properties[tag]?.const,
-      toSchemaValidator(ajv.compile(variant)),
-    ]),
-  )
-  const allowedValues = [...validators.keys()]
-  const fallback = validators.get(allowedValues[0]) as SchemaValidator
-
-  return value => {
-    const name = isObject(value) ? value[tag] : undefined
-    const validate = validators.get(name)
-    if (validate) return validate(value)
-    // An unknown variant is one error of the tag; the other members are still validated.
-    return (fallback(value) ?? []).map(error =>
-      error.keyword === 'const' && error.instancePath === `/${tag}`
-        ? { ...error, keyword: 'enum', params: { allowedValues } }
-        : error,
-    )
-  }
-}
-
-function toSchemaValidator(validate: ValidateFunction): SchemaValidator {
-  return value => (validate(value) ? null : mergeAlternatives(validate.errors ?? []))
-}
-
-/**
- * The errors of an `anyOf` as one caller means it: when the type fits none of the alternatives, one
- * error that names the types; else the errors of the alternatives whose type fits.
- */
-function mergeAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
-  return errors
-    .filter(({ keyword }) => keyword === 'anyOf')
-    .reduce((left, union) => mergeUnion(left, union), errors)
-}
-
-function mergeUnion(errors: readonly ErrorObject[], union: ErrorObject): readonly ErrorObject[] {
-  const isInside = ({ schemaPath, instancePath }: ErrorObject) =>
-    schemaPath.startsWith(`${union.schemaPath}/`) && instancePath.startsWith(union.instancePath)
-  const isWrongType = (error: ErrorObject) =>
-    isInside(error) && error.keyword === 'type' && error.instancePath === union.instancePath
-  const wrongTypes = errors.filter(isWrongType)
-  const others = errors.filter(error => error !== union && !isWrongType(error))
-  if (wrongTypes.length === 0) return errors
-  if (others.some(isInside)) return others
-  const type = wrongTypes.map(({ params }) => params.type).join(',')
-  return [...others, { ...union, keyword: 'type', params: { type } }]
-}
-
-/** A scheme followed by something, as the WHATWG URL parser reads it, without white space. */
-function isAbsoluteUri(text: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:[^\s\p{Cc}]+$/iu.test(text) && URL.canParse(text)
-}
-
-/**
- * Creates a validator for a body that a schema of the contract describes in full. It returns the
- * body, or throws a 422 with every invalid field. `textMembers` are the members that are stored or
- * sent as text. A missing body and `null` count as `{}`.
- */
-export function createBodyValidator<Body extends object>(
-  schema: object,
-  textMembers: readonly (keyof Body & string)[] = [],
-): (body: unknown) => Body {
-  const validate = compileBodySchema(schema)
-  return body => {
-    const given = (body ?? {}) as Body
-    const errors = new FieldErrorList()
-    addSchemaErrors(errors, validate(given) ?? [])
-    for (const name of textMembers) addTextError(errors, name, given[name])
-    if (!errors.isEmpty) throw errors.toRefusal()
-    return given
-  }
-}
 
 /** A long list of invalid items must not become a response of megabytes. */
 const FIELDS_MAX = 1_000
@@ -213,7 +107,7 @@ function describeError({ keyword, params, message }: ErrorObject): string {
     case 'enum':
       return `must be one of: ${(params.allowedValues as unknown[]).join(', ')}`
     case 'format':
-      return params.format === 'uri' ? 'must be an absolute URI' : `must be a ${params.format}`
+      return FORMAT_DESCRIPTIONS[String(params.format)] ?? `must be a ${params.format}`
     case 'minimum':
       return `must be at least ${params.limit}`
     case 'maximum':
@@ -241,9 +135,15 @@ const KEYWORD_RULES: Record<string, RefusalRule> = {
   maximum: 'out_of_range',
 }
 
-function ruleOfKeyword({ keyword, params }: ErrorObject): RefusalRule {
+/** Why a field is invalid, for the counts of refusals. */
+export function ruleOfKeyword({ keyword, params }: ErrorObject): RefusalRule {
   if (keyword === 'minItems' && params.limit === 1) return 'empty'
   return KEYWORD_RULES[keyword] ?? 'invalid_value'
+}
+
+const FORMAT_DESCRIPTIONS: Record<string, string> = {
+  uri: 'must be an absolute URI',
+  date: 'must be a calendar day, such as 2026-11-20',
 }
 
 /** What to say instead of a regular expression. */
