@@ -88,7 +88,7 @@ export function registerRoutes(
       const replays = { onTestModeSwitched, onQueued }
       deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })
       testPurchaseRoutes(api, { delivery, erasureKey })
-      reportRoutes(api, { database, platforms, now, publicOrigin })
+      reportRoutes(api, { nodes: parts.nodes, platforms, now, publicOrigin })
       erasureRoutes(api, { database, now, audit, erasureKey })
       const sandbox = { sandboxKeySecret: masterKey, limit: limits.sandbox }
       sandboxRoutes(api, { now, publicOrigin, ...rules, ...sandbox })

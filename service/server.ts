@@ -5,7 +5,7 @@ import { guardRoutes } from './access/guard-routes.ts'
 import { limitRequests, type RequestLimits } from './access/request-limits.ts'
 import { createAuditTrail } from './audit/audit-store.ts'
 import { deriveAuditKeys } from './audit/signed-head.ts'
-import { singleNode } from './db/store-nodes.ts'
+import { type StoreNodes, singleNode } from './db/store-nodes.ts'
 import { ActivityAnnouncer, type StoreActivity } from './delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from './delivery/plan-store.ts'
 import { createErasureKeyProvider } from './erasure/erasure-key-store.ts'
@@ -40,11 +40,11 @@ export function createServer(options: ServerOptions): Server {
   const { database, logger, now } = options
   const app = createServiceApp(logger, options.onAnswered, options.publicOrigin)
   if (options.tracer) traceRequests(app, options.tracer)
-  const routes = new DestinationRouteCache(database, now, options.shared?.destinationChanges)
+  const nodes = options.nodes ?? singleNode(database)
+  const routes = new DestinationRouteCache(nodes, now, options.shared?.destinationChanges)
   const announce = createAnnouncement(options)
   const { credentialKeys } = options
   const erasureKey = createErasureKeyProvider({ database, credentialKeys, now })
-  const nodes = options.nodes ?? singleNode(database)
   const commitHealth = createCommitHealth({ monotonicSeconds, ...options, nodes })
   const parts = { nodes, routes, announce, erasureKey }
   const commits = createEventCommitQueue({
@@ -55,7 +55,7 @@ export function createServer(options: ServerOptions): Server {
   })
   let pause: string | null = 'start'
 
-  const limits = limitAndGuard(app, options)
+  const limits = limitAndGuard(app, options, nodes)
   healthRoutes(app, {
     checks: [
       { name: 'store', check: () => database.ping() },
@@ -66,7 +66,7 @@ export function createServer(options: ServerOptions): Server {
   })
   const keys = deriveAuditKeys(credentialKeys)
   const written = { auditKeys: keys, audit: createAuditTrail(keys, logger) }
-  const refusals = startRefusals(options, erasureKey)
+  const refusals = startRefusals(options, nodes, erasureKey)
   const { recorder, flush: flushRefusals } = refusals
   registerRoutes(app, options, { ...parts, commits, limits, recorder, ...written })
 
@@ -83,15 +83,19 @@ export function createServer(options: ServerOptions): Server {
   return { app, markReady, commitQueue, commitHealth, flushRefusals, close }
 }
 
-function startRefusals({ database, logger }: ServerOptions, erasureKey: ErasureKeyProvider) {
+function startRefusals(
+  { database, logger }: ServerOptions,
+  nodes: StoreNodes,
+  erasureKey: ErasureKeyProvider,
+) {
   const recorder = new RefusalRecorder()
   const onError = (err: unknown) =>
     logger.warn({ err }, 'the counts of refused events were not stored')
-  return { recorder, ...startRefusalWorker({ database, recorder, erasureKey, onError }) }
+  return { recorder, ...startRefusalWorker({ database, nodes, recorder, erasureKey, onError }) }
 }
 
 /** Limits requests to what this process can serve, and to each caller's share. */
-function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
+function limitAndGuard(app: ServiceApp, options: ServerOptions, nodes: StoreNodes): RequestLimits {
   const { database, logger, now } = options
   const onTouchError = createTouchErrorHandler(logger)
   const proxies = createTrustedProxies(options.trustedProxies)
@@ -106,8 +110,8 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
     guard: () =>
       guardRoutes(
         app,
-        createTrackerAuthenticator(database, { now, onTouchError }),
-        createBrowserAuthenticator(database, { now, onTouchError, proxies }),
+        createTrackerAuthenticator(database, { nodes, now, onTouchError }),
+        createBrowserAuthenticator(database, { nodes, now, onTouchError, proxies }),
       ),
   })
 }

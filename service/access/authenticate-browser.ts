@@ -47,7 +47,7 @@ export function createBrowserAuthenticator(
   database: Database,
   options: BrowserAuthenticationOptions,
 ): AuthenticateBrowser {
-  const onUsed = createLastUseRecorder(database, options)
+  const onUsed = createLastUseRecorder(options)
   const findKey = createTokenCache('publishable', {
     findMany: async digests => {
       const found = await findLiveKeys(database, 'publishable', digests)

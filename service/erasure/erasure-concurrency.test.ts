@@ -9,6 +9,7 @@ import { startTestService, type TestService } from '../../testing/fixtures/servi
 import { assertCountersMatch } from '../../testing/fixtures/stored-events.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import { openDatabase } from '../db/database.ts'
+import { singleNode } from '../db/store-nodes.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createEventCommitter } from '../ingestion/commit-events.ts'
 import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
@@ -97,7 +98,7 @@ function processOf(test: TestContext, { connectionString, delivery, clock, track
     commit: createEventCommitter({
       database,
       platforms,
-      routes: new DestinationRouteCache(database, now),
+      routes: new DestinationRouteCache(singleNode(database), now),
       erasureKey,
       onEventsStored: () => {},
       onDuplicateRecordError: assert.ifError,

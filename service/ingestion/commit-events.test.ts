@@ -4,6 +4,7 @@ import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
+import { singleNode } from '../db/store-nodes.ts'
 import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
@@ -126,7 +127,7 @@ function committer(
   onEventsStored: (activity: StoreActivity) => void = () => {},
 ): GroupCommit<EventDraft, CommitOutcome> {
   const { platforms } = delivery
-  const routes = new DestinationRouteCache(database, clock.now)
+  const routes = new DestinationRouteCache(singleNode(database), clock.now)
   const erasureKey = () => Promise.reject(new Error('no person is erased here'))
   return new GroupCommit({
     commit: createEventCommitter({

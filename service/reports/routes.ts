@@ -4,7 +4,7 @@ import {
   getReconciliationReport,
   listEvents,
 } from '@signalbox/contract/report-operations.ts'
-import type { Database } from '../db/database.ts'
+import type { StoreNodes } from '../db/store-nodes.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { readPageRequest } from './pagination.ts'
@@ -12,21 +12,23 @@ import { readEvent, listEvents as readEventPage, readSpace } from './read-events
 import { readReconciliation, readSnapshots } from './read-reports.ts'
 
 export interface ReportRoutes {
-  database: Database
+  /** Reads go to the node of the tracker, so that they need no other one. */
+  nodes: StoreNodes
   platforms: PlatformRegistry
   now: () => Date
   publicOrigin: () => string
 }
 
 export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
-  const { database, platforms, now, publicOrigin } = context
+  const { nodes, platforms, now, publicOrigin } = context
 
   app.route({
     ...listEvents,
     async handler({ tracker, query }, reply) {
       const page = readPageRequest(query as Record<string, unknown>)
       const path = `${publicOrigin()}${BASE_PATH}${listEvents.url}`
-      return reply.code(200).send(await readEventPage(database, { tracker, page, path, at: now() }))
+      const node = await nodes.findNode(tracker.trackerId)
+      return reply.code(200).send(await readEventPage(node, { tracker, page, path, at: now() }))
     },
   })
 
@@ -35,7 +37,8 @@ export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
     async handler(request, reply) {
       const lookup = { eventId: request.params.event, space: readSpace(request.query) }
       const read = { ...lookup, platforms, at: now() }
-      const { detail, space } = await readEvent(database, request.tracker, read)
+      const node = await nodes.findNode(request.tracker.trackerId)
+      const { detail, space } = await readEvent(node, request.tracker, read)
       const path = `${BASE_PATH}/events/${encodeURIComponent(detail.event.id)}`
       const query = space === null ? '' : `?space=${space}`
       reply.header('content-location', `${publicOrigin()}${path}${query}`)
@@ -47,14 +50,16 @@ export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
     ...getReconciliationReport,
     async handler({ tracker, query }, reply) {
       const { date } = query as Record<string, unknown>
-      return reply.code(200).send(await readReconciliation(database, { tracker, date, at: now() }))
+      const node = await nodes.findNode(tracker.trackerId)
+      return reply.code(200).send(await readReconciliation(node, { tracker, date, at: now() }))
     },
   })
 
   app.route({
     ...getEmqReport,
     async handler({ tracker }, reply) {
-      return reply.code(200).send(await readSnapshots(database, tracker))
+      const node = await nodes.findNode(tracker.trackerId)
+      return reply.code(200).send(await readSnapshots(node, tracker))
     },
   })
 }
