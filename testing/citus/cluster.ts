@@ -36,6 +36,11 @@ export interface PlainServer {
 export interface CitusCluster extends CitusAddresses, PlainServer {
   /** Stops a node (0 is the coordinator) without a shutdown, like a power cut. */
   kill(node: number): Promise<void>
+  /**
+   * Stops a node without closing its connections, like a network that loses every packet. Returns a
+   * function that continues it.
+   */
+  freeze(node: number): () => void
   /** Starts a killed node again. */
   restart(node: number): Promise<void>
   /** Starts a fourth node, which is not part of the cluster yet. Returns its port. */
@@ -88,6 +93,7 @@ export async function startCitusCluster(options: ServerOptions = {}): Promise<Ci
       ports,
       processIds: nodes.map(node => servers.processIdOf(node)),
       kill: node => servers.kill(node),
+      freeze: node => servers.freeze(node),
       restart: node => servers.start(node),
       addNode: async () => {
         await create(NODES)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, it, type TestContext } from 'node:test'
+import { after, before, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startDeliveryWorker } from '../../service/delivery/worker.ts'
 import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
 import { startTestService, type TestService } from '../fixtures/service.ts'
 import { waitUntil } from '../fixtures/wait-until.ts'
@@ -16,6 +15,7 @@ import {
   withdrawAndErase,
   withdrawalEvent,
 } from './event-load.ts'
+import { isDelivered, refusals, startWorker } from './running-service.ts'
 import {
   assertSentOnce,
   countAnswers,
@@ -153,34 +153,6 @@ async function assertOneServerDown({ request, delivery }: TestService): Promise<
   ])
 }
 
-/** Delivers what is due until the test ends. Returns its errors. */
-function startWorker(test: TestContext, service: TestService): unknown[] {
-  const errors: unknown[] = []
-  const worker = startDeliveryWorker({
-    context: service.delivery,
-    limits: { requestsMax: 8, destinationRequestsMax: 2, pollSeconds: 0.1 },
-    onError: error => errors.push((error as Error).stack),
-  })
-  test.after(() => worker.stop())
-  return errors
-}
-
-/** Whether no delivery of these trackers waits, asked at their nodes. */
-async function isDelivered(
-  { delivery: { nodes } }: TestService,
-  trackers: readonly ProvisionedTracker[],
-): Promise<boolean> {
-  for (const { trackerId } of trackers) {
-    const node = await nodes?.findNode(trackerId)
-    const answer = await node?.pool.query(
-      'select 1 from delivery_queue where tracker_id = $1::uuid limit 1',
-      [trackerId],
-    )
-    if (answer?.rows.length !== 0) return false
-  }
-  return true
-}
-
 function acceptedBy({ accepted }: EventLoad): Map<string, number> {
   return new Map([...accepted].map(([trackerId, ids]) => [trackerId, ids.length]))
 }
@@ -201,13 +173,4 @@ async function sentBy(
     counts.set(trackerId, answer?.rows[0].count ?? 0)
   }
   return counts
-}
-
-/** The log lines about refused requests. */
-function refusals(service: TestService): string {
-  const lines = service.logged().split('\n')
-  return lines
-    .filter(line => /"err"|unavailable/.test(line))
-    .join('\n')
-    .slice(0, 4_000)
 }

@@ -99,6 +99,21 @@ export class PostgresServers {
     await this.#end(node, 'SIGQUIT')
   }
 
+  /**
+   * Stops the processes of a server without ending them: it accepts connections and never answers.
+   * Returns a function that continues them.
+   */
+  freeze(node: number): () => void {
+    const pid = this.processIdOf(node)
+    process.kill(pid, 'SIGSTOP')
+    const backends = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+    const pids = [pid, ...backends.map(Number)]
+    for (const each of pids) signalIfRunning(each, 'SIGSTOP')
+    return () => {
+      for (const each of pids) signalIfRunning(each, 'SIGCONT')
+    }
+  }
+
   processIdOf(node: number): number {
     return this.#childOf(node).pid as number
   }
@@ -162,4 +177,12 @@ export class PostgresServers {
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null
+}
+
+function signalIfRunning(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
