@@ -44,8 +44,8 @@ export function fitAndLog<Body extends { event_id?: string | undefined }>(
 }
 
 /**
- * The ID of a product as text. Undefined when there is none: null, the number 0 and empty text, which
- * shops give to a line that is no product, must not become a product of that name.
+ * The ID of a product as text. Undefined when there is none: null, the number 0 and empty text,
+ * which shops give to a line that is no product, must not become a product of that name.
  */
 export function toProductId(...candidates: unknown[]): string | undefined {
   const id = candidates.find(isProductId)
@@ -211,7 +211,8 @@ function fitProperties(value: unknown): Fit {
 }
 
 const CUT_PARTS =
-  'Parts were left out: nested too deep, too many, too large, no JSON, or with a name of value_data.'
+  'Parts were left out: nested too deep, too many, too large, no JSON, or named as a member of ' +
+  'value_data.'
 
 /** What JSON can hold, with at most so many levels of objects and lists. */
 function prune(value: unknown, levels: number): { value?: unknown; isCut: boolean } {

@@ -48,8 +48,8 @@ const EVENT_NAMES = new Map([
 ])
 
 /**
- * Maps the event data of a container to the body of `POST /api/v1/events`. `log` gets a line for each
- * member that the service would refuse and that is left out.
+ * Maps the event data of a container to the body of `POST /api/v1/events`. `log` gets a line for
+ * each member that the service would refuse and that is left out.
  */
 export function mapContainerEvent(
   event: ContainerEvent,

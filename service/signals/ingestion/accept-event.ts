@@ -7,7 +7,7 @@ import { type ErasureKeyProvider, listPlainWithdrawalKeys } from '../events/pers
 import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
-import { buildNotices } from './ingestion-notices.ts'
+import { buildNotices, DIFFERS_FROM_STORED } from './ingestion-notices.ts'
 import { createTokenMaker, holdsIdentifiers, redactSubmission } from './redact-submission.ts'
 import { validateSubmission } from './validate-submission.ts'
 import {
@@ -40,7 +40,7 @@ interface EventRequest {
 }
 
 type AcceptanceResult = { eventId: string; space: EventSpace } & (
-  | { isDuplicate: true }
+  | { isDuplicate: true; notices: IngestionNotice[] }
   | { isDuplicate: false; warnings: IngestionWarning[]; notices: IngestionNotice[] }
 )
 
@@ -97,11 +97,12 @@ export async function acceptEvent(
   const { eventId, space } = draft
   const isWithdrawal = draft.eventName === 'consent_withdrawal'
   const submitted = isWithdrawal ? await prepareWithdrawal(context, draft) : draft
-  const { isNew } = await context.commits.submit(submitted, bodyBytes)
+  const { isNew, isDiffering } = await context.commits.submit(submitted, bodyBytes)
   if (isWithdrawal) await finishWithdrawal(context, submitted, isNew)
-  return isNew
-    ? { eventId, space, isDuplicate: false, warnings, notices }
-    : { eventId, space, isDuplicate: true }
+  if (isNew) return { eventId, space, isDuplicate: false, warnings, notices }
+  // A page must not learn whether it guessed the body of another visitor's event.
+  const isTold = isDiffering === true && space === 'secret'
+  return { eventId, space, isDuplicate: true, notices: isTold ? [DIFFERS_FROM_STORED] : [] }
 }
 
 /** Adds the keys of the withdrawal, and tells in the trace how far it reaches. */

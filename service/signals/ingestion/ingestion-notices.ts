@@ -55,3 +55,15 @@ function buildIgnoredNotice(field: string): IngestionNotice {
     message: `The ${field} field is not a member of this API and was ignored.`,
   }
 }
+
+/**
+ * The notice of a 200 whose body differs from the stored one, such as a Purchase under the ID of an
+ * InitiateCheckout. What differs is not known: the store has a digest of the first body.
+ */
+export const DIFFERS_FROM_STORED: IngestionNotice = {
+  code: 'differs_from_stored',
+  field: 'event_id',
+  message:
+    'The event_id field names a stored event with a different body, which counts; this one was ' +
+    'neither stored nor sent. Give each event its own event_id, whatever its event_name.',
+}

@@ -163,6 +163,18 @@ it('counts what the service drops by field, in a dry run as in the real one', as
   assert.match(again.stdout, / 3 were stored before\n$/)
 })
 
+it('says which duplicates differ from what is stored under their ID', async test => {
+  const { importLines, run } = await startImport(test)
+  const columns = 'id,name,value'
+  await importLines([columns, '1,InitiateCheckout,10', '2,Purchase,20'], ...FILL)
+  const { json } = await importLines([columns, '1,Purchase,10', '2,Purchase,20'], ...FILL, '--json')
+  assert.deepEqual([json.stored, json.duplicates], [0, 2])
+  const [{ code, field, count, line }] = json.dropped
+  assert.deepEqual([code, field, count, line], ['differs_from_stored', 'event_id', 1, 2])
+  const one = await run(['events', 'create', '--id', '2', ...FILL, '--value', '7'])
+  assert.match(one.stdout, /^= 2 was stored before; .+\n! The event_id field names a stored event/)
+})
+
 const CONSENT_COLUMNS = ['consent.advertising', 'consent.captured_at'] as const
 const AT = '2026-11-20T00:00:00Z'
 const LEAD = ['--name', 'Lead', '--consent-basis', 'consent']

@@ -28,9 +28,9 @@ const INSIDE_OPEN_QUOTE = 'An earlier line opens a quote, and this line is no ro
 
 /**
  * The rows of a file, by csv-parse. A quote within a cell that does not begin with one is a
- * character like any other. A quoted cell may have line breaks; if it does not end well, or if every
- * line in it is a row, its quote is a stray one: its first line is refused, and the rows after it
- * are read on their own. So a stray quote takes no other row with it.
+ * character like any other. A quoted cell may have line breaks; if it does not end well, or if
+ * every line in it is a row, its quote is a stray one: its first line is refused, and the rows
+ * after it are read on their own. So a stray quote takes no other row with it.
  */
 export class CsvRows {
   readonly #lines: AsyncIterator<TextLine>
