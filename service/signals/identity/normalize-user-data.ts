@@ -40,7 +40,7 @@ export interface NormalizedIdentity extends PlatformIdentity {
   dropped: DroppedField[]
 }
 
-interface UserDataMember {
+export interface UserDataMember {
   /** Dotted, as in `user_data.address.city`. */
   path: string
   meaning: UserDataKey
@@ -52,7 +52,7 @@ interface UserDataMember {
 type ValueResult = { kept: string } | { reason: DropReason }
 
 /** Longer than any real identifier. Unhashed values have limits of their own. */
-const VALUE_CHARACTERS_MAX = 512
+export const VALUE_CHARACTERS_MAX = 512
 
 /**
  * Turns what a caller sent as `user_data` into what may be kept by the rules of a platform:
@@ -64,9 +64,8 @@ export function normalizeUserData(
   userData: Record<string, unknown> | undefined,
   { rules, times }: { rules: FieldRules; times: EventTimes },
 ): NormalizedIdentity {
-  const identity: NormalizedIdentity = { digests: {}, plain: {}, dropped: [] }
-  const members = selectKnownMembers(userData, identity.dropped)
-  const contextOf = createContexts(members, times)
+  const { members, contextOf, dropped } = readUserData(userData, times)
+  const identity: NormalizedIdentity = { digests: {}, plain: {}, dropped }
   for (const member of members) {
     const { path, values, address } = member
     const context = contextOf(address)
@@ -81,6 +80,24 @@ export function normalizeUserData(
     }
   }
   return identity
+}
+
+interface ReadUserData {
+  members: UserDataMember[]
+  /** What else is known of a value, by the address that it is part of. */
+  contextOf: (address: UserDataMember['address']) => FieldContext
+  /** Members whose names are not known. */
+  dropped: DroppedField[]
+}
+
+/** The known members of `user_data`, before any value is read. */
+export function readUserData(
+  userData: Record<string, unknown> | undefined,
+  times: EventTimes,
+): ReadUserData {
+  const dropped: DroppedField[] = []
+  const members = selectKnownMembers(userData, dropped)
+  return { members, contextOf: createContexts(members, times), dropped }
 }
 
 function selectKnownMembers(userData: unknown, dropped: DroppedField[]): UserDataMember[] {
@@ -186,7 +203,7 @@ const IDENTIFIER_KEYS: ReadonlySet<HashedKey> = new Set(['em', 'ph', 'external_i
 
 /** Null when the platform does not take the field. */
 function hashValue(
-  { key, digestOnly }: UserDataKey & { kind: 'hashed' },
+  { key, digestOnly, isForeignDigest }: UserDataKey & { kind: 'hashed' },
   { value, context, rules }: ValueInput,
 ): ValueResult | null {
   const rule = rules.hashed[key]
@@ -201,6 +218,7 @@ function hashValue(
   if (supplied !== null && IDENTIFIER_KEYS.has(key) && isPlaceholderDigest(supplied)) {
     return { reason: DROP_REASONS.placeholder }
   }
+  if (supplied !== null && isForeignDigest) return { reason: DROP_REASONS.foreignDigest }
   if (supplied !== null) return { kept: supplied }
   if (digestOnly) return { reason: DROP_REASONS.digestOnly }
 

@@ -41,7 +41,7 @@ export type PlainKey =
 
 export type UserDataKey =
   | { kind: 'plain'; key: PlainKey }
-  | { kind: 'hashed'; key: HashedKey; digestOnly: boolean }
+  | { kind: 'hashed'; key: HashedKey; digestOnly: boolean; isForeignDigest?: true }
 
 /**
  * The names under which callers send each hashed field; the first is the key itself. Case, - and
@@ -68,6 +68,13 @@ const HASHED_NAMES: Record<HashedKey, string[]> = {
   dobd: ['dobd', 'birth_day'],
   app_user_id: ['app_user_id'],
 }
+
+/**
+ * Names under which other platforms take a digest of another form of the value, so that it matches
+ * no one at ours: Google and X digest a phone number with its + ("Enhanced conversions", "Web
+ * conversions"). The digest still finds the person for an erasure.
+ */
+const FOREIGN_DIGEST_NAMES = ['sha256_phone_number', 'hashed_phone_number']
 
 const PLAIN_NAMES: Record<PlainKey, string[]> = {
   client_ip_address: ['client_ip_address', 'ip', 'ip_address', 'client_ip'],
@@ -115,6 +122,8 @@ function buildKeyIndex(): Map<string, UserDataKey> {
         add(form, { kind: 'hashed', key, digestOnly: true })
     }
   }
+  for (const name of FOREIGN_DIGEST_NAMES)
+    add(name, { kind: 'hashed', key: 'ph', digestOnly: true, isForeignDigest: true })
   return keys
 }
 

@@ -1,0 +1,62 @@
+import {
+  isPlaceholder,
+  normalizeEmail,
+  normalizeIdentifier,
+  normalizeText,
+} from './identifier-formats.ts'
+import { normalizePhone } from './normalize-phone.ts'
+
+/*
+ * The dashboard uses these rules too: nothing here may import a module of Node.
+ */
+
+/** The identifiers by which a deletion request, a suppression or a withdrawal names a person. */
+export const LOOKUP_KEYS = ['em', 'ph', 'external_id'] as const
+export type LookupKey = (typeof LOOKUP_KEYS)[number]
+
+interface LookupContext {
+  /** ISO 3166-1 in lower case. Gives a national phone number its country code. */
+  country: string | null
+}
+
+/**
+ * The texts whose digests find a person by this identifier, without repeats: the normal form first,
+ * then forms that other senders digest. Empty when the value identifies no one. Every form is of
+ * the same value, so whoever is erased under one is erased under all.
+ */
+export function listLookupForms(key: LookupKey, text: string, context: LookupContext): string[] {
+  const forms = LIST_FORMS[key](text, context)
+  return [...new Set(forms.filter(form => form !== null))]
+}
+
+/** A normal form and its companions; null where there is none. */
+const LIST_FORMS: Record<
+  LookupKey,
+  (text: string, context: LookupContext) => readonly (string | null)[]
+> = {
+  em: text => {
+    const email = normalizeEmail(normalizeIdentifier(text))
+    return email === null ? [] : [email, removeGmailDots(email)]
+  },
+  ph: (text, { country }) => {
+    const digits = normalizePhone(normalizeIdentifier(text), country)
+    // Google and X digest the number with its + (E.164), Meta without.
+    return digits === null ? [] : [digits, `+${digits}`]
+  },
+  external_id: text => [normalizeExternalId(text)],
+}
+
+/** Null for blank text and placeholders. */
+export function normalizeExternalId(text: string): string | null {
+  const prepared = normalizeText(text)
+  return prepared === '' || isPlaceholder(prepared) ? null : prepared
+}
+
+const GMAIL = /^(.+)(@(?:gmail|googlemail)\.com)$/
+
+/** Google digests addresses of these two domains without the dots of the local part. */
+function removeGmailDots(email: string): string | null {
+  const [, local, domain] = GMAIL.exec(email) ?? []
+  const bare = local?.replaceAll('.', '')
+  return bare ? `${bare}${domain}` : null
+}
