@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
+import { ledgerEntry, storeEntries } from '../../../testing/fixtures/stored-events.ts'
 
 const NUMBER = '491512345678'
 const OURS = hash('sha256', NUMBER)
@@ -156,4 +157,99 @@ it('accepts a withdrawal that names a person by a digest with + alone', async te
   })
   assert.equal(reply.status, 202, reply.text)
   assert.equal(await statusOf(service, 'raw'), 'skipped:consent')
+})
+
+/** Each value with the text that this version digests and the one that the version before did. */
+const CHANGED = [
+  { type: 'external_id', value: 'User 42', now: 'user42', before: 'user 42' },
+  { type: 'external_id', value: 'us\u200ber\u00a07', now: 'user7', before: 'us\u200ber\u00a07' },
+  {
+    type: 'email',
+    value: 'ja\ufe0fne@example.com',
+    now: 'jane@example.com',
+    before: 'ja\ufe0fne@example.com',
+  },
+] as const
+
+for (const { type, value, now, before } of CHANGED) {
+  for (const erased of [now, before]) {
+    it(`erases ${type} by the digest of ${JSON.stringify(erased)}, stored before and after`, async test => {
+      const service = await startTestService(test)
+      await submit(service, 'after', { user_data: { [type]: value } })
+      await submit(service, 'other', { user_data: { [type]: `other-${now}` } })
+      // As the version before stored it: no lookup digests, and the earlier form.
+      const old = hash('sha256', before)
+      await storeBefore(service, 'before', { [type === 'email' ? 'em' : type]: [old] })
+      await storeBefore(service, 'hashed', {
+        [type === 'email' ? 'em' : type]: [hash('sha256', now)],
+      })
+      assert.equal(await erase(service, hash('sha256', erased), type), 3)
+      for (const id of ['after', 'before', 'hashed'])
+        assert.equal(await isErased(service, id), true, id)
+      assert.equal(await isErased(service, 'other'), false)
+      // Suppressed in every form: as text, and as a digest that an earlier program computed.
+      await submit(service, 'later', { user_data: { [type]: value } })
+      await submit(service, 'later-hashed', { user_data: { [type]: old } })
+      for (const id of ['later', 'later-hashed'])
+        assert.equal(await isErased(service, id), true, id)
+    })
+  }
+
+  it(`holds a withdrawal of ${type} by the digest of ${JSON.stringify(before)} in force`, async test => {
+    const service = await startTestService(test)
+    const reply = await service.submit({
+      event_name: 'consent_withdrawal',
+      consent_basis: 'legitimate_interest',
+      user_data: { [type]: hash('sha256', before) },
+    })
+    assert.equal(reply.status, 202)
+    await submit(service, 'later', { user_data: { [type]: value } })
+    assert.equal(await statusOf(service, 'later'), 'skipped:consent')
+  })
+}
+
+/** Stores an event whose payload has digests for the default platform only. */
+async function storeBefore(
+  service: TestService,
+  eventId: string,
+  digests: Record<string, string[]>,
+) {
+  const { trackerId } = service.tracker
+  const payload = { visitorId: null, digests, plain: {}, clickIds: {} }
+  await storeEntries(service.database, [
+    ledgerEntry({ trackerId, eventId, createdAt: service.clock.now(), payload }),
+  ])
+}
+
+it('keeps visitor IDs as they are, and finds them by the digest of the same external ID', async test => {
+  const service = await startTestService(test)
+  const visitors = ['User 42', 'us\u200ber 42', 'USER 42', ' user  42']
+  for (const [index, visitor_id] of visitors.entries()) {
+    await service.submit(samplePurchase({ event_id: `v-${index}`, visitor_id }))
+  }
+  const { rows } = await service.database.pool.query(
+    'select visitor_id from event_payloads order by event_id',
+  )
+  assert.deepEqual(
+    rows.map(row => row.visitor_id),
+    visitors.map(visitor => visitor.trim()),
+  )
+  assert.equal(await erase(service, hash('sha256', 'user42')), visitors.length)
+})
+
+it('hides a visitor ID that is a phone number or an address with invisible characters', async test => {
+  const service = await startTestService(test)
+  const hidden = [
+    '+49\u200b1512345678',
+    'jane\u200b@example.com',
+    'jane＠example.com',
+    '+４９１５１２３４５６７８',
+  ]
+  for (const [index, visitor_id] of hidden.entries()) {
+    await service.submit(samplePurchase({ event_id: `h-${index}`, visitor_id, user_data: {} }))
+  }
+  const stored = await service.database.pool.query('select visitor_id from event_payloads')
+  for (const { visitor_id } of stored.rows) assert.match(visitor_id, /^sha256:[0-9a-f]{64}$/)
+  assert.equal(await erase(service, OURS), 2)
+  assert.equal(await erase(service, hash('sha256', 'jane@example.com')), 2)
 })

@@ -5,12 +5,19 @@ import {
   EMPTY_DIGEST,
   isInternationalPhone,
   isPlaceholder,
-  normalizeIdentifier,
   normalizeText,
+  normalizeVisible,
   parseSuppliedDigest,
+  prepareCallerId,
+  removeInvisible,
 } from '../identity/identifier-formats.ts'
 import { computeLookupDigests, type LookupDigests } from '../identity/lookup-digests.ts'
-import { LOOKUP_KEYS, type LookupKey, listLookupForms } from '../identity/lookup-forms.ts'
+import {
+  LOOKUP_KEYS,
+  type LookupKey,
+  listCallerIdForms,
+  listLookupForms,
+} from '../identity/lookup-forms.ts'
 import { normalizePhone } from '../identity/normalize-phone.ts'
 import { hashIdentifier, isPlaceholderDigest } from '../identity/normalize-user-data.ts'
 
@@ -34,7 +41,7 @@ const DIGEST_PREFIX = 'sha256:'
  * unrelated visitors into one and attribute the clicks of one to the purchases of another.
  */
 export function resolveVisitorId(visitorId = ''): string | null {
-  const prepared = normalizeText(visitorId)
+  const prepared = prepareCallerId(visitorId)
   if (prepared === '' || isPlaceholder(prepared)) return null
   const digest = parseVisitorDigest(prepared)
   const isUnfilled = digest !== null && (digest === EMPTY_DIGEST || isPlaceholderDigest(digest))
@@ -103,9 +110,16 @@ export function digestVisitorId(visitorId: string): string {
   return parseVisitorDigest(visitorId) ?? hashIdentifier(normalizeText(visitorId))
 }
 
-/** All digests by which a stored visitor ID is found. */
+/**
+ * All digests by which a stored visitor ID is found: its own, and that of the same text as
+ * `external_id`, which has no white space and no invisible characters.
+ */
 export function listVisitorDigests(visitorId: string): string[] {
-  return [digestVisitorId(visitorId)]
+  const digest = parseVisitorDigest(visitorId)
+  if (digest !== null) return [digest]
+  return [...new Set([normalizeText(visitorId), ...listCallerIdForms(visitorId)])].map(
+    hashIdentifier,
+  )
 }
 
 /** All lookup digests of an event, from its members as sent. */
@@ -121,12 +135,25 @@ export function computePersonLookup(
  * digest is stored as the ID.
  */
 function computeVisitorLookup(visitorId = ''): Pick<LookupDigests, 'visitor_id'> {
-  const text = decodePercentEncoding(visitorId)
-  const isEmail = text.includes('@')
-  if (!isEmail && !isInternationalPhone(text)) return {}
-  const bare = isEmail ? text.trim().replace(/^mailto:/i, '') : text
-  const forms = listLookupForms(isEmail ? 'em' : 'ph', bare, { country: null })
-  return forms.length === 0 ? {} : { visitor_id: [forms.map(hashIdentifier)] }
+  const identifier = readVisitorIdentifier(visitorId)
+  if (identifier === null) return {}
+  const { key, text } = identifier
+  const forms = listLookupForms(key, text.trim().replace(/^mailto:/i, ''), { country: null })
+  // Earlier versions did not recognize an identifier with invisible or full-width characters.
+  const isPlain = text === decodePercentEncoding(visitorId)
+  const digests = [...forms, ...(isPlain ? [] : [normalizeText(visitorId)])].map(hashIdentifier)
+  return digests.length === 0 ? {} : { visitor_id: [[...new Set(digests)]] }
+}
+
+/** The email address or the phone number that a visitor ID is, as a reader would see it. */
+function readVisitorIdentifier(visitorId: string): { key: 'em' | 'ph'; text: string } | null {
+  const decoded = decodePercentEncoding(visitorId)
+  const visible = removeInvisible(decoded).normalize('NFKC')
+  if (visible.includes('@')) {
+    // An address that is recognized as it is keeps the digest of earlier versions.
+    return { key: 'em', text: decoded.includes('@') ? decoded : visible }
+  }
+  return isInternationalPhone(visible) ? { key: 'ph', text: visible } : null
 }
 
 /** The digest that a visitor ID is, such as that of an email address. Null for any other ID. */
@@ -165,8 +192,9 @@ export const KEYED_WITHDRAWALS_MARKER = KEYED_PREFIX
  */
 export function listVisitorKeys(payload: PersonIdentifiers | null): string[] {
   if (!payload) return []
-  const { visitorId } = payload
+  const { visitorId, lookup } = payload
   const keys = visitorId === null ? [] : [visitorId.trim()]
+  for (const digest of lookup?.visitor_id?.flat() ?? []) keys.push(externalKey(digest))
   for (const digest of listDigestsOfKey(payload, 'em')) keys.push(`${DIGEST_PREFIX}${digest}`)
   for (const digest of listDigestsOfKey(payload, 'ph')) keys.push(`${DIGEST_PREFIX}${digest}`)
   for (const digest of listDigestsOfKey(payload, 'external_id')) keys.push(externalKey(digest))
@@ -253,12 +281,11 @@ export function computeKeyedDigest(key: KeyObject, trackerId: string, digest: st
  * around it and otherwise unchanged: `v1` and `V1` may be two visitors.
  */
 export function pseudonymizeVisitorId(visitorId: string): string {
-  const text = decodePercentEncoding(visitorId)
-  if (text.includes('@')) return toVisitorDigest(normalizeIdentifier(text).replace(/^mailto:/, ''))
-  if (isInternationalPhone(text)) {
-    return toVisitorDigest(normalizePhone(text.trim(), null) ?? text.replace(/[^\d]/g, ''))
-  }
-  return visitorId.trim()
+  const identifier = readVisitorIdentifier(visitorId)
+  if (identifier === null) return visitorId.trim()
+  const { key, text } = identifier
+  if (key === 'em') return toVisitorDigest(normalizeVisible(text).replace(/^mailto:/, ''))
+  return toVisitorDigest(normalizePhone(text.trim(), null) ?? text.replace(/[^\d]/g, ''))
 }
 
 function toVisitorDigest(normalized: string): string {

@@ -1,8 +1,10 @@
 import {
-  isPlaceholder,
+  normalizeCallerId,
   normalizeEmail,
   normalizeIdentifier,
   normalizeText,
+  normalizeVisible,
+  prepareCallerId,
 } from './identifier-formats.ts'
 import { normalizePhone } from './normalize-phone.ts'
 
@@ -29,32 +31,36 @@ export function listLookupForms(key: LookupKey, text: string, context: LookupCon
   return [...new Set(forms.filter(form => form !== null))]
 }
 
-/** A normal form and its companions; null where there is none. */
+/**
+ * A normal form, its companions, and the normal forms of earlier versions: they had invisible
+ * characters, and the white space inside an ID. Null where there is none.
+ */
 const LIST_FORMS: Record<
   LookupKey,
   (text: string, context: LookupContext) => readonly (string | null)[]
 > = {
   em: text => {
     const email = normalizeEmail(normalizeIdentifier(text))
-    return email === null ? [] : [email, removeGmailDots(email)]
+    if (email === null) return []
+    return [email, removeGmailDots(email), normalizeEmail(normalizeVisible(text))]
   },
   ph: (text, { country }) => {
     const digits = normalizePhone(normalizeIdentifier(text), country)
     // Google and X digest the number with its + (E.164), Meta without.
     return digits === null ? [] : [digits, `+${digits}`]
   },
-  external_id: text => [normalizeExternalId(text)],
+  external_id: text => listCallerIdForms(text),
 }
 
-/** Null for blank text and placeholders. */
-export function normalizeExternalId(text: string): string | null {
-  const prepared = normalizeText(text)
-  return prepared === '' || isPlaceholder(prepared) ? null : prepared
+/** The forms of an ID of the caller: as `external_id` today, and as versions before digested it. */
+export function listCallerIdForms(text: string): string[] {
+  const id = normalizeCallerId(prepareCallerId(text))
+  return id === null ? [] : [...new Set([id, normalizeText(text)])]
 }
-
-const GMAIL = /^(.+)(@(?:gmail|googlemail)\.com)$/
 
 /** Google digests addresses of these two domains without the dots of the local part. */
+const GMAIL = /^(.+)(@(?:gmail|googlemail)\.com)$/
+
 function removeGmailDots(email: string): string | null {
   const [, local, domain] = GMAIL.exec(email) ?? []
   const bare = local?.replaceAll('.', '')

@@ -12,11 +12,15 @@ import {
 import type { EventTimes, FieldContext, FieldRules } from './field-rules.ts'
 import {
   EMPTY_DIGEST,
+  isPlaceholder,
+  isUnfilled,
   looksLikeUnsupportedHash,
   normalizeIdentifier,
-  normalizeText,
-  PLACEHOLDERS,
+  PLACEHOLDER_SPELLINGS,
   parseSuppliedDigest,
+  prepareCallerId,
+  UNFILLED_SPELLINGS,
+  ZERO_DIGEST,
 } from './identifier-formats.ts'
 import { normalizeCountry } from './normalize-country.ts'
 import {
@@ -199,7 +203,7 @@ function normalizePlainValue(
   return typeof kept === 'string' ? { kept } : kept
 }
 
-const IDENTIFIER_KEYS: ReadonlySet<HashedKey> = new Set(['em', 'ph', 'external_id'])
+const IDENTIFIER_KEYS: ReadonlySet<HashedKey> = new Set(['em', 'ph', 'external_id', 'app_user_id'])
 
 /** Null when the platform does not take the field. */
 function hashValue(
@@ -212,18 +216,21 @@ function hashValue(
   if (typeof text !== 'string') return text
   if (text.length > VALUE_CHARACTERS_MAX) return { reason: DROP_REASONS.tooLong }
 
+  const isIdentifier = IDENTIFIER_KEYS.has(key)
   const supplied = parseSuppliedDigest(text)
   if (supplied === EMPTY_DIGEST) return { reason: DROP_REASONS.emptyDigest }
-  // Null is a family name, but it identifies no one alone.
-  if (supplied !== null && IDENTIFIER_KEYS.has(key) && isPlaceholderDigest(supplied)) {
+  if (supplied !== null && (isIdentifier ? isPlaceholderDigest : isUnfilledDigest)(supplied)) {
     return { reason: DROP_REASONS.placeholder }
   }
   if (supplied !== null && isForeignDigest) return { reason: DROP_REASONS.foreignDigest }
   if (supplied !== null) return { kept: supplied }
   if (digestOnly) return { reason: DROP_REASONS.digestOnly }
 
-  const prepared = rule.isCallerId ? normalizeText(text) : normalizeIdentifier(text)
+  const prepared = rule.isCallerId ? prepareCallerId(text) : normalizeIdentifier(text)
   if (prepared === '') return { reason: DROP_REASONS.empty }
+  if ((isIdentifier ? isPlaceholder : isUnfilled)(prepared)) {
+    return { reason: DROP_REASONS.placeholder }
+  }
   if (!rule.isCallerId && looksLikeUnsupportedHash(prepared)) {
     return { reason: DROP_REASONS.otherHash }
   }
@@ -264,9 +271,15 @@ export function hashIdentifier(normalized: string): string {
   return hash('sha256', normalized, 'hex')
 }
 
-const PLACEHOLDER_DIGESTS = new Set([...PLACEHOLDERS].map(hashIdentifier))
+const PLACEHOLDER_DIGESTS = new Set([...PLACEHOLDER_SPELLINGS.map(hashIdentifier), ZERO_DIGEST])
+const UNFILLED_DIGESTS = new Set([...UNFILLED_SPELLINGS.map(hashIdentifier), ZERO_DIGEST])
 
 /** Whether this is the digest of a placeholder, which a caller hashed before sending. */
 export function isPlaceholderDigest(digest: string): boolean {
   return PLACEHOLDER_DIGESTS.has(digest)
+}
+
+/** The same for a name or a place: Null is a family name, and identifies no one alone. */
+function isUnfilledDigest(digest: string): boolean {
+  return UNFILLED_DIGESTS.has(digest)
 }

@@ -9,7 +9,11 @@ import type {
   HashedFieldRule,
   PlainFieldRule,
 } from '../../identity/field-rules.ts'
-import { isPlaceholder, normalizeEmail } from '../../identity/identifier-formats.ts'
+import {
+  normalizeCallerId,
+  normalizeEmail,
+  removeInvisible,
+} from '../../identity/identifier-formats.ts'
 import {
   normalizeBirthDate,
   normalizeBirthDay,
@@ -41,7 +45,7 @@ export function normalizeMetaUserData(
 }
 
 const ID: HashedFieldRule = {
-  normalize: prepared => (isPlaceholder(prepared) ? null : prepared),
+  normalize: normalizeCallerId,
   reason: DROP_REASONS.placeholder,
   acceptsNumbers: true,
   isCallerId: true,
@@ -158,13 +162,13 @@ function normalizePostalCode(prepared: string, { country }: FieldContext): strin
 }
 
 function normalizeFbc(text: string, times: EventTimes): FieldResult {
-  const checked = checkFbc(text.trim(), findLatestClickTime(times))
+  const checked = checkFbc(removeInvisible(text).trim(), findLatestClickTime(times))
   return 'kept' in checked ? checked.kept : checked
 }
 
 function acceptWhen(holds: (text: string) => boolean): PlainFieldRule['normalize'] {
   return text => {
-    const trimmed = text.trim()
+    const trimmed = removeInvisible(text).trim()
     return holds(trimmed) ? trimmed : null
   }
 }
