@@ -208,6 +208,14 @@ for (const { type, value, now, before } of CHANGED) {
   })
 }
 
+it('finds a phone number that earlier versions read without its country', async test => {
+  const service = await startTestService(test)
+  const number = '16505551212'
+  await storeBefore(service, 'before', { ph: [hash('sha256', number)] })
+  await submit(service, 'after', { user_data: { phone: number, country: 'Austria (AT)' } })
+  assert.equal(await erase(service, hash('sha256', `43${number}`), 'phone'), 2)
+})
+
 /** Stores an event whose payload has digests for the default platform only. */
 async function storeBefore(
   service: TestService,

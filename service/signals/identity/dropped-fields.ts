@@ -31,7 +31,7 @@ export const DROP_REASONS = {
   email: 'This is not an email address.',
   phone: 'This is not a whole phone number. Send it with + and its country code, or add a country.',
   name: 'A name needs at least one letter.',
-  gender: 'Only f, female, m and male are understood.',
+  gender: 'This is no word for a woman or a man. Send f or m.',
   birthDate: 'This is not a single calendar date from 1900 on. Send YYYYMMDD.',
   birthDateInFuture: 'This birth date is in the future.',
   birthDatePart: 'This is not a day, a month or a year of a birth date. Send DD, MM or YYYY.',

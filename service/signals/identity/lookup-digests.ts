@@ -1,5 +1,5 @@
 import { FIELD_VALUES_MAX } from './dropped-fields.ts'
-import type { EventTimes } from './field-rules.ts'
+import type { EventTimes, FieldContext } from './field-rules.ts'
 import { EMPTY_DIGEST, parseSuppliedDigest } from './identifier-formats.ts'
 import { LOOKUP_KEYS, type LookupKey, listLookupForms } from './lookup-forms.ts'
 import {
@@ -35,7 +35,7 @@ export function computeLookupDigests(
 
 interface ValueReading {
   meaning: { digestOnly: boolean }
-  context: { country: string | null }
+  context: FieldContext
 }
 
 function digestValue(

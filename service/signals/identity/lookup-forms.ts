@@ -19,6 +19,8 @@ export type LookupKey = (typeof LOOKUP_KEYS)[number]
 interface LookupContext {
   /** ISO 3166-1 in lower case. Gives a national phone number its country code. */
   country: string | null
+  /** Earlier versions read the number as if no country were given. */
+  isNewlyRead?: true
 }
 
 /**
@@ -44,10 +46,12 @@ const LIST_FORMS: Record<
     if (email === null) return []
     return [email, removeGmailDots(email), normalizeEmail(normalizeVisible(text))]
   },
-  ph: (text, { country }) => {
-    const digits = normalizePhone(normalizeIdentifier(text), country)
+  ph: (text, { country, isNewlyRead }) => {
+    const prepared = normalizeIdentifier(text)
+    const digits = normalizePhone(prepared, country)
+    if (digits === null) return []
     // Google and X digest the number with its + (E.164), Meta without.
-    return digits === null ? [] : [digits, `+${digits}`]
+    return [digits, `+${digits}`, isNewlyRead ? normalizePhone(prepared, null) : null]
   },
   external_id: text => listCallerIdForms(text),
 }

@@ -16,16 +16,17 @@ import {
   isUnfilled,
   looksLikeUnsupportedHash,
   normalizeIdentifier,
+  normalizeVisible,
   PLACEHOLDER_SPELLINGS,
   parseSuppliedDigest,
   prepareCallerId,
   UNFILLED_SPELLINGS,
   ZERO_DIGEST,
 } from './identifier-formats.ts'
-import { normalizeCountry } from './normalize-country.ts'
+import { normalizeCountry, normalizeExactCountry } from './normalize-country.ts'
 import {
   findAddressKey,
-  findUserDataKey,
+  findMemberKey,
   type HashedKey,
   isAddressName,
   listAddresses,
@@ -112,7 +113,7 @@ function selectKnownMembers(userData: unknown, dropped: DroppedField[]): UserDat
     const name = names[index] as string
     const value = userData[name]
     if (value === null || value === undefined) continue
-    const meaning = findUserDataKey(name)
+    const meaning = findMemberKey(name, value)
     if (meaning !== null) {
       const values = Array.isArray(value) ? value : [value]
       members.push({ path: `user_data.${name}`, meaning, values, address: null })
@@ -150,20 +151,27 @@ function createContexts(
   const usual: FieldContext = { eventTime, observedAt, country: null }
   const byAddress = new Map<UserDataMember['address'], FieldContext>()
   for (const member of members) {
-    const country = readCountry(member)
-    if (country === null) continue
-    usual.country ??= country
+    const found = readCountry(member)
+    if (found === null) continue
+    if (usual.country === null) Object.assign(usual, found)
     if (byAddress.has(member.address)) continue
-    byAddress.set(member.address, { eventTime, observedAt, country })
+    byAddress.set(member.address, { eventTime, observedAt, ...found })
   }
   return address => byAddress.get(address) ?? usual
 }
 
-function readCountry({ meaning, values }: UserDataMember): string | null {
+type ReadCountry = Pick<FieldContext, 'country' | 'isNewlyRead'>
+
+function readCountry({ meaning, values }: UserDataMember): ReadCountry | null {
   if (meaning.key !== 'country') return null
   const [value] = values
   if (typeof value !== 'string' || value.length > VALUE_CHARACTERS_MAX) return null
-  return normalizeCountry(normalizeIdentifier(value))
+  const prepared = normalizeIdentifier(value)
+  const country = normalizeCountry(prepared)
+  if (country === null) return null
+  return normalizeExactCountry(normalizeVisible(value)) === country
+    ? { country }
+    : { country, isNewlyRead: true }
 }
 
 interface ValueInput {

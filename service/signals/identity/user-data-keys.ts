@@ -54,7 +54,7 @@ const HASHED_NAMES: Record<HashedKey, string[]> = {
   fn: ['fn', 'first_name', 'given_name'],
   ln: ['ln', 'last_name', 'family_name', 'surname'],
   ge: ['ge', 'gender'],
-  db: ['db', 'dob', 'date_of_birth', 'birth_date', 'birthdate'],
+  db: ['db', 'dob', 'date_of_birth', 'birth_date', 'birthdate', 'bday', 'born', 'born_on'],
   ct: ['ct', 'city'],
   st: ['st', 'state', 'state_code', 'province', 'province_code', 'region'],
   zp: ['zp', 'zip', 'zip_code', 'postal_code', 'postcode'],
@@ -95,6 +95,19 @@ const PLAIN_NAMES: Record<PlainKey, string[]> = {
 
 /** The member of `user_data` with a postal address, as Segment and Google send it. */
 const ADDRESS_NAME = 'address'
+
+/** Names of a whole birth date or of its day: `birthday` and `birth_day` are one name here. */
+const BIRTHDAY_NAME = 'birthday'
+const DAY_OF_MONTH = /^\s*\d{1,2}\s*$/
+
+/** The key of a member. One name needs its value: the day of a birth date, or all of it. */
+export function findMemberKey(name: string, value: unknown): UserDataKey | null {
+  const known = findUserDataKey(name)
+  if (known?.key !== 'dobd' || !normalizeKeyName(name).includes(BIRTHDAY_NAME)) return known
+  const [first] = Array.isArray(value) ? value : [value]
+  if (known.kind !== 'hashed' || known.digestOnly) return known
+  return DAY_OF_MONTH.test(String(first)) ? known : { ...known, key: 'db' }
+}
 
 const KEYS = buildKeyIndex()
 const KEY_NAME_CHARACTERS_MAX = 64
