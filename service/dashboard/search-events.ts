@@ -6,9 +6,8 @@ import {
   STATUS_GROUPS,
 } from '@signalbox/contract/session/events.ts'
 import type { Database } from '../runtime/db/database.ts'
-import { addTextError, FieldErrorList } from '../runtime/http/field-errors.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
-import { Validator } from '../runtime/http/validator.ts'
+import { addTextError, FieldErrorList, Validator } from '../runtime/http/validator.ts'
 import { searchDeliveries } from '../signals/delivery/delivery-search-store.ts'
 import { findDeliveries, type StoredDelivery } from '../signals/delivery/delivery-store.ts'
 import { toEventSpace } from '../signals/event-reads/read-events.ts'

@@ -12,7 +12,7 @@ import { parseRowId } from '../../runtime/util/row-id.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import type { Membership } from '../../workspaces/users/workspace-store.ts'
-import { requireRole } from '../../workspaces/users/workspaces.ts'
+import { requireRole, userActor } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import { type Action, isFinal } from '../proposals/action.ts'
@@ -184,7 +184,7 @@ export async function readDecisionRecords(
   const { database } = context
   const actions = await findActionsOfBatch(database, batchId)
   const actors = actions.flatMap(({ decidedBy }) =>
-    decidedBy === null ? [] : [{ type: 'person', id: String(decidedBy) }],
+    decidedBy === null ? [] : [userActor({ userId: decidedBy })],
   )
   const names = await findActorNames(database, workspaceId, actors)
   const undoes = await findStandingUndoes(

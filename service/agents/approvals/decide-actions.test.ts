@@ -20,10 +20,7 @@ import {
   RAISE,
 } from '../../../testing/fixtures/executions.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
-import {
-  changeConnectionAdAccount,
-  revokeWorkspaceConnection,
-} from '../../workspaces/oauth/connections.ts'
+import { revokeWorkspaceConnection, updateConnection } from '../../workspaces/oauth/connections.ts'
 import { revokeWorkspaceToken } from '../../workspaces/oauth/execution-tokens.ts'
 import { setAdAccountStatus } from '../../workspaces/users/ad-account-store.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
@@ -223,7 +220,7 @@ it('ends actions of a connection that was revoked or moved to another ad account
     return action?.outcome
   }
   const connection = { ...ownerOf(fixture), connectionId: 1 }
-  const move = () => changeConnectionAdAccount(context, connection, otherAccountId)
+  const move = () => updateConnection(context, connection, { ad_account_id: otherAccountId })
   assert.equal(await outcomeAfter(fixture, move), 'proposer_revoked')
   const other = await createAgentFixture(fixture.database)
   await setPolicy(other, 'ask')

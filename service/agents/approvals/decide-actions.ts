@@ -5,9 +5,7 @@ import { type FieldErrors, Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
-import { hasPermission } from '../../workspaces/users/workspace-role.ts'
-import { findMemberRole } from '../../workspaces/users/workspace-store.ts'
-import { requireRole } from '../../workspaces/users/workspaces.ts'
+import { requireRole, requireRoleUnderLock, userActor } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
 import { findActionsOfBatch, lockActions, orderForExecution } from '../proposals/action-store.ts'
@@ -137,10 +135,7 @@ async function requireDecider(
   { userId, decision, at }: DecisionInput,
 ): Promise<void> {
   const { workspaceId } = action
-  const role = await findMemberRole(transaction, { workspaceId, userId })
-  if (role === null || !hasPermission(role, 'decide_actions')) {
-    throw new Refusal(403, 'Your role in this workspace does not allow this. Ask an owner.')
-  }
+  await requireRoleUnderLock(transaction, { workspaceId, userId }, 'decide_actions')
   if (decision.decision === 'reject') return
   const denial = await findApprovalDenial(transaction, action, { userId, at })
   if (denial !== null) throw new Refusal(403, denial)
@@ -218,7 +213,7 @@ function recordDecision(
 ): RecordedDecision {
   return {
     at,
-    actor: { type: 'person', id: String(userId) },
+    actor: userActor({ userId }),
     auditAction: to === 'rejected' ? 'action.rejected' : 'action.approved',
     ...(context && { details: toAuditedContext(context) }),
     changes: {

@@ -2,6 +2,7 @@ import type { AgentAction } from '@signalbox/contract/agents/actions.ts'
 import { findActorNames } from '../../audit/actor-name-store.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
+import { userActor } from '../../workspaces/users/workspaces.ts'
 import { toActionView } from '../proposals/action-view.ts'
 import { findDecidedActions } from '../proposals/decided-action-store.ts'
 
@@ -39,7 +40,7 @@ export async function readDecidedActions(
   })
   const page = found.slice(0, DECIDED_PER_PAGE)
   const people = page.flatMap(({ action: { decidedBy } }) =>
-    decidedBy === null ? [] : [{ type: 'person', id: String(decidedBy) }],
+    decidedBy === null ? [] : [userActor({ userId: decidedBy })],
   )
   const names = await findActorNames(database, workspaceId, people)
   return {

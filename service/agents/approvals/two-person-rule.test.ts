@@ -32,7 +32,11 @@ function usersContext({ context }: AgentFixture): UsersContext {
 
 function setRole(fixture: AgentFixture, userId: number, role: string) {
   const { workspaceId, responsible } = fixture
-  return changeMemberRole(usersContext(fixture), responsible, { workspaceId, userId, role })
+  return changeMemberRole(usersContext(fixture), responsible, {
+    workspaceId,
+    userId,
+    body: { role },
+  })
 }
 
 /** As the user who is responsible for the proposing credential. */

@@ -7,9 +7,7 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
-import { hasPermission } from '../../workspaces/users/workspace-role.ts'
-import { findMemberRole } from '../../workspaces/users/workspace-store.ts'
-import { requireRole } from '../../workspaces/users/workspaces.ts'
+import { requireRole, requireRoleUnderLock } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import { findEntity } from '../campaigns/campaign-api.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
@@ -145,10 +143,7 @@ async function save(
   const at = context.now()
   const policy = await lockPolicy(transaction, workspaceId)
   // The policy's lock of the workspace makes role changes wait.
-  const role = await findMemberRole(transaction, { workspaceId, userId })
-  if (role === null || !hasPermission(role, 'decide_actions')) {
-    throw new Refusal(403, 'Your role in this workspace does not allow this. Ask an owner.')
-  }
+  await requireRoleUnderLock(transaction, { workspaceId, userId }, 'decide_actions')
   const submissions = [submission]
   const evaluated = await evaluateActions(transaction, {
     submissions,

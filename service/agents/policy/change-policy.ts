@@ -7,11 +7,10 @@ import {
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
-import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { Validator } from '../../runtime/http/validator.ts'
+import { FieldErrorList, Validator } from '../../runtime/http/validator.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
-import { requireRole } from '../../workspaces/users/workspaces.ts'
+import { requireRole, userActor } from '../../workspaces/users/workspaces.ts'
 import { lockPolicyForChange, readPolicy, savePolicy } from './policy-store.ts'
 
 export interface PolicyContext extends AuditedContext {
@@ -45,7 +44,7 @@ export async function changePolicy(
       workspaceId,
       at,
       action: 'policy.changed',
-      actor: { type: 'person', id: String(user.userId) },
+      actor: userActor(user),
       subject: { type: 'policy', id: String(workspaceId) },
       details: { before: toAuditedPolicy(before), after: toAuditedPolicy(after) },
     })

@@ -1,7 +1,11 @@
 import { ACTIONS_MAX } from '@signalbox/contract/agents/actions.ts'
 import { DryRunSubmission, ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
-import { addTextError, type FieldErrorList } from '../../runtime/http/field-errors.ts'
-import { type Validation, Validator } from '../../runtime/http/validator.ts'
+import {
+  addTextError,
+  type FieldErrorList,
+  type Validation,
+  Validator,
+} from '../../runtime/http/validator.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 
 const proposalValidator = new Validator(ProposalSubmission)

@@ -1,8 +1,10 @@
+import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { Static, TSchema } from 'typebox'
 import { isObject, type UntrustedObject } from '../util/is-object.ts'
 import { isCalendarDay } from '../util/time.ts'
-import { addSchemaErrors, addTextError, FieldErrorList, ruleOfKeyword } from './field-errors.ts'
+import { type BrokenRule, type FieldErrors, Refusal } from './refusal.ts'
+import { describeSchemaError, memberOf, mergeAlternatives } from './schema-errors.ts'
 
 interface ValidatorOptions<Value> {
   /** Members that are stored or sent as text. */
@@ -77,8 +79,11 @@ export class Validator<Schema extends TSchema> {
 
   #checkObject(errors: FieldErrorList, value: unknown): UntrustedObject {
     const { omits } = this.#options
-    const found = this.#check(value) ?? []
-    addSchemaErrors(errors, omits ? found.filter(error => !omits(error)) : found)
+    for (const error of this.#check(value) ?? []) {
+      if (omits?.(error)) continue
+      const { field, sentence, rule } = describeSchemaError(error)
+      errors.add(field, sentence, rule)
+    }
     if (!isObject(value)) throw errors.toRefusal()
     return value
   }
@@ -88,10 +93,15 @@ export class Validator<Schema extends TSchema> {
     const rules = this.#options.members as Record<string, MemberRule<unknown> | undefined>
     const found = Map.groupBy(this.#check(given) ?? [], memberOf)
     const parsed: Record<string, unknown> = { ...given }
-    for (const name of this.#names) {
+    for (const name of new Set([...this.#names, ...found.keys()])) {
       const { error, parse } = rules[name] ?? {}
       const own = found.get(name) ?? []
-      for (const schemaError of own) addMemberError(errors, schemaError, { name, error })
+      for (const schemaError of own) {
+        const usual = describeSchemaError(schemaError)
+        const sentence = typeof error === 'function' ? error(schemaError.keyword) : error
+        if (sentence) errors.add(name, sentence, usual.rule)
+        else errors.add(usual.field, usual.sentence, usual.rule)
+      }
       if (own.length > 0 || !parse || given[name] === undefined) continue
       parsed[name] = parse(given[name])
       if (parsed[name] === null) errors.add(name, String(error))
@@ -128,20 +138,45 @@ export class Validation<Value> {
   }
 }
 
-/** The member of the input that an error is about; empty for the input itself. */
-function memberOf({ instancePath, keyword, params }: ErrorObject): string {
-  const [, name = ''] = instancePath.split('/')
-  return name === '' && keyword === 'required' ? String(params.missingProperty) : name
+/** A long list of invalid items must not become a response of megabytes. */
+const FIELDS_MAX = 1_000
+
+/** Collects sentences by field; a field may have several errors. */
+export class FieldErrorList {
+  readonly #errors = new Map<string, string[]>()
+  readonly #rules: BrokenRule[] = []
+
+  add(field: string, sentence: string, rule: RefusalRule = 'invalid_value'): void {
+    const sentences = this.#errors.get(field)
+    if (sentences?.includes(sentence)) return
+    if (!sentences && this.#errors.size === FIELDS_MAX) return
+    if (sentences) sentences.push(sentence)
+    else this.#errors.set(field, [sentence])
+    this.#rules.push({ field, rule })
+  }
+
+  has(field: string): boolean {
+    return this.#errors.has(field)
+  }
+
+  get isEmpty(): boolean {
+    return this.#errors.size === 0
+  }
+
+  toErrors(): FieldErrors {
+    return Object.fromEntries(this.#errors)
+  }
+
+  /** 422 with every error. */
+  toRefusal(): Refusal {
+    return Refusal.ofFields(this.toErrors(), this.#rules)
+  }
 }
 
-function addMemberError(
-  errors: FieldErrorList,
-  schemaError: ErrorObject,
-  { name, error }: { name: string; error: MemberRule<unknown>['error'] | undefined },
-): void {
-  const sentence = typeof error === 'function' ? error(schemaError.keyword) : error
-  if (sentence) errors.add(name, sentence, ruleOfKeyword(schemaError))
-  else addSchemaErrors(errors, [schemaError])
+/** PostgreSQL text cannot hold NUL, and UTF-8 cannot encode a lone surrogate. */
+export function addTextError(list: FieldErrorList, field: string, text: unknown): void {
+  if (typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))) return
+  list.add(field, `The ${field} field must be valid Unicode text without NUL.`, 'invalid_text')
 }
 
 /**
@@ -212,29 +247,6 @@ function compileUnion(tag: string, variants: DiscriminatedUnion['oneOf']): Schem
 
 function toSchemaCheck(validate: ValidateFunction): SchemaCheck {
   return value => (validate(value) ? null : mergeAlternatives(validate.errors ?? []))
-}
-
-/**
- * The errors of an `anyOf` as one caller means it: when the type fits none of the alternatives, one
- * error that names the types; else the errors of the alternatives whose type fits.
- */
-function mergeAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
-  return errors
-    .filter(({ keyword }) => keyword === 'anyOf')
-    .reduce((left, union) => mergeUnion(left, union), errors)
-}
-
-function mergeUnion(errors: readonly ErrorObject[], union: ErrorObject): readonly ErrorObject[] {
-  const isInside = ({ schemaPath, instancePath }: ErrorObject) =>
-    schemaPath.startsWith(`${union.schemaPath}/`) && instancePath.startsWith(union.instancePath)
-  const isWrongType = (error: ErrorObject) =>
-    isInside(error) && error.keyword === 'type' && error.instancePath === union.instancePath
-  const wrongTypes = errors.filter(isWrongType)
-  const others = errors.filter(error => error !== union && !isWrongType(error))
-  if (wrongTypes.length === 0) return errors
-  if (others.some(isInside)) return others
-  const type = wrongTypes.map(({ params }) => params.type).join(',')
-  return [...others, { ...union, keyword: 'type', params: { type } }]
 }
 
 /** A scheme followed by something, as the WHATWG URL parser reads it, without white space. */

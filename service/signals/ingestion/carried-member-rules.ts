@@ -7,7 +7,7 @@ import {
   CUSTOM_PROPERTIES_MAX,
   VALUE_DATA_MEMBERS,
 } from '@signalbox/contract/value-data.ts'
-import { addTextError, type FieldErrorList } from '../../runtime/http/field-errors.ts'
+import { addTextError, type FieldErrorList } from '../../runtime/http/validator.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
 import { findUserDataKey } from '../identity/user-data-keys.ts'

@@ -4,8 +4,7 @@ import {
   LIFECYCLE_EVENT_NAMES,
   UNIX_SECONDS_MAX,
 } from '@signalbox/contract/submissions.ts'
-import { addTextError, type FieldErrorList } from '../../runtime/http/field-errors.ts'
-import { Validator } from '../../runtime/http/validator.ts'
+import { addTextError, type FieldErrorList, Validator } from '../../runtime/http/validator.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'

@@ -1,4 +1,4 @@
-import type { FieldErrorList } from '../../runtime/http/field-errors.ts'
+import type { FieldErrorList } from '../../runtime/http/validator.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import {
   IDENTIFYING_KEYS,

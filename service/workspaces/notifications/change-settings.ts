@@ -6,7 +6,7 @@ import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { requireRecentAuthentication } from '../users/reauthentication.ts'
 import type { CurrentUser, SessionContext } from '../users/session-store.ts'
-import { requireRole } from '../users/workspaces.ts'
+import { requireRole, userActor } from '../users/workspaces.ts'
 import { composeWebhookDigest } from './digest.ts'
 import { cancelWebhookMessages, insertMessage, listWebhookMessages } from './message-store.ts'
 import { NOTIFICATION_TOPICS } from './notification.ts'
@@ -246,7 +246,7 @@ async function changeLocked<Result>(
         workspaceId,
         at,
         action: changed.action,
-        actor: { type: 'person', id: String(user.userId) },
+        actor: userActor(user),
         subject: { type: 'workspace', id: String(workspaceId) },
         details: changed.details,
       })

@@ -1,6 +1,7 @@
 import { commitAudited } from '../../audit/commit-audited.ts'
 import type { OwnedAdAccount } from '../users/ad-account-store.ts'
 import type { CurrentUser } from '../users/session-store.ts'
+import { userActor } from '../users/workspaces.ts'
 import type { HttpExchange } from './authorization-server.ts'
 import { type Approval, saveApproval } from './connection-store.ts'
 import type { ChangeContext } from './connections.ts'
@@ -65,7 +66,7 @@ async function saveApprovalWithAudit(context: ChangeContext, approval: Approval)
     record({
       workspaceId,
       at: approval.approvedAt,
-      actor: { type: 'person', id: String(userId) },
+      actor: userActor({ userId }),
       action: 'connection.approved',
       subject: { type: 'connection', id: String(connectionId) },
       details: { client_id: clientId, ad_account_id: adAccountId, audience, permissions },

@@ -12,10 +12,9 @@ import {
 } from '../users/page-visit.ts'
 import {
   type ConnectionVisit,
-  changeConnectionAdAccount,
-  changeConnectionName,
   listWorkspaceConnections,
   revokeWorkspaceConnection,
+  updateConnection,
   type WorkspaceVisit,
 } from './connections.ts'
 import { connectionsPage } from './connections-page.ts'
@@ -69,9 +68,9 @@ type Change = (context: OauthContext, visit: ConnectionVisit, form: unknown) => 
 
 const CHANGES: Record<string, Change> = {
   rename: (context, visit, form) =>
-    changeConnectionName(context, visit, readFormText(form, 'name')),
+    updateConnection(context, visit, { name: readFormText(form, 'name') }),
   'ad-account': (context, visit, form) =>
-    changeConnectionAdAccount(context, visit, readFormText(form, 'ad_account_id')),
+    updateConnection(context, visit, { ad_account_id: readFormText(form, 'ad_account_id') }),
   revoke: (context, visit) => revokeWorkspaceConnection(context, visit),
 }
 

@@ -212,7 +212,7 @@ export async function renameConnection(
 
 /** The ad account of a live connection; null when there is none. */
 export async function findConnectionAdAccount(
-  { query }: Database,
+  { query }: Transaction,
   { workspaceId, connectionId }: ConnectionKey,
 ): Promise<number | null> {
   const row = await query

@@ -38,10 +38,10 @@ export function executionTokenRoutes(app: ServiceApp, context: OauthContext): vo
       const values = Object.fromEntries(
         FIELDS.map(name => [name, readFormText(request.body, name)]),
       )
-      const { name, tier, days, ad_account_id: adAccountId } = values
-      const input = { name, tier, days: Number(days), adAccountId: Number(adAccountId) }
+      const { days, ad_account_id: adAccountId } = values
+      const body = { ...values, days: Number(days), ad_account_id: Number(adAccountId) }
       try {
-        const issued = await issueWorkspaceToken(context, visit, input)
+        const issued = await issueWorkspaceToken(context, visit, body)
         return reply.send(await renderTokens(context, visit, { issued: issued.token }))
       } catch (error) {
         const errors = toFormErrors(error)

@@ -7,14 +7,13 @@ import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount } from './ad-accounts.ts'
 import type { UsersContext } from './users-context.ts'
 
-const ENTRY = { name: 'Shop EU', currency: 'EUR', timeZone: 'Europe/Berlin' }
+const ENTRY = { name: 'Shop EU', currency: 'EUR', time_zone: 'Europe/Berlin' }
 
 it('creates simulated campaigns together with an ad account', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
   const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/ad-accounts`
-  const { name, currency, timeZone: time_zone } = ENTRY
-  const body = { name, currency, time_zone, platform_account_id: 'act_1234567890' }
+  const body = { ...ENTRY, platform_account_id: 'act_1234567890' }
   const { status, body: created } = await owner.client.call('POST', path, { body })
   assert.equal(status, 201)
   const entities = await service.database.query
@@ -40,8 +39,8 @@ it('rolls back the ad account when its campaigns cannot be created', async test 
       throw new Error('no campaigns')
     },
   } as unknown as UsersContext
-  const entry = { ...ENTRY, workspaceId, platformAccountId: '1234567890' }
-  await assert.rejects(addAdAccount(context, user, entry), /no campaigns/)
+  const body = { ...ENTRY, platform_account_id: '1234567890' }
+  await assert.rejects(addAdAccount(context, user, { workspaceId, body }), /no campaigns/)
   const accounts = await listAdAccounts(service.database, workspaceId)
   assert.deepEqual(
     accounts.map(({ id }) => id),

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { InvitationSubmission } from '@signalbox/contract/session/users.ts'
 import type { AuditAction, AuditDetails, AuditEntry } from '../../audit/audit-entry.ts'
 import { commitAudited } from '../../audit/commit-audited.ts'
-import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { type ListPage, toListPage } from '../../runtime/util/list-page.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { limitInvitations } from './attempt-limits.ts'
@@ -18,16 +19,23 @@ import { invitationEmail } from './mail/email-templates.ts'
 import { requireRecentAuthentication } from './reauthentication.ts'
 import type { CurrentUser } from './session-store.ts'
 import type { UsersContext } from './users-context.ts'
-import { canGrantRole, invitableRoles, isWorkspaceRole } from './workspace-role.ts'
+import { canGrantRole, invitableRoles, ROLE_ERROR } from './workspace-role.ts'
 import { insertMember, isMemberEmail, lockMembers } from './workspace-store.ts'
 import { createMemberEntry, requireRole, requireVerifiedEmail, userActor } from './workspaces.ts'
 
 const INVITATION_DAYS = 7
 
+const invitationValidator = new Validator(InvitationSubmission, {
+  members: {
+    email: { error: EMAIL_ERROR, parse: parseEmailAddress },
+    role: { error: ROLE_ERROR },
+  },
+})
+
+/** Not validated. */
 interface InvitationInput {
   workspaceId: unknown
-  email: unknown
-  role: unknown
+  body: unknown
 }
 
 /**
@@ -46,12 +54,7 @@ export async function inviteMember(
   })
   requireVerifiedEmail(user)
   const { workspaceId, workspaceName } = membership
-  const errors = new FieldErrorList()
-  const email = parseEmailAddress(input.email)
-  const { role } = input
-  if (email === null) errors.add('email', EMAIL_ERROR)
-  if (!isWorkspaceRole(role)) errors.add('role', 'Choose a role from the list.')
-  if (email === null || !isWorkspaceRole(role)) throw Refusal.ofFields(errors.toErrors())
+  const { email, role } = invitationValidator.validate(input.body)
   if (!canGrantRole(membership.role, role)) {
     throw new Refusal(403, 'You cannot invite to a role above your own. Ask an owner.')
   }

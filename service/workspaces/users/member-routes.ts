@@ -51,7 +51,7 @@ export function memberRoutes(app: ServiceApp, context: UsersContext): void {
   on('post', '/workspaces/:workspace/people/:user/role', (visit, { user: userId }) =>
     changeMembers(context, visit, async workspaceId => {
       const role = readFormText(visit.request.body, 'role')
-      await changeMemberRole(context, visit.user, { workspaceId, userId, role })
+      await changeMemberRole(context, visit.user, { workspaceId, userId, body: { role } })
       return membersPath(workspaceId, 'role_changed')
     }),
   )
@@ -127,7 +127,7 @@ async function postInvitation(context: UsersContext, visit: SignedInRequest) {
     role: readFormText(request.body, 'role'),
   }
   try {
-    await inviteMember(context, user, { workspaceId, ...values })
+    await inviteMember(context, user, { workspaceId, body: values })
     return seeOther(reply, membersPath(workspaceId, 'invited'))
   } catch (error) {
     const page = await showMembers(context, visit, { values, errors: toFormErrors(error) })

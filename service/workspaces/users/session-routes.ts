@@ -1,8 +1,9 @@
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import * as operations from '@signalbox/contract/session/user-operations.ts'
+import { InvitationAnswer } from '@signalbox/contract/session/users.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { objectOrEmpty } from '../../runtime/util/is-object.ts'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
 import { readPageNumber } from '../../runtime/util/list-page.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { listAdAccounts } from './ad-account-store.ts'
@@ -26,6 +27,7 @@ import {
 } from './session-views.ts'
 import { requireSession } from './signed-in-session.ts'
 import type { UsersContext } from './users-context.ts'
+import type { WorkspaceAction } from './workspace-role.ts'
 import { listMembers, listMemberships } from './workspace-store.ts'
 import {
   changeMemberRole,
@@ -64,7 +66,7 @@ function profileSessionRoutes(app: ServiceApp, context: UsersContext): void {
     ...operations.endSession,
     async handler(request, reply) {
       const { user, params } = request
-      const id = parseRowId((params as { session: string }).session) ?? 0
+      const id = parseRowId(readPathParameters(params, 'session').session) ?? 0
       if (!(await deleteSession(database, user.userId, id))) {
         throw Refusal.notFound('Session not found.')
       }
@@ -83,8 +85,9 @@ function profileSessionRoutes(app: ServiceApp, context: UsersContext): void {
   })
 }
 
-interface WorkspaceParams {
-  workspace: string
+function toIntent(params: unknown, action: WorkspaceAction) {
+  const { workspace: workspaceId } = readPathParameters(params, 'workspace')
+  return { workspaceId, action }
 }
 
 function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
@@ -96,15 +99,15 @@ function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
     ...operations.createWorkspace,
     async handler({ user, body }, reply) {
-      const id = await createWorkspace(context, user, objectOrEmpty(body).name)
+      const id = await createWorkspace(context, user, body)
       return reply.code(201).send({ id })
     },
   })
   app.route({
     ...operations.renameWorkspace,
     async handler({ user, params, body }, reply) {
-      const { workspace: workspaceId } = params as WorkspaceParams
-      await changeWorkspaceName(context, user, { workspaceId, name: objectOrEmpty(body).name })
+      const { workspace: workspaceId } = readPathParameters(params, 'workspace')
+      await changeWorkspaceName(context, user, { workspaceId, body })
       return reply.code(204).send()
     },
   })
@@ -115,40 +118,27 @@ function adAccountRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
     ...operations.listAdAccounts,
     async handler({ user, params }) {
-      const intent = { workspaceId: (params as WorkspaceParams).workspace, action: 'read' } as const
-      const { workspaceId } = await requireRole(database, user, intent)
+      const { workspaceId } = await requireRole(database, user, toIntent(params, 'read'))
       return adAccountListView(await listAdAccounts(database, workspaceId))
     },
   })
   app.route({
     ...operations.createAdAccount,
     async handler({ user, params, body }, reply) {
-      const fields = objectOrEmpty(body)
-      const account = await addAdAccount(context, user, {
-        workspaceId: (params as WorkspaceParams).workspace,
-        platformAccountId: fields.platform_account_id,
-        name: fields.name,
-        currency: fields.currency,
-        timeZone: fields.time_zone,
-      })
+      const { workspace: workspaceId } = readPathParameters(params, 'workspace')
+      const account = await addAdAccount(context, user, { workspaceId, body })
       return reply.code(201).send(adAccountView(account))
     },
   })
   app.route({
     ...operations.updateAdAccount,
     async handler({ user, params, body }, reply) {
-      const { workspace: workspaceId, account } = params as WorkspaceParams & { account: string }
-      const { status } = objectOrEmpty(body)
-      await changeAdAccountStatus(context, user, { workspaceId, adAccountId: account, status })
+      const { workspace, account } = readPathParameters(params, 'workspace', 'account')
+      const change = { workspaceId: workspace, adAccountId: account, body }
+      await changeAdAccountStatus(context, user, change)
       return reply.code(204).send()
     },
   })
-}
-
-interface MemberParams {
-  workspace: string
-  user: string
-  invitation: string
 }
 
 /** Members and invitations, for the dashboard. */
@@ -163,28 +153,29 @@ function memberRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
     ...operations.listMembers,
     async handler({ user, params }) {
-      const intent = { workspaceId: (params as MemberParams).workspace, action: 'read' } as const
-      const { workspaceId } = await requireRole(database, user, intent)
+      const { workspaceId } = await requireRole(database, user, toIntent(params, 'read'))
       return memberListView(await listMembers(database, workspaceId))
     },
   })
   app.route({
     ...operations.changeMemberRole,
     async handler({ user, params, body }, reply) {
-      const { workspace: workspaceId, user: userId } = params as MemberParams
-      const { role } = objectOrEmpty(body)
-      await changeMemberRole(context, user, { workspaceId, userId, role })
+      await changeMemberRole(context, user, { ...toMemberReference(params), body })
       return reply.code(204).send()
     },
   })
   app.route({
     ...operations.removeMember,
     async handler({ user, params }, reply) {
-      const { workspace: workspaceId, user: userId } = params as MemberParams
-      await removeMember(context, user, { workspaceId, userId })
+      await removeMember(context, user, toMemberReference(params))
       return reply.code(204).send()
     },
   })
+}
+
+function toMemberReference(params: unknown) {
+  const { workspace: workspaceId, user: userId } = readPathParameters(params, 'workspace', 'user')
+  return { workspaceId, userId }
 }
 
 function invitationRoutes(app: ServiceApp, context: UsersContext): void {
@@ -193,8 +184,7 @@ function invitationRoutes(app: ServiceApp, context: UsersContext): void {
     ...operations.listInvitations,
     async handler({ user, params, query }) {
       // Invitees have not agreed to share their address: only inviters may see it.
-      const intent = { workspaceId: (params as MemberParams).workspace, action: 'invite' } as const
-      const { workspaceId } = await requireRole(database, user, intent)
+      const { workspaceId } = await requireRole(database, user, toIntent(params, 'invite'))
       const page = { at: now(), page: readPageNumber(query) }
       return invitationListView(await listInvitations(database, workspaceId, page))
     },
@@ -202,21 +192,25 @@ function invitationRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
     ...operations.createInvitation,
     async handler({ user, params, body }, reply) {
-      const { workspace: workspaceId } = params as MemberParams
-      const { email, role } = objectOrEmpty(body)
-      const id = await inviteMember(context, user, { workspaceId, email, role })
+      const { workspace: workspaceId } = readPathParameters(params, 'workspace')
+      const id = await inviteMember(context, user, { workspaceId, body })
       return reply.code(201).send({ id })
     },
   })
   app.route({
     ...operations.withdrawInvitation,
     async handler({ user, params }, reply) {
-      const { workspace: workspaceId, invitation: invitationId } = params as MemberParams
-      await withdrawInvitation(context, user, { workspaceId, invitationId })
+      const { workspace, invitation } = readPathParameters(params, 'workspace', 'invitation')
+      const reference = { workspaceId: workspace, invitationId: invitation }
+      await withdrawInvitation(context, user, reference)
       return reply.code(204).send()
     },
   })
 }
+
+const answerValidator = new Validator(InvitationAnswer, {
+  members: { answer: { error: 'The answer must be accepted or declined.' } },
+})
 
 function invitationAnswerRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
@@ -229,11 +223,8 @@ function invitationAnswerRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
     ...operations.answerInvitation,
     async handler({ user, params, body }) {
-      const { invitation: invitationId } = params as MemberParams
-      const { answer } = objectOrEmpty(body)
-      if (answer !== 'accepted' && answer !== 'declined') {
-        throw Refusal.ofFields({ answer: ['The answer must be accepted or declined.'] })
-      }
+      const { invitation: invitationId } = readPathParameters(params, 'invitation')
+      const { answer } = answerValidator.validate(body)
       return { id: await answerInvitation(context, user, { invitationId, answer }) }
     },
   })

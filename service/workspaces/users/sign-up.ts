@@ -1,6 +1,6 @@
 import { jwtVerify } from 'jose'
-import { FieldErrorList } from '../../runtime/http/field-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { FieldErrorList } from '../../runtime/http/validator.ts'
 import { limitAttempts, limitPasswordChanges } from './attempt-limits.ts'
 import { NAME_ERROR, parseName } from './display-name.ts'
 import { EMAIL_ERROR, parseEmailAddress } from './email-address.ts'

@@ -63,7 +63,7 @@ export function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
       page(async ({ user, request, reply }) => {
         const workspaceId = readWorkspaceParam(request)
         const adAccountId = (request.params as { account: string }).account
-        await changeAdAccountStatus(context, user, { workspaceId, adAccountId, status })
+        await changeAdAccountStatus(context, user, { workspaceId, adAccountId, body: { status } })
         return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_${verb}d`)
       }),
     )
@@ -90,7 +90,7 @@ async function showWorkspaces(
 async function postWorkspace(context: UsersContext, visit: SignedInRequest) {
   const { user, request, reply } = visit
   try {
-    const id = await createWorkspace(context, user, readFormText(request.body, 'name'))
+    const id = await createWorkspace(context, user, { name: readFormText(request.body, 'name') })
     return seeOther(reply, `/workspaces/${id}/ad-accounts?done=workspace_created`)
   } catch (error) {
     const page = await showWorkspaces(context, visit, toFormErrors(error))
@@ -126,13 +126,7 @@ async function postAdAccount(context: UsersContext, visit: SignedInRequest) {
   const names = ['name', 'platform_account_id', 'currency', 'time_zone']
   const values = Object.fromEntries(names.map(name => [name, readFormText(request.body, name)]))
   try {
-    await addAdAccount(context, user, {
-      workspaceId,
-      name: values.name,
-      platformAccountId: values.platform_account_id,
-      currency: values.currency,
-      timeZone: values.time_zone,
-    })
+    await addAdAccount(context, user, { workspaceId, body: values })
     return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_added`)
   } catch (error) {
     const page = await showAdAccounts(context, visit, { values, errors: toFormErrors(error) })

@@ -1,7 +1,9 @@
+import { RoleSubmission, WorkspaceSubmission } from '@signalbox/contract/session/users.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
 import { commitAudited } from '../../audit/commit-audited.ts'
-import type { Database } from '../../runtime/db/database.ts'
+import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { NAME_ERROR, parseName } from './display-name.ts'
 import { type WithdrawnInvitation, withdrawInvitationsOfMember } from './invitation-store.ts'
@@ -11,7 +13,7 @@ import type { UsersContext } from './users-context.ts'
 import {
   canGrantRole,
   hasPermission,
-  isWorkspaceRole,
+  ROLE_ERROR,
   type WorkspaceAction,
   type WorkspaceRole,
 } from './workspace-role.ts'
@@ -58,6 +60,19 @@ export async function requireRole(
 }
 
 /**
+ * Throws a 403 when the member has lost a role that allows the action. For a transaction that holds
+ * a lock of the workspace, which role changes also take: `requireRole` has run before it.
+ */
+export async function requireRoleUnderLock(
+  transaction: Transaction,
+  member: MemberKey,
+  action: WorkspaceAction,
+): Promise<void> {
+  const role = await findMemberRole(transaction, member)
+  if (role === null || !hasPermission(role, action)) throw forbiddenByRole()
+}
+
+/**
  * Throws a 403 until the address of a user is verified, for operations that reach other people.
  * Sign-in refuses such a user already.
  */
@@ -68,14 +83,18 @@ export function requireVerifiedEmail({ isEmailVerified }: CurrentUser): void {
 
 const WORKSPACES_MAX = 50
 
+const workspaceValidator = new Validator(WorkspaceSubmission, {
+  members: { name: { error: NAME_ERROR, parse: parseName } },
+})
+
 /** Creates a workspace with the user as its owner. Returns its ID. Throws a 403 or 422. */
 export async function createWorkspace(
   context: UsersContext,
   user: CurrentUser,
-  nameInput: unknown,
+  body: unknown,
 ): Promise<number> {
   requireVerifiedEmail(user)
-  const name = parseWorkspaceName(nameInput)
+  const { name } = workspaceValidator.validate(body)
   const { length } = await listMemberships(context.database, user.userId)
   if (length >= WORKSPACES_MAX) {
     throw Refusal.ofFields({ name: [`You already belong to ${WORKSPACES_MAX} workspaces.`] })
@@ -94,11 +113,12 @@ export async function createWorkspace(
 export async function changeWorkspaceName(
   { database }: UsersContext,
   user: CurrentUser,
-  { workspaceId, name }: { workspaceId: unknown; name: unknown },
+  { workspaceId, body }: { workspaceId: unknown; body: unknown },
 ): Promise<void> {
   const intent = { workspaceId, action: 'rename_workspace' } as const
   const membership = await requireRole(database, user, intent)
-  await updateWorkspaceName(database, membership.workspaceId, parseWorkspaceName(name))
+  const { name } = workspaceValidator.validate(body)
+  await updateWorkspaceName(database, membership.workspaceId, name)
 }
 
 /**
@@ -129,17 +149,13 @@ export async function changeSecondFactorRequirement(
   })
 }
 
-function parseWorkspaceName(input: unknown): string {
-  const name = parseName(input)
-  if (name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
-  return name
-}
-
-/** From a path or a body, not validated. */
+/** From a path, not validated. */
 interface MemberReference {
   workspaceId: unknown
   userId: unknown
 }
+
+const roleValidator = new Validator(RoleSubmission, { members: { role: { error: ROLE_ERROR } } })
 
 /**
  * Changes the role of a member. Only owners may; the last owner stays an owner. Granting ownership
@@ -149,13 +165,13 @@ interface MemberReference {
 export async function changeMemberRole(
   context: UsersContext,
   user: CurrentUser,
-  { role, ...member }: MemberReference & { role: unknown },
+  { body, ...member }: MemberReference & { body: unknown },
 ): Promise<void> {
   const { workspaceId } = await requireRole(context.database, user, {
     workspaceId: member.workspaceId,
     action: 'change_role',
   })
-  if (!isWorkspaceRole(role)) throw Refusal.ofFields({ role: ['Choose a role from the list.'] })
+  const { role } = roleValidator.validate(body)
   if (role === 'owner') requireRecentAuthentication(user, context.now())
   const key = { workspaceId, userId: parseRowId(member.userId) ?? 0 }
   await commitAudited(context, async ({ query }, record) => {

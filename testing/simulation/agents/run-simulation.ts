@@ -12,8 +12,8 @@ import {
 import { Refusal } from '../../../service/runtime/http/refusal.ts'
 import { HOUR_SECONDS } from '../../../service/runtime/util/time.ts'
 import {
-  changeConnectionAdAccount,
   revokeWorkspaceConnection,
+  updateConnection,
 } from '../../../service/workspaces/oauth/connections.ts'
 import { revokeWorkspaceToken } from '../../../service/workspaces/oauth/execution-tokens.ts'
 import { setAdAccountStatus } from '../../../service/workspaces/users/ad-account-store.ts'
@@ -200,7 +200,11 @@ async function revoke(fixture: AgentFixture, credential: Credential): Promise<vo
 async function changeAdAccount(fixture: AgentFixture): Promise<void> {
   const { context, workspaceId, owner: user, otherAccountId } = fixture
   const connectionId = await findCredentialId(fixture, 'connection')
-  await changeConnectionAdAccount(context, { user, workspaceId, connectionId }, otherAccountId)
+  await updateConnection(
+    context,
+    { user, workspaceId, connectionId },
+    { ad_account_id: otherAccountId },
+  )
 }
 
 /** The first credential of its kind is the one that proposes. */

@@ -8,55 +8,47 @@ import { DIGEST_PATTERN } from '@signalbox/contract/deletions.ts'
 import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
 import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
 import type { ErrorObject } from 'ajv'
-import { type BrokenRule, type FieldErrors, Refusal } from './refusal.ts'
 
-/** A long list of invalid items must not become a response of megabytes. */
-const FIELDS_MAX = 1_000
-
-/** Collects sentences by field; a field may have several errors. */
-export class FieldErrorList {
-  readonly #errors = new Map<string, string[]>()
-  readonly #rules: BrokenRule[] = []
-
-  add(field: string, sentence: string, rule: RefusalRule = 'invalid_value'): void {
-    const sentences = this.#errors.get(field)
-    if (sentences?.includes(sentence)) return
-    if (!sentences && this.#errors.size === FIELDS_MAX) return
-    if (sentences) sentences.push(sentence)
-    else this.#errors.set(field, [sentence])
-    this.#rules.push({ field, rule })
-  }
-
-  has(field: string): boolean {
-    return this.#errors.has(field)
-  }
-
-  get isEmpty(): boolean {
-    return this.#errors.size === 0
-  }
-
-  toErrors(): FieldErrors {
-    return Object.fromEntries(this.#errors)
-  }
-
-  /** 422 with every error. */
-  toRefusal(): Refusal {
-    return Refusal.ofFields(this.toErrors(), this.#rules)
-  }
+/** What a caller learns about one error of a schema. */
+interface SchemaError {
+  /** Dotted path of the field. */
+  field: string
+  sentence: string
+  rule: RefusalRule
 }
 
-/** PostgreSQL text cannot hold NUL, and UTF-8 cannot encode a lone surrogate. */
-export function addTextError(list: FieldErrorList, field: string, text: unknown): void {
-  if (typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))) return
-  list.add(field, `The ${field} field must be valid Unicode text without NUL.`, 'invalid_text')
+export function describeSchemaError(error: ErrorObject): SchemaError {
+  const field = formatFieldPath(error)
+  return { field, sentence: `The ${field} field ${describeError(error)}.`, rule: ruleOf(error) }
 }
 
-/** Adds one sentence for each error of the JSON Schema validator. */
-export function addSchemaErrors(list: FieldErrorList, errors: readonly ErrorObject[]): void {
-  for (const error of errors) {
-    const field = formatFieldPath(error)
-    list.add(field, `The ${field} field ${describeError(error)}.`, ruleOfKeyword(error))
-  }
+/** The member of the input that an error is about; empty for the input itself. */
+export function memberOf({ instancePath, keyword, params }: ErrorObject): string {
+  const [, name = ''] = instancePath.split('/')
+  return name === '' && keyword === 'required' ? String(params.missingProperty) : name
+}
+
+/**
+ * The errors of an `anyOf` as one caller means it: when the type fits none of the alternatives, one
+ * error that names the types; else the errors of the alternatives whose type fits.
+ */
+export function mergeAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  return errors
+    .filter(({ keyword }) => keyword === 'anyOf')
+    .reduce((left, union) => mergeUnion(left, union), errors)
+}
+
+function mergeUnion(errors: readonly ErrorObject[], union: ErrorObject): readonly ErrorObject[] {
+  const isInside = ({ schemaPath, instancePath }: ErrorObject) =>
+    schemaPath.startsWith(`${union.schemaPath}/`) && instancePath.startsWith(union.instancePath)
+  const isWrongType = (error: ErrorObject) =>
+    isInside(error) && error.keyword === 'type' && error.instancePath === union.instancePath
+  const wrongTypes = errors.filter(isWrongType)
+  const others = errors.filter(error => error !== union && !isWrongType(error))
+  if (wrongTypes.length === 0) return errors
+  if (others.some(isInside)) return others
+  const type = wrongTypes.map(({ params }) => params.type).join(',')
+  return [...others, { ...union, keyword: 'type', params: { type } }]
 }
 
 function formatFieldPath({ instancePath, keyword, params }: ErrorObject): string {
@@ -135,8 +127,7 @@ const KEYWORD_RULES: Record<string, RefusalRule> = {
   maximum: 'out_of_range',
 }
 
-/** Why a field is invalid, for the counts of refusals. */
-export function ruleOfKeyword({ keyword, params }: ErrorObject): RefusalRule {
+function ruleOf({ keyword, params }: ErrorObject): RefusalRule {
   if (keyword === 'minItems' && params.limit === 1) return 'empty'
   return KEYWORD_RULES[keyword] ?? 'invalid_value'
 }

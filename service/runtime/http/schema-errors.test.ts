@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import Type, { type TSchema } from 'typebox'
-import { FieldErrorList } from './field-errors.ts'
 import { Refusal } from './refusal.ts'
-import { Validator } from './validator.ts'
+import { FieldErrorList, Validator } from './validator.ts'
 
 it('keeps the order of fields and removes duplicate sentences', () => {
   const list = new FieldErrorList()
