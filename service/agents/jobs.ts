@@ -2,7 +2,7 @@ import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Database } from '../runtime/db/database.ts'
 import { type Job, repeatUntilDone } from '../runtime/jobs/job.ts'
 import { expireApprovals } from './approvals/expire-approvals.ts'
-import { createSimulatedPlatform } from './campaigns/simulated-campaign-store.ts'
+import { createSimulatedCampaignApi } from './campaigns/simulated-campaign-store.ts'
 import { resumeExecutions } from './executor/execution-triggers.ts'
 
 export interface AgentsJobsContext {
@@ -22,7 +22,7 @@ export function agentsJobs({ database, audit }: AgentsJobsContext): Job[] {
           database,
           now: () => now,
           audit,
-          platform: createSimulatedPlatform(database),
+          campaigns: createSimulatedCampaignApi(database),
         }),
       ),
     },

@@ -9,7 +9,7 @@ import { deleteOldMessages } from './notifications/message-store.ts'
 import { type SendContext, sendMessages } from './notifications/send-messages.ts'
 import { deleteExpiredOauthRecords } from './oauth/artifact-store.ts'
 import { deleteSecurityEventsBefore } from './users/security-event-store.ts'
-import { deleteExpiredPeopleRecords } from './users/session-store.ts'
+import { deleteExpiredUserRecords } from './users/session-store.ts'
 
 export interface WorkspacesJobsContext {
   settings: Pick<Settings, 'securityEventRetentionDays'>
@@ -35,7 +35,7 @@ export function workspacesJobs(context: WorkspacesJobsContext): Job[] {
       schedule: '50 3 * * *',
       timeoutSeconds: 600,
       run: async (payload, run) => {
-        await deleteExpiredPeopleRecords(database, run.now)
+        await deleteExpiredUserRecords(database, run.now)
         const kept = settings.securityEventRetentionDays * DAY_MILLISECONDS
         await deleteSecurityEventsBefore(database, new Date(run.now.getTime() - kept))
         await deleteExpiredOauthRecords(database, run.now)

@@ -6,11 +6,11 @@ import type { NotificationsContext } from './notifications/change-settings.ts'
 import { notificationRoutes } from './notifications/routes.ts'
 import type { OauthOptions } from './oauth/oauth-context.ts'
 import { oauthRoutes } from './oauth/routes.ts'
-import { peopleRoutes } from './users/routes.ts'
-import { createPeopleContext, type PeopleOptions } from './users/users-context.ts'
+import { userRoutes } from './users/routes.ts'
+import { createUsersContext, type UsersOptions } from './users/users-context.ts'
 
 /** What the routes of this room depend on. */
-export interface WorkspacesContext extends PeopleOptions, OauthOptions, NotificationsContext {
+export interface WorkspacesContext extends UsersOptions, OauthOptions, NotificationsContext {
   settings: Settings
   limits: RequestLimits
   credentialKeys: CredentialKeys
@@ -18,7 +18,7 @@ export interface WorkspacesContext extends PeopleOptions, OauthOptions, Notifica
 
 /** Users and their workspaces, the authorization server, and notifications. */
 export function workspacesRoutes(app: ServiceApp, context: WorkspacesContext): void {
-  peopleRoutes(app, createPeopleContext(context))
+  userRoutes(app, createUsersContext(context))
   oauthRoutes(app, context)
   notificationRoutes(app, context)
 }

@@ -1,5 +1,5 @@
 import { seedSimulatedAccount } from '../../agents/campaigns/simulated-account-store.ts'
-import { createSimulatedPlatform } from '../../agents/campaigns/simulated-campaign-store.ts'
+import { createSimulatedCampaignApi } from '../../agents/campaigns/simulated-campaign-store.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import { type StoreNodes, singleNode } from '../../runtime/db/store-nodes.ts'
@@ -16,7 +16,7 @@ import {
 } from '../../runtime/http/service-app.ts'
 import { traceRequests } from '../../runtime/http/trace-requests.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
-import { createBrowserAuthenticator } from '../../signals/access/authenticate-publishable-key.ts'
+import { createPublishableKeyAuthenticator } from '../../signals/access/authenticate-publishable-key.ts'
 import { createTrackerAuthenticator } from '../../signals/access/authenticate-tracker.ts'
 import { guardRoutes } from '../../signals/access/guard-routes.ts'
 import { limitTrackers } from '../../signals/access/tracker-limits.ts'
@@ -57,7 +57,7 @@ export function createServer(options: ServerOptions): Server {
   const nodes = options.nodes ?? singleNode(database)
   const commitHealth = createCommitHealth({ monotonicSeconds, ...options, nodes })
   let pause: string | null = 'start'
-  const limits = limitAndGuard(app, options)
+  const limits = limitAndGuard(app, options, nodes)
   healthRoutes(app, {
     checks: [
       { name: 'store', check: () => database.ping() },
@@ -71,6 +71,7 @@ export function createServer(options: ServerOptions): Server {
   const { commits, refusals, erasureKey } = context
   const refusalWorker = startRefusalWorker({
     database,
+    nodes,
     recorder: refusals,
     erasureKey,
     onError: err => logger.warn({ err }, 'the counts of refused events were not stored'),
@@ -106,7 +107,7 @@ function createServiceContext(
   const { database, logger, now, settings, credentialKeys, platforms } = options
   const auditKeys = deriveAuditKeys(credentialKeys)
   const erasureKey = createErasureKeyProvider({ database, credentialKeys, now })
-  const routes = new DestinationRouteCache(database, now, options.shared?.destinationChanges)
+  const routes = new DestinationRouteCache(nodes, now, options.shared?.destinationChanges)
   const announce = createAnnouncement(options)
   const commits = createEventCommitQueue({
     ...options,
@@ -118,6 +119,7 @@ function createServiceContext(
   })
   return {
     ...options,
+    nodes,
     limits,
     auditKeys,
     audit: createAuditTrail(auditKeys, logger),
@@ -126,7 +128,7 @@ function createServiceContext(
     refusals: new RefusalRecorder(),
     streamCounts: options.shared?.streamCounts,
     addressOf: createClientAddressReader(createTrustedProxies(settings.trustedProxies)),
-    platform: createSimulatedPlatform(database),
+    campaigns: createSimulatedCampaignApi(database),
     onAdAccountAdded: addSimulatedCampaigns,
     onDestinationChanged: () => routes.invalidate(),
     onDeliveriesQueued: trackerId => announce({ trackerIds: [trackerId], hasDueDeliveries: true }),
@@ -147,7 +149,7 @@ function createTouchErrorHandler(logger: ServiceLogger) {
 }
 
 /** Limits requests to what this process can serve, and to each caller's share. */
-function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
+function limitAndGuard(app: ServiceApp, options: ServerOptions, nodes: StoreNodes): RequestLimits {
   const { database, logger, now } = options
   const onTouchError = createTouchErrorHandler(logger)
   const proxies = createTrustedProxies(options.settings.trustedProxies)
@@ -162,8 +164,8 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
     guard: limits => {
       guardRoutes(
         app,
-        createTrackerAuthenticator(database, { now, onTouchError }),
-        createBrowserAuthenticator(database, { now, onTouchError, proxies }),
+        createTrackerAuthenticator(database, { nodes, now, onTouchError }),
+        createPublishableKeyAuthenticator(database, { nodes, now, onTouchError, proxies }),
       )
       limitTrackers(app, limits)
     },

@@ -1,7 +1,7 @@
 import { TestModeSubmission } from '@signalbox/contract/destinations.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import type { TrackerIdentity } from '../access/live-key-store.ts'
@@ -14,7 +14,7 @@ import {
   type TestMode,
 } from './destination-store.ts'
 
-const checkTestModeBody = createBodyValidator<TestModeSubmission>(TestModeSubmission)
+const testModeValidator = new Validator(TestModeSubmission)
 
 interface TestModeRequest {
   tracker: TrackerIdentity
@@ -42,7 +42,7 @@ export async function setTestMode(
   { tracker, destinationId, body, at, actor }: TestModeRequest,
 ): Promise<Destination> {
   assertDestinationId(destinationId)
-  const { enabled, test_event_code } = checkTestModeBody(body)
+  const { enabled, test_event_code } = testModeValidator.validate(body)
   const { platforms, settings } = context
   const until = new Date(at.getTime() + settings.testModeHours * HOUR_MILLISECONDS)
   const key = { trackerId: tracker.trackerId, destinationId }

@@ -13,7 +13,7 @@ import { connectionRoutes } from './connection-routes.ts'
 import { executionTokenRoutes } from './execution-token-routes.ts'
 import type { OauthContext, OauthOptions } from './oauth-context.ts'
 import { disableBodyParsing, useOauthErrorResponses } from './oauth-responses.ts'
-import { agentBrowserRoutes } from './session-routes.ts'
+import { agentSessionRoutes } from './session-routes.ts'
 
 /**
  * All OAuth routes. Endpoints for endpoints return errors as OAuth error objects, endpoints for
@@ -42,6 +42,6 @@ export function oauthRoutes(app: ServiceApp, options: OauthOptions): void {
     executionTokenRoutes(pages, context)
   })
   metadataRoutes(app, context)
-  agentBrowserRoutes(app, context)
+  agentSessionRoutes(app, context)
   app.register(async api => agentRoutes(api, context), { prefix: BASE_PATH })
 }
