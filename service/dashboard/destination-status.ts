@@ -37,7 +37,11 @@ export async function readDestinationStatuses(
     destinations: destinations.map(destination => {
       const { id } = destination
       return statusView(destination, {
-        ...{ context, workspaceId, at, depth: depths.get(id), attempt: attempts.get(id) ?? null },
+        context,
+        workspaceId,
+        at,
+        depth: depths.get(id),
+        attempt: attempts.get(id) ?? null,
         alerts: alerts.filter(({ destinationId }) => destinationId === id),
       })
     }),

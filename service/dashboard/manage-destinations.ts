@@ -126,7 +126,10 @@ export async function checkDestinationNow(
     const destination = await scheduleProbe(transaction, { trackerId, destinationId, at })
     if (destination?.status !== 'inactive') return destination
     record({
-      ...{ workspaceId, at, actor: userActor(user), action: 'destination.checked' },
+      workspaceId,
+      at,
+      actor: userActor(user),
+      action: 'destination.checked',
       subject: { type: 'destination', id: destination.id },
       details: {},
     })
@@ -148,7 +151,9 @@ export async function sendDestinationTestPurchase(
   const purchase = await sendTestPurchase(sending, { trackerId, destinationId, body })
   await commitAudited(context, async (_, record) =>
     record({
-      ...{ workspaceId, at: context.now(), actor: userActor(user) },
+      workspaceId,
+      at: context.now(),
+      actor: userActor(user),
       action: 'test_purchase.sent',
       subject: { type: 'destination', id: destinationId.toLowerCase() },
       details: { event_id: purchase.event_id, status: purchase.status },

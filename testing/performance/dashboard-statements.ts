@@ -23,9 +23,16 @@ import {
 const FROM = new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`)
 const OF_DAY = { trackerId: TRACKER, from: FROM, limit: 100 }
 const REFUSAL = {
-  ...{ hour: FROM, status: 422, field: 'event_time', rule: 'required' as const },
-  ...{ requests: 1, errors: 1, firstAt: FROM, lastAt: FROM },
-  ...{ lastRequestId: 'req_1', idDigests: ['f'.repeat(64)] },
+  hour: FROM,
+  status: 422,
+  field: 'event_time',
+  rule: 'required' as const,
+  requests: 1,
+  errors: 1,
+  firstAt: FROM,
+  lastAt: FROM,
+  lastRequestId: 'req_1',
+  idDigests: ['f'.repeat(64)],
 }
 
 /** The statements of the dashboard and of reports on counts, and those that keep the counts. */

@@ -22,7 +22,8 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
   'find scores': database => findScores(database, LARGE_TRACKER, RANGE),
   'find reports of a range': database =>
     findReportsOfRange(database, {
-      ...{ trackerId: LARGE_TRACKER, ...RANGE },
+      trackerId: LARGE_TRACKER,
+      ...RANGE,
       after: { reportDate: LARGE_STORE_DAY, destinationId: LARGE_DESTINATION },
       limit: PAGE_ROWS,
     }),

@@ -183,7 +183,9 @@ async function approve(
     possible.length < pending.length && pending.some(action => action.isAllOrNothing)
   if (!isRefused) requireAcceptedLimits(possible, { evaluations, acceptedLimits })
   const contexts = await readDecisionContexts(transaction, possible, {
-    ...{ evaluations, acceptedLimits, at: input.at },
+    evaluations,
+    acceptedLimits,
+    at: input.at,
   })
   return pending.map(action => {
     const overrule = findOverrule(action, preconditions, targets)

@@ -70,7 +70,11 @@ async function startWithLog(test: TestContext) {
   }
   return {
     ...fixture,
-    ...{ run, write, transitions, tampered, people: { owner, admin, member, other } },
+    run,
+    write,
+    transitions,
+    tampered,
+    people: { owner, admin, member, other },
     readAlerts: async () =>
       (await owner.client.call('GET', `${path}/overview?hours=24`)).body.alerts,
     asOwner: (text: string) =>

@@ -74,7 +74,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', client => client.on('error', options.onIdleError))
   pool.on('error', () => {})
   const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  const ping = async () => void (await pool.query('select 1'))
+  const ping = async () => {
+    await pool.query('select 1')
+  }
   const close = async () => {
     await query.destroy()
     // Kysely ends the pool only if it has run a query.

@@ -41,12 +41,19 @@ export async function createDestination(
     await lockTracker(transaction, trackerId)
     assertNewTarget(await listDestinations(transaction, trackerId), { platform, config })
     await insertDestination(transaction, {
-      ...{ trackerId, id, platform: platform.name, config, platformAdAccountId },
+      trackerId,
+      id,
+      platform: platform.name,
+      config,
+      platformAdAccountId,
       sealedCredential: sealCredential(context.credentialKeys, id, accessToken),
       createdAt: at,
     })
     record({
-      ...{ workspaceId, at, actor, action: 'destination.created' },
+      workspaceId,
+      at,
+      actor,
+      action: 'destination.created',
       subject: { type: 'destination', id },
       details: { tracker_id: trackerId, platform: platform.name },
     })
