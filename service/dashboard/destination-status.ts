@@ -4,7 +4,7 @@ import type {
   TestModeNoticeList,
 } from '@signalbox/contract/session/destinations.ts'
 import { openCredential } from '../runtime/util/sealed-credential.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { destinationView, formatTarget } from '../signals/delivery/destination-resource.ts'
 import {
   findLastAttempts,

@@ -5,7 +5,7 @@ import type {
 } from '@signalbox/contract/session/destinations.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import {
   createDestination,
   parseTargetInput,

@@ -11,7 +11,7 @@ import {
   HOUR_MILLISECONDS,
   subtractDays,
 } from '../runtime/util/time.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { countWaitingByReason } from '../signals/delivery/backlog-store.ts'
 import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
 import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'

@@ -1,6 +1,6 @@
 import { Refusal } from '../runtime/http/refusal.ts'
 import { isUuid } from '../runtime/util/uuid.ts'
-import { findTracker, type TrackerIdentity } from '../signals/access/live-key-store.ts'
+import { findTracker, type TrackerIdentity } from '../signals/access/tracker-store.ts'
 import type { CurrentUser } from '../workspaces/users/session-store.ts'
 import type { WorkspaceAction } from '../workspaces/users/workspace-role.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'

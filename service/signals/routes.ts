@@ -14,7 +14,7 @@ import {
 } from './ingestion/routes.ts'
 import type { PlatformRegistry } from './platforms/registry.ts'
 import { type RefusalContext, recordRefusals } from './refusals/record-refusals.ts'
-import { type ReportContext, reportRoutes } from './reports/routes.ts'
+import { type ReportContext, trackerReportRoutes } from './reports/routes.ts'
 import { type SandboxContext, sandboxRoutes } from './sandbox/routes.ts'
 
 /** What the routes of this room depend on. */
@@ -42,7 +42,7 @@ export function signalsRoutes(app: ServiceApp, context: SignalsContext): void {
       testPurchaseRoutes(api, context)
       deliveryRoutes(api, context)
       eventReadRoutes(api, context)
-      reportRoutes(api, context)
+      trackerReportRoutes(api, context)
       erasureRoutes(api, context)
       sandboxRoutes(api, context)
     },

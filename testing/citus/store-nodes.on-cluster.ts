@@ -10,8 +10,7 @@ import {
   setStatisticsTargets,
 } from '../../service/runtime/db/distribute-tables.ts'
 import { openStoreNodes } from '../../service/runtime/db/store-nodes.ts'
-import { listKeys } from '../../service/signals/access/key-store.ts'
-import { recordKeyUses } from '../../service/signals/access/live-key-store.ts'
+import { listKeys, recordKeyUses } from '../../service/signals/access/key-store.ts'
 import { probeCommit } from '../../service/signals/ingestion/commit-probe-store.ts'
 import { insertTrackerWithWorkspace } from '../fixtures/tracker.ts'
 import { createCitusDatabase, prepareCitusTemplate } from './citus-database.ts'
@@ -185,7 +184,7 @@ it('lists keys with their last use, including keys that were never used', { skip
   )
   await recordKeyUses(await nodes.findNode(trackerId), [{ trackerId, digest: digests[0] }], at)
   const keys = await listKeys(database, trackerId)
-  assert.deepEqual(keys.map(key => key.last_used_at?.getTime() ?? 0).sort(), [0, at.getTime()])
+  assert.deepEqual(keys.map(key => key.lastUsedAt?.getTime() ?? 0).sort(), [0, at.getTime()])
 })
 
 it('reports a failed node as an unavailable store', { skip }, async test => {

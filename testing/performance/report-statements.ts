@@ -1,5 +1,5 @@
 import type { Database } from '../../service/runtime/db/database.ts'
-import { findLastForwarding } from '../../service/signals/access/key-store.ts'
+import { findLastForwarding } from '../../service/signals/access/forwarded-signature-store.ts'
 import { listReceipts } from '../../service/signals/erasure/receipt-store.ts'
 import { listEventRefsFrom } from '../../service/signals/events/list-store.ts'
 import { findWorkspacesToUpdate } from '../../service/signals/reports/alert-announcement-store.ts'

@@ -29,7 +29,7 @@ import { findOtherPendingActions } from '../proposals/open-action-store.ts'
 import { deriveBatchStatus } from '../proposals/proposal-view.ts'
 import { readReceipt } from '../proposals/read-actions.ts'
 import { hasExpired, isStale } from './action-preconditions.ts'
-import type { DecisionRequest } from './decide-actions.ts'
+import { type DecisionRequest, proposalNotFound } from './decide-actions.ts'
 import { toCurrentEvaluation, toOtherPendingAction } from './decision-context.ts'
 import { reevaluateActions } from './reevaluate-actions.ts'
 import { findApprovalDenial, governanceFilter } from './two-person-rule.ts'
@@ -75,7 +75,7 @@ export async function readQueuedBatch(
   const reader = await findReader(context, user, workspaceId)
   const ref = { workspaceId: reader.workspaceId, batchId: parseRowId(batchId) ?? 0 }
   const row = await findQueuedBatch(context.database, ref)
-  if (!row) throw Refusal.notFound('There is no such proposal in this workspace.')
+  if (!row) throw proposalNotFound()
   const recent_changes = await readRecentAudit(
     context.database,
     reader.workspaceId,

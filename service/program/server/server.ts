@@ -32,7 +32,7 @@ import { createEventCommitQueue } from '../../signals/ingestion/event-commit-que
 import { RefusalRecorder } from '../../signals/refusals/refusal-recorder.ts'
 import { startRefusalWorker } from '../../signals/refusals/worker.ts'
 import type { AdAccountListener } from '../../workspaces/users/users-context.ts'
-import type { CommitQueue } from '../metrics/ingestion-metrics.ts'
+import type { CommitQueueState } from '../metrics/ingestion-metrics.ts'
 import { registerRoutes, type ServiceContext } from './register-routes.ts'
 import type { ServerOptions } from './server-options.ts'
 
@@ -41,7 +41,7 @@ export interface Server {
   /** The start is complete: `/readyz` may return 200. */
   markReady(): void
   /** Events that wait for a commit now. */
-  commitQueue(): CommitQueue
+  commitQueue(): CommitQueueState
   commitHealth: CommitHealth
   /** Stores the refusals that were counted so far, which otherwise happens every five seconds. */
   flushRefusals(): Promise<void>

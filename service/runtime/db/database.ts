@@ -104,17 +104,6 @@ export async function inTransaction<T>(
   }
 }
 
-/**
- * Waits five milliseconds in PostgreSQL, because only workers may use timers. Returns the time of
- * PostgreSQL in seconds.
- */
-export async function sleepInDatabase({ pool }: Pick<Database, 'pool'>): Promise<number> {
-  const { rows } = await pool.query(
-    'select extract(epoch from clock_timestamp())::float8 as now from pg_sleep(0.005)',
-  )
-  return rows[0].now
-}
-
 /** Whether the database has the Citus extension. */
 export async function hasCitus({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
   const { rows } = await pool.query(`select 1 from pg_extension where extname = 'citus'`)

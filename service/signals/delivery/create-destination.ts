@@ -8,8 +8,7 @@ import {
   isPlatformToken,
   sealCredential,
 } from '../../runtime/util/sealed-credential.ts'
-import { lockTracker } from '../access/key-store.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import { lockTracker, type TrackerIdentity } from '../access/tracker-store.ts'
 import type { Platform, TargetConfig } from '../platforms/platform.ts'
 import { formatTarget } from './destination-resource.ts'
 import { DESTINATIONS_MAX, listDestinations } from './destination-status-store.ts'

@@ -8,7 +8,7 @@ import {
 import type { AuditedContext } from '../../audit/commit-audited.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { destinationView, isTestModeOn } from './destination-resource.ts'
 import { replaySelection } from './replay-deliveries.ts'
 import { setTestMode, type TestModeContext } from './test-mode.ts'

@@ -4,7 +4,7 @@ import { type AuditedContext, commitAudited } from '../../audit/commit-audited.t
 import { Validator } from '../../runtime/http/validator.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { assertDestinationId, destinationNotFound, isTestModeOn } from './destination-resource.ts'
 import {

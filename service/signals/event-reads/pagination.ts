@@ -10,7 +10,7 @@ import type { Event } from '@signalbox/contract/events.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { FieldErrorList } from '../../runtime/http/validator.ts'
 
-export interface PageRequest {
+export interface EventPageRequest {
   page: number
   perPage: number
 }
@@ -19,7 +19,7 @@ export interface PageRequest {
  * Reads `page` and `per_page` from the query. A page size above 100 is capped. Throws a 422 refusal
  * for anything but a positive integer within the bounds of the contract.
  */
-export function readPageRequest(query: Record<string, unknown>): PageRequest {
+export function readPageRequest(query: Record<string, unknown>): EventPageRequest {
   const errors = new FieldErrorList()
   const page = readPositiveInteger(errors, 'page', { text: query.page, max: PAGE_MAX })
   const perPage = readPositiveInteger(errors, 'per_page', {
@@ -43,7 +43,7 @@ function readPositiveInteger(
   return null
 }
 
-export interface PageContent extends PageRequest {
+export interface PageContent extends EventPageRequest {
   events: Event[]
   total: number
   /** The absolute URL of the list. */

@@ -1,6 +1,6 @@
 import type { IngestionNotice, IngestionWarning } from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
 import type { EventSpace } from '../events/event-record.ts'

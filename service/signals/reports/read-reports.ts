@@ -8,7 +8,7 @@ import type {
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { isCalendarDay } from '../../runtime/util/time.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { destinationView } from '../delivery/destination-resource.ts'
 import { type Destination, findDestination } from '../delivery/destination-store.ts'
 import type { EventOwner } from '../event-reads/event-view.ts'

@@ -9,7 +9,7 @@ export interface ReportContext {
   now: () => Date
 }
 
-export function reportRoutes(app: ServiceApp, { nodes, now }: ReportContext): void {
+export function trackerReportRoutes(app: ServiceApp, { nodes, now }: ReportContext): void {
   app.route({
     ...getReconciliationReport,
     async handler({ tracker, query }, reply) {

@@ -1,5 +1,6 @@
-import { type Database, sleepInDatabase } from '../../runtime/db/database.ts'
+import type { Database } from '../../runtime/db/database.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
+import { pauseBetweenBatches } from '../../runtime/util/wait.ts'
 import { deleteOldRows } from './retention-store.ts'
 
 export interface CountExpiry {
@@ -36,7 +37,7 @@ export async function expireCounts({
       if (batches === batchesMax) return { rows, more: true }
       deleted = await deleteOldRows(database, { ...aged, before })
       rows += deleted
-      if (deleted > 0) await sleepInDatabase(database)
+      if (deleted > 0) await pauseBetweenBatches()
     }
   }
   return { rows, more: false }

@@ -132,7 +132,7 @@ export function authorizationRoutes(app: ServiceApp, context: OauthContext): voi
         config: { credential: 'none' },
         async handler(request, reply) {
           const { uid } = request.params as { uid?: string }
-          if (uid === '') throw Refusal.notFound('There is nothing at this path.')
+          if (uid === '') throw Refusal.notFound()
           const call = { provider: await provider(), origin: publicOrigin(), isPage: true }
           await callProvider({ request, reply }, call)
         },
