@@ -28,7 +28,7 @@ it('returns every member of an event as stored', async test => {
     consent: '{"decision":{"outcome":"granted"}}',
     notes: {
       dropped: [{ field: 'user_data.em', reason: 'no email' }],
-      unknownMembers: ['colour'],
+      unknownMembers: ['color'],
       redacted: ['value_data.order_id'],
     },
     payload: {
@@ -67,7 +67,7 @@ it('returns every member of an event as stored', async test => {
     consent: { decision: { outcome: 'granted' } },
     notes: {
       dropped: [{ field: 'user_data.em', reason: 'no email' }],
-      unknown_members: ['colour'],
+      unknown_members: ['color'],
       redacted: ['value_data.order_id'],
     },
     isErased: false,

@@ -110,8 +110,8 @@ async function prepareWithdrawal(
   context: WithdrawalContext,
   draft: EventDraft,
 ): Promise<EventDraft> {
-  const { digests, keyedKeys } = await findWithdrawalReach(context, draft)
-  const withdrawal = { visitor: draft.visitorId !== null, identifiers: digests.length }
+  const { identifiers, keyedKeys } = await findWithdrawalReach(context, draft)
+  const withdrawal = { visitor: draft.visitorId !== null, identifiers }
   const decision = { ...(draft.consent.decision as object), withdrawal }
   return {
     ...draft,

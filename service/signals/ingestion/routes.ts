@@ -6,6 +6,7 @@ import {
 } from '@signalbox/contract/operations.ts'
 import { ingestionPreflightHeaders } from '../../runtime/http/headers.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
@@ -104,7 +105,8 @@ export function testPurchaseRoutes(
     ...sendTestPurchase,
     async handler({ tracker: { trackerId }, params, body }, reply) {
       const sending = { ...requirePlatform(delivery), erasureKey }
-      const purchase = await send(sending, { trackerId, destinationId: params.destination, body })
+      const { destination: destinationId } = readPathParameters(params, 'destination')
+      const purchase = await send(sending, { trackerId, destinationId, body })
       if (purchase.status === 'accepted') return reply.code(200).send(purchase)
       // A retry would send another purchase.
       return reply.code(502).header('x-should-retry', 'false').send(purchase)
