@@ -9,6 +9,7 @@ import type { CredentialKeys } from './delivery/sealed-credential.ts'
 import type { CompletedRequest, ServiceLogger } from './http/service-app.ts'
 import type { CommittedGroup } from './ingestion/event-commit-queue.ts'
 import type { Mailer } from './people/mail/mail-queue.ts'
+import type { ScryptCost } from './people/password-hash.ts'
 import type { SignUpPolicy } from './people/sign-up-policy.ts'
 import type { SocialClients } from './people/social-providers.ts'
 import type { PlatformRegistry } from './platforms/registry.ts'
@@ -56,6 +57,8 @@ export interface ServerOptions {
   /** Tests give a clock that stands still, and a delay of their own. */
   monotonicSeconds?: () => number
   readDelaySeconds?: () => number
+  /** Of new password hashes; tests give one that takes less work. */
+  passwordCost?: ScryptCost | undefined
   /** Deliveries were planned in this process. */
   onPlanned: () => void
   /** For metrics. */

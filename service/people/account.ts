@@ -48,7 +48,7 @@ export async function signUp(context: PeopleContext, input: SignUpInput): Promis
   await limitAttempts(context, { purpose: 'sign_up', email, cookie: input.cookie })
   const isKnown = (await findPersonByEmail(context.database, email)) !== null
   if (!isKnown && !(await mayCreateAccount(context, email))) {
-    await createPasswordHash(input.password)
+    await createPasswordHash(input.password, context.passwordCost)
     return
   }
   const { api } = await context.authLibrary()
@@ -139,7 +139,7 @@ export async function changePassword(
   const isSame = next === current
   const error = isSame ? 'Choose a different password.' : await findPasswordError(next, person)
   if (error !== null) throw Refusal.ofFields({ password: [error] })
-  const newHash = await createPasswordHash(next)
+  const newHash = await createPasswordHash(next, context.passwordCost)
   await database.query.transaction().execute(async query => {
     await setPassword({ query }, person.userId, { passwordHash: newHash, at: now() })
     await deleteSessions({ query }, person.userId, person.sessionId)

@@ -65,13 +65,13 @@ export async function startSession(
 
 /** Only a sign-in knows the password, so it replaces the hash that an earlier version made. */
 async function renewPasswordHash(
-  { database }: PeopleContext,
+  { database, passwordCost }: PeopleContext,
   { email, password }: { email: string; password: string },
 ): Promise<void> {
   const person = await findPersonByEmail(database, email)
   const hash = person && (await findPasswordHash(database, person.userId))
-  if (!hash || !isPasswordHashOutdated(hash)) return
-  const renewed = await createPasswordHash(password)
+  if (!hash || !isPasswordHashOutdated(hash, passwordCost)) return
+  const renewed = await createPasswordHash(password, passwordCost)
   await replacePasswordHash(database, person.userId, { from: hash, to: renewed })
 }
 
