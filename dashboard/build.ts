@@ -20,7 +20,7 @@ const SOURCES = [
   'dashboard/{src/**/*,index.html,build.ts}',
   'contract/**/*.ts',
   // The browser prepares an identifier by the rules of the service.
-  'service/identity/{identifier-formats,normalize-phone}.ts',
+  'service/signals/identity/{identifier-formats,normalize-phone}.ts',
   'design/*',
   'package-lock.json',
 ]

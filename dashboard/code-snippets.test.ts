@@ -9,8 +9,8 @@ import {
   openGo,
   temporaryFolder,
   writeModule,
-} from '../sdks/go/testing/run-go.ts'
-import { openPython, runPython } from '../sdks/python/python-tools.ts'
+} from '../clients/sdks/go/testing/run-go.ts'
+import { openPython, runPython } from '../clients/sdks/python/python-tools.ts'
 import { startTestService } from '../testing/fixtures/service.ts'
 import {
   type CodeSnippet,
@@ -33,7 +33,7 @@ const EVENT = {
   value_data: { value: '19.90', currency: 'EUR', custom_properties: PROPERTIES },
 }
 const LANGUAGES = ['curl', 'TypeScript', 'Python', 'Go', 'CLI']
-const CLI = join(import.meta.dirname, '../cli/src/main.ts')
+const CLI = join(import.meta.dirname, '../clients/cli/src/main.ts')
 
 type Run = (code: string, environment: Record<string, string>) => Promise<string>
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { DestinationStatus } from '@signalbox/contract/browser/destinations.ts'
+import type { DestinationStatus } from '@signalbox/contract/session/destinations.ts'
 import { describeHealth } from './src/destinations/destination-health.ts'
 
 type Changes = Partial<Omit<DestinationStatus, 'destination'>> & {

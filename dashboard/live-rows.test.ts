@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type EventSummary, STATUS_GROUPS } from '@signalbox/contract/browser/events.ts'
-import type { LiveMessage } from '@signalbox/contract/browser/live.ts'
 import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { type EventSummary, STATUS_GROUPS } from '@signalbox/contract/session/events.ts'
+import type { LiveMessage } from '@signalbox/contract/session/live.ts'
 import {
   applyMessage,
   type LiveRows,

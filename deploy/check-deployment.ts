@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSettings as readSimulatorSettings } from '@signalbox/graph-simulator/read-settings.ts'
 import { parseAllDocuments } from 'yaml'
-import { runCommandLine } from '../service/roles/command-line.ts'
-import { readSettings } from '../service/settings/read-settings.ts'
-import { SETTINGS, type Settings } from '../service/settings/settings.ts'
+import { runCommandLine } from '../service/program/roles/command-line.ts'
+import { readSettings } from '../service/runtime/settings/read-settings.ts'
+import { SETTINGS, type Settings } from '../service/runtime/settings/settings.ts'
 
 export const ROOT = join(import.meta.dirname, '..')
 export const { version: VERSION, dependencies: DEPENDENCIES } = JSON.parse(

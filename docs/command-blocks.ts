@@ -163,8 +163,8 @@ export const TESTED: readonly TestedBlock[] = [
     expected: /disabled[\s\S]*active/,
   },
   {
-    page: 'browser/README.md',
-    begins: 'npx node browser/print-forwarder.ts',
+    page: 'clients/browser/README.md',
+    begins: 'npx node clients/browser/print-forwarder.ts',
     expected: /\/sb/,
   },
   {
@@ -210,12 +210,12 @@ export const UNTESTED: readonly UntestedBlock[] = [
     begins: 'npm ci\nexport PATH',
     coveredBy: 'npm test would run this test again; npm ci needs a registry',
   },
-  { page: 'benchmarks/README.md', begins: 'npm run bench', coveredBy: 'takes minutes' },
+  { page: 'testing/benchmarks/README.md', begins: 'npm run bench', coveredBy: 'takes minutes' },
   { page: 'docs/operations/memory.md', begins: 'npm run bench', coveredBy: 'takes minutes' },
   {
     page: `${OPERATIONS}/reliability.md`,
     begins: 'npm run reliability',
-    coveredBy: 'reliability/campaign.test.ts',
+    coveredBy: 'testing/reliability/campaign.test.ts',
   },
   {
     page: 'examples/agent/README.md',
@@ -235,7 +235,7 @@ export const UNTESTED: readonly UntestedBlock[] = [
   {
     page: 'CONTRIBUTING.md',
     begins: 'openssl genpkey -algorithm ed25519 -out /tmp/sdk-key.pem',
-    coveredBy: 'sdks/generate/generate-command.test.ts',
+    coveredBy: 'clients/sdks/generate/generate-command.test.ts',
   },
   {
     page: `${OPERATIONS}/deploy.md`,
@@ -301,7 +301,7 @@ export const UNTESTED: readonly UntestedBlock[] = [
   {
     page: `${OPERATIONS}/credentials.md`,
     begins: 'mv .data/credential-key',
-    coveredBy: 'service/roles/credential-command.test.ts',
+    coveredBy: 'service/program/roles/credential-command.test.ts',
   },
   {
     page: `${OPERATIONS}/erasure.md`,
@@ -331,7 +331,7 @@ export const UNTESTED: readonly UntestedBlock[] = [
   {
     page: `${OPERATIONS}/running.md`,
     begins: 'export DATABASE_URL=',
-    coveredBy: 'service/roles/separate-roles.test.ts',
+    coveredBy: 'service/program/roles/separate-roles.test.ts',
   },
   {
     page: `${OPERATIONS}/backup.md`,
@@ -341,111 +341,111 @@ export const UNTESTED: readonly UntestedBlock[] = [
   {
     page: `${OPERATIONS}/backup.md`,
     begins: 'cp -a .data /backup/data',
-    coveredBy: 'reliability/drills/cold-copy.test.ts',
+    coveredBy: 'testing/reliability/drills/cold-copy.test.ts',
   },
   {
     page: `${OPERATIONS}/backup.md`,
     begins: 'cp -a /backup/data .data',
-    coveredBy: 'reliability/drills/cold-copy.test.ts',
+    coveredBy: 'testing/reliability/drills/cold-copy.test.ts',
   },
   {
     page: `${OPERATIONS}/backup.md`,
     begins: 'pg_dump --dbname',
-    coveredBy: 'reliability/drills/dump-and-restore.test.ts',
+    coveredBy: 'testing/reliability/drills/dump-and-restore.test.ts',
   },
   {
     page: `${OPERATIONS}/backup.md`,
     begins: 'pg_restore --dbname',
-    coveredBy: 'reliability/drills/dump-and-restore.test.ts',
+    coveredBy: 'testing/reliability/drills/dump-and-restore.test.ts',
   },
   {
     page: `${OPERATIONS}/backup.md`,
     begins: 'mkdir -p /backup/wal',
-    coveredBy: 'reliability/drills/point-in-time.test.ts',
+    coveredBy: 'testing/reliability/drills/point-in-time.test.ts',
   },
   {
     page: `${OPERATIONS}/backup.md`,
     begins: 'pg_basebackup',
-    coveredBy: 'reliability/drills/point-in-time.test.ts',
+    coveredBy: 'testing/reliability/drills/point-in-time.test.ts',
   },
   {
     page: `${OPERATIONS}/backup.md`,
     begins: "psql --command='select pg_switch_wal",
-    coveredBy: 'reliability/drills/point-in-time.test.ts',
+    coveredBy: 'testing/reliability/drills/point-in-time.test.ts',
   },
   {
     page: `${OPERATIONS}/backup.md`,
     begins: 'cp -a /backup/base',
-    coveredBy: 'reliability/drills/point-in-time.test.ts',
+    coveredBy: 'testing/reliability/drills/point-in-time.test.ts',
   },
   {
     page: `${OPERATIONS}/standby.md`,
     begins: 'psql --command="select pg_create_physical',
-    coveredBy: 'reliability/drills/standby-promotion.test.ts',
+    coveredBy: 'testing/reliability/drills/standby-promotion.test.ts',
   },
   {
     page: `${OPERATIONS}/standby.md`,
     begins: 'pg_basebackup',
-    coveredBy: 'reliability/drills/standby-promotion.test.ts',
+    coveredBy: 'testing/reliability/drills/standby-promotion.test.ts',
   },
   {
     page: `${OPERATIONS}/standby.md`,
     begins: 'psql --command="alter system set synchronous_standby_names',
-    coveredBy: 'reliability/drills/standby-promotion.test.ts',
+    coveredBy: 'testing/reliability/drills/standby-promotion.test.ts',
   },
   {
     page: `${OPERATIONS}/standby.md`,
     begins: 'pg_ctl promote',
-    coveredBy: 'reliability/drills/standby-promotion.test.ts',
+    coveredBy: 'testing/reliability/drills/standby-promotion.test.ts',
   },
   {
     page: `${OPERATIONS}/upgrade.md`,
     begins: 'npx signalbox-server migrate',
-    coveredBy: 'reliability/drills/upgrade-under-load.test.ts',
+    coveredBy: 'testing/reliability/drills/upgrade-under-load.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
     begins: 'npx signalbox-server key issue --tracker ID --kind secret',
-    coveredBy: 'reliability/drills/key-rotation.test.ts',
+    coveredBy: 'testing/reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
     begins: 'npx signalbox-server key issue --tracker ID --kind publishable',
-    coveredBy: 'reliability/drills/key-rotation.test.ts',
+    coveredBy: 'testing/reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
     begins: 'npx signalbox-server key issue --tracker ID --kind forwarding',
-    coveredBy: 'reliability/drills/key-rotation.test.ts',
+    coveredBy: 'testing/reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
     begins: 'npx signalbox-server key list',
-    coveredBy: 'reliability/drills/key-rotation.test.ts',
+    coveredBy: 'testing/reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
     begins: 'npx signalbox-server key revoke',
-    coveredBy: 'reliability/drills/key-rotation.test.ts',
+    coveredBy: 'testing/reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
     begins: '(umask 077 && openssl rand',
-    coveredBy: 'reliability/drills/key-rotation.test.ts',
+    coveredBy: 'testing/reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
     begins: 'npx signalbox-server credential reseal',
-    coveredBy: 'reliability/drills/key-rotation.test.ts',
+    coveredBy: 'testing/reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
     begins: 'curl -sf -o published-keys.json',
-    coveredBy: 'reliability/drills/key-rotation.test.ts',
+    coveredBy: 'testing/reliability/drills/key-rotation.test.ts',
   },
   {
     page: `${OPERATIONS}/rotate-keys.md`,
     begins: 'curl -sf -o openapi.json',
-    coveredBy: 'reliability/drills/key-rotation.test.ts',
+    coveredBy: 'testing/reliability/drills/key-rotation.test.ts',
   },
 ]

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { dirname, isAbsolute, join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { it, type TestContext } from 'node:test'
-import { formatStartSummary } from '../service/roles/start-summary.ts'
+import { formatStartSummary } from '../service/program/roles/start-summary.ts'
 import { runCommand } from '../testing/fixtures/command-line.ts'
 import { createDatabaseFromTemplate, TEMPLATE_DATABASE } from '../testing/fixtures/database.ts'
 import { readShellBlocks } from '../testing/fixtures/page-blocks.ts'
@@ -81,7 +81,11 @@ interface Block {
 
 function findBlocks(): Block[] {
   const pages = globSync(
-    ['*.md', '{docs,browser,graph-simulator}/**/*.md', '{benchmarks,examples}/**/*.md'],
+    [
+      '*.md',
+      '{docs,clients/browser,graph-simulator}/**/*.md',
+      '{testing/benchmarks,examples}/**/*.md',
+    ],
     {
       cwd: root,
       exclude: path => path.includes('node_modules'),

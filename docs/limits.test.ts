@@ -15,9 +15,9 @@ import {
   CUSTOM_PROPERTIES_DEPTH_MAX,
   CUSTOM_PROPERTIES_MAX,
 } from '@signalbox/contract/value-data.ts'
-import { ORIGINS_MAX } from '../service/access/origin-pattern.ts'
-import { LIVE_KEYS_MAX } from '../service/access/tracker-keys.ts'
-import { SETTINGS } from '../service/settings/settings.ts'
+import { SETTINGS } from '../service/runtime/settings/settings.ts'
+import { ORIGINS_MAX } from '../service/signals/access/origin-pattern.ts'
+import { LIVE_KEYS_MAX } from '../service/signals/access/tracker-keys.ts'
 
 const page = readFileSync(join(import.meta.dirname, 'guides/limits.md'), 'utf8')
 const rows = [...page.matchAll(/^\| (.+?) +\| (.+?) +\|(?: (.+?) +\|)?$/gm)].map(

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS } from '@signalbox/contract/value-data.ts'
-import { selectClickIds } from '../service/identity/click-ids.ts'
-import { findUserDataKey } from '../service/identity/user-data-keys.ts'
+import { selectClickIds } from '../service/signals/identity/click-ids.ts'
+import { findUserDataKey } from '../service/signals/identity/user-data-keys.ts'
 
 const GUIDE = readFileSync(join(import.meta.dirname, 'guides/migrate.md'), 'utf8')
 

@@ -9,12 +9,12 @@ import { REFUSALS_PAGE_PATH, renderRefusalsPage } from './site/print-refusals.ts
 
 /** Where the documented operations refuse requests. Pages and the dashboard have sentences too. */
 const SOURCES = [
-  'http/*.ts',
-  'access/{authenticate,guard,forwarding,request-limits,publishable}*.ts',
-  '{ingestion,delivery,reports,erasure,sandbox}/*.ts',
+  'runtime/http/*.ts',
+  'signals/access/{authenticate,guard,forwarding,tracker-limits}*.ts',
+  'signals/{ingestion,delivery,event-reads,reports,erasure,sandbox}/*.ts',
   'agents/action-routes.ts',
   'agents/proposals/*.ts',
-  'oauth/authenticate-agent.ts',
+  'workspaces/oauth/authenticate-agent.ts',
 ]
 const SERVICE = join(import.meta.dirname, '../service')
 

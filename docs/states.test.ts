@@ -11,8 +11,11 @@ import {
 import { DELIVERY_STATUSES } from '../contract/deliveries.ts'
 import { ACTION_TRANSITIONS, INITIAL_ACTION_STATUSES } from '../service/agents/proposals/action.ts'
 import { deriveBatchStatus } from '../service/agents/proposals/proposal-view.ts'
-import { CIRCUIT_TRANSITIONS } from '../service/delivery/circuit-breaker.ts'
-import { INITIAL_STATUSES, STATUS_TRANSITIONS } from '../service/delivery/delivery-status.ts'
+import { CIRCUIT_TRANSITIONS } from '../service/signals/delivery/circuit-breaker.ts'
+import {
+  INITIAL_STATUSES,
+  STATUS_TRANSITIONS,
+} from '../service/signals/delivery/delivery-status.ts'
 
 const page = readFileSync(join(import.meta.dirname, 'states.md'), 'utf8')
 const [, deliveryPart = '', destinationPart = '', circuitPart = '', ...agentParts] =

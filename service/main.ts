@@ -1,10 +1,14 @@
 #!/usr/bin/env node
 import closeWithGrace from 'close-with-grace'
-import { createLogger, openLogStream } from './http/logger.ts'
-import { formatFailure, runCommandLine } from './roles/command-line.ts'
-import { CODE_CACHE_FOLDER, enableCodeCache, flushCodeCache } from './roles/compile-cache.ts'
-import type { RoleContext, RunningRole } from './roles/role.ts'
-import { readSettings } from './settings/read-settings.ts'
+import { formatFailure, runCommandLine } from './program/roles/command-line.ts'
+import {
+  CODE_CACHE_FOLDER,
+  enableCodeCache,
+  flushCodeCache,
+} from './program/roles/compile-cache.ts'
+import type { RoleContext, RunningRole } from './program/roles/role.ts'
+import { createLogger, openLogStream } from './runtime/http/logger.ts'
+import { readSettings } from './runtime/settings/read-settings.ts'
 
 const SHUTDOWN_MILLISECONDS_MAX = 30_000
 /**

@@ -63,16 +63,16 @@ const RULES: Rule[] = [
 const EXCEPTIONS: Record<string, { reason: string; files: string[] }> = {
   'locks of one node': {
     reason: 'It is asked on every node that stores payloads.',
-    files: ['events/suppression-store.ts'],
+    files: ['signals/events/suppression-store.ts'],
   },
   'setting of one node': {
     reason: 'One tells all nodes, and the other is about tables before they are distributed.',
-    files: ['db/ledger-upgrade/upgrade-store.ts', 'db/local-settings.ts'],
+    files: ['runtime/db/ledger-upgrade/upgrade-store.ts', 'runtime/db/local-settings.ts'],
   },
 }
 
 const root = import.meta.dirname
-const sources = globSync('{**/*store.ts,db/**/*.ts}', {
+const sources = globSync('{**/*store.ts,runtime/db/**/*.ts}', {
   cwd: root,
   exclude: path => path.includes('node_modules') || path.endsWith('.test.ts'),
 }).map(path => ({ path, code: codeOf(readFileSync(join(root, path), 'utf8')) }))

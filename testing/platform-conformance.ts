@@ -9,7 +9,7 @@ import type {
   SendOutcome,
   SubmittedIdentity,
   TargetConfig,
-} from '../service/platforms/platform.ts'
+} from '../service/signals/platforms/platform.ts'
 
 /** The platform that the suite tests. */
 export interface PlatformUnderTest<Target> {

@@ -14,8 +14,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@signalbox/embedded-postgres'
-import { openDatabase } from '../service/db/database.ts'
-import { migrate } from '../service/db/migrate.ts'
+import { openDatabase } from '../service/runtime/db/database.ts'
+import { migrate } from '../service/runtime/db/migrate.ts'
 import { databaseUrl, runAsAdmin, TEMPLATE_DATABASE } from './fixtures/database.ts'
 import { digest } from './toolchains.ts'
 

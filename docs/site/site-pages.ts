@@ -30,7 +30,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       },
       {
         name: 'browser',
-        source: 'browser/README.md',
+        source: 'clients/browser/README.md',
         description: 'The tag for pages, and forwarders on your own origin.',
         label: 'Browser and edge',
       },
@@ -53,7 +53,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       sdk('go', 'Go', 'The client for Go.'),
       {
         name: 'cli',
-        source: 'cli/README.md',
+        source: 'clients/cli/README.md',
         label: 'Command line',
         description: 'Send events and files from a terminal, and see what happened to them.',
       },
@@ -144,7 +144,7 @@ function operations(name: string, description: string): GuidePage {
 }
 
 function sdk(name: string, label: string, description: string): GuidePage {
-  return { name, source: `sdks/${name}/README.md`, label, description }
+  return { name, source: `clients/sdks/${name}/README.md`, label, description }
 }
 
 /** A page that is generated from the contract. */

@@ -1,4 +1,4 @@
-import type { SendAnswer, SendOutcome } from '../../service/platforms/platform.ts'
+import type { SendAnswer, SendOutcome } from '../../service/signals/platforms/platform.ts'
 
 /** What the HTTP status of an answer means. The tiny platform has no error codes. */
 const OUTCOMES: Record<number, SendOutcome> = {

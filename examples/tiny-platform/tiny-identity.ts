@@ -1,6 +1,9 @@
-import { normalizeEmail, normalizeText } from '../../service/identity/identifier-formats.ts'
-import { hashIdentifier } from '../../service/identity/normalize-user-data.ts'
-import type { AcceptedIdentity, SubmittedIdentity } from '../../service/platforms/platform.ts'
+import { normalizeEmail, normalizeText } from '../../service/signals/identity/identifier-formats.ts'
+import { hashIdentifier } from '../../service/signals/identity/normalize-user-data.ts'
+import type {
+  AcceptedIdentity,
+  SubmittedIdentity,
+} from '../../service/signals/platforms/platform.ts'
 
 /** The tiny platform matches people by one digest: SHA-256 of `tiny:` and the email address. */
 export function normalizeTinyIdentity({ userData, clickIds }: SubmittedIdentity): AcceptedIdentity {

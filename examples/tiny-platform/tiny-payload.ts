@@ -1,4 +1,4 @@
-import type { OutboundEvent } from '../../service/platforms/platform.ts'
+import type { OutboundEvent } from '../../service/signals/platforms/platform.ts'
 
 /** A sale of the tiny platform: `[id, name, unix seconds, person, amount]`. */
 export type TinySale = [string, string, number, string, string | null]

@@ -5,7 +5,7 @@ import type {
   Platform,
   SendAnswer,
   Unavailable,
-} from '../../service/platforms/platform.ts'
+} from '../../service/signals/platforms/platform.ts'
 import { noTinyAnswer, readTinyAnswer } from './tiny-answer.ts'
 import { normalizeTinyIdentity } from './tiny-identity.ts'
 import { tinyPayload } from './tiny-payload.ts'

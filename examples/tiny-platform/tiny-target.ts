@@ -1,4 +1,4 @@
-import type { TargetConfig, TargetField } from '../../service/platforms/platform.ts'
+import type { TargetConfig, TargetField } from '../../service/signals/platforms/platform.ts'
 
 /** Where the tiny platform receives events: a board. */
 export interface TinyTarget {

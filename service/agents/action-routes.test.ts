@@ -7,7 +7,7 @@ import {
 import { issueAgentTokens } from '../../testing/fixtures/agent-tokens.ts'
 import type { Reply } from '../../testing/fixtures/service.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
-import { DAY_SECONDS } from '../util/time.ts'
+import { DAY_SECONDS } from '../runtime/util/time.ts'
 
 it('returns 201 after executing allowed actions', async test => {
   const fixture = await startAgentActionsFixture(test)

@@ -1,16 +1,16 @@
 import * as operations from '@signalbox/contract/agent-action-operations.ts'
-import { limitAddresses } from '../access/address-limits.ts'
-import { Refusal } from '../http/refusal.ts'
-import type { ServiceApp } from '../http/service-app.ts'
+import { limitAddresses } from '../runtime/http/address-limits.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
+import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { parseRowId } from '../runtime/util/row-id.ts'
 import {
   type AgentPrincipal,
   requireExecutionToken,
   requirePermission,
-} from '../oauth/authenticate-agent.ts'
-import { parseRowId } from '../util/row-id.ts'
+} from '../workspaces/oauth/authenticate-agent.ts'
+import type { AgentsContext } from './agents-context.ts'
 import { submitProposal } from './executor/execution-triggers.ts'
 import { readPolicy } from './policy/policy-store.ts'
-import type { AgentsContext } from './proposals/agents-context.ts'
 import { cancelProposal } from './proposals/cancel-proposal.ts'
 import { dryRunActions } from './proposals/dry-run-actions.ts'
 import {

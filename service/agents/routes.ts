@@ -1,19 +1,19 @@
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
-import type { ServiceApp } from '../http/service-app.ts'
-import { servePages } from '../pages/serve-pages.ts'
+import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { servePages } from '../runtime/pages/serve-pages.ts'
 import { agentActionRoutes } from './action-routes.ts'
-import { actionBrowserRoutes } from './browser-routes.ts'
+import type { AgentsContext } from './agents-context.ts'
 import { mcpRoutes } from './mcp/routes.ts'
 import { approvalPageRoutes } from './pages/approval-page-routes.ts'
 import { auditPageRoutes } from './pages/audit-page-routes.ts'
 import { policyPageRoutes } from './pages/policy-page-routes.ts'
-import type { AgentsContext } from './proposals/agents-context.ts'
+import { actionSessionRoutes } from './session-routes.ts'
 
 /** Every route for agents, and for people who review them. */
 export function agentsRoutes(app: ServiceApp, context: AgentsContext): void {
   mcpRoutes(app, context)
   app.register(async api => agentActionRoutes(api, context), { prefix: BASE_PATH })
-  actionBrowserRoutes(app, context)
+  actionSessionRoutes(app, context)
   agentPageRoutes(app, context)
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createAuditFixture, forgeEntry, sampleEntry } from '../../testing/fixtures/audit.ts'
-import { createLogger } from '../http/logger.ts'
+import { createLogger } from '../runtime/http/logger.ts'
 import { GENESIS_LINK } from './audit-entry.ts'
 import { findHead, readEntries } from './audit-read-store.ts'
 import { createAuditTrail } from './audit-store.ts'

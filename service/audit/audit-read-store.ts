@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database, Transaction } from '../runtime/db/database.ts'
 import type { AuditHead } from './signed-head.ts'
 
 /** A row of the log as stored; nothing in it is verified. */

@@ -1,5 +1,5 @@
-import type { Database, Transaction } from '../db/database.ts'
-import type { ServiceLogger } from '../http/service-app.ts'
+import type { Database, Transaction } from '../runtime/db/database.ts'
+import type { ServiceLogger } from '../runtime/http/service-app.ts'
 import { type AuditEntry, buildChainedEntry, type ChainLink, GENESIS_LINK } from './audit-entry.ts'
 import type { StoredHead } from './audit-read-store.ts'
 import { type AuditHead, type AuditKeys, isSignedHead, signHead } from './signed-head.ts'

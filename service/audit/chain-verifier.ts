@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
-import { type JsonObject, objectOrEmpty, parseJsonObject } from '../util/is-object.ts'
+import { type JsonObject, objectOrEmpty, parseJsonObject } from '../runtime/util/is-object.ts'
 import { type ChainLink, GENESIS_LINK, hashBody } from './audit-entry.ts'
 import type { StoredEntry, StoredHead, StoredReceipt } from './audit-read-store.ts'
 

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database, Transaction } from '../runtime/db/database.ts'
 import type { AuditEntry, ChainLink } from './audit-entry.ts'
 import type { AuditTrail } from './audit-store.ts'
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import type { Database } from '../db/database.ts'
-import { parseJsonObject } from '../util/is-object.ts'
+import type { Database } from '../runtime/db/database.ts'
+import { parseJsonObject } from '../runtime/util/is-object.ts'
 import { GENESIS_LINK } from './audit-entry.ts'
 import { findLogExtent, readEntries, type StoredEntry } from './audit-read-store.ts'
 import { formatHeadLine } from './signed-head.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createAuditFixture, sampleEntry } from '../../testing/fixtures/audit.ts'
-import { createTestWorkspace } from '../../testing/fixtures/people.ts'
+import { createTestWorkspace } from '../../testing/fixtures/users.ts'
 import type { AuditActor } from './audit-entry.ts'
 import { readAudit } from './read-audit.ts'
 

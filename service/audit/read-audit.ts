@@ -1,6 +1,6 @@
 import type { AuditLogEntry, AuditPage } from '@signalbox/contract/agents/audit.ts'
-import type { Database } from '../db/database.ts'
-import { objectOrEmpty, parseJsonObject } from '../util/is-object.ts'
+import type { Database } from '../runtime/db/database.ts'
+import { objectOrEmpty, parseJsonObject } from '../runtime/util/is-object.ts'
 import { type ActorNames, findActorNames } from './actor-name-store.ts'
 import { findEntriesSince, findNewestEntries, type StoredEntry } from './audit-read-store.ts'
 

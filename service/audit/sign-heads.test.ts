@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { AUDIT_MASTER_KEY, createAuditFixture } from '../../testing/fixtures/audit.ts'
-import { createLogger } from '../http/logger.ts'
+import { createLogger } from '../runtime/http/logger.ts'
 import { createAuditTrail } from './audit-store.ts'
 import { resignHeads, signChain } from './sign-heads.ts'
 import { deriveAuditKeys } from './signed-head.ts'

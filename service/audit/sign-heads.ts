@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts'
+import type { Database } from '../runtime/db/database.ts'
 import { type AuditTrail, replaceSignature, streamHeads, upsertHead } from './audit-store.ts'
 import { commitAudited } from './commit-audited.ts'
 import { type AuditKeys, isSignedHead, signHead } from './signed-head.ts'

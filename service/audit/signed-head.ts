@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
-import { deriveKey } from '../util/derive-key.ts'
-import { parseJsonObject } from '../util/is-object.ts'
+import { deriveKey } from '../runtime/util/derive-key.ts'
+import { parseJsonObject } from '../runtime/util/is-object.ts'
 import type { ChainLink } from './audit-entry.ts'
 
 /** The keys that sign chain heads: the current key and its predecessors. */

@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts'
+import type { Database } from '../runtime/db/database.ts'
 import { findActorNames } from './actor-name-store.ts'
 
 interface Subject {

@@ -1,5 +1,5 @@
 import type { AuditVerification } from '@signalbox/contract/agents/audit.ts'
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database, Transaction } from '../runtime/db/database.ts'
 import { type ChainLink, GENESIS_LINK } from './audit-entry.ts'
 import {
   findHead,

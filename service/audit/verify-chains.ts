@@ -1,5 +1,5 @@
 import type { AuditVerification } from '@signalbox/contract/agents/audit.ts'
-import type { Database } from '../db/database.ts'
+import type { Database } from '../runtime/db/database.ts'
 import type { ChainLink } from './audit-entry.ts'
 import { listLoggedWorkspaces } from './audit-read-store.ts'
 import type { TrustedEntry } from './chain-verifier.ts'

@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts'
+import type { Database } from '../runtime/db/database.ts'
 import { type ChainLink, GENESIS_LINK } from './audit-entry.ts'
 import type { StoredHead } from './audit-read-store.ts'
 import { streamHeads } from './audit-store.ts'

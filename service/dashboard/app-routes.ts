@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
-import { Refusal } from '../http/refusal.ts'
-import type { ServiceApp } from '../http/service-app.ts'
-import { pageHeaders, servePages } from '../pages/serve-pages.ts'
-import { forSignedIn, SIGNED_IN, type SignedInRequest } from '../people/page-visit.ts'
-import { requireRole } from '../people/workspaces.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
+import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { pageHeaders, servePages } from '../runtime/pages/serve-pages.ts'
+import { forSignedIn, SIGNED_IN, type SignedInRequest } from '../workspaces/users/page-visit.ts'
+import { requireRole } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
 const FOLDER = join(
@@ -48,10 +48,10 @@ export function appRoutes(app: ServiceApp, context: DashboardContext): void {
 /** A stranger gets the same 404 as for a workspace that does not exist. */
 async function sendDocument(
   { database }: DashboardContext,
-  { person, request, reply }: SignedInRequest,
+  { user, request, reply }: SignedInRequest,
 ): Promise<unknown> {
   const { workspace: workspaceId } = request.params as Record<string, string>
-  await requireRole(database, person, { workspaceId, action: 'read' })
+  await requireRole(database, user, { workspaceId, action: 'read' })
   const styleNonce = randomBytes(NONCE_BYTES).toString('base64')
   for (const [name, value] of Object.entries(pageHeaders({ app: { styleNonce } }))) {
     reply.header(name, value)

@@ -5,8 +5,8 @@ import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePageView, signForwardedRequest } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
-import { generateToken, hashToken } from '../access/token-format.ts'
-import { toKeyId } from '../access/tracker-keys.ts'
+import { generateToken, hashToken } from '../runtime/util/token-format.ts'
+import { toKeyId } from '../signals/access/tracker-keys.ts'
 
 async function openCheck(test: TestContext) {
   const service = await startTestService(test)

@@ -1,9 +1,13 @@
-import type { ForwarderCheck } from '@signalbox/contract/browser/keys.ts'
 import { REFUSAL_RULES } from '@signalbox/contract/refusal-rules.ts'
-import { findLastForwarding, listLiveTrackerKeys, type TrackerKey } from '../access/key-store.ts'
-import type { Database } from '../db/database.ts'
-import { listRefusalCauses } from '../refusals/store.ts'
-import { DAY_MILLISECONDS } from '../util/time.ts'
+import type { ForwarderCheck } from '@signalbox/contract/session/keys.ts'
+import type { Database } from '../runtime/db/database.ts'
+import { DAY_MILLISECONDS } from '../runtime/util/time.ts'
+import {
+  findLastForwarding,
+  listLiveTrackerKeys,
+  type TrackerKey,
+} from '../signals/access/key-store.ts'
+import { listRefusalCauses } from '../signals/refusals/refusal-store.ts'
 import { readForwarderPath } from './describe-forwarder.ts'
 
 interface CheckRequest {

@@ -1,10 +1,10 @@
 import type { AuditedContext } from '../audit/commit-audited.ts'
-import type { DeliveryContext } from '../delivery/delivery-context.ts'
-import type { CredentialKeys } from '../delivery/sealed-credential.ts'
-import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
-import type { ServiceLogger } from '../http/service-app.ts'
-import type { SessionContext } from '../people/session-store.ts'
-import type { PlatformRegistry } from '../platforms/registry.ts'
+import type { ServiceLogger } from '../runtime/http/service-app.ts'
+import type { CredentialKeys } from '../runtime/util/sealed-credential.ts'
+import type { DeliveryContext } from '../signals/delivery/delivery-context.ts'
+import type { ErasureKeyProvider } from '../signals/events/person-identifiers.ts'
+import type { PlatformRegistry } from '../signals/platforms/registry.ts'
+import type { SessionContext } from '../workspaces/users/session-store.ts'
 import type { StreamCounts } from './live/event-stream.ts'
 
 /** What the operations of the dashboard depend on. */

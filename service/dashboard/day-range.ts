@@ -1,7 +1,12 @@
-import { FieldErrorList } from '../http/body-schema.ts'
-import { Refusal } from '../http/refusal.ts'
-import type { DayRange } from '../reports/match-quality-store.ts'
-import { DAY_MILLISECONDS, formatUtcDay, isCalendarDay, subtractDays } from '../util/time.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
+import { FieldErrorList } from '../runtime/http/validator.ts'
+import {
+  DAY_MILLISECONDS,
+  formatUtcDay,
+  isCalendarDay,
+  subtractDays,
+} from '../runtime/util/time.ts'
+import type { DayRange } from '../signals/reports/match-quality-store.ts'
 
 const DEFAULT_DAYS = 30
 /** A quarter of a year. */

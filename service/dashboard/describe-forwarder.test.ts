@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { FORWARDER_KINDS as BROWSER_KINDS } from '@signalbox/browser/forwarder-template.ts'
-import { FORWARDER_KINDS } from '@signalbox/contract/browser/keys.ts'
+import { FORWARDER_KINDS } from '@signalbox/contract/session/keys.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 

@@ -3,8 +3,8 @@ import {
   type ForwarderKind,
   renderForwarder,
 } from '@signalbox/browser/forwarder-template.ts'
-import type { Forwarder } from '@signalbox/contract/browser/keys.ts'
-import { Refusal } from '../http/refusal.ts'
+import type { Forwarder } from '@signalbox/contract/session/keys.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
 
 interface ForwarderRequest {
   baseUrl: string
@@ -15,8 +15,9 @@ interface ForwarderRequest {
 const DEFAULT_PATH = '/sb'
 
 /**
- * The file of a forwarder for this installation and what to do with it, as browser/README.md
- * describes. Throws a 404 for an unknown kind and a 422 for an invalid path.
+ * The file of a forwarder for this installation and what to do with it, as
+ * clients/browser/README.md describes. Throws a 404 for an unknown kind and a 422 for an invalid
+ * path.
  */
 export function describeForwarder(
   kindInput: string,

@@ -6,9 +6,9 @@ import { startTestWorker, waitForStatus } from '../../testing/fixtures/delivery-
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget, revokeToken, scriptFaults } from '../../testing/fixtures/simulator.ts'
-import { listenForNotifications } from '../db/notification-listener.ts'
-import { DELIVERY_CHANNEL } from '../delivery/destination-queue-store.ts'
-import { raiseAlert } from '../reports/alert-store.ts'
+import { listenForNotifications } from '../runtime/db/notification-listener.ts'
+import { DELIVERY_CHANNEL } from '../signals/delivery/destination-queue-store.ts'
+import { raiseAlert } from '../signals/reports/alert-store.ts'
 
 const TOKEN = 'EAAB-a-token-of-the-test'
 

@@ -2,20 +2,20 @@ import type {
   DestinationStatus,
   DestinationStatusList,
   TestModeNoticeList,
-} from '@signalbox/contract/browser/destinations.ts'
-import type { TrackerIdentity } from '../access/store.ts'
-import { destinationView, formatTarget } from '../delivery/destination-resource.ts'
+} from '@signalbox/contract/session/destinations.ts'
+import { openCredential } from '../runtime/util/sealed-credential.ts'
+import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import { destinationView, formatTarget } from '../signals/delivery/destination-resource.ts'
 import {
   findLastAttempts,
   type LastAttempt,
   listDestinations,
   type QueueDepth,
   readQueueDepths,
-} from '../delivery/destination-status-store.ts'
-import type { Destination } from '../delivery/destination-store.ts'
-import { openCredential } from '../delivery/sealed-credential.ts'
-import type { PlatformRegistry } from '../platforms/registry.ts'
-import { listOpenAlerts, type OpenAlert } from '../reports/alert-store.ts'
+} from '../signals/delivery/destination-status-store.ts'
+import type { Destination } from '../signals/delivery/destination-store.ts'
+import type { PlatformRegistry } from '../signals/platforms/registry.ts'
+import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
 /** Every destination of a tracker with what a person needs to see whether it works. */

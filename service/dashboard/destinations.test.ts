@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { readAuditEntries } from '../../testing/fixtures/audit.ts'
 import { openDestination } from '../../testing/fixtures/dashboard.ts'
-import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget } from '../../testing/fixtures/simulator.ts'
+import { createTestWorkspace } from '../../testing/fixtures/users.ts'
 
 const TOKEN = 'EAAB-a-token-of-the-test'
 const SUBMISSION = { type: 'meta', config: { dataset_id: '1234567890' }, access_token: TOKEN }
@@ -70,15 +70,15 @@ it('seals the token, audits the person, and shows the token nowhere', async test
   const written = entries
     .filter(({ subject }) => subject.type === 'destination')
     .map(({ action, actor, subject, details }) => [action, actor.id, subject.id, details])
-  const person = String(owner.userId)
+  const user = String(owner.userId)
   assert.deepEqual(written, [
     [
       'destination.created',
-      person,
+      user,
       created.body.id,
       { tracker_id: tracker.trackerId, platform: 'meta' },
     ],
-    ['credential.changed', person, tracker.destinationId, { changed_members: ['dataset_id'] }],
+    ['credential.changed', user, tracker.destinationId, { changed_members: ['dataset_id'] }],
   ])
 })
 

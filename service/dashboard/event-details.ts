@@ -1,22 +1,22 @@
+import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import type {
   ConsentDecisionView,
   DeliveryDetails,
   EventDetails,
   EventIdentity,
-} from '@signalbox/contract/browser/events.ts'
-import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
-import type { ConsentSignal } from '../consent/consent-signal.ts'
-import type { Database } from '../db/database.ts'
-import { FAILED_STATUSES } from '../delivery/delivery-status.ts'
-import type { StoredDelivery } from '../delivery/delivery-store.ts'
-import { WINDOW_MARGIN_SECONDS } from '../delivery/review-deliveries.ts'
-import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
-import { findEventsById, type StoredEvent } from '../events/store.ts'
-import type { PlatformRegistry } from '../platforms/registry.ts'
-import { explainDelivery } from '../reports/delivery-explanation.ts'
-import { ATTEMPTS_SHOWN_MAX } from '../reports/event-view.ts'
-import { findWindowEnd, type LoadedEvent, loadEvent } from '../reports/read-events.ts'
-import { isObject } from '../util/is-object.ts'
+} from '@signalbox/contract/session/events.ts'
+import type { Database } from '../runtime/db/database.ts'
+import { isObject } from '../runtime/util/is-object.ts'
+import type { ConsentSignal } from '../signals/consent/consent-signal.ts'
+import { explainDelivery } from '../signals/delivery/delivery-explanation.ts'
+import { FAILED_STATUSES } from '../signals/delivery/delivery-status.ts'
+import type { StoredDelivery } from '../signals/delivery/delivery-store.ts'
+import { WINDOW_MARGIN_SECONDS } from '../signals/delivery/review-deliveries.ts'
+import { ATTEMPTS_SHOWN_MAX } from '../signals/event-reads/event-view.ts'
+import { findWindowEnd, type LoadedEvent, loadEvent } from '../signals/event-reads/read-events.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../signals/events/event-record.ts'
+import { findEventsById, type StoredEvent } from '../signals/events/event-store.ts'
+import type { PlatformRegistry } from '../signals/platforms/registry.ts'
 import { eventSummary } from './search-events.ts'
 
 interface DetailsLookup {

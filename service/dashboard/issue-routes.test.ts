@@ -4,7 +4,7 @@ import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
-import { raiseAlert } from '../reports/alert-store.ts'
+import { raiseAlert } from '../signals/reports/alert-store.ts'
 
 type Stage = { stage: string; count: number | null; reasons: unknown[]; hours: { hour: string }[] }
 

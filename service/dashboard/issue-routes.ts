@@ -1,21 +1,25 @@
-import * as operations from '@signalbox/contract/browser/issue-operations.ts'
+import { isRefusalRule } from '@signalbox/contract/refusal-rules.ts'
+import * as operations from '@signalbox/contract/session/issue-operations.ts'
 import {
   type DeliveryIssue,
   ISSUE_DAYS,
   type IssueList,
   REFUSAL_DAYS,
   type RefusalList,
-} from '@signalbox/contract/browser/issues.ts'
-import { OVERVIEW_HOURS_MAX } from '@signalbox/contract/browser/overview.ts'
-import { isRefusalRule } from '@signalbox/contract/refusal-rules.ts'
+} from '@signalbox/contract/session/issues.ts'
+import { OVERVIEW_HOURS_MAX } from '@signalbox/contract/session/overview.ts'
 import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
-import { listIssueCounts } from '../delivery/issue-store.ts'
-import { computeKeyedDigest } from '../events/person-identifiers.ts'
-import { Refusal } from '../http/refusal.ts'
-import type { ServiceApp } from '../http/service-app.ts'
-import { digestRefusedId } from '../refusals/flush-refusals.ts'
-import { findRefusalsOfEvent, listRefusalCauses, type RefusalCause } from '../refusals/store.ts'
-import { DAY_MILLISECONDS, HOUR_MILLISECONDS, subtractDays } from '../util/time.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
+import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS, subtractDays } from '../runtime/util/time.ts'
+import { listIssueCounts } from '../signals/delivery/issue-store.ts'
+import { computeKeyedDigest } from '../signals/events/person-identifiers.ts'
+import { digestRefusedId } from '../signals/refusals/flush-refusals.ts'
+import {
+  findRefusalsOfEvent,
+  listRefusalCauses,
+  type RefusalCause,
+} from '../signals/refusals/refusal-store.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { readOverview } from './overview.ts'
 import { requireTracker } from './tracker-scope.ts'

@@ -1,6 +1,6 @@
-import { watchEvents } from '@signalbox/contract/browser/live-operations.ts'
-import { Refusal } from '../http/refusal.ts'
-import type { ServiceApp } from '../http/service-app.ts'
+import { watchEvents } from '@signalbox/contract/session/live-operations.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
+import type { ServiceApp } from '../runtime/http/service-app.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { EventStream, STREAM_HEADERS } from './live/event-stream.ts'
 import { LiveEvents } from './live/worker.ts'
@@ -19,7 +19,7 @@ export function liveRoutes(app: ServiceApp, context: DashboardContext): void {
         const headers = Object.entries({ ...reply.getHeaders(), ...STREAM_HEADERS })
         for (const [name, value = ''] of headers) reply.raw.setHeader(name, value)
       })
-      await live.open(stream, { person: request.person, tracker, since })
+      await live.open(stream, { user: request.user, tracker, since })
       return reply.hijack()
     },
   })

@@ -11,8 +11,8 @@ import {
 } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
-import { hashToken } from '../access/token-format.ts'
-import { toKeyId } from '../access/tracker-keys.ts'
+import { hashToken } from '../runtime/util/token-format.ts'
+import { toKeyId } from '../signals/access/tracker-keys.ts'
 
 const CONFIRM_AGAIN_SECONDS = 16 * 60
 

@@ -2,22 +2,27 @@ import type {
   StageName,
   StageSummary,
   TrackerOverview,
-} from '@signalbox/contract/browser/overview.ts'
-import type { TrackerIdentity } from '../access/store.ts'
+} from '@signalbox/contract/session/overview.ts'
 import { countQueuedBatches } from '../agents/proposals/batch-store.ts'
-import type { Database } from '../db/database.ts'
-import { countWaitingByReason } from '../delivery/backlog-store.ts'
-import { countRefusalsByHour } from '../refusals/store.ts'
-import { listOpenAlerts, type OpenAlert } from '../reports/alert-store.ts'
-import { listOpenWorkspaceAlerts } from '../reports/audit-alert-store.ts'
+import type { Database } from '../runtime/db/database.ts'
+import {
+  addHoursToDay,
+  formatUtcDay,
+  HOUR_MILLISECONDS,
+  subtractDays,
+} from '../runtime/util/time.ts'
+import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import { countWaitingByReason } from '../signals/delivery/backlog-store.ts'
+import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
+import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
 import {
   findFirstCountedHour,
   type PlatformCountOfDay,
   readPlatformCounts,
   readStageCounts,
   type StageCount,
-} from '../reports/stage-store.ts'
-import { addHoursToDay, formatUtcDay, HOUR_MILLISECONDS, subtractDays } from '../util/time.ts'
+} from '../signals/reports/stage-store.ts'
+import { listOpenWorkspaceAlerts } from '../workspaces/notifications/audit-alert-store.ts'
 
 interface OverviewQuery {
   tracker: TrackerIdentity

@@ -1,4 +1,4 @@
-import { Refusal } from '../http/refusal.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
 
 /** Rows of one page of a list in the dashboard. */
 export const PAGE_ROWS = 50

@@ -1,23 +1,23 @@
+import { decimalToken } from '@signalbox/contract/decimal.ts'
 import type {
   MatchAdvice,
   MatchCoverage,
   MatchQualityReport,
-} from '@signalbox/contract/browser/reports.ts'
-import { decimalToken } from '@signalbox/contract/decimal.ts'
-import type { TrackerIdentity } from '../access/store.ts'
-import type { Database } from '../db/database.ts'
-import { destinationView } from '../delivery/destination-resource.ts'
-import { listDestinations } from '../delivery/destination-status-store.ts'
-import { FINE_SCORE_MIN } from '../reports/match-quality.ts'
+} from '@signalbox/contract/session/reports.ts'
+import type { Database } from '../runtime/db/database.ts'
+import { type CsvCell, formatCsv } from '../runtime/util/csv.ts'
+import { isObject } from '../runtime/util/is-object.ts'
+import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import { destinationView } from '../signals/delivery/destination-resource.ts'
+import { listDestinations } from '../signals/delivery/destination-status-store.ts'
+import { FINE_SCORE_MIN } from '../signals/reports/match-quality.ts'
 import {
   type DayRange,
   findFailedReadings,
   findScores,
   findSnapshotAnswer,
   type StoredScore,
-} from '../reports/match-quality-store.ts'
-import { type CsvCell, formatCsv } from '../util/csv.ts'
-import { isObject } from '../util/is-object.ts'
+} from '../signals/reports/match-quality-store.ts'
 
 interface ReportRequest {
   tracker: TrackerIdentity

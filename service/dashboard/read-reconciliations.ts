@@ -1,18 +1,18 @@
-import type { ReconciliationRange } from '@signalbox/contract/browser/reports.ts'
 import { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
-import type { TrackerIdentity } from '../access/store.ts'
-import type { Database } from '../db/database.ts'
-import { listDestinations } from '../delivery/destination-status-store.ts'
-import type { DayRange } from '../reports/match-quality-store.ts'
-import { reportView } from '../reports/read-reports.ts'
+import type { ReconciliationRange } from '@signalbox/contract/session/reports.ts'
+import type { Database } from '../runtime/db/database.ts'
+import { type CsvCell, formatCsv } from '../runtime/util/csv.ts'
+import { isCalendarDay } from '../runtime/util/time.ts'
+import { isUuid } from '../runtime/util/uuid.ts'
+import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import { listDestinations } from '../signals/delivery/destination-status-store.ts'
+import type { DayRange } from '../signals/reports/match-quality-store.ts'
+import { reportView } from '../signals/reports/read-reports.ts'
 import {
   findReportsOfRange,
   type ReportPosition,
   type StoredReport,
-} from '../reports/reconciliation-store.ts'
-import { type CsvCell, formatCsv } from '../util/csv.ts'
-import { isCalendarDay } from '../util/time.ts'
-import { isUuid } from '../util/uuid.ts'
+} from '../signals/reports/reconciliation-store.ts'
 import { encodeCursor, PAGE_ROWS } from './page-cursor.ts'
 
 interface ReconciliationRequest {

@@ -1,35 +1,37 @@
+import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import {
   EventSearch,
   type EventSearchPage,
   type EventSummary,
   STATUS_GROUPS,
-} from '@signalbox/contract/browser/events.ts'
-import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
-import type { Database } from '../db/database.ts'
-import { searchDeliveries } from '../delivery/delivery-search-store.ts'
-import { findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
-import { type EventRef, eventRefKey } from '../events/event-columns.ts'
-import type { EventSpace } from '../events/event-record.ts'
+} from '@signalbox/contract/session/events.ts'
+import type { Database } from '../runtime/db/database.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
+import { addTextError, FieldErrorList, Validator } from '../runtime/http/validator.ts'
+import { searchDeliveries } from '../signals/delivery/delivery-search-store.ts'
+import { findDeliveries, type StoredDelivery } from '../signals/delivery/delivery-store.ts'
+import { toEventSpace } from '../signals/event-reads/read-events.ts'
+import { type EventRef, eventRefKey } from '../signals/events/event-columns.ts'
+import type { EventSpace } from '../signals/events/event-record.ts'
+import {
+  ALL_SPACES,
+  findEventsById,
+  findEventsByRef,
+  type StoredEvent,
+} from '../signals/events/event-store.ts'
 import {
   type FoundEvent,
   type SearchPosition,
   type SearchRange,
   searchChildRefs,
   searchEventRefs,
-} from '../events/search-store.ts'
-import { ALL_SPACES, findEventsById, findEventsByRef, type StoredEvent } from '../events/store.ts'
-import { addTextError, createBodyValidator, FieldErrorList } from '../http/body-schema.ts'
-import { Refusal } from '../http/refusal.ts'
-import { toEventSpace } from '../reports/read-events.ts'
+} from '../signals/events/search-store.ts'
 
 const EVENTS_PER_PAGE = 50
 
-const checkSearch = createBodyValidator<EventSearch>(EventSearch, [
-  'event_id',
-  'event_name',
-  'order_id',
-  'parent_event_id',
-])
+const searchValidator = new Validator(EventSearch, {
+  textMembers: ['event_id', 'event_name', 'order_id', 'parent_event_id'],
+})
 
 /**
  * One page of a tracker's events that match the query parameters. Throws a 422 refusal that names
@@ -40,7 +42,7 @@ export async function searchEvents(
   trackerId: string,
   query: unknown,
 ): Promise<EventSearchPage> {
-  const search = checkSearch(query)
+  const search = searchValidator.validate(query)
   const range = { trackerId, ...readRange(search), limit: EVENTS_PER_PAGE + 1 }
   if (search.event_id !== undefined) {
     const events = await findInBothSpaces(database, trackerId, search.event_id)

@@ -2,16 +2,16 @@ import {
   START_STEPS,
   type StartChecklist,
   type StartStep,
-} from '@signalbox/contract/browser/start.ts'
-import { readStartChecklist } from '@signalbox/contract/browser/start-operations.ts'
-import { listLiveKeys } from '../access/store.ts'
-import { hasAcceptedDelivery } from '../delivery/delivery-store.ts'
-import { listDestinations } from '../delivery/destination-status-store.ts'
-import { hasAcceptedTestPurchase } from '../delivery/sent-counts-store.ts'
-import { findLastReceipt } from '../events/list-store.ts'
-import { findEventsById } from '../events/store.ts'
-import type { ServiceApp } from '../http/service-app.ts'
-import { VERIFICATION_EVENT_ID } from '../ingestion/accept-event.ts'
+} from '@signalbox/contract/session/start.ts'
+import { readStartChecklist } from '@signalbox/contract/session/start-operations.ts'
+import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { listLiveKeys } from '../signals/access/live-key-store.ts'
+import { hasAcceptedDelivery } from '../signals/delivery/delivery-store.ts'
+import { listDestinations } from '../signals/delivery/destination-status-store.ts'
+import { hasAcceptedTestPurchase } from '../signals/delivery/sent-counts-store.ts'
+import { findEventsById } from '../signals/events/event-store.ts'
+import { findLastReceipt } from '../signals/events/list-store.ts'
+import { VERIFICATION_EVENT_ID } from '../signals/ingestion/accept-event.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { requireTracker } from './tracker-scope.ts'
 

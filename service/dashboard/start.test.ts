@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget } from '../../testing/fixtures/simulator.ts'
+import { createTestWorkspace } from '../../testing/fixtures/users.ts'
 
 it('ticks each step of the checklist when it happens, from nothing to a delivery', async test => {
   const service = await startTestService(test)

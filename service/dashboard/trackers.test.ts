@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { readAuditEntries } from '../../testing/fixtures/audit.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
-import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import {
   SHOP_ORIGIN,
   samplePageView,
   samplePurchase,
 } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
-import { TRACKERS_MAX } from '../access/tracker-store.ts'
+import { createTestWorkspace } from '../../testing/fixtures/users.ts'
+import { TRACKERS_MAX } from '../signals/access/tracker-store.ts'
 
 it('creates a tracker in an empty workspace, with keys that work at once', async test => {
   const service = await startTestService(test)

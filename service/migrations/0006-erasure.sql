@@ -1,7 +1,7 @@
 -- Erasure by digest (docs/decisions/0011).
 --
 -- identifier_keys holds a number for every digest by which the person of an event can be asked for
--- (indexKey in service/events/person-identifiers.ts), their visitor id's included, which is why the index
+-- (indexKey in service/signals/events/person-identifiers.ts), their visitor id's included, which is why the index
 -- by visitor goes. 0 marks a row whose digests are not all in it, such as one that a process of the
 -- version before writes: it is looked at whenever somebody is erased.
 alter table event_payloads

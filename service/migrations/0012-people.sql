@@ -1,6 +1,6 @@
 -- People, who belongs to which workspace, and the ad accounts of workspaces.
 --
--- The four tables of the schema people are written by better-auth (service/people/auth-library.ts);
+-- The four tables of the schema people are written by better-auth (service/workspaces/users/auth-library.ts);
 -- its own migrations are not used, and a test compares these tables with what it expects. A
 -- session's token and the name of a verification are stored as digests.
 

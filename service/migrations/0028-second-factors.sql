@@ -1,6 +1,6 @@
 -- Second factors of people: authenticator apps with recovery codes, and passkeys.
 --
--- better-auth writes two_factors and passkeys (service/people/auth-library.ts). The secret and the
+-- better-auth writes two_factors and passkeys (service/workspaces/users/auth-library.ts). The secret and the
 -- recovery codes are encrypted with a key that is not in the store. A version that knows none of
 -- these columns leaves them as they are, and its sessions have one factor.
 

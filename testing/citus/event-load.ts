@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
+import type { ProvisionedTracker } from '../../service/program/provisioning/provision-tracker.ts'
 import { samplePurchase } from '../fixtures/sample-events.ts'
 import type { TestService } from '../fixtures/service.ts'
 
@@ -119,4 +119,11 @@ export async function assertStoredOnce(
     const unanswered = load.refused.get(trackerId)?.length ?? 0
     assert.ok(rows.length - ids.length <= unanswered + 1)
   }
+}
+
+export function summarizeLoad({ accepted, slowest, refused }: EventLoad): string {
+  const count = [...accepted.values()].flat().length
+  const refusals = [...refused.values()].flat().length
+  const most = Math.round(Math.max(...slowest.values()))
+  return `${count} accepted, ${refusals} refused, the slowest response took ${most} ms`
 }

@@ -1,4 +1,4 @@
-import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
+import type { ProvisionedTracker } from '../../service/program/provisioning/provision-tracker.ts'
 import type { TestService } from '../fixtures/service.ts'
 
 const TRACKERS_MAX = 60
@@ -31,4 +31,19 @@ export async function createTrackersOnEachNode(
     if (groups.length === 2 && groups.every(group => group.length === count)) return groups.flat()
   }
   throw new Error(`cannot create ${count} trackers on each node`)
+}
+
+/** The trackers whose rows are on other nodes, and those on the node with this port. */
+export async function splitByNode(
+  service: Pick<TestService, 'database'>,
+  trackers: readonly ProvisionedTracker[],
+  port: number,
+): Promise<[elsewhere: ProvisionedTracker[], onNode: ProvisionedTracker[]]> {
+  const ports = await Promise.all(
+    trackers.map(({ trackerId }) => findTrackerPort(service, trackerId)),
+  )
+  return [
+    trackers.filter((_, index) => ports[index] !== port),
+    trackers.filter((_, index) => ports[index] === port),
+  ]
 }

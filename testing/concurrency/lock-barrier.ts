@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import pg from 'pg'
-import type { Database } from '../../service/db/database.ts'
+import type { Database } from '../../service/runtime/db/database.ts'
 import { sharedCluster } from '../citus/cluster.ts'
 import type { TestDatabase } from '../fixtures/database.ts'
 import { waitUntil } from '../fixtures/wait-until.ts'

@@ -1,8 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
-import { createSimulatedPlatform } from '../../service/agents/executor/ad-entity-store.ts'
-import type { ProposalContext } from '../../service/agents/proposals/agents-context.ts'
-import { type Database, openDatabase } from '../../service/db/database.ts'
+import type { ProposalContext } from '../../service/agents/agents-context.ts'
+import { createSimulatedCampaignApi } from '../../service/agents/campaigns/simulated-campaign-store.ts'
+import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
 
 /**
  * The statement or response at which a process crashes. A statement at the crash point is either
@@ -106,7 +106,7 @@ export async function runUntilCrash(
   process.arm(crashPoint, async () => {})
   try {
     const database = createCrashableDatabase(own, process)
-    await operation({ ...context, database, platform: createSimulatedPlatform(database) })
+    await operation({ ...context, database, campaigns: createSimulatedCampaignApi(database) })
   } catch (error) {
     if (!process.hasCrashed()) throw error
   } finally {

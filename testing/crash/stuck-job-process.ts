@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { openDatabase } from '../../service/db/database.ts'
-import { startJobWorker } from '../../service/jobs/worker.ts'
+import { openDatabase } from '../../service/runtime/db/database.ts'
+import { startJobWorker } from '../../service/runtime/jobs/worker.ts'
 
 /** A program whose only job, `look`, never ends, so that a test can kill it during the job. */
 const [connectionString = ''] = process.argv.slice(2)

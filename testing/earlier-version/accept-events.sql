@@ -1,4 +1,4 @@
--- The statement by which version 0.5 (commit c7e7c81, service/ingestion/store.ts) stores events.
+-- The statement by which version 0.5 (commit c7e7c81, service/signals/ingestion/commit-store.ts) stores events.
 with
 
     misjudged as materialized (

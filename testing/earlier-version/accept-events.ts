@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BatchColumn, toArrayParameters } from '../../service/db/sql-fragments.ts'
-import { digestVisitorId, legacyIndexKey } from '../../service/events/person-identifiers.ts'
+import { type BatchColumn, toArrayParameters } from '../../service/runtime/db/sql-fragments.ts'
+import { digestVisitorId, legacyIndexKey } from '../../service/signals/events/person-identifiers.ts'
 
 /** An event as version 0.5 stores it, with its deliveries. */
 export interface EarlierEvent {

@@ -1,4 +1,4 @@
--- The statement by which version 0.5 (commit c7e7c81, service/delivery/claim-store.ts) claims.
+-- The statement by which version 0.5 (commit c7e7c81, service/signals/delivery/claim-store.ts) claims.
 with due as materialized (
              select ctid as place, status = 'sent' as is_taken_up from deliveries
              where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import pg from 'pg'
-import { LEDGER_UPGRADE } from '../../service/db/ledger-upgrade/upgrade-store.ts'
+import { LEDGER_UPGRADE } from '../../service/runtime/db/ledger-upgrade/upgrade-store.ts'
 import { createDatabaseFromTemplate } from '../fixtures/database.ts'
 
 const FOLDER = join(import.meta.dirname, '../../service/migrations')

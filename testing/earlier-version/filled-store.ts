@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { type Database, openDatabase } from '../../service/db/database.ts'
-import { HOUR_MILLISECONDS } from '../../service/util/time.ts'
+import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
+import { HOUR_MILLISECONDS } from '../../service/runtime/util/time.ts'
 import type { EarlierEvent } from './accept-events.ts'
 import {
   addPayloadDay,

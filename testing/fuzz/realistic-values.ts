@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
-import { DAY_SECONDS } from '../../service/util/time.ts'
+import { DAY_SECONDS } from '../../service/runtime/util/time.ts'
 import type { RealisticValues } from './schema-values.ts'
 
 /** A fictitious person, whose identifiers are added to requests wherever possible. */

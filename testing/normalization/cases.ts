@@ -1,4 +1,4 @@
-import vectors from '../../service/platforms/meta/vectors/meta-hash-vectors.json' with {
+import vectors from '../../service/signals/platforms/meta/vectors/meta-hash-vectors.json' with {
   type: 'json',
 }
 

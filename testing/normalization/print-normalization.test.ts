@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
-import vectors from '../../service/platforms/meta/vectors/meta-hash-vectors.json' with {
+import vectors from '../../service/signals/platforms/meta/vectors/meta-hash-vectors.json' with {
   type: 'json',
 }
 import { CASES } from './cases.ts'

@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { renderTable } from '../../service/runtime/settings/print-settings.ts'
 import {
   normalizeIdentifier,
   parseSuppliedDigest,
-} from '../../service/identity/identifier-formats.ts'
-import { normalizeCountry } from '../../service/identity/normalize-country.ts'
-import { hashIdentifier } from '../../service/identity/normalize-user-data.ts'
-import type { HashedKey } from '../../service/identity/user-data-keys.ts'
-import { HASHED_FIELD_RULES } from '../../service/platforms/meta/normalize-identity.ts'
-import { renderTable } from '../../service/settings/print-settings.ts'
+} from '../../service/signals/identity/identifier-formats.ts'
+import { normalizeCountry } from '../../service/signals/identity/normalize-country.ts'
+import { hashIdentifier } from '../../service/signals/identity/normalize-user-data.ts'
+import type { HashedKey } from '../../service/signals/identity/user-data-keys.ts'
+import { HASHED_FIELD_RULES } from '../../service/signals/platforms/meta/normalize-identity.ts'
 import { normalizeMetaUserData, TIMES } from '../fixtures/meta-identity.ts'
 import {
   CASES,

@@ -1,19 +1,19 @@
-import type { Database } from '../../service/db/database.ts'
-import { deleteOldRows } from '../../service/db/old-row-store.ts'
-import { countWaitingByReason } from '../../service/delivery/backlog-store.ts'
-import { listIssueCounts } from '../../service/delivery/issue-store.ts'
-import { countMatchKeys, countSentOfDay } from '../../service/delivery/sent-counts-store.ts'
+import type { Database } from '../../service/runtime/db/database.ts'
+import { deleteOldRows } from '../../service/runtime/db/old-row-store.ts'
+import { countWaitingByReason } from '../../service/signals/delivery/backlog-store.ts'
+import { listIssueCounts } from '../../service/signals/delivery/issue-store.ts'
+import { countMatchKeys, countSentOfDay } from '../../service/signals/delivery/sent-counts-store.ts'
 import {
   addRefusals,
   countRefusalsByHour,
   findRefusalsOfEvent,
   listRefusalCauses,
-} from '../../service/refusals/store.ts'
+} from '../../service/signals/refusals/refusal-store.ts'
 import {
   findFirstCountedHour,
   readPlatformCounts,
   readStageCounts,
-} from '../../service/reports/stage-store.ts'
+} from '../../service/signals/reports/stage-store.ts'
 import {
   LARGE_DESTINATION as DESTINATION,
   LARGE_STORE_DAY,

@@ -1,12 +1,12 @@
-import type { Database } from '../../service/db/database.ts'
-import { hasAcceptedDelivery } from '../../service/delivery/delivery-store.ts'
+import type { Database } from '../../service/runtime/db/database.ts'
+import { hasAcceptedDelivery } from '../../service/signals/delivery/delivery-store.ts'
 import {
   findLastAttempts,
   readQueueDepths,
-} from '../../service/delivery/destination-status-store.ts'
-import { hasAcceptedTestPurchase } from '../../service/delivery/sent-counts-store.ts'
-import { findLastReceipt } from '../../service/events/list-store.ts'
-import { listOpenAlerts } from '../../service/reports/alert-store.ts'
+} from '../../service/signals/delivery/destination-status-store.ts'
+import { hasAcceptedTestPurchase } from '../../service/signals/delivery/sent-counts-store.ts'
+import { findLastReceipt } from '../../service/signals/events/list-store.ts'
+import { listOpenAlerts } from '../../service/signals/reports/alert-store.ts'
 import {
   LARGE_DESTINATION as DESTINATION,
   LARGE_STORE_DAY,

@@ -1,49 +1,58 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { findLiveKeys } from '../../service/access/store.ts'
-import { type Database, isCitusCluster } from '../../service/db/database.ts'
-import { clearAnswers, findAttempts } from '../../service/delivery/attempt-store.ts'
-import { countWaitingOfDay, readBacklog } from '../../service/delivery/backlog-store.ts'
-import { claimDelivery } from '../../service/delivery/claim-store.ts'
-import { countAcceptance, findDeliveries } from '../../service/delivery/delivery-store.ts'
+import { type Database, isCitusCluster } from '../../service/runtime/db/database.ts'
+import { findLiveKeys } from '../../service/signals/access/live-key-store.ts'
+import { clearAnswers, findAttempts } from '../../service/signals/delivery/attempt-store.ts'
+import { countWaitingOfDay, readBacklog } from '../../service/signals/delivery/backlog-store.ts'
+import { claimDelivery } from '../../service/signals/delivery/claim-store.ts'
+import { countAcceptance, findDeliveries } from '../../service/signals/delivery/delivery-store.ts'
 import {
   bringForwardRetries,
   findDueQueues,
-} from '../../service/delivery/destination-queue-store.ts'
+} from '../../service/signals/delivery/destination-queue-store.ts'
 import {
   deleteExpiredAttempts,
   deleteSentCounts,
   findTrackersWithExpiredAttempts,
-} from '../../service/delivery/expire-store.ts'
-import { findRoutesOfTrackers, reserveIdsOfTrackers } from '../../service/delivery/plan-store.ts'
-import { replayFailed } from '../../service/delivery/replay-store.ts'
-import { skipWaitingOfPerson, tryStopErased } from '../../service/delivery/skip-store.ts'
+} from '../../service/signals/delivery/expire-store.ts'
+import {
+  findRoutesOfTrackers,
+  reserveIdsOfTrackers,
+} from '../../service/signals/delivery/plan-store.ts'
+import { replayFailed } from '../../service/signals/delivery/replay-store.ts'
+import { skipWaitingOfPerson, tryStopErased } from '../../service/signals/delivery/skip-store.ts'
 import {
   eraseEvents,
   eraseSessionsAndWithdrawals,
   findEventsWithoutPayload,
   findPayloadsByDigest,
   findPayloadsByVisitor,
-} from '../../service/events/erase-store.ts'
-import { findExpiringTrackers } from '../../service/events/event-expiry-store.ts'
-import { findChildEvents } from '../../service/events/lineage-store.ts'
-import { deletePositions, indexPositions } from '../../service/events/list-position-store.ts'
-import { listEventRefs } from '../../service/events/list-store.ts'
-import { deleteDefaultPartitionPayloads } from '../../service/events/payload-expiry-store.ts'
+} from '../../service/signals/events/erase-store.ts'
+import { findExpiringTrackers } from '../../service/signals/events/event-expiry-store.ts'
 import {
   findEventsById,
   findEventsByRef,
   recordDifferingSubmissions,
-} from '../../service/events/store.ts'
+} from '../../service/signals/events/event-store.ts'
+import { findChildEvents } from '../../service/signals/events/lineage-store.ts'
+import {
+  deletePositions,
+  indexPositions,
+} from '../../service/signals/events/list-position-store.ts'
+import { listEventRefs } from '../../service/signals/events/list-store.ts'
+import { deleteDefaultPartitionPayloads } from '../../service/signals/events/payload-expiry-store.ts'
 import {
   findSuppressedDigests,
   findTrackersWithErasures,
   waitForPayloadWriters,
-} from '../../service/events/suppression-store.ts'
-import { addWithdrawalKeys, findWithdrawals } from '../../service/events/withdrawal-store.ts'
-import { insertEvents } from '../../service/ingestion/store.ts'
-import { findActiveDestinations } from '../../service/reports/reconciliation-store.ts'
-import { findDueSnapshots } from '../../service/reports/snapshot-store.ts'
-import { deleteEventBatch } from '../../service/retention/store.ts'
+} from '../../service/signals/events/suppression-store.ts'
+import {
+  addWithdrawalKeys,
+  findWithdrawals,
+} from '../../service/signals/events/withdrawal-store.ts'
+import { insertEvents } from '../../service/signals/ingestion/commit-store.ts'
+import { findActiveDestinations } from '../../service/signals/reports/reconciliation-store.ts'
+import { findDueSnapshots } from '../../service/signals/reports/snapshot-store.ts'
+import { deleteEventBatch } from '../../service/signals/retention/retention-store.ts'
 import { deliverAccepted } from '../fixtures/deliveries.ts'
 import { ledgerEntry, plannedDelivery } from '../fixtures/stored-events.ts'
 import { DASHBOARD_STATEMENTS } from './dashboard-statements.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Database } from '../../service/db/database.ts'
-import type { EventRef } from '../../service/events/event-columns.ts'
-import { ensurePartitions } from '../../service/events/partition-store.ts'
+import type { Database } from '../../service/runtime/db/database.ts'
+import type { EventRef } from '../../service/signals/events/event-columns.ts'
+import { ensurePartitions } from '../../service/signals/events/partition-store.ts'
 
 /** Owner of nearly all rows, with one destination. */
 export const LARGE_TRACKER = '0190aaaa-0000-7000-8000-000000000001'

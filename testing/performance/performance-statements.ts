@@ -4,7 +4,7 @@ import {
   sumConversions,
   sumPurchasesByDay,
 } from '../../service/agents/account/performance-store.ts'
-import type { Database } from '../../service/db/database.ts'
+import type { Database } from '../../service/runtime/db/database.ts'
 import { LARGE_STORE_DAY, LARGE_TRACKER } from './large-store.ts'
 
 /**

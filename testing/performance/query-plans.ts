@@ -1,4 +1,4 @@
-import { type Database, openDatabase } from '../../service/db/database.ts'
+import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
 
 /** A statement that PostgreSQL executed, with the plan that it used. */
 export interface RecordedPlan {

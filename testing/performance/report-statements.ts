@@ -1,12 +1,12 @@
-import { findLastForwarding } from '../../service/access/key-store.ts'
-import type { Database } from '../../service/db/database.ts'
-import { listReceipts } from '../../service/erasure/receipt-store.ts'
-import { listEventRefsFrom } from '../../service/events/list-store.ts'
-import { findWorkspacesToUpdate } from '../../service/reports/alert-announcement-store.ts'
-import { listOpenWorkspaceAlerts } from '../../service/reports/audit-alert-store.ts'
-import { findScores } from '../../service/reports/match-quality-store.ts'
-import { findReportsOfRange } from '../../service/reports/reconciliation-store.ts'
-import { findSnapshotPage } from '../../service/reports/snapshot-store.ts'
+import type { Database } from '../../service/runtime/db/database.ts'
+import { findLastForwarding } from '../../service/signals/access/key-store.ts'
+import { listReceipts } from '../../service/signals/erasure/receipt-store.ts'
+import { listEventRefsFrom } from '../../service/signals/events/list-store.ts'
+import { findWorkspacesToUpdate } from '../../service/signals/reports/alert-announcement-store.ts'
+import { findScores } from '../../service/signals/reports/match-quality-store.ts'
+import { findReportsOfRange } from '../../service/signals/reports/reconciliation-store.ts'
+import { findSnapshotPage } from '../../service/signals/reports/snapshot-store.ts'
+import { listOpenWorkspaceAlerts } from '../../service/workspaces/notifications/audit-alert-store.ts'
 import {
   generatedEventTime,
   LARGE_DESTINATION,

@@ -1,7 +1,7 @@
-import type { Database } from '../../service/db/database.ts'
-import { searchDeliveries } from '../../service/delivery/delivery-search-store.ts'
-import { previewReplay, readReplayProgress } from '../../service/delivery/replay-store.ts'
-import { searchChildRefs, searchEventRefs } from '../../service/events/search-store.ts'
+import type { Database } from '../../service/runtime/db/database.ts'
+import { searchDeliveries } from '../../service/signals/delivery/delivery-search-store.ts'
+import { previewReplay, readReplayProgress } from '../../service/signals/delivery/replay-store.ts'
+import { searchChildRefs, searchEventRefs } from '../../service/signals/events/search-store.ts'
 import {
   CHILD_EVERY,
   generatedEventId,

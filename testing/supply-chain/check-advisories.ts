@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { objectOrEmpty, parseJsonObject } from '../../service/util/is-object.ts'
+import { objectOrEmpty, parseJsonObject } from '../../service/runtime/util/is-object.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024

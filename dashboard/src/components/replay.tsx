@@ -3,7 +3,7 @@ import type {
   ReplayOutcome,
   ReplayPreview,
   ReplaySelection,
-} from '@signalbox/contract/browser/replays.ts'
+} from '@signalbox/contract/session/replays.ts'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../api/client.ts'

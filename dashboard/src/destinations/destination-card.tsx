@@ -10,22 +10,9 @@ import { Time } from '../components/time.tsx'
 import { useCanManage } from '../layout/scope.ts'
 import { CredentialDialog } from './credential-dialog.tsx'
 import { CREDENTIAL_LABELS, describeHealth, OUTCOME_LABELS } from './destination-health.ts'
-import {
-  type DestinationPlatform,
-  type DestinationStatus,
-  destinationsKey,
-  type TrackerParams,
-} from './queries.ts'
+import type { DestinationProps } from './queries.ts'
+import { type DestinationStatus, destinationsKey } from './queries.ts'
 import { TestSection } from './test-section.tsx'
-
-export interface DestinationProps {
-  status: DestinationStatus
-  /** Left out when this process does not know the platform. */
-  platform: DestinationPlatform | undefined
-  /** When the status was read. */
-  readAt: number
-  params: TrackerParams
-}
 
 /** One destination: whether it works and what waits for it. */
 export function DestinationCard(props: DestinationProps) {

@@ -1,5 +1,5 @@
 import type { MantineColor } from '@mantine/core'
-import type { DestinationStatus } from '@signalbox/contract/browser/destinations.ts'
+import type { DestinationStatus } from '@signalbox/contract/session/destinations.ts'
 
 export interface Health {
   label: string

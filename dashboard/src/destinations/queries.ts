@@ -1,4 +1,4 @@
-import type { DestinationStatusList } from '@signalbox/contract/browser/destinations.ts'
+import type { DestinationStatusList } from '@signalbox/contract/session/destinations.ts'
 import { queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 
@@ -41,3 +41,12 @@ export const adAccountsQuery = ({ workspace }: Pick<TrackerParams, 'workspace'>)
     queryFn: ({ signal }) =>
       call('GET /workspaces/:workspace/ad-accounts', { params: { workspace }, signal }),
   })
+
+export interface DestinationProps {
+  status: DestinationStatus
+  /** Left out when this process does not know the platform. */
+  platform: DestinationPlatform | undefined
+  /** When the status was read. */
+  readAt: number
+  params: TrackerParams
+}

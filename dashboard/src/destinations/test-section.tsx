@@ -6,7 +6,7 @@ import { Copy } from '../components/copy.tsx'
 import { Countdown } from '../components/countdown.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { PageLink } from '../components/links.tsx'
-import type { DestinationProps } from './destination-card.tsx'
+import type { DestinationProps } from './queries.ts'
 import { destinationsKey } from './queries.ts'
 import { fieldErrorOf } from './target-fields.tsx'
 

@@ -1,6 +1,6 @@
 import { Badge, Stack, Table, Text } from '@mantine/core'
-import type { EventDetails } from '@signalbox/contract/browser/events.ts'
 import { CONSENT_OUTCOMES, CONSENT_REASONS } from '@signalbox/contract/consent-texts.ts'
+import type { EventDetails } from '@signalbox/contract/session/events.ts'
 import { Facts, Section } from '../components/facts.tsx'
 import { Time } from '../components/time.tsx'
 

@@ -1,5 +1,5 @@
 import { Stack, Table, Text } from '@mantine/core'
-import type { DeliveryDetails } from '@signalbox/contract/browser/events.ts'
+import type { DeliveryDetails } from '@signalbox/contract/session/events.ts'
 import { Copy } from '../components/copy.tsx'
 import { Facts, Section } from '../components/facts.tsx'
 import { ReplayButton } from '../components/replay.tsx'

@@ -1,5 +1,5 @@
 import { Group, Table, Text } from '@mantine/core'
-import type { EventSummary } from '@signalbox/contract/browser/events.ts'
+import type { EventSummary } from '@signalbox/contract/session/events.ts'
 import { PageLink } from '../components/links.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Time } from '../components/time.tsx'

@@ -1,5 +1,5 @@
 import { List, Text } from '@mantine/core'
-import type { EventDetails, RelatedEvent } from '@signalbox/contract/browser/events.ts'
+import type { EventDetails, RelatedEvent } from '@signalbox/contract/session/events.ts'
 import { Section } from '../components/facts.tsx'
 import { PageLink } from '../components/links.tsx'
 import { Time } from '../components/time.tsx'

@@ -1,5 +1,5 @@
-import type { EventSummary } from '@signalbox/contract/browser/events.ts'
-import type { LiveMessage } from '@signalbox/contract/browser/live.ts'
+import type { EventSummary } from '@signalbox/contract/session/events.ts'
+import type { LiveMessage } from '@signalbox/contract/session/live.ts'
 import type { EventFilters } from './event-filters.ts'
 
 /** Older rows leave the live list; the list without Live has them. */

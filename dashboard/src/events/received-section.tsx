@@ -1,5 +1,5 @@
 import { List, Stack, Text } from '@mantine/core'
-import type { EventDetails } from '@signalbox/contract/browser/events.ts'
+import type { EventDetails } from '@signalbox/contract/session/events.ts'
 import { Facts, Section } from '../components/facts.tsx'
 import { Time } from '../components/time.tsx'
 

@@ -1,4 +1,4 @@
-import type { LiveMessage } from '@signalbox/contract/browser/live.ts'
+import type { LiveMessage } from '@signalbox/contract/session/live.ts'
 import { useEffect, useRef, useState } from 'react'
 import { call, pathOf } from '../api/client.ts'
 import type { EventFilters } from './event-filters.ts'

@@ -1,5 +1,5 @@
 import { Group, Stack, Text, Title } from '@mantine/core'
-import type { DeliveryIssue } from '@signalbox/contract/browser/issues.ts'
+import type { DeliveryIssue } from '@signalbox/contract/session/issues.ts'
 import { EmptyState } from '../components/empty-state.tsx'
 import { formatNumber } from '../components/format-count.ts'
 import { WorkspaceLink } from '../components/links.tsx'

@@ -1,4 +1,4 @@
-import type { DeliveryIssue } from '@signalbox/contract/browser/issues.ts'
+import type { DeliveryIssue } from '@signalbox/contract/session/issues.ts'
 
 interface IssueText {
   title: string

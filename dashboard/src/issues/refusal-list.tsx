@@ -1,6 +1,6 @@
 import { Anchor, Group, Stack, Text, Title } from '@mantine/core'
-import type { RefusalSummary } from '@signalbox/contract/browser/issues.ts'
 import { REFUSAL_RULES } from '@signalbox/contract/refusal-rules.ts'
+import type { RefusalSummary } from '@signalbox/contract/session/issues.ts'
 import { Copy } from '../components/copy.tsx'
 import { formatNumber } from '../components/format-count.ts'
 import { Time } from '../components/time.tsx'

@@ -1,5 +1,5 @@
 import { Alert, Stack, Text } from '@mantine/core'
-import type { ForwarderCheck as Check } from '@signalbox/contract/browser/keys.ts'
+import type { ForwarderCheck as Check } from '@signalbox/contract/session/keys.ts'
 import { useQuery } from '@tanstack/react-query'
 import { CopyBlock } from '../components/copy.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'

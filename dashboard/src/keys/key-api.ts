@@ -1,4 +1,4 @@
-import type { TrackerKey } from '@signalbox/contract/browser/keys.ts'
+import type { TrackerKey } from '@signalbox/contract/session/keys.ts'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 

@@ -1,5 +1,5 @@
 import { Alert, Button, Group, List, Modal, Stack, Text, Textarea } from '@mantine/core'
-import type { IssuedTrackerKey, TrackerKey } from '@signalbox/contract/browser/keys.ts'
+import type { IssuedTrackerKey, TrackerKey } from '@signalbox/contract/session/keys.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError } from '../api/client.ts'

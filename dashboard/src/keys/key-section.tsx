@@ -1,5 +1,5 @@
 import { Badge, Button, Group, Stack, Table, Text } from '@mantine/core'
-import type { TrackerKey } from '@signalbox/contract/browser/keys.ts'
+import type { TrackerKey } from '@signalbox/contract/session/keys.ts'
 import { Section } from '../components/facts.tsx'
 import { Time } from '../components/time.tsx'
 import type { KeyKind } from './key-api.ts'

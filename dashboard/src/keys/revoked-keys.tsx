@@ -1,5 +1,5 @@
 import { Button, Table } from '@mantine/core'
-import type { TrackerKey } from '@signalbox/contract/browser/keys.ts'
+import type { TrackerKey } from '@signalbox/contract/session/keys.ts'
 import { Time } from '../components/time.tsx'
 
 interface RevokedKeysProps {

@@ -1,4 +1,4 @@
-import type { StageSummary } from '@signalbox/contract/browser/overview.ts'
+import type { StageSummary } from '@signalbox/contract/session/overview.ts'
 
 const HEIGHT = 28
 const GAP = 0.2

@@ -1,5 +1,5 @@
 import { Table } from '@mantine/core'
-import type { StageSummary } from '@signalbox/contract/browser/overview.ts'
+import type { StageSummary } from '@signalbox/contract/session/overview.ts'
 import type { TimeZone } from '../components/input-time.ts'
 import { formatAbsolute, useTimeZone } from '../components/time.tsx'
 import { STAGE_TEXTS } from './stage-texts.ts'

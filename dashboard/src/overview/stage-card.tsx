@@ -1,5 +1,5 @@
 import { Stack, Text, Title } from '@mantine/core'
-import type { StageSummary } from '@signalbox/contract/browser/overview.ts'
+import type { StageSummary } from '@signalbox/contract/session/overview.ts'
 import { formatNumber } from '../components/format-count.ts'
 import { WorkspaceLink } from '../components/links.tsx'
 import { formatAbsolute, useTimeZone } from '../components/time.tsx'

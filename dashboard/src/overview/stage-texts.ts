@@ -1,5 +1,5 @@
-import type { StageName } from '@signalbox/contract/browser/overview.ts'
 import { isRefusalRule, REFUSAL_RULES } from '@signalbox/contract/refusal-rules.ts'
+import type { StageName } from '@signalbox/contract/session/overview.ts'
 
 interface StageText {
   title: string

@@ -1,5 +1,5 @@
 import { Group, Stack, Text } from '@mantine/core'
-import type { EventDetails } from '@signalbox/contract/browser/events.ts'
+import type { EventDetails } from '@signalbox/contract/session/events.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import { ApiError } from '../api/client.ts'

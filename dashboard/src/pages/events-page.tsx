@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Switch, Text } from '@mantine/core'
-import type { EventSummary } from '@signalbox/contract/browser/events.ts'
+import type { EventSummary } from '@signalbox/contract/session/events.ts'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'

@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Title } from '@mantine/core'
-import type { RefusalSummary } from '@signalbox/contract/browser/issues.ts'
+import type { RefusalSummary } from '@signalbox/contract/session/issues.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'

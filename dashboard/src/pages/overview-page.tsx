@@ -1,5 +1,5 @@
 import { Alert, Anchor, SimpleGrid, Stack, Text } from '@mantine/core'
-import type { TrackerOverview } from '@signalbox/contract/browser/overview.ts'
+import type { TrackerOverview } from '@signalbox/contract/session/overview.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { EmptyState } from '../components/empty-state.tsx'

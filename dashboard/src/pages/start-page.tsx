@@ -1,5 +1,5 @@
 import { Button, Group } from '@mantine/core'
-import type { CreatedTracker } from '@signalbox/contract/browser/trackers.ts'
+import type { CreatedTracker } from '@signalbox/contract/session/trackers.ts'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { EmptyState } from '../components/empty-state.tsx'

@@ -1,5 +1,5 @@
 import { Alert, Badge, List, Stack, Table, Text } from '@mantine/core'
-import type { MatchQualityReport } from '@signalbox/contract/browser/reports.ts'
+import type { MatchQualityReport } from '@signalbox/contract/session/reports.ts'
 import { EmptyState } from '../components/empty-state.tsx'
 import { Section } from '../components/facts.tsx'
 import { formatNumber } from '../components/format-count.ts'

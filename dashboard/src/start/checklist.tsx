@@ -1,5 +1,5 @@
 import { Badge, Group, Stack, Text, Title } from '@mantine/core'
-import type { StartChecklist, StartStep } from '@signalbox/contract/browser/start.ts'
+import type { StartChecklist, StartStep } from '@signalbox/contract/session/start.ts'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { call } from '../api/client.ts'

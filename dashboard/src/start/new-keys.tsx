@@ -1,5 +1,5 @@
 import { Button, Stack, Text, Title } from '@mantine/core'
-import type { CreatedTracker } from '@signalbox/contract/browser/trackers.ts'
+import type { CreatedTracker } from '@signalbox/contract/session/trackers.ts'
 import { CopyBlock } from '../components/copy.tsx'
 
 interface NewKeysProps {

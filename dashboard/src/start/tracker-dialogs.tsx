@@ -1,5 +1,5 @@
 import { Textarea, TextInput } from '@mantine/core'
-import type { CreatedTracker, TrackerList } from '@signalbox/contract/browser/trackers.ts'
+import type { CreatedTracker, TrackerList } from '@signalbox/contract/session/trackers.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, call } from '../api/client.ts'

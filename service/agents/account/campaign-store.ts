@@ -1,6 +1,6 @@
-import type { Database } from '../../db/database.ts'
-import { payloadCondition } from '../../events/store.ts'
-import { toEntityState } from '../executor/ad-entity-store.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { payloadCondition } from '../../signals/events/event-store.ts'
+import { toEntityState } from '../campaigns/simulated-campaign-store.ts'
 import type { AccountHistory } from './simulated-spend.ts'
 
 const ENTITIES_MAX = 2_000

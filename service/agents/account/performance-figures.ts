@@ -1,5 +1,5 @@
 import type { Performance } from '@signalbox/contract/agents/account.ts'
-import { OTHER_NAMES } from '../../delivery/sent-counts-store.ts'
+import { OTHER_NAMES } from '../../signals/delivery/sent-counts-store.ts'
 import type { BoundDestination } from './destination-signal-store.ts'
 import type { EventFigure, ReportedDay } from './performance-store.ts'
 

@@ -1,13 +1,16 @@
 import type { AccountState } from '@signalbox/contract/agents/account.ts'
 import { AccountStateInput } from '@signalbox/contract/agents/tool-inputs.ts'
-import { createBodyValidator } from '../../http/body-schema.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import { ENTITIES_PER_PAGE, listEntities } from '../executor/ad-entity-store.ts'
+import { Validator } from '../../runtime/http/validator.ts'
+import {
+  type AgentPrincipal,
+  requirePermission,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../agents-context.ts'
+import { ENTITIES_PER_PAGE, listEntities } from '../campaigns/simulated-campaign-store.ts'
 import { readPolicy } from '../policy/policy-store.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
 import { countOpenApprovals } from '../proposals/open-action-store.ts'
 
-const checkArguments = createBodyValidator<AccountStateInput>(AccountStateInput, ['name_contains'])
+const accountStateValidator = new Validator(AccountStateInput, { textMembers: ['name_contains'] })
 
 /**
  * get_account_state: the credential, the policy of its workspace and a page of the current entities
@@ -19,7 +22,7 @@ export async function readAccountState(
   input: unknown = {},
 ): Promise<AccountState> {
   requirePermission(principal, 'ad-account.read')
-  const filter = checkArguments(input)
+  const filter = accountStateValidator.validate(input)
   const { page = 1 } = filter
   const { workspaceId, adAccountId } = principal
   const readAt = now()

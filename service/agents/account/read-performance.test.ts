@@ -8,9 +8,9 @@ import {
   startAdAccountFixture,
 } from '../../../testing/fixtures/ad-account.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
-import { bindDestination } from '../../delivery/destination-store.ts'
-import { provisionDestination } from '../../provisioning/provision-tracker.ts'
-import { saveReport } from '../../reports/reconciliation-store.ts'
+import { provisionDestination } from '../../program/provisioning/provision-tracker.ts'
+import { bindDestination } from '../../signals/delivery/destination-store.ts'
+import { saveReport } from '../../signals/reports/reconciliation-store.ts'
 import { EVENTS_READ_MAX, type PerformanceContext, readPerformance } from './read-performance.ts'
 
 it('returns stored and accepted events by name and currency', async test => {

@@ -7,10 +7,10 @@ import {
   createAdAccountFixture,
   startAdAccountFixture,
 } from '../../../testing/fixtures/ad-account.ts'
-import { addAdAccount } from '../../../testing/fixtures/people.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
-import { raiseAlert } from '../../reports/alert-store.ts'
-import { insertSnapshot } from '../../reports/snapshot-store.ts'
+import { addAdAccount } from '../../../testing/fixtures/users.ts'
+import { raiseAlert } from '../../signals/reports/alert-store.ts'
+import { insertSnapshot } from '../../signals/reports/snapshot-store.ts'
 import { readSignalHealth } from './read-signal-health.ts'
 
 it('is healthy if events arrive and are accepted', async test => {

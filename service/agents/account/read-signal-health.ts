@@ -1,7 +1,10 @@
 import type { SignalHealth } from '@signalbox/contract/agents/account.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../../util/time.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
+import {
+  type AgentPrincipal,
+  requirePermission,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import {
   type BoundDestination,
   type DestinationSignals,

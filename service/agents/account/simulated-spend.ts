@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
-import { DAY_MILLISECONDS, toDaySpan } from '../../util/time.ts'
+import { DAY_MILLISECONDS, toDaySpan } from '../../runtime/util/time.ts'
 
 /** An action that changed an entity. */
 export interface ExecutedChange {

@@ -1,6 +1,6 @@
 import type { Performance } from '@signalbox/contract/agents/account.ts'
-import type { Database } from '../../db/database.ts'
-import { subtractDays, toDaySpan } from '../../util/time.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { subtractDays, toDaySpan } from '../../runtime/util/time.ts'
 import { findAccountHistory, findPurchasesByCampaign } from './campaign-store.ts'
 import { addAmounts, computeEfficiency } from './efficiency.ts'
 import { sumPurchasesByDay } from './performance-store.ts'

@@ -7,7 +7,7 @@ import {
   createAdAccountFixture,
   startAdAccountFixture,
 } from '../../../testing/fixtures/ad-account.ts'
-import { addAdAccount } from '../../../testing/fixtures/people.ts'
+import { addAdAccount } from '../../../testing/fixtures/users.ts'
 import { verifySignalIngestion } from './verify-ingestion.ts'
 
 it('stores one event for each tracker of the ad account, once', async test => {

@@ -1,7 +1,10 @@
 import type { IngestionVerification } from '@signalbox/contract/agents/account.ts'
-import { findEventsById } from '../../events/store.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
+import { findEventsById } from '../../signals/events/event-store.ts'
+import {
+  type AgentPrincipal,
+  requirePermission,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import { findBoundDestinations } from './destination-signal-store.ts'
 
 export interface VerificationContext extends Pick<ProposalContext, 'database'> {

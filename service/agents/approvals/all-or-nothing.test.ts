@@ -8,7 +8,6 @@ import {
   startAgentActionsFixture,
 } from '../../../testing/fixtures/agent-actions.ts'
 import { type AgentFixture, proposeTogether, setPolicy } from '../../../testing/fixtures/agents.ts'
-import { submitFormPairs } from '../../../testing/fixtures/browser-client.ts'
 import {
   APPROVAL,
   changeBudgetExternally,
@@ -16,12 +15,13 @@ import {
   isRefusal,
   LESS_AND_MORE,
 } from '../../../testing/fixtures/executions.ts'
+import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
 import { decideAndExecute } from '../executor/execution-triggers.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import { decideActions } from './decide-actions.ts'
 
-function requestOf({ owner: person, workspaceId }: AgentFixture, batchId: number) {
-  return { person, workspaceId, batchId }
+function requestOf({ owner: user, workspaceId }: AgentFixture, batchId: number) {
+  return { user, workspaceId, batchId }
 }
 
 async function outcomesOf({ database }: AgentFixture, batchId: number) {

@@ -5,14 +5,14 @@ import {
   startAgentActionsFixture,
   submitSingleActionProposal,
 } from '../../../testing/fixtures/agent-actions.ts'
-import { createTestWorkspace } from '../../../testing/fixtures/people.ts'
+import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import {
   findPlanProblems,
   type RecordedDatabase,
   recordPlans,
 } from '../../../testing/performance/query-plans.ts'
-import type { Database } from '../../db/database.ts'
-import { countPendingApprovals } from '../../people/pending-approvals-store.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { countPendingApprovals } from '../../workspaces/users/pending-approvals-store.ts'
 import { findDecidedActions } from '../proposals/decided-action-store.ts'
 
 const STAGES = [

@@ -1,5 +1,5 @@
 import type { AuditTrail } from '../../audit/audit-store.ts'
-import type { Database } from '../../db/database.ts'
+import type { Database } from '../../runtime/db/database.ts'
 import { lockActions } from '../proposals/action-store.ts'
 import { findExpiredActions } from '../proposals/open-action-store.ts'
 import { transitionAction } from '../proposals/transition-action.ts'

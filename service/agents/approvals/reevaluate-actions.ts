@@ -1,6 +1,6 @@
 import type { PolicyReason } from '@signalbox/contract/agents/actions.ts'
 import { LIMIT_CODES, type LimitCode } from '@signalbox/contract/agents/policy.ts'
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 import { type Evaluation, evaluateAction } from '../policy/evaluate-action.ts'
 import type { Action } from '../proposals/action.ts'
 import { findDayStartBudgets, findDayUsage } from '../proposals/day-usage-store.ts'

@@ -1,9 +1,9 @@
 import type { AuditAction } from '../../audit/audit-entry.ts'
 import { hasRoleLossSince } from '../../audit/audit-read-store.ts'
-import type { Transaction } from '../../db/database.ts'
-import { hasPermission, WORKSPACE_ROLES } from '../../people/workspace-role.ts'
-import { hasOtherMember } from '../../people/workspace-store.ts'
-import { HOUR_MILLISECONDS } from '../../util/time.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
+import { hasPermission, WORKSPACE_ROLES } from '../../workspaces/users/workspace-role.ts'
+import { hasOtherMember } from '../../workspaces/users/workspace-store.ts'
 import type { Action } from '../proposals/action.ts'
 
 /** Changes that decide who may approve what, and what needs approval. */
@@ -34,7 +34,7 @@ function startOfGovernanceWindow(at: Date): Date {
 }
 
 /**
- * Why a person may not approve a proposal of their own or of their credential, as a sentence; null
+ * Why a user may not approve a proposal of their own or of their credential, as a sentence; null
  * if they may. Two people are needed if another one could decide. Roles count as they were over the
  * last 72 hours, so that an owner cannot demote the others, approve, and promote them again.
  */
@@ -43,7 +43,7 @@ export async function findApprovalDenial(
   { workspaceId, proposer }: Pick<Action, 'workspaceId' | 'proposer'>,
   { userId, at }: { userId: number; at: Date },
 ): Promise<string | null> {
-  if (proposer.personId !== userId) return null
+  if (proposer.userId !== userId) return null
   const own = proposer.kind === 'person' ? 'your own proposal' : 'a proposal of your own credential'
   const roles = WORKSPACE_ROLES.filter(role => hasPermission(role, 'decide_actions'))
   const others = { workspaceId, exceptUserId: userId, roles }

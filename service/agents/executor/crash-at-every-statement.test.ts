@@ -13,7 +13,7 @@ import {
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { findInvariantViolations } from '../../../testing/simulation/agents/invariants.ts'
 import { recordActionTransitions } from '../../../testing/simulation/agents/transition-log.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import {
   decideAndExecute,
   EXECUTION_LEASE_SECONDS,
@@ -78,7 +78,7 @@ it('executes an approved action once after a crash before any statement', async 
   const body = { decision: 'approve', reason: 'It is worth it.' }
   const crashCount = await crashEverywhere(fixture, connectionString, async change => {
     const { batchId } = await propose(fixture, change)
-    const target = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId }
+    const target = { user: fixture.owner, workspaceId: fixture.workspaceId, batchId }
     const act = (context: ProposalContext) => decideAndExecute(context, target, body)
     const retry = async () => {
       // 409: the decision was stored.

@@ -1,11 +1,11 @@
 import type { ActionBatchAnswer, ProposalResult } from '@signalbox/contract/agents/proposals.ts'
-import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
-import { parseRowId } from '../../util/row-id.ts'
+import { parseRowId } from '../../runtime/util/row-id.ts'
+import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import { type DecisionRequest, decideActions } from '../approvals/decide-actions.ts'
 import { proposeUndo, type UndoRequest } from '../approvals/undo-action.ts'
 import type { Action } from '../proposals/action.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
-import type { ProposalContext } from '../proposals/agents-context.ts'
 import { findUnfinishedActions, type UnfinishedAction } from '../proposals/open-action-store.ts'
 import { toProposalResult } from '../proposals/proposal-view.ts'
 import { proposeActions } from '../proposals/propose-actions.ts'
@@ -37,7 +37,7 @@ export async function submitProposal(
   const after =
     allowed.length > 0 ? await findActionsOfBatch(context.database, batch.id) : [...actions]
   const outcomes = after.map(({ target, policyReasons: reasons }) => ({ target, reasons }))
-  const valid = await listValidEntities(context.platform, principal.adAccountId, outcomes)
+  const valid = await listValidEntities(context.campaigns, principal.adAccountId, outcomes)
   return { result: { ...toProposalResult(context, { batch, actions: after }), ...valid }, isNew }
 }
 

@@ -3,8 +3,8 @@ import { it } from 'node:test'
 import { createMcpFixture, MCP_HEADERS } from '../../../testing/fixtures/mcp.ts'
 import { sendRawBytes, sendRawRequest } from '../../../testing/fixtures/raw-http.ts'
 import { type Reply, startTestService } from '../../../testing/fixtures/service.ts'
-import { generateToken } from '../../access/token-format.ts'
-import { sessionCookieName } from '../../people/session-token.ts'
+import { generateToken } from '../../runtime/util/token-format.ts'
+import { sessionCookieName } from '../../workspaces/users/session-token.ts'
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' }
 

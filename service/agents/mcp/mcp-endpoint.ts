@@ -1,15 +1,22 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { PROPOSAL_BYTES_MAX } from '@signalbox/contract/agent-action-operations.ts'
-import { limitAddresses } from '../../access/address-limits.ts'
-import type { RequestLimits } from '../../access/request-limits.ts'
-import type { Database } from '../../db/database.ts'
-import { toRefusal } from '../../http/error-responses.ts'
-import { Refusal } from '../../http/refusal.ts'
-import { recordFailure } from '../../http/request-log.ts'
-import type { ServiceApp } from '../../http/service-app.ts'
-import { type AgentPrincipal, requireAgentToken } from '../../oauth/authenticate-agent.ts'
-import { CORS_HEADERS, corsPreflightHeaders, toOauthError } from '../../oauth/oauth-responses.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { limitAddresses } from '../../runtime/http/address-limits.ts'
+import { toRefusal } from '../../runtime/http/error-responses.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import type { RequestLimits } from '../../runtime/http/request-limits.ts'
+import { recordFailure } from '../../runtime/http/request-log.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import {
+  type AgentPrincipal,
+  requireAgentToken,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import {
+  CORS_HEADERS,
+  corsPreflightHeaders,
+  toOauthError,
+} from '../../workspaces/oauth/oauth-responses.ts'
 import type { McpEra, McpToolServer } from './mcp-server.ts'
 
 /** The authenticated caller. */

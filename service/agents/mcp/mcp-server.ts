@@ -6,7 +6,7 @@ import {
   ProtocolErrorCode,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
-import { Refusal } from '../../http/refusal.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
 import type { AgentTool, ToolResult } from './agent-tool.ts'
 import type { AgentPrompt } from './prompts.ts'
 import type { AgentResource } from './resources.ts'

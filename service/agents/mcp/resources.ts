@@ -1,8 +1,8 @@
-import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
+import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
+import type { AgentsContext } from '../agents-context.ts'
 import { readPolicy } from '../policy/policy-store.ts'
-import type { AgentsContext } from '../proposals/agents-context.ts'
 
-/** An MCP resource: something that a person attaches to a conversation, read when it is needed. */
+/** An MCP resource: something that a user attaches to a conversation, read when it is needed. */
 export interface AgentResource {
   name: string
   title: string

@@ -1,7 +1,7 @@
-import type { ServiceApp } from '../../http/service-app.ts'
-import { requirePermission } from '../../oauth/authenticate-agent.ts'
-import { RESOURCES } from '../../oauth/permissions.ts'
-import type { AgentsContext } from '../proposals/agents-context.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { requirePermission } from '../../workspaces/oauth/authenticate-agent.ts'
+import { RESOURCES } from '../../workspaces/oauth/permissions.ts'
+import type { AgentsContext } from '../agents-context.ts'
 import { AGENT_TOOLS, callTool } from './call-tool.ts'
 import { type McpCaller, mountMcpEndpoint } from './mcp-endpoint.ts'
 import type { ToolServerOptions } from './mcp-server.ts'
@@ -20,7 +20,7 @@ export function mcpRoutes(app: ServiceApp, context: AgentsContext): void {
   })
 }
 
-/** The version of the tools and their descriptions; server.json has the same. */
+/** The version of the tools and their descriptions; deploy/mcp/server.json has the same. */
 export const MCP_SERVER_VERSION = '0.3.0'
 
 /** The MCP server for one request of this caller. */

@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { Ajv } from 'ajv'
-import { RESOURCES } from '../../oauth/permissions.ts'
+import { RESOURCES } from '../../workspaces/oauth/permissions.ts'
 import { MCP_SERVER_VERSION } from './routes.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const VECTORS = join(import.meta.dirname, 'vectors')
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
-const server = read(join(ROOT, 'server.json'))
+const server = read(join(ROOT, 'deploy/mcp/server.json'))
 
 /** The published schema (vectors/SOURCE.md), whose only format is `uri`. */
 function registryCheck() {

@@ -5,8 +5,8 @@ import { buildProposal } from '../../../testing/fixtures/agents.ts'
 import { createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
 import { createMcpFixture, type McpFixture } from '../../../testing/fixtures/mcp.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { issueExecutionToken } from '../../oauth/execution-tokens.ts'
-import type { Tier } from '../../oauth/permissions.ts'
+import { issueExecutionToken } from '../../workspaces/oauth/execution-tokens.ts'
+import type { Tier } from '../../workspaces/oauth/permissions.ts'
 
 const TOOLS = [
   'get_account_state',

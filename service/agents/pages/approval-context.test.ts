@@ -7,7 +7,7 @@ import {
   submitSingleActionProposal,
   submitTestProposal,
 } from '../../../testing/fixtures/agent-actions.ts'
-import { submitFormPairs } from '../../../testing/fixtures/browser-client.ts'
+import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
 
 /** The paused campaign has 15.00 a day. */
 function resumeCampaign(fixture: AgentActionsFixture) {

@@ -1,10 +1,11 @@
 import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
-import type { Refusal } from '../../http/refusal.ts'
-import type { ServiceApp } from '../../http/service-app.ts'
-import { pageHeaders } from '../../pages/serve-pages.ts'
-import { requirePageMembership } from '../../people/page-membership.ts'
-import { requirePageSession, type WorkspacePageRequest } from '../../people/page-visit.ts'
-import { parseRowId } from '../../util/row-id.ts'
+import type { Refusal } from '../../runtime/http/refusal.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
+import { parseRowId } from '../../runtime/util/row-id.ts'
+import { requirePageMembership } from '../../workspaces/users/page-membership.ts'
+import { requirePageSession, type WorkspacePageRequest } from '../../workspaces/users/page-visit.ts'
+import type { AgentsContext } from '../agents-context.ts'
 import {
   readApprovalQueue,
   readDecisionRecords,
@@ -13,7 +14,6 @@ import {
 import { readDecidedActions } from '../approvals/decided-actions.ts'
 import { decideAndExecute, undoAndExecute } from '../executor/execution-triggers.ts'
 import { readPolicy } from '../policy/policy-store.ts'
-import type { AgentsContext } from '../proposals/agents-context.ts'
 import { approvalsPage, decidedApprovalsPage } from './approvals-page.ts'
 import { batchPage } from './batch-page.ts'
 import {
@@ -100,15 +100,15 @@ function pathOf({ workspaceId, batchId }: BatchPageRequest): string {
 
 async function renderQueue(context: AgentsContext, visit: WorkspacePageRequest, query: unknown) {
   const { database, now } = context
-  const { person, workspaceId } = visit
-  const membership = await requirePageMembership(database, person, { workspaceId })
+  const { user, workspaceId } = visit
+  const membership = await requirePageMembership(database, user, { workspaceId })
   const { view, page, before } = query as Record<string, unknown>
   if (view === 'decided') {
     const decided = await readDecidedActions(database, membership.workspaceId, before)
-    return decidedApprovalsPage({ person, membership, decided })
+    return decidedApprovalsPage({ user, membership, decided })
   }
   const queue = await readApprovalQueue(context, visit, { page: parseRowId(page) ?? 1 })
-  return approvalsPage({ person, membership, queue, now: now() })
+  return approvalsPage({ user, membership, queue, now: now() })
 }
 
 async function renderBatch(
@@ -117,15 +117,15 @@ async function renderBatch(
   { done, rejectedForm, undoError }: BatchPageState,
 ): Promise<string> {
   const { database, now } = context
-  const { person, workspaceId } = visit
-  const membership = await requirePageMembership(database, person, { workspaceId })
+  const { user, workspaceId } = visit
+  const membership = await requirePageMembership(database, user, { workspaceId })
   const { batch, recent_changes: recentChanges } = await readQueuedBatch(context, visit)
   const policy = await readPolicy(database, membership.workspaceId)
   const ref = { workspaceId: membership.workspaceId, batchId: batch.id }
   const decisionRecords = await readDecisionRecords(context, ref)
   const notice = noticeOf(done, batch)
   return batchPage({
-    person,
+    user,
     membership,
     batch,
     policy,

@@ -1,6 +1,6 @@
 import type { AuditLogEntry } from '@signalbox/contract/agents/audit.ts'
 import { html } from 'ghtml'
-import { formatIsoMinute } from '../../util/time.ts'
+import { formatIsoMinute } from '../../runtime/util/time.ts'
 import { actorLabel, auditActionLabel, subjectLabel } from './audit-labels.ts'
 import { escapeInvisibleLine, untrustedName } from './untrusted-text.ts'
 

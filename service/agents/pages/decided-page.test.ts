@@ -7,9 +7,9 @@ import {
   startAgentActionsFixture,
   submitSingleActionProposal,
 } from '../../../testing/fixtures/agent-actions.ts'
-import { submitFormPairs } from '../../../testing/fixtures/browser-client.ts'
-import { createTestWorkspace } from '../../../testing/fixtures/people.ts'
-import { HOUR_SECONDS } from '../../util/time.ts'
+import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
+import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
+import { HOUR_SECONDS } from '../../runtime/util/time.ts'
 import { DECIDED_PER_PAGE } from '../approvals/decided-actions.ts'
 
 it('shows each decided change with its outcome and the email of who decided', async test => {

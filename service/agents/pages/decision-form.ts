@@ -10,12 +10,12 @@ import {
   type LimitCode,
 } from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
-import { Refusal } from '../../http/refusal.ts'
-import { readFormText, toFormErrors } from '../../pages/form-body.ts'
-import { choiceOption, type FormErrors, textArea } from '../../pages/form-controls.ts'
-import { hasPermission } from '../../people/workspace-role.ts'
-import type { Membership } from '../../people/workspace-store.ts'
-import { parseRowId } from '../../util/row-id.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { choiceOption, type FormErrors, textArea } from '../../runtime/pages/form-controls.ts'
+import { parseRowId } from '../../runtime/util/row-id.ts'
+import { hasPermission } from '../../workspaces/users/workspace-role.ts'
+import type { Membership } from '../../workspaces/users/workspace-store.ts'
 import {
   acceptedLimitFields,
   dayTotals,
@@ -110,7 +110,7 @@ function denialNotice({ batch }: DecisionForm): string {
 
 /**
  * The buttons of the form. The bar is the last part of the page, so that it stays at the bottom of
- * a phone from the first line on. A person who may not approve may still reject, which is always
+ * a phone from the first line on. A user who may not approve may still reject, which is always
  * safe. Returns HTML.
  */
 export function decisionBar({ membership, batch, now }: DecisionForm): string {

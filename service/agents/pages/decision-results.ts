@@ -4,8 +4,8 @@ import type {
   AgentAction,
 } from '@signalbox/contract/agents/actions.ts'
 import { html } from 'ghtml'
-import { tag } from '../../pages/form-controls.ts'
-import { formatDateTime } from '../../util/time.ts'
+import { tag } from '../../runtime/pages/form-controls.ts'
+import { formatDateTime } from '../../runtime/util/time.ts'
 import type { DecidedAction } from '../approvals/decided-actions.ts'
 import { ACTION_STATUS_LABELS } from './labels.ts'
 import { changeLine } from './proposal-details.ts'

@@ -1,7 +1,7 @@
 import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
 import type { EvidenceProvenance } from '@signalbox/contract/agents/evidence.ts'
 import { html } from 'ghtml'
-import { formatDateTime } from '../../util/time.ts'
+import { formatDateTime } from '../../runtime/util/time.ts'
 import { escapeInvisibleLine } from './untrusted-text.ts'
 
 type EvidenceRecord = EvidenceProvenance['evidence'][number]

@@ -5,7 +5,7 @@ import {
   startAgentActionsFixture,
   submitHostileProposal,
 } from '../../../testing/fixtures/agent-actions.ts'
-import { submitFormPairs, unescapeHtml } from '../../../testing/fixtures/browser-client.ts'
+import { submitFormPairs, unescapeHtml } from '../../../testing/fixtures/page-client.ts'
 
 const ALLOWED_TAGS =
   /^(a|bdi|blockquote|body|br|button|caption|code|dd|details|div|dl|dt|fieldset|footer|form|h[123]|head|header|html|input|kbd|label|legend|li|link|main|meta|nav|ol|option|p|section|select|small|span|strong|summary|table|tbody|td|textarea|th|thead|time|title|tr|ul)$/

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { Refusal } from '../../http/refusal.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
 import { DEFAULT_POLICY } from '../policy/policy-store.ts'
 import {
   parsePolicyForm,

@@ -1,8 +1,8 @@
 import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy, PolicyLimits } from '@signalbox/contract/agents/policy.ts'
-import { Refusal } from '../../http/refusal.ts'
-import { readFormText, toFormErrors } from '../../pages/form-body.ts'
-import type { FormErrors } from '../../pages/form-controls.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import type { FormErrors } from '../../runtime/pages/form-controls.ts'
 import { formatMinorUnits, minorUnitDigits, parseMinorUnits } from '../policy/format-amount.ts'
 
 /** The fields of the policy form, as text. */
@@ -157,7 +157,7 @@ function toCurrencySubmission({ currency, ...limits }: CurrencyFormValues) {
 }
 
 /**
- * Digits of the submitted form, not of the current ad accounts: an amount must mean what the person
+ * Digits of the submitted form, not of the current ad accounts: an amount must mean what the user
  * saw. Defaults to minor units, the smallest interpretation.
  */
 export function formMinorUnitDigits({ amount_digits }: PolicyFormValues): number {

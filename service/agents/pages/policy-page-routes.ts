@@ -1,10 +1,10 @@
-import type { ServiceApp } from '../../http/service-app.ts'
-import { listAdAccounts } from '../../people/ad-account-store.ts'
-import { requirePageMembership } from '../../people/page-membership.ts'
-import { requirePageSession, type WorkspacePageRequest } from '../../people/page-visit.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { listAdAccounts } from '../../workspaces/users/ad-account-store.ts'
+import { requirePageMembership } from '../../workspaces/users/page-membership.ts'
+import { requirePageSession, type WorkspacePageRequest } from '../../workspaces/users/page-visit.ts'
+import type { AgentsContext } from '../agents-context.ts'
 import { changePolicy } from '../policy/change-policy.ts'
 import { readPolicy } from '../policy/policy-store.ts'
-import type { AgentsContext } from '../proposals/agents-context.ts'
 import { isConflict, parsePolicyForm, policyFormErrors, toPolicySubmission } from './policy-form.ts'
 import { type PolicyPage, policyPage } from './policy-page.ts'
 
@@ -54,15 +54,15 @@ async function renderPolicy(
 ): Promise<string> {
   const { membership, currencies } = await loadPolicyFrame(context, visit)
   const policy = await readPolicy(context.database, membership.workspaceId)
-  return policyPage({ person: visit.person, membership, policy, currencies, ...state })
+  return policyPage({ user: visit.user, membership, policy, currencies, ...state })
 }
 
 /** Loads the membership and the currencies of active ad accounts, which format the limits. */
 async function loadPolicyFrame(
   { database }: AgentsContext,
-  { person, workspaceId }: WorkspacePageRequest,
+  { user, workspaceId }: WorkspacePageRequest,
 ) {
-  const membership = await requirePageMembership(database, person, { workspaceId })
+  const membership = await requirePageMembership(database, user, { workspaceId })
   const accounts = await listAdAccounts(database, membership.workspaceId)
   const active = accounts.filter(({ status }) => status === 'active')
   return { membership, currencies: [...new Set(active.map(({ currency }) => currency))] }

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import {
-  type FormPairs,
-  formsOf,
-  submitFormPairs,
-} from '../../../testing/fixtures/browser-client.ts'
+import { type FormPairs, formsOf, submitFormPairs } from '../../../testing/fixtures/page-client.ts'
+import { startTestService } from '../../../testing/fixtures/service.ts'
 import {
   addAdAccount,
   addMember,
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
   type TestWorkspace,
-} from '../../../testing/fixtures/people.ts'
-import { startTestService } from '../../../testing/fixtures/service.ts'
+} from '../../../testing/fixtures/users.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 
 const CHANGED: Record<string, string> = {
@@ -135,7 +131,7 @@ it('lets members and admins read the policy, and returns 403 for changes', async
   const service = await startTestService(test)
   const workspace = await createTestWorkspace(service)
   for (const role of ['admin', 'member'] as const) {
-    const { userId, client } = await createTestPerson(service)
+    const { userId, client } = await createTestUser(service)
     await addMember(service, { workspaceId: workspace.workspaceId, userId, role })
     const page = await client.get(pathOf(workspace))
     assert.match(page.text, /Current policy: Suggest only/)

@@ -1,8 +1,8 @@
 import type { AgentAction, EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
 import { html } from 'ghtml'
-import { tag } from '../../pages/form-controls.ts'
-import { formatDateTime, formatTimeLeft } from '../../util/time.ts'
+import { tag } from '../../runtime/pages/form-controls.ts'
+import { formatDateTime, formatTimeLeft } from '../../runtime/util/time.ts'
 import { formatAmount } from '../policy/format-amount.ts'
 import { currentReasons } from './approval-context.ts'
 import {
@@ -79,7 +79,7 @@ const STALE = html`<div class="message notice"><p>The entity was changed elsewhe
 proposal, so the values above are out of date. If you approve this change, it is rejected and not
 executed.</p></div>`
 
-/** Warns if the agent's name for the entity differs, which could mislead the person. */
+/** Warns if the agent's name for the entity differs, which could mislead the user. */
 function nameMismatch({ target_entity, before }: AgentAction): string {
   const { name } = target_entity
   if (before === null) return ENTITY_MISSING

@@ -1,11 +1,11 @@
 import type { AgentAction } from '@signalbox/contract/agents/actions.ts'
 import type { QueuedBatch, UndoSubmission } from '@signalbox/contract/agents/approvals.ts'
 import { html } from 'ghtml'
-import { Refusal } from '../../http/refusal.ts'
-import { readFormText } from '../../pages/form-body.ts'
-import { textArea } from '../../pages/form-controls.ts'
-import { hasPermission } from '../../people/workspace-role.ts'
-import type { Membership } from '../../people/workspace-store.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { readFormText } from '../../runtime/pages/form-body.ts'
+import { textArea } from '../../runtime/pages/form-controls.ts'
+import { hasPermission } from '../../workspaces/users/workspace-role.ts'
+import type { Membership } from '../../workspaces/users/workspace-store.ts'
 import type { DecisionRecord } from '../approvals/approval-queue.ts'
 import { defaultUndoReason } from '../approvals/undo-action.ts'
 
@@ -54,7 +54,7 @@ function reasonField(actionId: string): string {
 const REASON_HINT =
   'The reason is stored permanently and cannot be erased: do not write about people.'
 
-/** What a proposal of a person undoes. Returns HTML. */
+/** What a proposal of a user undoes. Returns HTML. */
 export function undoneAction({ undoes }: QueuedBatch, base: string): string {
   if (undoes === null) return ''
   return html`<p>It undoes <a href="${base}/audit?subject_type=action&subject_id=${undoes}">action

@@ -1,5 +1,5 @@
 import type { PolicyLimits } from '@signalbox/contract/agents/policy.ts'
-import { HOUR_MILLISECONDS } from '../../util/time.ts'
+import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 
 export type QuietHours = NonNullable<PolicyLimits['quiet_hours']>
 

@@ -7,8 +7,8 @@ import type {
   PolicyReason,
 } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy, ExecutionMode } from '@signalbox/contract/agents/policy.ts'
+import type { EntityRef } from '../campaigns/campaign-api.ts'
 import { isWithinQuietHours } from './account-time.ts'
-import type { EntityRef } from './ad-platform.ts'
 import {
   type BudgetContext,
   computeMoneyChange,
@@ -106,7 +106,7 @@ function findImpossibility(
   }
 }
 
-/** Why a person must approve; empty if the action may be executed immediately. */
+/** Why a user must approve; empty if the action may be executed immediately. */
 function approvalReasons(
   { target }: CandidateAction,
   change: MoneyChange,

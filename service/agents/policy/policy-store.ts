@@ -4,7 +4,7 @@ import type {
   ExecutionMode,
   PolicyLimits,
 } from '@signalbox/contract/agents/policy.ts'
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 
 /** The initial policy of every workspace: agents suggest, people act. */
 export const DEFAULT_POLICY: ActionPolicy = {

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
-import type { Transaction } from '../../db/database.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import type { Tables } from '../../runtime/db/tables.ts'
 import type { Action, NewAction } from './action.ts'
 
 export async function findAction(
@@ -253,7 +253,7 @@ export function toAction(row: ActionRow): Action {
       kind: row.proposer_kind as Action['proposer']['kind'],
       id: row.proposer_id,
       name: row.proposer_name,
-      personId: row.person_id,
+      userId: row.person_id,
     },
     isAllOrNothing: row.all_or_nothing,
     expiresAt: row.expires_at,

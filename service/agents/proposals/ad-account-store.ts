@@ -1,4 +1,4 @@
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 
 export interface AdAccountSettings {
   adAccountId: number

@@ -1,15 +1,18 @@
 import type { ActionBatchAnswer } from '@signalbox/contract/agents/proposals.ts'
-import { Refusal } from '../../http/refusal.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import {
+  type AgentPrincipal,
+  requirePermission,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import { type Action, toProposer } from './action.ts'
 import { findActionsOfBatch, lockActions } from './action-store.ts'
-import type { ProposalContext } from './agents-context.ts'
 import { agentScope, findBatchInScope, readBatch } from './read-actions.ts'
 import { transitionAction } from './transition-action.ts'
 
 /**
  * Ends the pending actions of a proposal, for the credential that proposed it. Actions that a
- * person decided on are not affected. Throws a Refusal: 403, 404, or 409 if nothing is pending.
+ * user decided on are not affected. Throws a Refusal: 403, 404, or 409 if nothing is pending.
  */
 export async function cancelProposal(
   context: ProposalContext,

@@ -12,9 +12,9 @@ import {
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { TestClock } from '../../../testing/fixtures/test-clock.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
-import { openDatabase } from '../../db/database.ts'
-import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
-import { HOUR_SECONDS } from '../../util/time.ts'
+import { openDatabase } from '../../runtime/db/database.ts'
+import { HOUR_SECONDS } from '../../runtime/util/time.ts'
+import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
 import { proposeActions } from './propose-actions.ts'
 
 /** An hour before the end of the day in Berlin, the time zone of the ad accounts. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import type { EntityRef } from '../campaigns/campaign-api.ts'
 import { startOfAccountDay } from '../policy/account-time.ts'
-import type { EntityRef } from '../policy/ad-platform.ts'
 import type { DayUsage } from '../policy/money-limits.ts'
 
 /** The local day of an ad account. */

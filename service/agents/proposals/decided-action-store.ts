@@ -1,4 +1,4 @@
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 import type { Action } from './action.ts'
 import { selectActions, toAction } from './action-store.ts'
 

@@ -11,7 +11,7 @@ import {
 } from '../../../testing/fixtures/agents.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { type Dump, dumpDatabase } from '../../../testing/fixtures/database-dump.ts'
-import type { Refusal } from '../../http/refusal.ts'
+import type { Refusal } from '../../runtime/http/refusal.ts'
 import { dryRunActions } from './dry-run-actions.ts'
 import { proposeActions } from './propose-actions.ts'
 

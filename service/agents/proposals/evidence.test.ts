@@ -7,7 +7,7 @@ import {
   resolvePrincipal,
 } from '../../../testing/fixtures/agents.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { Refusal } from '../../http/refusal.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
 import { submitProposal } from '../executor/execution-triggers.ts'
 import { recordToolAnswer, recordToolUse } from './tool-use-store.ts'
 

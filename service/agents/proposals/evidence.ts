@@ -1,10 +1,10 @@
 import type { Evidence, EvidenceProvenance } from '@signalbox/contract/agents/evidence.ts'
 import type { ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
-import type { Transaction } from '../../db/database.ts'
-import { FieldErrorList } from '../../http/body-schema.ts'
-import { Refusal } from '../../http/refusal.ts'
-import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
-import { isObject } from '../../util/is-object.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { FieldErrorList } from '../../runtime/http/validator.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
+import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
 import { findToolAnswers, findToolUses, type ToolAnswer } from './tool-use-store.ts'
 
 type EvidenceRecord = EvidenceProvenance['evidence'][number]

@@ -11,8 +11,8 @@ import {
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
-import { openDatabase } from '../../db/database.ts'
-import type { Refusal } from '../../http/refusal.ts'
+import { openDatabase } from '../../runtime/db/database.ts'
+import type { Refusal } from '../../runtime/http/refusal.ts'
 import { proposeActions } from './propose-actions.ts'
 
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const

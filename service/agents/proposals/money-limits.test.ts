@@ -10,9 +10,9 @@ import {
   setPolicy,
 } from '../../../testing/fixtures/agents.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { DAY_SECONDS } from '../../util/time.ts'
+import { DAY_SECONDS } from '../../runtime/util/time.ts'
+import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
 import { runExecution, submitProposal } from '../executor/execution-triggers.ts'
-import { applyExternalChange } from '../executor/simulated-account-store.ts'
 import { findActionsOfBatch } from './action-store.ts'
 import { proposeActions } from './propose-actions.ts'
 
@@ -101,7 +101,7 @@ it('fails an allowed resume if it would now set more money in motion', async tes
   await applyExternalChange(database, child, { dailyBudgetMinor: 4_000_001, at: clock.now() })
   const { status, outcome } = await runExecution(context, action.id)
   assert.deepEqual([status, outcome], ['failed', 'stale'])
-  const [found] = await context.platform.readEntities(adAccountId, [
+  const [found] = await context.campaigns.readEntities(adAccountId, [
     { type: 'campaign', id: '950' },
   ])
   assert.equal(found?.status, 'paused')

@@ -1,4 +1,4 @@
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 import type { Action } from './action.ts'
 
 /** Pending actions whose approval period has ended, oldest first. */
@@ -109,7 +109,7 @@ export async function findOtherPendingActions(
   }))
 }
 
-/** Counts the actions of an ad account that a person can still approve at `at`. */
+/** Counts the actions of an ad account that a user can still approve at `at`. */
 export async function countOpenApprovals(
   { query }: Transaction,
   { workspaceId, adAccountId }: { workspaceId: number; adAccountId: number },

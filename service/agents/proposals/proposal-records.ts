@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
-import { isObject } from '../../util/is-object.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
 import type { NewAction } from './action.ts'
 import type { NewBatch } from './batch-store.ts'
 import type { ActionRow, BatchRow } from './record-store.ts'
@@ -70,7 +70,7 @@ export function digestBatch(batch: NewBatch): string {
     proposer_kind: batch.proposer.kind,
     proposer_id: batch.proposer.id,
     proposer_name: batch.proposer.name,
-    person_id: batch.proposer.personId,
+    person_id: batch.proposer.userId,
     policy_version: batch.policyVersion,
     policy_decision: batch.policyDecision,
     ...(batch.isAllOrNothing && { all_or_nothing: true }),

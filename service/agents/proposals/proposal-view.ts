@@ -1,8 +1,8 @@
 import type { ActionStatus, BatchStatus, PolicyReason } from '@signalbox/contract/agents/actions.ts'
 import type { ActionBatchAnswer, ProposalResult } from '@signalbox/contract/agents/proposals.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import type { Action } from './action.ts'
 import { toActionView, toProposerView, toTargetView } from './action-view.ts'
-import type { ProposalContext } from './agents-context.ts'
 import type { Batch } from './batch-store.ts'
 
 interface SavedProposal {
@@ -104,7 +104,7 @@ function approvalQueueUrl(origin: string, workspaceId: number): string {
   return `${origin}/workspaces/${workspaceId}/approvals`
 }
 
-/** The page where a person decides on one batch. */
+/** The page where a user decides on one batch. */
 function inboxUrl(
   origin: string,
   { workspaceId, batchId }: { workspaceId: number; batchId: number },

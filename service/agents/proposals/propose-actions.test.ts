@@ -14,7 +14,7 @@ import {
 import { blockAuditWrites, readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
-import { HOUR_MILLISECONDS } from '../../util/time.ts'
+import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { findAction } from './action-store.ts'
 import { toProposalResult } from './proposal-view.ts'
 import { proposeActions } from './propose-actions.ts'
@@ -256,8 +256,8 @@ it('names the connection as the proposer', async test => {
   const connection = await resolvePrincipal(fixture, 'connection')
   const { actions } = await propose(buildProposal(RAISE), connection)
   const id = 'connectionId' in connection ? connection.connectionId : 0
-  const { personId } = connection
-  assert.deepEqual(actions[0]?.proposer, { kind: 'connection', id, name: 'Test agent', personId })
+  const { userId } = connection
+  assert.deepEqual(actions[0]?.proposer, { kind: 'connection', id, name: 'Test agent', userId })
   const [entry] = await readAuditEntries(database, workspaceId, 'proposal.submitted')
   assert.deepEqual(entry?.actor, { type: 'connection', id: String(id) })
 })

@@ -2,14 +2,17 @@ import { hash } from 'node:crypto'
 import type { ActionSubmission } from '@signalbox/contract/agents/actions.ts'
 import type { ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
-import type { Transaction } from '../../db/database.ts'
-import { type FieldErrors, Refusal } from '../../http/refusal.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import { type FieldErrors, Refusal } from '../../runtime/http/refusal.ts'
+import {
+  type AgentPrincipal,
+  requirePermission,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
 import { type ActionProposer, toProposer } from './action.ts'
 import { findActionsOfBatch } from './action-store.ts'
 import { lockActiveAdAccount } from './ad-account-store.ts'
-import type { ProposalContext } from './agents-context.ts'
 import { findBatchByKey, insertBatch, type NewBatch, type ProposalKey } from './batch-store.ts'
 import {
   combineDecisions,
@@ -64,12 +67,12 @@ interface ProposalInput extends ProposalContent {
 }
 
 async function readTargets(
-  { database, platform }: ProposalContext,
+  { database, campaigns }: ProposalContext,
   content: ProposalContent,
 ): Promise<TargetStates | null> {
   if (await findBatchByKey(database, toProposalKey(content))) return null
   const { adAccountId } = content.principal
-  return readSubmittedTargets(platform, adAccountId, orderSubmissions(content))
+  return readSubmittedTargets(campaigns, adAccountId, orderSubmissions(content))
 }
 
 async function propose(

@@ -11,7 +11,7 @@ import {
 } from '../../../testing/fixtures/agents.ts'
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import type { Refusal } from '../../http/refusal.ts'
+import type { Refusal } from '../../runtime/http/refusal.ts'
 import { proposeActions } from './propose-actions.ts'
 import {
   ACTIONS_PER_PAGE,

@@ -3,7 +3,7 @@ import type { ActionStatus } from '@signalbox/contract/agents/actions.ts'
 import type { DecisionReceipt } from '@signalbox/contract/agents/proposals.ts'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { ChainLink } from '../../audit/audit-entry.ts'
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 import type { Action } from './action.ts'
 
 interface Receipt extends ChainLink {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { connectAgent, startOauthFixture } from '../../../testing/fixtures/oauth.ts'
-import { verifyAgentToken } from '../../oauth/authenticate-agent.ts'
+import { verifyAgentToken } from '../../workspaces/oauth/authenticate-agent.ts'
 import { toProposer } from './action.ts'
 
 it('keeps the principal of a connection, which scopes its keys, when tokens rotate', async test => {

@@ -1,5 +1,5 @@
-import type { Transaction } from '../../db/database.ts'
-import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
 import { toProposer } from './action.ts'
 
 /** Records when a credential last used a tool; never replaces a later time with an earlier one. */

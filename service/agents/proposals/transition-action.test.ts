@@ -10,7 +10,7 @@ import {
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 import { ACTION_TRANSITIONS, canTransition, isFinal } from './action.ts'
 import { findAction, lockActions } from './action-store.ts'
 import { proposeActions } from './propose-actions.ts'

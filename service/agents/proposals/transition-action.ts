@@ -1,6 +1,6 @@
 import type { AuditAction, AuditActor, AuditDetails } from '../../audit/audit-entry.ts'
 import type { AuditTrail } from '../../audit/audit-store.ts'
-import type { Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 import {
   type Action,
   type ActionTransition,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Refusal } from '../../http/refusal.ts'
+import type { Refusal } from '../../runtime/http/refusal.ts'
 import { validateDryRun, validateProposal } from './validate-proposal.ts'
 
 const ACCOUNT = 12

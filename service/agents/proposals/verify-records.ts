@@ -1,6 +1,6 @@
 import type { VerifyRecords } from '../../audit/verify-chain.ts'
-import type { Transaction } from '../../db/database.ts'
-import { parseJsonObject } from '../../util/is-object.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
+import { parseJsonObject } from '../../runtime/util/is-object.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import { isFinal } from './action.ts'
 import { digestActionRow, digestBatchRow, findDifference } from './proposal-records.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { it, type TestContext } from 'node:test'
-import type { LiveMessage } from '@signalbox/contract/browser/live.ts'
+import type { LiveMessage } from '@signalbox/contract/session/live.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 import { allocateStreamCounts, EventStream, StreamLimit } from './event-stream.ts'
 

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream'
-import type { LiveMessage } from '@signalbox/contract/browser/live.ts'
+import type { LiveMessage } from '@signalbox/contract/session/live.ts'
 
 /** A reader that is this far behind is disconnected; it resumes with its last event ID. */
 const BUFFERED_BYTES_MAX = 2 ** 20

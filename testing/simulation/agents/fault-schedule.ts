@@ -1,6 +1,6 @@
 import type { EXECUTION_MODES } from '@signalbox/contract/agents/policy.ts'
 import fc from 'fast-check'
-import { HOUR_SECONDS } from '../../../service/util/time.ts'
+import { HOUR_SECONDS } from '../../../service/runtime/util/time.ts'
 import type { CrashPoint } from '../../crash/crash-injection.ts'
 import { CREDENTIALS, type Credential, type ProposedChange } from '../../fixtures/agents.ts'
 

@@ -1,22 +1,22 @@
+import type { ProposalContext } from '../../../service/agents/agents-context.ts'
 import { expireApprovals } from '../../../service/agents/approvals/expire-approvals.ts'
+import {
+  applyExternalChange,
+  setNextFault,
+} from '../../../service/agents/campaigns/simulated-account-store.ts'
 import {
   decideAndExecute,
   resumeExecutions,
   submitProposal,
 } from '../../../service/agents/executor/execution-triggers.ts'
+import { Refusal } from '../../../service/runtime/http/refusal.ts'
+import { HOUR_SECONDS } from '../../../service/runtime/util/time.ts'
 import {
-  applyExternalChange,
-  setNextFault,
-} from '../../../service/agents/executor/simulated-account-store.ts'
-import type { ProposalContext } from '../../../service/agents/proposals/agents-context.ts'
-import { Refusal } from '../../../service/http/refusal.ts'
-import {
-  changeConnectionAdAccount,
   revokeWorkspaceConnection,
-} from '../../../service/oauth/connections.ts'
-import { revokeWorkspaceToken } from '../../../service/oauth/execution-tokens.ts'
-import { setAdAccountStatus } from '../../../service/people/ad-account-store.ts'
-import { HOUR_SECONDS } from '../../../service/util/time.ts'
+  updateConnection,
+} from '../../../service/workspaces/oauth/connections.ts'
+import { revokeWorkspaceToken } from '../../../service/workspaces/oauth/execution-tokens.ts'
+import { setAdAccountStatus } from '../../../service/workspaces/users/ad-account-store.ts'
 import { type CrashPoint, runUntilCrash } from '../../crash/crash-injection.ts'
 import {
   type AgentFixture,
@@ -139,7 +139,7 @@ async function decide(fixture: AgentFixture, context: ProposalContext, choice: D
   const target = { workspaceId: fixture.workspaceId, batchId: pendingBatch.batch_id }
   await decideAndExecute(
     context,
-    { ...target, person: fixture[choice.decider] },
+    { ...target, user: fixture[choice.decider] },
     {
       decision: choice.decision,
       reason: 'It is as I want it.',
@@ -189,18 +189,22 @@ async function applyPolicyStep(fixture: AgentFixture, { mode, mayPause, changeMa
 }
 
 async function revoke(fixture: AgentFixture, credential: Credential): Promise<void> {
-  const { context, workspaceId, owner: person } = fixture
+  const { context, workspaceId, owner: user } = fixture
   const id = await findCredentialId(fixture, credential)
-  const target = { person, workspaceId }
+  const target = { user, workspaceId }
   await (credential === 'connection'
     ? revokeWorkspaceConnection(context, { ...target, connectionId: id })
     : revokeWorkspaceToken(context, { ...target, tokenId: id }))
 }
 
 async function changeAdAccount(fixture: AgentFixture): Promise<void> {
-  const { context, workspaceId, owner: person, otherAccountId } = fixture
+  const { context, workspaceId, owner: user, otherAccountId } = fixture
   const connectionId = await findCredentialId(fixture, 'connection')
-  await changeConnectionAdAccount(context, { person, workspaceId, connectionId }, otherAccountId)
+  await updateConnection(
+    context,
+    { user, workspaceId, connectionId },
+    { ad_account_id: otherAccountId },
+  )
 }
 
 /** The first credential of its kind is the one that proposes. */

@@ -1,5 +1,5 @@
 import type { ActionStatus, EntityState } from '@signalbox/contract/agents/actions.ts'
-import type { Database } from '../../../service/db/database.ts'
+import type { Database } from '../../../service/runtime/db/database.ts'
 
 /** One transition of an action, as recorded by the store. */
 export interface ActionTransition {

@@ -1,4 +1,4 @@
-import { DAY_MILLISECONDS } from '../../../service/util/time.ts'
+import { DAY_MILLISECONDS } from '../../../service/runtime/util/time.ts'
 import type { TestService } from '../../fixtures/service.ts'
 
 /** Deliveries that are checked after each step; each costs one read and one list of receipts. */

@@ -1,5 +1,5 @@
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
-import { DAY_SECONDS, HOUR_SECONDS } from '../../../service/util/time.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '../../../service/runtime/util/time.ts'
 import type { CrashPoint } from '../../crash/crash-injection.ts'
 import { createSeededRandom, type SeededRandom } from '../../fixtures/seeded-random.ts'
 import { CONTENT_REJECTED, randomFaults } from './random-faults.ts'

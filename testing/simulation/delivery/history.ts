@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
-import type { Database } from '../../../service/db/database.ts'
-import type { SendOutcome } from '../../../service/platforms/platform.ts'
+import type { Database } from '../../../service/runtime/db/database.ts'
+import type { SendOutcome } from '../../../service/signals/platforms/platform.ts'
 import type { TestService } from '../../fixtures/service.ts'
 
 /** What our store contains, what the platform received, and what happened in between. */

@@ -2,8 +2,8 @@ import {
   FAILED_STATUSES,
   INITIAL_STATUSES,
   nextStatuses,
-} from '../../../service/delivery/delivery-status.ts'
-import type { SendOutcome } from '../../../service/platforms/platform.ts'
+} from '../../../service/signals/delivery/delivery-status.ts'
+import type { SendOutcome } from '../../../service/signals/platforms/platform.ts'
 import type {
   DeliveryHistory,
   DeliveryRecord,

@@ -1,6 +1,6 @@
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
-import { createPlatforms } from '../../../service/platforms/registry.ts'
-import type { ProvisionedTracker } from '../../../service/provisioning/provision-tracker.ts'
+import type { ProvisionedTracker } from '../../../service/program/provisioning/provision-tracker.ts'
+import { createPlatforms } from '../../../service/signals/platforms/registry.ts'
 import { CrashableWorkerPool, recordPlatformResponses } from '../../crash/crashable-worker.ts'
 import { expireLeases } from '../../fixtures/deliveries.ts'
 import { samplePurchase } from '../../fixtures/sample-events.ts'

@@ -1,5 +1,5 @@
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
-import { formatUtcDay, HOUR_SECONDS } from '../../../service/util/time.ts'
+import { formatUtcDay, HOUR_SECONDS } from '../../../service/runtime/util/time.ts'
 import type { SeededRandom } from '../../fixtures/seeded-random.ts'
 
 /** Days that are checked, and days until the last alert is resolved. */

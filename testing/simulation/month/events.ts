@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Purchase, readPurchases } from '@signalbox/example-cdnow/purchases.ts'
-import { DAY_MILLISECONDS } from '../../../service/util/time.ts'
+import { DAY_MILLISECONDS } from '../../../service/runtime/util/time.ts'
 import { MONTH_DAYS, SIMULATED_DAYS } from './calendar.ts'
 
 /** 0 has all the faults; 1 is a small shop with its own destination. */

@@ -1,5 +1,5 @@
 import type { BUCKET_NAMES, ReportStatus } from '@signalbox/contract/reports.ts'
-import { formatUtcDay } from '../../../service/util/time.ts'
+import { formatUtcDay } from '../../../service/runtime/util/time.ts'
 import type { Arrival, MonthHistory, SubmittedEvent } from './history.ts'
 
 /** The facts about one destination's day at one moment, as a report should state them. */

@@ -1,5 +1,5 @@
-import type { ProvisionedTracker } from '../../../service/provisioning/provision-tracker.ts'
-import type { AlertTransition } from '../../../service/reports/alert-store.ts'
+import type { ProvisionedTracker } from '../../../service/program/provisioning/provision-tracker.ts'
+import type { AlertTransition } from '../../../service/signals/reports/alert-store.ts'
 import type { Reply, TestService } from '../../fixtures/service.ts'
 import type { MonthEvent } from './events.ts'
 import type { MonthPlan } from './plan.ts'

@@ -1,6 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { SCORED_EVENT_NAME } from '../../../service/reports/match-quality.ts'
-import { DAY_MILLISECONDS, formatUtcDay, HOUR_MILLISECONDS } from '../../../service/util/time.ts'
+import {
+  DAY_MILLISECONDS,
+  formatUtcDay,
+  HOUR_MILLISECONDS,
+} from '../../../service/runtime/util/time.ts'
+import { SCORED_EVENT_NAME } from '../../../service/signals/reports/match-quality.ts'
 import type { Arrival, JobCall, MonthHistory, SimulatedShop, StoredAlert } from './history.ts'
 
 /** Differences between the match quality and what actually arrived, one line each. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { createPlatforms } from '../../../service/platforms/registry.ts'
+import { createPlatforms } from '../../../service/signals/platforms/registry.ts'
 import { scriptFaults, sendFromOtherSource } from '../../fixtures/simulator.ts'
 import { bodyOf, type Departure, identifiersOn, type MonthEvent } from './events.ts'
 import { advanceClockTo, type MonthSimulation, requireStatus } from './history.ts'

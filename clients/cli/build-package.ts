@@ -1,0 +1,73 @@
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buildSync, type Metafile } from 'esbuild'
+
+const SOURCE = import.meta.dirname
+const ROOT = join(SOURCE, '../..')
+
+/**
+ * Writes the package as it is published: one file for what every command needs and one for each
+ * group, so that a start reads little. Libraries are in it, except the SDK.
+ */
+export function buildPackage(folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  const { metafile } = buildSync({
+    entryPoints: [join(SOURCE, 'src/main.ts')],
+    absWorkingDir: ROOT,
+    outdir: join(folder, 'dist'),
+    bundle: true,
+    splitting: true,
+    minify: true,
+    keepNames: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22.12',
+    external: ['@signalbox/sdk'],
+    banner: { js: REQUIRE },
+    metafile: true,
+  })
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
+  writeFileSync(join(folder, 'THIRD-PARTY-LICENSES'), collectLicenses(metafile))
+  copyFileSync(join(SOURCE, 'README.md'), join(folder, 'README.md'))
+  copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
+}
+
+/** Libraries of CommonJS ask for modules of Node.js with `require`. */
+const REQUIRE =
+  "import { createRequire as __createRequire } from 'node:module';" +
+  'const require = __createRequire(import.meta.url);'
+
+function manifest() {
+  const { name, version, license } = JSON.parse(readFileSync(join(SOURCE, 'package.json'), 'utf8'))
+  return {
+    name,
+    version,
+    description: 'Command line of the Signalbox API for server-side conversion events.',
+    license,
+    type: 'module',
+    engines: { node: '>=22.12' },
+    bin: { signalbox: './dist/main.js' },
+    files: ['dist', 'THIRD-PARTY-LICENSES'],
+    dependencies: { '@signalbox/sdk': version },
+  }
+}
+
+/** The license of every library in the bundle, as most licenses ask. */
+function collectLicenses({ inputs }: Metafile): string {
+  const folders = Object.keys(inputs).flatMap(
+    path => /^node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
+  )
+  return [...new Set(folders)].sort().map(describeLibrary).join('\n\n')
+}
+
+function describeLibrary(folder: string): string {
+  const path = join(ROOT, folder)
+  const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+  const file = ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'license'].find(each =>
+    existsSync(join(path, each)),
+  )
+  const text = file ? readFileSync(join(path, file), 'utf8').trim() : ''
+  return `${name} ${version} (${license})\n${'='.repeat(72)}\n${text}\n`
+}
+
+if (import.meta.main) buildPackage(process.argv[2] ?? join(SOURCE, 'package'))

@@ -1,0 +1,105 @@
+import { isObject } from '../../../../service/runtime/util/is-object.ts'
+import type { EventBody } from '../event-fields.ts'
+import { CliError, createUsageError } from '../exit-codes.ts'
+import type { ImportTally } from './import-tally.ts'
+import { type ColumnMapping, mapColumns } from './map-columns.ts'
+import { type CsvRow, CsvRows } from './read-csv.ts'
+import { readLines, type Source, type TextLine } from './read-source.ts'
+
+/** A line with its event, or with what is wrong with it. */
+export type EventLine =
+  | { number: number; event: EventBody; problem: null }
+  | { number: number; event: null; problem: string; text: string | null }
+
+interface ReadOptions {
+  format: 'ndjson' | 'csv'
+  /** `column=member` */
+  map: readonly string[]
+  delimiter: string | undefined
+  /** Counts what makes no event. */
+  tally: ImportTally
+  /** An option says that people agreed, and when. */
+  givesConsent: boolean
+}
+
+/** The events of a file, in its order. Empty lines and rows are left out. */
+export function readEvents(source: Source, options: ReadOptions): AsyncGenerator<EventLine> {
+  return options.format === 'csv' ? readCsvEvents(source, options) : readJsonEvents(source)
+}
+
+/** `{}` is an event: options may give it all of its members. */
+async function* readJsonEvents(source: Source): AsyncGenerator<EventLine> {
+  for await (const line of readLines(source)) {
+    if (line.text === null) yield refuse(line, line.problem)
+    else if (line.text.trim() === '') continue
+    else yield parseJsonLine(line)
+  }
+}
+
+function parseJsonLine(line: TextLine): EventLine {
+  try {
+    const value = JSON.parse(line.text ?? '')
+    if (!isObject(value)) return refuse(line, 'The line is not a JSON object.')
+    return { number: line.number, event: unwrapRefused(value), problem: null }
+  } catch {
+    return refuse(line, 'The line is not JSON.')
+  }
+}
+
+/** A corrected file of refused lines can be sent as it is. */
+function unwrapRefused(value: EventBody): EventBody {
+  const { line, reason, event } = value
+  const isRefused = typeof line === 'number' && typeof reason === 'string' && isObject(event)
+  return isRefused ? (event as EventBody) : value
+}
+
+async function* readCsvEvents(
+  source: Source,
+  { map, delimiter, tally, givesConsent }: ReadOptions,
+): AsyncGenerator<EventLine> {
+  const rows = new CsvRows(readLines(source), delimiter)
+  const header = await rows.next()
+  if (header === null) throw createUsageError(`${source.name} has no header.`)
+  if (header.cells === null) throw createUsageError(`The header cannot be read. ${header.problem}`)
+  const mapping = mapColumns(header.cells, map)
+  if (mapping.hasConsent && givesConsent) {
+    throw createUsageError(
+      'A column of the file is about consent, so each row says its own.',
+      'Leave out --consent-granted-at, or ignore the columns: --map "consent.advertising="',
+    )
+  }
+  rows.recognizeRows(mapping.likenessOf)
+  for (let row = await rows.next(); row !== null; row = await rows.next()) {
+    const line = toEventLine(row, mapping)
+    if (line === null) tally.countBlank()
+    else yield line
+    if (row.cells !== null && row.isDoubtful) tally.add(DOUBTFUL_ROW, row.number)
+  }
+}
+
+const DOUBTFUL_ROW = {
+  code: 'row_doubtful',
+  field: '(row)',
+  reason: 'A quoted cell has lines that may be rows: look for a stray quote.',
+} as const
+
+/** Null for a row of which no cell says anything. */
+function toEventLine(row: CsvRow, { columns, toEvent }: ColumnMapping): EventLine | null {
+  if (row.cells === null) return refuse(row, row.problem)
+  if (row.cells.every(cell => cell.trim() === '')) return null
+  if (row.cells.length !== columns) {
+    const problem = `The line has ${row.cells.length} cells, and the header ${columns}.`
+    return refuse(row, problem)
+  }
+  try {
+    const event = toEvent(row.cells)
+    return event && { number: row.number, event, problem: null }
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    return refuse(row, error.message)
+  }
+}
+
+function refuse({ number, text }: Pick<TextLine, 'number' | 'text'>, problem: string): EventLine {
+  return { number, event: null, problem, text }
+}

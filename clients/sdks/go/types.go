@@ -1,0 +1,757 @@
+// Code generated from contract 0.5.0 (sha256 cc5ad41b71c245fa2f05f0c3fe9e19b58b70fe2a0005533006c87078bd1c1f9e). DO NOT EDIT.
+
+package signalbox
+
+import "encoding/json"
+
+// FreeFormObject: An object whose members the contract does not fix.
+type FreeFormObject = map[string]any
+
+// ContentId: The id of a product or of a group.
+type ContentId = any
+
+// RegistrationStatus: Status of a registration.
+type RegistrationStatus = any
+
+// ValueData: Commerce data.
+type ValueData struct {
+	// Money in major units as decimal text; kept exactly as sent.
+	Value string `json:"value,omitempty"`
+	// An ISO 4217 code that is in use, in any case.
+	Currency string `json:"currency,omitempty"`
+	OrderID  string `json:"order_id,omitempty"`
+	// Free-form items, at most 16 KiB serialized.
+	Contents []any  `json:"contents,omitempty"`
+	NumItems *int64 `json:"num_items,omitempty"`
+	// What the ids of the contents name. Sent as `product` when left out.
+	ContentType string `json:"content_type,omitempty"`
+	// Ids of products or of groups. Taken from `contents` when left out.
+	ContentIDs []ContentId `json:"content_ids,omitempty"`
+	// Name of the page or product.
+	ContentName string `json:"content_name,omitempty"`
+	// Category of the page or product.
+	ContentCategory string `json:"content_category,omitempty"`
+	// What the visitor searched for.
+	SearchString string             `json:"search_string,omitempty"`
+	Status       RegistrationStatus `json:"status,omitempty"`
+	// Predicted lifetime value as decimal text; kept exactly as sent.
+	PredictedLtv string `json:"predicted_ltv,omitempty"`
+	// Margin as decimal text; kept exactly as sent.
+	NetRevenue string `json:"net_revenue,omitempty"`
+	// How the order reaches the customer.
+	DeliveryCategory string `json:"delivery_category,omitempty"`
+	// Your own properties, sent as they are: at most 100 members in 3 levels and 8 KiB serialized.
+	// None may have the name of another member of `value_data`.
+	CustomProperties FreeFormObject `json:"custom_properties,omitempty"`
+}
+
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v ValueData) MarshalJSON() ([]byte, error) {
+	type plain ValueData
+	return json.Marshal(struct {
+		plain
+		Contents   *[]any       `json:"contents,omitempty"`
+		ContentIDs *[]ContentId `json:"content_ids,omitempty"`
+	}{
+		plain(v),
+		keepEmpty(v.Contents),
+		keepEmpty(v.ContentIDs),
+	})
+}
+
+// TrackingPermission: Permission for tracking: a boolean, or 0 and 1.
+type TrackingPermission = any
+
+// AppData: The app and its device. Kept with the identity, and deleted with it.
+type AppData struct {
+	AdvertiserTrackingEnabled  TrackingPermission `json:"advertiser_tracking_enabled,omitempty"`
+	ApplicationTrackingEnabled TrackingPermission `json:"application_tracking_enabled,omitempty"`
+	// The device in 16 places: `a2` or `i2`, package, versions, OS version, model, locale, time
+	// zone, carrier, screen, CPU, storage. A missing value is empty text.
+	Extinfo []string `json:"extinfo,omitempty"`
+	// Encrypted metadata of the link from an ad.
+	CampaignIDs string `json:"campaign_ids,omitempty"`
+	// Android.
+	InstallReferrer string `json:"install_referrer,omitempty"`
+	// Android.
+	InstallerPackage string   `json:"installer_package,omitempty"`
+	URLSchemes       []string `json:"url_schemes,omitempty"`
+	// iOS.
+	VendorID string `json:"vendor_id,omitempty"`
+	// Windows.
+	WindowsAttributionID string `json:"windows_attribution_id,omitempty"`
+}
+
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v AppData) MarshalJSON() ([]byte, error) {
+	type plain AppData
+	return json.Marshal(struct {
+		plain
+		Extinfo    *[]string `json:"extinfo,omitempty"`
+		URLSchemes *[]string `json:"url_schemes,omitempty"`
+	}{
+		plain(v),
+		keepEmpty(v.Extinfo),
+		keepEmpty(v.URLSchemes),
+	})
+}
+
+type LifecycleEventName string
+
+const (
+	LifecycleEventNameSignalVerification LifecycleEventName = "signal_verification"
+	LifecycleEventNameConsentWithdrawal  LifecycleEventName = "consent_withdrawal"
+)
+
+type EventSubmission struct {
+	EventName    string `json:"event_name"`
+	ConsentBasis string `json:"consent_basis"`
+	// Idempotency key. Defaults to the Idempotency-Key header, or else a new id.
+	EventID       string     `json:"event_id,omitempty"`
+	ParentEventID string     `json:"parent_event_id,omitempty"`
+	EventTime     *EventTime `json:"event_time,omitempty"`
+	// Absolute URI of the page.
+	EventSource string `json:"event_source,omitempty"`
+	// Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
+	// system_generated, business_messaging, other. `website` when it is left out. `app` needs
+	// `app_data`, and `business_messaging` needs `messaging_channel`.
+	ActionSource string `json:"action_source,omitempty"`
+	// Your pseudonymous id of the visitor.
+	VisitorID string `json:"visitor_id,omitempty"`
+	// Consent state supplied with the event.
+	Consent FreeFormObject `json:"consent,omitempty"`
+	// Consent Mode v2 signals.
+	ConsentMode FreeFormObject `json:"consent_mode,omitempty"`
+	// TCF v2: `string`, optional `captured_at`.
+	TCF FreeFormObject `json:"tcf,omitempty"`
+	// Identity fields; hashed before they are stored.
+	UserData FreeFormObject `json:"user_data,omitempty"`
+	// Advertising click identifiers.
+	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
+	ValueData *ValueData     `json:"value_data,omitempty"`
+	// Count the event, but never use it to choose who sees an advertisement.
+	OptOut *bool `json:"opt_out,omitempty"`
+	// `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction.
+	DataProcessingOptions []string `json:"data_processing_options,omitempty"`
+	// 1 for the USA; 0 to be located.
+	DataProcessingOptionsCountry *int64 `json:"data_processing_options_country,omitempty"`
+	// 1000 California, 1001 Colorado, 1002 Connecticut, 1003 Florida, 1004 Oregon, 1005 Texas, 1006
+	// Montana, 1007 Delaware, 1008 Nebraska, 1009 New Hampshire, 1010 New Jersey, 1011 Minnesota,
+	// 1012 Maryland, 1013 Rhode Island; 0 to be located. Required with a country.
+	DataProcessingOptionsState *int64 `json:"data_processing_options_state,omitempty"`
+	// The page that led to the page of the event.
+	ReferrerURL string   `json:"referrer_url,omitempty"`
+	AppData     *AppData `json:"app_data,omitempty"`
+	// Required with the action source `business_messaging`.
+	MessagingChannel          string             `json:"messaging_channel,omitempty"`
+	AdvertiserTrackingEnabled TrackingPermission `json:"advertiser_tracking_enabled,omitempty"`
+	// What the customer is to the business.
+	CustomerSegmentation string `json:"customer_segmentation,omitempty"`
+}
+
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v EventSubmission) MarshalJSON() ([]byte, error) {
+	type plain EventSubmission
+	return json.Marshal(struct {
+		plain
+		DataProcessingOptions *[]string `json:"data_processing_options,omitempty"`
+	}{
+		plain(v),
+		keepEmpty(v.DataProcessingOptions),
+	})
+}
+
+type IngestionNotice struct {
+	// `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
+	// used. `member_redacted`: held an email address or a phone number, which a token replaces.
+	// `consent_unreadable`: a consent input that neither grants nor denies. `differs_from_stored`: a
+	// duplicate whose body is not the one that is stored.
+	Code string `json:"code"`
+	// Dotted path of the member; `*` for an unreadable name.
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+type DuplicateEvent struct {
+	Result
+	EventID   string `json:"event_id"`
+	Duplicate bool   `json:"duplicate"`
+	// `differs_from_stored` when the body differs from that of the stored event, which counts. Left
+	// out when it is the same or cannot be compared, and with a publishable key.
+	Notices []IngestionNotice `json:"notices,omitempty"`
+}
+
+type IngestionWarning struct {
+	Code    string `json:"code"`
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+type NewEvent struct {
+	Result
+	EventID   string             `json:"event_id"`
+	Duplicate bool               `json:"duplicate"`
+	Warnings  []IngestionWarning `json:"warnings"`
+	// Members that were accepted without their full effect; empty when all counted.
+	Notices []IngestionNotice `json:"notices"`
+}
+
+type NewVerification struct {
+	Result
+	EventID   string `json:"event_id"`
+	Duplicate bool   `json:"duplicate"`
+}
+
+type EventClass string
+
+const (
+	EventClassConversion   EventClass = "conversion"
+	EventClassLifecycle    EventClass = "lifecycle"
+	EventClassVerification EventClass = "verification"
+	EventClassTest         EventClass = "test"
+)
+
+type ConsentBasis string
+
+const (
+	ConsentBasisConsent            ConsentBasis = "consent"
+	ConsentBasisLegitimateInterest ConsentBasis = "legitimate_interest"
+)
+
+type MeasurementClass string
+
+const (
+	MeasurementClassAdvertising MeasurementClass = "advertising"
+	MeasurementClassModeled     MeasurementClass = "modeled"
+	MeasurementClassLedgerOnly  MeasurementClass = "ledger_only"
+)
+
+type AttributionJoin string
+
+const (
+	AttributionJoinAllowed AttributionJoin = "allowed"
+	AttributionJoinNone    AttributionJoin = "none"
+)
+
+type EnforcementScope string
+
+const (
+	EnforcementScopeEvent  EnforcementScope = "event"
+	EnforcementScopeLedger EnforcementScope = "ledger"
+)
+
+type DeliveryStatus string
+
+const (
+	DeliveryStatusQueued               DeliveryStatus = "queued"
+	DeliveryStatusSent                 DeliveryStatus = "sent"
+	DeliveryStatusAccepted             DeliveryStatus = "accepted"
+	DeliveryStatusRetrying             DeliveryStatus = "retrying"
+	DeliveryStatusFailedAuth           DeliveryStatus = "failed:auth"
+	DeliveryStatusFailedPermanent      DeliveryStatus = "failed:permanent"
+	DeliveryStatusFailedUnknown        DeliveryStatus = "failed:unknown"
+	DeliveryStatusExpired              DeliveryStatus = "expired"
+	DeliveryStatusSkippedConsent       DeliveryStatus = "skipped:consent"
+	DeliveryStatusSkippedNoDestination DeliveryStatus = "skipped:no_destination"
+	DeliveryStatusSkippedDuplicate     DeliveryStatus = "skipped:duplicate"
+)
+
+type Delivery struct {
+	ID              int64          `json:"id"`
+	WorkspaceID     int64          `json:"workspace_id"`
+	SignalTrackerID string         `json:"signal_tracker_id"`
+	EventID         string         `json:"event_id"`
+	DestinationID   *string        `json:"destination_id"`
+	Status          DeliveryStatus `json:"status"`
+	IsTest          bool           `json:"is_test"`
+	AttemptCount    int64          `json:"attempt_count"`
+	// The last response of the platform, or the last network error.
+	LastError FreeFormObject `json:"last_error"`
+	// The platform's last response, without secrets; `attempts` lists the requests that sent the
+	// event, the oldest first, at most twenty.
+	PlatformResponse FreeFormObject `json:"platform_response"`
+	// For the support team of the platform.
+	PlatformTraceID *string `json:"platform_trace_id"`
+	// The time of the next attempt; null if none is planned.
+	NextAttemptAt *string `json:"next_attempt_at"`
+	// When the delivery was planned.
+	CreatedAt string `json:"created_at"`
+	// When the status last changed.
+	UpdatedAt *string `json:"updated_at"`
+}
+
+type Event struct {
+	ID          string `json:"id"`
+	WorkspaceID int64  `json:"workspace_id"`
+	// In the single-event read a deprecated alias of workspace_id (decimal string).
+	SignalTrackerID string  `json:"signal_tracker_id"`
+	ParentEventID   *string `json:"parent_event_id"`
+	EventName       string  `json:"event_name"`
+	// When it happened.
+	EventTime    string     `json:"event_time"`
+	ActionSource string     `json:"action_source"`
+	EventClass   EventClass `json:"event_class"`
+	OrderID      *string    `json:"order_id"`
+	// Major units, with exactly the digits that were sent.
+	ValueAmount   *Money  `json:"value_amount"`
+	ValueCurrency *string `json:"value_currency"`
+	// When it was stored.
+	CreatedAt                   string           `json:"created_at"`
+	ConsentBasis                ConsentBasis     `json:"consent_basis"`
+	MeasurementClass            MeasurementClass `json:"measurement_class"`
+	AttributionJoin             AttributionJoin  `json:"attribution_join"`
+	EnforcementScope            EnforcementScope `json:"enforcement_scope"`
+	ConsentNormalizationVersion string           `json:"consent_normalization_version"`
+	// The state supplied with the event, and our decision on it.
+	Consent FreeFormObject `json:"consent"`
+	// Identity as digests. Empty once the payload expired.
+	UserDataHashed FreeFormObject `json:"user_data_hashed"`
+	// Advertising click identifiers.
+	ClickIDs FreeFormObject `json:"click_ids"`
+	// The visitor's session record.
+	Session FreeFormObject `json:"session"`
+	// Commerce data as it was sent.
+	ValueData      FreeFormObject `json:"value_data"`
+	EventSource    *string        `json:"event_source"`
+	PayloadExpired bool           `json:"payload_expired"`
+	Deliveries     []Delivery     `json:"deliveries"`
+}
+
+type LineageEvent struct {
+	ID          string `json:"id"`
+	WorkspaceID int64  `json:"workspace_id"`
+	// In the single-event read a deprecated alias of workspace_id (decimal string).
+	SignalTrackerID string  `json:"signal_tracker_id"`
+	ParentEventID   *string `json:"parent_event_id"`
+	EventName       string  `json:"event_name"`
+	// When it happened.
+	EventTime    string     `json:"event_time"`
+	ActionSource string     `json:"action_source"`
+	EventClass   EventClass `json:"event_class"`
+	OrderID      *string    `json:"order_id"`
+	// Major units, with exactly the digits that were sent.
+	ValueAmount   *Money  `json:"value_amount"`
+	ValueCurrency *string `json:"value_currency"`
+	// When it was stored.
+	CreatedAt                   string           `json:"created_at"`
+	ConsentBasis                ConsentBasis     `json:"consent_basis"`
+	MeasurementClass            MeasurementClass `json:"measurement_class"`
+	AttributionJoin             AttributionJoin  `json:"attribution_join"`
+	EnforcementScope            EnforcementScope `json:"enforcement_scope"`
+	ConsentNormalizationVersion string           `json:"consent_normalization_version"`
+	// The state supplied with the event, and our decision on it.
+	Consent FreeFormObject `json:"consent"`
+	// Identity as digests. Empty once the payload expired.
+	UserDataHashed FreeFormObject `json:"user_data_hashed"`
+	// Advertising click identifiers.
+	ClickIDs FreeFormObject `json:"click_ids"`
+	// The visitor's session record.
+	Session FreeFormObject `json:"session"`
+	// Commerce data as it was sent.
+	ValueData      FreeFormObject `json:"value_data"`
+	EventSource    *string        `json:"event_source"`
+	PayloadExpired bool           `json:"payload_expired"`
+}
+
+type Lineage struct {
+	Parent   *LineageEvent  `json:"parent"`
+	Children []LineageEvent `json:"children"`
+}
+
+type ExplainedDelivery struct {
+	ID              int64          `json:"id"`
+	WorkspaceID     int64          `json:"workspace_id"`
+	SignalTrackerID string         `json:"signal_tracker_id"`
+	EventID         string         `json:"event_id"`
+	DestinationID   *string        `json:"destination_id"`
+	Status          DeliveryStatus `json:"status"`
+	IsTest          bool           `json:"is_test"`
+	AttemptCount    int64          `json:"attempt_count"`
+	// The last response of the platform, or the last network error.
+	LastError FreeFormObject `json:"last_error"`
+	// The platform's last response, without secrets; `attempts` lists the requests that sent the
+	// event, the oldest first, at most twenty.
+	PlatformResponse FreeFormObject `json:"platform_response"`
+	// For the support team of the platform.
+	PlatformTraceID *string `json:"platform_trace_id"`
+	// The time of the next attempt; null if none is planned.
+	NextAttemptAt *string `json:"next_attempt_at"`
+	// When the delivery was planned.
+	CreatedAt string `json:"created_at"`
+	// When the status last changed.
+	UpdatedAt *string `json:"updated_at"`
+	// What happened, why, and what happens next.
+	Explanation string `json:"explanation"`
+}
+
+type EventDetail struct {
+	Result
+	Event      Event               `json:"event"`
+	Lineage    Lineage             `json:"lineage"`
+	Deliveries []ExplainedDelivery `json:"deliveries"`
+}
+
+type PageLink struct {
+	URL    *string `json:"url"`
+	Label  string  `json:"label"`
+	Active bool    `json:"active"`
+}
+
+type EventPage struct {
+	CurrentPage  int64   `json:"current_page"`
+	Data         []Event `json:"data"`
+	FirstPageURL *string `json:"first_page_url"`
+	// Position of the first event on the page; null on an empty one.
+	From        *int64     `json:"from"`
+	LastPage    int64      `json:"last_page"`
+	LastPageURL *string    `json:"last_page_url"`
+	Links       []PageLink `json:"links"`
+	NextPageURL *string    `json:"next_page_url"`
+	Path        string     `json:"path"`
+	PerPage     int64      `json:"per_page"`
+	PrevPageURL *string    `json:"prev_page_url"`
+	// Position of the last event on the page; null on an empty one.
+	To    *int64 `json:"to"`
+	Total int64  `json:"total"`
+}
+
+type DashboardMetrics struct {
+	// Live deliveries that were accepted.
+	Accepted int64 `json:"accepted"`
+	// Live deliveries that were planned; skipped ones do not count.
+	TotalDeliveries      int64    `json:"total_deliveries"`
+	AcceptanceRate       *float64 `json:"acceptance_rate"`
+	AcceptanceRateWindow string   `json:"acceptance_rate_window"`
+}
+
+type EventList struct {
+	Result
+	Events  EventPage        `json:"events"`
+	Metrics DashboardMetrics `json:"metrics"`
+}
+
+type TestModeSubmission struct {
+	// Whether new events are sent as test events.
+	Enabled bool `json:"enabled"`
+	// The code that the platform shows beside its test events, such as Meta's Events Manager. Left
+	// out, the stored code is kept; null clears it. Test mode always has a code: where none is left,
+	// switching it on makes one.
+	TestEventCode *Nullable[string] `json:"test_event_code,omitempty"`
+}
+
+type Destination struct {
+	ID                  string `json:"id"`
+	WorkspaceID         int64  `json:"workspace_id"`
+	SignalTrackerID     string `json:"signal_tracker_id"`
+	PlatformAdAccountID *int64 `json:"platform_ad_account_id"`
+	// The name of its platform, such as `meta`.
+	Type             string `json:"type"`
+	CredentialSource string `json:"credential_source"`
+	// `dataset_id`; `test_event_code`, kept while test mode is off; `test_mode_until`, when test
+	// mode turns off, null while it is off; `status_reason`, why it is inactive.
+	Config FreeFormObject `json:"config"`
+	Status string         `json:"status"`
+	// When it was connected.
+	CreatedAt *string `json:"created_at"`
+	// When it last changed.
+	UpdatedAt *string `json:"updated_at"`
+}
+
+type TestMode struct {
+	Result
+	Destination Destination `json:"destination"`
+	// Whether new events are currently sent as test events.
+	TestMode bool `json:"test_mode"`
+}
+
+type TestPurchaseSubmission struct {
+	// Decimal text, stored exactly; default 1.00.
+	Value string `json:"value,omitempty"`
+	// ISO 4217, in any case; default USD.
+	Currency string `json:"currency,omitempty"`
+	// By default, a value that is clearly not a real order.
+	OrderID string `json:"order_id,omitempty"`
+}
+
+type TestPurchase struct {
+	Result
+	// The id of the event, readable like any other.
+	EventID string `json:"event_id"`
+	// The status of its delivery.
+	Status string `json:"status"`
+	// For the support team of the platform.
+	TraceID *string `json:"trace_id"`
+}
+
+type ReplaySubmission struct {
+	// Only these deliveries.
+	DeliveryIDs []int64 `json:"delivery_ids,omitempty"`
+	// Only deliveries of events with this name.
+	EventName string `json:"event_name,omitempty"`
+	// Number of failed deliveries to consider, newest events first; 1000 if omitted.
+	Limit *int64 `json:"limit,omitempty"`
+}
+
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v ReplaySubmission) MarshalJSON() ([]byte, error) {
+	type plain ReplaySubmission
+	return json.Marshal(struct {
+		plain
+		DeliveryIDs *[]int64 `json:"delivery_ids,omitempty"`
+	}{
+		plain(v),
+		keepEmpty(v.DeliveryIDs),
+	})
+}
+
+type ReplayResult struct {
+	Result
+	// Deliveries queued to be sent again.
+	Queued int64 `json:"queued"`
+	// Not queued: the event is too old for the platform.
+	Expired int64 `json:"expired"`
+	// Not queued: the identity payload of the event was deleted.
+	PayloadExpired int64 `json:"payload_expired"`
+	// More failed deliveries matched than the limit.
+	Capped bool `json:"capped"`
+}
+
+type CountsByEventName = map[string]int64
+
+type EventCounts struct {
+	// Event name -> events accepted from us.
+	Accepted CountsByEventName `json:"accepted"`
+	// Event name -> events that the platform reports.
+	Meta CountsByEventName `json:"meta"`
+}
+
+type ReconciliationBucket struct {
+	// Events; negative if the platform counted more than we did.
+	Count int64 `json:"count"`
+	// Counted, or derived from counts.
+	Basis string `json:"basis"`
+	// For a person.
+	Explanation string `json:"explanation"`
+}
+
+type ReconciliationReport struct {
+	ID              int64  `json:"id"`
+	WorkspaceID     int64  `json:"workspace_id"`
+	SignalTrackerID string `json:"signal_tracker_id"`
+	DestinationID   string `json:"destination_id"`
+	// UTC day.
+	ReportDate string `json:"report_date"`
+	// Events that the platform accepted from us.
+	AcceptedCount int64 `json:"accepted_count"`
+	// Events that the platform reports.
+	MetaCount int64 `json:"meta_count"`
+	// accepted_count minus meta_count.
+	ObservedGap int64       `json:"observed_gap"`
+	EventCounts EventCounts `json:"event_counts"`
+	// What explains the gap: test_events, pending, late_event_time, unknown_outcome,
+	// platform_deduplicated, other_senders.
+	Buckets map[string]ReconciliationBucket `json:"buckets"`
+	// The gap minus the sum of the buckets.
+	UnexplainedResidual int64  `json:"unexplained_residual"`
+	Status              string `json:"status"`
+	// When it was created.
+	CreatedAt *string `json:"created_at"`
+	// When it was last updated.
+	UpdatedAt   *string     `json:"updated_at"`
+	Destination Destination `json:"destination"`
+}
+
+type ReconciliationReports struct {
+	Result
+	Date    string                 `json:"date"`
+	Reports []ReconciliationReport `json:"reports"`
+}
+
+type EmqSnapshot struct {
+	ID              int64  `json:"id"`
+	WorkspaceID     int64  `json:"workspace_id"`
+	SignalTrackerID string `json:"signal_tracker_id"`
+	DestinationID   string `json:"destination_id"`
+	// Event match quality, 0 to 10: the platform's score of Purchase, or else the mean of all event
+	// names, weighted by their events.
+	Score float64 `json:"score"`
+	// Change since the snapshot closest to 7 days before (6 to 8); null if there is none.
+	WeekOverWeekChange *float64 `json:"week_over_week_change"`
+	// The score fell by 1.0 or more within that week, or is below 4.0.
+	Alerted bool `json:"alerted"`
+	// The platform's complete response. We add the member `signalbox`, about what the platform
+	// accepted from us on the UTC days `from` to `until`: `coverage` is a list of `event_name`,
+	// `events` and `keys` (match key -> percent of these events that carried it); `advice` a list of
+	// `event_name`, `key`, `kind` (`send_more` or `lost_on_the_way`), `sentence` and
+	// `possible_gain_percent`, which may be null. Null in old snapshots when all responses together
+	// exceed 8 MB.
+	PlatformResponse FreeFormObject `json:"platform_response"`
+	// When the platform was queried.
+	MeasuredAt string `json:"measured_at"`
+	// When it was stored.
+	CreatedAt *string `json:"created_at"`
+	// When it last changed.
+	UpdatedAt *string `json:"updated_at"`
+}
+
+type EmqReport struct {
+	Result
+	Snapshots []EmqSnapshot `json:"snapshots"`
+}
+
+type DeletionSubmission struct {
+	// SHA-256 of one normalized identifier: 64 hexadecimal digits in any case.
+	IdentifierHash string `json:"identifier_hash"`
+	// The kind of identifier; all kinds if omitted.
+	IdentifierType string `json:"identifier_type,omitempty"`
+}
+
+type DeletionResult struct {
+	Result
+	// The same for every repeated request.
+	DeletionRequestID string `json:"deletion_request_id"`
+	// The same digest was deleted before.
+	Duplicate       bool  `json:"duplicate"`
+	EventsUpdated   int64 `json:"events_updated"`
+	SessionsUpdated int64 `json:"sessions_updated"`
+	// When the deletion was completed.
+	CompletedAt string `json:"completed_at"`
+}
+
+type SandboxKeyUse struct {
+	Method string `json:"method"`
+	// What the key gives access to.
+	URL string `json:"url"`
+	// The Authorization header, ready to be sent.
+	Authorization string `json:"authorization"`
+}
+
+// SandboxKey: A short-lived key that needs no approval and is not stored.
+type SandboxKey struct {
+	Result
+	// Valid until `expires_at`.
+	APIKey    string `json:"api_key"`
+	TokenType string `json:"token_type"`
+	// Seconds.
+	ExpiresIn int64 `json:"expires_in"`
+	// When the key stops working.
+	ExpiresAt        string        `json:"expires_at"`
+	Scope            string        `json:"scope"`
+	ProductionAccess bool          `json:"production_access"`
+	Use              SandboxKeyUse `json:"use"`
+}
+
+type SandboxSelfServeKey struct {
+	Method string `json:"method"`
+	// Where to get another key.
+	URL                    string     `json:"url"`
+	AuthenticationRequired bool       `json:"authentication_required"`
+	Description            string     `json:"description"`
+	IssuedKey              SandboxKey `json:"issued_key"`
+}
+
+type SandboxTrialValue struct {
+	Value    string `json:"value"`
+	Currency string `json:"currency"`
+	OrderID  string `json:"order_id"`
+}
+
+type SandboxTrialEvent struct {
+	EventID      string            `json:"event_id"`
+	EventName    string            `json:"event_name"`
+	ActionSource string            `json:"action_source"`
+	ValueData    SandboxTrialValue `json:"value_data"`
+}
+
+type SandboxTrialRequest struct {
+	Method string `json:"method"`
+	// Where to send the body.
+	URL         string            `json:"url"`
+	ContentType string            `json:"content_type"`
+	Body        SandboxTrialEvent `json:"body"`
+}
+
+type SandboxDiscovery struct {
+	Result
+	Environment string `json:"environment"`
+	// Validation requires a sandbox key; `self_serve_key` has one.
+	AuthenticationRequired bool                `json:"authentication_required"`
+	AccountRequired        bool                `json:"account_required"`
+	ProductionData         bool                `json:"production_data"`
+	PersistsData           bool                `json:"persists_data"`
+	ProviderDelivery       bool                `json:"provider_delivery"`
+	Description            string              `json:"description"`
+	SelfServeKey           SandboxSelfServeKey `json:"self_serve_key"`
+	Try                    SandboxTrialRequest `json:"try"`
+}
+
+type SandboxEventSubmission struct {
+	EventName    string `json:"event_name"`
+	ConsentBasis string `json:"consent_basis,omitempty"`
+	// Idempotency key. Defaults to the Idempotency-Key header, or else a new id.
+	EventID       string     `json:"event_id,omitempty"`
+	ParentEventID string     `json:"parent_event_id,omitempty"`
+	EventTime     *EventTime `json:"event_time,omitempty"`
+	// Absolute URI of the page.
+	EventSource string `json:"event_source,omitempty"`
+	// Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
+	// system_generated, business_messaging, other. `website` when it is left out. `app` needs
+	// `app_data`, and `business_messaging` needs `messaging_channel`.
+	ActionSource string `json:"action_source,omitempty"`
+	// Your pseudonymous id of the visitor.
+	VisitorID string `json:"visitor_id,omitempty"`
+	// Consent state supplied with the event.
+	Consent FreeFormObject `json:"consent,omitempty"`
+	// Consent Mode v2 signals.
+	ConsentMode FreeFormObject `json:"consent_mode,omitempty"`
+	// TCF v2: `string`, optional `captured_at`.
+	TCF FreeFormObject `json:"tcf,omitempty"`
+	// Identity fields; hashed before they are stored.
+	UserData FreeFormObject `json:"user_data,omitempty"`
+	// Advertising click identifiers.
+	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
+	ValueData *ValueData     `json:"value_data,omitempty"`
+	// Count the event, but never use it to choose who sees an advertisement.
+	OptOut *bool `json:"opt_out,omitempty"`
+	// `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction.
+	DataProcessingOptions []string `json:"data_processing_options,omitempty"`
+	// 1 for the USA; 0 to be located.
+	DataProcessingOptionsCountry *int64 `json:"data_processing_options_country,omitempty"`
+	// 1000 California, 1001 Colorado, 1002 Connecticut, 1003 Florida, 1004 Oregon, 1005 Texas, 1006
+	// Montana, 1007 Delaware, 1008 Nebraska, 1009 New Hampshire, 1010 New Jersey, 1011 Minnesota,
+	// 1012 Maryland, 1013 Rhode Island; 0 to be located. Required with a country.
+	DataProcessingOptionsState *int64 `json:"data_processing_options_state,omitempty"`
+	// The page that led to the page of the event.
+	ReferrerURL string   `json:"referrer_url,omitempty"`
+	AppData     *AppData `json:"app_data,omitempty"`
+	// Required with the action source `business_messaging`.
+	MessagingChannel          string             `json:"messaging_channel,omitempty"`
+	AdvertiserTrackingEnabled TrackingPermission `json:"advertiser_tracking_enabled,omitempty"`
+	// What the customer is to the business.
+	CustomerSegmentation string `json:"customer_segmentation,omitempty"`
+}
+
+// MarshalJSON writes a list that is empty, and leaves out one that is nil.
+func (v SandboxEventSubmission) MarshalJSON() ([]byte, error) {
+	type plain SandboxEventSubmission
+	return json.Marshal(struct {
+		plain
+		DataProcessingOptions *[]string `json:"data_processing_options,omitempty"`
+	}{
+		plain(v),
+		keepEmpty(v.DataProcessingOptions),
+	})
+}
+
+type SandboxEventResult struct {
+	Result
+	Sandbox  bool `json:"sandbox"`
+	Accepted bool `json:"accepted"`
+	// The caller's id, or a new one if the request has none.
+	EventID          string `json:"event_id"`
+	Status           string `json:"status"`
+	Persisted        bool   `json:"persisted"`
+	ProviderDelivery bool   `json:"provider_delivery"`
+	// What production would do with this event, and why.
+	Message string `json:"message"`
+}

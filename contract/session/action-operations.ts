@@ -1,0 +1,90 @@
+import Type from 'typebox'
+import {
+  ApprovalQueue,
+  DecisionSubmission,
+  QueuedBatchAnswer,
+  UndoSubmission,
+} from '../agents/approvals.ts'
+import { AuditPage, AuditVerification } from '../agents/audit.ts'
+import { PolicyAnswer, PolicySubmission } from '../agents/policy.ts'
+import { ActionBatchAnswer, ActionList, DecisionReceipt } from '../agents/proposals.ts'
+import { MessageError } from '../errors.ts'
+import { ALL_REFUSALS, FOUND_REFUSALS, read, write } from './session-operation.ts'
+
+/**
+ * What people do with the actions of agents in the dashboard, in the shape of Fastify routes below
+ * SESSION_API_PATH. The session cookie is the credential.
+ */
+export const readApprovalQueue = read('readApprovalQueue', '/workspaces/:workspace/approvals', {
+  200: ApprovalQueue,
+  ...ALL_REFUSALS,
+})
+export const readQueuedBatch = read('readQueuedBatch', '/workspaces/:workspace/approvals/:batch', {
+  200: QueuedBatchAnswer,
+  ...FOUND_REFUSALS,
+})
+/** 409: another person has already decided. */
+export const decideActions = write(
+  'decideActions',
+  'POST /workspaces/:workspace/approvals/:batch/decision',
+  {
+    body: DecisionSubmission,
+    response: { 200: ActionBatchAnswer, ...ALL_REFUSALS, 409: MessageError },
+  },
+)
+
+export const getPolicy = read('getPolicy', '/workspaces/:workspace/policy', {
+  200: PolicyAnswer,
+  ...FOUND_REFUSALS,
+})
+/** 409: the policy has changed since it was displayed. */
+export const changePolicy = write('changePolicy', 'PUT /workspaces/:workspace/policy', {
+  body: PolicySubmission,
+  response: { 200: PolicyAnswer, ...ALL_REFUSALS, 409: MessageError },
+})
+
+export const listAgentActions = read('listAgentActions', '/workspaces/:workspace/actions', {
+  200: ActionList,
+  ...ALL_REFUSALS,
+})
+/** 409: not verified, changed since, or an undo is pending or done. */
+export const undoAction = write('undoAction', 'POST /workspaces/:workspace/actions/:action/undo', {
+  body: UndoSubmission,
+  response: { 201: ActionBatchAnswer, ...ALL_REFUSALS, 409: MessageError },
+})
+export const getActionReceipt = read(
+  'getActionReceipt',
+  '/workspaces/:workspace/actions/:action/receipt',
+  { 200: DecisionReceipt, ...FOUND_REFUSALS },
+)
+
+export const readAuditLog = read('readAuditLog', '/workspaces/:workspace/audit', {
+  200: AuditPage,
+  ...ALL_REFUSALS,
+})
+export const verifyAuditLog = write(
+  'verifyAuditLog',
+  'POST /workspaces/:workspace/audit/verification',
+  {
+    response: { 200: AuditVerification, ...FOUND_REFUSALS },
+  },
+)
+/** A download: one entry per line, oldest first (application/x-ndjson). */
+export const exportAuditLog = read('exportAuditLog', '/workspaces/:workspace/audit/export', {
+  200: Type.String(),
+  ...FOUND_REFUSALS,
+})
+
+export const BROWSER_ACTION_OPERATIONS = [
+  readApprovalQueue,
+  readQueuedBatch,
+  decideActions,
+  getPolicy,
+  changePolicy,
+  listAgentActions,
+  undoAction,
+  getActionReceipt,
+  readAuditLog,
+  verifyAuditLog,
+  exportAuditLog,
+] as const

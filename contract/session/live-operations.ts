@@ -1,0 +1,22 @@
+import { MessageError } from '../errors.ts'
+import { ALL_REFUSALS, Nothing, read } from './session-operation.ts'
+import { TRACKER_PATH } from './tracker-operations.ts'
+
+const watch = read('watchEvents', `${TRACKER_PATH}/live`, {
+  200: Nothing,
+  ...ALL_REFUSALS,
+  503: MessageError,
+})
+
+/**
+ * A stream of server-sent events (HTML standard, section 9.2), each with a `LiveMessage` as its
+ * data. It resumes from the header `Last-Event-ID`, or from `?last_event_id=` in a new connection.
+ * 503: the process has as many streams as it may have.
+ */
+export const watchEvents = {
+  ...watch,
+  config: { ...watch.config, isStream: true },
+  exposeHeadRoute: false,
+} as const
+
+export const LIVE_OPERATIONS = [watchEvents] as const

@@ -1,0 +1,27 @@
+import type { AuditTrail } from '../audit/audit-store.ts'
+import type { AuditKeys } from '../audit/signed-head.ts'
+import type { Database } from '../runtime/db/database.ts'
+import type { RequestLimits } from '../runtime/http/request-limits.ts'
+import type { ServiceLogger } from '../runtime/http/service-app.ts'
+import type { CampaignApi } from './campaigns/campaign-api.ts'
+
+/** Dependencies of the agent routes. */
+export interface AgentsContext extends ProposalContext {
+  logger: ServiceLogger
+  limits: RequestLimits
+  /** Additional origins whose pages may call the MCP server. */
+  mcpOrigins: readonly string[]
+  auditKeys: AuditKeys
+  onTouchError: (err: unknown) => void
+  /** Stores a verification event for one tracker, through the normal group commit. */
+  verifyTracker: (trackerId: string) => Promise<{ eventId: string; isDuplicate: boolean }>
+}
+
+/** Dependencies of the operations on actions. */
+export interface ProposalContext {
+  database: Database
+  now: () => Date
+  publicOrigin: () => string
+  audit: AuditTrail
+  campaigns: CampaignApi
+}

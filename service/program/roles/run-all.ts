@@ -1,0 +1,180 @@
+import { join } from 'node:path'
+import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import type { EmbeddedPostgres } from '@signalbox/embedded-postgres'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
+import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
+import { outboxFolder } from '../../workspaces/users/mail/client.ts'
+import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { provisionDemo } from '../provisioning/provision-demo.ts'
+import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
+import { migrateStore } from './migrate-command.ts'
+import { openStore, type Store } from './open-store.ts'
+import { releaseStartMemory } from './release-memory.ts'
+import { closeAll, type RoleContext, type RunningRole } from './role.ts'
+import { startSimulatorProcess } from './simulator-process.ts'
+import {
+  createDeliveryContext,
+  platformsOf,
+  preparePartitions,
+  startDelivery,
+} from './start-delivery.ts'
+import type { HttpService } from './start-http.ts'
+import { startJobs } from './start-jobs.ts'
+import { type RunningMetrics, startMetrics } from './start-metrics.ts'
+import { formatStartSummary } from './start-summary.ts'
+import { startTracing } from './start-tracing.ts'
+
+/**
+ * `npm start`: the store and its migrations, the HTTP service, a delivery worker, the jobs and,
+ * unless SIGNALBOX_PLATFORM_URL is set, the simulator. An empty store of its own, or one whose
+ * operator asks for it, gets a demo tracker.
+ */
+export async function runAll(context: RoleContext): Promise<RunningRole> {
+  const { settings, logger, now } = context
+  const closers: (() => Promise<void>)[] = []
+  try {
+    const workers = await prepareHttpWorkers(context, 'all')
+    if (workers) closers.push(workers.close)
+    const store = await openStore({ settings, logger, role: 'all', embedded: 'start' })
+    closers.push(store.close)
+    store.embedded?.exited.then(context.onFatal)
+    warnOfBundledPostgres(context, store)
+    const metrics = await startMetrics(context, store)
+    closers.push(metrics.close)
+    await migrateStore(context, store)
+    await preparePartitions(store, context)
+
+    const simulator = await startSimulator(context)
+    if (simulator) closers.push(simulator.stop)
+    simulator?.exited.then(context.onFatal)
+    const platformUrl = simulator?.url ?? (settings.platformUrl as string)
+    const platforms = withPlatformMetrics(metrics.registry, platformsOf(context, platformUrl))
+    const keys = loadCredentialKeys(settings)
+
+    const dependencies = { platforms, platformUrl, credentialKeys: keys, metrics, workers, closers }
+    const service = await startServiceAndWorker(context, store, dependencies)
+    const credentialsPath = join(settings.dataDirectory, 'credentials.json')
+    const hasCredentials = await provisionDemo(store.database, {
+      path: credentialsPath,
+      baseUrl: `${service.origin}${BASE_PATH}`,
+      simulatorUrl: simulator?.url ?? null,
+      at: now(),
+      credentialKeys: keys,
+      logger: context.logger,
+      isOwnDatabase: store.embedded !== null,
+      demo: settings.demo,
+    })
+    await releaseStartMemory()
+    await service.markReady()
+    context.printStatus(
+      formatStartSummary({
+        origin: service.origin,
+        store: formatStore(settings, store),
+        metricsUrl: metrics.url,
+        platform: simulator ? `simulator at ${simulator.url}` : platformUrl,
+        outboxFolder: findOutboxFolder(settings),
+        credentialsPath: hasCredentials ? credentialsPath : null,
+        at: now(),
+        given: settings.given,
+      }),
+    )
+    return { close: () => closeAll(closers) }
+  } catch (error) {
+    await closeAll(closers)
+    throw error
+  }
+}
+
+/**
+ * The PostgreSQL from npm gets security fixes later than that of an operating system, so it is for
+ * trying and development.
+ */
+export function warnOfBundledPostgres(
+  {
+    settings: { publicOrigin, postgresBinariesFolder },
+    logger,
+  }: {
+    settings: Pick<Settings, 'publicOrigin' | 'postgresBinariesFolder'>
+    logger: Pick<RoleContext['logger'], 'warn'>
+  },
+  { embedded }: { embedded: Pick<EmbeddedPostgres, 'version'> | null },
+): void {
+  if (!embedded || postgresBinariesFolder !== undefined || publicOrigin === undefined) return
+  if (LOOPBACK_HOST.test(new URL(publicOrigin).hostname)) return
+  logger.warn(
+    { postgres: embedded.version, public_origin: publicOrigin },
+    'the PostgreSQL from npm serves a public origin without current security fixes: set ' +
+      'DATABASE_URL, or SIGNALBOX_POSTGRES_BIN to a maintained PostgreSQL 18',
+  )
+}
+
+const LOOPBACK_HOST = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
+
+interface ServiceDependencies {
+  platforms: PlatformRegistry
+  platformUrl: string
+  credentialKeys: CredentialKeys
+  metrics: RunningMetrics
+  /** Null where the main thread serves HTTP. */
+  workers: HttpWorkers | null
+  closers: (() => Promise<void>)[]
+}
+
+/** The delivery worker first: the service wakes it, and shows the state of its circuits. */
+async function startServiceAndWorker(
+  context: RoleContext,
+  store: Store,
+  { platforms, platformUrl, credentialKeys, metrics, workers, closers }: ServiceDependencies,
+): Promise<HttpService> {
+  const { registry } = metrics
+  const tracer = await startTracing(context, 'all')
+  if (tracer) closers.push(tracer.close)
+  const onMoved = registerDestinationMetrics(registry)
+  const options = { platforms, credentialKeys, onMoved, tracer }
+  const worker = await startDelivery(context, store, { ...options, registry })
+  closers.push(worker.stop)
+  const delivery = createDeliveryContext(context, store, options)
+  closers.push(startJobs(context, store, { registry, delivery }).stop)
+  const { wake: onPlanned, countCircuits: circuits } = worker
+  if (workers) {
+    metrics.addWorkerSnapshots(workers.snapshots)
+    const service = await workers.start({ store, credentialKeys, platformUrl, onPlanned, circuits })
+    closers.push(service.close)
+    return service
+  }
+  const { database, connectionString, nodes } = store
+  const { startHttp } = await import('./start-http.ts')
+  const service = await startHttp(context, {
+    database,
+    connectionString,
+    nodes,
+    platforms,
+    delivery,
+    credentialKeys,
+    onPlanned,
+    circuits,
+    registry,
+    tracer,
+  })
+  closers.push(service.close)
+  return service
+}
+
+async function startSimulator({ settings, logger }: RoleContext) {
+  if (settings.platformUrl !== undefined) return null
+  const nextPort = settings.port === 0 ? 0 : settings.port + 1
+  return startSimulatorProcess(settings.simulatorPort || nextPort, logger)
+}
+
+function formatStore(settings: Settings, { embedded }: Store): string {
+  if (!embedded) return 'PostgreSQL at DATABASE_URL'
+  const origin = embedded.isAdopted ? 'adopted from an earlier run' : 'started'
+  return `embedded PostgreSQL in ${settings.dataDirectory} (${origin})`
+}
+
+/** Null where a mail server sends emails. */
+function findOutboxFolder({ mailUrl, dataDirectory }: Settings): string | null {
+  return mailUrl === undefined ? outboxFolder(dataDirectory) : null
+}

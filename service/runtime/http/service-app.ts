@@ -1,0 +1,177 @@
+import type { Socket } from 'node:net'
+import { BODY_BYTES_MAX } from '@signalbox/contract/errors.ts'
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyTypeProvider,
+  fastify,
+  LogController,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
+  type RawServerDefault,
+} from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import {
+  createNotFoundHandler,
+  respondToMalformedRequest,
+  sendErrorResponse,
+  trackResponse,
+} from './error-responses.ts'
+import { findRequestHeadError, generateRequestId, securityHeadersOf } from './headers.ts'
+import { Refusal } from './refusal.ts'
+import { registerBodyParsers } from './request-body.ts'
+import { logMalformedRequest, logResponse, type SentResponse } from './request-log.ts'
+
+const REQUEST_MILLISECONDS_MAX = 30_000
+/** Longer than the idle timeout of common load balancers (60 s), so that they close first. */
+const KEEP_ALIVE_MILLISECONDS = 72_000
+/** An event id has up to 128 characters, each up to 4 bytes, each percent-encoded as 3. */
+const PATH_PARAMETER_CHARACTERS_MAX = 128 * 4 * 3
+
+/**
+ * Types a route by its contract operation: responses by their schemas. The body, the query and the
+ * parameters of the path are `unknown` whatever their schemas say, because nothing has validated
+ * them when the handler runs: the operation does, by a `Validator` of the same schema.
+ */
+export interface ContractTypes extends FastifyTypeProvider {
+  validator: unknown
+  serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+}
+
+export type ServiceApp = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  ContractTypes
+>
+
+export type ServiceLogger = FastifyBaseLogger
+
+/**
+ * The configuration of a route beside its schemas. `access/` enforces tracker credentials,
+ * `people/` sessions and `oauth/` agent tokens.
+ */
+export interface RouteConfig {
+  operationId?: string
+  credential?: 'tracker' | 'tracker_or_publishable' | 'session' | 'agent' | 'none'
+  /** A response lasts as long as the page is open; its duration says nothing. */
+  isStream?: boolean
+}
+
+/** A response that was sent, for metrics. */
+export interface CompletedRequest {
+  /** The operation id, or the pattern of the route; null for a path without a route. */
+  operation: string | null
+  method: string
+  status: number
+  seconds: number
+}
+
+/**
+ * Creates the HTTP layer: body parsing, request ids, security headers and uniform error bodies for
+ * every route. Fastify validates nothing: operations do, because one request can break a schema and
+ * a rule and the caller should learn of both.
+ */
+export function createServiceApp(
+  logger: FastifyBaseLogger,
+  onCompleted: (request: CompletedRequest) => void = () => {},
+  publicOrigin: () => string = () => '',
+): ServiceApp {
+  const onClientError = (error: Error, socket: Socket) =>
+    respondToMalformedRequest(error, socket, request => logMalformedRequest(logger, request))
+  const untyped = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    // Node would refuse a missing Host with an empty body; `prepareResponses` does it instead.
+    http: { requireHostHeader: false },
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_MILLISECONDS_MAX,
+    keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+    routerOptions: { maxParamLength: PATH_PARAMETER_CHARACTERS_MAX },
+    requestIdHeader: false,
+    // Log lines name the request themselves; a logger per request costs a tenth of its CPU time.
+    childLoggerFactory: () => logger,
+    genReqId: generateRequestId,
+    forceCloseConnections: 'idle',
+    // During shutdown, accepted requests still get their own responses.
+    return503OnClosing: false,
+    // Without a route no hook runs, so the line is written here.
+    frameworkErrors: (error, request, reply) => {
+      sendErrorResponse(error, request, reply)
+      logResponse(request, reply)
+    },
+    clientErrorHandler: onClientError,
+  })
+  registerBodyParsers(untyped)
+  const app = untyped.withTypeProvider<ContractTypes>()
+
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => JSON.stringify)
+  handleNodeEvents(app, onClientError)
+  app.setErrorHandler(sendErrorResponse)
+  prepareResponses(app, publicOrigin)
+  app.addHook('onResponse', (request, reply, done) => {
+    logResponse(request, reply)
+    if (!isSentStream(request, reply)) onCompleted(describeCompletedRequest(request, reply))
+    done()
+  })
+  closeConnectionsOnShutdown(app)
+  return app
+}
+
+/** Sets the headers of every response and refuses malformed heads and unknown paths. */
+function prepareResponses(app: ServiceApp, publicOrigin: () => string): void {
+  const handleNotFound = createNotFoundHandler(app)
+  app.setNotFoundHandler(handleNotFound)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(securityHeadersOf(publicOrigin()))
+    reply.header('request-id', request.id)
+    const error = findRequestHeadError(request.raw)
+    if (error) return done(new Refusal(400, error, { headers: { connection: 'close' } }))
+    // Before the body is read, because no route needs it.
+    if (request.is404) return handleNotFound(request, reply)
+    done()
+  })
+}
+
+/** Fastify closes only connections of later requests; open ones would delay the shutdown. */
+function closeConnectionsOnShutdown(app: ServiceApp): void {
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (isClosing) reply.header('connection', 'close')
+    done(null, payload)
+  })
+}
+
+/** Without listeners Node refuses unknown expectations and ignores CONNECT. */
+function handleNodeEvents(
+  { server }: ServiceApp,
+  onClientError: (error: Error, socket: Socket) => void,
+): void {
+  server.on('request', trackResponse)
+  // RFC 9110, section 10.1.1: an unknown expectation may be ignored.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  server.on('connect', (_request, socket) => onClientError(new Error('CONNECT'), socket as Socket))
+}
+
+function isSentStream({ routeOptions }: RoutedRequest, { statusCode }: SentResponse): boolean {
+  return statusCode === 200 && (routeOptions.config as RouteConfig).isStream === true
+}
+
+interface RoutedRequest {
+  method: string
+  routeOptions: { url?: string | undefined; config: object }
+}
+
+function describeCompletedRequest(
+  { method, routeOptions }: RoutedRequest,
+  { statusCode, elapsedTime }: SentResponse,
+): CompletedRequest {
+  const { operationId } = routeOptions.config as RouteConfig
+  const operation = operationId ?? routeOptions.url ?? null
+  return { operation, method, status: statusCode, seconds: elapsedTime / 1_000 }
+}

@@ -1,0 +1,87 @@
+import type { AddressLimit } from '../../runtime/http/address-limits.ts'
+import type { AddressedRequest } from '../../runtime/http/client-address.ts'
+import {
+  consumeRateLimit,
+  type HeaderWriter,
+  type RateLimit,
+} from '../../runtime/http/rate-limit.ts'
+import type { Refusal } from '../../runtime/http/refusal.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { parseIpAddress } from '../../runtime/util/ip-address.ts'
+import type { BrowserCaller } from './authenticate-publishable-key.ts'
+import type { TrackerIdentity } from './live-key-store.ts'
+
+interface PublishableLimits {
+  /** Per visitor's address and tracker. */
+  browser: AddressLimit | null
+  publishableKey: RateLimit | null
+}
+
+interface TrackerLimits extends PublishableLimits {
+  tracker: RateLimit | null
+}
+
+type BrowserRequest = AddressedRequest & {
+  tracker: TrackerIdentity
+  browser: BrowserCaller | null
+}
+
+/**
+ * One token per request. It runs after the guard, so that a stranger cannot use up a quota, and
+ * before the body is read. Events of pages never count against the quota of the tracker secret: a
+ * publishable key is public, and a flood of its events must not stop purchases of the back end.
+ *
+ * A forwarder proves its signature with the body, so its requests count once that is verified.
+ */
+export function limitTrackers(app: ServiceApp, limits: TrackerLimits): void {
+  const { tracker: limit } = limits
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.tracker || request.bodyRules?.verify) return done()
+    const refusal = request.browser
+      ? consumeBrowserLimits(limits, request, reply)
+      : limit && consumeRateLimit(limit, request.tracker.trackerId, reply)
+    if (refusal) done(refusal)
+    else done()
+  })
+  app.addHook('preValidation', (request, reply, done) => {
+    const refusal = request.browser?.isForwarded
+      ? consumeBrowserLimits(limits, request, reply)
+      : null
+    if (refusal) done(refusal)
+    else done()
+  })
+}
+
+/**
+ * The address comes first: one that is refused takes nothing from the quota of the key. Its own
+ * quota is announced, because that of the key would tell every visitor how busy the shop is.
+ */
+function consumeBrowserLimits(
+  limits: PublishableLimits,
+  request: BrowserRequest,
+  reply: HeaderWriter,
+): Refusal | null {
+  const address = findVisitorAddress(limits, request)
+  if (limits.browser && address !== null) {
+    const refusal = consumeRateLimit(limits.browser.limit, address, reply)
+    if (refusal) return refusal
+  }
+  const keyId = request.browser?.keyId ?? ''
+  const announced = address === null ? reply : NO_HEADERS
+  return limits.publishableKey && consumeRateLimit(limits.publishableKey, keyId, announced)
+}
+
+const NO_HEADERS: HeaderWriter = { header: () => {} }
+
+/** The address at this tracker; null without a limit, or when a forwarder does not know it. */
+function findVisitorAddress(
+  { browser: limit }: PublishableLimits,
+  request: BrowserRequest,
+): string | null {
+  if (!limit) return null
+  const { browser, tracker } = request
+  const ip = browser?.edge?.ipAddress ?? ''
+  if (browser?.isForwarded && parseIpAddress(ip) === null) return null
+  const address = limit.addressOf(browser?.isForwarded ? { ip, headers: {} } : request)
+  return `${tracker.trackerId} ${address}`
+}

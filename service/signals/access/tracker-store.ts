@@ -1,0 +1,58 @@
+import type { Transaction } from '../../runtime/db/database.ts'
+
+export interface NewTracker {
+  id: string
+  workspaceId: number
+  name: string
+  createdAt: Date
+}
+
+export async function insertTracker({ query }: Transaction, tracker: NewTracker): Promise<void> {
+  await query
+    .insertInto('trackers')
+    .values({
+      id: tracker.id,
+      workspace_id: tracker.workspaceId,
+      name: tracker.name,
+      created_at: tracker.createdAt,
+    })
+    .execute()
+}
+
+/** More would not fit on one page, and every one of them costs the caches a place. */
+export const TRACKERS_MAX = 200
+
+/** The trackers of a workspace with their names, oldest first. */
+export async function listNamedTrackers({ query }: Transaction, workspaceId: number) {
+  return query
+    .selectFrom('trackers')
+    .select(['id', 'name', 'created_at'])
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(TRACKERS_MAX)
+    .execute()
+}
+
+/** One tracker of a workspace. */
+interface TrackerName {
+  trackerId: string
+  workspaceId: number
+  name: string
+}
+
+/** False when the workspace has no such tracker, or the tracker has this name already. */
+export async function updateTrackerName(
+  { query }: Transaction,
+  { trackerId, workspaceId, name }: TrackerName,
+): Promise<boolean> {
+  const changed = await query
+    .updateTable('trackers')
+    .set({ name })
+    .where('id', '=', trackerId)
+    .where('workspace_id', '=', workspaceId)
+    .where('name', '<>', name)
+    .returning('id')
+    .executeTakeFirst()
+  return changed !== undefined
+}

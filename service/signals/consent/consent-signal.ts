@@ -1,0 +1,247 @@
+import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
+import { LRUCache } from 'lru-cache'
+import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
+
+/** The state of one input for advertising. Unknown neither grants nor denies. */
+export type ConsentState = 'granted' | 'denied' | 'unknown'
+
+/**
+ * Why an input has its state. `no_signal` means that nothing was said; the other unknowns are
+ * signals that grant nothing. `opt_out_not_made` is an opt-out that the person did not make, and
+ * `advertising_not_mentioned` an object about other purposes, or one that is not readable.
+ */
+export type SignalReason =
+  | 'words_granted'
+  | 'words_denied'
+  | 'words_unreadable'
+  | 'opted_out'
+  | 'gpp_opt_out'
+  | 'opt_out_not_made'
+  | 'advertising_not_mentioned'
+  | 'ad_storage_or_ad_user_data_missing'
+  | 'tc_ad_purposes_granted'
+  | 'tc_ad_purposes_refused'
+  | 'tc_string_undecodable'
+  | 'tc_policy_too_old'
+  | 'tc_disclosed_vendors_missing'
+  | 'tc_created_in_future'
+  | 'tc_strings_conflict'
+  | 'tc_string_missing'
+  | 'ac_provider_not_consented'
+  | 'ac_string_undecodable'
+  | 'consent_expired'
+  | 'gpc_opt_out'
+  | 'gpc_overruled_by_later_grant'
+  | 'no_signal'
+  | 'not_read'
+
+/**
+ * One input of the decision, reduced to a state and its reason. It is plain JSON, because the trace
+ * stores it: it has names of known members and times, never text from the caller. `field` is the
+ * dotted path of the member that decided, or of the input. `captured_at` is UTC, ISO 8601 with
+ * milliseconds, or null without a credible time.
+ */
+export interface ConsentSignal {
+  state: ConsentState
+  why: SignalReason
+  field: string
+  captured_at: string | null
+}
+
+/** The input is missing or has no member about advertising. */
+export function noSignal(field: string, captured_at: string | null = null): ConsentSignal {
+  return { state: 'unknown', why: 'no_signal', field, captured_at }
+}
+
+/** Enough for the longest word below with separators. Longer text is unknown. */
+const WORD_LENGTH_MAX = 24
+
+/**
+ * Known words, normalized: lower case, with `_` for `-` and spaces. They come from Consent Mode
+ * (`granted`), Google's Data Manager API (`CONSENT_GRANTED`), cookie banners (`allow`, `accepted`,
+ * `opt_in`), forms (`yes`, `on`), and booleans sent as text. `UNSPECIFIED`, `pending`, `implied`,
+ * and other languages are deliberately unknown.
+ */
+const STATE_BY_VALUE: ReadonlyMap<string, ConsentState> = new Map<string, ConsentState>([
+  ...toStateEntries(
+    'granted',
+    `granted grant consent_granted consented given yes true on 1
+     allow allowed accept accepted opt_in optin opted_in`,
+  ),
+  ...toStateEntries(
+    'denied',
+    `denied deny consent_denied not_granted no false off 0
+     disallow disallowed reject rejected refuse refused decline declined
+     opt_out optout opted_out withdrawn revoked`,
+  ),
+])
+
+/**
+ * Parses one consent value: a boolean, 1 or 0, or a known word in any case. Everything else,
+ * including null, is unknown.
+ */
+export function parseConsentValue(value: unknown): ConsentState {
+  if (value === true || value === 1) return 'granted'
+  if (value === false || value === 0) return 'denied'
+  if (typeof value !== 'string' || value.length > WORD_LENGTH_MAX) return 'unknown'
+  // Most callers send the words of Consent Mode, which need no normalization.
+  return STATE_BY_VALUE.get(value) ?? STATE_BY_VALUE.get(normalizeConsentValue(value)) ?? 'unknown'
+}
+
+/** Lower case, with `_` for `-` and spaces. */
+export function normalizeConsentValue(text: string): string {
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/[-\s]+/g, '_')
+}
+
+function toStateEntries(state: ConsentState, words: string): [string, ConsentState][] {
+  return words.split(/\s+/).map(word => [word, state])
+}
+
+/** Longer than any known member. */
+const NAME_LENGTH_MAX = 40
+
+/**
+ * Normalizes a member name, so that `ad_user_data`, `adUserData`, `AD-USER-DATA`, and
+ * `Ad User Data` are equal. Returns empty text for a name that is too long to be known.
+ */
+export function normalizeMemberName(name: string): string {
+  if (name.length > NAME_LENGTH_MAX) return ''
+  const cached = normalizedNames.get(name)
+  if (cached !== undefined) return cached
+  const normalized = name.replace(/[-_\s]/g, '').toLowerCase()
+  if (CACHEABLE_NAME.test(name)) normalizedNames.set(name, normalized)
+  return normalized
+}
+
+/**
+ * Caches normalized names: each name is normalized two or three times per event, and callers send
+ * the same few. Only names of letters are cached, to keep identifiers out of memory.
+ */
+const normalizedNames = new LRUCache<string, string>({ max: 1_000 })
+const CACHEABLE_NAME = /^[a-z][a-z_-]*$/i
+
+const MINUTE_MILLISECONDS = 60_000
+
+/** Accepted difference between two clocks. */
+export const CLOCK_TOLERANCE_MINUTES = 5
+
+/** An older grant is expired. TCF requires asking again at least every 13 months. */
+export const CONSENT_AGE_DAYS_MAX = 395
+
+const DAY = String.raw`(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`
+const TIME = String.raw`(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d{1,6})?`
+const ZONE = String.raw`(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`
+const RFC_3339_DATE_TIME = new RegExp(`^${DAY}T${TIME}${ZONE}$`)
+
+/** The time of capture, or why there is none. */
+export type CapturedAt = Date | 'missing' | 'invalid'
+
+/**
+ * Parses `captured_at`: RFC 3339 with an uppercase T, Z or an offset, and a fraction of up to 6
+ * digits. Null and absence are missing. Unix seconds, leap seconds (:60), hour 24, and days that do
+ * not exist are invalid. Fractions are truncated to milliseconds.
+ */
+export function parseCapturedAt(value: unknown): CapturedAt {
+  if (value === undefined || value === null) return 'missing'
+  if (typeof value !== 'string') return 'invalid'
+  const parts = RFC_3339_DATE_TIME.exec(value)
+  if (parts === null) return 'invalid'
+  const [, year, month, day] = parts
+  // Date would turn 30 February into a day of March.
+  if (Number(day) > daysInMonth(Number(year), Number(month))) return 'invalid'
+  return new Date(value)
+}
+
+/**
+ * The time as ISO 8601 in UTC. Null if it is missing, invalid, or later than the receipt: a future
+ * time would override every later withdrawal.
+ */
+export function toCredibleTime(captured: CapturedAt, receivedAt: Date): string | null {
+  if (!(captured instanceof Date)) return null
+  return isLaterThan(captured, receivedAt) ? null : captured.toISOString()
+}
+
+/**
+ * Whether a consent overrules an opt-out. It must be captured later by more than the clock
+ * tolerance, and not after the receipt of its event: otherwise a clock that runs five minutes fast
+ * would make a consent from before the opt-out look newer.
+ */
+export function isCapturedAfterOptOut(
+  captured: Date,
+  { optedOutAt, receivedAt }: { optedOutAt: Date; receivedAt: Date },
+): boolean {
+  return captured.getTime() <= receivedAt.getTime() && isLaterThan(captured, optedOutAt)
+}
+
+/** Whether `captured` is later than `at` by more than the clock tolerance. */
+function isLaterThan(captured: Date, at: Date): boolean {
+  return captured.getTime() - at.getTime() > CLOCK_TOLERANCE_MINUTES * MINUTE_MILLISECONDS
+}
+
+/** Whether `captured` is more than `days` before `at`. */
+export function isOlderThanDays(captured: Date, at: Date, days: number): boolean {
+  return at.getTime() - captured.getTime() > days * DAY_MILLISECONDS
+}
+
+function daysInMonth(year: number, month: number): number {
+  if (month === 2) return isLeapYear(year) ? 29 : 28
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
+}
+
+function isLeapYear(year: number): boolean {
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+}
+
+/** Older consent still counts, with a warning. */
+const CONSENT_WARNING_AGE_DAYS = 180
+
+/**
+ * Warnings about `consent.captured_at` for the 202 response. All use one code, and the message
+ * names the problem. The age counts from the receipt, because the consent is used then. An old
+ * event may get two warnings.
+ */
+export function buildCaptureWarnings(
+  captured: CapturedAt,
+  { receivedAt, eventTime, identityPresent }: ConsentContext,
+): IngestionWarning[] {
+  if (captured === 'missing') return identityPresent ? [toWarning(MISSING)] : []
+  if (captured === 'invalid') return [toWarning(INVALID)]
+  const warnings: IngestionWarning[] = []
+  // A time in the future is also later than the event; one warning is enough.
+  if (isLaterThan(captured, receivedAt)) warnings.push(toWarning(IN_FUTURE))
+  else if (isLaterThan(captured, eventTime)) warnings.push(toWarning(AFTER_EVENT))
+  if (isOlderThanDays(captured, receivedAt, CONSENT_WARNING_AGE_DAYS)) {
+    warnings.push(toWarning(OLD))
+  }
+  return warnings
+}
+
+const MISSING =
+  'consent.captured_at is missing: say when consent was captured, since the event carries identity.'
+const INVALID =
+  'consent.captured_at is not an RFC 3339 date-time with Z or an offset, like 2026-05-04T12:30:00Z.'
+const IN_FUTURE = `consent.captured_at is over ${CLOCK_TOLERANCE_MINUTES} minutes in the future.`
+const AFTER_EVENT =
+  'consent.captured_at is later than the event: consent must come before the event it covers.'
+const OLD = `consent.captured_at is older than ${CONSENT_WARNING_AGE_DAYS} days: ask again soon.`
+
+function toWarning(message: string): IngestionWarning {
+  return { code: 'consent_captured_at_invalid', field: 'consent.captured_at', message }
+}
+
+/** What the consent rules need besides the submitted signals. They read no clock of their own. */
+export interface ConsentContext {
+  /** When the service received the event. Ages count from here. */
+  receivedAt: Date
+  /** When the event happened. Consent captured later cannot cover it. */
+  eventTime: Date
+  /** Whether the event has a usable identifier of a person. */
+  identityPresent: boolean
+  /** Whether the browser sent `Sec-GPC: 1`. Only for requests with a publishable key. */
+  hasGpcHeader?: boolean
+  /** Id of the platform in Google's Additional Consent strings. Null: they are not looked at. */
+  additionalConsentProvider?: number | null
+}

@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto'
+import { openCredential } from '../../runtime/util/sealed-credential.ts'
+import { monotonicSeconds } from '../../runtime/util/time.ts'
+import { INVALID_CONFIGURATION } from '../platforms/platform.ts'
+import { insertAttempt } from './attempt-store.ts'
+import {
+  type ClaimedBatch,
+  claimDeliveries,
+  claimDelivery,
+  loadClaimedBatch,
+} from './claim-store.ts'
+import type { BatchContext, DeliveryContext } from './delivery-context.ts'
+import {
+  assessHealth,
+  type DestinationHealth,
+  updateDestinationHealth,
+  updateHealthAfterProbe,
+} from './destination-health.ts'
+import type { DestinationQueue } from './destination-queue-store.ts'
+import { clearOutage, findDestination } from './destination-store.ts'
+import {
+  DEFAULT_RETRY_POLICY,
+  NO_RETRY_POLICY,
+  type RetryPolicy,
+  type UnsentReason,
+} from './retry-policy.ts'
+import { reviewDeliveries, windowEnd } from './review-deliveries.ts'
+import { hasFreeText, type OutboundDelivery, type SentRequest, sendEvents } from './send-events.ts'
+import { retryWhileLeased, settleBatch } from './settle-batch.ts'
+import { clearErasedAnswer } from './stop-erased-deliveries.ts'
+
+export interface DeliveryRun {
+  claimedCount: number
+  /** The claim reached its limit, so more deliveries are probably due. */
+  isFull: boolean
+  health: DestinationHealth
+  /** The store says that the platform is unreachable, as of the claim. */
+  hasRecordedOutage: boolean
+}
+
+/** During an outage, each trial costs this many events an attempt at most. */
+const TRIAL_EVENTS_MAX = 10
+
+/**
+ * Delivers one batch of a queue: claims it, reviews each event, sends what may be sent, settles. No
+ * transaction is open while the platform answers. If this process dies, the lease returns the
+ * deliveries; they are sent again with the same event ID and time.
+ */
+export function deliverDueBatch(
+  context: DeliveryContext,
+  queue: DestinationQueue,
+  onClaimed: (isFull: boolean) => void,
+): Promise<DeliveryRun> {
+  const deliver = () => deliverClaimedBatch(context, queue, onClaimed)
+  return context.traceBatch ? context.traceBatch(queue, deliver) : deliver()
+}
+
+async function deliverClaimedBatch(
+  { nodes, ...common }: DeliveryContext,
+  queue: DestinationQueue,
+  onClaimed: (isFull: boolean) => void,
+): Promise<DeliveryRun> {
+  const database = nodes ? await nodes.findNode(queue.trackerId) : common.database
+  const platform = common.platforms.find(queue.platform)
+  if (!platform) return pauseUnknownPlatform({ ...common, database }, queue)
+  const context = { ...common, database, platform }
+  const { now, leaseSeconds } = context
+  const startedAtSeconds = monotonicSeconds()
+  const leaseEndsAtSeconds = startedAtSeconds + leaseSeconds
+  const batchMax = Math.min(context.batchMax, platform.batchMax)
+  const limit = Math.min(batchMax, queue.isProbe ? 1 : queue.isTrial ? TRIAL_EVENTS_MAX : batchMax)
+  const claim = { queue, limit, claimedAt: now(), leaseSeconds }
+  const claimed = await claimDeliveries(database, claim)
+  context.onClaimed?.(monotonicSeconds() - startedAtSeconds)
+  const claimedCount = claimed.deliveries.length
+  const isFull = claimedCount === batchMax
+  onClaimed(isFull)
+  if (claimedCount === 0) return untriedRun(isFull)
+
+  const batch = await loadClaimedBatch(database, { ...queue, claimed, leaseEndsAtSeconds })
+  const health = await reviewAndSend(context, batch, DEFAULT_RETRY_POLICY)
+  if (queue.isProbe) await updateHealthAfterProbe(context, batch.destination, health)
+  else await updateDestinationHealth(context, batch.destination, health)
+  return { claimedCount, isFull, health, hasRecordedOutage: hasRecordedOutage(batch) }
+}
+
+function untriedRun(isFull: boolean): DeliveryRun {
+  return { claimedCount: 0, isFull, health: { kind: 'untried' }, hasRecordedOutage: false }
+}
+
+function hasRecordedOutage({ destination }: ClaimedBatch): boolean {
+  return destination.backoff?.cause === 'unreachable'
+}
+
+/** Claims nothing, because another process may have the plug-in. */
+async function pauseUnknownPlatform(
+  context: DeliveryContext,
+  { trackerId, destinationId, platform, isProbe }: DestinationQueue,
+): Promise<DeliveryRun> {
+  const reason = `This server has no plug-in for the platform "${platform}".`
+  const health = { kind: 'unreadable' as const, reason }
+  const destination = await findDestination(context.database, trackerId, destinationId)
+  if (destination) {
+    if (isProbe) await updateHealthAfterProbe(context, destination, health)
+    else await updateDestinationHealth(context, destination, health)
+  }
+  return { ...untriedRun(false), health }
+}
+
+interface SingleDelivery {
+  trackerId: string
+  destinationId: string
+  /** The name of the destination's platform. */
+  platform: string
+  createdAt: Date
+  id: number
+}
+
+/**
+ * Sends one waiting delivery immediately, due or not, with a single attempt: what the platform does
+ * not accept has failed. It also tries an inactive destination, since the answer shows whether the
+ * destination works again.
+ */
+export async function deliverNow(
+  common: DeliveryContext,
+  { platform: platformName, ...delivery }: SingleDelivery,
+): Promise<void> {
+  const platform = common.platforms.find(platformName)
+  if (!platform) return
+  const context = { ...common, platform }
+  const { database, now, leaseSeconds } = context
+  const leaseEndsAtSeconds = monotonicSeconds() + leaseSeconds
+  const claim = { ...delivery, claimedAt: now(), leaseSeconds }
+  const claimed = await claimDelivery(database, claim)
+  if (claimed.deliveries.length === 0) return
+  const batch = await loadClaimedBatch(database, { ...delivery, claimed, leaseEndsAtSeconds })
+  const health = await reviewAndSend(context, batch, NO_RETRY_POLICY)
+  // A missing key of this process proves nothing about the destination: its workers may have it.
+  if (health.kind === 'unreadable') return
+  const { destination } = batch
+  if (health.kind === 'works' && hasRecordedOutage(batch)) await clearOutage(database, delivery)
+  if (destination.status === 'inactive') await updateHealthAfterProbe(context, destination, health)
+  else await updateDestinationHealth(context, destination, health)
+}
+
+/** A request may take ten seconds; it is not started when the lease could end before its answer. */
+const REQUEST_SECONDS_MAX = 12
+
+/** Another key sealed it, or its bytes were changed. The events are not to blame. */
+const UNREADABLE_CREDENTIAL =
+  "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY."
+
+interface BatchToSend {
+  batch: ClaimedBatch
+  /** The deliveries of the batch that may be sent. */
+  deliveries: readonly OutboundDelivery[]
+  retryPolicy: RetryPolicy
+}
+
+/** Sends what may be sent, and settles each answer as it arrives. */
+async function reviewAndSend(
+  context: BatchContext,
+  batch: ClaimedBatch,
+  retryPolicy: RetryPolicy,
+): Promise<DestinationHealth> {
+  const { deliveries, settlements } = await reviewDeliveries(context, batch)
+  await settleBatch(context, batch, { settlements, request: null })
+  if (deliveries.length === 0) return { kind: 'untried' }
+  const toSend = { batch, deliveries, retryPolicy }
+  const { platform, now, isStopping, credentialKeys } = context
+  const { destination, isTest, leaseEndsAtSeconds } = batch
+  const opened = openCredential(credentialKeys, destination.id, destination.sealedCredential)
+  if (opened === null) {
+    await settleUnsent(context, toSend, { unsent: deliveries, reason: 'credential_unreadable' })
+    return { kind: 'unreadable', reason: UNREADABLE_CREDENTIAL }
+  }
+  const target = platform.parseTarget(destination.config)
+  if (target === null) {
+    await settleUnsent(context, toSend, { unsent: deliveries, reason: 'handed_back' })
+    return { kind: 'refused', reason: INVALID_CONFIGURATION }
+  }
+  const testCode = isTest ? destination.testCode : null
+  const hasTime = () => monotonicSeconds() + REQUEST_SECONDS_MAX < leaseEndsAtSeconds
+  const sender = {
+    platform,
+    now,
+    connection: { target, accessToken: opened.credential, testCode },
+    canStart: () => hasTime() && isStopping?.() !== true,
+    onAnswered: (request: SentRequest) => settleRequest(context, toSend, request),
+  }
+  const { lastAnswer, unsent } = await sendEvents(sender, deliveries)
+  await settleUnsent(context, toSend, { unsent, reason: 'handed_back' })
+  return assessHealth(lastAnswer)
+}
+
+/** Stores the request and its answer, and settles each event that the answer decides. */
+async function settleRequest(
+  context: BatchContext,
+  { batch, retryPolicy }: BatchToSend,
+  { result, decided, ...request }: SentRequest,
+): Promise<void> {
+  const { database, platform, now, random, isStopping, onSettleRetry } = context
+  const { destination, isTest, claimed, events, leaseEndsAtSeconds } = batch
+  const { trackerId, id: destinationId } = destination
+  const attemptId = randomUUID()
+  const attempt = { ...request, id: attemptId, trackerId, destinationId, isTest }
+  // No delivery refers to a request that decides nothing, so an erasure could not find its answer.
+  const stored = decided.length === 0 ? { ...result, answer: null } : result
+  const lease = { leaseEndsAtSeconds, isStopping, onRetry: onSettleRetry }
+  await retryWhileLeased(() => insertAttempt(database, { ...attempt, result: stored }), lease)
+  // One random number per request: events that failed together are retried in one request.
+  const answerContext = { at: now(), attemptId, random: random() }
+  const settlements = decided.map(({ id, event }) => {
+    const attemptNumber = claimed.get(id)?.attemptNumber ?? 1
+    const windowEndsAt = windowEnd(events.get(id) ?? event, platform)
+    return retryPolicy.onAnswer({ id, attemptNumber, windowEndsAt }, result, answerContext)
+  })
+  const { outcome } = result
+  const count = await settleBatch(context, batch, { settlements, request: { decided, outcome } })
+  if (!hasFreeText(result)) return
+  const isPartial = count < settlements.length
+  const decidedEvents = decided.flatMap(({ id }) => events.get(id) ?? [])
+  const settled = { trackerId, attemptId, events: decidedEvents, isPartial }
+  await retryWhileLeased(() => clearErasedAnswer(context, settled), lease)
+}
+
+interface UnsentDeliveries {
+  unsent: readonly OutboundDelivery[]
+  reason: UnsentReason
+}
+
+async function settleUnsent(
+  context: BatchContext,
+  { batch, retryPolicy }: BatchToSend,
+  { unsent, reason }: UnsentDeliveries,
+): Promise<void> {
+  const at = context.now()
+  const settlements = unsent.map(({ id, event }) => {
+    const windowEndsAt = windowEnd(event, context.platform)
+    return retryPolicy.onUnsent({ id, windowEndsAt }, { at, reason })
+  })
+  await settleBatch(context, batch, { settlements, request: null })
+}

@@ -1,0 +1,229 @@
+import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { SPACE_NUMBERS } from '../events/event-record.ts'
+import type { StoredEvent } from '../events/event-store.ts'
+import type { StoredDelivery } from './delivery-store.ts'
+import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
+import { platformMessage } from './platform-message.ts'
+import { type ExplanationContext, explainSending, explainWaiting } from './waiting-explanation.ts'
+
+/**
+ * Explains what happened to a delivery, why, and what happens next, for marketers and engineers. It
+ * is true at the time of the read: what may change is said with its condition. The key of a page,
+ * dropped members and differing duplicates of the event follow in separate sentences.
+ */
+export function explainDelivery(
+  delivery: StoredDelivery,
+  event: StoredEvent,
+  context: ExplanationContext,
+): string {
+  const unknown = countUnknownAttempts(delivery, event, context.attempts)
+  return [
+    ...statusSentences(delivery, event, context),
+    repeatSentence(delivery, unknown, context.at),
+    ...noteSentences(event),
+  ]
+    .filter(text => text !== '')
+    .join(' ')
+}
+
+function statusSentences(
+  delivery: StoredDelivery,
+  event: StoredEvent,
+  context: ExplanationContext,
+): string[] {
+  const status = delivery.status as DeliveryStatus
+  const message = platformMessage(delivery)
+  switch (status) {
+    case 'queued':
+      return explainWaiting(delivery, event, context)
+    case 'sent':
+      return explainSending(delivery, event, context)
+    case 'accepted':
+      return [acceptedSentence(delivery), 'Nothing more happens.']
+    case 'retrying':
+      return [attemptsSentence(delivery), message, ...explainWaiting(delivery, event, context)]
+    case 'failed:auth':
+      return authSentences(delivery, message, context)
+    case 'failed:permanent':
+      return permanentSentences(delivery, message)
+    case 'failed:unknown':
+      return exhaustedSentences(delivery, message, context)
+    case 'expired':
+      return [
+        `Not sent: the event of ${event.eventTime.toISOString()} is older than the platform ` +
+          'accepts. It stays in the ledger.',
+      ]
+    case 'skipped:consent':
+      return [consentSentence(delivery, event)]
+    case 'skipped:no_destination':
+      return [
+        'Not sent: the tracker had no destination when the event was received. Connect one and ' +
+          'send new events.',
+      ]
+    case 'skipped:duplicate':
+      return ['Not sent: the same event has already been delivered to this destination.']
+  }
+}
+
+function acceptedSentence(delivery: StoredDelivery): string {
+  const { attemptCount, isTest, platformTraceId } = delivery
+  const attempts = attemptCount === 1 ? 'the first attempt' : countAttempts(delivery)
+  const test = isTest ? ' as a test event' : ''
+  const trace = platformTraceId ? ` (trace ${platformTraceId})` : ''
+  return `The platform accepted the event${test} with ${attempts}${trace}.`
+}
+
+function permanentSentences(delivery: StoredDelivery, message: string): string[] {
+  const notSent = notSentWords(delivery)
+  switch (delivery.statusReason) {
+    case 'payload_expired':
+      return [
+        `${notSent}: the identity payload of the event has expired, so nothing could be matched.`,
+      ]
+    case 'no_platform_identity':
+      return [
+        `${notSent}: the event was accepted without identifiers for this platform, which are ` +
+          'made only at acceptance. Events from after the destination was connected have them.',
+      ]
+    case 'no_test_code':
+      return [
+        `${notSent}: it is a test event and the destination had no test_event_code, without ` +
+          'which the platform would count it as live.',
+      ]
+    case 'refused_before_sending':
+      return [`${notSent}, because the platform would reject it.`, message, SEND_AGAIN]
+    default:
+      return ['The platform rejected the event permanently.', message, SEND_AGAIN]
+  }
+}
+
+/** A retry or a replay may end unsent after earlier attempts. */
+function notSentWords({ attemptCount }: StoredDelivery): string {
+  if (attemptCount === 0) return 'Not sent'
+  return `Not sent again after ${attemptCount === 1 ? 'one attempt' : `${attemptCount} attempts`}`
+}
+
+/** The same ID would be a duplicate, and the first body is kept. */
+const SEND_AGAIN = 'Correct the data and send it under a new event_id.'
+
+function authSentences(
+  delivery: StoredDelivery,
+  message: string,
+  context: ExplanationContext,
+): string[] {
+  const canReplay = isInWindow(context)
+  if (delivery.statusReason === 'credential_unreadable') {
+    return [
+      `${notSentWords(delivery)}: the destination's stored credential could not be opened with ` +
+        "this server's key.",
+      `Set the right SIGNALBOX_CREDENTIAL_KEY or a new credential${
+        canReplay ? ', then replay it.' : '.'
+      }`,
+      canReplay ? '' : TOO_OLD_TO_REPLAY,
+    ]
+  }
+  return [
+    "The platform rejected the destination's credential or configuration.",
+    message,
+    canReplay ? 'Fix it, then replay the delivery.' : TOO_OLD_TO_REPLAY,
+  ]
+}
+
+const TOO_OLD_TO_REPLAY = 'The platform no longer accepts the event, so it cannot be replayed.'
+
+function isInWindow({ at, windowEndsAt }: ExplanationContext): boolean {
+  return windowEndsAt === null || at < windowEndsAt
+}
+
+function exhaustedSentences(
+  delivery: StoredDelivery,
+  message: string,
+  context: ExplanationContext,
+): string[] {
+  const canReplay = isInWindow(context)
+  switch (delivery.statusReason) {
+    case 'single_attempt':
+      return [
+        'The platform did not accept the test purchase, which is tried only once.',
+        message,
+        canReplay ? 'Send another one, or replay this one.' : 'Send another one.',
+      ]
+    case 'handed_back':
+      return ['Not sent: the service was stopping. Send another test purchase.']
+    default:
+      return [`Given up after ${countAttempts(delivery)}: ${endOfWindow(context)}.`, message]
+  }
+}
+
+/** The last attempt may fail hours before the window ends, when the next one would be too late. */
+function endOfWindow(context: ExplanationContext): string {
+  const { windowEndsAt } = context
+  return windowEndsAt !== null && isInWindow(context)
+    ? 'another one would come too late, because the platform stops accepting the event at ' +
+        windowEndsAt.toISOString()
+    : 'the platform no longer accepts the event'
+}
+
+function consentSentence(delivery: StoredDelivery, event: StoredEvent): string {
+  const { statusReason } = delivery
+  const notSent = notSentWords(delivery)
+  if (statusReason === 'erased') {
+    return (
+      `${notSent}: the person's data was erased on request. ` +
+      'The event stays in the ledger, without identity.'
+    )
+  }
+  if (statusReason === 'consent_withdrawn') {
+    const reason = event.consentCapturedAt
+      ? `the consent of ${event.consentCapturedAt.toISOString()} does not overrule that: it ` +
+        'would have to be captured more than 5 minutes after the withdrawal, and no later than ' +
+        'the receipt of the event'
+      : 'no later consent is known'
+    return `${notSent}: the visitor withdrew consent, and ${reason}. It stays in the ledger.`
+  }
+  return (
+    `${notSent}: consent signals came with the event, but none of them could be read as granted ` +
+    `(${statusReason}). It stays in the ledger.`
+  )
+}
+
+function attemptsSentence(delivery: StoredDelivery): string {
+  return delivery.attemptCount === 1
+    ? 'The first attempt failed.'
+    : `The last of ${countAttempts(delivery)} failed.`
+}
+
+function countAttempts({ attemptCount }: StoredDelivery): string {
+  return `${attemptCount} attempt${attemptCount === 1 ? '' : 's'}`
+}
+
+function noteSentences(event: StoredEvent): string[] {
+  const { notes, differingSubmissions, lastDifferingAt } = event
+  const sentences: string[] = []
+  if (event.space === SPACE_NUMBERS.publishable) {
+    sentences.push('The event was sent with a publishable key, which anyone can copy from a page.')
+  }
+  if (notes && notes.dropped.length > 0) {
+    const dropped = notes.dropped.map(({ field, reason }) => `${field} (${trimmedReason(reason)})`)
+    sentences.push(`Dropped on receipt: ${dropped.join(', ')}.`)
+  }
+  if (notes?.redacted) {
+    sentences.push(`Identifiers replaced by tokens in: ${notes.redacted.join(', ')}.`)
+  }
+  if (notes && notes.unknown_members.length > 0) {
+    sentences.push(`Ignored unknown members: ${notes.unknown_members.join(', ')}.`)
+  }
+  if (differingSubmissions > 0) {
+    const times = differingSubmissions === 1 ? 'once' : `${differingSubmissions} times`
+    const last = lastDifferingAt ? `, last at ${lastDifferingAt.toISOString()}` : ''
+    sentences.push(
+      `The same ID was received again ${times} with a different body${last}; ` +
+        'the first body was kept.',
+    )
+  }
+  return sentences
+}
+
+function trimmedReason(reason: string): string {
+  return reason.replace(/\.$/, '')
+}

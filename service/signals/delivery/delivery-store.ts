@@ -1,0 +1,133 @@
+import type { Database } from '../../runtime/db/database.ts'
+import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
+import type { SendError } from '../platforms/platform.ts'
+import { type Backoff, backoffOf } from './destination-store.ts'
+
+/** A delivery with the platform's last answer and the state of its destination. */
+export interface StoredDelivery {
+  id: number
+  eventId: string
+  space: number
+  destinationId: string | null
+  status: string
+  statusReason: string
+  isTest: boolean
+  attemptCount: number
+  lastError: SendError | null
+  platformResponse: Record<string, unknown> | null
+  platformTraceId: string | null
+  nextAttemptAt: Date | null
+  firstSentAt: Date | null
+  replayedAt: Date | null
+  /** The requests that contained it, oldest first. */
+  attemptIds: string[]
+  createdAt: Date
+  updatedAt: Date | null
+  /** How long the worker that sends it has it to itself, below 0 when it was lost; else null. */
+  leaseSecondsLeft: number | null
+  /** Why the destination is inactive; null while it is active. */
+  destinationProblem: string | null
+  /** When one event tries an inactive destination. */
+  nextProbeAt: Date | null
+  /** Why the workers send nothing to the destination for a while. */
+  backoff: Backoff | null
+  /** The destination has a code for test events. */
+  hasTestCode: boolean
+  /** The name of the destination's platform; null without a destination. */
+  platform: string | null
+}
+
+/** The deliveries of some events, waiting and final, in the order of planning. */
+export async function findDeliveries(
+  { pool }: Database,
+  trackerId: string,
+  events: readonly EventRef[],
+): Promise<StoredDelivery[]> {
+  const { rows } = await pool.query({
+    text: `select deliveries.*, attempt.answer, destination.*,
+             extract(epoch from deliveries.leased_until - statement_timestamp())::double precision
+               as lease_seconds_left
+           from ${unnestEventRefs('given', 2)}
+           cross join lateral (
+             select * from all_deliveries
+             where tracker_id = $1::uuid and created_at = given.created_at
+               and event_id = given.event_id and space = given.space
+             offset 0
+           ) deliveries
+           left join lateral (
+             select answer from send_attempts
+             where tracker_id = $1::uuid
+               and id = deliveries.attempt_ids[cardinality(deliveries.attempt_ids)]
+             limit 1
+           ) attempt on true
+           left join lateral (
+             select type as platform, test_event_code is not null as has_test_code, next_probe_at,
+               backoff_cause, backoff_since, backoff_until,
+               case when status = 'inactive' then coalesce(status_reason, '${NO_REASON}') end
+                 as destination_problem
+             from destinations
+             where tracker_id = $1::uuid and id = deliveries.destination_id limit 1
+           ) destination on true
+           order by deliveries.id`,
+    values: [trackerId, ...eventRefValues(events)],
+  })
+  return rows.map(row => ({
+    id: row.id,
+    eventId: row.event_id,
+    space: row.space,
+    destinationId: row.destination_id,
+    status: row.status,
+    statusReason: row.status_reason,
+    isTest: row.is_test,
+    attemptCount: row.attempt_count,
+    lastError: row.last_error,
+    platformResponse: row.answer,
+    platformTraceId: row.platform_trace_id,
+    nextAttemptAt: row.next_attempt_at,
+    firstSentAt: row.first_sent_at,
+    replayedAt: row.replayed_at,
+    attemptIds: row.attempt_ids,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    leaseSecondsLeft: row.lease_seconds_left,
+    destinationProblem: row.destination_problem,
+    nextProbeAt: row.next_probe_at,
+    backoff: backoffOf(row),
+    hasTestCode: row.has_test_code === true,
+    platform: row.platform,
+  }))
+}
+
+const NO_REASON = 'The platform rejects it without a reason'
+
+interface AcceptanceCounts {
+  /** Planned live deliveries without skipped ones. */
+  planned: number
+  accepted: number
+}
+
+/** The outcomes of live deliveries planned on a UTC day (YYYY-MM-DD) or later. */
+export async function countAcceptance(
+  { pool }: Database,
+  trackerId: string,
+  sinceDay: string,
+): Promise<AcceptanceCounts> {
+  const { rows } = await pool.query({
+    name: 'count-acceptance',
+    text: `select coalesce(sum(planned), 0) as planned, coalesce(sum(accepted), 0) as accepted
+           from delivery_counts where tracker_id = $1::uuid and planned_on >= $2::date`,
+    values: [trackerId, sinceDay],
+  })
+  return rows[0]
+}
+
+/** Whether a platform ever accepted a live delivery: a row of the counts for each day. */
+export async function hasAcceptedDelivery({ pool }: Database, trackerId: string): Promise<boolean> {
+  const { rows } = await pool.query({
+    name: 'has-accepted-delivery',
+    text: `select 1 from delivery_counts where tracker_id = $1::uuid and accepted > 0
+           order by planned_on desc limit 1`,
+    values: [trackerId],
+  })
+  return rows.length > 0
+}

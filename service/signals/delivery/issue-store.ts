@@ -1,0 +1,171 @@
+import type { Database } from '../../runtime/db/database.ts'
+import { COUNTER_SHARD } from '../../runtime/db/sql-fragments.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
+
+/** Causes of a destination and UTC day; further ones count as one per class, without a code. */
+const CAUSES_MAX = 200
+const SAMPLES_MAX = 3
+const NO_CODE = -1
+
+/** Between an event and the milliseconds of its settlement. No ID has U+001E or U+001F. */
+const TIME_SEPARATOR = '\x1e'
+const SAMPLE_SEPARATOR = '\x1f'
+
+/** The columns of a settled delivery that the counts of issues read, with their types. */
+export const ISSUE_SOURCE_TYPES = 'event_id text, space smallint, issue text'
+
+export interface IssueParameters {
+  /** As SQL, such as `$1`. */
+  trackerId: string
+  destinationId: string
+  /** The time of settlement. */
+  at: string
+}
+
+const CAUSE = 'class, code, subcode, reason'
+
+/**
+ * Common table expressions that end in `counted_issues`: the causes of the settled deliveries. The
+ * causes of the day are counted only when one is new, which is rare: so the rows of a day are
+ * limited, with any codes that a platform answers.
+ */
+export function countedIssues({ trackerId, destinationId, at }: IssueParameters): string {
+  const ofDay = `tracker_id = ${trackerId}::uuid and destination_id = ${destinationId}::uuid
+    and day = (${at}::timestamptz at time zone 'UTC')::date`
+  return `settled_issues as materialized (
+      select split_part(issue, ' ', 1) as class, split_part(issue, ' ', 2)::integer as code,
+        split_part(issue, ' ', 3)::integer as subcode, split_part(issue, ' ', 4) as reason,
+        count(*) as attempts, count(*) filter (where status like 'failed:%') as failed,
+        (array_agg(space || ':' || event_id || ${asSampleTime(at)}
+          order by created_at desc, event_id))[1:${SAMPLES_MAX}] as event_ids
+      from settled where issue is not null and not is_test
+      group by 1, 2, 3, 4
+    ), known_issues as materialized (
+      select settled_issues.*, exists (
+          select 1 from delivery_issues issues where ${ofDay}
+            and issues.class = settled_issues.class and issues.code = settled_issues.code
+            and issues.subcode = settled_issues.subcode and issues.reason = settled_issues.reason
+        ) as is_known
+      from settled_issues
+    ), fitting_issues as materialized (
+      select known_issues.*, is_known or (
+          select count(*) from (select distinct ${CAUSE} from delivery_issues where ${ofDay}) causes
+        ) + dense_rank() over (partition by is_known order by ${CAUSE}) <= ${CAUSES_MAX} as fits
+      from known_issues
+    ), counted_issues as materialized (
+      select class, case when fits then code else ${NO_CODE} end as code,
+        case when fits then subcode else ${NO_CODE} end as subcode,
+        case when fits then reason else '' end as reason,
+        sum(attempts)::bigint as attempts, sum(failed)::bigint as failed,
+        max(event_ids) as event_ids
+      from fitting_issues group by 1, 2, 3, 4
+    )`
+}
+
+/** The columns of `counted_issues`, as SQL. */
+export const COUNTED_ISSUE_TYPES =
+  'class text, code integer, subcode integer, reason text, attempts bigint, failed bigint, ' +
+  'event_ids text[]'
+
+const SAMPLE_NUMBERS = Array.from({ length: SAMPLES_MAX }, (_, index) => index + 1)
+
+/** The stored samples, without those of the events that are written again. */
+const KEPT_SAMPLES = SAMPLE_NUMBERS.map(keepUnlessWritten).join(', ')
+const OTHER_SAMPLES = `array_remove(array[${KEPT_SAMPLES}], null)`
+
+function keepUnlessWritten(number: number): string {
+  const eventOf = (sample: string) => `split_part(${sample}, E'\\x1e', 1)`
+  const stored = `delivery_issues.event_ids[${number}]`
+  const written = SAMPLE_NUMBERS.map(each => eventOf(`coalesce(excluded.event_ids[${each}], '')`))
+  return `case when ${eventOf(stored)} not in (${written.join(', ')}) then ${stored} end`
+}
+
+/** Shards are written by several connections, so a sample carries its time: see `readSamples`. */
+function asSampleTime(at: string): string {
+  return `E'\\x1e' || floor(extract(epoch from ${at}::timestamptz) * 1000)`
+}
+
+/** Writes in the order of the keys, so that two workers cannot deadlock. */
+export function writeIssues(
+  source: string,
+  { trackerId, destinationId, at }: IssueParameters,
+): string {
+  return `
+    insert into delivery_issues (tracker_id, destination_id, day, ${CAUSE}, slot, attempts, failed,
+      first_at, last_at, event_ids)
+    select ${trackerId}::uuid, ${destinationId}::uuid,
+      (${at}::timestamptz at time zone 'UTC')::date, ${CAUSE}, ${COUNTER_SHARD}, attempts, failed,
+      ${at}::timestamptz, ${at}::timestamptz, event_ids
+    from ${source} order by ${CAUSE}
+    on conflict (tracker_id, destination_id, day, ${CAUSE}, slot) do update set
+      attempts = delivery_issues.attempts + excluded.attempts,
+      failed = delivery_issues.failed + excluded.failed,
+      first_at = least(delivery_issues.first_at, excluded.first_at),
+      last_at = greatest(delivery_issues.last_at, excluded.last_at),
+      event_ids = (excluded.event_ids || ${OTHER_SAMPLES})[1:${SAMPLES_MAX}]`
+}
+
+/** A cause at a destination, over some days. */
+export interface IssueCount {
+  destinationId: string
+  class: string
+  /** Null for no code. */
+  code: number | null
+  subcode: number | null
+  reason: string
+  attempts: number
+  failed: number
+  firstAt: Date
+  lastAt: Date
+  /** The latest events, at most three. */
+  events: { id: string; space: EventSpace }[]
+}
+
+/** The causes of a tracker since a UTC day, the latest first. */
+export async function listIssueCounts(
+  { pool }: Database,
+  { trackerId, from, limit }: { trackerId: string; from: string; limit: number },
+): Promise<IssueCount[]> {
+  const { rows } = await pool.query({
+    name: 'list-issue-counts',
+    text: `select destination_id, ${CAUSE}, sum(attempts) as attempts, sum(failed) as failed,
+             min(first_at) as first_at, max(last_at) as last_at,
+             string_agg(array_to_string(event_ids, E'\\x1f'), E'\\x1f'
+               order by last_at desc, slot) as event_ids
+           from delivery_issues where tracker_id = $1::uuid and day >= $2::date
+           group by destination_id, ${CAUSE}
+           order by max(last_at) desc, destination_id, ${CAUSE} limit $3::integer`,
+    values: [trackerId, from, limit],
+  })
+  return rows.map(row => ({
+    destinationId: row.destination_id,
+    class: row.class,
+    code: row.code === NO_CODE ? null : row.code,
+    subcode: row.subcode === NO_CODE ? null : row.subcode,
+    reason: row.reason,
+    attempts: row.attempts,
+    failed: row.failed,
+    firstAt: row.first_at,
+    lastAt: row.last_at,
+    events: readSamples(String(row.event_ids)),
+  }))
+}
+
+/**
+ * The latest events of all shards. A shard has its own latest ones, in their order. Samples from
+ * before they carried a time come last.
+ */
+function readSamples(text: string): IssueCount['events'] {
+  const samples = text.split(SAMPLE_SEPARATOR).map(sample => {
+    const [event = '', milliseconds = '0'] = sample.split(TIME_SEPARATOR)
+    return { event, milliseconds: Number(milliseconds) }
+  })
+  samples.sort((one, other) => other.milliseconds - one.milliseconds)
+  return [...new Set(samples.map(({ event }) => event))].slice(0, SAMPLES_MAX).map(toEvent)
+}
+
+/** An event from before there were two spaces is found in the space of secrets. */
+function toEvent(text: string): { id: string; space: EventSpace } {
+  const isOfPage = text.startsWith(`${SPACE_NUMBERS.publishable}:`)
+  return { id: text.slice(text.indexOf(':') + 1), space: isOfPage ? 'publishable' : 'secret' }
+}

@@ -1,0 +1,129 @@
+import type { Database } from '../../runtime/db/database.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
+import { readRestrictions } from '../events/column-encoding.ts'
+import type { StoredEvent } from '../events/event-store.ts'
+import { findParentEvents } from '../events/lineage-store.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import type {
+  CommerceDetails,
+  DataProcessing,
+  OriginalEvent,
+  OutboundEvent,
+  Platform,
+} from '../platforms/platform.ts'
+
+export interface OutboundInput {
+  event: StoredEvent
+  identity: PlatformIdentity
+  platform: Pick<Platform, 'joinClickIds'>
+  /** The parent of the event; null when it has none that may be disclosed. */
+  originalEvent: OriginalEvent | null
+}
+
+/**
+ * A stored event as a platform sends it. Where the event has no click ID of its own, the one that
+ * the visitor's session saw with consent before it is joined to it.
+ */
+export function toOutboundEvent({
+  event,
+  identity: { digests, plain },
+  platform,
+  originalEvent,
+}: OutboundInput): OutboundEvent {
+  const value = event.valueData ?? {}
+  const details = event.payload?.details ?? {}
+  const restrictions = readRestrictions(event.consent)
+  return {
+    eventId: event.eventId,
+    eventName: event.eventName,
+    eventTime: clampEventTime(event),
+    actionSource: event.actionSource,
+    eventSource: event.eventSource,
+    referrer: details.referrer_url ?? null,
+    digests,
+    plain: { ...plain, ...joinedClickIds(event, platform) },
+    valueAmount: event.valueAmount,
+    valueCurrency: event.valueCurrency,
+    orderId: event.orderId,
+    contents: Array.isArray(value.contents) ? value.contents : [],
+    numItems: typeof value.num_items === 'number' ? value.num_items : null,
+    commerce: toCommerceDetails(value),
+    optOut: event.eventClass === 'test' || restrictions.opt_out === true,
+    dataProcessing: toDataProcessing(restrictions),
+    appData: details.app_data ?? null,
+    messagingChannel: details.messaging_channel ?? null,
+    advertiserTracking: details.advertiser_tracking_enabled ?? null,
+    customerSegment: details.customer_segmentation ?? null,
+    originalEvent,
+  }
+}
+
+/** Clamps the time of an event from a clock that runs ahead: platforms reject future events. */
+export function clampEventTime({
+  eventTime,
+  createdAt,
+}: Pick<StoredEvent, 'eventTime' | 'createdAt'>): Date {
+  return new Date(Math.min(Number(eventTime), Number(createdAt)))
+}
+
+/** Members are what acceptance validated; events from before it know none of them. */
+function toCommerceDetails(value: Record<string, unknown>): CommerceDetails {
+  const textOf = (member: unknown) => (typeof member === 'string' ? member : null)
+  const { status, content_ids, custom_properties } = value
+  return {
+    contentType: textOf(value.content_type),
+    contentIds: Array.isArray(content_ids) ? content_ids : [],
+    contentName: textOf(value.content_name),
+    contentCategory: textOf(value.content_category),
+    searchString: textOf(value.search_string),
+    status: typeof status === 'boolean' ? status : textOf(status),
+    predictedLifetimeValue: textOf(value.predicted_ltv),
+    netRevenue: textOf(value.net_revenue),
+    deliveryCategory: textOf(value.delivery_category),
+    customProperties: isObject(custom_properties) ? custom_properties : {},
+  }
+}
+
+function toDataProcessing(
+  restrictions: ReturnType<typeof readRestrictions>,
+): DataProcessing | null {
+  const {
+    data_processing_options: options = null,
+    data_processing_options_country: country = null,
+    data_processing_options_state: state = null,
+  } = restrictions
+  if (options === null && country === null && state === null) return null
+  return { options, country, state }
+}
+
+function joinedClickIds(
+  { attributionJoin, payload, session, eventTime }: StoredEvent,
+  platform: Pick<Platform, 'joinClickIds'>,
+): Record<string, string> {
+  if (attributionJoin !== 'allowed') return {}
+  const own = payload?.clickIds ?? {}
+  return platform.joinClickIds({ own, seen: session?.clickIds ?? {}, eventTime })
+}
+
+/**
+ * Finds the events that these events name as their parents, so that a platform can join a delayed
+ * event to the first one. A parent whose consent did not allow its delivery, or whose person was
+ * erased, is not disclosed by its child.
+ */
+export async function findOriginalEvents(
+  database: Database,
+  trackerId: string,
+  events: readonly StoredEvent[],
+): Promise<(event: StoredEvent) => OriginalEvent | null> {
+  const parents = await findParentEvents(database, trackerId, events)
+  return event => {
+    const parent = parents.get(event)
+    return parent ? toOriginalEvent(parent) : null
+  }
+}
+
+function toOriginalEvent(parent: StoredEvent): OriginalEvent | null {
+  if (parent.measurementClass !== 'advertising' || parent.isErased) return null
+  const { eventId, eventName, orderId } = parent
+  return { eventId, eventName, orderId, eventTime: clampEventTime(parent) }
+}

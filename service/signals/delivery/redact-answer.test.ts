@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it } from 'node:test'
+import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
+import type { SendAnswer } from '../platforms/platform.ts'
+import { hasFreeText, redactSentValues } from './send-events.ts'
+
+const DIGEST = hash('sha256', 'jane@example.com')
+const EVENTS = [
+  sampleOutboundEvent(),
+  sampleOutboundEvent({
+    digests: { em: [DIGEST], ge: [hash('sha256', 'f')] },
+    plain: { client_user_agent: 'Mozilla "5.0"', client_ip_address: '81.2.69.160', lead_id: '4' },
+  }),
+]
+
+function answerOf(message: string): SendAnswer {
+  const error = {
+    class: 'permanent' as const,
+    code: 100,
+    subcode: null,
+    message,
+    user_title: null,
+    user_message: message,
+    http_status: 400,
+  }
+  const answer = { error: { message, error_data: { blame: [message, 4] } } }
+  return { outcome: 'permanent', waitSeconds: 0, httpStatus: 400, traceId: 't', answer, error }
+}
+
+it('redacts sent values everywhere and in any letter case', () => {
+  const message = `4: ${DIGEST.toUpperCase()}, Mozilla "5.0" at 81.2.69.160, ${DIGEST}`
+  const clean = '4: REDACTED, REDACTED at REDACTED, REDACTED'
+  assert.deepEqual(redactSentValues(answerOf(message), EVENTS), answerOf(clean))
+})
+
+it('leaves all other text, members and numbers unchanged', () => {
+  const answer = answerOf(`Invalid parameter ${hash('sha256', 'another person')}`)
+  const sent = [...EVENTS, sampleOutboundEvent({ plain: { fb_login_id: 'message' } })]
+  assert.deepEqual(redactSentValues(answer, sent), answer)
+  const accepted = { ...answer, error: null, answer: { events_received: 2, messages: [] } }
+  assert.equal(redactSentValues(accepted, EVENTS), accepted)
+})
+
+it('leaves no part of a value at the end of a truncated text', () => {
+  const text = `${'too long '.repeat(51)}${DIGEST}`.slice(0, 500)
+  const { error } = redactSentValues(answerOf(text), EVENTS)
+  assert.equal(error?.message, 'too long '.repeat(51))
+})
+
+/** The message as it is kept when this was sent. */
+function keptMessage(message: string, plain: Record<string, string>): string | undefined {
+  return redactSentValues(answerOf(message), [sampleOutboundEvent({ plain })]).error?.message
+}
+
+it('redacts values of six characters and leaves shorter ones', () => {
+  assert.equal(keptMessage('Invalid: value 12345.', { lead_id: '12345' }), 'Invalid: value 12345.')
+  assert.equal(keptMessage('Invalid: 123456.', { lead_id: '123456' }), 'Invalid: REDACTED.')
+})
+
+it('redacts the longer of two values with a common prefix completely', () => {
+  const plain = { lead_id: '123456', fb_login_id: '1234567890' }
+  assert.equal(keptMessage('Ids 1234567890 and 123456.', plain), 'Ids REDACTED and REDACTED.')
+})
+
+it('removes the last word of a text of 500 characters, and of no shorter one', () => {
+  const whole = `${'too long '.repeat(54)}the last word`
+  assert.equal(whole.length, 499)
+  assert.equal(keptMessage(whole, {}), whole)
+  assert.equal(keptMessage(`${whole}s`, {}), whole.replace(/word$/, ''))
+})
+
+const ERROR = {
+  class: 'unknown' as const,
+  code: null,
+  subcode: null,
+  message: 'No answer came.',
+  user_title: null,
+  user_message: null,
+  http_status: null,
+}
+
+function answered(answer: SendAnswer['answer'], error: SendAnswer['error'] = null): boolean {
+  const frame = { waitSeconds: 0, httpStatus: 200, traceId: 'AbC' }
+  return hasFreeText({ ...frame, outcome: error ? 'unknown' : 'accepted', answer, error })
+}
+
+it('finds no free text in a number of events, empty lists or no answer', () => {
+  assert.equal(answered({ events_received: 1_000, messages: [] }), false)
+  assert.equal(answered({ events_received: 1_000 }), false)
+  assert.equal(answered({}), false)
+  assert.equal(answered(null), false)
+})
+
+it('finds free text in every error', () => {
+  assert.equal(answered(null, ERROR), true)
+  assert.equal(answered({ events_received: 999 }, ERROR), true)
+})
+
+it('treats any other answer as free text', () => {
+  const members: Record<string, unknown>[] = [
+    { messages: ['jane@example.com is unknown'] },
+    { messages: [[]] },
+    { messages: 'jane@example.com is unknown' },
+    { messages: { text: 'jane@example.com is unknown' } },
+    { events_received: '81.2.69.160' },
+    { events_received: { em: 'jane@example.com' } },
+    { phone: 15_123_456_789 },
+    { error: { message: 'Invalid parameter' } },
+  ]
+  for (const member of members) {
+    const answer = { events_received: 2, messages: [], ...member }
+    assert.equal(answered(answer), true, JSON.stringify(member))
+  }
+})

@@ -1,0 +1,156 @@
+import { checkWithdrawal } from '../consent/consent-decision.ts'
+import type { StoredEvent } from '../events/event-store.ts'
+import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import type { OriginalEvent, Platform, SendError } from '../platforms/platform.ts'
+import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
+import type { BatchContext } from './delivery-context.ts'
+import { findOriginalEvents, toOutboundEvent } from './outbound-event.ts'
+import {
+  type Settlement,
+  settleUnsent,
+  type UnsentInput,
+  type UnsentStatus,
+} from './retry-policy.ts'
+import type { OutboundDelivery } from './send-events.ts'
+
+export interface ReviewedBatch {
+  /** What may be sent. */
+  deliveries: OutboundDelivery[]
+  /** The outcomes of the others, which end without a request. */
+  settlements: Settlement[]
+}
+
+/** Checks again, at the time of sending, which claimed deliveries may be sent. */
+export async function reviewDeliveries(
+  context: BatchContext,
+  batch: ClaimedBatch,
+): Promise<ReviewedBatch> {
+  const { platform, platforms, now } = context
+  const { destination, claimed, events } = batch
+  const withdrawnAt = await findBatchWithdrawals(context, batch)
+  const stored = [...events.values()]
+  const originalOf = await findOriginalEvents(context.database, destination.trackerId, stored)
+  const at = now()
+  const reviews = [...claimed.values()].map(delivery => {
+    const event = events.get(delivery.id)
+    return reviewDelivery(delivery, {
+      event,
+      withdrawnAt: event ? withdrawnAt(event) : null,
+      originalEvent: event ? originalOf(event) : null,
+      hasTestCode: destination.testCode !== null,
+      platform,
+      defaultPlatform: platforms.default.name,
+      at,
+    })
+  })
+  return {
+    deliveries: reviews.flatMap(({ send }) => send ?? []),
+    settlements: reviews.flatMap(({ settle }) => settle ?? []),
+  }
+}
+
+async function findBatchWithdrawals(
+  { database, erasureKey }: BatchContext,
+  { destination, events }: ClaimedBatch,
+): Promise<(event: StoredEvent) => Date | null> {
+  const { trackerId } = destination
+  const people = new Map(
+    [...events.values()].flatMap(event =>
+      event.payload ? [[event, { trackerId, ...event.payload }] as const] : [],
+    ),
+  )
+  const { latest } = await findPersonWithdrawals(database, [...people.values()], erasureKey)
+  return event => {
+    const person = people.get(event)
+    return person ? latest(person) : null
+  }
+}
+
+/** The event is sent, or it is settled without a request. */
+type Review = { send: OutboundDelivery; settle: null } | { send: null; settle: Settlement }
+
+interface ReviewInput {
+  event: StoredEvent | undefined
+  withdrawnAt: Date | null
+  originalEvent: OriginalEvent | null
+  /** The destination has a code for test events. */
+  hasTestCode: boolean
+  platform: Platform
+  defaultPlatform: string
+  at: Date
+}
+
+/** An event this close to the end of its window may be too old when the platform reads it. */
+export const WINDOW_MARGIN_SECONDS = 60
+
+function reviewDelivery(
+  delivery: ClaimedDelivery,
+  { event, withdrawnAt, originalEvent, hasTestCode, platform, defaultPlatform, at }: ReviewInput,
+): Review {
+  const end = event ? windowEnd(event, platform) : null
+  const fail = (status: FailedUnsent, reason: string, error: SendError | null = null) =>
+    settleReviewed(delivery, status, { reason, error, replayableUntil: end })
+  const skip = (status: 'expired' | 'skipped:consent', reason: string) =>
+    settleReviewed(delivery, status, { reason, error: null, replayableUntil: null })
+
+  if (!event?.payload || !end) return fail('failed:permanent', 'payload_expired')
+  if (!isStillConsented(event, withdrawnAt)) return skip('skipped:consent', 'consent_withdrawn')
+  if (at.getTime() >= end.getTime() - WINDOW_MARGIN_SECONDS * 1_000) {
+    // After an attempt the platform may have the event, so it has not expired unsent.
+    const wasTried = delivery.attemptCount > 1
+    return wasTried ? fail('failed:unknown', 'time_used_up') : skip('expired', 'outside_window')
+  }
+  // Without a code the platform would count it as live.
+  if (delivery.isTest && !hasTestCode) return fail('failed:permanent', 'no_test_code')
+
+  const identity = findPlatformIdentity(event.payload, platform, defaultPlatform)
+  // Raw values are never stored, so the identity cannot be made later.
+  if (!identity) return fail('failed:permanent', 'no_platform_identity')
+
+  const outbound = toOutboundEvent({ event, identity, platform, originalEvent })
+  const error = platform.validateEvent(outbound)
+  if (error) return fail('failed:permanent', 'refused_before_sending', error)
+  return { send: { id: delivery.id, event: outbound }, settle: null }
+}
+
+type FailedUnsent = Extract<UnsentStatus, `failed:${string}`>
+
+/** When the platform stops accepting the event. */
+export function windowEnd(
+  event: Pick<StoredEvent, 'eventTime' | 'actionSource'>,
+  platform: Platform,
+): Date {
+  return new Date(event.eventTime.getTime() + platform.windowSeconds(event.actionSource) * 1_000)
+}
+
+function settleReviewed(
+  delivery: ClaimedDelivery,
+  status: UnsentStatus,
+  input: UnsentInput,
+): Review {
+  return { send: null, settle: settleUnsent(delivery, status, input) }
+}
+
+function isStillConsented(
+  { consentCapturedAt, createdAt }: StoredEvent,
+  withdrawnAt: Date | null,
+): boolean {
+  if (withdrawnAt === null) return true
+  const captured_at = consentCapturedAt?.toISOString() ?? null
+  const grant = { reason: 'granted_by_consent', captured_at } as const
+  return checkWithdrawal(grant, { withdrawnAt, receivedAt: createdAt }).allowed
+}
+
+/**
+ * The identity that acceptance made for a platform; null when it made none, because the tracker had
+ * no destination of the platform or its plug-in was not installed.
+ */
+function findPlatformIdentity(
+  { digests, plain, platforms }: NonNullable<StoredEvent['payload']>,
+  { name }: Platform,
+  defaultName: string,
+): PlatformIdentity | null {
+  if (name === defaultName) return { digests, plain }
+  return platforms && Object.hasOwn(platforms, name) ? (platforms[name] ?? null) : null
+}

@@ -1,0 +1,87 @@
+import { replayDeliveries, setDestinationTestMode } from '@signalbox/contract/operations.ts'
+import {
+  REPLAY_BYTES_MAX,
+  REPLAY_LIMIT_DEFAULT,
+  type ReplayResult,
+  ReplaySubmission,
+} from '@signalbox/contract/replays.ts'
+import type { AuditedContext } from '../../audit/commit-audited.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
+import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
+import { destinationView, isTestModeOn } from './destination-resource.ts'
+import { replaySelection } from './replay-deliveries.ts'
+import { setTestMode } from './test-mode.ts'
+
+interface DeliveryRoutes extends AuditedContext {
+  platforms: PlatformRegistry
+  now: () => Date
+  testModeSeconds: number
+  /** The test mode of one of the tracker's destinations was switched. */
+  onTestModeSwitched: (trackerId: string) => void
+  /** Deliveries became due. */
+  onQueued: (trackerId: string) => void
+}
+
+export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
+  const { now, testModeSeconds, onTestModeSwitched, onQueued } = context
+
+  app.route({
+    ...setDestinationTestMode,
+    async handler({ tracker, params, body }, reply) {
+      const at = now()
+      const { destination: destinationId } = readPathParameters(params, 'destination')
+      const actor = { type: 'tracker', id: tracker.trackerId } as const
+      const request = { tracker, destinationId, body, at, testModeSeconds, actor }
+      const destination = await setTestMode(context, request)
+      const { trackerId, workspaceId } = tracker
+      onTestModeSwitched(trackerId)
+      return reply.code(200).send({
+        destination: destinationView(destination, { workspaceId, at }),
+        test_mode: isTestModeOn(destination, at),
+      })
+    },
+  })
+
+  app.route({
+    ...replayDeliveries,
+    bodyLimit: REPLAY_BYTES_MAX,
+    async handler({ tracker, body }, reply) {
+      const result = await replayFailedDeliveries(context, { tracker, body, at: now() })
+      if (result.queued > 0) onQueued(tracker.trackerId)
+      return reply.code(200).send(result)
+    },
+  })
+}
+
+const replayValidator = new Validator(ReplaySubmission, { textMembers: ['event_name'] })
+
+interface ReplayCall {
+  tracker: TrackerIdentity
+  body: unknown
+  at: Date
+}
+
+/**
+ * Queues failed deliveries that can still be sent. Every request is audited, even one that found
+ * nothing. Throws a 422 refusal that names every invalid field. The caller wakes the workers.
+ */
+async function replayFailedDeliveries(
+  context: AuditedContext,
+  { tracker, body, at }: ReplayCall,
+): Promise<ReplayResult> {
+  const { delivery_ids, event_name, limit } = replayValidator.validate(body)
+  const { queued, expired, payloadExpired, isCapped } = await replaySelection(context, {
+    tracker,
+    actor: { type: 'tracker', id: tracker.trackerId },
+    selection: {
+      trackerId: tracker.trackerId,
+      deliveryIds: delivery_ids ?? null,
+      eventName: event_name ?? null,
+      limit: limit ?? REPLAY_LIMIT_DEFAULT,
+    },
+    at,
+  })
+  return { queued, expired, payload_expired: payloadExpired, capped: isCapped }
+}

@@ -1,0 +1,167 @@
+import { LEASE_SECONDS_MAX } from '../../runtime/settings/settings.ts'
+import type { StoredEvent } from '../events/event-store.ts'
+import type { StoredAttempt } from './attempt-store.ts'
+import type { StoredDelivery } from './delivery-store.ts'
+import { toSentence } from './platform-message.ts'
+import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
+
+/** What an explanation needs besides the rows of the delivery and its event. */
+export interface ExplanationContext {
+  /** The time of the read. */
+  at: Date
+  /** The stored requests that contained the event, and perhaps others. */
+  attempts: readonly StoredAttempt[]
+  /** When the platform stops accepting the event; null when it is not known. */
+  windowEndsAt: Date | null
+}
+
+/** The clocks of two machines may differ by this much. */
+const CLOCK_TOLERANCE_SECONDS = 5
+
+/**
+ * Explains what a delivery that is not final waits for, as things are at the time of the read: a
+ * paused destination, an open circuit, a pause that the platform asked for, the time of its next
+ * attempt, or the next batch. Each time that it names as the next one is in the future.
+ */
+export function explainWaiting(
+  delivery: StoredDelivery,
+  event: StoredEvent,
+  context: ExplanationContext,
+): string[] {
+  const ending = endingSentence(delivery, event, context)
+  if (ending !== null) return [ending]
+  if (delivery.destinationProblem !== null) return pausedSentences(delivery, context)
+  const { at } = context
+  const backoff = backoffClause(delivery, at)
+  const due = dueSentence(delivery, at)
+  if (due !== '') return [due, toSentence(backoff)]
+  return [backoff === '' ? nextBatchSentence(delivery) : `Waiting: ${backoff}.`]
+}
+
+/** Explains `sent`: a worker holds the delivery, or held it when it was lost. */
+export function explainSending(
+  delivery: StoredDelivery,
+  event: StoredEvent,
+  context: ExplanationContext,
+): string[] {
+  const secondsLeft = delivery.leaseSecondsLeft ?? 0
+  if (secondsLeft <= 0) {
+    const { updatedAt } = delivery
+    const since = updatedAt ? ` at ${updatedAt.toISOString()}` : ''
+    return [
+      `A worker began to send it${since} and was lost before it recorded an answer.`,
+      updatedAt && isAhead(updatedAt, context.at) ? CLOCK_AHEAD : '',
+      ...explainWaiting(delivery, event, context),
+    ]
+  }
+  const sending = 'Being sent to the platform; its answer is not known yet.'
+  if (secondsLeft <= LEASE_SECONDS_MAX) return [sending]
+  return [
+    sending,
+    `No other worker may send it for ${Math.round(secondsLeft)} seconds, which is longer than ` +
+      'any lease: the clock of the database was set back.',
+  ]
+}
+
+/** What a worker finds when it reviews the delivery: it ends without being sent. */
+function endingSentence(
+  { attemptCount, isTest, hasTestCode }: StoredDelivery,
+  { payload, eventTime }: StoredEvent,
+  { at, windowEndsAt }: ExplanationContext,
+): string | null {
+  const subject = `It will not be sent${attemptCount > 0 ? ' again' : ''}`
+  if (payload === null) return `${subject}: the identity payload of the event has expired.`
+  if (windowEndsAt && secondsBetween(at, windowEndsAt) <= WINDOW_MARGIN_SECONDS) {
+    return (
+      `${subject}: the event of ${eventTime.toISOString()} is older than the platform accepts. ` +
+      'Its final status follows when a worker reaches it.'
+    )
+  }
+  if (!isTest || hasTestCode) return null
+  return (
+    `${subject} unless the destination gets a test_event_code, without which the platform would ` +
+    'count the test event as live.'
+  )
+}
+
+function pausedSentences(
+  delivery: StoredDelivery,
+  { at, windowEndsAt }: ExplanationContext,
+): string[] {
+  const { destinationProblem, nextProbeAt, nextAttemptAt } = delivery
+  const isLater = nextAttemptAt !== null && nextAttemptAt > at
+  return [
+    `Waiting: the destination is paused (${toSentence(destinationProblem ?? '')}) ` +
+      'It is sent as soon as the destination works again; no attempt is used up.',
+    isLater ? `It is not sent before ${nextAttemptAt.toISOString()}.` : '',
+    nextProbeAt && nextProbeAt > at ? `One event tries it at ${nextProbeAt.toISOString()}.` : '',
+    windowEndsAt ? `The platform accepts the event until ${windowEndsAt.toISOString()}.` : '',
+  ]
+}
+
+/** Empty for a delivery that is due. */
+function dueSentence(delivery: StoredDelivery, at: Date): string {
+  const { status, statusReason, nextAttemptAt, lastError, createdAt, updatedAt } = delivery
+  if (!nextAttemptAt || nextAttemptAt <= at) return ''
+  const due = nextAttemptAt.toISOString()
+  if (statusReason === 'test_purchase') {
+    return `Its request sends it now; if that ends before, a worker sends it after ${due}.`
+  }
+  const clock = clockSentence(updatedAt ?? createdAt, at)
+  // Retries that did not reach the platform are brought forward when it answers again.
+  const isBroughtForward = status === 'retrying' && lastError?.http_status === null
+  const earlier = isBroughtForward ? ', or when the platform answers before' : ''
+  const verb = status === 'queued' ? 'sent after' : 'tried again at'
+  return `It is ${verb} ${due}${earlier}.${clock}`
+}
+
+/** The row was written in the future: a clock was set back since, or runs ahead of this one. */
+function clockSentence(writtenAt: Date, at: Date): string {
+  if (!isAhead(writtenAt, at)) return ''
+  const seconds = Math.round(secondsBetween(at, writtenAt))
+  return (
+    ` It waits because of a clock that was set back or runs ahead: the delivery was last changed ` +
+    `${seconds} seconds after the present time of this server.`
+  )
+}
+
+const CLOCK_AHEAD = 'That is after the present time of this server: a clock was set back.'
+
+function isAhead(time: Date, at: Date): boolean {
+  return secondsBetween(at, time) > CLOCK_TOLERANCE_SECONDS
+}
+
+/** Why nothing is sent to the destination now, or only little; else empty. */
+function backoffClause({ backoff, nextAttemptAt }: StoredDelivery, at: Date): string {
+  if (backoff === null) return ''
+  const isOver = backoff.until <= at
+  const until = backoff.until.toISOString()
+  switch (backoff.cause) {
+    case 'throttled': {
+      const isAfterwards = nextAttemptAt !== null && nextAttemptAt >= backoff.until
+      if (isOver || isAfterwards) return ''
+      return `the platform asked for a pause until ${until}; no attempt is used up`
+    }
+    case 'unreachable': {
+      const outage = `the platform has given no usable answer since ${backoff.since.toISOString()}`
+      return isOver
+        ? `${outage}; single requests with a few events try it until one succeeds`
+        : `${outage}, and the next request tries it after ${until}; no attempt is used up before`
+    }
+  }
+}
+
+function nextBatchSentence({ status, statusReason, ...delivery }: StoredDelivery): string {
+  const { nextAttemptAt, replayedAt } = delivery
+  if (status === 'sent') return 'Another worker sends it again with the next batch.'
+  if (status === 'retrying' && nextAttemptAt) {
+    return `It was due at ${nextAttemptAt.toISOString()} and is tried again with the next batch.`
+  }
+  return statusReason === 'replayed' && replayedAt
+    ? `Waiting to be sent again: it was replayed at ${replayedAt.toISOString()}.`
+    : 'Waiting to be sent with the next batch to this destination.'
+}
+
+function secondsBetween(from: Date, until: Date): number {
+  return (until.getTime() - from.getTime()) / 1_000
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import {
+  ledgerEntry,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../../testing/fixtures/stored-events.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import type { EventRecord } from './event-record.ts'
+import { findEventsById, type StoredSession } from './event-store.ts'
+
+function after(seconds: number): Date {
+  return new Date(STORED_AT.getTime() + seconds * 1_000)
+}
+
+/** An event of one visitor, `seconds` after the first. */
+function visit(
+  eventId: string,
+  seconds: number,
+  session: { landingSource?: string; clickIds?: Record<string, string>; visitorId?: string } = {},
+): EventRecord {
+  const { visitorId = 'visitor-1', landingSource = null, clickIds = {} } = session
+  const payload = { visitorId, digests: {}, plain: {}, clickIds }
+  const createdAt = after(seconds)
+  return ledgerEntry({
+    eventId,
+    createdAt,
+    payload,
+    session: { visitorId, landingSource, clickIds },
+  })
+}
+
+async function sessionOf(database: Database, eventId: string): Promise<StoredSession | null> {
+  const [event] = await findEventsById(database, TRACKER_ID, [eventId])
+  return event?.session ?? null
+}
+
+it('stores new events once and returns the new IDs', async test => {
+  const { database } = await createTestDatabase(test)
+  const [a, b] = [ledgerEntry({ eventId: 'a' }), ledgerEntry({ eventId: 'b' })]
+  assert.deepEqual(await storeEntries(database, [a, b]), ['a', 'b'])
+  const changed = { ...b, valueAmount: '1.00' }
+  assert.deepEqual(await storeEntries(database, [changed, ledgerEntry({ eventId: 'c' })]), ['c'])
+  const [stored] = await findEventsById(database, TRACKER_ID, ['b'])
+  assert.equal(stored?.valueAmount, '19.90')
+})
+
+it('creates a session on the first visit and updates it on the next', async test => {
+  const { database } = await createTestDatabase(test)
+  await storeEntries(database, [
+    visit('first', 0, { landingSource: 'https://shop.example/', clickIds: { gclid: 'g1' } }),
+  ])
+  await storeEntries(database, [
+    visit('second', 60, { landingSource: 'https://shop.example/later', clickIds: { fbp: 'p1' } }),
+  ])
+  assert.deepEqual(await sessionOf(database, 'first'), {
+    visitorId: 'visitor-1',
+    firstSeenAt: STORED_AT,
+    lastSeenAt: after(60),
+    landingSource: 'https://shop.example/',
+    clickIds: { gclid: 'g1', fbp: 'p1' },
+  })
+})
+
+it('merges several events of one visitor in one commit', async test => {
+  const { database } = await createTestDatabase(test)
+  await storeEntries(database, [
+    visit('e1', 1, { clickIds: { gclid: 'old', fbp: 'p1' } }),
+    visit('e2', 2, { landingSource: 'https://shop.example/2' }),
+    visit('e3', 3, { landingSource: 'https://shop.example/3', clickIds: { gclid: 'new' } }),
+    visit('other', 3, { visitorId: 'visitor-2', clickIds: { gclid: 'theirs' } }),
+  ])
+  assert.deepEqual(await sessionOf(database, 'e1'), {
+    visitorId: 'visitor-1',
+    firstSeenAt: after(1),
+    lastSeenAt: after(3),
+    landingSource: 'https://shop.example/2',
+    clickIds: { gclid: 'new', fbp: 'p1' },
+  })
+  assert.deepEqual((await sessionOf(database, 'other'))?.clickIds, { gclid: 'theirs' })
+})
+
+it('does not update the session for a duplicate event', async test => {
+  const { database } = await createTestDatabase(test)
+  await storeEntries(database, [visit('e1', 0, { clickIds: { gclid: 'first' } })])
+  const before = await sessionOf(database, 'e1')
+  await storeEntries(database, [visit('e1', 99, { clickIds: { gclid: 'second' } })])
+  assert.deepEqual(await sessionOf(database, 'e1'), before)
+
+  await storeEntries(database, [
+    visit('e1', 100, { clickIds: { gclid: 'third' } }),
+    visit('e0', 50, { clickIds: { ttclid: 't' } }),
+  ])
+  assert.deepEqual(await sessionOf(database, 'e1'), {
+    visitorId: 'visitor-1',
+    firstSeenAt: STORED_AT,
+    lastSeenAt: after(50),
+    landingSource: null,
+    clickIds: { gclid: 'first', ttclid: 't' },
+  })
+})
+
+it('keeps the first time of a repeated click ID and replaces it with a new click ID', async test => {
+  const { database } = await createTestDatabase(test)
+  const clicks = async (eventId: string, fbc: string) => {
+    await storeEntries(database, [visit(eventId, 1, { clickIds: { fbc } })])
+    return (await sessionOf(database, eventId))?.clickIds.fbc
+  }
+  assert.equal(await clicks('a', 'fb.1.1795262400000.AbC'), 'fb.1.1795262400000.AbC')
+  assert.equal(await clicks('b', 'fb.1.1795262499999.AbC'), 'fb.1.1795262400000.AbC')
+  assert.equal(await clicks('c', 'fb.1.1795262500000.aBc'), 'fb.1.1795262500000.aBc')
+})
+
+it('keeps the newer click when an event with an older one arrives late', async test => {
+  const { database } = await createTestDatabase(test)
+  const newer = { clickIds: { fbc: 'fb.1.1795262500000.new', gclid: 'first' } }
+  const older = { clickIds: { fbc: 'fb.1.1795262400000.old', gclid: 'second' } }
+  await storeEntries(database, [visit('stored', 1, newer)])
+  await storeEntries(database, [visit('late', 2, older)])
+  const joined = { fbc: 'fb.1.1795262500000.new', gclid: 'second' }
+  assert.deepEqual((await sessionOf(database, 'late'))?.clickIds, joined)
+
+  const other = { visitorId: 'visitor-2' }
+  await storeEntries(database, [
+    visit('same-1', 1, { ...other, ...newer }),
+    visit('same-2', 2, { ...other, ...older }),
+  ])
+  assert.deepEqual((await sessionOf(database, 'same-2'))?.clickIds, joined)
+})
+
+it('never moves the time of the last visit back', async test => {
+  const { database } = await createTestDatabase(test)
+  await storeEntries(database, [visit('e1', 60)])
+  await storeEntries(database, [visit('e2', 10)])
+  assert.deepEqual((await sessionOf(database, 'e2'))?.lastSeenAt, after(60))
+})
+
+it('stores the latest withdrawal of a visitor under each of their keys', async test => {
+  const { database } = await createTestDatabase(test)
+  const withdrawal = (eventId: string, seconds: number) =>
+    ledgerEntry({
+      eventId,
+      createdAt: after(seconds),
+      eventName: 'consent_withdrawal',
+      payload: null,
+      withdrawnKeys: ['visitor-1', 'external_id:abc'],
+    })
+  await storeEntries(database, [withdrawal('w1', 10), withdrawal('w2', 30)])
+  await storeEntries(database, [withdrawal('w3', 20)])
+  await storeEntries(database, [withdrawal('w2', 90)])
+  const { rows } = await database.pool.query(
+    'select visitor_id, withdrawn_at from consent_withdrawals order by visitor_id',
+  )
+  assert.deepEqual(rows, [
+    { visitor_id: 'external_id:abc', withdrawn_at: after(30) },
+    { visitor_id: 'visitor-1', withdrawn_at: after(30) },
+  ])
+})
+
+it('separates two trackers that use the same IDs', async test => {
+  const { database } = await createTestDatabase(test)
+  const trackerId = '0190aaaa-0000-7000-8000-000000000002'
+  const own = visit('same', 0, { clickIds: { gclid: 'own' } })
+  const other = { ...visit('same', 0, { clickIds: { gclid: 'other' } }), trackerId }
+  await storeEntries(database, [own, other])
+  assert.deepEqual((await sessionOf(database, 'same'))?.clickIds, { gclid: 'own' })
+  const [event] = await findEventsById(database, trackerId, ['same'])
+  assert.deepEqual(event?.session?.clickIds, { gclid: 'other' })
+})
+
+it('commits overlapping batches of two processes without a deadlock', async test => {
+  const { database } = await createTestDatabase(test)
+  const group = (name: string, visitors: readonly number[]) =>
+    visitors.map(number => {
+      const visitorId = `visitor-${number}`
+      const event = visit(`${name}-${number}`, 1, { visitorId })
+      return { ...event, withdrawnKeys: [visitorId] }
+    })
+  const numbers = Array.from({ length: 200 }, (_, index) => index)
+  const rounds = Array.from({ length: 8 }, (_, round) =>
+    storeEntries(database, group(`r${round}`, round % 2 ? numbers : numbers.toReversed())),
+  )
+  const stored = await Promise.all(rounds)
+  assert.equal(stored.flat().length, 1_600)
+})

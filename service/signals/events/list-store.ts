@@ -1,0 +1,153 @@
+import type { Database } from '../../runtime/db/database.ts'
+import type { EventRef } from './event-columns.ts'
+import { POSITION_INTERVAL } from './list-position-store.ts'
+
+export interface EventRefPage {
+  total: number
+  /** Newest first. Empty when the page is past the end of the list. */
+  events: EventRef[]
+}
+
+/**
+ * `start` is the day on which the page begins, with the position of its first event counted from
+ * the oldest event of that day; both follow from the daily counts. `newer` and `older` are the
+ * nearest references on each side: a stored position, or an end of the day. From `newer` the page
+ * is read directly; from `older` its first event is located and the page read from there. The
+ * counts also limit which positions are valid. Everything is one snapshot, and each range of events
+ * has its own bounds on `created_at`.
+ */
+const LIST_EVENTS = `
+  with days as (
+    select received_on, sum(events) as events, min(unindexed_since) as unindexed_since,
+      (sum(sum(events)) over (order by received_on desc))::bigint as until
+    from event_counts where tracker_id = $1::uuid group by received_on
+  ),
+  start as (
+    select received_on, events as last_position, (until - $2::bigint)::integer as position,
+      unindexed_since,
+      received_on::timestamp at time zone 'UTC' as day_start,
+      (received_on + 1)::timestamp at time zone 'UTC' as day_end,
+      (select min(received_on) from days where until - events < $2::bigint + $3::bigint)
+        ::timestamp at time zone 'UTC' as oldest_day_start
+    from days where until > $2::bigint and until - events <= $2::bigint
+  )
+  select coalesce((select max(until) from days), 0)::bigint as total, page.*
+  from (select 1) always
+  left join lateral (
+    select page.created_at, page.event_id, page.space
+    from start
+    cross join lateral (
+      select known.position - start.position as skipped, known.created_at, known.event_id,
+        known.space
+      from (
+        select position, created_at, event_id, space from list_positions
+        where tracker_id = $1::uuid and received_on = start.received_on
+          and position >= start.position and start.last_position >= ${POSITION_INTERVAL}
+        order by position limit 1
+      ) known
+      where known.created_at < start.unindexed_since
+      union all
+      select start.last_position - start.position, start.day_end, '', 0::smallint
+      order by skipped limit 1
+    ) newer
+    cross join lateral (
+      select start.position - known.position as skipped, known.created_at, known.event_id,
+        known.space
+      from (
+        select position, created_at, event_id, space from list_positions
+        where tracker_id = $1::uuid and received_on = start.received_on
+          and position < start.position and created_at < start.unindexed_since
+          and start.last_position >= ${POSITION_INTERVAL}
+        order by position desc limit 1
+      ) known
+      union all
+      select start.position - 1, start.day_start, '', 0::smallint
+      order by skipped limit 1
+    ) older
+    cross join lateral (
+      select newer.skipped, newer.created_at, newer.event_id, newer.space
+      where newer.skipped <= older.skipped
+      union all
+      (select 0, created_at, event_id, space from events
+       where newer.skipped > older.skipped and tracker_id = $1::uuid
+         and created_at >= older.created_at and created_at <= newer.created_at
+         and (created_at, event_id, space) >= (older.created_at, older.event_id, older.space)
+       order by created_at, event_id, space offset older.skipped limit 1)
+    ) nearest
+    cross join lateral (
+      select created_at, event_id, space from events
+      where tracker_id = $1::uuid
+        and created_at >= start.oldest_day_start and created_at <= nearest.created_at
+        and (created_at, event_id, space)
+          <= (nearest.created_at, nearest.event_id, nearest.space)
+      order by created_at desc, event_id desc, space desc offset nearest.skipped limit $3::bigint
+    ) page
+  ) page on true
+  order by page.created_at desc, page.event_id desc, page.space desc`
+
+/** One page of a tracker's events, newest first, in one snapshot with their total. */
+export async function listEventRefs(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, offset, limit }: { trackerId: string; offset: number; limit: number },
+): Promise<EventRefPage> {
+  const values = [trackerId, offset, limit]
+  const { rows } = await pool.query({ name: 'list-events', text: LIST_EVENTS, values })
+  const events = rows
+    .filter(row => row.event_id !== null)
+    .map(row => ({ eventId: row.event_id, createdAt: row.created_at, space: row.space }))
+  return { total: rows[0].total, events }
+}
+
+interface RefRange {
+  trackerId: string
+  /** Included; null: from the oldest event. */
+  from: EventRef | null
+  /** Events that were received before. */
+  before: Date
+  limit: number
+}
+
+/** References of a tracker's events in the order of receipt, along the primary key. */
+export async function listEventRefsFrom(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, from, before, limit }: RefRange,
+): Promise<EventRef[]> {
+  const { rows } = await pool.query({
+    name: 'list-event-refs-from',
+    text: `select created_at, event_id, space from events
+           where tracker_id = $1::uuid and created_at >= $2::timestamptz
+             and created_at < $5::timestamptz
+             and (created_at, event_id, space) >= ($2::timestamptz, $3::text, $4::smallint)
+           order by created_at, event_id, space limit $6::integer`,
+    values: [
+      trackerId,
+      from?.createdAt ?? new Date(0),
+      from?.eventId ?? '',
+      from?.space ?? 0,
+      before,
+      limit,
+    ],
+  })
+  return rows.map(row => ({ eventId: row.event_id, createdAt: row.created_at, space: row.space }))
+}
+
+/** Events that are searched for one that is neither a test nor the verification, newest first. */
+const SEARCHED_MAX = 500
+
+/** When a tracker's newest event was received, without tests and the verification event. */
+export async function findLastReceipt(
+  { pool }: Pick<Database, 'pool'>,
+  trackerId: string,
+): Promise<Date | null> {
+  const { rows } = await pool.query({
+    name: 'find-last-receipt',
+    text: `select created_at from (
+             select created_at, event_class from events where tracker_id = $1::uuid
+             order by created_at desc, event_id desc, space desc limit ${SEARCHED_MAX}
+           ) newest
+           where event_class is null or event_class not in ('test', 'verification')
+           order by created_at desc limit 1`,
+    values: [trackerId],
+  })
+  return rows[0]?.created_at ?? null
+}

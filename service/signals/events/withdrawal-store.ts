@@ -1,0 +1,181 @@
+import { type Database, queryByTracker } from '../../runtime/db/database.ts'
+import { arrayLiteral, type BatchWrite, buildBatchWrite } from '../../runtime/db/sql-fragments.ts'
+import {
+  type ErasureKeyProvider,
+  KEYED_WITHDRAWALS_MARKER,
+  listKeyedWithdrawalKeys,
+  listVisitorDigests,
+  listVisitorKeys,
+  listWithdrawableDigests,
+  listWithdrawalKeysOfDigest,
+  type PersonIdentifiers,
+} from './person-identifiers.ts'
+
+/** A person, by one key under which a withdrawal may be stored. */
+interface VisitorKey {
+  trackerId: string
+  visitorId: string
+}
+
+/** A withdrawal of consent, with the time of receipt. */
+interface Withdrawal extends VisitorKey {
+  createdAt: Date
+}
+
+/** In key order, like the writes of append-store.ts. */
+export const WITHDRAWAL_WRITE: BatchWrite<Withdrawal> = {
+  columns: [
+    { name: 'tracker_id', type: 'uuid', text: ({ trackerId }) => trackerId },
+    { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
+    { name: 'created_at', type: 'timestamptz', text: ({ createdAt }) => createdAt.toISOString() },
+  ],
+  from: source => `
+    insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
+    select tracker_id, visitor_id, max(created_at) from ${source}
+    group by 1, 2 order by 1, 2
+    on conflict (tracker_id, visitor_id) do update
+      set withdrawn_at = greatest(consent_withdrawals.withdrawn_at, excluded.withdrawn_at)`,
+}
+
+/** Adds keys to a stored withdrawal. Safe to repeat. */
+export async function addWithdrawalKeys(
+  { pool }: Pick<Database, 'pool'>,
+  withdrawals: readonly Withdrawal[],
+): Promise<void> {
+  if (withdrawals.length > 0) await pool.query(buildBatchWrite(WITHDRAWAL_WRITE, withdrawals))
+}
+
+/** A person, by the identifiers of one event. */
+interface TrackedPerson extends PersonIdentifiers {
+  trackerId: string
+}
+
+interface PersonWithdrawals {
+  /** The time of the latest withdrawal that reaches this person; null when there is none. */
+  latest: (person: TrackedPerson) => Date | null
+  /** The trackers that have withdrawals under keyed digests. */
+  keyedTrackers: ReadonlySet<string>
+}
+
+/**
+ * Looks up the withdrawals of a batch of people. A second query follows only for trackers with
+ * withdrawals under keyed digests, of which the first query finds the marker: no other event costs
+ * an HMAC.
+ */
+export async function findPersonWithdrawals(
+  database: Database,
+  people: readonly TrackedPerson[],
+  erasureKey: ErasureKeyProvider,
+): Promise<PersonWithdrawals> {
+  const plainKeys = (person: TrackedPerson) => [
+    ...listVisitorKeys(person),
+    KEYED_WITHDRAWALS_MARKER,
+  ]
+  const plain = await findWithdrawals(database, listDistinctKeys(people, plainKeys))
+  const isKeyed = ({ trackerId }: TrackedPerson) =>
+    plain(trackerId, [KEYED_WITHDRAWALS_MARKER]) !== null
+  const affected = people.filter(isKeyed)
+  const keyedTrackers = new Set(affected.map(({ trackerId }) => trackerId))
+  const latestPlain = (person: TrackedPerson) => plain(person.trackerId, listVisitorKeys(person))
+  if (affected.length === 0) return { latest: latestPlain, keyedTrackers }
+
+  const key = await erasureKey()
+  const keysByUser = new Map(
+    affected.map(person => [
+      person,
+      listKeyedWithdrawalKeys(key, person.trackerId, listWithdrawableDigests(person)),
+    ]),
+  )
+  const keyedKeys = (person: TrackedPerson) => keysByUser.get(person) ?? []
+  const keyed = await findWithdrawals(database, listDistinctKeys(affected, keyedKeys))
+  const latest = (person: TrackedPerson) =>
+    findLatest([latestPlain(person), keyed(person.trackerId, keyedKeys(person))])
+  return { latest, keyedTrackers }
+}
+
+function listDistinctKeys(
+  people: readonly TrackedPerson[],
+  keysOf: (person: TrackedPerson) => string[],
+): VisitorKey[] {
+  const byTracker = Map.groupBy(people, ({ trackerId }) => trackerId)
+  return [...byTracker].flatMap(([trackerId, ofTracker]) =>
+    [...new Set(ofTracker.flatMap(keysOf))].map(visitorId => ({ trackerId, visitorId })),
+  )
+}
+
+function findLatest(times: readonly (Date | null)[]): Date | null {
+  const known = times.filter(time => time !== null)
+  return known.length === 0 ? null : new Date(Math.max(...known.map(Number)))
+}
+
+/** The time of the latest withdrawal under any of these keys; null when there is none. */
+type WithdrawalLookup = (trackerId: string, keys: readonly string[]) => Date | null
+
+/** Looks up a batch of people; almost always none of them has withdrawn. */
+export async function findWithdrawals(
+  database: Database,
+  visitors: readonly VisitorKey[],
+): Promise<WithdrawalLookup> {
+  if (visitors.length === 0) return () => null
+  const rows = await queryByTracker(database, visitors, async (batch, own) => {
+    const isOwn = own.condition('tracker_id', 3)
+    const found = await database.pool.query({
+      text: `select requested.tracker_id, requested.visitor_id, withdrawal.withdrawn_at
+             from unnest($1::uuid[], $2::text[]) as requested(tracker_id, visitor_id)
+             cross join lateral (
+               select withdrawn_at from consent_withdrawals
+               where tracker_id = requested.tracker_id
+                 and visitor_id = requested.visitor_id ${isOwn}
+               limit 1
+             ) withdrawal`,
+      values: [
+        arrayLiteral(batch.map(({ trackerId }) => trackerId)),
+        arrayLiteral(batch.map(({ visitorId }) => visitorId)),
+        ...own.values,
+      ],
+    })
+    return found.rows
+  })
+  if (rows.length === 0) return () => null
+  const times = new Map<string, Date>(
+    rows.map(row => [`${row.tracker_id} ${row.visitor_id}`, row.withdrawn_at]),
+  )
+  return (trackerId, keys) => findLatest(keys.map(key => times.get(`${trackerId} ${key}`) ?? null))
+}
+
+const WITHDRAWN_MAX = 10_000
+
+/**
+ * The plain visitor IDs with this digest under which consent was withdrawn. A withdrawal has no
+ * payload that leads to them, but is also stored under the digest of the visitor ID
+ * (`listPlainWithdrawalKeys`). Only when such a row exists are all withdrawals of the tracker read:
+ * 0.4 seconds for 95,000 rows on two busy cores. PostgreSQL folds case the same way as this code
+ * only for ASCII, so other IDs are compared here.
+ */
+export async function findWithdrawnVisitors(
+  { pool }: Database,
+  trackerId: string,
+  digest: string,
+): Promise<string[]> {
+  const { rows } = await pool.query({
+    name: 'find-withdrawn-visitors',
+    text: `select visitor_id from consent_withdrawals
+           where tracker_id = $1::uuid
+             and exists (
+               select 1 from consent_withdrawals
+               where tracker_id = $1::uuid and visitor_id = any($2::text[])
+             )
+             and case when visitor_id ~ '^[!-~]{1,63}$'
+               then sha256(convert_to(lower(visitor_id collate "C"), 'UTF8')) = $3::bytea
+               else visitor_id !~ '^(sha256:|external_id:| keyed:)' end
+           limit ${WITHDRAWN_MAX}`,
+    values: [
+      trackerId,
+      arrayLiteral(listWithdrawalKeysOfDigest(digest)),
+      Buffer.from(digest, 'hex'),
+    ],
+  })
+  return rows
+    .map(row => row.visitor_id)
+    .filter(visitorId => listVisitorDigests(visitorId).includes(digest))
+}

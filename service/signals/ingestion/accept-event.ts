@@ -1,0 +1,168 @@
+import type { IngestionNotice, IngestionWarning } from '@signalbox/contract/submissions.ts'
+import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
+import type { TrackerIdentity } from '../access/live-key-store.ts'
+import { decideConsent } from '../consent/consent-decision.ts'
+import type { EventSpace } from '../events/event-record.ts'
+import { type ErasureKeyProvider, listPlainWithdrawalKeys } from '../events/person-identifiers.ts'
+import type { CommitOutcome } from './commit-events.ts'
+import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
+import type { CommitQueue } from './group-commit.ts'
+import { buildNotices, DIFFERS_FROM_STORED } from './ingestion-notices.ts'
+import { createTokenMaker, holdsIdentifiers, redactSubmission } from './redact-submission.ts'
+import { validateSubmission } from './validate-submission.ts'
+import {
+  completeRepeatedWithdrawal,
+  completeWithdrawal,
+  findWithdrawalReach,
+  type WithdrawalContext,
+} from './withdraw-consent.ts'
+
+export interface AcceptanceContext extends WithdrawalContext {
+  commits: CommitQueue<EventDraft, CommitOutcome>
+  platforms: Platforms
+  /** Id of the platform in Additional Consent strings; null: they are not looked at. */
+  additionalConsentProvider: number | null
+}
+
+interface EventRequest {
+  platforms: Platforms
+  additionalConsentProvider: number | null
+  /** Called for an event whose free text holds an identifier. */
+  erasureKey: ErasureKeyProvider
+  tracker: TrackerIdentity
+  /** Null when the request used a tracker secret. */
+  browser: BrowserCaller | null
+  body: unknown
+  /** Size of the body as received. */
+  bodyBytes: number
+  idempotencyKey: string | undefined
+  receivedAt: Date
+}
+
+type AcceptanceResult = { eventId: string; space: EventSpace } & (
+  | { isDuplicate: true; notices: IngestionNotice[] }
+  | { isDuplicate: false; warnings: IngestionWarning[]; notices: IngestionNotice[] }
+)
+
+/** A valid submission, ready to be committed. */
+interface PreparedEvent {
+  draft: EventDraft
+  bodyBytes: number
+  warnings: IngestionWarning[]
+  notices: IngestionNotice[]
+}
+
+/**
+ * First half of createEvent: validates the submission, resolves the event ID, decides consent,
+ * replaces identifiers in free text, and hashes those in `user_data`. Throws a 422 refusal naming
+ * every invalid field. Separate from `acceptEvent`, which would keep the raw body in memory while
+ * it waits for the commit.
+ */
+export async function prepareEvent(request: EventRequest): Promise<PreparedEvent> {
+  const { tracker, browser, body, bodyBytes, idempotencyKey, receivedAt } = request
+  const validated = validateSubmission(body, {
+    platforms: request.platforms,
+    idempotencyKey,
+    receivedAt,
+    browser,
+    additionalConsentProvider: request.additionalConsentProvider,
+  })
+  const { eventId, eventTime, decision } = validated
+  const { trackerId } = tracker
+  const { submission, redacted } = holdsIdentifiers(validated.submission)
+    ? redactSubmission(
+        validated.submission,
+        createTokenMaker(await request.erasureKey(), trackerId),
+      )
+    : { submission: validated.submission, redacted: [] }
+  const draft = draftEvent(submission, {
+    trackerId,
+    eventId,
+    space: browser === null ? 'secret' : 'publishable',
+    receivedAt,
+    eventTime,
+    decision,
+    redacted,
+    platforms: request.platforms,
+    edge: browser?.edge ?? null,
+  })
+  return { draft, bodyBytes, warnings: decision.warnings, notices: buildNotices(draft) }
+}
+
+/** Second half of createEvent: waits for the commit. Throws a 503 refusal if the queue is full. */
+export async function acceptEvent(
+  context: AcceptanceContext,
+  { draft, bodyBytes, warnings, notices }: PreparedEvent,
+): Promise<AcceptanceResult> {
+  const { eventId, space } = draft
+  const isWithdrawal = draft.eventName === 'consent_withdrawal'
+  const submitted = isWithdrawal ? await prepareWithdrawal(context, draft) : draft
+  const { isNew, isDiffering } = await context.commits.submit(submitted, bodyBytes)
+  if (isWithdrawal) await finishWithdrawal(context, submitted, isNew)
+  if (isNew) return { eventId, space, isDuplicate: false, warnings, notices }
+  // A page must not learn whether it guessed the body of another visitor's event.
+  const isTold = isDiffering === true && space === 'secret'
+  return { eventId, space, isDuplicate: true, notices: isTold ? [DIFFERS_FROM_STORED] : [] }
+}
+
+/** Adds the keys of the withdrawal, and tells in the trace how far it reaches. */
+async function prepareWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+): Promise<EventDraft> {
+  const { identifiers, keyedKeys } = await findWithdrawalReach(context, draft)
+  const withdrawal = { visitor: draft.visitorId !== null, identifiers }
+  const decision = { ...(draft.consent.decision as object), withdrawal }
+  return {
+    ...draft,
+    consent: { ...draft.consent, decision },
+    withdrawnKeys: [...listPlainWithdrawalKeys(draft), ...keyedKeys],
+  }
+}
+
+async function finishWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+  isNew: boolean,
+): Promise<void> {
+  if (!isNew) return completeRepeatedWithdrawal(context, draft)
+  const { receivedAt: withdrawnAt, withdrawnKeys: storedKeys } = draft
+  return completeWithdrawal(context, { person: draft, withdrawnAt, storedKeys })
+}
+
+/** Fixed, so that each tracker has one verification event and later calls find it. */
+export const VERIFICATION_EVENT_ID = 'signal-verification'
+
+const VERIFICATION_SUBMISSION = {
+  event_name: 'signal_verification',
+  consent_basis: 'legitimate_interest',
+  action_source: 'system_generated',
+} as const
+
+/**
+ * verifySignalIngestion: stores one event without identity, which proves that the tracker can
+ * write. The event is not delivered and does not count as received traffic.
+ */
+export async function verifyIngestion(
+  { commits, platforms }: Pick<AcceptanceContext, 'commits' | 'platforms'>,
+  { trackerId }: Pick<TrackerIdentity, 'trackerId'>,
+  receivedAt: Date,
+): Promise<{ eventId: string; isDuplicate: boolean }> {
+  const eventId = VERIFICATION_EVENT_ID
+  const eventTime = receivedAt
+  const decision = decideConsent(VERIFICATION_SUBMISSION, {
+    receivedAt,
+    eventTime,
+    identityPresent: false,
+  })
+  const draft = draftEvent(VERIFICATION_SUBMISSION, {
+    trackerId,
+    eventId,
+    receivedAt,
+    eventTime,
+    decision,
+    platforms,
+  })
+  const { isNew } = await commits.submit(draft)
+  return { eventId, isDuplicate: !isNew }
+}

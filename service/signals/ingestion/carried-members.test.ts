@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
+
+const EXTINFO = ['i2', 'com.shop.app', '1.0', '1.0.1', '26.1', 'iPhone17,1', ...Array(10).fill('')]
+
+/** What the platform receives for a purchase with these members. */
+async function deliver(service: TestService, changes: Record<string, unknown>, id = 'order-1') {
+  const reply = await service.submit(samplePurchase({ event_id: id, ...changes }))
+  assert.equal(reply.status, 202, reply.text)
+  assert.deepEqual(reply.body.notices, [])
+  await service.deliver()
+  const { deliveries } = (await service.read(id)).body
+  assert.equal(deliveries[0].status, 'accepted', JSON.stringify(deliveries[0]))
+  const [received] = (await service.received(`?event_id=${id}`)).events
+  return received as Record<string, Record<string, unknown>>
+}
+
+it('delivers opt_out and Limited Data Use as the caller sent them', async test => {
+  const service = await startTestService(test)
+  const cases: Record<string, unknown>[] = [
+    { opt_out: true },
+    {
+      data_processing_options: ['LDU'],
+      data_processing_options_country: 1,
+      data_processing_options_state: 1_000,
+    },
+    { data_processing_options: ['LDU'], data_processing_options_state: 1_013 },
+    { data_processing_options: [] },
+  ]
+  for (const [index, members] of cases.entries()) {
+    const id = `restricted-${index}`
+    const { other_members } = await deliver(service, members, id)
+    for (const [name, value] of Object.entries(members)) {
+      assert.deepEqual(other_members?.[name], value, name)
+    }
+    const { event } = (await service.read(id)).body
+    assert.deepEqual(event.consent.restrictions, members)
+  }
+})
+
+it('reads no restriction from a submitted consent', async test => {
+  const service = await startTestService(test)
+  const restrictions = { opt_out: true, data_processing_options: ['LDU'] }
+  const consent = { ad_user_data: 'granted', captured_at: '2026-11-21T11:00:00Z', restrictions }
+  await service.submit(samplePurchase({ consent }))
+  assert.equal((await service.read('order-1001')).body.event.consent.restrictions, undefined)
+})
+
+it('returns 422 for invalid restrictions', async test => {
+  const service = await startTestService(test)
+  const ldu = 'data_processing_options'
+  const cases: [Record<string, unknown>, string][] = [
+    [{ opt_out: 'true' }, 'opt_out'],
+    [{ [ldu]: 'LDU' }, ldu],
+    [{ [ldu]: ['ldu'] }, `${ldu}.0`],
+    [{ [ldu]: ['LDU', 'LDU'] }, ldu],
+    [{ [ldu]: ['LDU'] }, `${ldu}_state`],
+    [{ [`${ldu}_country`]: 1 }, `${ldu}_state`],
+    [{ [`${ldu}_country`]: 2, [`${ldu}_state`]: 0 }, `${ldu}_country`],
+    [{ [`${ldu}_state`]: 840 }, `${ldu}_state`],
+    [{ [`${ldu}_state`]: 1_014 }, `${ldu}_state`],
+    [{ [`${ldu}_state`]: '1000' }, `${ldu}_state`],
+  ]
+  for (const [members, field] of cases) {
+    const { status, body } = await service.submit(samplePurchase(members))
+    assert.equal(status, 422, JSON.stringify(members))
+    assert.ok(Object.keys(body.errors).includes(field), JSON.stringify(body))
+  }
+  const located = { em: 'jane@example.com', ip: '198.51.100.7' }
+  const reply = await service.submit(samplePurchase({ [ldu]: ['LDU'], user_data: located }))
+  assert.equal(reply.status, 202)
+})
+
+it('delivers every commerce member, money with all its digits', async test => {
+  const service = await startTestService(test)
+  const value_data = {
+    value: '123456789012345.670000',
+    currency: 'eur',
+    order_id: '1001',
+    contents: [{ id: 'a', item_price: '9.950', title: 'Blue mug' }],
+    num_items: 1,
+    content_type: 'product_group',
+    content_ids: ['group-1', 7],
+    content_name: 'Checkout',
+    content_category: 'Kitchen > Mugs',
+    search_string: 'blue mug',
+    status: 'registered',
+    predicted_ltv: '98765432109876.5000',
+    net_revenue: '-0.10',
+    delivery_category: 'home_delivery',
+    custom_properties: { coupon: 'SPRING', loyal: true, tags: ['a', 'b'], shop: { id: 7 } },
+  }
+  const { custom_data } = await deliver(service, { value_data })
+  const { custom_properties, ...standard } = value_data
+  assert.deepEqual(custom_data, {
+    ...custom_properties,
+    ...standard,
+    currency: 'EUR',
+    content_ids: ['group-1', '7'],
+    value: 123456789012345.67,
+    predicted_ltv: 98765432109876.5,
+    net_revenue: -0.1,
+  })
+  const { event } = (await service.read('order-1')).body
+  assert.deepEqual(event.value_data, { ...value_data, currency: 'EUR' })
+})
+
+it('takes content ids from the contents and calls them products when nothing else is said', async test => {
+  const service = await startTestService(test)
+  const value_data = { value: '1', currency: 'EUR', contents: [{ id: 'a' }] }
+  const { custom_data } = await deliver(service, { value_data })
+  assert.equal(custom_data?.content_type, 'product')
+  assert.deepEqual(custom_data?.content_ids, ['a'])
+})
+
+it('returns 422 for commerce members out of bounds', async test => {
+  const service = await startTestService(test)
+  const deep = { a: { b: { c: { d: 1 } } } }
+  const cases: [Record<string, unknown>, string][] = [
+    [{ currency: 'FKE' }, 'currency'],
+    [{ currency: 'xxx' }, 'currency'],
+    [{ content_type: 'products' }, 'content_type'],
+    [{ content_ids: Array(101).fill('a') }, 'content_ids'],
+    [{ content_ids: [2 ** 53] }, 'content_ids.0'],
+    [{ delivery_category: 'drone' }, 'delivery_category'],
+    [{ predicted_ltv: 19.95 }, 'predicted_ltv'],
+    [{ net_revenue: '1e3' }, 'net_revenue'],
+    [{ search_string: 'x'.repeat(1_001) }, 'search_string'],
+    [{ content_name: 'a\0' }, 'content_name'],
+    [{ custom_properties: deep }, 'custom_properties'],
+    [{ custom_properties: { a: Array(101).fill(1) } }, 'custom_properties'],
+    [{ custom_properties: { a: 'x'.repeat(8_192) } }, 'custom_properties'],
+    [{ custom_properties: { a: 2 ** 53 } }, 'custom_properties'],
+    [{ custom_properties: { value: 0 } }, 'custom_properties.value'],
+  ]
+  for (const [members, field] of cases) {
+    const value_data = { value: '1', currency: 'EUR', ...members }
+    const { status, body } = await service.submit(samplePurchase({ value_data }))
+    assert.equal(status, 422, field)
+    assert.deepEqual(Object.keys(body.errors), [`value_data.${field}`])
+  }
+})
+
+it('reads action_source in any case and stores it in lower case', async test => {
+  const service = await startTestService(test)
+  const { other_members } = await deliver(service, { action_source: 'Website' })
+  assert.equal(other_members?.action_source, 'website')
+  assert.equal((await service.read('order-1')).body.event.action_source, 'website')
+  const unknown = await service.submit(samplePurchase({ action_source: 'web' }))
+  assert.deepEqual(unknown.body.errors, {
+    action_source: [
+      'The action_source field must be one of: email, website, app, phone_call, chat, ' +
+        'physical_store, system_generated, business_messaging, other.',
+    ],
+  })
+})
+
+it('delivers app events and message events with their companions, and 422 without them', async test => {
+  const service = await startTestService(test)
+  const app_data = { advertiser_tracking_enabled: true, extinfo: EXTINFO, vendor_id: 'v-1' }
+  const app = await deliver(service, { action_source: 'APP', app_data }, 'of-app')
+  assert.deepEqual(app.other_members?.app_data, app_data)
+  const message = { action_source: 'business_messaging', messaging_channel: 'whatsapp' }
+  const sent = await deliver(service, message, 'of-message')
+  assert.equal(sent.other_members?.messaging_channel, 'whatsapp')
+  const cases: [Record<string, unknown>, string][] = [
+    [{ action_source: 'app' }, 'app_data'],
+    [
+      { action_source: 'App', app_data: { extinfo: EXTINFO } },
+      'app_data.advertiser_tracking_enabled',
+    ],
+    [{ action_source: 'app', app_data: { advertiser_tracking_enabled: 1 } }, 'app_data.extinfo'],
+    [{ app_data: { extinfo: ['i2'] } }, 'app_data.extinfo'],
+    [{ app_data: { extinfo: Array(16).fill('x') } }, 'app_data.extinfo'],
+    [{ action_source: 'business_messaging' }, 'messaging_channel'],
+    [{ messaging_channel: 'telegram' }, 'messaging_channel'],
+    [{ customer_segmentation: 'new' }, 'customer_segmentation'],
+  ]
+  for (const [members, field] of cases) {
+    const { status, body } = await service.submit(samplePurchase(members))
+    assert.equal(status, 422, JSON.stringify(members))
+    assert.deepEqual(Object.keys(body.errors), [field])
+  }
+})
+
+it('delivers the referrer without identifiers and keeps it out of the ledger', async test => {
+  const service = await startTestService(test)
+  const referrer_url = 'https://mail.example/inbox?utm_source=news&email=jane%40example.com'
+  const reply = await service.submit(
+    samplePurchase({
+      referrer_url,
+      advertiser_tracking_enabled: 0,
+      customer_segmentation: SEGMENT,
+    }),
+  )
+  assert.deepEqual(
+    reply.body.notices.map(({ code, field }: Record<string, string>) => [code, field]),
+    [['member_dropped', 'referrer_url (query.email)']],
+  )
+  await service.deliver()
+  const [received] = (await service.received()).events as unknown as [Record<string, object>]
+  const { other_members } = received as { other_members: Record<string, unknown> }
+  const scrubbed = 'https://mail.example/inbox?utm_source=news&email=REDACTED'
+  assert.equal(other_members.referrer_url, scrubbed)
+  assert.equal(other_members.advertiser_tracking_enabled, false)
+  assert.equal(other_members.customer_segmentation, SEGMENT)
+  const { rows } = await service.database.pool.query('select events::text as row from events')
+  assert.doesNotMatch(rows[0].row, /mail\.example/)
+})
+
+const SEGMENT = 'customer_in_loyalty_program'
+
+it('drops a referrer that is no URL with a notice, and an empty one silently', async test => {
+  const service = await startTestService(test)
+  assert.deepEqual((await service.submit(samplePurchase({ referrer_url: '' }))).body.notices, [])
+  const odd = await service.submit(samplePurchase({ event_id: 'odd', referrer_url: 'a page' }))
+  assert.equal(odd.body.notices[0].field, 'referrer_url')
+})
+
+it('names members of value_data and app_data that it does not know', async test => {
+  const service = await startTestService(test)
+  const value_data = { value: '1', currency: 'EUR', coupon: 'SPRING', 'jane@example.com': 1 }
+  const { body } = await service.submit(samplePurchase({ value_data, app_data: { color: 'red' } }))
+  assert.deepEqual(
+    body.notices.map(({ code, field }: Record<string, string>) => [code, field]),
+    [
+      ['member_dropped', 'value_data.coupon'],
+      ['member_dropped', 'value_data.*'],
+      ['member_dropped', 'app_data.color'],
+    ],
+  )
+})

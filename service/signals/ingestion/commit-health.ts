@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto'
+import type { Database } from '../../runtime/db/database.ts'
+import { findStoreFailureCause, isStoreUnavailable } from '../../runtime/db/database-errors.ts'
+import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
+import type { ServiceLogger } from '../../runtime/http/service-app.ts'
+import { singleFlight } from '../../runtime/util/single-flight.ts'
+import { probeCommit } from './commit-probe-store.ts'
+
+export interface CommitHealthOptions {
+  /** Makes a commit that stores nothing. Throws when it fails. */
+  probe: () => Promise<void>
+  monotonicSeconds: () => number
+  /** The first commit fails after one that worked. */
+  onFailed: (error: unknown) => void
+  /** Enough commits failed in a row to make the process unready. */
+  onUnready: (error: unknown) => void
+  /** Commits work again. */
+  onReady: () => void
+}
+
+/** Commits that failed since the start, by cause. */
+export interface CommitFailures {
+  store: number
+  /** The statement failed because of one event. The other events were committed without it. */
+  event: number
+}
+
+/** A single broken connection does not make the process unready. */
+const UNREADY_FAILURES_MIN = 3
+/** An unready process gets no traffic, so only a probe can show that commits work again. */
+const PROBE_SECONDS = 2
+
+/**
+ * Tracks whether commits work. A database whose disk is full still answers queries, so a query
+ * proves nothing; failed commits do. Failures caused by one event do not count: otherwise a single
+ * caller could make the service unready for the others.
+ */
+export class CommitHealth {
+  readonly failures: CommitFailures = { store: 0, event: 0 }
+  readonly #options: CommitHealthOptions
+  readonly #probe: () => Promise<void>
+  /** One per node. */
+  readonly #streaks: CommitFailureStreak[] = []
+  #probedAt = Number.NEGATIVE_INFINITY
+  #lastError: unknown
+
+  constructor(options: CommitHealthOptions) {
+    this.#options = options
+    this.#probe = singleFlight(options.probe)
+  }
+
+  /** Failed commits since the last one that worked, of the worst node. */
+  get consecutiveFailures(): number {
+    return Math.max(0, ...this.#streaks.map(({ failures }) => failures))
+  }
+
+  /** Wraps `commit` to count its failures. Call it once per node. */
+  trackCommits<Items, Outcome>(
+    commit: (items: Items) => Promise<Outcome>,
+  ): (items: Items) => Promise<Outcome> {
+    const streak = { failures: 0 }
+    this.#streaks.push(streak)
+    return async items => {
+      try {
+        const outcome = await commit(items)
+        this.#endStreaks([streak])
+        return outcome
+      } catch (error) {
+        this.#recordFailure(streak, error)
+        throw error
+      }
+    }
+  }
+
+  /**
+   * For `/readyz`: throws while commits fail. At most every two seconds, it probes with a commit
+   * that stores nothing. Once a probe works, the process is ready again.
+   */
+  async check(): Promise<void> {
+    if (this.#isReady) return
+    const now = this.#options.monotonicSeconds()
+    if (now - this.#probedAt < PROBE_SECONDS) {
+      throw new Error('commits are failing', { cause: this.#lastError })
+    }
+    this.#probedAt = now
+    await this.#probe().catch(error => {
+      this.#lastError = error
+      throw error
+    })
+    this.#endStreaks(this.#streaks)
+  }
+
+  /** One working node is enough: the process still serves its trackers. */
+  get #isReady(): boolean {
+    return this.#streaks.length === 0 || this.#streaks.some(isBelowThreshold)
+  }
+
+  #endStreaks(streaks: readonly CommitFailureStreak[]): void {
+    const wasReady = this.#isReady
+    for (const streak of streaks) streak.failures = 0
+    if (!wasReady) this.#options.onReady()
+  }
+
+  #recordFailure(streak: CommitFailureStreak, error: unknown): void {
+    if (!isStoreUnavailable(error)) {
+      this.failures.event += 1
+      return
+    }
+    this.failures.store += 1
+    this.#lastError = error
+    const wasReady = this.#isReady
+    streak.failures += 1
+    if (streak.failures === 1) this.#options.onFailed(error)
+    if (wasReady && !this.#isReady) this.#options.onUnready(error)
+  }
+}
+
+/** Failed commits of one node since the last one that worked. */
+interface CommitFailureStreak {
+  failures: number
+}
+
+function isBelowThreshold({ failures }: CommitFailureStreak): boolean {
+  return failures < UNREADY_FAILURES_MIN
+}
+
+export interface CommitHealthContext {
+  nodes: StoreNodes
+  logger: ServiceLogger
+  now: () => Date
+  monotonicSeconds: () => number
+}
+
+/** Logs when commits start to fail and when they recover. */
+export function createCommitHealth({ nodes, logger, now, monotonicSeconds }: CommitHealthContext) {
+  return new CommitHealth({
+    probe: () => probeNodes(nodes, now()),
+    monotonicSeconds,
+    onFailed: err => logger.warn({ err, cause: findStoreFailureCause(err) }, 'a commit failed'),
+    onUnready: err =>
+      logger.error(
+        { err, cause: findStoreFailureCause(err) },
+        'commits are failing; /readyz returns 503 until one succeeds',
+      ),
+    onReady: () => logger.info('commits work again'),
+  })
+}
+
+/** Throws when commits fail on every node. */
+async function probeNodes(nodes: StoreNodes, at: Date): Promise<void> {
+  if (!nodes.isCluster) return probeCommit(await nodes.findNode(randomUUID()), at)
+  await Promise.any(
+    nodes.all().map(async node => probeCommit(node, at, await generateTrackerIdOn(nodes, node))),
+  )
+}
+
+/** For a node with 1/16 of the shards, one probe in 60 finds no ID. */
+const TRACKER_ID_TRIES_MAX = 64
+
+/** A random tracker ID that belongs to a shard of this node. */
+async function generateTrackerIdOn(nodes: StoreNodes, node: Database): Promise<string> {
+  for (let tries = 0; tries < TRACKER_ID_TRIES_MAX; tries += 1) {
+    const id = randomUUID()
+    if ((await nodes.findNode(id)) === node) return id
+  }
+  throw new Error('found no tracker ID that belongs to the node')
+}

@@ -1,0 +1,246 @@
+import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
+import { type ConsentGranted, checkWithdrawal } from '../consent/consent-decision.ts'
+import type { DestinationRoute, PlannedDelivery } from '../delivery/plan-store.ts'
+import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import type { EventDraft } from './event-draft.ts'
+
+export interface PlanInput {
+  /** The latest withdrawal of the visitor. `unchecked` assumes that there is none. */
+  withdrawnAt: Date | null | 'unchecked'
+  /** The keys that the insert checks while `withdrawnAt` is unchecked. */
+  withdrawalKeys?: readonly string[]
+  /** Whether the person was erased. Default: `unchecked`, which assumes not. */
+  erasure?: ErasureState
+  routes: readonly DestinationRoute[]
+  /** When the named platform stops accepting this event. Null for a platform unknown here. */
+  windowEndsAt: (platform: string) => Date | null
+  nextDeliveryId: () => number
+}
+
+export type ErasureState =
+  | 'unchecked'
+  | {
+      /** The digests of this person that were erased. */
+      erased: ReadonlySet<string>
+      /** Every digest of this person, keyed. The insert fails if one of them was erased since. */
+      keyed: readonly string[]
+    }
+
+/** Whether the event is delivered, stored with skipped deliveries, or only stored. */
+type EventDisposition =
+  | { kind: 'deliver' }
+  | { kind: 'withhold'; reason: string }
+  | { kind: 'store' }
+
+/** Turns a draft into an event record and its planned deliveries. Pure except for delivery IDs. */
+export function planEvent(
+  draft: EventDraft,
+  input: PlanInput,
+): { record: EventRecord; deliveries: PlannedDelivery[] } {
+  const disposition = decideDisposition(draft, input)
+  const record = buildEventRecord(draft, disposition, {
+    ...buildAssumptions(draft, input),
+    routes: input.routes,
+  })
+  const erased = findErasedDigests(input)
+  return {
+    record: erased.size === 0 ? record : stripIdentity(record, erased),
+    deliveries: planDeliveries(draft, disposition, input),
+  }
+}
+
+function decideDisposition(draft: EventDraft, input: PlanInput): EventDisposition {
+  const { decision } = draft
+  switch (decision.outcome) {
+    case 'granted':
+      if (findErasedDigests(input).size > 0) return { kind: 'withhold', reason: 'erased' }
+      return isWithdrawn(draft, decision, input)
+        ? { kind: 'withhold', reason: 'consent_withdrawn' }
+        : { kind: 'deliver' }
+    case 'withheld':
+      return { kind: 'withhold', reason: decision.reason }
+    case 'ledger_only':
+    case 'denied':
+      return { kind: 'store' }
+  }
+}
+
+function isWithdrawn(
+  { receivedAt }: EventDraft,
+  decision: ConsentGranted,
+  { withdrawnAt }: PlanInput,
+): boolean {
+  if (withdrawnAt === 'unchecked') return false
+  return !checkWithdrawal(decision, { withdrawnAt, receivedAt }).allowed
+}
+
+const NO_DIGESTS: ReadonlySet<string> = new Set()
+
+function findErasedDigests({ erasure = 'unchecked' }: PlanInput): ReadonlySet<string> {
+  return erasure === 'unchecked' ? NO_DIGESTS : erasure.erased
+}
+
+type Assumptions = Required<Pick<EventRecord, 'assumedNotWithdrawn' | 'assumedNotErased'>>
+
+/** What the insert verifies. If an assumption is wrong, the insert leaves the event out. */
+function buildAssumptions(
+  draft: EventDraft,
+  { withdrawnAt, withdrawalKeys = [], erasure = 'unchecked' }: PlanInput,
+): Assumptions {
+  const isAssumed = withdrawnAt === 'unchecked' && draft.decision.outcome === 'granted'
+  const assumedNotWithdrawn = isAssumed ? withdrawalKeys : []
+  if (erasure === 'unchecked') return { assumedNotWithdrawn, assumedNotErased: 'all' }
+  return { assumedNotWithdrawn, assumedNotErased: erasure.erased.size > 0 ? [] : erasure.keyed }
+}
+
+function buildEventRecord(
+  draft: EventDraft,
+  disposition: EventDisposition,
+  { assumedNotWithdrawn, assumedNotErased, routes }: Assumptions & Pick<PlanInput, 'routes'>,
+): EventRecord {
+  const { decision, eventTime, receivedAt, order } = draft
+  const page = stripQueryAndFragment(draft.eventSource)
+  const isGranted = disposition.kind === 'deliver'
+  return {
+    trackerId: draft.trackerId,
+    eventId: draft.eventId,
+    space: draft.space,
+    createdAt: receivedAt,
+    eventTime,
+    eventName: draft.eventName,
+    eventClass: classifyEvent(draft),
+    actionSource: draft.actionSource,
+    consentBasis: draft.consentBasis,
+    measurementClass: classifyMeasurement(draft, disposition),
+    attributionJoin: isGranted ? 'allowed' : 'none',
+    enforcementScope: draft.consentBasis === 'consent' ? 'event' : 'ledger',
+    consentNormalizationVersion: decision.rules_version,
+    consentCapturedAt: readConsentCapturedAt(draft),
+    eventSource: page,
+    parentEventId: draft.parentEventId,
+    orderId: order?.orderId ?? null,
+    valueAmount: order?.amount ?? null,
+    valueCurrency: order?.currency ?? null,
+    valueData: order?.json ?? null,
+    consent: JSON.stringify(overrideStoredConsent(draft, disposition)),
+    notes: draft.notes,
+    bodyDigest: selectBodyDigest(draft),
+    payload: buildPayload(draft, page, routes),
+    session: isGranted ? buildSession(draft) : null,
+    withdrawnKeys: draft.withdrawnKeys,
+    assumedNotWithdrawn,
+    assumedNotErased,
+  }
+}
+
+function classifyEvent({ eventName, decision }: EventDraft): EventClass {
+  if (decision.outcome !== 'ledger_only') return 'conversion'
+  return eventName === 'signal_verification' ? 'verification' : 'lifecycle'
+}
+
+function classifyMeasurement(draft: EventDraft, { kind }: EventDisposition): MeasurementClass {
+  if (classifyEvent(draft) === 'verification') return 'modeled'
+  return kind === 'deliver' ? 'advertising' : 'ledger_only'
+}
+
+/** A mere attestation has no capture time, so a later withdrawal always overrides it. */
+function readConsentCapturedAt({ decision }: EventDraft): Date | null {
+  if (decision.reason === 'attested_by_basis' || decision.captured_at === null) return null
+  return new Date(decision.captured_at)
+}
+
+/** The consent decision, overridden if a stored withdrawal or erasure withholds the event. */
+function overrideStoredConsent(
+  { consent, decision }: EventDraft,
+  disposition: EventDisposition,
+): Record<string, unknown> {
+  if (decision.outcome !== 'granted' || disposition.kind !== 'withhold') return consent
+  const override = { outcome: 'withheld', reason: disposition.reason }
+  return { ...consent, decision: { ...(consent.decision as object), ...override } }
+}
+
+/**
+ * Only events with the basis `consent` may store identity. A withdrawal keeps its identifiers as
+ * keyed digests, which are not deleted with the payload.
+ */
+function mayStoreIdentity({ consentBasis, eventName }: EventDraft): boolean {
+  return consentBasis === 'consent' && eventName !== 'consent_withdrawal'
+}
+
+/**
+ * Omits the digest of a body that names a person if the event stores no payload. An erasure would
+ * not find such an event, and a digest lets a reader who knows the rest of the body guess them.
+ */
+function selectBodyDigest(draft: EventDraft): Buffer {
+  const namesPerson =
+    draft.visitorId !== null || Object.keys({ ...draft.digests, ...draft.lookup }).length > 0
+  return mayStoreIdentity(draft) || !namesPerson ? draft.bodyDigest : Buffer.alloc(0)
+}
+
+function buildPayload(
+  draft: EventDraft,
+  page: string | null,
+  routes: readonly DestinationRoute[],
+): IdentityPayload | null {
+  if (!mayStoreIdentity(draft)) return null
+  const { visitorId, digests, lookup, plain, clickIds, details, eventSource } = draft
+  const payload: IdentityPayload = { visitorId, digests, lookup, plain, clickIds }
+  const others = routes.filter(({ platform }) => Object.hasOwn(draft.platforms, platform))
+  if (others.length > 0) {
+    payload.platforms = Object.fromEntries(
+      others.map(({ platform }) => [platform, draft.platforms[platform] as PlatformIdentity]),
+    )
+  }
+  if (eventSource !== null && eventSource !== page) payload.pageUrl = eventSource
+  if (details !== null) payload.details = details
+  return payload
+}
+
+function buildSession({ visitorId, eventSource, clickIds }: EventDraft) {
+  return visitorId === null ? null : { visitorId, landingSource: eventSource, clickIds }
+}
+
+function planDeliveries(
+  draft: EventDraft,
+  disposition: EventDisposition,
+  input: PlanInput,
+): PlannedDelivery[] {
+  if (disposition.kind === 'store') return []
+  const { trackerId, eventId, space } = draft
+  const isOutsideWindow = ({ platform }: DestinationRoute) => {
+    const windowEndsAt = input.windowEndsAt(platform)
+    return windowEndsAt !== null && windowEndsAt <= draft.receivedAt
+  }
+  const plan = (route: DestinationRoute | null): PlannedDelivery => {
+    const { status, statusReason } = decideDeliveryStatus(disposition, route, isOutsideWindow)
+    return {
+      trackerId,
+      eventId,
+      space,
+      id: input.nextDeliveryId(),
+      destinationId: route?.id ?? null,
+      isTest: route?.isTest ?? false,
+      status,
+      statusReason,
+    }
+  }
+  return input.routes.length === 0 ? [plan(null)] : input.routes.map(plan)
+}
+
+function decideDeliveryStatus(
+  disposition: EventDisposition,
+  route: DestinationRoute | null,
+  isOutsideWindow: (route: DestinationRoute) => boolean,
+): Pick<PlannedDelivery, 'status' | 'statusReason'> {
+  if (disposition.kind === 'withhold')
+    return { status: 'skipped:consent', statusReason: disposition.reason }
+  if (route === null) return { status: 'skipped:no_destination', statusReason: 'no_destination' }
+  if (isOutsideWindow(route)) return { status: 'expired', statusReason: 'outside_window' }
+  return { status: 'queued', statusReason: 'accepted_for_delivery' }
+}
+
+/** A page URL without its query and fragment, which hold click IDs and details of the visitor. */
+function stripQueryAndFragment(eventSource: string | null): string | null {
+  return eventSource && (/^[^?#]*/.exec(eventSource)?.[0] ?? null)
+}

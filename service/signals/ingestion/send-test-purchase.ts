@@ -1,0 +1,190 @@
+import { type TestPurchase, TestPurchaseSubmission } from '@signalbox/contract/destinations.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { FieldErrorList, Validator } from '../../runtime/http/validator.ts'
+import { generateUuidV7 } from '../../runtime/util/uuid.ts'
+import { CONSENT_RULES_VERSION } from '../consent/consent-decision.ts'
+import { deliverNow } from '../delivery/deliver-batch.ts'
+import type { DeliveryContext } from '../delivery/delivery-context.ts'
+import { findDeliveries } from '../delivery/delivery-store.ts'
+import {
+  assertDestinationId,
+  destinationNotFound,
+  isTestModeOn,
+} from '../delivery/destination-resource.ts'
+import { findDestination } from '../delivery/destination-store.ts'
+import { reserveDeliveryIds } from '../delivery/plan-store.ts'
+import type { EventRef } from '../events/event-columns.ts'
+import { type EventRecord, type IdentityPayload, SPACE_NUMBERS } from '../events/event-record.ts'
+import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
+import { hashIdentifier } from '../identity/normalize-user-data.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
+import { addCurrencyCodeError } from './carried-member-rules.ts'
+import { insertEvents } from './commit-store.ts'
+import { acceptIdentity } from './event-draft.ts'
+import { digestBody } from './idempotency.ts'
+import { containsIdentifier, createTokenMaker, redactIdentifiers } from './redact-submission.ts'
+
+const purchaseValidator = new Validator(TestPurchaseSubmission, { textMembers: ['order_id'] })
+
+const RETRY_SECONDS = 60
+const NO_PLATFORM_MESSAGE = 'This process has no platform configured. Set SIGNALBOX_PLATFORM_URL.'
+
+/** Throws a 503 refusal in a process without a platform URL, whose `delivery` is null. */
+export function requirePlatform(delivery: DeliveryContext | null): DeliveryContext {
+  if (!delivery) throw Refusal.unavailable(NO_PLATFORM_MESSAGE, RETRY_SECONDS)
+  return delivery
+}
+
+interface TestPurchaseRequest {
+  trackerId: string
+  destinationId: string
+  body: unknown
+}
+
+/**
+ * sendTestPurchase: stores a purchase without identity and sends it immediately as a test event.
+ * Throws a 404 refusal for an unknown destination, and a 422 refusal while test mode is off or for
+ * an invalid body. Returns the platform's result, accepted or not.
+ */
+export async function sendTestPurchase(
+  context: DeliveryContext & { erasureKey: ErasureKeyProvider },
+  { trackerId, destinationId, body }: TestPurchaseRequest,
+): Promise<TestPurchase> {
+  const { database } = context
+  assertDestinationId(destinationId)
+  const destination = await findDestination(database, trackerId, destinationId)
+  if (!destination) throw destinationNotFound()
+  const submission = purchaseValidator.validate(body)
+  assertCurrency(submission.currency)
+  const at = context.now()
+  if (!isTestModeOn(destination, at)) throw new Refusal(422, TEST_MODE_OFF_MESSAGE)
+
+  const eventId = `test_${generateUuidV7(at)}`
+  const { platform } = destination
+  const payload = buildTestPayload(context.platforms, { platform, eventId, at })
+  const orderId = await redactOrderId(context, trackerId, submission.order_id)
+  const purchase = { ...submission, order_id: orderId }
+  const record = buildTestPurchaseRecord(purchase, { trackerId, eventId, at, payload })
+  const id = await reserveDeliveryIds(database, trackerId, 1)
+  const delivery = {
+    trackerId,
+    space: record.space,
+    destinationId,
+    eventId,
+    id,
+    status: 'queued' as const,
+    statusReason: 'test_purchase',
+    isTest: true,
+    // Reserved for this process. A worker takes over if the process dies.
+    dueAt: new Date(at.getTime() + context.leaseSeconds * 1_000),
+  }
+  await insertEvents(database, [record], [delivery])
+  await deliverNow(context, { trackerId, destinationId, platform, createdAt: at, id })
+  const event = { eventId, createdAt: at, space: SPACE_NUMBERS[record.space] }
+  return readResult(database, trackerId, event)
+}
+
+function assertCurrency(currency: string | undefined): void {
+  const errors = new FieldErrorList()
+  addCurrencyCodeError(errors, 'currency', currency)
+  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
+}
+
+/** The order ID travels to the platform, so a token replaces an identifier in it. */
+async function redactOrderId(
+  { erasureKey }: { erasureKey: ErasureKeyProvider },
+  trackerId: string,
+  orderId: string | undefined,
+): Promise<string | undefined> {
+  if (orderId === undefined || !containsIdentifier(orderId)) return orderId
+  return redactIdentifiers(orderId, createTokenMaker(await erasureKey(), trackerId))
+}
+
+const TEST_MODE_OFF_MESSAGE =
+  'Test mode is off. Turn it on with PATCH /destinations/{destination}/test-mode first.'
+
+async function readResult(
+  database: Database,
+  trackerId: string,
+  event: EventRef,
+): Promise<TestPurchase> {
+  const [delivery] = await findDeliveries(database, trackerId, [event])
+  if (!delivery) throw new Error(`found no delivery of event ${event.eventId}`)
+  return { event_id: event.eventId, status: delivery.status, trace_id: delivery.platformTraceId }
+}
+
+const VALUE_DEFAULT = '1.00'
+const CURRENCY_DEFAULT = 'USD'
+
+interface TestPurchaseRecordInput {
+  trackerId: string
+  eventId: string
+  at: Date
+  payload: IdentityPayload
+}
+
+/**
+ * Builds the event record of a test purchase. It identifies no person and needs no consent: its
+ * only identifier is the digest of its own event ID, because the platform rejects events without
+ * one.
+ */
+function buildTestPurchaseRecord(
+  {
+    value = VALUE_DEFAULT,
+    currency = CURRENCY_DEFAULT,
+    order_id,
+  }: Omit<TestPurchaseSubmission, 'order_id'> & { order_id: string | undefined },
+  { trackerId, eventId, at, payload }: TestPurchaseRecordInput,
+): EventRecord {
+  const orderId = order_id ?? `signalbox-${eventId}`
+  const valueCurrency = currency.toUpperCase()
+  const body = { event_name: 'Purchase', value, currency: valueCurrency, order_id: orderId }
+  return {
+    trackerId,
+    eventId,
+    space: 'secret',
+    createdAt: at,
+    eventTime: at,
+    eventName: 'Purchase',
+    eventClass: 'test',
+    actionSource: 'system_generated',
+    consentBasis: 'consent',
+    measurementClass: 'ledger_only',
+    attributionJoin: 'none',
+    enforcementScope: 'event',
+    consentNormalizationVersion: CONSENT_RULES_VERSION,
+    consentCapturedAt: null,
+    eventSource: null,
+    parentEventId: null,
+    orderId,
+    valueAmount: value,
+    valueCurrency,
+    valueData: JSON.stringify({ value, currency: valueCurrency, order_id: orderId }),
+    consent: JSON.stringify({ decision: { outcome: 'granted', reason: 'names_no_person' } }),
+    notes: { dropped: [], unknownMembers: [], redacted: [] },
+    bodyDigest: digestBody(body, { trackerId, eventId }),
+    payload,
+    session: null,
+    withdrawnKeys: [],
+    assumedNotWithdrawn: [],
+  }
+}
+
+/** No person: the one identifier is the digest of the event's own ID, for the destination. */
+function buildTestPayload(
+  registry: PlatformRegistry,
+  { platform, eventId, at }: { platform: string; eventId: string; at: Date },
+): IdentityPayload {
+  const { digests, plain, clickIds, platforms } = acceptIdentity(registry, {
+    userData: { external_id: hashIdentifier(eventId) },
+    clickIds: {},
+    eventSource: undefined,
+    eventTime: at,
+    observedAt: at,
+    edge: null,
+  })
+  const payload: IdentityPayload = { visitorId: null, digests, plain, clickIds }
+  const other = platforms[platform]
+  return other ? { ...payload, platforms: { [platform]: other } } : payload
+}

@@ -1,0 +1,151 @@
+import type { Database } from '../../runtime/db/database.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { skipWaitingOfPerson } from '../delivery/skip-store.ts'
+import { findPayloadsByDigest, findPayloadsByVisitor } from '../events/erase-store.ts'
+import {
+  countIdentifiers,
+  type ErasureKeyProvider,
+  KEYED_WITHDRAWALS_MARKER,
+  listKeyedWithdrawalKeys,
+  listOtherForms,
+  listWithdrawableGroups,
+  type PersonIdentifiers,
+} from '../events/person-identifiers.ts'
+import { waitForPayloadWriters } from '../events/suppression-store.ts'
+import { addWithdrawalKeys, findPersonWithdrawals } from '../events/withdrawal-store.ts'
+
+export interface WithdrawalContext {
+  database: Database
+  erasureKey: ErasureKeyProvider
+}
+
+/** The person who withdraws consent, as the event names them. */
+interface WithdrawingPerson extends PersonIdentifiers {
+  trackerId: string
+}
+
+/** The identifiers that a withdrawal reaches besides the visitor ID. */
+interface WithdrawalReach {
+  /** Digests of email addresses, phone numbers and external IDs. */
+  digests: string[]
+  /** How many identifiers these are digests of. */
+  identifiers: number
+  /** The keys under which the withdrawal is stored for them. */
+  keyedKeys: string[]
+}
+
+/** A hundred events a day over the retention of payloads. */
+const VISITOR_EVENTS_MAX = 10_000
+/** Events that are read for other forms of one digest. */
+const FORM_EVENTS_MAX = 1_000
+/** A person has a handful; a visitor ID with more is a cash register or a constant. */
+const GROUPS_MAX = 1_000
+/** A withdrawal by a digest alone names one identifier, of which a few forms exist. */
+const FORM_SEARCHES_MAX = 20
+
+/**
+ * Finds the identifiers that a withdrawal reaches: those that it names, in every form that stored
+ * events know, and those that events of the visitor carried, because later events may name the
+ * person by these alone. They become keyed digests, which remain when payloads expire or the person
+ * is erased.
+ */
+export async function findWithdrawalReach(
+  { database, erasureKey }: WithdrawalContext,
+  person: WithdrawingPerson,
+): Promise<WithdrawalReach> {
+  const { trackerId, visitorId } = person
+  const named = listWithdrawableGroups(person)
+  const groups = new Map(named.map(group => [group.join(), group]))
+  for (const group of await findOtherForms(database, trackerId, named.flat())) {
+    groups.set(group.join(), group)
+  }
+  if (visitorId !== null) {
+    const search = { trackerId, visitorId, limit: VISITOR_EVENTS_MAX }
+    for (const { digests, lookup } of await findPayloadsByVisitor(database, search)) {
+      const carried = listWithdrawableGroups({ visitorId: null, digests, lookup })
+      for (const group of carried) groups.set(group.join(), group)
+    }
+  }
+  const kept = [...groups.values()].slice(0, GROUPS_MAX)
+  const digests = [...new Set(kept.flat())]
+  const identifiers = countIdentifiers(kept)
+  if (digests.length === 0) return { digests, identifiers, keyedKeys: [] }
+  const keyed = listKeyedWithdrawalKeys(await erasureKey(), trackerId, digests)
+  return { digests, identifiers, keyedKeys: [KEYED_WITHDRAWALS_MARKER, ...keyed] }
+}
+
+/** Groups of other forms that stored events know of these identifiers, each with the known one. */
+async function findOtherForms(
+  database: Database,
+  trackerId: string,
+  digests: readonly string[],
+): Promise<string[][]> {
+  const groups: string[][] = []
+  const known = new Set(digests)
+  let searches = 0
+  // A set in iteration visits what is added to it.
+  for (const digest of known) {
+    searches += 1
+    if (searches > FORM_SEARCHES_MAX) break
+    const search = { trackerId, digest, limit: FORM_EVENTS_MAX, after: null }
+    const found = await findPayloadsByDigest(database, search)
+    const others = new Set(found.flatMap(one => listOtherForms(one, new Set([digest]))))
+    if (others.size > 0) groups.push([digest, ...others])
+    for (const other of others) known.add(other)
+  }
+  return groups
+}
+
+const WAIT_SECONDS_MAX = 10
+
+interface StoredWithdrawal {
+  person: WithdrawingPerson
+  withdrawnAt: Date
+  /** The keys under which it is already stored. */
+  storedKeys: readonly string[]
+}
+
+/**
+ * Completes a withdrawal after its commit. Statements that began before the commit may have stored
+ * events of the visitor with further identifiers, so it waits for them and looks again. Then it
+ * skips what waits for delivery. Safe to repeat. Throws a 503 refusal when the wait takes too long:
+ * a caller who repeats the event completes the withdrawal.
+ */
+export async function completeWithdrawal(
+  context: WithdrawalContext,
+  { person, withdrawnAt, storedKeys }: StoredWithdrawal,
+): Promise<void> {
+  const { database } = context
+  const { trackerId, visitorId } = person
+  if (visitorId !== null && !(await waitForPayloadWriters(database, WAIT_SECONDS_MAX, 'skip'))) {
+    throw Refusal.unavailable(
+      'Events are being stored too slowly to complete the withdrawal; try again.',
+      1,
+    )
+  }
+  const { digests, keyedKeys } = await findWithdrawalReach(context, person)
+  const stored = new Set(storedKeys)
+  const added = keyedKeys.filter(key => !stored.has(key))
+  await addWithdrawalKeys(
+    database,
+    added.map(key => ({ trackerId, visitorId: key, createdAt: withdrawnAt })),
+  )
+  await skipWaitingOfPerson(database, { trackerId, visitorId, digests, at: withdrawnAt })
+}
+
+/**
+ * Completes the withdrawal of a repeated event, whose first request may have been interrupted
+ * between its commit and its answer. The body of a repeated event may differ from the first one and
+ * counts for nothing, so only a withdrawal of the visitor that is stored is completed.
+ */
+export async function completeRepeatedWithdrawal(
+  context: WithdrawalContext,
+  { trackerId, visitorId }: WithdrawingPerson,
+): Promise<void> {
+  const { database, erasureKey } = context
+  const person = { trackerId, visitorId, digests: {} }
+  const { latest } = await findPersonWithdrawals(database, [person], erasureKey)
+  const withdrawnAt = latest(person)
+  if (visitorId === null || withdrawnAt === null) return
+  await completeWithdrawal(context, { person, withdrawnAt, storedKeys: [] })
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
+import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
+import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
+import {
+  type AnswerOutcome,
+  type PlatformUnderTest,
+  testPlatformConformance,
+} from '../../../testing/platform-conformance.ts'
+import { metaPlatform } from './meta/client.ts'
+import type { MetaTarget } from './meta/payload.ts'
+import { createOfflinePlatforms, PlatformRegistry } from './registry.ts'
+
+const now = () => new Date('2026-11-21T12:00:00.000Z')
+
+/** The code of Meta's with this outcome; null for no fault. */
+const CODES: Record<AnswerOutcome, { status: number; code: number } | null> = {
+  accepted: null,
+  retry: { status: 503, code: 2 },
+  throttle: { status: 400, code: 4 },
+  auth: { status: 401, code: 190 },
+  config: { status: 403, code: 200 },
+  permanent: { status: 400, code: 100 },
+}
+
+const META: PlatformUnderTest<MetaTarget> = {
+  create: baseUrl => metaPlatform({ baseUrl, version: 'v26.0', timeoutMilliseconds: 5_000, now }),
+  async start(test) {
+    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
+    test.after(close)
+    const answerWith = async (outcome: AnswerOutcome) => {
+      const respond = CODES[outcome]
+      await scriptFaults(url, respond ? [{ times: 1, respond }] : [])
+    }
+    return { baseUrl: url, answerWith }
+  },
+  config: { dataset_id: '1234567890123456' },
+  event: sampleOutboundEvent(),
+}
+
+/** A platform in the registry needs a line here. */
+const UNDER_TEST = { meta: META }
+
+for (const [name, platform] of Object.entries(UNDER_TEST)) testPlatformConformance(name, platform)
+
+it('tests every platform of the registry', () => {
+  const names = createOfflinePlatforms().all.map(({ name }) => name)
+  assert.deepEqual(names, Object.keys(UNDER_TEST))
+})
+
+it('refuses a registry without platforms or with a name twice', () => {
+  const [meta] = createOfflinePlatforms().all
+  assert.ok(meta)
+  assert.throws(() => new PlatformRegistry([]), /needs a platform/)
+  assert.throws(() => new PlatformRegistry([meta, meta]), /two platforms have one name/)
+  assert.equal(new PlatformRegistry([meta]).find('constructor'), null)
+})

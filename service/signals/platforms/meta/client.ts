@@ -1,0 +1,233 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
+import { DAY_SECONDS } from '../../../runtime/util/time.ts'
+import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
+import { joinClickCookies } from './click-cookies.ts'
+import { classifyErrorCode, classifyHttpStatus } from './error-codes.ts'
+import {
+  buildGraphHeaders,
+  buildGraphUrl,
+  classifyTransportError,
+  type MetaOptions,
+  noAnswer,
+  readResponseText,
+  readWaitSeconds,
+  redactToken,
+  toSendError,
+  UNWRITABLE_MESSAGE,
+} from './graph-api.ts'
+import { normalizeMetaIdentity } from './normalize-identity.ts'
+import {
+  canMatchPerson,
+  MATCH_KEYS,
+  type MetaTarget,
+  metaPayload,
+  parseMetaTarget,
+  validateMetaEvent,
+} from './payload.ts'
+import { metaReports } from './reports/client.ts'
+
+const BATCH_EVENTS_MAX = 1_000
+const WINDOW_DAYS = { default: 7, physical_store: 62 }
+/** An answer to a batch is a few hundred bytes. */
+const ANSWER_BYTES_MAX = 65_536
+const TRACE_CHARACTERS_MAX = 100
+
+/** Meta's Conversions API over HTTP. The token travels in a header, because URLs are logged. */
+export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
+  return {
+    name: 'meta',
+    label: 'Meta',
+    targetFields: TARGET_FIELDS,
+    batchMax: BATCH_EVENTS_MAX,
+    windowSeconds: actionSource =>
+      DAY_SECONDS *
+      (actionSource === 'physical_store' ? WINDOW_DAYS.physical_store : WINDOW_DAYS.default),
+    parseTarget: parseMetaTarget,
+    normalizeIdentity: normalizeMetaIdentity,
+    joinClickIds: joinClickCookies,
+    canMatchPerson,
+    validateEvent: validateMetaEvent,
+    send: (connection, events) => sendBatch(options, connection, events),
+    ...metaReports(options),
+    matchKeys: MATCH_KEYS,
+    createTestCode,
+    createSimulatorDestination,
+  }
+}
+
+const TARGET_FIELDS: readonly TargetField[] = [
+  {
+    name: 'dataset_id',
+    label: 'Dataset ID',
+    hint: 'The digits below the name of the dataset in Meta Events Manager, such as 1234567890.',
+  },
+]
+
+async function sendBatch(
+  options: MetaOptions,
+  connection: Connection<MetaTarget>,
+  events: readonly OutboundEvent[],
+): Promise<SendAnswer> {
+  const url = buildGraphUrl(options, [connection.target.datasetId, 'events'])
+  const headers = buildGraphHeaders(connection.accessToken)
+  if (!url || !headers) return noAnswer('config', UNWRITABLE_MESSAGE)
+  headers.set('content-type', 'application/json')
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(metaPayload(events, connection.testCode)),
+      // A redirect would send the token to the address that the answer names.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(options.timeoutMilliseconds),
+    })
+    const { text } = await readResponseText(response, ANSWER_BYTES_MAX)
+    const answer = {
+      status: response.status,
+      body: redactToken(text, connection.accessToken),
+      waitSeconds: readWaitSeconds(response),
+      traceId: response.headers.get('x-fb-trace-id')?.slice(0, TRACE_CHARACTERS_MAX) ?? null,
+    }
+    return readMetaAnswer(answer, events.length)
+  } catch (error) {
+    return classifyTransportError(error)
+  }
+}
+
+const TEXT_CHARACTERS_MAX = 500
+
+export interface MetaResponse {
+  status: number
+  body: string
+  /** How long the headers ask the client to wait, in seconds; 0 without a request. */
+  waitSeconds: number
+  /** The trace id from the headers, for answers whose body names none. */
+  traceId: string | null
+}
+
+/** Reads Meta's answer to a batch of `sentCount` events (Meta: Graph API, Handling Errors). */
+export function readMetaAnswer(response: MetaResponse, sentCount: number): SendAnswer {
+  const body = parseJsonObject(response.body)
+  const error = objectMember(body, 'error')
+  if (error) return readRefusal(response, error)
+  if (response.status === 200 && body?.events_received === sentCount) {
+    return {
+      ...commonMembers(response, body),
+      outcome: 'accepted',
+      answer: { events_received: sentCount, messages: body.messages ?? [] },
+      error: null,
+    }
+  }
+  return readUnreadable(response, body)
+}
+
+function readRefusal(response: MetaResponse, error: Record<string, unknown>): SendAnswer {
+  const code = integerMember(error, 'code')
+  const subcode = integerMember(error, 'error_subcode')
+  const isTransient = error.is_transient === true
+  const { outcome, waitSecondsMin } =
+    code === null
+      ? classifyHttpStatus(response.status)
+      : classifyErrorCode({ code, subcode, isTransient })
+  return {
+    ...commonMembers(response, error),
+    outcome,
+    waitSeconds: Math.max(response.waitSeconds, waitSecondsMin),
+    answer: { error: publicMembers(error) },
+    error: toSendError(outcome, {
+      code,
+      subcode,
+      message: textMember(error, 'message') || 'The platform gave no reason.',
+      user_title: textMember(error, 'error_user_title'),
+      user_message: textMember(error, 'error_user_msg'),
+      http_status: response.status,
+    }),
+  }
+}
+
+/** HTML from a proxy, an empty or cut body, or fewer events received than were sent. */
+function readUnreadable(response: MetaResponse, body: Record<string, unknown> | null): SendAnswer {
+  const received = body?.events_received
+  const message =
+    received === undefined
+      ? `The platform answered HTTP ${response.status} without a readable body.`
+      : `The platform reports ${toShortJson(received)} events received, not as many as sent.`
+  const { outcome, waitSecondsMin } = classifyHttpStatus(response.status)
+  return {
+    ...commonMembers(response, body),
+    outcome,
+    waitSeconds: Math.max(response.waitSeconds, waitSecondsMin),
+    answer: received === undefined ? null : { events_received: received },
+    error: toSendError(outcome, { message, http_status: response.status }),
+  }
+}
+
+/** The members that every answer has. */
+function commonMembers(response: MetaResponse, named: Record<string, unknown> | null) {
+  return {
+    waitSeconds: response.waitSeconds,
+    httpStatus: response.status,
+    traceId: traceMember(named) ?? response.traceId,
+  }
+}
+
+const PUBLIC_MEMBERS = [
+  'message',
+  'type',
+  'code',
+  'error_subcode',
+  'is_transient',
+  'error_user_title',
+  'error_user_msg',
+  'fbtrace_id',
+  'error_data',
+]
+
+function publicMembers(error: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    PUBLIC_MEMBERS.filter(name => error[name] !== undefined).map(name => {
+      const value = error[name]
+      return [name, typeof value === 'string' ? value.slice(0, TEXT_CHARACTERS_MAX) : value]
+    }),
+  )
+}
+
+function objectMember(body: Record<string, unknown> | null, name: string) {
+  const value = body?.[name]
+  return isObject(value) ? value : null
+}
+
+/** The store takes no NUL; a trace id that is not plain visible text is not one. */
+function traceMember(named: Record<string, unknown> | null): string | null {
+  const text = textMember(named, 'fbtrace_id')
+  return text !== null && /^[!-~]+$/.test(text) ? text : null
+}
+
+function textMember(body: Record<string, unknown> | null, name: string): string | null {
+  const value = body?.[name]
+  return typeof value === 'string' ? value.slice(0, TEXT_CHARACTERS_MAX) : null
+}
+
+function integerMember(body: Record<string, unknown>, name: string): number | null {
+  const value = body[name]
+  return Number.isSafeInteger(value) ? (value as number) : null
+}
+
+function toShortJson(value: unknown): string {
+  return JSON.stringify(value).slice(0, TEXT_CHARACTERS_MAX)
+}
+
+/** In the form of Meta's own codes. Meta answers 200 to a code that it does not know, too. */
+function createTestCode(): string {
+  return `TEST${randomInt(10_000, 100_000)}`
+}
+
+/** The simulator takes any number and any token. Fifteen digits, as Meta's dataset ids have. */
+function createSimulatorDestination() {
+  const digits = BigInt(`0x${randomUUID().replaceAll('-', '')}`) % 900_000_000_000_000n
+  return {
+    config: { dataset_id: String(100_000_000_000_000n + digits) },
+    accessToken: `simulator-${randomUUID()}`,
+  }
+}

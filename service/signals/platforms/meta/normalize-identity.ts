@@ -1,0 +1,200 @@
+import { parsePublicAddress } from '../../../runtime/util/public-address.ts'
+import { isFbp } from '../../identity/click-ids.ts'
+import { DROP_REASONS } from '../../identity/dropped-fields.ts'
+import type {
+  EventTimes,
+  FieldContext,
+  FieldResult,
+  FieldRules,
+  HashedFieldRule,
+  PlainFieldRule,
+} from '../../identity/field-rules.ts'
+import {
+  normalizeCallerId,
+  normalizeEmail,
+  removeInvisible,
+} from '../../identity/identifier-formats.ts'
+import {
+  normalizeBirthDate,
+  normalizeBirthDay,
+  normalizeBirthMonth,
+  normalizeBirthYear,
+} from '../../identity/normalize-birth-date.ts'
+import { normalizeCountry } from '../../identity/normalize-country.ts'
+import { normalizeGender } from '../../identity/normalize-gender.ts'
+import { normalizePhone } from '../../identity/normalize-phone.ts'
+import { type NormalizedIdentity, normalizeUserData } from '../../identity/normalize-user-data.ts'
+import { findSubdivisionCode } from '../../identity/subdivisions.ts'
+import type { HashedKey, PlainKey } from '../../identity/user-data-keys.ts'
+import type { AcceptedIdentity, SubmittedIdentity } from '../platform.ts'
+import { checkFbc, findLatestClickTime, resolveClickCookies } from './click-cookies.ts'
+
+/** Normalizes and hashes identity by Meta's rules. The result contains no raw identifier. */
+export function normalizeMetaIdentity(submitted: SubmittedIdentity): AcceptedIdentity {
+  const { digests, plain, dropped } = normalizeMetaUserData(submitted.userData, submitted)
+  const { clickIds, fbc, fbp, ...cookies } = resolveClickCookies(submitted)
+  if (fbc !== null) clickIds.fbc = fbc
+  if (fbp !== null) clickIds.fbp = fbp
+  return { digests, plain, clickIds, dropped: dropped.concat(cookies.dropped) }
+}
+
+export function normalizeMetaUserData(
+  userData: Record<string, unknown> | undefined,
+  times: EventTimes,
+): NormalizedIdentity {
+  return normalizeUserData(userData, { rules: RULES, times })
+}
+
+const ID: HashedFieldRule = {
+  normalize: normalizeCallerId,
+  reason: DROP_REASONS.placeholder,
+  acceptsNumbers: true,
+  isCallerId: true,
+}
+
+/**
+ * Meta's written rules, one a field (Customer Information Parameters; the `doc_*` members of
+ * vectors/meta-hash-vectors.json). Where Meta's libraries differ from its page, the page wins.
+ * The page does not have `fi` and what follows it; these keys are in Meta's SDKs, and their rules
+ * are those of the SDKs after the page's rule for the whole name or date.
+ */
+export const HASHED_FIELD_RULES: Record<HashedKey, HashedFieldRule> = {
+  em: { normalize: normalizeEmail, reason: DROP_REASONS.email },
+  ph: {
+    normalize: (prepared, { country }) => normalizePhone(prepared, country),
+    reason: DROP_REASONS.phone,
+    acceptsNumbers: true,
+  },
+  fn: { normalize: normalizeName, reason: DROP_REASONS.name },
+  ln: { normalize: normalizeName, reason: DROP_REASONS.name },
+  ge: { normalize: normalizeGender, reason: DROP_REASONS.gender },
+  db: { normalize: normalizeBirthDate, reason: DROP_REASONS.birthDate, acceptsNumbers: true },
+  ct: { normalize: normalizePlace, reason: DROP_REASONS.place },
+  st: { normalize: normalizeState, reason: DROP_REASONS.place },
+  zp: { normalize: normalizePostalCode, reason: DROP_REASONS.postalCode, acceptsNumbers: true },
+  country: { normalize: normalizeCountry, reason: DROP_REASONS.country },
+  external_id: ID,
+  fi: { normalize: cutName(1), reason: DROP_REASONS.name },
+  f5first: { normalize: cutName(5), reason: DROP_REASONS.name },
+  f5last: { normalize: cutName(5), reason: DROP_REASONS.name },
+  doby: birthDatePart(normalizeBirthYear),
+  dobm: birthDatePart(normalizeBirthMonth),
+  dobd: birthDatePart(normalizeBirthDay),
+  app_user_id: ID,
+}
+
+const OPAQUE: PlainFieldRule = {
+  normalize: acceptPattern(/^[\w.:~=-]{1,256}$/),
+  reason: DROP_REASONS.opaque,
+  acceptsNumbers: true,
+}
+
+/** 64-bit numbers of Meta: text all the way, since JavaScript would round them. */
+const DIGITS: PlainFieldRule = {
+  normalize: acceptPattern(/^\d{1,20}$/),
+  reason: DROP_REASONS.digits,
+  acceptsNumbers: true,
+}
+
+/**
+ * What may travel unhashed (Customer Information Parameters, "do not hash"), one rule a field.
+ * All of it belongs in the payload that expires.
+ */
+export const PLAIN_FIELD_RULES: Record<PlainKey, PlainFieldRule> = {
+  client_ip_address: { normalize: parsePublicAddress, reason: DROP_REASONS.address },
+  client_user_agent: { normalize: cleanUserAgent, reason: DROP_REASONS.empty },
+  fbc: { normalize: normalizeFbc, reason: DROP_REASONS.fbc },
+  fbp: { normalize: acceptWhen(isFbp), reason: DROP_REASONS.fbp },
+  subscription_id: OPAQUE,
+  fb_login_id: DIGITS,
+  lead_id: DIGITS,
+  anon_id: OPAQUE,
+  madid: OPAQUE,
+  page_id: DIGITS,
+  page_scoped_user_id: DIGITS,
+  ctwa_clid: OPAQUE,
+  ig_account_id: DIGITS,
+  ig_sid: OPAQUE,
+}
+
+const RULES: FieldRules = { hashed: HASHED_FIELD_RULES, plain: PLAIN_FIELD_RULES }
+
+function normalizeName(prepared: string): string | null {
+  const name = prepared.replace(/[^\p{L}\p{M}\p{N}]+/gu, '')
+  return /\p{L}/u.test(name) ? name : null
+}
+
+/** Digits go too: a city or state that carries some is followed by a postal code ("TX 75001"). */
+function normalizePlace(prepared: string): string | null {
+  const place = prepared.replace(/[^\p{L}\p{M}]+/gu, '')
+  return /\p{L}/u.test(place) ? place : null
+}
+
+/** The first characters of a name, never half of a surrogate pair. */
+function cutName(charactersMax: number): HashedFieldRule['normalize'] {
+  return prepared => {
+    const name = normalizeName(prepared)
+    return name === null ? null : [...name].slice(0, charactersMax).join('')
+  }
+}
+
+function birthDatePart(normalize: HashedFieldRule['normalize']): HashedFieldRule {
+  return { normalize, reason: DROP_REASONS.birthDatePart, acceptsNumbers: true }
+}
+
+function normalizeState(prepared: string, { country }: FieldContext): string | null {
+  const place = normalizePlace(prepared)
+  return place === null ? null : (findSubdivisionCode(prepared, country) ?? place)
+}
+
+/** The postal codes of these countries are ZIP codes of the United States. */
+const ZIP_COUNTRIES = new Set(['us', 'pr', 'gu', 'vi', 'as', 'mp', 'um', 'fm', 'mh', 'pw'])
+const ZIP_DIGITS = 5
+const ZIP_EXTENSION_DIGITS = 4
+
+/**
+ * Only the United States has nine digits, so ZIP+4 is known even when the country is not. A ZIP
+ * code that was once a number has lost its zeros: 2134 is 02134 (Boston), and 601 is 00601.
+ */
+function normalizePostalCode(prepared: string, { country }: FieldContext): string | null {
+  const code = prepared.replace(/[^\p{L}\p{N}]+/gu, '')
+  if (code.length < 2) return null
+  if (country === null) return /^\d{9}$/.test(code) ? code.slice(0, ZIP_DIGITS) : code
+  return ZIP_COUNTRIES.has(country) ? restoreZip(code) : code
+}
+
+function restoreZip(code: string): string {
+  if (!/^\d{3,5}(?:\d{4})?$/.test(code)) return code.slice(0, ZIP_DIGITS)
+  const zip = code.length > ZIP_DIGITS ? code.slice(0, -ZIP_EXTENSION_DIGITS) : code
+  return zip.padStart(ZIP_DIGITS, '0')
+}
+
+function normalizeFbc(text: string, times: EventTimes): FieldResult {
+  const checked = checkFbc(removeInvisible(text).trim(), findLatestClickTime(times))
+  return 'kept' in checked ? checked.kept : checked
+}
+
+function acceptWhen(holds: (text: string) => boolean): PlainFieldRule['normalize'] {
+  return text => {
+    const trimmed = removeInvisible(text).trim()
+    return holds(trimmed) ? trimmed : null
+  }
+}
+
+function acceptPattern(pattern: RegExp): PlainFieldRule['normalize'] {
+  return acceptWhen(text => pattern.test(text))
+}
+
+const USER_AGENT_CHARACTERS_MAX = 1_024
+const USER_AGENT_INPUT_CHARACTERS_MAX = 8_192
+
+/** Verbatim but for what a database or a header cannot carry: controls and broken surrogates. */
+function cleanUserAgent(text: string): string | null {
+  const readable = text
+    .slice(0, USER_AGENT_INPUT_CHARACTERS_MAX)
+    .replace(/\p{Cc}+/gu, '')
+    .trim()
+  const kept = readable.slice(0, USER_AGENT_CHARACTERS_MAX)
+  // The cut may part a surrogate pair; half of one is no text.
+  return kept.replace(/\p{Cs}+/gu, '') || null
+}

@@ -1,0 +1,298 @@
+import type { DroppedField } from '../identity/dropped-fields.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+
+/** An event as an adapter needs it: identity only as digests, money as text. */
+export interface OutboundEvent {
+  eventId: string
+  eventName: string
+  /** Never later than the time of receipt: acceptance clamps the time of a fast clock. */
+  eventTime: Date
+  actionSource: string
+  eventSource: string | null
+  /** The page that led to the page of the event, without identifiers. */
+  referrer: string | null
+  /** Platform key -> lower-case SHA-256 digests. */
+  digests: Record<string, string[]>
+  /** Identifiers that are never hashed: address, user agent, click and browser ids. */
+  plain: Record<string, string>
+  valueAmount: string | null
+  valueCurrency: string | null
+  orderId: string | null
+  contents: unknown[]
+  numItems: number | null
+  commerce: CommerceDetails
+  /**
+   * Whether the platform may only count the event and not use it to target ads: a test purchase, or
+   * an event with `opt_out`.
+   */
+  optOut: boolean
+  /** Restrictions by law of the person's place; null when the caller says nothing about them. */
+  dataProcessing: DataProcessing | null
+  /** The app and its device. */
+  appData: Record<string, unknown> | null
+  messagingChannel: string | null
+  /** The device's permission for tracking; null when unknown. */
+  advertiserTracking: boolean | null
+  /** What the customer is to the business. */
+  customerSegment: string | null
+  /** The event that this delayed one belongs to. */
+  originalEvent: OriginalEvent | null
+}
+
+/** What an order says besides its value and contents. Money is decimal text. */
+export interface CommerceDetails {
+  contentType: string | null
+  contentIds: (string | number)[]
+  contentName: string | null
+  contentCategory: string | null
+  searchString: string | null
+  status: string | boolean | null
+  predictedLifetimeValue: string | null
+  netRevenue: string | null
+  deliveryCategory: string | null
+  /** The caller's own properties; none has the name of a standard one. */
+  customProperties: Record<string, unknown>
+}
+
+/** As the caller sent it: an empty list of options says that nothing is restricted. */
+export interface DataProcessing {
+  options: string[] | null
+  country: number | null
+  state: number | null
+}
+
+export interface OriginalEvent {
+  eventId: string
+  eventName: string
+  eventTime: Date
+  orderId: string | null
+}
+
+/** The target of a destination, in its platform's own form. Stored and sent as JSON. */
+export type TargetConfig = Record<string, unknown>
+
+/** Why nothing is sent when `parseTarget` returns null. */
+export const INVALID_CONFIGURATION =
+  'The configuration of the destination does not fit its platform: enter it again.'
+
+/** A member of a target that a person enters as text. */
+export interface TargetField {
+  /** Its name in `TargetConfig`. */
+  name: string
+  label: string
+  /** Where to find the value at the platform. */
+  hint: string
+}
+
+/** A target and its token. The token is in memory only during a request. */
+export interface Credentials<Target> {
+  target: Target
+  accessToken: string
+}
+
+/** A connection for one batch, whose events are all live events or all test events. */
+export interface Connection<Target> extends Credentials<Target> {
+  /** The code that marks test events; null for live events. */
+  testCode: string | null
+}
+
+/**
+ * One advertising platform, as a plug-in: `registry.ts` has one line for each. A plug-in knows the
+ * API of its platform, but neither the store nor consent. `Target` is its own type. The core passes
+ * a target only to the platform that parsed it.
+ */
+export interface Platform<Target = unknown> {
+  /** The name under which destinations are stored, and their `type` in reads. */
+  readonly name: string
+  /** Its name for people. */
+  readonly label: string
+  /** The members of a destination's `config`, for the form that creates one. */
+  readonly targetFields: readonly TargetField[]
+  /** The most events in one request. */
+  readonly batchMax: number
+  /** Parses the `config` of a destination; null if it is not valid for this platform. */
+  parseTarget(config: TargetConfig): Target | null
+  /** The maximum age of an event that the platform accepts. */
+  windowSeconds(actionSource: string): number
+  /** Normalizes and hashes identifiers for matching. The result contains no raw values. */
+  normalizeIdentity(submitted: SubmittedIdentity): AcceptedIdentity
+  /** Identifiers derived from the click IDs of an event and of its visitor's session. */
+  joinClickIds(seen: SeenClickIds): Record<string, string>
+  /** Whether the event has enough identifiers for the platform to attempt a match. */
+  canMatchPerson(identity: PlatformIdentity, clickIds: Record<string, string>): boolean
+  /** Why the platform would reject this event and its whole batch; null if it would not. */
+  validateEvent(event: OutboundEvent): SendError | null
+  /** Sends one batch. Never throws: network errors are outcomes. */
+  send(connection: Connection<Target>, events: readonly OutboundEvent[]): Promise<SendAnswer>
+  /** Reads the platform's counts for a time range, by event name. Never throws. */
+  readDayCounts(
+    credentials: Credentials<Target>,
+    day: CountedDay,
+    source: CountedSource,
+  ): Promise<DayCounts | Unavailable>
+  /** Reads the platform's match quality, by event name. Never throws. */
+  readMatchQuality(credentials: Credentials<Target>): Promise<MatchQuality | Unavailable>
+  /** The identifiers that improve matching, most important first, for advice. */
+  readonly matchKeys: readonly MatchKey[]
+  /** Creates a test event code for a destination that has none. */
+  createTestCode(): string
+  /** Creates a destination and token for the platform's simulator. */
+  createSimulatorDestination(): { config: TargetConfig; accessToken: string }
+}
+
+/** Identity as a caller sent it. It is in memory only while the request is processed. */
+export interface SubmittedIdentity {
+  userData: Record<string, unknown> | undefined
+  /** Known click IDs, in valid form. */
+  clickIds: Record<string, string>
+  /** The URL of the event as submitted. */
+  eventSource: string | undefined
+  /** When it happened, as the caller says; up to five minutes after `observedAt`. */
+  eventTime: Date
+  /** When the event was received. */
+  observedAt: Date
+}
+
+/** Identity in the form that is stored. */
+export interface AcceptedIdentity extends PlatformIdentity {
+  /** The click IDs of the event, and those that the platform derives from them. */
+  clickIds: Record<string, string>
+  /** Which fields were dropped and why, without their values. */
+  dropped: DroppedField[]
+}
+
+/** Stored click IDs; empty where consent does not allow the join. */
+export interface SeenClickIds {
+  /** Click IDs of the event. */
+  own: Record<string, string>
+  /** Click IDs that the visitor's session collected with consent. */
+  seen: Record<string, string>
+  eventTime: Date
+}
+
+/**
+ * What a platform's response to one request means for its events. A rejection is an outcome, not an
+ * exception.
+ * - accepted: the platform accepted every event.
+ * - retry: a temporary error, not caused by the events.
+ * - throttle: too many requests.
+ * - auth, config: the destination's credential or configuration was rejected, not the events.
+ * - permanent: the platform rejected the content. One invalid event fails a whole batch, so half of
+ *   the batch may still be accepted.
+ * - unknown: no usable response; the platform may or may not have the events. They are sent again
+ *   with the same id and time, so that the platform can deduplicate them.
+ */
+export type SendOutcome =
+  | 'accepted'
+  | 'retry'
+  | 'throttle'
+  | 'auth'
+  | 'config'
+  | 'permanent'
+  | 'unknown'
+
+/** Why an event was not accepted, as the platform states it. Returned as `last_error`. */
+export interface SendError {
+  class: Exclude<SendOutcome, 'accepted'> | 'local'
+  code: number | null
+  subcode: number | null
+  message: string
+  user_title: string | null
+  user_message: string | null
+  http_status: number | null
+}
+
+/** The result of one request, in the form that is stored. It contains no credential. */
+export interface SendAnswer {
+  outcome: SendOutcome
+  /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
+  waitSeconds: number
+  httpStatus: number | null
+  traceId: string | null
+  answer: Record<string, unknown> | null
+  error: SendError | null
+}
+
+/** A time range: `from` is inclusive, `until` exclusive. Whole hours, at most 7 days. */
+export interface CountedDay {
+  from: Date
+  until: Date
+}
+
+/** The source of an event at the platform: a server, or the platform's script in a browser. */
+export type CountedSource = 'server' | 'browser'
+
+/**
+ * Why a report is unavailable.
+ * - permission: the credential is valid but may not read reports; sending may still work.
+ * - credential: the platform rejected the credential itself.
+ * - throttled: too many requests; retry after `waitSeconds`.
+ * - out_of_reach: the platform did not respond, or only with an error; retry later.
+ * - out_of_range: the platform does not keep data that old; a retry never helps.
+ * - unreadable: the response is malformed or implausible.
+ * - unsupported: the platform has no such report.
+ */
+export type UnavailableCause =
+  | 'permission'
+  | 'credential'
+  | 'throttled'
+  | 'out_of_reach'
+  | 'out_of_range'
+  | 'unreadable'
+  | 'unsupported'
+
+/** An unavailable report. It must never be treated as zero. */
+export interface Unavailable {
+  kind: 'unavailable'
+  cause: UnavailableCause
+  /** One sentence for a person, without tokens or raw identifiers. */
+  sentence: string
+  /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
+  waitSeconds: number
+}
+
+/** The number of events that the platform counted, by event name. */
+export interface DayCounts {
+  kind: 'counts'
+  /** Has no prototype, because the platform chooses the names and `__proto__` may be one. */
+  counts: Record<string, number>
+  /** Whether an hour reached the platform's limit of names, so rarer ones may be missing. */
+  isTruncated: boolean
+}
+
+/** An identifier that callers can send. */
+export interface MatchKey {
+  key: string
+  /** How a shop obtains it. */
+  from: string
+  /** The coverage that is enough: no shop knows every visitor. */
+  enoughPercent: number
+}
+
+/** The platform's assessment of one identifier of an event name. */
+export interface KeyQuality {
+  /** Our name of the key (`em`, `client_ip_address`); unknown keys keep the platform's name. */
+  key: string
+  /** 0 to 100: the share of events with the key. */
+  coveragePercent: number
+  /** The possible improvement, in percent; null if the platform does not report it. */
+  possibleGainPercent: number | null
+}
+
+/** The match quality of one event name. */
+export interface EventQuality {
+  eventName: string
+  /** 0 to 10. */
+  score: number
+  keys: KeyQuality[]
+  /** The number of events behind the score; null if the platform does not report it. */
+  eventCount: number | null
+}
+
+/** The platform's assessment of the identifiers that it receives. */
+export interface MatchQuality {
+  kind: 'quality'
+  events: EventQuality[]
+  /** The complete body of the response. */
+  answer: Record<string, unknown>
+}

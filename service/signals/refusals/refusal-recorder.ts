@@ -1,0 +1,148 @@
+import { isRefusalRule, type RefusalRule } from '@signalbox/contract/refusal-rules.ts'
+import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
+import type { Refusal } from '../../runtime/http/refusal.ts'
+import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
+
+/** A refused request. Its event ID stays in memory until it is stored as a keyed digest. */
+export interface RefusedRequest {
+  /** The tracker, or the SHA-256 of the credential in base64, where the tracker is not known. */
+  sender: { trackerId: string } | { keyDigest: string }
+  refusal: Refusal
+  requestId: string
+  eventId: string | null
+  at: Date
+}
+
+/** Refused requests with one cause, within one hour. */
+export interface RefusalCount {
+  sender: RefusedRequest['sender']
+  hour: Date
+  status: number
+  /** Dotted path; empty when the refusal is about no field. */
+  field: string
+  rule: RefusalRule
+  /** Requests whose first error this is, so that their sum is the number of requests. */
+  requests: number
+  errors: number
+  firstAt: Date
+  lastAt: Date
+  lastRequestId: string
+  /** The latest ones, at most three. */
+  eventIds: string[]
+}
+
+export const REFUSED_IDS_MAX = 3
+/** Causes of all trackers between two writes. Further ones are counted as `other`. */
+const COUNTS_MAX = 10_000
+/** Unknown credentials between two writes: anyone can send any number of them. */
+const UNKNOWN_KEYS_MAX = 1_000
+const ERRORS_PER_REQUEST_MAX = 20
+
+/**
+ * Counts refused requests in memory until the worker stores them: a flood of invalid requests must
+ * not become a flood of writes. All limits are fixed.
+ */
+export class RefusalRecorder {
+  #counts = new Map<string, RefusalCount>()
+  #keys = new Set<string>()
+
+  record({ sender, refusal, requestId, eventId, at }: RefusedRequest): void {
+    const owner = 'trackerId' in sender ? sender.trackerId : sender.keyDigest
+    if ('keyDigest' in sender && !this.#acceptKey(owner)) return
+    const hour = new Date(Math.floor(at.getTime() / HOUR_MILLISECONDS) * HOUR_MILLISECONDS)
+    const { status } = refusal
+    for (const [index, { field, rule }] of listCauses(refusal).entries()) {
+      const key = [owner, hour.getTime(), status, field, rule].join(' ')
+      const added = { sender, hour, status, field, rule, requestId, at }
+      const count = this.#counts.get(key) ?? this.#start(owner, added)
+      if (!count) return
+      if (index === 0) count.requests += 1
+      count.errors += 1
+      count.lastAt = at
+      count.lastRequestId = requestId
+      if (eventId !== null) addEventId(count.eventIds, eventId)
+    }
+  }
+
+  /** Returns what was counted since the last call. */
+  take(): RefusalCount[] {
+    const taken = [...this.#counts.values()]
+    this.#counts = new Map()
+    this.#keys = new Set()
+    return taken
+  }
+
+  #acceptKey(key: string): boolean {
+    if (this.#keys.has(key)) return true
+    if (this.#keys.size === UNKNOWN_KEYS_MAX) return false
+    this.#keys.add(key)
+    return true
+  }
+
+  /** Beyond the limit, one cause per tracker, hour and status; null when those are too many. */
+  #start(owner: string, cause: NewCause): RefusalCount | null {
+    const isFull = this.#counts.size >= COUNTS_MAX
+    if (this.#counts.size >= 2 * COUNTS_MAX) return null
+    const { sender, hour, status, requestId, at } = cause
+    const { field, rule } = isFull ? ({ field: '', rule: 'other' } as const) : cause
+    const key = [owner, hour.getTime(), status, field, rule].join(' ')
+    const known = this.#counts.get(key)
+    if (known) return known
+    const times = { firstAt: at, lastAt: at, lastRequestId: requestId }
+    const zero = { requests: 0, errors: 0, eventIds: [] }
+    const count = { sender, hour, status, field, rule, ...zero, ...times }
+    this.#counts.set(key, count)
+    return count
+  }
+}
+
+type NewCause = Pick<RefusalCount, 'sender' | 'hour' | 'status' | 'field' | 'rule'> & {
+  requestId: string
+  at: Date
+}
+
+function listCauses(refusal: Refusal): { field: string; rule: RefusalRule }[] {
+  const causes = refusal.rules
+    .slice(0, ERRORS_PER_REQUEST_MAX)
+    .map(({ field, rule }) => ({ field: generalizeField(field), rule }))
+  return causes.length > 0 ? causes : [{ field: '', rule: ruleOfRefusal(refusal) }]
+}
+
+/**
+ * The path without positions in lists. A segment that does not look like the name of a member is
+ * replaced, because it is the sender's own text and may be personal data.
+ */
+function generalizeField(field: string): string {
+  return field
+    .replaceAll(/\[\d+\]/g, '')
+    .split('.')
+    .map(segment => (/^[A-Za-z][A-Za-z_-]{0,39}$/.test(segment) ? segment : '*'))
+    .slice(0, 6)
+    .join('.')
+}
+
+const RATE_LIMIT_RULES: Record<string, RefusalRule> = {
+  'rate_limited:tracker': 'tracker_rate_limit',
+  'rate_limited:publishable_key': 'key_rate_limit',
+  'rate_limited:browser_address': 'address_rate_limit',
+  'rate_limited:failed_authentications': 'failed_authentication_limit',
+}
+
+const STATUS_RULES: Record<number, RefusalRule> = {
+  400: 'unreadable_body',
+  401: 'key_not_accepted',
+  413: 'body_too_large',
+  415: 'wrong_content_type',
+}
+
+function ruleOfRefusal({ status, reason }: Refusal): RefusalRule {
+  if (isRefusalRule(reason)) return reason
+  return RATE_LIMIT_RULES[reason] ?? STATUS_RULES[status] ?? 'other'
+}
+
+/** A sender that repeats one refused event must not push out the other IDs. */
+function addEventId(ids: string[], id: string): void {
+  if (id === '' || [...id].length > EVENT_ID_CHARACTERS_MAX || ids.includes(id)) return
+  ids.push(id)
+  if (ids.length > REFUSED_IDS_MAX) ids.shift()
+}

@@ -1,0 +1,119 @@
+import { decimalToken } from '@signalbox/contract/decimal.ts'
+import type {
+  EmqSnapshot,
+  ReconciliationBucket,
+  ReconciliationReport,
+  ReportStatus,
+} from '@signalbox/contract/reports.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { isCalendarDay } from '../../runtime/util/time.ts'
+import type { TrackerIdentity } from '../access/live-key-store.ts'
+import { destinationView } from '../delivery/destination-resource.ts'
+import { type Destination, findDestination } from '../delivery/destination-store.ts'
+import type { EventOwner } from '../event-reads/event-view.ts'
+import { findReports, type StoredReport } from './reconciliation-store.ts'
+import { findSnapshots, type StoredSnapshot } from './snapshot-store.ts'
+
+interface ReconciliationRequest {
+  tracker: TrackerIdentity
+  /** The query parameter, unchecked. */
+  date: unknown
+  at: Date
+}
+
+/** getReconciliationReport: the reports of a day, empty until they are made. */
+export async function readReconciliation(
+  database: Database,
+  { tracker: { trackerId, workspaceId }, date, at }: ReconciliationRequest,
+): Promise<{ date: string; reports: ReconciliationReport[] }> {
+  const day = requireDay(date)
+  const reports: ReconciliationReport[] = []
+  for (const report of await findReports(database, trackerId, day)) {
+    const destination = await findDestination(database, trackerId, report.destinationId)
+    if (!destination) continue
+    reports.push(reportView(report, destination, { workspaceId, signalTrackerId: trackerId, at }))
+  }
+  return { date: day, reports }
+}
+
+/** getEmqReport: snapshots of the match quality, newest first. */
+export async function readSnapshots(
+  database: Database,
+  { trackerId, workspaceId }: TrackerIdentity,
+): Promise<{ snapshots: EmqSnapshot[] }> {
+  const snapshots = await findSnapshots(database, trackerId)
+  const owner = { workspaceId, signalTrackerId: trackerId }
+  return { snapshots: snapshots.map(snapshot => snapshotView(snapshot, owner)) }
+}
+
+/** A calendar day as YYYY-MM-DD. Throws a 422 refusal for anything else. */
+function requireDay(date: unknown): string {
+  if (date === undefined) throw invalidDate('is required')
+  if (typeof date !== 'string' || !isCalendarDay(date)) {
+    throw invalidDate('must be a calendar day, such as 2026-11-20')
+  }
+  return date
+}
+
+function invalidDate(rule: string): Refusal {
+  return Refusal.ofFields({ date: [`The date field ${rule}.`] })
+}
+
+export interface ReportOwner extends EventOwner {
+  at: Date
+}
+
+export function reportView(
+  report: StoredReport,
+  destination: Destination,
+  { workspaceId, signalTrackerId, at }: ReportOwner,
+): ReconciliationReport {
+  return {
+    ...comparisonView(report, { workspaceId, signalTrackerId }),
+    destination: destinationView(destination, { workspaceId, at }),
+  }
+}
+
+/** A report without its destination. */
+export function comparisonView(
+  report: StoredReport,
+  { workspaceId, signalTrackerId }: EventOwner,
+): Omit<ReconciliationReport, 'destination'> {
+  return {
+    id: report.id,
+    workspace_id: workspaceId,
+    signal_tracker_id: signalTrackerId,
+    destination_id: report.destinationId,
+    report_date: report.reportDate,
+    accepted_count: report.acceptedCount,
+    meta_count: report.platformCount,
+    observed_gap: report.acceptedCount - report.platformCount,
+    event_counts: report.eventCounts,
+    buckets: report.buckets as Record<string, ReconciliationBucket>,
+    unexplained_residual: report.unexplainedResidual,
+    status: report.status as ReportStatus,
+    created_at: report.createdAt.toISOString(),
+    updated_at: report.updatedAt.toISOString(),
+  }
+}
+
+export function snapshotView(
+  snapshot: StoredSnapshot,
+  { workspaceId, signalTrackerId }: EventOwner,
+): EmqSnapshot {
+  const change = snapshot.weekOverWeekChange
+  return {
+    id: snapshot.id,
+    workspace_id: workspaceId,
+    signal_tracker_id: signalTrackerId,
+    destination_id: snapshot.destinationId,
+    score: decimalToken(snapshot.score),
+    week_over_week_change: change === null ? null : decimalToken(change),
+    alerted: snapshot.alerted,
+    platform_response: snapshot.platformResponse,
+    measured_at: snapshot.measuredAt.toISOString(),
+    created_at: snapshot.createdAt.toISOString(),
+    updated_at: snapshot.updatedAt.toISOString(),
+  }
+}

@@ -1,0 +1,43 @@
+import { type Database, sleepInDatabase } from '../../runtime/db/database.ts'
+import { deleteOldRows } from '../../runtime/db/old-row-store.ts'
+import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
+
+export interface CountExpiry {
+  database: Database
+  now: Date
+  /** Smaller in tests. */
+  batchesMax?: number
+}
+
+/** What the dashboard shows at most, and a day more. */
+const COUNT_DAYS = 31
+const BATCHES_MAX = 100
+
+const TABLES = [
+  { table: 'refusals', column: 'hour' },
+  { table: 'stage_counts', column: 'hour' },
+  { table: 'delivery_issues', column: 'day' },
+] as const
+
+/**
+ * Deletes the counts of the dashboard that are older than a month. Safe to repeat, to interrupt,
+ * and to run in several processes. `more` asks for another run without a pause.
+ */
+export async function expireCounts({
+  database,
+  now,
+  batchesMax = BATCHES_MAX,
+}: CountExpiry): Promise<{ rows: number; more: boolean }> {
+  const before = new Date(now.getTime() - COUNT_DAYS * DAY_MILLISECONDS)
+  let rows = 0
+  let batches = 0
+  for (const aged of TABLES) {
+    for (let deleted = 1; deleted > 0; batches += 1) {
+      if (batches === batchesMax) return { rows, more: true }
+      deleted = await deleteOldRows(database, { ...aged, before })
+      rows += deleted
+      if (deleted > 0) await sleepInDatabase(database)
+    }
+  }
+  return { rows, more: false }
+}

@@ -1,0 +1,161 @@
+import type { Database } from '../../runtime/db/database.ts'
+import { sleepInDatabase } from '../../runtime/db/database.ts'
+import { deleteSentCounts, EXPIRED_ROWS_MAX } from '../delivery/expire-store.ts'
+import {
+  deleteExpiredKeys,
+  dropDetachedWeek,
+  findDetachedWeeks,
+  findExpiredWeeks,
+  findExpiringTrackers,
+  findRowwisePartitions,
+  type KeyCursor,
+} from '../events/event-expiry-store.ts'
+import {
+  deleteReports,
+  deleteResolvedAlerts,
+  EXPIRY_BATCH_REPORTS,
+} from '../reports/report-expiry-store.ts'
+import { computeRetentionCutoff } from './retention-cutoff.ts'
+import {
+  type DeletedEvents,
+  deleteCounts,
+  deleteEventBatch,
+  detachWeek,
+  type EventCursor,
+} from './retention-store.ts'
+
+export interface EventExpiry {
+  database: Database
+  now: Date
+  ledgerMonths: number
+  /** Smaller in tests. */
+  batchesMax?: number
+}
+
+export interface ExpiredEventCounts {
+  /** Weekly partitions that were dropped. */
+  weeks: number
+  /** Events that were deleted one by one. */
+  events: number
+  deliveries: number
+  /** Reports, snapshots, resolved alerts and sent counts. */
+  reports: number
+  /** More rows are due: run again without a pause. */
+  more: boolean
+  /** A week was locked and is left. Retrying without a pause would block acceptance. */
+  isLocked: boolean
+}
+
+/** A batch has up to a thousand events: a run takes seconds, so a process can stop between runs. */
+const BATCHES_MAX = 100
+
+/** Half a billion events per run at ten million a day. */
+const WEEKS_MAX = 8
+
+/** A batch has five thousand keys: a hundred million of them per run. */
+const KEY_BATCHES_MAX = 20_000
+
+/**
+ * Deletes the data of weeks that ended more than `ledgerMonths` ago: events with their deliveries
+ * and counts, reports, snapshots and resolved alerts. Weekly partitions are dropped, so an event
+ * can stay up to six days longer. Lists and totals are exact at all times. Safe to repeat, to
+ * interrupt, and to run in several processes. Deletion receipts stay.
+ */
+export async function expireOldEvents(expiry: EventExpiry): Promise<ExpiredEventCounts> {
+  const { database, now, ledgerMonths, batchesMax = BATCHES_MAX } = expiry
+  const cutoffDay = computeRetentionCutoff(now, { months: ledgerMonths })
+  const rowwise = await expireRowwise(database, cutoffDay, batchesMax)
+  const weeks = rowwise.more ? NO_WEEKS : await expireWeeks(database, cutoffDay)
+  const keys = await deleteKeysOfWeeks(database)
+  const reports = await deleteOldReports(database, cutoffDay, batchesMax)
+  return {
+    weeks: weeks.dropped,
+    events: rowwise.events,
+    deliveries: rowwise.deliveries,
+    reports: reports.rows,
+    more: rowwise.more || weeks.more || keys.more || reports.more,
+    isLocked: weeks.isLocked,
+  }
+}
+
+const NO_WEEKS = { dropped: 0, more: false, isLocked: false }
+
+async function expireWeeks(database: Database, cutoffDay: string) {
+  const weeks = await findExpiredWeeks(database, cutoffDay)
+  let dropped = 0
+  for (const week of weeks.slice(0, WEEKS_MAX)) {
+    // Trying the next week would block all other statements once more.
+    if (!(await detachWeek(database, week))) return { dropped, more: false, isLocked: true }
+    dropped += 1
+    await sleepInDatabase(database)
+  }
+  return { dropped, more: dropped < weeks.length, isLocked: false }
+}
+
+/** The IDs of dropped events are free again once their keys are deleted. */
+async function deleteKeysOfWeeks(database: Database): Promise<{ more: boolean }> {
+  let batches = 0
+  for (const table of await findDetachedWeeks(database)) {
+    let after: KeyCursor | null = null
+    do {
+      if (batches === KEY_BATCHES_MAX) return { more: true }
+      after = await deleteExpiredKeys(database, table, after)
+      batches += 1
+    } while (after !== null)
+    await dropDetachedWeek(database, table)
+  }
+  return { more: false }
+}
+
+interface RowwiseCounts {
+  events: number
+  deliveries: number
+  more: boolean
+}
+
+async function expireRowwise(
+  database: Database,
+  cutoffDay: string,
+  batchesMax: number,
+): Promise<RowwiseCounts> {
+  const total = { events: 0, deliveries: 0 }
+  let batches = 0
+  for (const partition of await findRowwisePartitions(database)) {
+    for (const trackerId of await findExpiringTrackers(database, partition, cutoffDay)) {
+      let after: EventCursor | null = null
+      do {
+        if (batches === batchesMax) return { ...total, more: true }
+        const range = { trackerId, cutoffDay, after }
+        const batch: DeletedEvents = await deleteEventBatch(database, partition, range)
+        after = batch.last
+        batches += 1
+        total.events += batch.events
+        total.deliveries += batch.deliveries
+        if (after !== null) await sleepInDatabase(database)
+      } while (after !== null)
+    }
+  }
+  for (const trackerId of await findExpiringTrackers(database, 'event_counts', cutoffDay)) {
+    await deleteCounts(database, trackerId, cutoffDay)
+  }
+  return { ...total, more: false }
+}
+
+async function deleteOldReports(database: Database, cutoffDay: string, batchesMax: number) {
+  let rows = 0
+  for (let batches = 0; batches < batchesMax; batches += 1) {
+    const sent = await deleteSentCounts(database, cutoffDay)
+    const reports = await deleteReports(database, cutoffDay)
+    const alerts = await deleteResolvedAlerts(database, cutoffDay)
+    rows += sent + reports + alerts
+    if (
+      sent < EXPIRED_ROWS_MAX &&
+      reports < EXPIRY_BATCH_REPORTS &&
+      alerts < EXPIRY_BATCH_REPORTS
+    ) {
+      return { rows, more: false }
+    }
+    await sleepInDatabase(database)
+  }
+  return { rows, more: true }
+}

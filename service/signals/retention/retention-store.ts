@@ -1,0 +1,93 @@
+import type { Database } from '../../runtime/db/database.ts'
+import { subtractDays } from '../../runtime/util/time.ts'
+import {
+  buildExpireDeliveriesCtes,
+  deleteDeliveryCounts,
+  deleteQueuedDeliveries,
+  dropDeliveryPartition,
+} from '../delivery/expire-store.ts'
+import {
+  buildExpireEventsCtes,
+  deleteAllEventCounts,
+  deleteEventCounts,
+  detachEventPartition,
+  type RowwisePartition,
+} from '../events/event-expiry-store.ts'
+import { changePartitions } from '../events/partition-store.ts'
+
+const WEEK_DAYS = 7
+
+/**
+ * Removes a week: its events, their deliveries, and the counts of its days, in one transaction. The
+ * order of the statements is the lock order. Returns false and changes nothing when another
+ * transaction, such as a backup, holds the tables for longer than half a second.
+ */
+export async function detachWeek(database: Database, start: string): Promise<boolean> {
+  const end = subtractDays(new Date(start), -WEEK_DAYS)
+  return changePartitions(database, async transaction => {
+    await deleteAllEventCounts(transaction, end)
+    await deleteQueuedDeliveries(transaction, end)
+    await detachEventPartition(transaction, start)
+    await dropDeliveryPartition(transaction, start)
+  })
+}
+
+export interface EventBatch {
+  trackerId: string
+  /** The first UTC day to keep. */
+  cutoffDay: string
+  /** The last event of the previous batch; null for the first batch. */
+  after: EventCursor | null
+}
+
+/** The position of an event among those of its tracker; the time as PostgreSQL writes it. */
+export interface EventCursor {
+  createdAt: string
+  eventId: string
+}
+
+export interface DeletedEvents {
+  events: number
+  deliveries: number
+  /** Null when none are left. */
+  last: EventCursor | null
+}
+
+/** One statement, so that events, deliveries and counts change together. */
+const buildExpireStatement = (partition: RowwisePartition) => `
+  with ${buildExpireEventsCtes(partition)},${buildExpireDeliveriesCtes()}
+  select (select count(*) from deleted_events) as events,
+    (select count(*) from deleted_deliveries) as deliveries,
+    due.created_at::text as last_at, due.event_id as last_id
+  from due order by due.created_at desc, due.event_id desc limit 1`
+
+/**
+ * Deletes a batch of a tracker's oldest events with their deliveries and counts. Rows that another
+ * process has locked are left to it.
+ */
+export async function deleteEventBatch(
+  { pool }: Database,
+  partition: RowwisePartition,
+  { trackerId, cutoffDay, after }: EventBatch,
+): Promise<DeletedEvents> {
+  const { rows } = await pool.query({
+    text: buildExpireStatement(partition),
+    values: [trackerId, cutoffDay, after?.createdAt ?? '-infinity', after?.eventId ?? ''],
+  })
+  const [row] = rows
+  if (!row) return { events: 0, deliveries: 0, last: null }
+  const last = { createdAt: row.last_at, eventId: row.last_id }
+  return { events: row.events, deliveries: row.deliveries, last }
+}
+
+/**
+ * Deletes the counts of a tracker from before the cutoff day, once no event of those days is left.
+ */
+export async function deleteCounts(
+  database: Database,
+  trackerId: string,
+  cutoffDay: string,
+): Promise<void> {
+  await deleteEventCounts(database, trackerId, cutoffDay)
+  await deleteDeliveryCounts(database, trackerId, cutoffDay)
+}

@@ -1,0 +1,149 @@
+import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import type { SandboxDiscovery, SandboxKey } from '@signalbox/contract/sandbox.ts'
+import {
+  createSandboxKey,
+  readSandboxKey,
+  SANDBOX_OPERATIONS,
+  sandboxDiscovery,
+  validateSandboxEvent,
+} from '@signalbox/contract/sandbox-operations.ts'
+import { type AddressLimit, limitAddresses } from '../../runtime/http/address-limits.ts'
+import { preflightHeaders, readBearerToken } from '../../runtime/http/headers.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import type { Platforms } from '../ingestion/event-draft.ts'
+import { createSandboxKeys, issueSandboxKey, type SandboxKeys } from './sandbox-keys.ts'
+import { validateEvent } from './validate-event.ts'
+
+export interface SandboxContext {
+  /** Sandbox keys are derived from it. Processes with the same secret accept each other's keys. */
+  sandboxKeySecret: Buffer
+  /** They normalize identity as production does; none is contacted. */
+  platforms: Platforms
+  /** Id of the platform in Additional Consent strings, as in production. Default: not looked at. */
+  additionalConsentProvider?: number | null
+  now: () => Date
+  publicOrigin: () => string
+  /** Default: no limit. */
+  limit?: AddressLimit | null
+}
+
+/**
+ * The sandbox imports no store and no platform (`import-boundary.test.ts`), so it can neither store
+ * nor forward what it receives.
+ */
+export function sandboxRoutes(app: ServiceApp, context: SandboxContext): void {
+  const keys = createSandboxKeys(context.sandboxKeySecret)
+  app.register(async sandbox => {
+    // In onSend, so that refusals of earlier hooks have these headers too.
+    sandbox.addHook('onSend', async (_request, reply) => {
+      reply.headers({ ...CORS_HEADERS, 'cache-control': 'no-store, private' })
+    })
+    if (context.limit) limitAddresses(sandbox, context.limit)
+    keyRoutes(sandbox, keys, context)
+    validationRoute(sandbox, keys, context)
+    preflightRoutes(sandbox)
+  })
+}
+
+function keyRoutes(
+  app: ServiceApp,
+  keys: SandboxKeys,
+  { now, publicOrigin }: SandboxContext,
+): void {
+  const baseUrl = () => publicOrigin() + BASE_PATH
+  const newKey = () => issueSandboxKey(keys, { at: now(), baseUrl: baseUrl() })
+
+  app.route({
+    ...sandboxDiscovery,
+    handler: async (_request, reply) =>
+      reply.code(200).send(buildDiscoveryDocument(baseUrl(), newKey())),
+  })
+  app.route({
+    ...readSandboxKey,
+    handler: async (_request, reply) => reply.code(200).send(newKey()),
+  })
+  app.route({
+    ...createSandboxKey,
+    handler: async (_request, reply) => reply.code(201).send(newKey()),
+  })
+}
+
+function validationRoute(app: ServiceApp, keys: SandboxKeys, context: SandboxContext): void {
+  const { now, platforms, additionalConsentProvider = null } = context
+  const rules = { platforms, additionalConsentProvider }
+  app.route({
+    ...validateSandboxEvent,
+    // Runs before the body is read, as on every authenticated route.
+    async onRequest({ headers }) {
+      const token = readBearerToken(headers.authorization)
+      if (token === null || !keys.isValid(token, now())) throw Refusal.unauthenticated()
+    },
+    async handler({ body, headers }, reply) {
+      const idempotencyKey = headers['idempotency-key'] as string | undefined
+      return reply
+        .code(200)
+        .send(validateEvent({ ...rules, body, idempotencyKey, receivedAt: now() }))
+    },
+  })
+}
+
+/** CORS preflights: pages of every origin may send JSON and a key. */
+function preflightRoutes(app: ServiceApp): void {
+  const urls = new Set(SANDBOX_OPERATIONS.map(({ url }) => url))
+  for (const url of urls) {
+    const methods = SANDBOX_OPERATIONS.filter(operation => operation.url === url)
+    const headers = preflightHeaders(
+      methods.map(({ method }) => method),
+      'Authorization, Content-Type, Idempotency-Key',
+    )
+    app.options(url, { config: { credential: 'none' } }, async (_request, reply) =>
+      reply.code(204).headers(headers).send(),
+    )
+  }
+}
+
+/** The response of GET /sandbox. It includes a key, so that clients need no second call. */
+function buildDiscoveryDocument(baseUrl: string, issued_key: SandboxKey): SandboxDiscovery {
+  return {
+    environment: 'sandbox',
+    authentication_required: true,
+    account_required: false,
+    production_data: false,
+    persists_data: false,
+    provider_delivery: false,
+    description:
+      'Validates conversion events as production does, with a self-service key. ' +
+      'Nothing is stored and no advertising platform is contacted.',
+    self_serve_key: {
+      method: createSandboxKey.method,
+      url: baseUrl + createSandboxKey.url,
+      authentication_required: false,
+      description:
+        'issued_key works now, until its expires_at. For another one send POST without a body, ' +
+        'or GET to the same URL.',
+      issued_key,
+    },
+    try: {
+      method: validateSandboxEvent.method,
+      url: baseUrl + validateSandboxEvent.url,
+      content_type: 'application/json',
+      body: {
+        event_id: 'sandbox-order-1001',
+        event_name: 'Purchase',
+        action_source: 'website',
+        value_data: { value: '19.95', currency: 'EUR', order_id: '1001' },
+      },
+    },
+  }
+}
+
+/**
+ * Sent with every response of the sandbox: every page may use it, because it has no data and its
+ * keys give no other access. Never with credentials, which browsers reject with `*`.
+ */
+const CORS_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers':
+    'Request-Id, Retry-After, RateLimit, RateLimit-Policy, X-Should-Retry',
+} as const

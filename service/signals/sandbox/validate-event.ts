@@ -1,0 +1,161 @@
+import type { SandboxEventResult } from '@signalbox/contract/sandbox.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
+import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
+import { draftEvent, type EventDraft, type Platforms } from '../ingestion/event-draft.ts'
+import { redactSubmission } from '../ingestion/redact-submission.ts'
+import { validateSubmission } from '../ingestion/validate-submission.ts'
+
+interface SandboxEventInput {
+  platforms: Platforms
+  additionalConsentProvider?: number | null
+  body: unknown
+  idempotencyKey: string | undefined
+  receivedAt: Date
+}
+
+/** A draft needs a tracker ID; this one is discarded. */
+const SANDBOX_TRACKER_ID = 'sandbox'
+/** Production makes a stable token; here nothing is stored. */
+const TOKEN = 'redacted'
+
+/**
+ * Validates a submission as createEvent does, without storing it, and describes the result. Throws
+ * the same 422 refusal.
+ */
+export function validateEvent({
+  platforms,
+  additionalConsentProvider = null,
+  body,
+  idempotencyKey,
+  receivedAt,
+}: SandboxEventInput): SandboxEventResult {
+  const isBasisAssumed = isBasisMissing(body)
+  const completed = isBasisAssumed ? { ...body, consent_basis: 'consent' } : body
+  const { submission, ...validated } = validateSubmission(completed, {
+    platforms,
+    idempotencyKey,
+    receivedAt,
+    additionalConsentProvider,
+  })
+  const { submission: redactedSubmission, redacted } = redactSubmission(submission, () => TOKEN)
+  const draft = draftEvent(redactedSubmission, {
+    redacted,
+    trackerId: SANDBOX_TRACKER_ID,
+    platforms,
+    receivedAt,
+    ...validated,
+  })
+  return {
+    sandbox: true,
+    accepted: true,
+    event_id: validated.eventId,
+    status: 'validated',
+    persisted: false,
+    provider_delivery: false,
+    message: buildEventMessage(draft, { platforms, isBasisAssumed }),
+  }
+}
+
+/** The sandbox accepts a body without a consent basis. */
+function isBasisMissing(body: unknown): body is object | null | undefined {
+  if (body === undefined || body === null) return true
+  return isObject(body) && !Object.hasOwn(body, 'consent_basis')
+}
+
+const DROPPED_NAMED_MAX = 5
+
+interface EventMessageOptions {
+  platforms: Platforms
+  /** The body has no `consent_basis`, so `consent` is assumed. */
+  isBasisAssumed: boolean
+}
+
+/**
+ * Describes what production would do with a valid event, and why. It names fields and reasons,
+ * never submitted values.
+ */
+function buildEventMessage(
+  draft: EventDraft,
+  { platforms, isBasisAssumed }: EventMessageOptions,
+): string {
+  return [
+    isBasisAssumed ? BASIS_ASSUMED : 'Valid.',
+    describeDelivery(draft, platforms),
+    describeAge(draft),
+    describeHashed(draft),
+    describeRedacted(draft),
+    describeDropped(draft),
+    describeUnknown(draft),
+    ...draft.decision.warnings.map(({ message }) => `Warning: ${message}`),
+    'Nothing was stored or sent.',
+  ]
+    .filter(text => text !== '')
+    .join(' ')
+}
+
+const BASIS_ASSUMED =
+  'Valid, assuming consent_basis "consent": production rejects an event without it.'
+
+function describeDelivery(draft: EventDraft, platforms: Platforms): string {
+  const { decision } = draft
+  switch (decision.outcome) {
+    case 'granted':
+      return platforms.default.canMatchPerson(draft, draft.clickIds)
+        ? "Production would store it and deliver it to the tracker's destinations."
+        : 'Production would store it, but a platform would reject it: its user_data is too weak ' +
+            'to match a person. Add an email, phone, or external_id.'
+    case 'withheld':
+      return (
+        'Production would store it but not deliver it: none of its consent signals ' +
+        `(${listSignals(draft)}) can be read as granted.`
+      )
+    case 'ledger_only':
+      return 'Production would store it but not deliver it.'
+    // Rejected before there is a draft.
+    case 'denied':
+      return ''
+  }
+}
+
+function listSignals({ decision }: EventDraft): string {
+  return Object.values(decision.inputs)
+    .filter(({ why }) => why !== 'no_signal')
+    .map(({ field }) => field)
+    .join(', ')
+}
+
+/** The age limit depends on the platform, which the sandbox does not know. */
+function describeAge({ decision, eventTime, receivedAt }: EventDraft): string {
+  const days = Math.floor((receivedAt.getTime() - eventTime.getTime()) / DAY_MILLISECONDS)
+  if (decision.outcome !== 'granted' || days < 1) return ''
+  return (
+    `Its event_time is ${formatCount(days, 'day')} old: if a platform does not accept events of ` +
+    'that age, the delivery expires.'
+  )
+}
+
+function describeHashed({ digests }: EventDraft): string {
+  const count = Object.values(digests).flat().length
+  return count === 0 ? '' : `${formatCount(count, 'identifier')} would be hashed.`
+}
+
+function describeRedacted({ notes: { redacted } }: EventDraft): string {
+  return redacted.length === 0 ? '' : `Identifiers replaced by tokens in: ${redacted.join(', ')}.`
+}
+
+function describeDropped({ notes: { dropped } }: EventDraft): string {
+  if (dropped.length === 0) return ''
+  const named = dropped
+    .slice(0, DROPPED_NAMED_MAX)
+    .map(({ field, reason }) => `${field} (${reason.replace(/\.$/, '')})`)
+  const rest = dropped.length - named.length
+  return `Dropped: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`
+}
+
+function describeUnknown({ notes: { unknownMembers } }: EventDraft): string {
+  return unknownMembers.length === 0 ? '' : `Ignored: ${unknownMembers.join(', ')}.`
+}
+
+function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,70 @@
+import type { WorkspaceAction } from '../users/workspace-role.ts'
+
+/** How a workspace is notified: its people by email, its systems by a webhook. */
+export const NOTIFICATION_CHANNELS = ['email', 'webhook'] as const
+export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number]
+
+/** Topics that a workspace can mute for each channel. The list may grow. */
+export const NOTIFICATION_TOPICS = [
+  'approvals',
+  'results',
+  'destinations',
+  'match_quality',
+  'reconciliation',
+  'audit_log',
+] as const
+export type ChosenTopic = (typeof NOTIFICATION_TOPICS)[number]
+
+/** Alerts: by default for owners and administrators, and for each member who chooses them. */
+export const ALERT_TOPICS: readonly ChosenTopic[] = [
+  'destinations',
+  'match_quality',
+  'reconciliation',
+  'audit_log',
+]
+
+export function isAlertTopic(topic: NotificationTopic): boolean {
+  return (ALERT_TOPICS as readonly string[]).includes(topic)
+}
+
+/**
+ * `webhook`: problems of the webhook itself, which are always sent, and only by email. `email`: a
+ * test message.
+ */
+export type NotificationTopic = ChosenTopic | 'webhook' | 'email'
+
+export const TOPIC_LABELS: Record<ChosenTopic, string> = {
+  approvals: 'Proposals that wait for approval',
+  results: 'Results of proposals',
+  destinations: 'Alerts: a destination is inactive or cannot be reached',
+  match_quality: 'Alerts: match quality',
+  reconciliation: 'Alerts: reconciliation',
+  audit_log: 'Alerts: the audit log was changed',
+}
+
+/** Who gets the email: the members whose role has a permission, or one member. */
+export type Recipients =
+  | { permission: WorkspaceAction; userId: null }
+  | { permission: null; userId: number }
+
+export interface NotificationSubject {
+  type: string
+  id: string
+}
+
+/** Something that people of a workspace should know. It is sent with the next digest. */
+export interface Notification {
+  workspaceId: number
+  topic: NotificationTopic
+  /** In webhooks: noun and past participle, such as `approval.requested`. */
+  type: string
+  recipients: Recipients
+  subject: NotificationSubject
+  /** One sentence without secrets and personal data; names in it are without links. */
+  text: string
+  /** The page about it, as a path of this site. */
+  path: string
+  at: Date
+}
+
+export const NOTIFICATION_TEXT_CHARACTERS_MAX = 500

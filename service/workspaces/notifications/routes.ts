@@ -1,0 +1,166 @@
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { servePages } from '../../runtime/pages/serve-pages.ts'
+import { requirePageMembership } from '../users/page-membership.ts'
+import {
+  forSignedIn,
+  readWorkspaceParam,
+  SIGNED_IN,
+  type SignedInRequest,
+  seeOther,
+  UNPROCESSABLE,
+} from '../users/page-visit.ts'
+import { changeChoices, sendTestEmail } from './change-choices.ts'
+import {
+  changeTopics,
+  enableWebhook,
+  type NotificationsContext,
+  removeWebhook,
+  rotateWebhookSecret,
+  type SettingsRequest,
+  sendTestMessage,
+  setWebhook,
+} from './change-settings.ts'
+import { readTopicChoices } from './choice-store.ts'
+import { listWebhookMessages } from './message-store.ts'
+import { type NotificationsPage, notificationsPage } from './notifications-page.ts'
+import { readNotificationSettings } from './settings-store.ts'
+import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-address.ts'
+
+/** A workspace's notifications: owners change what is sent, each member what they get by email. */
+export function notificationRoutes(app: ServiceApp, context: NotificationsContext): void {
+  app.register(async pages => {
+    servePages(pages, context.publicOrigin)
+    const url = '/workspaces/:workspace/notifications'
+    const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
+      forSignedIn(context, handle)
+    pages.get(
+      url,
+      SIGNED_IN,
+      page(visit => renderNotifications(context, visit)),
+    )
+    pages.post(
+      url,
+      SIGNED_IN,
+      page(visit => postTopics(context, visit)),
+    )
+    pages.post(
+      `${url}/mine`,
+      SIGNED_IN,
+      page(visit => postChoices(context, visit)),
+    )
+    pages.post(
+      `${url}/mine/test`,
+      SIGNED_IN,
+      page(async visit => {
+        await sendTestEmail(context, toRequest(visit))
+        return seeOther(visit.reply, `${pathOf(visit)}?done=test_email`)
+      }),
+    )
+    pages.post(
+      `${url}/webhook`,
+      SIGNED_IN,
+      page(visit => postWebhook(context, visit)),
+    )
+    pages.post(
+      `${url}/webhook/secret`,
+      SIGNED_IN,
+      page(async visit => {
+        const issuedSecret = await rotateWebhookSecret(context, toRequest(visit))
+        return renderNotifications(context, visit, { issuedSecret })
+      }),
+    )
+    for (const [name, change] of Object.entries(WEBHOOK_CHANGES)) {
+      pages.post(
+        `${url}/webhook/${name}`,
+        SIGNED_IN,
+        page(async visit => {
+          await change(context, toRequest(visit))
+          return seeOther(visit.reply, `${pathOf(visit)}?done=${name}`)
+        }),
+      )
+    }
+  })
+}
+
+const WEBHOOK_CHANGES = { enable: enableWebhook, remove: removeWebhook, test: sendTestMessage }
+
+const NOTICES: Record<string, string> = {
+  saved: 'Notifications saved.',
+  chosen: 'Your choice is saved.',
+  test_email: 'A test email is sent to you within a minute.',
+  enable: 'Webhook turned on.',
+  remove: 'Webhook removed.',
+  test: 'A test message is sent within a minute. Reload this page to see the result.',
+}
+
+async function postTopics(context: NotificationsContext, visit: SignedInRequest) {
+  const form = visit.request.body instanceof URLSearchParams ? visit.request.body : null
+  try {
+    await changeTopics(context, toRequest(visit), {
+      emailTopics: form?.getAll('email_topics') ?? [],
+      webhookTopics: form?.getAll('webhook_topics') ?? [],
+      digestMinutes: Number(readFormText(form, 'digest_minutes')),
+    })
+    return seeOther(visit.reply, `${pathOf(visit)}?done=saved`)
+  } catch (error) {
+    return refuse(context, visit, { errors: toFormErrors(error) })
+  }
+}
+
+async function postChoices(context: NotificationsContext, visit: SignedInRequest) {
+  const form = visit.request.body instanceof URLSearchParams ? visit.request.body : null
+  await changeChoices(context, toRequest(visit), form?.getAll('my_topics') ?? [])
+  return seeOther(visit.reply, `${pathOf(visit)}?done=chosen`)
+}
+
+async function postWebhook(context: NotificationsContext, visit: SignedInRequest) {
+  const { body } = visit.request
+  // One character more, so that a longer URL is refused instead of cut.
+  const url = readFormText(body, 'url', WEBHOOK_URL_CHARACTERS_MAX + 1)
+  const values = { url, format: readFormText(body, 'format') }
+  try {
+    const issuedSecret = await setWebhook(context, toRequest(visit), values)
+    return await renderNotifications(context, visit, { issuedSecret })
+  } catch (error) {
+    return refuse(context, visit, { errors: toFormErrors(error), values })
+  }
+}
+
+type PageState = Partial<Pick<NotificationsPage, 'issuedSecret' | 'values' | 'errors'>>
+
+async function refuse(context: NotificationsContext, visit: SignedInRequest, state: PageState) {
+  const page = await renderNotifications(context, visit, state)
+  return visit.reply.code(UNPROCESSABLE).send(page)
+}
+
+const MESSAGES_SHOWN_MAX = 10
+
+async function renderNotifications(
+  { database, now }: NotificationsContext,
+  visit: SignedInRequest,
+  state: PageState = {},
+): Promise<string> {
+  const { user, workspaceId: given } = toRequest(visit)
+  const membership = await requirePageMembership(database, user, { workspaceId: given })
+  const { workspaceId } = membership
+  const { done } = visit.request.query as { done?: unknown }
+  return notificationsPage({
+    user,
+    membership,
+    now: now(),
+    settings: await readNotificationSettings(database, workspaceId),
+    choices: await readTopicChoices(database, { workspaceId, userId: user.userId }),
+    messages: await listWebhookMessages(database, workspaceId, MESSAGES_SHOWN_MAX),
+    notice: typeof done === 'string' && Object.hasOwn(NOTICES, done) ? NOTICES[done] : undefined,
+    ...state,
+  })
+}
+
+function toRequest({ user, request }: SignedInRequest): SettingsRequest {
+  return { user, workspaceId: readWorkspaceParam(request) }
+}
+
+function pathOf({ request }: SignedInRequest): string {
+  return `/workspaces/${encodeURIComponent(readWorkspaceParam(request))}/notifications`
+}

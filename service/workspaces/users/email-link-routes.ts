@@ -1,0 +1,174 @@
+import { limitAddresses } from '../../runtime/http/address-limits.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readFormSecret, readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import {
+  type EmailLinkKind,
+  requestEmailLink,
+  resetPassword,
+  signInByEmailLink,
+} from './email-links.ts'
+import {
+  completeSignIn,
+  type PageReply,
+  type PageRequest,
+  PUBLIC,
+  seeOther,
+  UNAUTHORIZED,
+  UNPROCESSABLE,
+} from './page-visit.ts'
+import type { SignInMethod } from './security-events.ts'
+import {
+  confirmSignInPage,
+  emailSentPage,
+  invalidLinkPage,
+  type RequestLinkPage,
+  requestLinkPage,
+  resetPasswordPage,
+  verifyEmailPage,
+} from './sign-in-pages.ts'
+import { verifyEmail } from './sign-up.ts'
+import type { UsersContext } from './users-context.ts'
+
+const BAD_REQUEST = 400
+const TOKEN_CHARACTERS_MAX = 1_000
+
+/** The pages that request an email link, and the pages that the links open. */
+export function emailLinkRoutes(app: ServiceApp, context: UsersContext): void {
+  app.get('/verify', PUBLIC, async request => {
+    const token = readToken(request.query)
+    return token === null
+      ? requestLinkPage(REQUEST_LINK_PAGES.verification)
+      : verifyEmailPage(token)
+  })
+  app.get('/reset', PUBLIC, async request => {
+    const token = readToken(request.query)
+    return token === null ? requestLinkPage(REQUEST_LINK_PAGES.reset) : resetPasswordPage(token)
+  })
+  app.get('/magic', PUBLIC, async request => {
+    const token = readToken(request.query)
+    return token === null ? requestLinkPage(REQUEST_LINK_PAGES.sign_in) : confirmSignInPage(token)
+  })
+  app.get('/forgot', PUBLIC, async () => requestLinkPage(REQUEST_LINK_PAGES.reset))
+  app.register(async limited => {
+    if (context.limits.signIn) limitAddresses(limited, context.limits.signIn)
+    const requestLink = (kind: EmailLinkKind) => (request: PageRequest, reply: PageReply) =>
+      postLinkRequest(context, kind, { request, reply })
+    limited.post('/verify/ask', PUBLIC, requestLink('verification'))
+    limited.post('/forgot', PUBLIC, requestLink('reset'))
+    limited.post('/magic', PUBLIC, requestLink('sign_in'))
+    limited.post('/verify', PUBLIC, (request, reply) => postVerify(context, request, reply))
+    limited.post('/reset', PUBLIC, (request, reply) => postReset(context, request, reply))
+    limited.post('/magic/sign-in', PUBLIC, (request, reply) =>
+      postSignInLink(context, request, reply),
+    )
+  })
+}
+
+const REQUEST_LINK_PAGES: Record<EmailLinkKind, RequestLinkPage> = {
+  verification: {
+    title: 'Confirm your email',
+    description: 'If this address has an unconfirmed account, we send you another link.',
+    action: '/verify/ask',
+    button: 'Email me a link',
+  },
+  reset: {
+    title: 'Choose a new password',
+    description: 'If this address has an account, we send you a link to choose a new password.',
+    action: '/forgot',
+    button: 'Email me a link',
+  },
+  sign_in: {
+    title: 'Sign in by email',
+    description: 'If this address has an account, we send you a link that signs you in.',
+    action: '/magic',
+    button: 'Email me a link',
+  },
+}
+
+interface Visit {
+  request: PageRequest
+  reply: PageReply
+}
+
+async function postLinkRequest(
+  context: UsersContext,
+  kind: EmailLinkKind,
+  { request, reply }: Visit,
+) {
+  const email = readFormText(request.body, 'email')
+  try {
+    await requestEmailLink(context, kind, { address: email, cookie: request.headers.cookie })
+  } catch (error) {
+    const page = { ...REQUEST_LINK_PAGES[kind], email, errors: toFormErrors(error) }
+    return reply.code(UNPROCESSABLE).send(requestLinkPage(page))
+  }
+  const details = { kind }
+  const type = 'email_link.requested'
+  await context.recordSecurityEvent({ type, user: { email }, request, details })
+  return emailSentPage('If this address has an account, we sent it a link.')
+}
+
+async function postVerify(context: UsersContext, request: PageRequest, reply: PageReply) {
+  const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
+  const result = await verifyEmail(context, {
+    token,
+    password: readFormSecret(request.body, 'password'),
+    userAgent: request.headers['user-agent'],
+    cookie: request.headers.cookie,
+  })
+  if (!('token' in result)) {
+    await recordFailedLink(context, request, { method: 'verification', reason: result.outcome })
+  }
+  switch (result.outcome) {
+    case 'signed_in':
+    case 'second_factor_required': {
+      const signIn = { session: result, returnTo: '/workspaces', method: 'verification' } as const
+      return completeSignIn(context, { request, reply, ...signIn })
+    }
+    case 'invalid_link':
+    case 'unverified':
+      return reply.code(BAD_REQUEST).send(invalidLinkPage('/verify'))
+    case 'refused': {
+      const errors = { password: 'This is not the password of this account.' }
+      return reply.code(UNAUTHORIZED).send(verifyEmailPage(token, errors))
+    }
+  }
+}
+
+async function postReset(context: UsersContext, request: PageRequest, reply: PageReply) {
+  const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
+  const password = readFormSecret(request.body, 'password')
+  try {
+    const user = await resetPassword(context, { token, password })
+    if (!user) return reply.code(BAD_REQUEST).send(invalidLinkPage('/forgot'))
+    await context.recordSecurityEvent({ type: 'password.reset', user, request })
+    return seeOther(reply, '/sign-in?done=password_reset')
+  } catch (error) {
+    return reply.code(UNPROCESSABLE).send(resetPasswordPage(token, toFormErrors(error)))
+  }
+}
+
+async function postSignInLink(context: UsersContext, request: PageRequest, reply: PageReply) {
+  const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
+  const result = await signInByEmailLink(context, token, request.headers['user-agent'])
+  if (!('token' in result)) {
+    await recordFailedLink(context, request, { method: 'email_link', reason: result.outcome })
+    return reply.code(BAD_REQUEST).send(invalidLinkPage('/magic'))
+  }
+  const signIn = { session: result, returnTo: '/workspaces', method: 'email_link' } as const
+  return completeSignIn(context, { request, reply, ...signIn })
+}
+
+/** The link of a failed sign-in proves nothing about whose it is. */
+function recordFailedLink(
+  context: UsersContext,
+  request: PageRequest,
+  details: { method: SignInMethod; reason: string },
+): Promise<void> {
+  return context.recordSecurityEvent({ type: 'sign_in.failed', user: null, request, details })
+}
+
+function readToken(query: unknown): string | null {
+  const token = (query as { token?: unknown } | null)?.token
+  return typeof token === 'string' && token !== '' ? token : null
+}

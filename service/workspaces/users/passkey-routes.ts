@@ -1,0 +1,141 @@
+import { limitAddresses } from '../../runtime/http/address-limits.ts'
+import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import {
+  readFormSecret,
+  readFormText,
+  safeReturnPath,
+  toFormErrors,
+} from '../../runtime/pages/form-body.ts'
+import type { FormErrors } from '../../runtime/pages/form-controls.ts'
+import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
+import { parseRowId } from '../../runtime/util/row-id.ts'
+import {
+  completeSignIn,
+  forSignedIn,
+  type PageReply,
+  type PageRequest,
+  PUBLIC,
+  SIGNED_IN,
+  type SignedInRequest,
+  seeOther,
+  UNAUTHORIZED,
+  UNPROCESSABLE,
+} from './page-visit.ts'
+import { newPasskeyPage, passkeySignInPage } from './passkey-pages.ts'
+import {
+  finishPasskeyRegistration,
+  finishPasskeySignIn,
+  removePasskey,
+  startPasskeyRegistration,
+  startPasskeySignIn,
+} from './passkeys.ts'
+import { requireRecentAuthentication } from './reauthentication.ts'
+import { requireToken } from './second-factor-routes.ts'
+import { findCurrentUser, findHeldSession } from './session-store.ts'
+import { sessionCookie } from './session-token.ts'
+import type { UsersContext } from './users-context.ts'
+
+type CookieReply = PageReply & { header(name: string, value: string | string[]): unknown }
+type ScriptReply = CookieReply & { headers(values: Record<string, string>): unknown }
+
+/** Signing in by a passkey, adding one and removing one. These pages run a script. */
+export function passkeyRoutes(app: ServiceApp, context: UsersContext): void {
+  app.register(async limited => {
+    // Each page stores a challenge, so views count as well.
+    if (context.limits.signIn) limitAddresses(limited, context.limits.signIn)
+    limited.get('/sign-in/passkey', PUBLIC, (request, reply) =>
+      showPasskeySignIn(context, request, reply),
+    )
+    limited.post('/sign-in/passkey', PUBLIC, (request, reply) =>
+      postPasskeySignIn(context, request, reply),
+    )
+  })
+  app.get('/account/passkeys/new', SIGNED_IN, (request, reply) =>
+    forSignedIn(context, visit => showNewPasskey(context, visit, reply))(request, reply),
+  )
+  app.post('/account/passkeys', SIGNED_IN, (request, reply) =>
+    forSignedIn(context, visit => postPasskey(context, visit, reply))(request, reply),
+  )
+  app.post(
+    '/account/passkeys/:passkey/remove',
+    SIGNED_IN,
+    forSignedIn(context, async ({ user, request, reply }) => {
+      requireRecentAuthentication(user, context.now())
+      const id = parseRowId((request.params as { passkey: string }).passkey) ?? 0
+      await removePasskey(context, user, id)
+      const details = { factor: 'passkey' }
+      await context.recordSecurityEvent({ type: 'second_factor.removed', user, request, details })
+      return seeOther(reply, '/account?done=passkey_removed')
+    }),
+  )
+}
+
+async function showPasskeySignIn(
+  context: UsersContext,
+  request: PageRequest,
+  reply: ScriptReply,
+  errors: FormErrors = {},
+): Promise<unknown> {
+  const { return_to: target } = request.query as { return_to?: unknown }
+  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000) || target)
+  const { headers } = request
+  const user =
+    (await findCurrentUser(context, headers)) ?? (await findHeldSession(context, headers))
+  const token = user && requireToken(context, request)
+  const { options, cookies } = await startPasskeySignIn(context, token)
+  reply.headers(pageHeaders({ hasScript: true }))
+  reply.header('set-cookie', cookies)
+  const page = passkeySignInPage({ options, returnTo, errors })
+  return reply.code(Object.keys(errors).length === 0 ? 200 : UNAUTHORIZED).send(page)
+}
+
+async function postPasskeySignIn(context: UsersContext, request: PageRequest, reply: ScriptReply) {
+  const outcome = await finishPasskeySignIn(context, {
+    response: readFormSecret(request.body, 'response'),
+    cookie: request.headers.cookie,
+    userAgent: request.headers['user-agent'],
+  })
+  if (!('token' in outcome)) {
+    const details = { method: 'passkey', reason: outcome.outcome }
+    await context.recordSecurityEvent({ type: 'sign_in.failed', user: null, request, details })
+    const errors = { '': 'This passkey is not known here. Try again, or sign in another way.' }
+    return showPasskeySignIn(context, request, reply, errors)
+  }
+  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
+  const signIn = { session: outcome, returnTo, method: 'passkey' } as const
+  return completeSignIn(context, { request, reply, ...signIn })
+}
+
+async function showNewPasskey(
+  context: UsersContext,
+  { user, request }: SignedInRequest,
+  reply: ScriptReply,
+  errors: FormErrors = {},
+): Promise<unknown> {
+  requireRecentAuthentication(user, context.now())
+  const token = requireToken(context, request)
+  const { options, cookies } = await startPasskeyRegistration(context, user, token)
+  reply.headers(pageHeaders({ hasScript: true }))
+  reply.header('set-cookie', cookies)
+  const page = newPasskeyPage({ user, options, errors })
+  return reply.code(Object.keys(errors).length === 0 ? 200 : UNPROCESSABLE).send(page)
+}
+
+async function postPasskey(context: UsersContext, visit: SignedInRequest, reply: ScriptReply) {
+  const { user, request } = visit
+  requireRecentAuthentication(user, context.now())
+  try {
+    const token = await finishPasskeyRegistration(context, user, {
+      response: readFormSecret(request.body, 'response'),
+      cookie: request.headers.cookie,
+      token: requireToken(context, request),
+      name: readFormText(request.body, 'name'),
+    })
+    reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
+    const details = { factor: 'passkey' }
+    await context.recordSecurityEvent({ type: 'second_factor.added', user, request, details })
+    return seeOther(reply, '/account?done=passkey_added')
+  } catch (error) {
+    return showNewPasskey(context, visit, reply, toFormErrors(error))
+  }
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { setUpAuthenticatorApp } from '../../../testing/fixtures/authenticator-app.ts'
+import { unescapeHtml } from '../../../testing/fixtures/page-client.ts'
+import { startTestService } from '../../../testing/fixtures/service.ts'
+import {
+  addMember,
+  createTestUser,
+  createTestWorkspace,
+  TEST_PASSWORD,
+  type TestWorkspace,
+} from '../../../testing/fixtures/users.ts'
+
+const RECENT_SECONDS = 15 * 60
+
+function tokenForm({ adAccountId }: TestWorkspace) {
+  return { name: 'CI', tier: 'read', days: '30', ad_account_id: String(adAccountId) }
+}
+
+it('issues an execution token only within 15 minutes of signing in or confirming', async test => {
+  const service = await startTestService(test)
+  const workspace = await createTestWorkspace(service)
+  const { client } = workspace.owner
+  const path = `/workspaces/${workspace.workspaceId}/tokens`
+  service.clock.advance(RECENT_SECONDS - 1)
+  assert.match((await client.post(path, tokenForm(workspace))).text, /sbx_wet_/)
+  service.clock.advance(1)
+  const refused = await client.post(path, tokenForm(workspace), { referer: service.url + path })
+  assert.equal(refused.status, 403)
+  const [, href = ''] = /href="(\/account\/confirm[^"]*)"/.exec(refused.text) ?? []
+  const link = unescapeHtml(href)
+  assert.equal(link, `/account/confirm?return_to=${encodeURIComponent(path)}`)
+  assert.match((await client.get(path)).text, /Confirm your identity first/)
+  await client.get(link)
+  assert.equal((await client.submit({ fields: { password: 'not it' } })).status, 422)
+  const before = client.cookies.get('signalbox_session')
+  assert.equal((await client.submit({ fields: { password: TEST_PASSWORD } })).path, path)
+  assert.notEqual(client.cookies.get('signalbox_session'), before)
+  const issued = await client.submit({ action: path, fields: tokenForm(workspace) })
+  assert.match(issued.text, /sbx_wet_/)
+})
+
+it('returns 403 from the browser API for a token without a recent confirmation', async test => {
+  const service = await startTestService(test)
+  const { owner, workspaceId, adAccountId } = await createTestWorkspace(service)
+  service.clock.advance(RECENT_SECONDS)
+  const { status, body } = await owner.client.call(
+    'POST',
+    `${SESSION_API_PATH}/workspaces/${workspaceId}/execution-tokens`,
+    { body: { name: 'CI', tier: 'read', days: 30, ad_account_id: adAccountId } },
+  )
+  assert.equal(status, 403)
+  assert.match(body.message, /Confirm your identity first/)
+})
+
+it('grants ownership only after a recent confirmation', async test => {
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  const { userId } = await createTestUser(service)
+  await addMember(service, { workspaceId, userId, role: 'member' })
+  service.clock.advance(RECENT_SECONDS)
+  const path = `/workspaces/${workspaceId}`
+  const grant = () => owner.client.post(`${path}/people/${userId}/role`, { role: 'owner' })
+  const invite = (role: string) =>
+    owner.client.post(`${path}/invitations`, { email: `${role}@people.example`, role })
+  assert.equal((await grant()).status, 403)
+  assert.equal((await invite('owner')).status, 403)
+  assert.equal((await invite('admin')).status, 200)
+  await owner.client.post('/account/confirm', { password: TEST_PASSWORD })
+  assert.equal((await grant()).status, 200)
+  assert.equal((await invite('owner')).status, 200)
+})
+
+it('asks a person with an authenticator app for the password and a code', async test => {
+  const service = await startTestService(test)
+  const { client } = await createTestUser(service)
+  const { app } = await setUpAuthenticatorApp(client)
+  service.clock.advance(RECENT_SECONDS)
+  const next = { current: TEST_PASSWORD, password: 'plum anvil teacup' }
+  assert.equal((await client.post('/account/password', next)).status, 403)
+  assert.equal((await client.post('/account/authenticator/remove')).status, 403)
+  const password = TEST_PASSWORD
+  assert.equal((await client.post('/account/confirm', { password })).status, 422)
+  assert.equal((await client.post('/account/confirm', { code: app.code(1) })).status, 422)
+  const page = await client.post('/account/confirm', { password, code: app.code(1) })
+  assert.equal(page.path, '/workspaces')
+  assert.equal((await client.post('/account/password', next)).path.split('?')[0], '/account')
+})
+
+it('keeps the session and its second factor across a password change', async test => {
+  const service = await startTestService(test)
+  const { client } = await createTestUser(service)
+  await setUpAuthenticatorApp(client)
+  const password = 'plum anvil teacup'
+  const page = await client.post('/account/password', { current: TEST_PASSWORD, password })
+  assert.match(page.text, /Password changed/)
+  assert.equal((await client.get('/account/recovery-codes')).status, 200)
+})
+
+it('sets the first password of a person only after a recent sign-in', async test => {
+  const service = await startTestService(test)
+  const { client, userId } = await createTestUser(service)
+  await service.database.pool.query('delete from people.accounts where user_id = $1', [userId])
+  service.clock.advance(RECENT_SECONDS)
+  const password = 'plum anvil teacup'
+  assert.equal((await client.post('/account/password', { password })).status, 403)
+  assert.match((await client.get('/account/confirm')).text, /You have no password/)
+  assert.equal((await client.post('/account/confirm', { password: '' })).status, 422)
+})
+
+it('opens a workspace that requires a second factor only to sessions that used one', async test => {
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  const member = await createTestUser(service)
+  await addMember(service, { workspaceId, userId: member.userId, role: 'admin' })
+  const path = `/workspaces/${workspaceId}/people`
+  const requirement = { second_factor: 'required' }
+  const lockedOut = await owner.client.post(`/workspaces/${workspaceId}/security`, requirement)
+  assert.equal(lockedOut.status, 403, 'an owner without a second factor')
+  await setUpAuthenticatorApp(owner.client)
+  await owner.client.get(path)
+  const page = await owner.client.submit({ action: `/workspaces/${workspaceId}/security` })
+  assert.match(page.text, /Every member now needs a second factor/)
+
+  const refused = await member.client.get(path)
+  assert.equal(refused.status, 403)
+  assert.match(refused.text, /Set up a second factor/)
+  const api = `${SESSION_API_PATH}/workspaces/${workspaceId}/members`
+  assert.equal((await member.client.call('GET', api)).status, 403)
+  const change = { second_factor: 'optional' }
+  const byAdmin = await member.client.post(`/workspaces/${workspaceId}/security`, change)
+  assert.equal(byAdmin.status, 403)
+  await setUpAuthenticatorApp(member.client)
+  assert.equal((await member.client.get(path)).status, 200)
+  assert.equal(
+    (await member.client.post(`/workspaces/${workspaceId}/security`, change)).status,
+    403,
+  )
+  await member.client.post('/account/authenticator/remove')
+  assert.equal((await member.client.get(path)).status, 403)
+  assert.equal((await owner.client.post(`/workspaces/${workspaceId}/security`, change)).status, 200)
+  assert.equal((await member.client.get(path)).status, 200)
+})
+
+it('returns 403 on every page of a workspace that requires a second factor', async test => {
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  await service.database.query
+    .updateTable('workspaces')
+    .set({ requires_second_factor: true })
+    .where('id', '=', workspaceId)
+    .execute()
+  const paths = ['ad-accounts', 'connections', 'tokens', 'approvals', 'policy', 'audit']
+  for (const path of paths) {
+    const page = await owner.client.get(`/workspaces/${workspaceId}/${path}`)
+    assert.equal(page.status, 403, path)
+    assert.match(page.text, /requires a second factor/, path)
+  }
+})

@@ -1,0 +1,64 @@
+import type { Database } from '../../runtime/db/database.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { hasPendingInvitation } from './invitation-store.ts'
+
+/** Who may create an account, by a form or by a sign-in provider. */
+export interface SignUpPolicy {
+  /** `invited`: addresses that a workspace has invited. */
+  mode: 'open' | 'invited' | 'closed'
+  /** The only domains of new accounts, in lower case, without their subdomains. Empty: any. */
+  domains: readonly string[]
+}
+
+const CLOSED_MESSAGE = 'Sign-up is closed. Ask the operator of this service for an account.'
+
+/** Throws a 403 when sign-up is closed. */
+export function requireOpenSignUp({ mode }: SignUpPolicy): void {
+  if (mode === 'closed') throw new Refusal(403, CLOSED_MESSAGE)
+}
+
+/** Explains why an address may not sign up, or returns null. Says nothing about invitations. */
+export function findDomainError(policy: SignUpPolicy, email: string): string | null {
+  return isAllowedDomain(policy, email) ? null : describeDomains(policy)
+}
+
+/** What a user must know before signing up, if anything. */
+export function describeSignUpPolicy(policy: SignUpPolicy): string | null {
+  const sentences = [
+    ...(policy.mode === 'invited' ? ['Use the address that a workspace has invited.'] : []),
+    ...(policy.domains.length > 0 ? [describeDomains(policy)] : []),
+  ]
+  return sentences.length === 0 ? null : sentences.join(' ')
+}
+
+function describeDomains({ domains }: SignUpPolicy): string {
+  const list = new Intl.ListFormat('en', { type: 'disjunction' })
+  return `Use an address of ${list.format(domains)}.`
+}
+
+interface PolicyContext {
+  database: Database
+  now: () => Date
+  signUp: SignUpPolicy
+}
+
+/** True when an account may be created for the address. */
+export async function maySignUp(
+  { database, now, signUp }: PolicyContext,
+  email: string,
+): Promise<boolean> {
+  if (!isAllowedDomain(signUp, email)) return false
+  switch (signUp.mode) {
+    case 'open':
+      return true
+    case 'invited':
+      return hasPendingInvitation(database, email, now())
+    case 'closed':
+      return false
+  }
+}
+
+function isAllowedDomain({ domains }: SignUpPolicy, email: string): boolean {
+  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
+  return domains.length === 0 || domains.includes(domain)
+}

@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { emptyFigures, readFigures, runCampaign } from './campaign.ts'
+import { formatCampaign } from './campaign-report.ts'
+import { startInstallation } from './installation.ts'
+
+const USAGE = `Usage: npm run reliability -- [--cycles 1000] [--seed 1] [--resume]
+
+Runs an installation under load, causes a fault in each cycle, and checks after every 20 faults
+that no event was lost or doubled. The exit code is 1 when a promise was broken.
+`
+const FIGURES = join(import.meta.dirname, '../../.data/reliability/campaign.json')
+
+const options = readOptions(process.argv.slice(2))
+if (options === null) {
+  process.stderr.write(USAGE)
+  process.exit(1)
+}
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+const { cycles, seed, isResumed } = options
+const figures = (isResumed ? readFigures(FIGURES, seed) : null) ?? emptyFigures(seed)
+const installation = await startInstallation()
+let closing: Promise<void> | undefined
+const close = () => {
+  closing ??= installation.close()
+  return closing
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void close().finally(() => process.exit(1)))
+}
+try {
+  for (const [fault, isPossible] of Object.entries(installation.capabilities)) {
+    if (!isPossible) print(`NOT RUN: ${fault}, because this account may not mount a file system.`)
+  }
+  if (!installation.hasMemoryLimit) {
+    print('NOT LIMITED: no control group for memory, so --max-old-space-size stands in for it.')
+  }
+  await runCampaign(installation, { cycles, path: FIGURES, figures, print })
+  print(`\n${formatCampaign(figures)}`)
+  if (Object.keys(figures.violations).length > 0) process.exitCode = 1
+} finally {
+  await close()
+}
+
+/** Null when they cannot be understood. */
+function readOptions(args: string[]) {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        cycles: { type: 'string', default: '1000' },
+        seed: { type: 'string', default: '1' },
+        resume: { type: 'boolean', default: false },
+      },
+    })
+    const isCount = (text: string) => /^[1-9]\d{0,7}$/.test(text)
+    if (!isCount(values.cycles) || !isCount(values.seed)) return null
+    return { cycles: Number(values.cycles), seed: Number(values.seed), isResumed: values.resume }
+  } catch {
+    return null
+  }
+}
