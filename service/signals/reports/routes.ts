@@ -12,8 +12,7 @@ export function reportRoutes(app: ServiceApp, { database, now }: ReportRoutes): 
   app.route({
     ...getReconciliationReport,
     async handler({ tracker, query }, reply) {
-      const { date } = query as Record<string, unknown>
-      return reply.code(200).send(await readReconciliation(database, { tracker, date, at: now() }))
+      return reply.code(200).send(await readReconciliation(database, { tracker, query, at: now() }))
     },
   })
 
