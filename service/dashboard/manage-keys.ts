@@ -25,7 +25,8 @@ interface KeyChange {
 const keyValidator = new Validator(KeySubmission)
 
 /**
- * Issues a key of a tracker. Throws a 403 when the person has not confirmed their identity recently,
+ * Issues a key of a tracker. Throws a 403 when the user has not confirmed their identity
+ * recently,
  * or a 422 naming every invalid field, `kind` when the tracker has two live keys of the kind.
  */
 export async function issueKeyByUser(

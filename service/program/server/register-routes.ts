@@ -92,8 +92,8 @@ export function registerRoutes(
       const replays = { onTestModeSwitched, onQueued }
       deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })
       testPurchaseRoutes(api, { delivery, erasureKey })
-      eventReadRoutes(api, { database, platforms, now, publicOrigin })
-      reportRoutes(api, { database, now })
+      eventReadRoutes(api, { nodes: parts.nodes, platforms, now, publicOrigin })
+      reportRoutes(api, { nodes: parts.nodes, now })
       erasureRoutes(api, { database, now, audit, erasureKey })
       const sandbox = { sandboxKeySecret: masterKey, limit: limits.sandbox }
       sandboxRoutes(api, { now, publicOrigin, ...rules, ...sandbox })

@@ -7,13 +7,10 @@ import { TtlCache } from './ttl-cache.ts'
 function setUp(answer: (key: string, call: number) => Promise<string> = async key => key) {
   const calls: string[] = []
   const clock = { milliseconds: 1_000, now: () => clock.milliseconds }
-  const load = (keys: readonly string[]) =>
-    Promise.all(
-      keys.map(key => {
-        calls.push(key)
-        return answer(key, calls.length)
-      }),
-    )
+  const load = (key: string) => {
+    calls.push(key)
+    return answer(key, calls.length)
+  }
   const limits = { ttlMilliseconds: 500, entriesMax: 3, perf: clock }
   return { cache: new TtlCache(load, limits), calls, clock }
 }
@@ -91,28 +88,4 @@ it('keeps a newer result when an older lookup fails late', async () => {
   await assert.rejects(failing, /too late/)
   assert.equal(await cache.get('a'), 'a')
   assert.deepEqual(calls, ['a', 'a'])
-})
-
-it('looks up all keys that are missing at the same moment at once', async () => {
-  const batches: string[][] = []
-  const load = async (keys: readonly string[]) => {
-    batches.push([...keys])
-    return keys.map(key => key.toUpperCase())
-  }
-  const cache = new TtlCache(load, { ttlMilliseconds: 60_000, entriesMax: 10_000 })
-  await cache.get('known')
-  const keys = ['a', 'known', 'b', 'a']
-  assert.deepEqual(await Promise.all(keys.map(key => cache.get(key))), ['A', 'KNOWN', 'B', 'A'])
-  assert.deepEqual(batches, [['known'], ['a', 'b']])
-})
-
-it('limits the keys of one lookup', async () => {
-  const sizes: number[] = []
-  const load = async (keys: readonly string[]) => {
-    sizes.push(keys.length)
-    return keys
-  }
-  const cache = new TtlCache(load, { ttlMilliseconds: 60_000, entriesMax: 10_000 })
-  await Promise.all(Array.from({ length: 2_500 }, (_, index) => cache.get(String(index))))
-  assert.deepEqual(sizes, [1_000, 1_000, 500])
 })

@@ -49,7 +49,7 @@ export function createPublishableKeyAuthenticator(
   database: Database,
   options: PublishableKeyOptions,
 ): AuthenticatePublishableKey {
-  const onUsed = createLastUseRecorder(database, options)
+  const onUsed = createLastUseRecorder(options)
   const findKey = createTokenCache('publishable', {
     findMany: async digests => {
       const found = await findLiveKeys(database, 'publishable', digests)

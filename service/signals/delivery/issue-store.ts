@@ -7,7 +7,7 @@ const CAUSES_MAX = 200
 const SAMPLES_MAX = 3
 const NO_CODE = -1
 
-/** Between an event and the milliseconds of its settlement; neither U+001E nor U+001F is in an ID. */
+/** Between an event and the milliseconds of its settlement. No ID has U+001E or U+001F. */
 const TIME_SEPARATOR = '\x1e'
 const SAMPLE_SEPARATOR = '\x1f'
 
@@ -70,7 +70,8 @@ export const COUNTED_ISSUE_TYPES =
 const SAMPLE_NUMBERS = Array.from({ length: SAMPLES_MAX }, (_, index) => index + 1)
 
 /** The stored samples, without those of the events that are written again. */
-const OTHER_SAMPLES = `array_remove(array[${SAMPLE_NUMBERS.map(keepUnlessWritten).join(', ')}], null)`
+const KEPT_SAMPLES = SAMPLE_NUMBERS.map(keepUnlessWritten).join(', ')
+const OTHER_SAMPLES = `array_remove(array[${KEPT_SAMPLES}], null)`
 
 function keepUnlessWritten(number: number): string {
   const eventOf = (sample: string) => `split_part(${sample}, E'\\x1e', 1)`

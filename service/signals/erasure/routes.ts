@@ -60,16 +60,11 @@ export async function processDeletionRequest(
   const digest = identifier_hash.toLowerCase()
   const keys = identifier_type === undefined ? IDENTIFYING_KEYS : KEYS_OF_TYPE[identifier_type]
 
-  const keyed = computeKeyedDigest(await erasureKey(), trackerId, digest)
-  await suppressDigest(database, { trackerId, keyed, at: now() })
-  if (!(await waitForPayloadWriters(database))) {
-    throw Refusal.unavailable(
-      'Events are being stored too slowly to complete the erasure; try again.',
-      1,
-    )
-  }
-  const erased = await erasePerson({ database, now }, { trackerId, digest, keys })
+  const suppress = (digests: readonly string[]) => suppressDigests(context, trackerId, digests)
+  await suppress([digest])
+  const erased = await erasePerson({ database, now, suppress }, { trackerId, digest, keys })
 
+  const keyed = computeKeyedDigest(await erasureKey(), trackerId, digest)
   const completedAt = now()
   const newId = `del_${generateUuidV7(completedAt)}`
   const completed = { trackerId, keyed, newId, ...erased, completedAt }
@@ -81,6 +76,24 @@ export async function processDeletionRequest(
     sessions_updated: erased.sessions,
     completed_at: completedAt.toISOString(),
   }
+}
+
+/** From now on events with these digests are stored without identity. */
+async function suppressDigests(
+  { database, now, erasureKey }: DeletionContext,
+  trackerId: string,
+  digests: readonly string[],
+): Promise<void> {
+  const key = await erasureKey()
+  for (const digest of digests) {
+    const keyed = computeKeyedDigest(key, trackerId, digest)
+    await suppressDigest(database, { trackerId, keyed, at: now() })
+  }
+  if (await waitForPayloadWriters(database)) return
+  throw Refusal.unavailable(
+    'Events are being stored too slowly to complete the erasure; try again.',
+    1,
+  )
 }
 
 interface DeletionRequester extends TrackerIdentity {

@@ -1,10 +1,10 @@
 import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral, type BatchWrite, buildBatchWrite } from '../../runtime/db/sql-fragments.ts'
 import {
-  digestVisitorId,
   type ErasureKeyProvider,
   KEYED_WITHDRAWALS_MARKER,
   listKeyedWithdrawalKeys,
+  listVisitorDigests,
   listVisitorKeys,
   listWithdrawableDigests,
   listWithdrawalKeysOfDigest,
@@ -175,5 +175,7 @@ export async function findWithdrawnVisitors(
       Buffer.from(digest, 'hex'),
     ],
   })
-  return rows.map(row => row.visitor_id).filter(visitorId => digestVisitorId(visitorId) === digest)
+  return rows
+    .map(row => row.visitor_id)
+    .filter(visitorId => listVisitorDigests(visitorId).includes(digest))
 }

@@ -48,8 +48,11 @@ export function ingestionRoutes(
       const event_id = accepted.eventId
       reply.header('location', locationOf(event_id, accepted.space))
       echoIdempotencyKey(reply, event_id)
-      if (accepted.isDuplicate) return reply.code(200).send({ event_id, duplicate: true })
-      const { warnings, notices } = accepted
+      const { notices } = accepted
+      if (accepted.isDuplicate) {
+        return reply.code(200).send({ event_id, duplicate: true, ...(notices[0] && { notices }) })
+      }
+      const { warnings } = accepted
       return reply.code(202).send({ event_id, duplicate: false, warnings, notices })
     },
   })

@@ -5,6 +5,7 @@ import {
   listWithdrawableDigests,
   resolveVisitorId,
 } from '../events/person-identifiers.ts'
+import { computeLookupDigests } from '../identity/lookup-digests.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import type { Platforms } from './event-draft.ts'
 
@@ -37,14 +38,11 @@ function addUnnamedPersonErrors(
   userData: UntrustedObject,
   platforms: Pick<Platforms, 'default'>,
 ): void {
-  const { digests, dropped } = platforms.default.normalizeIdentity({
-    userData,
-    clickIds: {},
-    eventSource: undefined,
-    observedAt: new Date(0),
-    eventTime: new Date(0),
-  })
-  if (listWithdrawableDigests({ visitorId: null, digests }).length > 0) return
+  const times = { observedAt: new Date(0), eventTime: new Date(0) }
+  const lookup = computeLookupDigests(userData, times)
+  if (listWithdrawableDigests({ visitorId: null, digests: {}, lookup }).length > 0) return
+  const submitted = { userData, clickIds: {}, eventSource: undefined, ...times }
+  const { dropped } = platforms.default.normalizeIdentity(submitted)
   errors.add(
     'visitor_id',
     'The visitor_id field must name the visitor who withdraws consent, unless user_data.em, ' +
