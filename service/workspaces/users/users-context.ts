@@ -17,6 +17,7 @@ import {
   verificationEmail,
 } from './mail/email-templates.ts'
 import type { Mailer } from './mail/mail-queue.ts'
+import { PASSWORD_COST, type ScryptCost } from './password-hash.ts'
 import { createSecurityEventRecorder, type RecordSecurityEvent } from './security-events.ts'
 import { readSignUpPolicy, type SignUpPolicy, type SignUpSettings } from './sign-up-policy.ts'
 import { readSocialClients, type SocialProvider, type SocialSettings } from './social-providers.ts'
@@ -26,6 +27,7 @@ export interface UsersContext extends DeviceContext, AuditedContext {
   logger: ServiceLogger
   mailer: Mailer
   limits: UserLimits
+  passwordCost: ScryptCost
   social: readonly SocialProvider[]
   signUp: SignUpPolicy
   onAdAccountAdded: AdAccountListener
@@ -51,6 +53,8 @@ export interface UsersOptions extends AuditedContext {
   onAdAccountAdded: AdAccountListener
   /** Returns the address of a client, for security events. */
   addressOf: (request: AddressedRequest) => string
+  /** Of new hashes; PASSWORD_COST by default. */
+  passwordCost?: ScryptCost | undefined
   /** 32 bytes, from which the keys for links, social sign-in and device cookies are derived. */
   credentialKeys: Pick<CredentialKeys, 'current'>
 }
@@ -62,6 +66,7 @@ export function createUsersContext(options: UsersOptions): UsersContext {
   const social = readSocialClients(settings)
   const signUp = readSignUpPolicy(settings)
   const recordSecurityEvent = createSecurityEventRecorder(options)
+  const { passwordCost = PASSWORD_COST } = options
   let library: Promise<AuthLibrary> | null = null
   return {
     database,
@@ -73,6 +78,7 @@ export function createUsersContext(options: UsersOptions): UsersContext {
     signUp,
     onAdAccountAdded: options.onAdAccountAdded,
     recordSecurityEvent,
+    passwordCost,
     limits: options.limits,
     deviceKey: deriveKey(masterKey, 'signalbox device cookies'),
     social: Object.keys(social) as SocialProvider[],
@@ -85,6 +91,7 @@ export function createUsersContext(options: UsersOptions): UsersContext {
           secret,
           social,
           signUp,
+          passwordCost,
           publicOrigin: publicOrigin(),
           mailer: createAuthMailer({ mailer, publicOrigin, now }),
         }),
