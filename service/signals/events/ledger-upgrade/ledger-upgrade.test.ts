@@ -87,9 +87,11 @@ const AT_EVENT_IDS = {
   lock: `begin; select pg_advisory_xact_lock_shared(hashtext('signalbox_event_keys'))`,
   waitingStatement: 'select pg_advisory_xact_lock(%',
 }
+/** An insert of the same key waits until this one ends. */
 const AT_DELIVERIES = {
-  lock: `begin; select 1 from deliveries where tracker_id = '${OTHER_TRACKER}' and id = 500 for update`,
-  waitingStatement: 'select pg_sleep(0.05)',
+  lock: `begin; insert into signalbox_store.upgrade_progress (step, after)
+    values ('deliveries', '{}')`,
+  waitingStatement: 'insert into signalbox_store.upgrade_progress%',
 }
 /** A row can be locked only after the tables are prepared, so the last one stops there first. */
 const INTERRUPTIONS = [[AT_KEYS], [AT_EVENT_IDS], [AT_EVENT_IDS, AT_DELIVERIES]]

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Database, inTransaction } from '../../../runtime/db/database.ts'
 import { isLockTimeout } from '../../../runtime/db/database-errors.ts'
 import type { StoreUpgrade } from '../../../runtime/db/migrate.ts'
+import { sleep } from '../../../runtime/util/wait.ts'
 
 export const LEDGER_UPGRADE: StoreUpgrade = {
   migration: '0016-queue-and-history',
@@ -15,8 +16,10 @@ export const LEDGER_UPGRADE: StoreUpgrade = {
 const LOCK_MILLISECONDS_MAX = 200
 const AUTOVACUUM_LOCK_MILLISECONDS_MAX = 60_000
 const LOCK_ATTEMPTS_MAX = 600
+const LOCK_PAUSE_SECONDS = 0.3
 const BATCH_ROWS = 5_000
 const BATCH_ATTEMPTS_MAX = 1_000
+const BATCH_PAUSE_SECONDS = 0.05
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 /**
@@ -80,7 +83,7 @@ async function withShortLocks(database: Database, statements: string): Promise<v
       return
     } catch (error) {
       if (!isLockTimeout(error) || attempts === LOCK_ATTEMPTS_MAX) throw error
-      await database.pool.query('select pg_sleep(0.3)')
+      await sleep(LOCK_PAUSE_SECONDS)
     }
   }
 }
@@ -218,7 +221,7 @@ async function runBatches(
     if (batch.skipped > 0) {
       if (attempts === BATCH_ATTEMPTS_MAX) throw new Error(`rows of ${step} stay locked`)
       attempts += 1
-      await pool.query('select pg_sleep(0.05)')
+      await sleep(BATCH_PAUSE_SECONDS)
       continue
     }
     attempts = 1
