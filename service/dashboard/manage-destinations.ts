@@ -12,12 +12,12 @@ import {
   parseTokenInput,
 } from '../signals/delivery/create-destination.ts'
 import { setCredential } from '../signals/delivery/credential-store.ts'
+import { scheduleProbe } from '../signals/delivery/destination-health-store.ts'
 import { announceDeliveries } from '../signals/delivery/destination-queue-store.ts'
 import {
   assertDestinationId,
   destinationNotFound,
 } from '../signals/delivery/destination-resource.ts'
-import { scheduleProbe } from '../signals/delivery/destination-status-store.ts'
 import { type Destination, findDestination } from '../signals/delivery/destination-store.ts'
 import { requirePlatform, sendTestPurchase } from '../signals/ingestion/send-test-purchase.ts'
 import { findAdAccount } from '../workspaces/users/ad-account-store.ts'

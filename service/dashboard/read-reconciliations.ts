@@ -5,7 +5,7 @@ import { type CsvCell, formatCsv } from '../runtime/util/csv.ts'
 import { isCalendarDay } from '../runtime/util/time.ts'
 import { isUuid } from '../runtime/util/uuid.ts'
 import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
-import { listDestinations } from '../signals/delivery/destination-status-store.ts'
+import { listDestinations } from '../signals/delivery/destination-store.ts'
 import type { DayRange } from '../signals/reports/match-quality-store.ts'
 import { reportView } from '../signals/reports/read-reports.ts'
 import {

@@ -7,7 +7,7 @@ import { readStartChecklist } from '@signalbox/contract/session/start-operations
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { listLiveKeys } from '../signals/access/key-store.ts'
 import { hasAcceptedDelivery } from '../signals/delivery/delivery-store.ts'
-import { listDestinations } from '../signals/delivery/destination-status-store.ts'
+import { listDestinations } from '../signals/delivery/destination-store.ts'
 import { hasAcceptedTestPurchase } from '../signals/delivery/sent-counts-store.ts'
 import { findEventsById } from '../signals/events/event-store.ts'
 import { findLastReceipt } from '../signals/events/list-store.ts'

@@ -11,8 +11,13 @@ import {
 import { lockTracker, type TrackerIdentity } from '../access/tracker-store.ts'
 import type { Platform, TargetConfig } from '../platforms/platform.ts'
 import { formatTarget } from './destination-resource.ts'
-import { DESTINATIONS_MAX, listDestinations } from './destination-status-store.ts'
-import { type Destination, findDestination, insertDestination } from './destination-store.ts'
+import {
+  DESTINATIONS_MAX,
+  type Destination,
+  findDestination,
+  insertDestination,
+  listDestinations,
+} from './destination-store.ts'
 
 interface NewDestination {
   tracker: TrackerIdentity
