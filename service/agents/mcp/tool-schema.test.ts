@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, it } from 'node:test'
+import { it, type TestContext } from 'node:test'
 import { EVIDENCE_TOOLS } from '@signalbox/contract/agents/evidence.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { buildProposal } from '../../../testing/fixtures/agents.ts'
@@ -23,15 +23,14 @@ interface ListedTool {
   outputSchema: Schema
 }
 
-let mcp: McpFixture
-let tools: ListedTool[]
+async function startMcp(test: TestContext): Promise<{ mcp: McpFixture; tools: ListedTool[] }> {
+  const mcp = await createMcpFixture(await startTestService(test))
+  const { tools } = (await mcp.request('tools/list')).result
+  return { mcp, tools }
+}
 
-before(async test => {
-  mcp = await createMcpFixture(await startTestService(test as never))
-  tools = (await mcp.request('tools/list')).result.tools
-})
-
-it('lists every tool with its output schema in at most 32 KiB of JSON', () => {
+it('lists every tool with its output schema in at most 32 KiB of JSON', async test => {
+  const { tools } = await startMcp(test)
   const bytes = Buffer.byteLength(JSON.stringify(tools))
   assert.ok(bytes <= LIST_BYTES_MAX, `${bytes} bytes`)
   for (const { name, outputSchema } of tools) {
@@ -40,7 +39,8 @@ it('lists every tool with its output schema in at most 32 KiB of JSON', () => {
   }
 })
 
-it('gives every enum a type', () => {
+it('gives every enum a type', async test => {
+  const { tools } = await startMcp(test)
   for (const { name, inputSchema, outputSchema } of tools) {
     for (const schema of [...schemasOf(inputSchema), ...schemasOf(outputSchema)]) {
       const isEnum = 'enum' in schema || 'const' in schema
@@ -49,7 +49,8 @@ it('gives every enum a type', () => {
   }
 })
 
-it('has no null, union or reference in inputs, which Gemini refuses', () => {
+it('has no null, union or reference in inputs, which Gemini refuses', async test => {
+  const { tools } = await startMcp(test)
   for (const { name, inputSchema } of tools) {
     for (const schema of schemasOf(inputSchema)) {
       const where = `${name}: ${JSON.stringify(schema)}`
@@ -62,7 +63,8 @@ it('has no null, union or reference in inputs, which Gemini refuses', () => {
   }
 })
 
-it('accepts a null that the schema of the input does not offer', async () => {
+it('accepts a null that the schema of the input does not offer', async test => {
+  const { mcp } = await startMcp(test)
   await mcp.callTool('get_account_state')
   const action = {
     type: 'pause',
@@ -77,7 +79,8 @@ it('accepts a null that the schema of the input does not offer', async () => {
 /** What another tool describes in full; the other tools are listed with all levels. */
 const SHORTENED = ['propose-actions', 'cancel_proposal', 'propose_actions', 'get_action_batch']
 
-it('describes every member of a result, except where another tool does', () => {
+it('describes every member of a result, except where another tool does', async test => {
+  const { tools } = await startMcp(test)
   for (const { name, outputSchema } of tools) {
     const { output = {} } = AGENT_TOOLS.find(tool => tool.name === name) ?? {}
     const described = membersOf(outputSchema, outputSchema)
@@ -93,7 +96,8 @@ it('describes every member of a result, except where another tool does', () => {
   }
 })
 
-it('returns content that matches the output schema, and the same as text', async () => {
+it('returns content that matches the output schema, and the same as text', async test => {
+  const { mcp, tools } = await startMcp(test)
   await mcp.callTool('get_account_state')
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const { content } = await mcp.callTool(
