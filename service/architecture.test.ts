@@ -58,7 +58,7 @@ const PRIVILEGES = [
   { touch: /'@zxcvbn-ts\//, allowed: /^workspaces\/users\/password-strength\.ts$/ },
   { touch: /(from |\bimport\()'nodemailer'/, allowed: /^workspaces\/users\/mail\/client\.ts$/ },
   { touch: /from '@fastify\/static'/, allowed: /^dashboard\/app-routes\.ts$/ },
-  { touch: /from 'ghtml'/, allowed: /(^|\/)pages\/|[-/]pages?\.ts$/ },
+  { touch: /from 'ghtml'/, allowed: /(^|\/)pages\/|[-/](pages?|routes)\.ts$/ },
   {
     touch: /(from |\bimport\(\s*)'graphile-worker'/,
     allowed: /^runtime\/(jobs\/worker|db\/migrate)\.ts$/,

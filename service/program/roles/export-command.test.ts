@@ -20,7 +20,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import { EXPORT_KINDS } from '../../signals/reports/export-records.ts'
 import { makeDueReports } from '../../signals/reports/make-reports.ts'
 import { takeDueSnapshots } from '../../signals/reports/take-snapshots.ts'
-import { EXPORT_COLUMNS, formatRecord } from './export-format.ts'
+import { EXPORT_COLUMNS, formatRecord } from './export-command.ts'
 
 const DAY_SECONDS = 86_400
 const KILLS = isShortRun() ? 2 : 10

@@ -7,7 +7,7 @@ import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { storeDestinations } from '../../../testing/fixtures/deliveries.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { parsePeriodSeconds } from '../../runtime/jobs/job.ts'
-import { buildJobs, type JobDependencies } from './job-registry.ts'
+import { buildJobs, type JobDependencies } from './start-jobs.ts'
 
 const jobs = buildJobs({ settings: {}, delivery: {} } as JobDependencies)
 

@@ -1,3 +1,4 @@
+import { BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
 import { Command } from 'commander'
 import type { Database } from '../../runtime/db/database.ts'
 import { enqueueJob, hasPendingJob } from '../../runtime/jobs/job-store.ts'
@@ -9,13 +10,14 @@ import {
 } from '../../runtime/util/time.ts'
 import { sleep } from '../../runtime/util/wait.ts'
 import { everyDestination } from '../../signals/delivery/credential-store.ts'
+import { formatTarget } from '../../signals/delivery/destination-resource.ts'
 import type { Destination } from '../../signals/delivery/destination-store.ts'
-import { findReports } from '../../signals/reports/reconciliation-store.ts'
+import { findReports, type StoredReport } from '../../signals/reports/reconciliation-store.ts'
 import { firstDueAt, REPORT_DAYS_MAX } from '../../signals/reports/report-schedule.ts'
 import { runOnStore } from './open-store.ts'
 import { parseTracker, type TrackerReference } from './option-values.ts'
-import { formatReportTable } from './report-table.ts'
 import { type RoleContext, StartError } from './role.ts'
+import { formatTable, stripControlCharacters, type TableColumn } from './terminal-table.ts'
 import { findTrackerArgument } from './tracker-argument.ts'
 
 /** Shows the reconciliation reports of a day; with `refresh`, the workers make them first. */
@@ -125,4 +127,108 @@ export function defineReportCommand(handle: (request: ReportRequest) => Promise<
 function parseDay(text: string): string {
   if (isCalendarDay(text)) return text
   throw new StartError(`--date takes a day such as 2026-11-20, not ${text}.`)
+}
+
+const LINE_WIDTH = 80
+const NAME_WIDTH = 36
+/** As wide as -2,147,483,647. */
+const COUNT_COLUMN: TableColumn = { align: 'right', width: 14 }
+const COLUMNS = [{ width: NAME_WIDTH }, COUNT_COLUMN, COUNT_COLUMN, COUNT_COLUMN]
+const NAMES_SHOWN_MAX = 40
+
+const STATUS_SENTENCES: Record<ReportStatus, string> = {
+  matched: 'both sides count the same.',
+  explained: 'they differ, and every difference has an explanation.',
+  unexplained: 'a difference remains without an explanation; see "Not explained".',
+  pending: 'some events of the day still wait to be sent; the report will be updated.',
+  unavailable: 'the platform returned no counts, so nothing was compared.',
+}
+
+/** One report as text for a terminal, at most 80 columns wide and without color. */
+export function formatReportTable(report: StoredReport, destination: Destination): string {
+  const status = report.status as ReportStatus
+  const isCompared = status !== 'unavailable'
+  const lines = [
+    `Reconciliation of ${report.reportDate} (UTC)`,
+    `  Tracker      ${destination.trackerId}`,
+    `  Destination  ${destination.id}`,
+    `  Target       ${formatTarget(destination.config)}`,
+    `  Made         ${formatIsoMinute(report.updatedAt)} UTC`,
+    ...wrapText('  Status       ', `${status}: ${STATUS_SENTENCES[status]}`),
+    '',
+    ...formatEventNames(report, isCompared),
+    '',
+    ...(isCompared ? formatBuckets(report) : formatUnavailable(report)),
+  ]
+  return `${lines.map(line => line.trimEnd()).join('\n')}\n`
+}
+
+function formatEventNames({ eventCounts, ...totals }: StoredReport, isCompared: boolean): string[] {
+  const accepted = new Map(Object.entries(eventCounts.accepted))
+  const platform = new Map(Object.entries(eventCounts.meta))
+  const row = (name: string, ours: number, theirs: number) =>
+    isCompared
+      ? formatRow(name, [formatCount(ours), formatCount(theirs), formatSignedCount(ours - theirs)])
+      : formatRow(name, [formatCount(ours), '-', '-'])
+  const rows = [...new Set([...accepted.keys(), ...platform.keys()])]
+    .map(name => [name, accepted.get(name) ?? 0, platform.get(name) ?? 0] as const)
+    .sort(([a, ...countsA], [b, ...countsB]) => {
+      return Math.max(...countsB) - Math.max(...countsA) || (a < b ? -1 : 1)
+    })
+  const left = rows.length - NAMES_SHOWN_MAX
+  return [
+    formatRow('EVENT', ['ACCEPTED', 'PLATFORM', 'GAP']),
+    ...rows.slice(0, NAMES_SHOWN_MAX).map(cells => row(...cells)),
+    ...(left > 0 ? [`  (${left} more names)`] : []),
+    row('Total', totals.acceptedCount, totals.platformCount),
+  ]
+}
+
+function formatBuckets({ buckets, unexplainedResidual }: StoredReport): string[] {
+  const lines = [formatRow('EXPLAINED BY', ['COUNT', 'BASIS'])]
+  for (const name of BUCKET_NAMES) {
+    const bucket = buckets[name]
+    if (!bucket) continue
+    lines.push(formatRow(name, [formatSignedCount(bucket.count), bucket.basis]))
+    lines.push(...wrapText('    ', bucket.explanation))
+  }
+  return [...lines, formatRow('Not explained', [formatSignedCount(unexplainedResidual)])]
+}
+
+/** Every bucket has the same explanation: why there are no counts. */
+function formatUnavailable({ buckets }: StoredReport): string[] {
+  const [bucket] = Object.values(buckets)
+  return wrapText('  ', bucket?.explanation ?? 'The day was not compared.')
+}
+
+function formatRow(name: string, cells: readonly string[]): string {
+  const columns = COLUMNS.slice(0, cells.length + 1)
+  return formatTable([[truncateName(name), ...cells]], { columns, indent: '  ', gap: '' }).trimEnd()
+}
+
+/** Names come from callers and from the platform. */
+function truncateName(name: string): string {
+  const plain = stripControlCharacters(name)
+  return plain.length > NAME_WIDTH ? `${plain.slice(0, NAME_WIDTH - 3)}...` : plain
+}
+
+/** Breaks at spaces; further lines are indented to the text of the first. */
+function wrapText(head: string, text: string): string[] {
+  const lines = [head]
+  for (const word of stripControlCharacters(text).split(/ +/)) {
+    const line = lines.at(-1) ?? ''
+    const isFirst = line.length === head.length
+    const joined = isFirst ? `${line}${word}` : `${line} ${word}`
+    if (isFirst || joined.length <= LINE_WIDTH) lines[lines.length - 1] = joined
+    else lines.push(`${' '.repeat(head.length)}${word}`)
+  }
+  return lines
+}
+
+function formatCount(count: number): string {
+  return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',')
+}
+
+function formatSignedCount(count: number): string {
+  return count > 0 ? `+${formatCount(count)}` : formatCount(count)
 }

@@ -7,7 +7,7 @@ import {
   type ReconciliationInput,
   reconcileDay,
 } from '../../signals/reports/reconcile-day.ts'
-import { formatReportTable } from './report-table.ts'
+import { formatReportTable } from './report-command.ts'
 
 const AT = new Date('2026-11-22T06:00:12.345Z')
 

@@ -1,18 +1,30 @@
+import { type AgentsJobsContext, agentsJobs } from '../../agents/jobs.ts'
+import { verifyProposalRecords } from '../../agents/proposals/verify-records.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
+import { type AuditJobsContext, auditJobs } from '../../audit/jobs.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import { openDatabase } from '../../runtime/db/database.ts'
 import { type Job, type JobRun, parsePeriodSeconds } from '../../runtime/jobs/job.ts'
 import { readJobStatistics } from '../../runtime/jobs/job-store.ts'
 import { startJobWorker } from '../../runtime/jobs/worker.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import type { DeliveryContext } from '../../signals/delivery/delivery-context.ts'
+import { type SignalsJobsContext, signalsJobs } from '../../signals/jobs.ts'
 import type { AlertTransition } from '../../signals/reports/alert-store.ts'
-import type { WorkspaceAlertTransition } from '../../workspaces/notifications/audit-alert.ts'
+import type { AlertAnnouncer } from '../../signals/reports/announce-alerts.ts'
+import { type WorkspacesJobsContext, workspacesJobs } from '../../workspaces/jobs.ts'
+import {
+  type AuditAlertContext,
+  createAuditAlerts,
+  type WorkspaceAlertTransition,
+} from '../../workspaces/notifications/audit-alert.ts'
 import { createWebhookClient } from '../../workspaces/notifications/client.ts'
+import { raiseNotification } from '../../workspaces/notifications/notification-store.ts'
+import { lockNotificationSettings } from '../../workspaces/notifications/settings-store.ts'
 import { registerAuditLogMetrics, registerJobMetrics } from '../metrics/database-metrics.ts'
 import { registerAlertMetrics, registerNotificationMetrics } from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import { createEmailTransport } from './email-transport.ts'
-import { buildJobs, type JobDependencies } from './job-registry.ts'
 import { formatUrlHost } from './listen-address.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
@@ -149,4 +161,30 @@ function collectPeriods(jobs: readonly Job[]): Map<string, number> {
     if (schedule !== null) periods.set(name, parsePeriodSeconds(schedule))
   }
   return periods
+}
+
+/** What the jobs of all rooms depend on. */
+export interface JobDependencies
+  extends Omit<SignalsJobsContext, 'announcer'>,
+    AgentsJobsContext,
+    WorkspacesJobsContext,
+    Omit<AuditJobsContext, 'alerts' | 'verifyRecords'>,
+    AuditAlertContext {
+  settings: Settings
+}
+
+/** All jobs with their schedules. Minutes differ, so that jobs do not all start together. */
+export function buildJobs(context: JobDependencies): Job[] {
+  const alerts = createAuditAlerts(context)
+  return [
+    ...signalsJobs({ ...context, announcer: ALERT_ANNOUNCER }),
+    ...agentsJobs(context),
+    ...workspacesJobs(context),
+    ...auditJobs({ ...context, alerts, verifyRecords: verifyProposalRecords }),
+  ]
+}
+
+const ALERT_ANNOUNCER: AlertAnnouncer = {
+  lock: lockNotificationSettings,
+  raise: raiseNotification,
 }

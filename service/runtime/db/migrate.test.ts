@@ -65,7 +65,8 @@ it('finds the schema current immediately after a migration', async test => {
 })
 
 it('refuses a database that a newer program has migrated', async test => {
-  const { database } = await createTestDatabase(test)
+  const [database] = (await emptyStore(test, 1)) as [Database]
+  await migrate(database, STORE_SCHEMA)
   await database.pool.query(
     `insert into kysely_migration (name, timestamp) values ('9999-from-the-future', '')`,
   )

@@ -1,3 +1,4 @@
+import { html } from 'ghtml'
 import Type from 'typebox'
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
@@ -9,7 +10,8 @@ import {
   safeReturnPath,
   toFormErrors,
 } from '../../runtime/pages/form-body.ts'
-import type { FormErrors } from '../../runtime/pages/form-controls.ts'
+import { errorSummary, type FormErrors, textField } from '../../runtime/pages/form-controls.ts'
+import { PASSKEY_SCRIPT_PATH, renderPage } from '../../runtime/pages/layout.ts'
 import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import {
@@ -27,7 +29,6 @@ import {
   UNAUTHORIZED,
   UNPROCESSABLE,
 } from './page-visit.ts'
-import { newPasskeyPage, passkeySignInPage } from './passkey-pages.ts'
 import {
   finishPasskeyRegistration,
   finishPasskeySignIn,
@@ -37,7 +38,7 @@ import {
 } from './passkeys.ts'
 import { requireRecentAuthentication } from './reauthentication.ts'
 import { requireToken } from './second-factor-routes.ts'
-import { findCurrentUser, findHeldSession } from './session-store.ts'
+import { type CurrentUser, findCurrentUser, findHeldSession } from './session-store.ts'
 import { sessionCookie } from './session-token.ts'
 import type { UsersContext } from './users-context.ts'
 
@@ -150,3 +151,64 @@ async function postPasskey(context: UsersContext, visit: SignedInRequest, reply:
     return showNewPasskey(context, visit, reply, toFormErrors(error))
   }
 }
+
+interface PasskeySignInPage {
+  options: unknown
+  returnTo: string
+  errors?: FormErrors
+}
+
+/** Signs in by a passkey. Needs a script; the other ways to sign in do not. */
+function passkeySignInPage({ options, returnTo, errors = {} }: PasskeySignInPage): string {
+  const query = new URLSearchParams({ return_to: returnTo })
+  const body = html`<div class="card">
+<h1>Sign in with a passkey</h1>
+!${errorSummary(errors)}
+<form method="post" action="/sign-in/passkey" data-passkey="get"
+data-options="${JSON.stringify(options)}" hidden>
+<input type="hidden" name="return_to" value="${returnTo}">
+<input type="hidden" name="response">
+<button>Continue</button>
+</form>
+!${SCRIPT_MESSAGES}
+<p><a href="/sign-in?${query.toString()}">Sign in another way</a></p>
+</div>`
+  return renderPage({ title: 'Sign in with a passkey', body, script: PASSKEY_SCRIPT_PATH })
+}
+
+interface NewPasskeyPage {
+  user: CurrentUser
+  options: unknown
+  errors?: FormErrors
+}
+
+const NAME_FIELD = {
+  name: 'name',
+  label: 'Name',
+  hint: 'To recognize it later, such as the name of the device.',
+  charactersMax: 50,
+} as const
+
+/** Adds a passkey. */
+function newPasskeyPage({ user, options, errors = {} }: NewPasskeyPage): string {
+  const body = html`<div class="card">
+<h1>Add a passkey</h1>
+<p>A passkey signs you in by your fingerprint, your face or the PIN of a device.</p>
+!${errorSummary(errors)}
+<form method="post" action="/account/passkeys" data-passkey="create"
+data-options="${JSON.stringify(options)}" hidden>
+<input type="hidden" name="response">
+!${textField({ ...NAME_FIELD, value: 'Passkey', errors })}
+<button>Add passkey</button>
+</form>
+!${SCRIPT_MESSAGES}
+<p><a href="/account">Back to your account</a></p>
+</div>`
+  const signedInAs = user.email
+  return renderPage({ title: 'Add a passkey', body, signedInAs, script: PASSKEY_SCRIPT_PATH })
+}
+
+const SCRIPT_MESSAGES = html`<div class="message danger" role="alert" tabindex="-1" hidden
+data-passkey-failure><p>The passkey was not used. Try again.</p></div>
+<div class="message notice" data-passkey-unsupported><p>Passkeys need a recent browser that runs
+scripts.</p></div>`

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
-import { formatReportTable } from '../../../service/program/roles/report-table.ts'
+import { formatReportTable } from '../../../service/program/roles/report-command.ts'
 import { HOUR_MILLISECONDS } from '../../../service/runtime/util/time.ts'
 import { findDestination } from '../../../service/signals/delivery/destination-store.ts'
 import { findReports } from '../../../service/signals/reports/reconciliation-store.ts'
