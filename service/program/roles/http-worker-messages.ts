@@ -1,7 +1,7 @@
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
 import type { MetricsSnapshot } from '../metrics/metrics-registry.ts'
-import type { ServerOptions } from '../server/server-options.ts'
+import type { ServerOptions } from '../server/server.ts'
 
 /** What an HTTP worker starts with. All of it can be sent to another thread. */
 export interface HttpWorkerConfig {

@@ -1,25 +1,39 @@
+import type { ContractKeys } from '@signalbox/contract/signing-key.ts'
 import { seedSimulatedAccount } from '../../agents/campaigns/simulated-account-store.ts'
 import { createSimulatedCampaignApi } from '../../agents/campaigns/simulated-campaign-store.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
+import type { StreamCounts } from '../../dashboard/live/event-stream.ts'
+import type { Database } from '../../runtime/db/database.ts'
 import { type StoreNodes, singleNode } from '../../runtime/db/store-nodes.ts'
 import {
   createClientAddressReader,
   createTrustedProxies,
 } from '../../runtime/http/client-address.ts'
 import { healthRoutes } from '../../runtime/http/health-routes.ts'
-import { limitRequests, type RequestLimits } from '../../runtime/http/request-limits.ts'
 import {
+  type LimitMemory,
+  type LimitName,
+  limitRequests,
+  type RequestLimits,
+} from '../../runtime/http/request-limits.ts'
+import {
+  type CompletedRequest,
   createServiceApp,
   type ServiceApp,
   type ServiceLogger,
 } from '../../runtime/http/service-app.ts'
 import { traceRequests } from '../../runtime/http/trace-requests.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import type { Tracer } from '../../runtime/tracing/tracer.ts'
+import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
 import { createPublishableKeyAuthenticator } from '../../signals/access/authenticate-publishable-key.ts'
 import { createTrackerAuthenticator } from '../../signals/access/authenticate-tracker.ts'
 import { guardRoutes } from '../../signals/access/guard-routes.ts'
 import { limitTrackers } from '../../signals/access/tracker-limits.ts'
+import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
+import type { DeliveryContext } from '../../signals/delivery/delivery-context.ts'
 import {
   ActivityAnnouncer,
   type StoreActivity,
@@ -28,13 +42,62 @@ import { DestinationRouteCache } from '../../signals/delivery/plan-store.ts'
 import { createErasureKeyProvider } from '../../signals/erasure/erasure-key-store.ts'
 import { verifyIngestion } from '../../signals/ingestion/accept-event.ts'
 import { type CommitHealth, createCommitHealth } from '../../signals/ingestion/commit-health.ts'
-import { createEventCommitQueue } from '../../signals/ingestion/event-commit-queue.ts'
+import {
+  type CommittedGroup,
+  createEventCommitQueue,
+} from '../../signals/ingestion/event-commit-queue.ts'
+import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { RefusalRecorder } from '../../signals/refusals/refusal-recorder.ts'
 import { startRefusalWorker } from '../../signals/refusals/worker.ts'
+import type { Mailer } from '../../workspaces/users/mail/mail-queue.ts'
+import type { ScryptCost } from '../../workspaces/users/password-hash.ts'
 import type { AdAccountListener } from '../../workspaces/users/users-context.ts'
 import type { CommitQueueState } from '../metrics/ingestion-metrics.ts'
 import { registerRoutes, type ServiceContext } from './register-routes.ts'
-import type { ServerOptions } from './server-options.ts'
+
+/** What the HTTP service is assembled from. */
+export interface ServerOptions {
+  settings: Settings
+  database: Database
+  /** Of the same database, for a connection that listens. */
+  connectionString: string
+  /** Where trackers live; left out, in the database. */
+  nodes?: StoreNodes
+  platforms: PlatformRegistry
+  /** For test purchases, which are sent immediately; null where the platform is not known. */
+  delivery: DeliveryContext | null
+  /** What is sealed is opened with them, and sandbox keys come from the current one. */
+  credentialKeys: CredentialKeys
+  /** What the served contract is signed with. */
+  contractKeys: ContractKeys
+  logger: ServiceLogger
+  now: () => Date
+  publicOrigin: () => string
+  /** Sends emails to users. */
+  mailer: Mailer
+  /** Tests give a clock that stands still, and a delay of their own. */
+  monotonicSeconds?: () => number
+  readDelaySeconds?: () => number
+  /** Of new password hashes; tests give one that takes less work. */
+  passwordCost?: ScryptCost | undefined
+  /** Deliveries were planned in this process. */
+  onPlanned: () => void
+  /** For metrics. */
+  onAnswered?: (answered: CompletedRequest) => void
+  onCommitted?: (group: CommittedGroup) => void
+  onLimited?: (name: LimitName) => void
+  onShed?: () => void
+  /** Null where no exporter of traces is configured. */
+  tracer: Tracer | null
+  /** The state of the circuits of this process; left out where it delivers nothing. */
+  circuits?: () => CircuitCounts | Promise<CircuitCounts>
+  /** Memory that the HTTP workers of one process share; left out, it serves alone. */
+  shared?: {
+    limits: LimitMemory
+    destinationChanges: SharedArrayBuffer
+    streamCounts: StreamCounts
+  }
+}
 
 export interface Server {
   app: ServiceApp
