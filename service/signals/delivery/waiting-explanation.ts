@@ -105,12 +105,12 @@ function dueSentence(delivery: StoredDelivery, at: Date): string {
   if (!nextAttemptAt || nextAttemptAt <= at) return ''
   const due = nextAttemptAt.toISOString()
   if (statusReason === 'test_purchase') {
-    return `Its request sends it now; if that ends before, a worker sends it after ${due}.`
+    return `Its request sends it now. If the request ends early, a worker sends it after ${due}.`
   }
   const clock = clockSentence(updatedAt ?? createdAt, at)
   // Retries that did not reach the platform are brought forward when it answers again.
   const isBroughtForward = status === 'retrying' && lastError?.http_status === null
-  const earlier = isBroughtForward ? ', or when the platform answers before' : ''
+  const earlier = isBroughtForward ? ', or as soon as the platform answers again' : ''
   const verb = status === 'queued' ? 'sent after' : 'tried again at'
   return `It is ${verb} ${due}${earlier}.${clock}`
 }

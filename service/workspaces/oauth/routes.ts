@@ -15,8 +15,8 @@ import { disableBodyParsing, useOauthErrorResponses } from './oauth-responses.ts
 import { agentSessionRoutes } from './session-routes.ts'
 
 /**
- * All OAuth routes. Endpoints for endpoints return errors as OAuth error objects, endpoints for
- * people return them as pages.
+ * All OAuth routes. Endpoints that programs call return errors as OAuth error objects; those that
+ * browsers open return them as pages.
  */
 export function oauthRoutes(app: ServiceApp, context: OauthContext): void {
   const { limits } = context

@@ -40,7 +40,7 @@ const deleteUserData: Handler<DeleteOptions> = async (context, options) => {
   if (!options.yes) await askFirst()
   const result = await client.userData.delete(submission, { signal: host.signal })
   if (context.isJson) return void (await context.printJson(result))
-  const before = result.duplicate ? ', as it was before' : ''
+  const before = result.duplicate ? ' (already erased earlier)' : ''
   const facts: [string, string][] = [
     ['Receipt', result.deletion_request_id],
     ['Events', String(result.events_updated)],
