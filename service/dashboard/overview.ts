@@ -11,7 +11,7 @@ import {
   HOUR_MILLISECONDS,
   subtractDays,
 } from '../runtime/util/time.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { countWaitingByReason } from '../signals/delivery/backlog-store.ts'
 import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
 import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
@@ -103,7 +103,9 @@ function summarizeHours(
 ): Summary {
   const hours = sumBy(counts, ({ hour }) => hour.toISOString())
   return {
-    ...{ stage, unit, is_minimum: false },
+    stage,
+    unit,
+    is_minimum: false,
     count: counts.reduce((sum, { count }) => sum + count, 0),
     reasons: listReasons(counts),
     hours: [...hours].map(([hour, count]) => ({ hour, count })),
@@ -120,7 +122,10 @@ function summarizeWaiting({
     count,
   }))
   return {
-    ...{ stage: 'waiting', unit: 'deliveries', is_minimum: isTruncated, hours: [] },
+    stage: 'waiting',
+    unit: 'deliveries',
+    is_minimum: isTruncated,
+    hours: [],
     count: named.reduce((sum, { count }) => sum + count, 0),
     reasons: listReasons(named),
   }
@@ -133,7 +138,10 @@ function summarizePlatformDays(
   today: string,
 ): StageSummary {
   return {
-    ...{ stage: 'platform_counted', unit: 'events', is_minimum: false, reasons: [] },
+    stage: 'platform_counted',
+    unit: 'events',
+    is_minimum: false,
+    reasons: [],
     from: addHoursToDay(firstDay, 0).toISOString(),
     to: addHoursToDay(today, 0).toISOString(),
     count: days.length === 0 ? null : days.reduce((sum, { count }) => sum + count, 0),

@@ -9,7 +9,8 @@ interface IssueText {
 const CLASS_TEXTS: Record<DeliveryIssue['class'], IssueText> = {
   auth: {
     title: 'The platform refused the access token',
-    advice: 'Replace the credential of the destination. Waiting events are then sent without a replay.',
+    advice:
+      'Replace the credential of the destination. Waiting events are then sent without a replay.',
   },
   config: {
     title: 'The platform refused the target or the permissions',

@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { type Database, inTransaction, isCitusCluster } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
-import { countStages, stageLiteral } from '../../runtime/db/stage-count-store.ts'
 import { CLOCK_TOLERANCE_MINUTES } from '../consent/consent-signal.ts'
 import {
   FOUND_COLUMNS,
@@ -15,6 +14,7 @@ import {
   legacyIndexKey,
   listWithdrawableDigests,
 } from '../events/person-identifiers.ts'
+import { countStages, stageLiteral } from '../events/stage-count-store.ts'
 import {
   ADD_COUNTS,
   ATTEMPT_COLUMNS,

@@ -2,7 +2,6 @@ import { LEASE_SECONDS_MAX } from '../../runtime/settings/settings.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredAttempt } from './attempt-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
-import { toSentence } from './platform-message.ts'
 import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
 
 /** What an explanation needs besides the rows of the delivery and its event. */
@@ -164,4 +163,24 @@ function nextBatchSentence({ status, statusReason, ...delivery }: StoredDelivery
 
 function secondsBetween(from: Date, until: Date): number {
   return (until.getTime() - from.getTime()) / 1_000
+}
+
+/** The platform's last error as a sentence, with its code; empty when there was none. */
+export function platformMessage({ lastError }: Pick<StoredDelivery, 'lastError'>): string {
+  if (!lastError) return ''
+  const code = lastError.code === null ? '' : `Code ${formatCode(lastError)}: `
+  const message = toSentence(lastError.user_message || lastError.message)
+  return message === '' ? '' : `${code}${message}`
+}
+
+function formatCode({ code, subcode }: { code: number | null; subcode: number | null }): string {
+  return subcode === null ? String(code) : `${code}/${subcode}`
+}
+
+/** Texts of the platform come with or without a period, in any case and any language. */
+function toSentence(text: string): string {
+  const trimmed = text.trim().replace(/[.\s]+$/, '')
+  if (trimmed === '') return ''
+  const end = /[!?…。！？]$/.test(trimmed) ? '' : '.'
+  return `${trimmed.slice(0, 1).toUpperCase()}${trimmed.slice(1)}${end}`
 }

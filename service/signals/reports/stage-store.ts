@@ -1,5 +1,5 @@
 import type { Database } from '../../runtime/db/database.ts'
-import type { CountedStage } from '../../runtime/db/stage-count-store.ts'
+import type { CountedStage } from '../events/stage-count-store.ts'
 
 export interface StageCount {
   hour: Date

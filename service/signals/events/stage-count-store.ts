@@ -1,4 +1,4 @@
-import { COUNTER_SHARD } from './sql-fragments.ts'
+import { COUNTER_SHARD } from '../../runtime/db/sql-fragments.ts'
 
 /** What is counted by hour, beside what other tables count. */
 export type CountedStage = 'accepted' | 'held' | 'failed' | 'platform_accepted'
