@@ -26,7 +26,7 @@ export async function reviewDeliveries(
   context: BatchContext,
   batch: ClaimedBatch,
 ): Promise<ReviewedBatch> {
-  const { platform, platforms, now } = context
+  const { platform, now } = context
   const { destination, claimed, events } = batch
   const withdrawnAt = await findBatchWithdrawals(context, batch)
   const stored = [...events.values()]
@@ -40,7 +40,6 @@ export async function reviewDeliveries(
       originalEvent: event ? originalOf(event) : null,
       hasTestCode: destination.testCode !== null,
       platform,
-      defaultPlatform: platforms.default.name,
       at,
     })
   })
@@ -77,7 +76,6 @@ interface ReviewInput {
   /** The destination has a code for test events. */
   hasTestCode: boolean
   platform: Platform
-  defaultPlatform: string
   at: Date
 }
 
@@ -86,7 +84,7 @@ export const WINDOW_MARGIN_SECONDS = 60
 
 function reviewDelivery(
   delivery: ClaimedDelivery,
-  { event, withdrawnAt, originalEvent, hasTestCode, platform, defaultPlatform, at }: ReviewInput,
+  { event, withdrawnAt, originalEvent, hasTestCode, platform, at }: ReviewInput,
 ): Review {
   const end = event ? windowEnd(event, platform) : null
   const fail = (status: FailedUnsent, reason: string, error: SendError | null = null) =>
@@ -104,7 +102,7 @@ function reviewDelivery(
   // Without a code the platform would count it as live.
   if (delivery.isTest && !hasTestCode) return fail('failed:permanent', 'no_test_code')
 
-  const identity = findPlatformIdentity(event.payload, platform, defaultPlatform)
+  const identity = findPlatformIdentity(event.payload, platform)
   // Raw values are never stored, so the identity cannot be made later.
   if (!identity) return fail('failed:permanent', 'no_platform_identity')
 
@@ -147,10 +145,10 @@ function isStillConsented(
  * no destination of the platform or its plug-in was not installed.
  */
 function findPlatformIdentity(
-  { digests, plain, platforms }: NonNullable<StoredEvent['payload']>,
-  { name }: Platform,
-  defaultName: string,
+  { identityMark, digests, plain, platforms }: NonNullable<StoredEvent['payload']>,
+  platform: Platform,
 ): PlatformIdentity | null {
-  if (name === defaultName) return { digests, plain }
+  if (platform.identityMark === identityMark) return { digests, plain }
+  const { name } = platform
   return platforms && Object.hasOwn(platforms, name) ? (platforms[name] ?? null) : null
 }

@@ -21,6 +21,12 @@ export const COLUMN_DEFAULTS = {
 } as const
 export type DefaultedColumn = keyof typeof COLUMN_DEFAULTS
 
+/**
+ * The mark of identities that were stored before rows had one: those of Meta, then the only
+ * platform. It is a constant, because the default platform of a registry may change.
+ */
+export const UNMARKED_IDENTITY = 'm'
+
 /** Most consents contain the same time three times; it has its own column. */
 export function encodeConsent({ consent, consentCapturedAt }: EventRecord): string | null {
   return consent && CONSENT_CODEC.encode(consent, quotedTime(consentCapturedAt))
@@ -66,9 +72,11 @@ export function encodeUserData({
   clickIds,
   platforms,
   details,
+  identityMark,
   ...identity
 }: IdentityPayload): string {
   const encoded: EncodedUserData = encodePlatformIdentity(identity, clickIds)
+  encoded.of = identityMark
   if (details) encoded.details = details
   if (platforms) {
     encoded.platforms = mapMembers(platforms, one => encodePlatformIdentity(one, clickIds))
@@ -92,11 +100,12 @@ export function encodeClickIds({ clickIds }: IdentityPayload): string {
 export function decodeIdentity(row: {
   user_data: unknown
   click_ids: unknown
-}): Pick<IdentityPayload, 'digests' | 'plain' | 'clickIds' | 'platforms' | 'details'> {
+}): Omit<IdentityPayload, 'visitorId' | 'pageUrl'> {
   const clickIds = CLICK_IDS_CODEC.decode(row.click_ids) as Record<string, string>
   const stored = USER_DATA_CODEC.decode(row.user_data) as EncodedUserData
-  const { platforms, details, ...identity } = stored
+  const { platforms, details, of = UNMARKED_IDENTITY, ...identity } = stored
   const decoded = {
+    identityMark: of,
     ...decodePlatformIdentity(identity, clickIds),
     clickIds,
     ...(details && { details }),
@@ -129,6 +138,8 @@ interface EncodedIdentity {
 
 /** Without `platforms` as long as the tracker has destinations of the default platform alone. */
 interface EncodedUserData extends EncodedIdentity {
+  /** The platform of `digests` and `plain`. Version 0.5 ignores it. */
+  of?: string
   details?: EventDetails
   platforms?: Record<string, EncodedIdentity>
 }

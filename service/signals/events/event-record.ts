@@ -73,6 +73,8 @@ export interface EventNotes {
 /** The expiring part: digests, IP address, user agent, click IDs, visitor and full page URL. */
 export interface IdentityPayload {
   visitorId: string | null
+  /** The mark of the platform that `digests` and `plain` are for: the default one at acceptance. */
+  identityMark: string
   digests: Record<string, string[]>
   plain: Record<string, string>
   clickIds: Record<string, string>

@@ -47,6 +47,8 @@ export interface EventDraft {
   order: OrderDraft | null
   decision: ConsentDecision
   visitorId: string | null
+  /** The mark of the platform that `digests` and `plain` are for. */
+  identityMark: string
   digests: Record<string, string[]>
   plain: Record<string, string>
   /** Identity for each platform except the default one, by platform name. */
@@ -112,6 +114,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     order,
     decision,
     visitorId,
+    identityMark: identity.identityMark,
     digests: identity.digests,
     plain: identity.plain,
     platforms: identity.platforms,
@@ -217,6 +220,7 @@ interface IdentityInput extends SubmittedIdentity {
 
 /** Identity for the default platform, plus that of the other platforms by name. */
 interface DraftIdentity extends AcceptedIdentity {
+  identityMark: string
   platforms: Record<string, PlatformIdentity>
 }
 
@@ -239,7 +243,8 @@ export function acceptIdentity(
     clickIds = other.clickIds
     platforms[platform.name] = { digests: other.digests, plain: other.plain }
   }
-  return { ...accepted, clickIds, platforms }
+  const { identityMark } = defaultPlatform
+  return { ...accepted, identityMark, clickIds, platforms }
 }
 
 function acceptForPlatform(

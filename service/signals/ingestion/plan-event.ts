@@ -183,8 +183,8 @@ function buildPayload(
   routes: readonly DestinationRoute[],
 ): IdentityPayload | null {
   if (!mayStoreIdentity(draft)) return null
-  const { visitorId, digests, plain, clickIds, details, eventSource } = draft
-  const payload: IdentityPayload = { visitorId, digests, plain, clickIds }
+  const { visitorId, identityMark, digests, plain, clickIds, details, eventSource } = draft
+  const payload: IdentityPayload = { visitorId, identityMark, digests, plain, clickIds }
   const others = routes.filter(({ platform }) => Object.hasOwn(draft.platforms, platform))
   if (others.length > 0) {
     payload.platforms = Object.fromEntries(

@@ -176,7 +176,7 @@ function buildTestPayload(
   registry: PlatformRegistry,
   { platform, eventId, at }: { platform: string; eventId: string; at: Date },
 ): IdentityPayload {
-  const { digests, plain, clickIds, platforms } = acceptIdentity(registry, {
+  const { identityMark, digests, plain, clickIds, platforms } = acceptIdentity(registry, {
     userData: { external_id: hashIdentifier(eventId) },
     clickIds: {},
     eventSource: undefined,
@@ -184,7 +184,7 @@ function buildTestPayload(
     observedAt: at,
     edge: null,
   })
-  const payload: IdentityPayload = { visitorId: null, digests, plain, clickIds }
+  const payload: IdentityPayload = { visitorId: null, identityMark, digests, plain, clickIds }
   const other = platforms[platform]
   return other ? { ...payload, platforms: { [platform]: other } } : payload
 }

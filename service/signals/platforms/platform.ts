@@ -100,6 +100,11 @@ export interface Connection<Target> extends Credentials<Target> {
 export interface Platform<Target = unknown> {
   /** The name under which destinations are stored, and their `type` in reads. */
   readonly name: string
+  /**
+   * One or two small letters that mark a stored identity as this platform's. Rows keep it, so it
+   * never changes.
+   */
+  readonly identityMark: string
   /** Its name for people. */
   readonly label: string
   /** The members of a destination's `config`, for the form that creates one. */
