@@ -1,4 +1,4 @@
-import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import type { ReasonOf } from '@signalbox/contract/reasons.ts'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../runtime/db/database.ts'
 import {
@@ -12,6 +12,7 @@ import {
 import { countStages, stageLiteral } from '../../runtime/db/stage-count-store.ts'
 import { TtlCache } from '../../runtime/util/ttl-cache.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
+import type { InitialStatus } from './delivery-status.ts'
 
 /** A delivery that is created with its event, at the same time. */
 export interface PlannedDelivery {
@@ -20,8 +21,8 @@ export interface PlannedDelivery {
   eventId: string
   id: number
   destinationId: string | null
-  status: DeliveryStatus
-  statusReason: string
+  status: InitialStatus
+  statusReason: ReasonOf<InitialStatus>
   isTest: boolean
   /** When a queued delivery is due; immediately by default. */
   dueAt?: Date

@@ -1,4 +1,10 @@
-import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
+import type {
+  AttributionJoin,
+  ConsentBasis,
+  EnforcementScope,
+  EventClass,
+  MeasurementClass,
+} from '@signalbox/contract/events.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
@@ -27,10 +33,10 @@ export interface EventRecord {
   eventName: string
   eventClass: EventClass
   actionSource: string
-  consentBasis: 'consent' | 'legitimate_interest'
+  consentBasis: ConsentBasis
   measurementClass: MeasurementClass
-  attributionJoin: 'allowed' | 'none'
-  enforcementScope: 'event' | 'ledger'
+  attributionJoin: AttributionJoin
+  enforcementScope: EnforcementScope
   consentNormalizationVersion: string
   /** When the consent that allows delivery was given; null when unknown. */
   consentCapturedAt: Date | null

@@ -1,9 +1,11 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { type TestPurchase, TestPurchaseSubmission } from '@signalbox/contract/destinations.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { createBodyValidator, FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import { CONSENT_RULES_VERSION } from '../consent/consent-decision.ts'
+import type { StoredConsentOutcome } from '../consent/consent-record.ts'
 import { deliverNow } from '../delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import { findDeliveries } from '../delivery/delivery-store.ts'
@@ -74,7 +76,7 @@ export async function sendTestPurchase(
     eventId,
     id,
     status: 'queued' as const,
-    statusReason: 'test_purchase',
+    statusReason: 'test_purchase' as const,
     isTest: true,
     // Reserved for this process. A worker takes over if the process dies.
     dueAt: new Date(at.getTime() + context.leaseSeconds * 1_000),
@@ -111,11 +113,17 @@ async function readResult(
 ): Promise<TestPurchase> {
   const [delivery] = await findDeliveries(database, trackerId, [event])
   if (!delivery) throw new Error(`found no delivery of event ${event.eventId}`)
-  return { event_id: event.eventId, status: delivery.status, trace_id: delivery.platformTraceId }
+  return {
+    event_id: event.eventId,
+    status: storedText(delivery.status),
+    trace_id: delivery.platformTraceId,
+  }
 }
 
 const VALUE_DEFAULT = '1.00'
 const CURRENCY_DEFAULT = 'USD'
+
+const NAMES_NO_PERSON: StoredConsentOutcome = { outcome: 'granted', reason: 'names_no_person' }
 
 interface TestPurchaseRecordInput {
   trackerId: string
@@ -161,7 +169,7 @@ function buildTestPurchaseRecord(
     valueAmount: value,
     valueCurrency,
     valueData: JSON.stringify({ value, currency: valueCurrency, order_id: orderId }),
-    consent: JSON.stringify({ decision: { outcome: 'granted', reason: 'names_no_person' } }),
+    consent: JSON.stringify({ decision: NAMES_NO_PERSON }),
     notes: { dropped: [], unknownMembers: [], redacted: [] },
     bodyDigest: digestBody(body, { trackerId, eventId }),
     payload,

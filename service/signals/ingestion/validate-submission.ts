@@ -13,7 +13,8 @@ import {
 import { isObject } from '../../runtime/util/is-object.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
-import { type ConsentDecision, decideConsent } from '../consent/consent-decision.ts'
+import { decideConsent } from '../consent/consent-decision.ts'
+import type { AcceptedDecision } from '../consent/consent-record.ts'
 import type { ConsentContext } from '../consent/consent-signal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
@@ -37,7 +38,7 @@ interface ValidatedSubmission {
   /** From the caller, or generated. */
   eventId: string
   eventTime: Date
-  decision: ConsentDecision
+  decision: AcceptedDecision
 }
 
 const findSchemaErrors = compileBodySchema(EventSubmission)
@@ -114,23 +115,22 @@ function readSubmittedTime(
   return receivedAt
 }
 
-/** Null for an invalid basis, which the schema reports. */
+/** Null for a denial, and for an invalid basis, which the schema reports. */
 function decideSubmissionConsent(
   errors: FieldErrorList,
   body: EventSubmission,
   context: ConsentContext,
-): ConsentDecision | null {
+): AcceptedDecision | null {
   if (body.consent_basis !== 'consent' && body.consent_basis !== 'legitimate_interest') return null
   const decision = decideConsent(body, context)
-  if (decision.outcome === 'denied') {
-    const field = decision.denied_field
-    errors.add(
-      field,
-      `The ${field} field denies: use consent only with granted downstream advertising state.`,
-      'consent_denied',
-    )
-  }
-  return decision
+  if (decision.outcome !== 'denied') return decision
+  const field = decision.denied_field
+  errors.add(
+    field,
+    `The ${field} field denies: use consent only with granted downstream advertising state.`,
+    'consent_denied',
+  )
+  return null
 }
 
 /** A body before validation: members may be missing or of any type. */

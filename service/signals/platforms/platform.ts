@@ -1,5 +1,8 @@
+import type { FailureClass, SendOutcome } from '@signalbox/contract/reasons.ts'
 import type { DroppedField } from '../identity/dropped-fields.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+
+export type { SendOutcome }
 
 /** An event as an adapter needs it: identity only as digests, money as text. */
 export interface OutboundEvent {
@@ -171,30 +174,9 @@ export interface SeenClickIds {
   eventTime: Date
 }
 
-/**
- * What a platform's response to one request means for its events. A rejection is an outcome, not an
- * exception.
- * - accepted: the platform accepted every event.
- * - retry: a temporary error, not caused by the events.
- * - throttle: too many requests.
- * - auth, config: the destination's credential or configuration was rejected, not the events.
- * - permanent: the platform rejected the content. One invalid event fails a whole batch, so half of
- *   the batch may still be accepted.
- * - unknown: no usable response; the platform may or may not have the events. They are sent again
- *   with the same id and time, so that the platform can deduplicate them.
- */
-export type SendOutcome =
-  | 'accepted'
-  | 'retry'
-  | 'throttle'
-  | 'auth'
-  | 'config'
-  | 'permanent'
-  | 'unknown'
-
 /** Why an event was not accepted, as the platform states it. Returned as `last_error`. */
 export interface SendError {
-  class: Exclude<SendOutcome, 'accepted'> | 'local'
+  class: FailureClass
   code: number | null
   subcode: number | null
   message: string

@@ -1,4 +1,4 @@
-import { CONSENT_OUTCOMES, CONSENT_REASONS } from '@signalbox/contract/consent-texts.ts'
+import { describeConsentOutcome, describeConsentReason } from '@signalbox/contract/consent-texts.ts'
 import type { Event, EventDetail, ExplainedDelivery, LineageEvent } from '@signalbox/sdk'
 import { isObject, objectOrEmpty } from '../../../../service/runtime/util/is-object.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -62,7 +62,7 @@ function formatConsent({ consent, consent_basis: basis }: Event, style: Style): 
   const outcome = String(decision.outcome ?? 'unknown')
   const reason = String(decision.reason ?? 'unknown')
   const color = OUTCOME_COLORS[outcome] ?? 'yellow'
-  const sentence = CONSENT_OUTCOMES[outcome] ?? `${printable(outcome)}.`
+  const sentence = describeConsentOutcome(outcome) ?? `${printable(outcome)}.`
   const facts: [string, string][] = [
     ['Reason', reason],
     ['Basis', String(basis)],
@@ -71,7 +71,7 @@ function formatConsent({ consent, consent_basis: basis }: Event, style: Style): 
   if (typeof decision.captured_at === 'string') {
     facts.push(['Given', `${formatTime(decision.captured_at)} UTC`])
   }
-  const explained = [style(color, sentence), CONSENT_REASONS[reason] ?? ''].filter(
+  const explained = [style(color, sentence), describeConsentReason(reason) ?? ''].filter(
     text => text !== '',
   )
   return `  ${explained.join(' ')}\n${formatFacts(facts, style)}`
