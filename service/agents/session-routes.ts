@@ -192,11 +192,11 @@ function parseCount(errors: FieldErrorList, field: string, text: unknown): numbe
   return undefined
 }
 
-function parseChoice(
+function parseChoice<Choice extends string>(
   errors: FieldErrorList,
   field: string,
-  { text, options }: { text: unknown; options: readonly string[] },
-): string | undefined {
+  { text, options }: { text: unknown; options: readonly Choice[] },
+): Choice | undefined {
   if (text === undefined) return undefined
   const known = options.find(option => option === text)
   if (known === undefined)

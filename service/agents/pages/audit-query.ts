@@ -1,9 +1,14 @@
-import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '../../audit/audit-entry.ts'
+import {
+  AUDIT_ACTIONS,
+  AUDIT_SUBJECT_TYPES,
+  type AuditAction,
+  type AuditSubjectType,
+} from '../../audit/audit-entry.ts'
 
 /** The filters and position of a page of the log. */
 export interface AuditPageQuery {
-  action: string
-  subjectType: string
+  action: AuditAction | ''
+  subjectType: AuditSubjectType | ''
   subjectId: string
   /** Only entries older than this sequence; null for the newest. */
   before: number | null
@@ -21,8 +26,8 @@ export function parseAuditPageQuery(query: unknown): AuditPageQuery {
     const value = (query as Record<string, unknown> | null)?.[name]
     return typeof value === 'string' ? value.trim() : ''
   }
-  const known = (name: string, options: readonly string[]) =>
-    options.includes(text(name)) ? text(name) : ''
+  const known = <Choice extends string>(name: string, options: readonly Choice[]) =>
+    options.find(option => option === text(name)) ?? ''
   return {
     action: known('action', AUDIT_ACTIONS),
     subjectType: known('subject_type', AUDIT_SUBJECT_TYPES),

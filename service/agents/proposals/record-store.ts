@@ -1,4 +1,10 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import { type Selectable, sql } from 'kysely'
+import {
+  AUDIT_ACTIONS,
+  type AuditAction,
+  type AuditSubjectType,
+} from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
 import { objectOrEmpty, parseJsonObject } from '../../runtime/util/is-object.ts'
@@ -17,7 +23,7 @@ export interface RecordEntry {
   sequence: number
   actorType: unknown
   actorId: unknown
-  action: string
+  action: Stored<AuditAction>
   details: Record<string, unknown>
 }
 
@@ -87,7 +93,7 @@ export async function readBatchRecords(
 
 interface EntrySubjects {
   workspaceId: number
-  type: string
+  type: AuditSubjectType
   ids: readonly number[]
 }
 
@@ -115,6 +121,8 @@ async function readEntriesAbout(
   return entries
 }
 
+const POLICY_CHANGED: AuditAction = 'policy.changed'
+
 /** The last change of the policy in the log; null if it was never changed. */
 export async function findLastPolicyEntry(
   { query }: Transaction,
@@ -124,7 +132,7 @@ export async function findLastPolicyEntry(
     .selectFrom('audit_entries')
     .select(['sequence', 'action', 'body'])
     .where('workspace_id', '=', workspaceId)
-    .where('action', '=', 'policy.changed')
+    .where('action', '=', POLICY_CHANGED)
     .orderBy('sequence', 'desc')
     .limit(1)
     .executeTakeFirst()
@@ -136,7 +144,13 @@ type EntryRow = Pick<Selectable<Tables['audit_entries']>, 'sequence' | 'action' 
 function toRecordEntry({ sequence, action, body }: EntryRow): RecordEntry {
   const { actor, details } = parseJsonObject(body) ?? {}
   const { type: actorType, id: actorId } = objectOrEmpty(actor)
-  return { sequence, action, actorType, actorId, details: objectOrEmpty(details) }
+  return {
+    sequence,
+    action: parseStored(AUDIT_ACTIONS, action),
+    actorType,
+    actorId,
+    details: objectOrEmpty(details),
+  }
 }
 
 const RECORD_TABLES = { action: 'agent_actions', batch: 'agent_batches' } as const
