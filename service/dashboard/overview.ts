@@ -1,3 +1,4 @@
+import type { AlertKind, WorkspaceAlertKind } from '@signalbox/contract/alerts.ts'
 import { type Stored, storedText } from '@signalbox/contract/closed-set.ts'
 import { reasonOf, type StageReason, type WaitingReason } from '@signalbox/contract/reasons.ts'
 import type {
@@ -92,8 +93,16 @@ function alertView({
   kind,
   sentence,
   raisedAt,
-}: Pick<OpenAlert, 'sentence' | 'raisedAt'> & { destinationId: string | null; kind: string }) {
-  return { destination_id: destinationId, kind, sentence, raised_at: raisedAt.toISOString() }
+}: Pick<OpenAlert, 'sentence' | 'raisedAt'> & {
+  destinationId: string | null
+  kind: Stored<AlertKind | WorkspaceAlertKind>
+}) {
+  return {
+    destination_id: destinationId,
+    kind: storedText(kind),
+    sentence,
+    raised_at: raisedAt.toISOString(),
+  }
 }
 
 type Summary = Omit<StageSummary, 'from' | 'to'>

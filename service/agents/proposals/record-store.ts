@@ -1,10 +1,6 @@
 import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import { type Selectable, sql } from 'kysely'
-import {
-  AUDIT_ACTIONS,
-  type AuditAction,
-  type AuditSubjectType,
-} from '../../audit/audit-entry.ts'
+import { AUDIT_ACTIONS, type AuditAction, type AuditSubjectType } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
 import { objectOrEmpty, parseJsonObject } from '../../runtime/util/is-object.ts'
@@ -56,7 +52,7 @@ export async function readActionRecords(
     .orderBy('agent_actions.id')
     .limit(limit)
     .execute()
-  const subject = { workspaceId, type: 'action', ids: rows.map(({ id }) => id) }
+  const subject = { workspaceId, type: 'action' as const, ids: rows.map(({ id }) => id) }
   const entries = await readEntriesAbout({ query }, subject)
   return rows.map(row => ({
     row,
@@ -86,7 +82,7 @@ export async function readBatchRecords(
     .orderBy('id')
     .limit(limit)
     .execute()
-  const subject = { workspaceId, type: 'batch', ids: rows.map(({ id }) => id) }
+  const subject = { workspaceId, type: 'batch' as const, ids: rows.map(({ id }) => id) }
   const entries = await readEntriesAbout({ query }, subject)
   return rows.map(row => ({ row, entries: entries.get(String(row.id)) ?? [] }))
 }

@@ -1,3 +1,9 @@
+import {
+  ALERT_KINDS,
+  type AlertKind,
+  WORKSPACE_ALERT_KINDS,
+  type WorkspaceAlertKind,
+} from '@signalbox/contract/alerts.ts'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { singleFlight } from '../../runtime/util/single-flight.ts'
 import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
@@ -5,11 +11,6 @@ import type { DestinationStatusChange } from '../../signals/delivery/delivery-co
 import { STATUS_TRANSITIONS, type StatusAfterSent } from '../../signals/delivery/delivery-status.ts'
 import type { Platform, SendOutcome, UnavailableCause } from '../../signals/platforms/platform.ts'
 import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
-import { ALERT_KINDS, type AlertKind } from '../../signals/reports/alert-store.ts'
-import {
-  WORKSPACE_ALERT_KINDS,
-  type WorkspaceAlertKind,
-} from '../../workspaces/notifications/audit-alert-store.ts'
 import {
   NOTIFICATION_CHANNELS,
   type NotificationChannel,

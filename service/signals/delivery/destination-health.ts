@@ -1,3 +1,4 @@
+import { keysOf } from '@signalbox/contract/closed-set.ts'
 import type { PauseReason } from '@signalbox/contract/reasons.ts'
 import type { SendAnswer } from '../platforms/platform.ts'
 import type { DeliveryContext } from './delivery-context.ts'
@@ -61,6 +62,12 @@ export const PAUSE_SENTENCES: Record<PauseReason, string> = {
     'The configuration of the destination does not fit its platform: enter it again.',
   /** The name of the platform follows. */
   platform_not_installed: 'This server has no plug-in for the platform',
+}
+
+/** The reason of a stored sentence; null for none, and for a sentence of another version. */
+export function findPauseReason(statusReason: string | null): PauseReason | null {
+  const reasons = keysOf(PAUSE_SENTENCES)
+  return reasons.find(reason => statusReason?.startsWith(PAUSE_SENTENCES[reason])) ?? null
 }
 
 /**

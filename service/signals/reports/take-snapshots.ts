@@ -1,3 +1,4 @@
+import type { AlertKind } from '@signalbox/contract/alerts.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-credential.ts'
 import { formatUtcDay, subtractDays } from '../../runtime/util/time.ts'
@@ -7,7 +8,6 @@ import type { MatchKey, MatchQuality, Unavailable } from '../platforms/platform.
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import {
   type AlertContext,
-  type AlertKind,
   raiseAlert,
   resolveAlert,
   resolveInactiveAlerts,

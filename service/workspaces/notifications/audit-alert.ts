@@ -1,11 +1,7 @@
+import type { AlertTransition, WorkspaceAlertKind } from '@signalbox/contract/alerts.ts'
 import type { VerifiedChain } from '../../audit/verify-chains.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
-import {
-  endWorkspaceAlert,
-  upsertWorkspaceAlert,
-  type WorkspaceAlertKind,
-  workspaceExists,
-} from './audit-alert-store.ts'
+import { endWorkspaceAlert, upsertWorkspaceAlert, workspaceExists } from './audit-alert-store.ts'
 import type { Notification } from './notification.ts'
 import { raiseNotification } from './notification-store.ts'
 
@@ -13,7 +9,7 @@ import { raiseNotification } from './notification-store.ts'
 export interface WorkspaceAlertTransition {
   workspaceId: number
   kind: WorkspaceAlertKind
-  transition: 'raised' | 'resolved'
+  transition: AlertTransition
   sentence: string
 }
 
