@@ -233,5 +233,5 @@ it('keeps jobs on the coordinator', { skip }, async test => {
   const { database } = await startTestService(test)
   assert.equal(findPlacement('signalbox_store', 'job_records'), 'local')
   await enqueueJob(database, 'expire-payloads')
-  assert.equal(await releaseAbandonedJobs(database, [{ name: 'x', leaseSeconds: 1 }]), 0)
+  assert.equal(await releaseAbandonedJobs(database, [{ name: 'index-lists', leaseSeconds: 1 }]), 0)
 })
