@@ -134,6 +134,36 @@ export type PauseReason =
 export const BACKOFF_CAUSES = ['unreachable', 'throttled'] as const
 export type BackoffCause = (typeof BACKOFF_CAUSES)[number]
 
+/**
+ * Why a report is unavailable.
+ * - permission: the credential is valid but may not read reports; sending may still work.
+ * - credential: the platform rejected the credential itself.
+ * - throttled: too many requests; retry after `waitSeconds`.
+ * - out_of_reach: the platform did not respond, or only with an error; retry later.
+ * - out_of_range: the platform does not keep data that old; a retry never helps.
+ * - unreadable: the response is malformed or implausible.
+ * - unsupported: the platform has no such report.
+ */
+export const UNAVAILABLE_CAUSES = [
+  'permission',
+  'credential',
+  'throttled',
+  'out_of_reach',
+  'out_of_range',
+  'unreadable',
+  'unsupported',
+] as const
+export type UnavailableCause = (typeof UNAVAILABLE_CAUSES)[number]
+
+/** Why a destination has no snapshot of its match quality. */
+export const SNAPSHOT_CAUSES = [
+  ...UNAVAILABLE_CAUSES,
+  'credential_unreadable',
+  'no_plug_in',
+  'no_score',
+] as const
+export type SnapshotCause = (typeof SNAPSHOT_CAUSES)[number]
+
 /** What is stored about the consent of an event. A denial is refused, so it is never stored. */
 export type ConsentOutcome = 'granted' | 'withheld' | 'ledger_only'
 

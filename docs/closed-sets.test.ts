@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { PROBLEM_KINDS, WORKSPACE_ALERT_KINDS } from '../contract/alerts.ts'
+import { SNAPSHOT_CAUSES } from '../contract/reasons.ts'
 import { AUDIT_ACTIONS } from '../service/audit/audit-entry.ts'
 
 /** Pages that list a closed set of the code list exactly its members. */
@@ -17,6 +18,12 @@ it('the page about notifications lists every kind of alert', () => {
     code => /^alert\.(\w+)\.raised$/.exec(code)?.[1] ?? [],
   )
   assert.deepEqual(listed.sort(), [...PROBLEM_KINDS, ...WORKSPACE_ALERT_KINDS].sort())
+})
+
+it('the page about match quality explains every cause of a missing snapshot', () => {
+  const listed = codesBelow('operations/match-quality.md', '## No snapshot')
+  const causes = listed.filter(code => !/[A-Z ]/.test(code) && code !== 'ads_read')
+  assert.deepEqual(causes.sort(), [...SNAPSHOT_CAUSES].sort())
 })
 
 /** The codes in the first table after a heading. */

@@ -4,14 +4,13 @@ import {
   WORKSPACE_ALERT_KINDS,
   type WorkspaceAlertKind,
 } from '@signalbox/contract/alerts.ts'
-import { keysOf } from '@signalbox/contract/closed-set.ts'
 import { DESTINATION_STATUSES } from '@signalbox/contract/destinations.ts'
-import { SEND_OUTCOMES } from '@signalbox/contract/reasons.ts'
+import { SEND_OUTCOMES, UNAVAILABLE_CAUSES } from '@signalbox/contract/reasons.ts'
 import { singleFlight } from '../../runtime/util/single-flight.ts'
 import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
 import type { DestinationStatusChange } from '../../signals/delivery/delivery-context.ts'
 import { STATUS_TRANSITIONS, type StatusAfterSent } from '../../signals/delivery/delivery-status.ts'
-import type { Platform, UnavailableCause } from '../../signals/platforms/platform.ts'
+import type { Platform } from '../../signals/platforms/platform.ts'
 import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
 import {
   NOTIFICATION_CHANNELS,
@@ -110,16 +109,7 @@ export function registerWorkerMetrics(
 }
 
 /** What a read of a report ends with. */
-const READ_OUTCOMES = keysOf({
-  read: true,
-  permission: true,
-  credential: true,
-  throttled: true,
-  out_of_reach: true,
-  out_of_range: true,
-  unreadable: true,
-  unsupported: true,
-} satisfies Record<UnavailableCause | 'read', true>)
+const READ_OUTCOMES = ['read', ...UNAVAILABLE_CAUSES] as const
 
 /** A platform answers within tenths of a second; a request times out after ten seconds. */
 const PLATFORM_SECONDS_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 2, 3, 5, 7.5, 10]

@@ -1,8 +1,8 @@
-import type { FailureClass, SendOutcome } from '@signalbox/contract/reasons.ts'
+import type { FailureClass, SendOutcome, UnavailableCause } from '@signalbox/contract/reasons.ts'
 import type { DroppedField } from '../identity/dropped-fields.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 
-export type { SendOutcome }
+export type { SendOutcome, UnavailableCause }
 
 /** An event as an adapter needs it: identity only as digests, money as text. */
 export interface OutboundEvent {
@@ -204,25 +204,6 @@ export interface CountedDay {
 
 /** The source of an event at the platform: a server, or the platform's script in a browser. */
 export type CountedSource = 'server' | 'browser'
-
-/**
- * Why a report is unavailable.
- * - permission: the credential is valid but may not read reports; sending may still work.
- * - credential: the platform rejected the credential itself.
- * - throttled: too many requests; retry after `waitSeconds`.
- * - out_of_reach: the platform did not respond, or only with an error; retry later.
- * - out_of_range: the platform does not keep data that old; a retry never helps.
- * - unreadable: the response is malformed or implausible.
- * - unsupported: the platform has no such report.
- */
-export type UnavailableCause =
-  | 'permission'
-  | 'credential'
-  | 'throttled'
-  | 'out_of_reach'
-  | 'out_of_range'
-  | 'unreadable'
-  | 'unsupported'
 
 /** An unavailable report. It must never be treated as zero. */
 export interface Unavailable {

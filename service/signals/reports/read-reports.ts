@@ -1,9 +1,9 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { decimalToken } from '@signalbox/contract/decimal.ts'
 import type {
   EmqSnapshot,
   ReconciliationBucket,
   ReconciliationReport,
-  ReportStatus,
 } from '@signalbox/contract/reports.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
@@ -92,7 +92,7 @@ export function comparisonView(
     event_counts: report.eventCounts,
     buckets: report.buckets as Record<string, ReconciliationBucket>,
     unexplained_residual: report.unexplainedResidual,
-    status: report.status as ReportStatus,
+    status: storedText(report.status),
     created_at: report.createdAt.toISOString(),
     updated_at: report.updatedAt.toISOString(),
   }

@@ -1,4 +1,5 @@
 import type { AlertKind } from '@signalbox/contract/alerts.ts'
+import type { SnapshotCause } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-credential.ts'
 import { formatUtcDay, subtractDays } from '../../runtime/util/time.ts'
@@ -118,7 +119,7 @@ interface SnapshotContext extends AlertContext {
 }
 
 export interface UnavailableReading extends SnapshotTarget {
-  cause: Unavailable['cause'] | 'credential_unreadable' | 'no_plug_in' | 'no_score'
+  cause: SnapshotCause
   /** One sentence for people. */
   sentence: string
 }

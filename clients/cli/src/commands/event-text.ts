@@ -1,4 +1,6 @@
+import { isMember, keysOf } from '@signalbox/contract/closed-set.ts'
 import { describeConsentOutcome, describeConsentReason } from '@signalbox/contract/consent-texts.ts'
+import type { ConsentOutcome } from '@signalbox/contract/reasons.ts'
 import type { Event, EventDetail, ExplainedDelivery, LineageEvent } from '@signalbox/sdk'
 import { isObject, objectOrEmpty } from '../../../../service/runtime/util/is-object.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -50,7 +52,7 @@ function namesOf(members: Record<string, unknown> | null): string {
   return Object.keys(members ?? {}).join(', ')
 }
 
-const OUTCOME_COLORS: Record<string, Color> = {
+const OUTCOME_COLORS: Record<ConsentOutcome, Color> = {
   granted: 'green',
   withheld: 'yellow',
   ledger_only: 'dim',
@@ -61,7 +63,7 @@ function formatConsent({ consent, consent_basis: basis }: Event, style: Style): 
   const decision = objectOrEmpty(consent?.decision)
   const outcome = String(decision.outcome ?? 'unknown')
   const reason = String(decision.reason ?? 'unknown')
-  const color = OUTCOME_COLORS[outcome] ?? 'yellow'
+  const color = isMember(keysOf(OUTCOME_COLORS), outcome) ? OUTCOME_COLORS[outcome] : 'yellow'
   const sentence = describeConsentOutcome(outcome) ?? `${printable(outcome)}.`
   const facts: [string, string][] = [
     ['Reason', reason],
