@@ -16,6 +16,16 @@ export type AttributionJoin = (typeof ATTRIBUTION_JOINS)[number]
 
 export const ENFORCEMENT_SCOPES = ['event', 'ledger'] as const
 export type EnforcementScope = (typeof ENFORCEMENT_SCOPES)[number]
+/** The query of the read of one event. */
+export const EventSpaceQuery = Type.Object({
+  space: Type.Optional(
+    stringEnum(['secret', 'publishable'], {
+      description:
+        'Whether the id is of an event sent with the tracker secret or with a publishable ' +
+        "key. By default, the tracker secret's event is read, or else the publishable key's.",
+    }),
+  ),
+})
 
 const eventMembers = {
   id: Type.String({ maxLength: 128 }),

@@ -161,6 +161,11 @@ export const METRICS = {
     help: 'Statements that wait for a connection.',
     labels: [],
   },
+  signalbox_store_node_up: {
+    type: 'gauge',
+    help: 'Whether each server of the store answered at this scrape.',
+    labels: ['node'],
+  },
   signalbox_store_up: {
     type: 'gauge',
     help: 'Whether PostgreSQL answered at this scrape.',

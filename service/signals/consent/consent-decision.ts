@@ -21,15 +21,16 @@ import { readTcfConsent } from './tcf-consent.ts'
 export const CONSENT_RULES_VERSION = '2'
 
 /**
- * The members of a submission that the decision reads. Global Privacy Control and GPP strings may
- * also be at the top level, under names of any spelling (`findPrivacyMembers`).
+ * The members of a submission that the decision reads. Apart from the basis, nothing has validated
+ * them. Global Privacy Control and GPP strings may also be at the top level, under names of any
+ * spelling (`findPrivacyMembers`).
  */
 export interface ConsentInputs {
-  event_name: string
   consent_basis: 'consent' | 'legitimate_interest'
-  consent?: UntrustedObject | undefined
-  consent_mode?: UntrustedObject | undefined
-  tcf?: UntrustedObject | undefined
+  event_name?: unknown
+  consent?: unknown
+  consent_mode?: unknown
+  tcf?: unknown
 }
 
 /** The signal of each input. Global Privacy Control is read separately. */

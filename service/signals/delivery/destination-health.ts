@@ -59,7 +59,7 @@ export const PAUSE_SENTENCES: Record<PauseReason, string> = {
     "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
   /** The platform cannot parse the destination's `config`. */
   configuration_invalid:
-    'The configuration of the destination does not fit its platform: enter it again.',
+    INVALID_CONFIGURATION,
   /** The name of the platform follows. */
   platform_not_installed: 'This server has no plug-in for the platform',
 }

@@ -8,6 +8,14 @@ import {
   RESTRICTIONS_MEMBER,
   type UseRestrictions,
 } from './event-record.ts'
+import {
+  decodeDigest,
+  decodeLookup,
+  type EncodedLookup,
+  encodeDigest,
+  encodeLookup,
+  recodeDigests,
+} from './lookup-encoding.ts'
 
 /** The values that a null column stands for; `comment on column` in 0019-narrow-rows.sql. */
 export const COLUMN_DEFAULTS = {
@@ -73,10 +81,13 @@ export function encodeUserData({
   platforms,
   details,
   identityMark,
+  lookup,
   ...identity
 }: IdentityPayload): string {
   const encoded: EncodedUserData = encodePlatformIdentity(identity, clickIds)
   encoded.of = identityMark
+  const others = encodeLookup(lookup, identity.digests)
+  if (others) encoded.lookup = others
   if (details) encoded.details = details
   if (platforms) {
     encoded.platforms = mapMembers(platforms, one => encodePlatformIdentity(one, clickIds))
@@ -103,12 +114,14 @@ export function decodeIdentity(row: {
 }): Omit<IdentityPayload, 'visitorId' | 'pageUrl'> {
   const clickIds = CLICK_IDS_CODEC.decode(row.click_ids) as Record<string, string>
   const stored = USER_DATA_CODEC.decode(row.user_data) as EncodedUserData
-  const { platforms, details, of = UNMARKED_IDENTITY, ...identity } = stored
+  const { platforms, details, lookup, of = UNMARKED_IDENTITY, ...identity } = stored
+  const own = decodePlatformIdentity(identity, clickIds)
   const decoded = {
     identityMark: of,
-    ...decodePlatformIdentity(identity, clickIds),
+    ...own,
     clickIds,
     ...(details && { details }),
+    ...(lookup && { lookup: decodeLookup(lookup, own.digests) }),
   }
   if (!platforms) return decoded
   const others = mapMembers(platforms, one => decodePlatformIdentity(one, clickIds))
@@ -126,9 +139,11 @@ function decodePlatformIdentity(
   return { digests: recodeDigests(digests, decodeDigest), plain: decoded }
 }
 
-export function decodeDigests(userData: unknown): Record<string, string[]> {
-  const { digests = {} } = USER_DATA_CODEC.decode(userData) as EncodedUserData
-  return recodeDigests(digests, decodeDigest)
+/** The part of the identity by which a person is found. */
+export function decodeDigests(userData: unknown): Pick<IdentityPayload, 'digests' | 'lookup'> {
+  const { digests: encoded = {}, lookup } = USER_DATA_CODEC.decode(userData) as EncodedUserData
+  const digests = recodeDigests(encoded, decodeDigest)
+  return lookup ? { digests, lookup: decodeLookup(lookup, digests) } : { digests }
 }
 
 interface EncodedIdentity {
@@ -140,6 +155,7 @@ interface EncodedIdentity {
 interface EncodedUserData extends EncodedIdentity {
   /** The platform of `digests` and `plain`. Version 0.5 ignores it. */
   of?: string
+  lookup?: EncodedLookup
   details?: EventDetails
   platforms?: Record<string, EncodedIdentity>
 }
@@ -185,26 +201,6 @@ function orderHead({
     order_id: orderId ?? undefined,
   }
   return JSON.stringify(head).slice(0, -1)
-}
-
-function recodeDigests(
-  digests: Record<string, string[]>,
-  recode: (digest: string) => string,
-): Record<string, string[]> {
-  return Object.fromEntries(
-    Object.entries(digests).map(([key, values]) => [key, values.map(recode)]),
-  )
-}
-
-const HEX_DIGEST = /^[0-9a-f]{64}$/
-const BASE64URL_DIGEST = /^[\w-]{43}$/
-
-function encodeDigest(digest: string): string {
-  return HEX_DIGEST.test(digest) ? Buffer.from(digest, 'hex').toString('base64url') : digest
-}
-
-function decodeDigest(digest: string): string {
-  return BASE64URL_DIGEST.test(digest) ? Buffer.from(digest, 'base64url').toString('hex') : digest
 }
 
 function toObject(value: unknown): Record<string, unknown> | null {

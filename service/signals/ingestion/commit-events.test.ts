@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { decideAccepted, samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
+import { singleNode } from '../../runtime/db/store-nodes.ts'
 import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
@@ -125,7 +126,7 @@ function committer(
   onEventsStored: (activity: StoreActivity) => void = () => {},
 ): GroupCommit<EventDraft, CommitOutcome> {
   const { platforms } = delivery
-  const routes = new DestinationRouteCache(database, clock.now)
+  const routes = new DestinationRouteCache(singleNode(database), clock.now)
   const erasureKey = () => Promise.reject(new Error('no person is erased here'))
   return new GroupCommit({
     commit: createEventCommitter({

@@ -29,7 +29,7 @@ export interface AlertNotification {
   workspaceId: number
   topic: 'destinations' | 'match_quality' | 'reconciliation'
   type: NotificationType
-  recipients: { permission: 'manage_deliveries'; personId: null }
+  recipients: { permission: 'manage_deliveries'; userId: null }
   subject: { type: 'destination'; id: string }
   text: string
   path: string
@@ -119,7 +119,7 @@ function toNotification(
     workspaceId,
     topic: textsOf(kind).topic,
     type: `alert.${storedText(kind)}.${transition}`,
-    recipients: { permission: 'manage_deliveries', personId: null },
+    recipients: { permission: 'manage_deliveries', userId: null },
     subject: { type: 'destination', id: destinationId },
     text,
     path,
