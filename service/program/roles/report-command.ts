@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { Database } from '../../runtime/db/database.ts'
+import type { JobName } from '../../runtime/jobs/job.ts'
 import { enqueueJob, hasPendingJob } from '../../runtime/jobs/job-store.ts'
 import {
   addHoursToDay,
@@ -41,7 +42,7 @@ async function findDestinations(
   return all.filter(destination => trackerId === null || destination.trackerId === trackerId)
 }
 
-const REFRESH_JOB = 'refresh-report'
+const REFRESH_JOB: JobName = 'refresh-report'
 const POLL_SECONDS = 0.1
 /** One minute. */
 const POLLS_MAX = 600

@@ -156,11 +156,11 @@ it('fails when the next attempt would be after the window', () => {
 })
 
 it('counts no attempt for an unsent delivery', () => {
-  const unsent = settleUnsent({ id: 1 }, 'expired', {
-    reason: 'outside_window',
-    error: null,
-    replayableUntil: null,
-  })
+  const unsent = settleUnsent(
+    { id: 1 },
+    { status: 'expired', reason: 'outside_window' },
+    { error: null, replayableUntil: null },
+  )
   assert.deepEqual([unsent.isUncounted, unsent.nextAttemptAt], [true, null])
   const back = handBack({ id: 1 }, { at: AT })
   assert.deepEqual([back.status, back.isUncounted, back.nextAttemptAt], ['queued', true, AT])

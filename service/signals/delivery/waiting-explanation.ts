@@ -1,3 +1,5 @@
+import { isRecognized } from '@signalbox/contract/closed-set.ts'
+import { reasonOf } from '@signalbox/contract/reasons.ts'
 import { LEASE_SECONDS_MAX } from '../../runtime/settings/settings.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredAttempt } from './attempt-store.ts'
@@ -156,10 +158,21 @@ function nextBatchSentence({ status, statusReason, ...delivery }: StoredDelivery
   if (status === 'retrying' && nextAttemptAt) {
     return `It was due at ${nextAttemptAt.toISOString()} and is tried again with the next batch.`
   }
-  return statusReason === 'replayed' && replayedAt
-    ? `Waiting to be sent again: it was replayed at ${replayedAt.toISOString()}.`
-    : 'Waiting to be sent with the next batch to this destination.'
+  const reason = reasonOf('queued', statusReason)
+  switch (isRecognized(reason) ? reason : 'accepted_for_delivery') {
+    case 'replayed':
+      return replayedAt
+        ? `Waiting to be sent again: it was replayed at ${replayedAt.toISOString()}.`
+        : NEXT_BATCH
+    case 'accepted_for_delivery':
+    case 'test_purchase':
+    case 'handed_back':
+    case 'destination_refused':
+      return NEXT_BATCH
+  }
 }
+
+const NEXT_BATCH = 'Waiting to be sent with the next batch to this destination.'
 
 function secondsBetween(from: Date, until: Date): number {
   return (until.getTime() - from.getTime()) / 1_000
