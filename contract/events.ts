@@ -16,6 +16,7 @@ export type AttributionJoin = (typeof ATTRIBUTION_JOINS)[number]
 
 export const ENFORCEMENT_SCOPES = ['event', 'ledger'] as const
 export type EnforcementScope = (typeof ENFORCEMENT_SCOPES)[number]
+
 /** The query of the read of one event. */
 export const EventSpaceQuery = Type.Object({
   space: Type.Optional(

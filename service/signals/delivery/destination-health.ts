@@ -1,7 +1,9 @@
 import { keysOf } from '@signalbox/contract/closed-set.ts'
 import type { PauseReason } from '@signalbox/contract/reasons.ts'
-import type { SendAnswer } from '../platforms/platform.ts'
+
+import { INVALID_CONFIGURATION, type SendAnswer } from '../platforms/platform.ts'
 import type { CircuitBreakers, CircuitChange } from './circuit-breaker.ts'
+
 import type { DeliveryContext } from './delivery-context.ts'
 import {
   clearOutage,
@@ -62,8 +64,7 @@ export const PAUSE_SENTENCES: Record<PauseReason, string> = {
   credential_unreadable:
     "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
   /** The platform cannot parse the destination's `config`. */
-  configuration_invalid:
-    INVALID_CONFIGURATION,
+  configuration_invalid: INVALID_CONFIGURATION,
   /** The name of the platform follows. */
   platform_not_installed: 'This server has no plug-in for the platform',
 }
