@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { FAILURE_CLASSES } from '../reasons.ts'
 import { REFUSAL_RULES, type RefusalRule } from '../refusal-rules.ts'
 import { INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
 import { EVENT_ID_CHARACTERS_MAX } from '../submissions.ts'
@@ -57,10 +58,6 @@ export const RefusalList = named(
 )
 export type RefusalList = Static<typeof RefusalList>
 
-const ISSUE_CLASSES = [
-  ...(['retry', 'throttle', 'auth', 'config', 'permanent', 'unknown', 'local'] as const),
-] as const
-
 const platformCode = () => nullable(Type.Integer({ minimum: -INTEGER_MAX, maximum: INTEGER_MAX }))
 
 /** Deliveries that went wrong for one cause at one destination. Test deliveries do not count. */
@@ -68,7 +65,7 @@ export const DeliveryIssue = named(
   'DeliveryIssue',
   Type.Object({
     destination_id: Type.String(),
-    class: stringEnum(ISSUE_CLASSES, {
+    class: stringEnum(FAILURE_CLASSES, {
       description: 'As `last_error.class`; `local` when nothing was sent.',
     }),
     code: platformCode(),

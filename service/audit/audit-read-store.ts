@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../runtime/db/database.ts'
+import type { AuditAction, AuditSubjectType } from './audit-entry.ts'
 import type { AuditHead } from './signed-head.ts'
 
 /** A row of the log as stored; nothing in it is verified. */
@@ -65,8 +66,8 @@ export async function readEntries(
 
 export interface EntryFilter {
   before?: number | undefined
-  action?: string | undefined
-  subjectType?: string | undefined
+  action?: AuditAction | undefined
+  subjectType?: AuditSubjectType | undefined
   subjectId?: string | undefined
   limit: number
 }
@@ -91,7 +92,7 @@ export async function findNewestEntries(
 export async function findEntriesSince(
   transaction: Transaction,
   workspaceId: number,
-  { actions, since, limit }: { actions: readonly string[]; since: Date; limit: number },
+  { actions, since, limit }: { actions: readonly AuditAction[]; since: Date; limit: number },
 ): Promise<StoredEntry[]> {
   const rows = await selectEntries(transaction, workspaceId)
     .where('action', 'in', actions)
@@ -110,6 +111,8 @@ interface RoleLoss {
   since: Date
 }
 
+const ROLE_LOSSES: readonly AuditAction[] = ['member.role_changed', 'member.removed']
+
 /**
  * Whether another person lost one of these roles since a given time, by a change of the role or by
  * leaving the workspace.
@@ -122,7 +125,7 @@ export async function hasRoleLossSince(
     .selectFrom('audit_entries')
     .select('sequence')
     .where('workspace_id', '=', workspaceId)
-    .where('action', 'in', ['member.role_changed', 'member.removed'])
+    .where('action', 'in', ROLE_LOSSES)
     .where('subject_id', '<>', String(exceptUserId))
     .where(sql<boolean>`body::jsonb ->> 'at' >= ${since.toISOString()}`)
     .where(

@@ -1,3 +1,4 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import type {
   DestinationStatus,
   DestinationStatusList,
@@ -71,7 +72,7 @@ function statusView(destination: Destination, parts: StatusParts): DestinationSt
     test_mode_seconds_left: testModeSecondsLeft(destination, at),
     last_request: attempt && requestView(attempt),
     alerts: alerts.map(({ kind, sentence, raisedAt }) => ({
-      kind,
+      kind: storedText(kind),
       sentence,
       raised_at: raisedAt.toISOString(),
     })),

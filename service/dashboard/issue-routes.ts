@@ -1,7 +1,6 @@
-import { isRefusalRule } from '@signalbox/contract/refusal-rules.ts'
+import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
 import * as operations from '@signalbox/contract/session/issue-operations.ts'
 import {
-  type DeliveryIssue,
   ISSUE_DAYS,
   type IssueList,
   IssueQuery,
@@ -98,10 +97,10 @@ async function listIssues(
     from: `${from}T00:00:00.000Z`,
     issues: counts.map(count => ({
       destination_id: count.destinationId,
-      class: count.class as DeliveryIssue['class'],
+      class: storedText(count.class),
       code: count.code,
       subcode: count.subcode,
-      reason: count.reason === '' ? null : count.reason,
+      reason: count.reason && storedText(count.reason),
       attempts: count.attempts,
       failed: count.failed,
       first_seen_at: count.firstAt.toISOString(),
@@ -129,7 +128,7 @@ function toRefusalList(from: Date, causes: readonly RefusalCause[]): RefusalList
       status: cause.status,
       field: cause.field === '' ? null : cause.field,
       // A newer version may have stored a rule that this one does not know.
-      rule: isRefusalRule(cause.rule) ? cause.rule : 'other',
+      rule: isRecognized(cause.rule) ? cause.rule : 'other',
       requests: cause.requests,
       errors: cause.errors,
       first_seen_at: cause.firstAt.toISOString(),

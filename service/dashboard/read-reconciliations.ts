@@ -1,3 +1,4 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
 import type { ReconciliationRange } from '@signalbox/contract/session/reports.ts'
 import type { Database } from '../runtime/db/database.ts'
@@ -71,7 +72,7 @@ export async function formatReconciliationCsv(
 function toRow(report: StoredReport): CsvCell[] {
   const { acceptedCount, platformCount, buckets } = report
   return [
-    ...[report.reportDate, report.destinationId, report.status],
+    ...[report.reportDate, report.destinationId, storedText(report.status)],
     ...[acceptedCount, platformCount, acceptedCount - platformCount],
     ...BUCKET_NAMES.map(name => buckets[name]?.count ?? 0),
     ...[report.unexplainedResidual, report.updatedAt.toISOString()],

@@ -1,9 +1,11 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import {
   EventSearch,
   type EventSearchPage,
   type EventSummary,
   STATUS_GROUPS,
+  type StatusGroup,
 } from '@signalbox/contract/session/events.ts'
 import type { Database } from '../runtime/db/database.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
@@ -90,8 +92,11 @@ function findMatches(
 }
 
 function statusesOf(status: NonNullable<EventSearch['status']>): readonly DeliveryStatus[] {
-  const groups: Partial<Record<string, readonly DeliveryStatus[]>> = STATUS_GROUPS
-  return groups[status] ?? [status as DeliveryStatus]
+  return isStatusGroup(status) ? STATUS_GROUPS[status] : [status]
+}
+
+function isStatusGroup(status: NonNullable<EventSearch['status']>): status is StatusGroup {
+  return Object.hasOwn(STATUS_GROUPS, status)
 }
 
 interface CutPage {
@@ -154,7 +159,7 @@ export function eventSummary(event: StoredEvent) {
     event_name: event.eventName,
     event_time: event.eventTime.toISOString(),
     created_at: event.createdAt.toISOString(),
-    event_class: event.eventClass,
+    event_class: storedText(event.eventClass),
     action_source: event.actionSource,
     order_id: event.orderId,
     parent_event_id: event.parentEventId,
@@ -167,7 +172,7 @@ export function toEventOutcome(delivery: StoredDelivery) {
   return {
     delivery_id: delivery.id,
     destination_id: delivery.destinationId,
-    status: delivery.status as DeliveryStatus,
+    status: storedText(delivery.status),
     is_test: delivery.isTest,
     attempt_count: delivery.attemptCount,
   }

@@ -237,5 +237,5 @@ it('keeps jobs on the coordinator', { skip }, async test => {
     'local',
   )
   await enqueueJob(database, 'expire-payloads')
-  assert.equal(await releaseAbandonedJobs(database, [{ name: 'x', leaseSeconds: 1 }]), 0)
+  assert.equal(await releaseAbandonedJobs(database, [{ name: 'index-lists', leaseSeconds: 1 }]), 0)
 })

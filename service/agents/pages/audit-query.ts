@@ -1,11 +1,16 @@
 import Type from 'typebox'
-import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '../../audit/audit-entry.ts'
+import {
+  AUDIT_ACTIONS,
+  AUDIT_SUBJECT_TYPES,
+  type AuditAction,
+  type AuditSubjectType,
+} from '../../audit/audit-entry.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 
 /** The filters and position of a page of the log. */
 export interface AuditPageQuery {
-  action: string
-  subjectType: string
+  action: AuditAction | ''
+  subjectType: AuditSubjectType | ''
   subjectId: string
   /** Only entries older than this sequence; null for the newest. */
   before: number | null
@@ -33,8 +38,8 @@ const auditQuery = new Validator(
 export function parseAuditPageQuery(query: unknown): AuditPageQuery {
   const texts = auditQuery.pickValid(query)
   const text = (name: keyof typeof texts) => (texts[name] ?? '').trim()
-  const known = (name: keyof typeof texts, options: readonly string[]) =>
-    options.includes(text(name)) ? text(name) : ''
+  const known = <Choice extends string>(name: keyof typeof texts, options: readonly Choice[]) =>
+    options.find(option => option === text(name)) ?? ''
   return {
     action: known('action', AUDIT_ACTIONS),
     subjectType: known('subject_type', AUDIT_SUBJECT_TYPES),

@@ -1,4 +1,5 @@
 import type { ActionOutcome, ActionStatus } from '@signalbox/contract/agents/actions.ts'
+import type { NotificationType } from '@signalbox/contract/alerts.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { plainName } from '../../runtime/util/plain-name.ts'
 import { formatDateTime } from '../../runtime/util/time.ts'
@@ -10,7 +11,7 @@ import { type Action, isFinal } from './action.ts'
 import type { Batch } from './batch-store.ts'
 import { hasPendingActions } from './open-action-store.ts'
 
-const APPROVAL_REQUESTED = 'approval.requested'
+const APPROVAL_REQUESTED: NotificationType = 'approval.requested'
 
 /** Tells the people who may decide that actions of a new batch wait for them. */
 export async function notifyApprovers(

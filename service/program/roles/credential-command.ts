@@ -1,3 +1,4 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { Command } from 'commander'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { resignHeads } from '../../audit/sign-heads.ts'
@@ -201,6 +202,6 @@ export function formatCredentialRow(keys: CredentialKeys, destination: Destinati
   const { id, trackerId, config, status, statusReason, sealedCredential } = destination
   const key = openCredential(keys, id, sealedCredential)?.key ?? 'none'
   const reason = stripControlCharacters(statusReason ?? '').slice(0, REASON_CHARACTERS_MAX)
-  const row = [id, trackerId, formatTarget(config), status, key, reason]
+  const row = [id, trackerId, formatTarget(config), storedText(status), key, reason]
   return formatTable([row], { columns: COLUMNS })
 }

@@ -1,6 +1,8 @@
+import { isRecognized } from '@signalbox/contract/closed-set.ts'
 import { BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
 import { Command } from 'commander'
 import type { Database } from '../../runtime/db/database.ts'
+import type { JobName } from '../../runtime/jobs/job.ts'
 import { enqueueJob, hasPendingJob } from '../../runtime/jobs/job-store.ts'
 import {
   addHoursToDay,
@@ -43,7 +45,7 @@ async function findDestinations(
   return all.filter(destination => trackerId === null || destination.trackerId === trackerId)
 }
 
-const REFRESH_JOB = 'refresh-report'
+const REFRESH_JOB: JobName = 'refresh-report'
 const POLL_SECONDS = 0.1
 /** One minute. */
 const POLLS_MAX = 600
@@ -144,9 +146,13 @@ const STATUS_SENTENCES: Record<ReportStatus, string> = {
   unavailable: 'the platform returned no counts, so nothing was compared.',
 }
 
+function describeStatus(status: StoredReport['status']): string {
+  return isRecognized(status) ? `${status}: ${STATUS_SENTENCES[status]}` : status.unrecognized
+}
+
 /** One report as text for a terminal, at most 80 columns wide and without color. */
 export function formatReportTable(report: StoredReport, destination: Destination): string {
-  const status = report.status as ReportStatus
+  const { status } = report
   const isCompared = status !== 'unavailable'
   const lines = [
     `Reconciliation of ${report.reportDate} (UTC)`,
@@ -154,7 +160,7 @@ export function formatReportTable(report: StoredReport, destination: Destination
     `  Destination  ${destination.id}`,
     `  Target       ${formatTarget(destination.config)}`,
     `  Made         ${formatIsoMinute(report.updatedAt)} UTC`,
-    ...wrapText('  Status       ', `${status}: ${STATUS_SENTENCES[status]}`),
+    ...wrapText('  Status       ', describeStatus(status)),
     '',
     ...formatEventNames(report, isCompared),
     '',

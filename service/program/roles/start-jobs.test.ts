@@ -55,7 +55,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
     'verify-audit',
     'verify-new-audit-entries',
     'collect-ended-access',
-  ]
+  ] as const
   const day = { trackerId: '0190bbbb-0000-7000-8000-000000000001', date: '2026-11-01' }
   for (const name of periodic) await enqueueJob(database, name)
   await enqueueJob(database, 'refresh-report', day)

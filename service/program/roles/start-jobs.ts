@@ -4,7 +4,7 @@ import { createAuditTrail } from '../../audit/audit-store.ts'
 import { type AuditJobsContext, auditJobs } from '../../audit/jobs.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import { openDatabase } from '../../runtime/db/database.ts'
-import { type Job, type JobRun, parsePeriodSeconds } from '../../runtime/jobs/job.ts'
+import { type Job, type JobName, type JobRun, parsePeriodSeconds } from '../../runtime/jobs/job.ts'
 import { readJobStatistics } from '../../runtime/jobs/job-store.ts'
 import { startJobWorker } from '../../runtime/jobs/worker.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
@@ -155,8 +155,8 @@ function logJobRun({ logger }: RoleContext, { name, outcome, seconds, error: err
   }
 }
 
-function collectPeriods(jobs: readonly Job[]): Map<string, number> {
-  const periods = new Map<string, number>()
+function collectPeriods(jobs: readonly Job[]): Map<JobName, number> {
+  const periods = new Map<JobName, number>()
   for (const { name, schedule } of jobs) {
     if (schedule !== null) periods.set(name, parsePeriodSeconds(schedule))
   }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { openCredential } from '../../runtime/util/sealed-credential.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
-import { INVALID_CONFIGURATION } from '../platforms/platform.ts'
 import { insertAttempt } from './attempt-store.ts'
 import {
   type ClaimedBatch,
@@ -13,6 +12,7 @@ import type { BatchContext, DeliveryContext } from './delivery-context.ts'
 import {
   assessHealth,
   type DestinationHealth,
+  PAUSE_SENTENCES,
   updateDestinationHealth,
   updateHealthAfterProbe,
 } from './destination-health.ts'
@@ -98,7 +98,7 @@ async function pauseUnknownPlatform(
   context: DeliveryContext,
   { trackerId, destinationId, platform, isProbe }: DestinationQueue,
 ): Promise<DeliveryRun> {
-  const reason = `This server has no plug-in for the platform "${platform}".`
+  const reason = `${PAUSE_SENTENCES.platform_not_installed} "${platform}".`
   const health = { kind: 'unreadable' as const, reason }
   const destination = await findDestination(context.database, trackerId, destinationId)
   if (destination) {
@@ -147,10 +147,6 @@ export async function deliverNow(
 /** A request may take ten seconds; it is not started when the lease could end before its answer. */
 const REQUEST_SECONDS_MAX = 12
 
-/** Another key sealed it, or its bytes were changed. The events are not to blame. */
-const UNREADABLE_CREDENTIAL =
-  "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY."
-
 interface BatchToSend {
   batch: ClaimedBatch
   /** The deliveries of the batch that may be sent. */
@@ -173,12 +169,12 @@ async function reviewAndSend(
   const opened = openCredential(credentialKeys, destination.id, destination.sealedCredential)
   if (opened === null) {
     await settleUnsent(context, toSend, { unsent: deliveries, reason: 'credential_unreadable' })
-    return { kind: 'unreadable', reason: UNREADABLE_CREDENTIAL }
+    return { kind: 'unreadable', reason: PAUSE_SENTENCES.credential_unreadable }
   }
   const target = platform.parseTarget(destination.config)
   if (target === null) {
     await settleUnsent(context, toSend, { unsent: deliveries, reason: 'handed_back' })
-    return { kind: 'refused', reason: INVALID_CONFIGURATION }
+    return { kind: 'refused', reason: PAUSE_SENTENCES.configuration_invalid }
   }
   const testCode = isTest ? destination.testCode : null
   const hasTime = () => monotonicSeconds() + REQUEST_SECONDS_MAX < leaseEndsAtSeconds

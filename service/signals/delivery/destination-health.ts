@@ -1,5 +1,9 @@
-import type { SendAnswer } from '../platforms/platform.ts'
+import { keysOf } from '@signalbox/contract/closed-set.ts'
+import type { PauseReason } from '@signalbox/contract/reasons.ts'
+
+import { INVALID_CONFIGURATION, type SendAnswer } from '../platforms/platform.ts'
 import type { CircuitBreakers, CircuitChange } from './circuit-breaker.ts'
+
 import type { DeliveryContext } from './delivery-context.ts'
 import {
   clearOutage,
@@ -35,7 +39,7 @@ export function assessHealth(lastAnswer: SendAnswer | null): DestinationHealth {
       return { kind: 'works', waitSeconds }
     case 'auth':
     case 'config':
-      return { kind: 'refused', reason: rejectionReason(lastAnswer) }
+      return { kind: 'refused', reason: rejectionReason(outcome, lastAnswer) }
     case 'throttle':
       return { kind: 'throttled', waitSeconds }
     case 'retry':
@@ -44,11 +48,31 @@ export function assessHealth(lastAnswer: SendAnswer | null): DestinationHealth {
   }
 }
 
-function rejectionReason({ outcome, error }: SendAnswer): string {
-  const subject = outcome === 'auth' ? 'credential' : 'configuration'
+function rejectionReason(outcome: 'auth' | 'config', { error }: SendAnswer): string {
   const code = error?.code === null || error?.code === undefined ? '' : ` (code ${error.code})`
   const message = error?.user_message || error?.message || 'no reason given'
-  return `The platform rejects the ${subject}${code}: ${message}`
+  const reason = outcome === 'auth' ? 'credential_rejected' : 'configuration_rejected'
+  return `${PAUSE_SENTENCES[reason]}${code}: ${message}`
+}
+
+/** What is stored as the reason of a paused destination, as `status_reason`, and shown. */
+export const PAUSE_SENTENCES: Record<PauseReason, string> = {
+  /** The code and the message of the platform follow. */
+  credential_rejected: 'The platform rejects the credential',
+  configuration_rejected: 'The platform rejects the configuration',
+  /** Another key sealed it, or its bytes were changed. The events are not to blame. */
+  credential_unreadable:
+    "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
+  /** The platform cannot parse the destination's `config`. */
+  configuration_invalid: INVALID_CONFIGURATION,
+  /** The name of the platform follows. */
+  platform_not_installed: 'This server has no plug-in for the platform',
+}
+
+/** The reason of a stored sentence; null for none, and for a sentence of another version. */
+export function findPauseReason(statusReason: string | null): PauseReason | null {
+  const reasons = keysOf(PAUSE_SENTENCES)
+  return reasons.find(reason => statusReason?.startsWith(PAUSE_SENTENCES[reason])) ?? null
 }
 
 /**

@@ -1,3 +1,6 @@
+import { isMember, parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import { DESTINATION_STATUSES, type DestinationStatus } from '@signalbox/contract/destinations.ts'
+import { BACKOFF_CAUSES, type BackoffCause } from '@signalbox/contract/reasons.ts'
 import type { Selectable } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
@@ -10,7 +13,7 @@ export interface Destination {
   platform: string
   config: TargetConfig
   sealedCredential: Buffer
-  status: 'active' | 'inactive'
+  status: Stored<DestinationStatus>
   statusReason: string | null
   /** Marks test events at the platform; kept while test mode is off. */
   testCode: string | null
@@ -34,9 +37,6 @@ export interface Backoff {
   /** When the next request may be made. With an open circuit it is one request with few events. */
   until: Date
 }
-
-/** `unreachable`: the circuit is open. `throttled`: the platform asked for a pause. */
-export type BackoffCause = 'unreachable' | 'throttled'
 
 export async function findDestination(
   { query }: Database,
@@ -78,7 +78,7 @@ export function destinationOf(row: Selectable<Tables['destinations']>): Destinat
     platform: row.type,
     config: row.config as unknown as TargetConfig,
     sealedCredential: row.sealed_credential,
-    status: row.status as Destination['status'],
+    status: parseStored(DESTINATION_STATUSES, row.status),
     statusReason: row.status_reason,
     testCode: row.test_event_code,
     testModeUntil: row.test_mode_until,
@@ -96,10 +96,11 @@ type BackoffColumns = Pick<
   'backoff_cause' | 'backoff_since' | 'backoff_until'
 >
 
+/** Null also for a cause of another version, which says nothing to this one. */
 export function backoffOf(row: BackoffColumns): Backoff | null {
   const { backoff_cause: cause, backoff_since: since, backoff_until: until } = row
   if (cause === null || since === null || until === null) return null
-  return { cause: cause as BackoffCause, since, until }
+  return isMember(BACKOFF_CAUSES, cause) ? { cause, since, until } : null
 }
 
 interface NewDestination {

@@ -1,3 +1,10 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import {
+  FAILURE_CLASSES,
+  FAILURE_REASONS,
+  type FailureClass,
+  type FailureReason,
+} from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD } from '../../runtime/db/sql-fragments.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
@@ -108,11 +115,12 @@ export function writeIssues(
 /** A cause at a destination, over some days. */
 export interface IssueCount {
   destinationId: string
-  class: string
+  class: Stored<FailureClass>
   /** Null for no code. */
   code: number | null
   subcode: number | null
-  reason: string
+  /** Why nothing was sent; null when the platform's answer says it. */
+  reason: Stored<FailureReason> | null
   attempts: number
   failed: number
   firstAt: Date
@@ -139,10 +147,10 @@ export async function listIssueCounts(
   })
   return rows.map(row => ({
     destinationId: row.destination_id,
-    class: row.class,
+    class: parseStored(FAILURE_CLASSES, row.class),
     code: row.code === NO_CODE ? null : row.code,
     subcode: row.subcode === NO_CODE ? null : row.subcode,
-    reason: row.reason,
+    reason: row.reason === '' ? null : parseStored(FAILURE_REASONS, row.reason),
     attempts: row.attempts,
     failed: row.failed,
     firstAt: row.first_at,

@@ -1,4 +1,4 @@
-import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import type { ReasonOf } from '@signalbox/contract/reasons.ts'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../runtime/db/database.ts'
 import { batchLoadsByNode } from '../../runtime/db/node-batches.ts'
@@ -14,6 +14,7 @@ import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import { TtlCache } from '../../runtime/util/ttl-cache.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { countStages, stageLiteral } from '../events/stage-count-store.ts'
+import type { InitialStatus } from './delivery-status.ts'
 
 /** A delivery that is created with its event, at the same time. */
 export interface PlannedDelivery {
@@ -22,8 +23,8 @@ export interface PlannedDelivery {
   eventId: string
   id: number
   destinationId: string | null
-  status: DeliveryStatus
-  statusReason: string
+  status: InitialStatus
+  statusReason: ReasonOf<InitialStatus>
   isTest: boolean
   /** When a queued delivery is due; immediately by default. */
   dueAt?: Date

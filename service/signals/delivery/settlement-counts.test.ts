@@ -63,7 +63,7 @@ it('counts each cause of a failure with the latest event IDs', async test => {
   await scriptFaults(simulatorUrl, [{ times: 1, respond: { status: 500, code: 2 } }, CONTENT])
   await submit(samplePurchase({ event_id: 'first' }))
   await deliver()
-  assert.deepEqual(await readIssues(service), [['retry', 2, null, '', 1, 0, 'first']])
+  assert.deepEqual(await readIssues(service), [['retry', 2, null, null, 1, 0, 'first']])
   clock.advance(60)
   await deliver()
   for (const event_id of ['second', 'third', 'fourth']) {
@@ -72,8 +72,8 @@ it('counts each cause of a failure with the latest event IDs', async test => {
     await deliver()
   }
   assert.deepEqual(await readIssues(service), [
-    ['permanent', 100, 2_804_048, '', 4, 4, 'fourth third second'],
-    ['retry', 2, null, '', 1, 0, 'first'],
+    ['permanent', 100, 2_804_048, null, 4, 4, 'fourth third second'],
+    ['retry', 2, null, null, 1, 0, 'first'],
   ])
   const stages = await readStages(service)
   assert.deepEqual(stages.at(-1), ['12:00', 'failed', 'refused_by_platform', 4])
@@ -134,7 +134,7 @@ it('counts a refused credential at every attempt and a failure before sending', 
   await database.pool.query('delete from event_payloads')
   await deliver()
   assert.deepEqual(await readIssues(service), [
-    ['auth', 190, null, '', 1, 0, 'a'],
+    ['auth', 190, null, null, 1, 0, 'a'],
     ['local', null, null, 'payload_expired', 1, 1, 'a'],
   ])
 })

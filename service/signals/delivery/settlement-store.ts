@@ -26,9 +26,7 @@ import {
 } from './settlement-counts-store.ts'
 
 /** A settlement with the time that its delivery's primary key begins with. */
-export interface KeyedSettlement extends Settlement {
-  createdAt: Date
-}
+export type KeyedSettlement = Settlement & { createdAt: Date }
 
 export interface SettledBatch {
   trackerId: string
@@ -67,7 +65,7 @@ export async function settleDeliveries(database: Database, batch: SettledBatch):
   return rows[0].count
 }
 
-interface SettlementRow extends KeyedSettlement {
+type SettlementRow = KeyedSettlement & {
   trackerId: string
   leaseEndsAt: Date
   mark: SentMark | undefined

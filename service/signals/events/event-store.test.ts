@@ -33,6 +33,7 @@ it('returns every member of an event as stored', async test => {
     },
     payload: {
       visitorId: 'visitor-1',
+      identityMark: 'm',
       digests: { em: ['a'.repeat(64), 'b'.repeat(64)] },
       plain: { client_ip_address: '203.0.113.7' },
       clickIds: { fbp: 'fb.1.1795262400000.1' },

@@ -1,7 +1,21 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import {
+  ATTRIBUTION_JOINS,
+  type AttributionJoin,
+  CONSENT_BASES,
+  type ConsentBasis,
+  ENFORCEMENT_SCOPES,
+  type EnforcementScope,
+  EVENT_CLASSES,
+  type EventClass,
+  MEASUREMENT_CLASSES,
+  type MeasurementClass,
+} from '@signalbox/contract/events.ts'
 import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
 import {
   COLUMN_DEFAULTS,
+  type DefaultedColumn,
   decodeConsent,
   decodeIdentity,
   decodePageUrl,
@@ -25,12 +39,12 @@ import {
 export interface StoredEvent extends EventRef {
   eventTime: Date
   eventName: string
-  eventClass: string
+  eventClass: Stored<EventClass>
   actionSource: string
-  consentBasis: string
-  measurementClass: string
-  attributionJoin: string
-  enforcementScope: string
+  consentBasis: Stored<ConsentBasis>
+  measurementClass: Stored<MeasurementClass>
+  attributionJoin: Stored<AttributionJoin>
+  enforcementScope: Stored<EnforcementScope>
   consentNormalizationVersion: string
   consentCapturedAt: Date | null
   /** The full page URL while the payload exists, then the URL without its query. */
@@ -238,14 +252,7 @@ export function toStoredEvent(row: any): StoredEvent {
     space: row.space,
     eventTime: row.event_time,
     eventName: row.event_name,
-    eventClass: row.event_class ?? COLUMN_DEFAULTS.event_class,
-    actionSource: row.action_source ?? COLUMN_DEFAULTS.action_source,
-    consentBasis: row.consent_basis ?? COLUMN_DEFAULTS.consent_basis,
-    measurementClass: row.measurement_class ?? COLUMN_DEFAULTS.measurement_class,
-    attributionJoin: row.attribution_join ?? COLUMN_DEFAULTS.attribution_join,
-    enforcementScope: row.enforcement_scope ?? COLUMN_DEFAULTS.enforcement_scope,
-    consentNormalizationVersion:
-      row.consent_normalization_version ?? COLUMN_DEFAULTS.consent_normalization_version,
+    ...readClassification(row),
     consentCapturedAt: row.consent_captured_at,
     eventSource: decodePageUrl(row),
     parentEventId: row.parent_event_id,
@@ -268,5 +275,19 @@ export function toStoredEvent(row: any): StoredEvent {
           clickIds: row.session_click_ids,
         }
       : null,
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
+function readClassification(row: any) {
+  const textOf = (name: DefaultedColumn): string => row[name] ?? COLUMN_DEFAULTS[name]
+  return {
+    eventClass: parseStored(EVENT_CLASSES, textOf('event_class')),
+    actionSource: textOf('action_source'),
+    consentBasis: parseStored(CONSENT_BASES, textOf('consent_basis')),
+    measurementClass: parseStored(MEASUREMENT_CLASSES, textOf('measurement_class')),
+    attributionJoin: parseStored(ATTRIBUTION_JOINS, textOf('attribution_join')),
+    enforcementScope: parseStored(ENFORCEMENT_SCOPES, textOf('enforcement_scope')),
+    consentNormalizationVersion: textOf('consent_normalization_version'),
   }
 }

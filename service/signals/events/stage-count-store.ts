@@ -1,7 +1,8 @@
 import { COUNTER_SHARD } from '../../runtime/db/sql-fragments.ts'
 
 /** What is counted by hour, beside what other tables count. */
-export type CountedStage = 'accepted' | 'held' | 'failed' | 'platform_accepted'
+export const COUNTED_STAGES = ['accepted', 'held', 'failed', 'platform_accepted'] as const
+export type CountedStage = (typeof COUNTED_STAGES)[number]
 
 interface StageSource {
   /** The name of a common table expression, or another source. */

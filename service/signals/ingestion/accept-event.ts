@@ -155,6 +155,7 @@ export async function verifyIngestion(
     eventTime,
     identityPresent: false,
   })
+  if (decision.outcome === 'denied') throw new Error('a verification has nothing to deny')
   const draft = draftEvent(VERIFICATION_SUBMISSION, {
     trackerId,
     eventId,

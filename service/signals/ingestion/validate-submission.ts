@@ -8,11 +8,8 @@ import { addTextError, type FieldErrorList, Validator } from '../../runtime/http
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
-import {
-  type ConsentDecision,
-  type ConsentInputs,
-  decideConsent,
-} from '../consent/consent-decision.ts'
+import { type ConsentInputs, decideConsent } from '../consent/consent-decision.ts'
+import type { AcceptedDecision } from '../consent/consent-record.ts'
 import type { ConsentContext, ConsentSettings } from '../consent/consent-signal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
@@ -35,7 +32,7 @@ interface ValidatedSubmission {
   /** From the caller, or generated. */
   eventId: string
   eventTime: Date
-  decision: ConsentDecision
+  decision: AcceptedDecision
 }
 
 const submissionValidator = new Validator(EventSubmission, { omits: isTimeBound })
@@ -106,23 +103,22 @@ function isInteger(value: unknown): value is number {
   return Number.isInteger(value)
 }
 
-/** Null for an invalid basis, which the schema reports. */
+/** Null for a denial, and for an invalid basis, which the schema reports. */
 function decideSubmissionConsent(
   errors: FieldErrorList,
   body: UntrustedObject,
   context: ConsentContext,
-): ConsentDecision | null {
+): AcceptedDecision | null {
   if (!hasConsentBasis(body)) return null
   const decision = decideConsent(body, context)
-  if (decision.outcome === 'denied') {
-    const field = decision.denied_field
-    errors.add(
-      field,
-      `The ${field} field denies: use consent only with granted downstream advertising state.`,
-      'consent_denied',
-    )
-  }
-  return decision
+  if (decision.outcome !== 'denied') return decision
+  const field = decision.denied_field
+  errors.add(
+    field,
+    `The ${field} field denies: use consent only with granted downstream advertising state.`,
+    'consent_denied',
+  )
+  return null
 }
 
 function hasConsentBasis(body: UntrustedObject): body is UntrustedObject & ConsentInputs {

@@ -1,10 +1,10 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { decimalToken } from '@signalbox/contract/decimal.ts'
 import { getReconciliationReport } from '@signalbox/contract/report-operations.ts'
 import type {
   EmqSnapshot,
   ReconciliationBucket,
   ReconciliationReport,
-  ReportStatus,
 } from '@signalbox/contract/reports.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { Validator } from '../../runtime/http/validator.ts'
@@ -85,7 +85,7 @@ export function comparisonView(
     event_counts: report.eventCounts,
     buckets: report.buckets as Record<string, ReconciliationBucket>,
     unexplained_residual: report.unexplainedResidual,
-    status: report.status as ReportStatus,
+    status: storedText(report.status),
     created_at: report.createdAt.toISOString(),
     updated_at: report.updatedAt.toISOString(),
   }

@@ -1,18 +1,14 @@
+import type { AlertKind } from '@signalbox/contract/alerts.ts'
+import type { SnapshotCause } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-credential.ts'
 import { formatUtcDay, subtractDays } from '../../runtime/util/time.ts'
 import { findDestination } from '../delivery/destination-store.ts'
 import { countMatchKeys } from '../delivery/sent-counts-store.ts'
-import {
-  INVALID_CONFIGURATION,
-  type MatchKey,
-  type MatchQuality,
-  type Unavailable,
-} from '../platforms/platform.ts'
+import { INVALID_CONFIGURATION, type MatchKey, type MatchQuality } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import {
   type AlertContext,
-  type AlertKind,
   raiseAlert,
   resolveAlert,
   resolveInactiveAlerts,
@@ -123,7 +119,7 @@ interface SnapshotContext extends AlertContext {
 }
 
 export interface UnavailableReading extends SnapshotTarget {
-  cause: Unavailable['cause'] | 'credential_unreadable' | 'no_plug_in' | 'no_score'
+  cause: SnapshotCause
   /** One sentence for people. */
   sentence: string
 }

@@ -112,9 +112,6 @@ function describeDelivery(draft: EventDraft, platforms: Platforms): string {
       )
     case 'ledger_only':
       return 'Production would store it but not deliver it.'
-    // Rejected before there is a draft.
-    case 'denied':
-      return ''
   }
 }
 

@@ -1,3 +1,4 @@
+import type { AlertTransition, WorkspaceAlertKind } from '@signalbox/contract/alerts.ts'
 import type { AuditAlerts } from '../../audit/jobs.ts'
 import type { VerifiedChain } from '../../audit/verify-chains.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
@@ -5,7 +6,6 @@ import {
   endWorkspaceAlert,
   listOpenWorkspaceAlerts,
   upsertWorkspaceAlert,
-  type WorkspaceAlertKind,
   workspaceExists,
 } from './audit-alert-store.ts'
 import type { Notification } from './notification.ts'
@@ -15,7 +15,7 @@ import { raiseNotification } from './notification-store.ts'
 export interface WorkspaceAlertTransition {
   workspaceId: number
   kind: WorkspaceAlertKind
-  transition: 'raised' | 'resolved'
+  transition: AlertTransition
   sentence: string
 }
 

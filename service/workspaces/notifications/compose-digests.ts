@@ -1,3 +1,4 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { listTopicChoices } from './choice-store.ts'
 import { composeEmailDigest, composeWebhookDigest, type Digest } from './digest.ts'
@@ -92,5 +93,5 @@ function withoutTopics(
   notifications: readonly WaitingNotification[],
   muted: readonly string[],
 ): WaitingNotification[] {
-  return notifications.filter(({ topic }) => !muted.includes(topic))
+  return notifications.filter(({ topic }) => !muted.includes(storedText(topic)))
 }

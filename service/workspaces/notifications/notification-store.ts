@@ -1,7 +1,9 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import type { WorkspaceAction, WorkspaceRole } from '../users/workspace-role.ts'
 import {
+  ALL_NOTIFICATION_TOPICS,
   NOTIFICATION_TEXT_CHARACTERS_MAX,
   type Notification,
   type NotificationChannel,
@@ -89,7 +91,8 @@ export async function findDueDigests(
 }
 
 export interface WaitingNotification {
-  topic: NotificationTopic
+  topic: Stored<NotificationTopic>
+  /** A `NotificationType`, perhaps of another version: digests pass it on. */
   type: string
   permission: WorkspaceAction | null
   userId: number | null
@@ -124,7 +127,7 @@ export async function takeNotifications(
   return rows
     .toSorted((a, b) => a.id - b.id)
     .map(row => ({
-      topic: row.topic as NotificationTopic,
+      topic: parseStored(ALL_NOTIFICATION_TOPICS, row.topic),
       type: row.type,
       permission: row.permission as WorkspaceAction | null,
       userId: row.person_id,

@@ -1,3 +1,4 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { hasPermission, type WorkspaceRole } from '../users/workspace-role.ts'
 import type { TopicChoices } from './choice-store.ts'
 import { type ChosenTopic, isAlertTopic, NOTIFICATION_TOPICS } from './notification.ts'
@@ -14,7 +15,7 @@ export function isRecipient(
   { topic, ...notification }: Pick<WaitingNotification, 'topic' | 'permission' | 'userId'>,
   choices: TopicChoices = NO_CHOICES,
 ): boolean {
-  const choice = choices.get(topic)
+  const choice = choices.get(storedText(topic))
   if (choice === false) return false
   const { permission } = notification
   if (permission === null) return userId === notification.userId

@@ -19,8 +19,8 @@ import { agentSessionRoutes } from './session-routes.ts'
 import { findSignalStatus } from './signal-store.ts'
 
 /**
- * All OAuth routes. Endpoints for endpoints return errors as OAuth error objects, endpoints for
- * people return them as pages.
+ * All OAuth routes. Endpoints that programs call return errors as OAuth error objects; those that
+ * browsers open return them as pages.
  */
 export function oauthRoutes(app: ServiceApp, options: OauthOptions): void {
   const context: OauthContext = { ...options, provider: lazyAuthorizationServer(options) }

@@ -43,7 +43,7 @@ const deleteUserData: Handler<DeleteOptions> = async (context, options) => {
     await context.printJson(result)
     return
   }
-  const before = result.duplicate ? ', as it was before' : ''
+  const before = result.duplicate ? ' (already erased earlier)' : ''
   const facts: [string, string][] = [
     ['Receipt', result.deletion_request_id],
     ['Events', String(result.events_updated)],

@@ -78,6 +78,7 @@ it('reads earlier events as they were stored, and recognizes their repeated bodi
   )
   assert.deepEqual(event?.payload, {
     visitorId: 'visitor-5',
+    identityMark: 'm',
     digests: { em: [hash('sha256', '5@example.com')] },
     plain: {},
     clickIds: {},
@@ -96,7 +97,13 @@ it('erases a person from events stored before and after the upgrade', async test
   const { database } = await upgradedStore(test)
   const digest = hash('sha256', '12@example.com')
   const unindexed = hash('sha256', '17@example.com')
-  const payload = { visitorId: 'new-visitor', digests: { em: [digest] }, plain: {}, clickIds: {} }
+  const payload = {
+    visitorId: 'new-visitor',
+    identityMark: 'm',
+    digests: { em: [digest] },
+    plain: {},
+    clickIds: {},
+  }
   await storeEntries(database, [ledgerEntry({ trackerId: TRACKER, eventId: 'fresh', payload })])
   const scope = { database, now: () => STORED_AT, suppress: async () => {} }
   const keys = ['em'] as const
