@@ -65,6 +65,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     receivedAt,
     browser,
     additionalConsentProvider: request.additionalConsentProvider,
+    categories: tracker.consentCategories ?? null,
   })
   const { eventId, eventTime, decision } = validated
   const { trackerId } = tracker
@@ -105,15 +106,34 @@ function buildNotices(draft: Pick<EventDraft, 'notes' | 'decision'>): IngestionN
   ].slice(0, NOTICES_MAX)
 }
 
-/** Inputs that were sent and read as neither granted nor denied. */
+/** Inputs that were sent and read as neither granted nor denied, and refusals in words. */
 function buildConsentNotices({ decision }: Pick<EventDraft, 'decision'>): IngestionNotice[] {
-  return Object.values(decision.inputs)
-    .filter(({ state, why }) => state === 'unknown' && why !== 'no_signal' && why !== 'not_read')
-    .map(({ field, why }) => ({
-      code: 'consent_unreadable',
-      field,
-      message: `The ${field} field is neither granted nor denied (${why}): it grants nothing.`,
-    }))
+  const unread = Object.values(decision.inputs).filter(
+    ({ state, why }) => state === 'unknown' && !SAID_OTHERWISE.has(why),
+  )
+  return [
+    ...decision.possible_refusals.map(buildRefusalNotice),
+    ...unread.map(
+      ({ field, why }): IngestionNotice => ({
+        code: 'consent_unreadable',
+        field,
+        message: `The ${field} field is neither granted nor denied (${why}): it grants nothing.`,
+      }),
+    ),
+  ]
+}
+
+/** Nothing to say about these, or a notice of its own. */
+const SAID_OTHERWISE: ReadonlySet<string> = new Set(['no_signal', 'not_read', 'possible_refusal'])
+
+function buildRefusalNotice(field: string): IngestionNotice {
+  return {
+    code: 'consent_unreadable',
+    field,
+    message:
+      `The ${field} field refuses advertising by its words, so the event is stored and not sent. ` +
+      'If it says something else, leave it out, and say in consent.advertising what was chosen.',
+  }
 }
 
 function buildRedactedNotice(field: string): IngestionNotice {
@@ -204,6 +224,7 @@ export async function verifyIngestion(
   const eventId = VERIFICATION_EVENT_ID
   const eventTime = receivedAt
   const decision = decideConsent(VERIFICATION_SUBMISSION, {
+    needs: platforms.default.consentNeeds,
     receivedAt,
     eventTime,
     identityPresent: false,

@@ -14,13 +14,14 @@ import { isObject } from '../../runtime/util/is-object.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
 import { type ConsentDecision, decideConsent } from '../consent/consent-decision.ts'
+import type { CategoryMeanings } from '../consent/consent-names.ts'
 import type { ConsentContext } from '../consent/consent-signal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
 import type { Platforms } from './event-draft.ts'
 import { resolveEventId } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
-import { addWithdrawalErrors } from './validate-withdrawal.ts'
+import { addReservedNameErrors, addWithdrawalErrors } from './validate-withdrawal.ts'
 
 interface SubmissionInput {
   platforms: Platforms
@@ -30,6 +31,8 @@ interface SubmissionInput {
   browser?: BrowserCaller | null
   /** Id of the platform in Additional Consent strings; null: they are not looked at. */
   additionalConsentProvider?: number | null
+  /** What the tracker's own consent categories mean. */
+  categories?: CategoryMeanings | null
 }
 
 interface ValidatedSubmission {
@@ -48,7 +51,7 @@ const findSchemaErrors = compileBodySchema(EventSubmission)
  */
 export function validateSubmission(body: unknown, input: SubmissionInput): ValidatedSubmission {
   const { platforms, idempotencyKey, receivedAt } = input
-  const { browser = null, additionalConsentProvider = null } = input
+  const { browser = null, additionalConsentProvider = null, categories = null } = input
   const submission = (body ?? {}) as EventSubmission
   const errors = new FieldErrorList()
   const schemaErrors = findSchemaErrors(submission) ?? []
@@ -61,6 +64,7 @@ export function validateSubmission(body: unknown, input: SubmissionInput): Valid
   }
   addCrossFieldErrors(errors, submission)
   addCarriedMemberErrors(errors, submission, browser)
+  addReservedNameErrors(errors, submission)
   if (submission.event_name === 'consent_withdrawal') {
     addWithdrawalErrors(errors, submission, platforms)
   }
@@ -70,11 +74,13 @@ export function validateSubmission(body: unknown, input: SubmissionInput): Valid
   const identityPresent =
     Boolean(browser?.edge) || findIdentityMember(submission.user_data) !== null
   const decision = decideSubmissionConsent(errors, submission, {
+    needs: platforms.default.consentNeeds,
     receivedAt,
     eventTime,
     identityPresent,
     hasGpcHeader: browser?.hasGpcHeader ?? false,
     additionalConsentProvider,
+    categories,
   })
   if (!errors.isEmpty || decision === null) throw errors.toRefusal()
   return {
