@@ -30,7 +30,7 @@ const NO = `denied deny denies no n false off disable disabled inactive deactiva
   rejected rejects rejection refuse refused refusal decline declined declines withdraw
   withdrawn withdrawal revoke revoked disallow disallowed block blocked prohibit prohibited
   forbid forbidden restricted limited objected disagree disagreed unauthorized unauthorised
-  unchecked deselected nothing 0 non nein nie niet nej nei nee ei ne hayir nem nao abgelehnt
+  unchecked deselected nothing 0 non nein nie niet nej nei nee ei ne hayir hayır nem nao abgelehnt
   verweigert refus refusee rechazado rechazada rechazo rifiutato rifiuto recusado recusada
   geweigerd nekad avvist odmietnute odmitnuto odrzucono 拒否 拒绝 いいえ 否 нет optout optedout
   optouts dn`

@@ -88,7 +88,7 @@ function isPlainLabel(value: unknown): boolean {
 function readUsPrivacy(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
   const { field, value, name } = member
   if (isObject(value) || Array.isArray(value)) return false
-  if (typeof value === 'boolean' && /^ccpa$/i.test(name)) {
+  if ((typeof value === 'boolean' || typeof value === 'number') && /^ccpa$/i.test(name)) {
     statements.withOthers.add(place.source)
     return true
   }
@@ -147,7 +147,6 @@ function parseGcs(value: unknown, { source }: Place): ConsentMeaning {
 }
 
 const ATT_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
-  0: 'unset',
   1: 'refused',
   2: 'refused',
   3: 'granted',

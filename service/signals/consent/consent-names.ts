@@ -184,7 +184,8 @@ function interpretWords(words: string[]): NameMeaning {
   const subject = findSubject(counts, isNegative)
   const vendor = subject === 'advertising' ? findVendor(counts, words) : null
   const lastWord = words.at(-1) ?? ''
-  const isSwitch = (subject === null || subject === 'everything') && unknown === 0
+  const mayAnswer = SWITCH_KINDS.some(kind => kinds.has(kind))
+  const isSwitch = (subject === null || subject === 'everything') && unknown === 0 && mayAnswer
   return {
     ...NO_MEANING,
     subject,
@@ -200,6 +201,10 @@ function interpretWords(words: string[]): NameMeaning {
     isPlain: unknown === 0,
   }
 }
+
+const SWITCH_KINDS: readonly WordKind[] = [
+  ...(['consent', 'switch', 'all', 'refusal', 'withdrawal', 'opt_out', 'negation'] as const),
+]
 
 function isLabelWord(word: string): boolean {
   const kind = WORD_KINDS.get(word)
@@ -221,11 +226,11 @@ function findSubject(counts: WordCounts, isNegative: boolean): ConsentSubject | 
   if (has('channel')) return 'other'
   if (has('device_limit')) return 'tracking'
   if (has('advertising')) return 'advertising'
+  if (isVendorName(counts)) return has('other_purpose') ? 'other' : 'advertising'
   if (has('sharing', 'tracking')) {
     if (has('other_purpose')) return 'other'
     return has('sharing') ? 'sale' : 'tracking'
   }
-  if (isVendorName(counts)) return has('other_purpose') ? 'other' : 'advertising'
   if (has('social')) return 'social_media'
   if (has('personalization') && isNegative) return 'tracking'
   if (has('personalization', 'other_purpose')) return 'other'
@@ -248,6 +253,11 @@ const VENDOR_LIST_WORDS: ReadonlySet<string> = new Set(
   'vendor vendors vendeurs service services partners provider processor processors'.split(' '),
 )
 
+/** Words of lists that describe what there is, and not what was chosen. */
+const DESCRIBING_WORDS: ReadonlySet<string> = new Set(
+  'shown displayed available supported configured required visible disclosed optional'.split(' '),
+)
+
 /** Words that say of a list what was accepted; `consents` or `categories` may list anything. */
 const ACCEPTING_WORD = new RegExp(
   '^(accept|allow|grant|given|approv|authori[sz]ed|agree|consented|permitted|enabled|activ|' +
@@ -259,6 +269,8 @@ function findList(
   { kinds }: WordCounts,
   isNegative: boolean,
 ): NameMeaning['list'] {
+  const isOfAll = kinds.has('all') && !kinds.has('consent')
+  if (isOfAll || words.some(word => DESCRIBING_WORDS.has(word))) return null
   if (isNegative) return 'rejected'
   if (words.some(word => ACCEPTING_WORD.test(word))) return 'accepted'
   const isList = kinds.has('consent') || kinds.has('switch') || kinds.has('container')

@@ -113,8 +113,8 @@ export function addChoice(
 }
 
 /**
- * The subject that an answer is about. A name without one (`event`, `status`) is about consent as a
- * whole if the answer refuses in words (`rejected`); any name, if it refuses or accepts all.
+ * The subject that an answer is about. A name without one (`event`, `cookiebot`) is about consent as
+ * a whole if the answer refuses in words (`rejected`); any name, if it refuses all.
  */
 function findAnswered(
   meaning: NameMeaning,
@@ -123,11 +123,15 @@ function findAnswered(
 ): Subject | null {
   const subject = resolveSubject(meaning, parent)
   if (subject.subject !== null) return subject
-  const isSaid = meaning.isSwitch ? answer.isRefusal || answer.isAboutAll : isRefusalOfAll(answer)
+  const isSaid =
+    meaning.isSwitch || meaning.isPlain
+      ? answer.isRefusal || answer.isAboutAll
+      : isRefusalOfAll(answer)
   return isSaid ? { ...toSubject(meaning), subject: 'everything', isForm: false } : null
 }
 
-function isRefusalOfAll({ answer, isAboutAll, isRefusal }: AnswerText): boolean {
+/** `rejectedAll` refuses, whatever the name of the member. */
+export function isRefusalOfAll({ answer, isAboutAll, isRefusal }: AnswerText): boolean {
   return answer === 'no' && isAboutAll && isRefusal
 }
 
@@ -170,6 +174,9 @@ export function resolveSubject(meaning: NameMeaning, parent: Subject | null): Su
   if (meaning.subject === null || meaning.subject === 'everything') return own
   // Marketing by email is not advertising, wherever the channel is named.
   if (parent.isChannel && meaning.subject !== 'sale') return UNKNOWN_ITEM
+  // Nor is the tracking of an order.
+  const isOther = parent.subject === 'other' && parent !== UNKNOWN_ITEM
+  if (isOther && meaning.subject === 'tracking') return UNKNOWN_ITEM
   const isConsentMode = meaning.subject.startsWith('ad_')
   const vendor = meaning.vendor ?? (isConsentMode ? null : parent.vendor)
   // `opt_outs: {advertising: true}`: the negation of the parent counts.

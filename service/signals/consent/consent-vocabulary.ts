@@ -39,7 +39,7 @@ const WORDS: Record<WordKind, string> = {
     personalise`,
   sale: 'sale sell selling sold thirdparty partners monetization monetisation',
   sharing: 'share sharing sales',
-  tracking: `track tracking tracked tracker trackers profiling profiled fingerprinting pixel
+  tracking: `adid adids track tracking tracked tracker trackers profiling profiled fingerprinting pixel
     pixels conversion conversions capi audience audiences lookalike lookalikes crosssite
     crosscontext att idfa aaid gaid`,
   device_limit: 'lat lmt dnt rdp ldu',
@@ -69,7 +69,7 @@ const WORDS: Record<WordKind, string> = {
     phone telephone call calls telemarketing newsletter newsletters whatsapp messenger post
     postal letter letters fax viber telegram chat login subscription subscriptions subscribe
     subscribed unsubscribe unsubscribed`,
-  other_purpose: `analytics analytic analytical analysis statistics statistic statistical stats
+  other_purpose: `ga analytics analytic analytical analysis statistics statistic statistical stats
     statistik statistiques estadisticas performance measurement measurements mesure messung
     medicion functional functionality functionalities fonctionnel funktional preference
     preferences necessary necessaires essential essentials notwendig required strictly strict
@@ -79,7 +79,7 @@ const WORDS: Record<WordKind, string> = {
     session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
     shipping package feedback survey surveys review reviews quality monitoring engagement search
     affiliates crm cdp bigdata mobile`,
-  ending: `require requires requirement applies apply applicable shown show displayed display
+  ending: `campaign campaigns slot slots unit units placement creative click clicks impressions keyword require requires requirement applies apply applicable shown show displayed display
     visible presented number link links url urls uri href id uuid guid version ver revision at
     date time timestamp ts utc expires expiry expiration age days language lang languages locale
     country countries region regions source method methods mechanism text texts label labels
@@ -95,17 +95,17 @@ const WORDS: Record<WordKind, string> = {
   law: 'gdpr ccpa cpra dsgvo rgpd lgpd vcdpa cpa ctdpa ucpa usp usprivacy usnat gpp tcf iab dma',
   container: `category categories categoria categorias cat cats group groups purpose purposes
     service services vendor vendors vendeurs scope scopes`,
-  filler: `is ids has have are was were be been do does did the a of to for from by with in out
+  filler: `metadata is ids has have are was were be been do does did the of to for from by with in out
     and or my our your their its user users visitor visitors customer customers person personal
     people data info information usage use using uses process processing store stored storage
     box checkbox any optanon onetrust ot cmplz cookielawinfo cookieyes cky cookiebot cookiehub
     cookiefirst cookiescript cookieconsent cookielaw uc usercentrics cc wp moove klaro borlabs
     didomi iub iubenda truste trustarc osano termly tealium ketch transcend securiti sourcepoint
-    sp hs hubspot ss squarespace shopify wix ga gtm gtag ccm axeptio quantcast iabtcf viewed
+    sp hs hubspot ss squarespace shopify wix gtm gtag ccm axeptio quantcast iabtcf viewed
     current latest last final browser device app site web website header headers navigator
     signal signals setting settings option options bool boolean new opt privacy california us
     usa uk eu eea ca va co ct national universal based this that should may can only granular
-    display online digital context cross network networks campaign campaigns delivery tag tags
+    display online digital context cross network networks delivery tag tags
     platform platforms general relevant related direct first system public main custom sec inc
     llc ltd gmbh ireland client server side`,
 }
@@ -121,6 +121,7 @@ export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
   ['opts out', 'optout'],
   ['opted out', 'optedout'],
   ['opting out', 'optingout'],
+  ['opt outs', 'optout'],
   ['opt in', 'optin'],
   ['opts in', 'optin'],
   ['opted in', 'optedin'],
@@ -144,6 +145,9 @@ export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
   ['double click', 'doubleclick'],
   ['whats app', 'whatsapp'],
   ['ireland limited', 'ireland'],
+  ['meta data', 'metadata'],
+  ['meta info', 'metadata'],
+  ['meta tags', 'metadata'],
 ]
 
 /** Words by which consent platforms name an advertising platform; see `Platform.consentNeeds`. */
@@ -158,8 +162,8 @@ const VENDORS: Readonly<Record<string, string>> = {
   microsoft: 'microsoft bing uet clarity',
   x: 'twitter twq',
   others: `criteo taboola outbrain amazon quora yahoo yandex adroll adform awin klaviyo
-    mailchimp hotjar matomo piwik intercom zendesk mixpanel amplitude spotify openai rtbhouse
-    thetradedesk hubspotads youtube vimeo salesforce braze posthog segment heap fullstory`,
+    mailchimp hotjar matomo intercom zendesk mixpanel amplitude spotify openai rtbhouse
+    thetradedesk youtube vimeo posthog heap fullstory`,
 }
 
 /** The kinds of words that a name can have. */

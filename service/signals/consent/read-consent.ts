@@ -8,6 +8,7 @@ import type { CategoryMeanings } from './consent-names.ts'
 import {
   addChoice,
   findMeaningAt,
+  isRefusalOfAll,
   type Member,
   type Place,
   resolveSubject,
@@ -92,10 +93,12 @@ function visitObject(statements: ConsentStatements, object: UntrustedObject, pla
 }
 
 /** Members by which an item says what it is, as in `{purpose: "advertising", granted: false}`. */
-const NAMING_MEMBERS: ReadonlySet<string> = new Set([
-  ...['purpose', 'category', 'name', 'id', 'key', 'type', 'vendor', 'service', 'label', 'title'],
-  ...['group', 'slug', 'provider', 'purposeid', 'categoryid', 'servicename', 'purposename'],
-])
+const NAMING_MEMBER = new RegExp(
+  '^(id|name|key|type|label|title|slug|code|group)$|' +
+    '(purpose|category|vendor|service|provider|processor)(_?(id|name|key|type))?$|' +
+    '(group|consent|cookie|template)_?(id|name|key|type)$',
+  'i',
+)
 
 interface NamedItem {
   /** The member with the name. */
@@ -106,7 +109,7 @@ interface NamedItem {
 function findNamedItem(object: UntrustedObject, names: string[], place: Place): NamedItem | null {
   for (const name of names) {
     const value = object[name]
-    if (typeof value !== 'string' || !NAMING_MEMBERS.has(name.toLowerCase())) continue
+    if (typeof value !== 'string' || !NAMING_MEMBER.test(name)) continue
     const meaning = findMeaningAt(place, value)
     if (meaning.subject === null || meaning.subject === 'everything') continue
     return { member: name, subject: resolveSubject(meaning, place.parent) }
@@ -158,6 +161,13 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   const text = decodePercents(member.value as string)
   if (readCodedText(statements, place, { ...member, value: text })) return
   const answer = readAnswer(text)
+  // The type of an event may be `DENY_ALL`.
+  const isType = meaning.isLabel && /(type|mode|method)$/i.test(member.name)
+  if (isType && isRefusalOfAll(answer)) {
+    const named = { ...member, meaning: { ...meaning, isLabel: false } }
+    addChoice(statements, place, { ...named, answer })
+    return
+  }
   if (!meaning.isLabel && answer.answer !== 'unclear') {
     addChoice(statements, place, { ...member, answer })
     return
