@@ -85,15 +85,19 @@ export function readName(name: string): NameMeaning {
  * (`adstorage`) and phrases (`opt out` is one word) are resolved.
  */
 export function splitWords(text: string): string[] {
-  const plain = ASCII.test(text) ? text : text.normalize('NFKD').replace(/[\p{M}'’]/gu, '')
-  const words = plain
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter(word => word !== '')
-  return mergePhrases(words.flatMap(splitCompound))
+  const isAscii = ASCII.test(text)
+  const plain = isAscii ? text : text.normalize('NFKD').replace(/[\p{M}'’]/gu, '')
+  const spaced = CAMEL_CASE.test(plain)
+    ? plain.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    : plain
+  const words: string[] = []
+  for (const word of spaced.toLowerCase().split(isAscii ? /[^a-z\d]+/ : /[^\p{L}\p{N}]+/u)) {
+    if (word !== '') words.push(...splitCompound(word))
+  }
+  return mergePhrases(words)
 }
+
+const CAMEL_CASE = /[a-z\d][A-Z]|[A-Z]{2}[a-z]/
 
 /** Names without accents and apostrophes. */
 const ASCII = /^[\w\s.:$-]*$/
@@ -153,24 +157,29 @@ interface WordCounts {
   unknown: number
   negations: number
   vendor: string | null
+  /** The word that names the vendor. */
+  vendorWord: string
 }
 
 function countWords(words: string[]): WordCounts {
   const kinds = new Set<WordKind>()
   let [unknown, negations] = [0, 0]
   let vendor: string | null = null
+  let vendorWord = ''
   for (const word of words) {
     const kind = WORD_KINDS.get(word)
     const named = VENDOR_BY_WORD.get(word)
-    if (named !== undefined) vendor ??= named
-    else if (kind === undefined) {
+    if (named !== undefined) {
+      if (vendorWord === '' || vendorWord === 'meta') vendorWord = word
+      vendor ??= named
+    } else if (kind === undefined) {
       unknown += 1
       if (ADVERTISING_STEM.test(word)) kinds.add('advertising')
     } else kinds.add(kind)
     if (kind !== undefined && NEGATING_KINDS.has(kind)) negations += 1
     if (word === 'npa') negations += 1
   }
-  return { kinds, unknown, negations, vendor }
+  return { kinds, unknown, negations, vendor, vendorWord }
 }
 
 const NEGATING_KINDS: ReadonlySet<WordKind> = new Set<WordKind>([
@@ -211,11 +220,8 @@ function isLabelWord(word: string): boolean {
   return kind === 'ending' || kind === 'interface' || word === 'required'
 }
 
-/** `meta` is also a usual word for metadata, so beside an unknown word it names no platform. */
-function findVendor({ vendor, unknown }: WordCounts, words: string[]): string | null {
-  const isMetadata = vendor === 'meta' && unknown > 0 && words.includes('meta')
-  if (isMetadata || words.includes('consentmode')) return null
-  return vendor
+function findVendor(counts: WordCounts, words: string[]): string | null {
+  return isVendorName(counts) && !words.includes('consentmode') ? counts.vendor : null
 }
 
 function findSubject(counts: WordCounts, isNegative: boolean): ConsentSubject | null {
@@ -237,8 +243,9 @@ function findSubject(counts: WordCounts, isNegative: boolean): ConsentSubject | 
   return isAboutEverything(counts) ? 'everything' : null
 }
 
-function isVendorName({ vendor, unknown }: WordCounts): boolean {
-  return vendor !== null && (vendor !== 'meta' || unknown === 0)
+/** `meta` is also a usual word for metadata, so beside an unknown word it names no platform. */
+function isVendorName({ vendor, vendorWord, unknown }: WordCounts): boolean {
+  return vendor !== null && (vendorWord !== 'meta' || unknown === 0)
 }
 
 /** A member about consent as a whole: `consent_given`, `cookies_accepted`, `withdrawn`. */

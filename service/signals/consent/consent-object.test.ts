@@ -86,7 +86,7 @@ describe('readConsentObject', () => {
     let deep: Record<string, unknown> = { analytics: false }
     for (let level = 0; level < 12; level += 1) deep = { level: deep }
     assert.match(readSignal({ ads: true, deep }), /^unknown: words_unreadable/)
-    const names = Array.from({ length: 3_001 }, (_, index) => [`member_${index}`, 1])
+    const names = Array.from({ length: 2_001 }, (_, index) => [`member_${index}`, 1])
     const wide = { ads: true, ...Object.fromEntries(names) }
     assert.match(readSignal(wide), /^unknown: words_unreadable/)
   })

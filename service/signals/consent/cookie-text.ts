@@ -9,26 +9,48 @@ const PLAIN_TEXT = /^[\w\s.-]*$|^\w+:\/\/|^\d{4}-\d\d-\d\dT/
 /**
  * Parses the text of a cookie as consent platforms write them: JSON, the literals of JavaScript,
  * `a:b,c:d`, `a=b&c=d`, percent-encoded or in Base64. Null for other text. Never throws.
+ *
+ * A text is split before it is decoded, because an encoded separator belongs to a value.
  */
 export function parseCookieText(text: string): object | null {
-  if (text.length > TEXT_LENGTH_MAX || PLAIN_TEXT.test(text)) return parseBase64(text)
-  const decoded = decodePercents(text).replace(/^[\s!,;|&]+/, '')
-  if (/^["{[]/.test(decoded)) return parseJson(decoded) ?? parseLiteral(decoded)
-  return parseBase64(decoded) ?? parsePairs(decoded)
+  let raw = text.trim()
+  for (let round = 0; round <= DECODINGS_MAX; round += 1) {
+    if (raw.length > TEXT_LENGTH_MAX || PLAIN_TEXT.test(raw)) return parseBase64(raw)
+    const parsed = parseOnce(raw.replace(/^[\s!,;|&]+/, ''))
+    if (parsed !== null) return parsed
+    const decoded = decodeOnce(raw)
+    if (decoded === raw) return null
+    raw = decoded
+  }
+  return null
 }
 
-/** The text without percent-encoding, of which cookies may have two layers. */
+function parseOnce(text: string): object | null {
+  if (!/^["{[]/.test(text)) return parseBase64(text) ?? parsePairs(text)
+  return parseJson(text) ?? (text.includes('%') ? null : parseLiteral(text))
+}
+
+/** Cookies may have two layers of encoding, and their values one more. */
+const DECODINGS_MAX = 3
+
+/** The text without any percent-encoding. */
 export function decodePercents(text: string): string {
-  if (text.length > TEXT_LENGTH_MAX || !text.includes('%')) return text
   let decoded = text
-  for (let round = 0; round < 2 && /%[0-9a-f]{2}/i.test(decoded); round += 1) {
-    try {
-      decoded = decodeURIComponent(decoded)
-    } catch {
-      return decoded
-    }
+  for (let round = 0; round < DECODINGS_MAX && decoded.length <= TEXT_LENGTH_MAX; round += 1) {
+    const next = decodeOnce(decoded)
+    if (next === decoded) return decoded
+    decoded = next
   }
   return decoded
+}
+
+function decodeOnce(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 function parseJson(text: string): object | null {
@@ -42,7 +64,8 @@ function parseJson(text: string): object | null {
   }
 }
 
-const LITERAL_MEMBER = /["']?([\w$.-]+)["']?\s*:\s*(?:"([^"]*)"|'([^']*)'|([\w.+-]+))/g
+/** Begins at the start of a word only, so that a long word costs its length and not its square. */
+const LITERAL_MEMBER = /(?<![\w$.-])["']?([\w$.-]+)["']?\s*:\s*(?:"([^"]*)"|'([^']*)'|([\w.+-]+))/g
 
 /** Cookiebot writes `{necessary:true,marketing:false,method:'explicit'}`. */
 function parseLiteral(text: string): object | null {
@@ -75,7 +98,9 @@ function parsePairs(text: string): object | null {
   for (const sign of ['=', ':']) {
     if (!text.includes(sign)) continue
     const splits = SEPARATORS.map(separator => text.split(separator).filter(isFilled))
-    for (const parts of [...splits.filter(({ length }) => length > 1), [text]]) {
+    // A single pair may have encoded separators in its value.
+    const single = text.includes('%') ? [] : [[text]]
+    for (const parts of [...splits.filter(({ length }) => length > 1), ...single]) {
       const members = parts.flatMap(part => toMember(part, sign))
       // A part may have no value.
       if (members.length > 0 && members.length >= parts.length - 1) return fromMembers(members)

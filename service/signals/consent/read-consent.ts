@@ -29,7 +29,9 @@ export interface ConsentObjects {
 
 /** What is deeper, or beyond the limit of members, is not read, and then nothing grants. */
 const DEPTH_MAX = 8
-const MEMBERS_MAX = 3_000
+const MEMBERS_MAX = 2_000
+
+const NUMBER = /^\d+$/
 
 const SOURCES = ['consent', 'tcf', 'consent_mode'] as const
 
@@ -75,7 +77,8 @@ export function isPrivacyMember(name: string): boolean {
 
 function visitObject(statements: ConsentStatements, object: UntrustedObject, place: Place): void {
   const names = Object.keys(object)
-  place.budget.members -= names.length
+  // Decoded TC objects have a thousand vendors by their numbers, which cost nothing.
+  place.budget.members -= names.filter(name => !NUMBER.test(name)).length
   if (place.depth > DEPTH_MAX || place.budget.members < 0) {
     addUnread(statements, place)
     return
@@ -144,6 +147,11 @@ function visitList(
   member: Member & { value: unknown[] },
 ): void {
   if (isSkipped(member)) return
+  place.budget.members -= member.value.length
+  if (place.budget.members < 0) {
+    addUnread(statements, place)
+    return
+  }
   if (!member.meaning.isLabel) readList(statements, place, member)
   const inside = toInside(place, member)
   // Without a known name, the answers of an item are about something unknown.
@@ -174,7 +182,7 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   }
   // A text such as "0,1,2:" lists codes.
   const isCodeList = meaning.codes !== null && !/[:=]["'\w]/.test(text)
-  const parsed = isCodeList ? null : parseCookieText(text)
+  const parsed = isCodeList ? null : parseCookieText(member.value as string)
   if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
   else if (meaning.isLabel || !readTextList(statements, place, { ...member, value: text })) {
     if (meaning.isLabel) statements.withOthers.add(place.source)
@@ -194,6 +202,11 @@ function readTextList(statements: ConsentStatements, place: Place, member: Membe
   const separator = meaning.codes === null ? /[,|;\n]+/ : /[^A-Za-z0-9_]+|_(?=\d)/
   const items = text.split(separator, ITEMS_MAX).map(item => item.trim())
   const value = items.filter(item => item !== '')
+  place.budget.members -= value.length
+  if (place.budget.members < 0) {
+    addUnread(statements, place)
+    return true
+  }
   return value.length > 0 && readList(statements, place, { ...member, value })
 }
 

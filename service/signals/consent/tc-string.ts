@@ -63,7 +63,7 @@ function selectConsented(consents: { has(id: number): boolean }): Set<number> {
   return new Set(purposes.filter(purpose => consents.has(purpose)))
 }
 
-const CORE_LENGTH_MIN = 36
+const CORE_START = /^C[A-Za-z0-9_-]{35}/
 const POLICY_VERSION_MAX = 20
 /** The framework is from 2018. */
 const CREATED_FROM = Date.parse('2018-01-01T00:00:00Z')
@@ -71,7 +71,7 @@ const CREATED_UNTIL = Date.parse('2100-01-01T00:00:00Z')
 
 /** Whether any text is a TC string: random text may have its form, but not its time. */
 export function isPlausibleTcString(text: string): boolean {
-  if (text.length < CORE_LENGTH_MIN || !text.startsWith(VERSION_CHARACTER)) return false
+  if (!CORE_START.test(text)) return false
   const choices = decodeTcString(text)
   if (choices === null || choices.policyVersion > POLICY_VERSION_MAX) return false
   const created = choices.created.getTime()
