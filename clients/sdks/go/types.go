@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 802d4b36fe168090480ecfe5c37b961672ec126db5ed3787e83ec2eee152ad07). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 20001521abf70b4bfc2c7f1b3c3899645615b4eae2fcf4fcbd79bd210ed4eaa5). DO NOT EDIT.
 
 package signalbox
 
@@ -176,7 +176,8 @@ type IngestionWarning struct {
 type IngestionNotice struct {
 	// `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
 	// used. `member_redacted`: held an email address or a phone number, which a token replaces.
-	// `consent_unreadable`: a consent input that neither grants nor denies.
+	// `consent_unreadable`: a consent input that neither grants nor denies, or that refuses by words
+	// that are no known form.
 	Code string `json:"code"`
 	// Dotted path of the member; `*` for an unreadable name.
 	Field   string `json:"field"`

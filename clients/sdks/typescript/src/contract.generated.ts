@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 802d4b36fe168090480ecfe5c37b961672ec126db5ed3787e83ec2eee152ad07). Do not edit.
+// Generated from the contract 0.5.0 (sha256 20001521abf70b4bfc2c7f1b3c3899645615b4eae2fcf4fcbd79bd210ed4eaa5). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -190,7 +190,8 @@ export interface IngestionNotice {
   /**
    * `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
    * used. `member_redacted`: held an email address or a phone number, which a token replaces.
-   * `consent_unreadable`: a consent input that neither grants nor denies.
+   * `consent_unreadable`: a consent input that neither grants nor denies, or that refuses by words
+   * that are no known form.
    */
   code: 'member_ignored' | 'member_dropped' | 'member_redacted' | 'consent_unreadable' | (string & {})
   /** Dotted path of the member; `*` for an unreadable name. */

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 802d4b36fe168090480ecfe5c37b961672ec126db5ed3787e83ec2eee152ad07). Do not edit.
+# Generated from the contract 0.5.0 (sha256 20001521abf70b4bfc2c7f1b3c3899645615b4eae2fcf4fcbd79bd210ed4eaa5). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -171,7 +171,8 @@ class IngestionNotice(TypedDict):
     code: str
     """`member_ignored`: not a member of this API. `member_dropped`: known, but its value
     cannot be used. `member_redacted`: held an email address or a phone number, which a
-    token replaces. `consent_unreadable`: a consent input that neither grants nor denies."""
+    token replaces. `consent_unreadable`: a consent input that neither grants nor denies,
+    or that refuses by words that are no known form."""
     field: str
     """Dotted path of the member; `*` for an unreadable name."""
     message: str
