@@ -40,7 +40,7 @@ const OPTS_IN = 'optin optedin'
 /** `not_set` is read before `not` flips. */
 const UNSET = `unset unspecified undefined unknown undetermined null nil pending unanswered
   notset notdetermined determined unavailable na nan noanswer nopreference default u p`
-const FILLERS = `consent status state all any everything every full user users visitor vendors
+const FILLERS = `i do we she he consent status state all any everything every full user users visitor vendors
   vendor purposes purpose categories cookies cookie on to has was is of the my user_choice
   choice clicked button event tracking ads data by via banner`
 const EVERYTHING = 'all everything every any full'
@@ -106,7 +106,7 @@ function interpretAnswer(words: string[]): AnswerText {
   return {
     answer,
     isAboutAll,
-    isRefusal: answer === 'no' && (told.some(isRefusalWord) || words.includes('consent')),
+    isRefusal: answer === 'no' && (told.some(isRefusalWord) || words.length > 1),
     isOptStatement,
     isParticiple: told.some(word => PARTICIPLES.has(word)),
   }

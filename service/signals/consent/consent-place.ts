@@ -113,8 +113,8 @@ export function addChoice(
 }
 
 /**
- * The subject that an answer is about. A name without one (`event`, `cookiebot`) is about consent as
- * a whole if the answer refuses in words (`rejected`); any name, if it refuses all.
+ * The subject that an answer is about. A name without one (`event`, `cookiebot`) is about consent
+ * as a whole if the answer refuses in words (`rejected`); any name, if it refuses all.
  */
 function findAnswered(
   meaning: NameMeaning,

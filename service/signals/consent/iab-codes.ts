@@ -60,12 +60,17 @@ export function addGppString(
 
 const US_MEANINGS = { refused: 'refused', allowed: 'permitted', absent: 'unset' } as const
 
-/** The purposes of a TC object: `purpose.consents`, or under a name of their own. */
-export function isPurposeConsents({ path, source }: Place, name: string, value: unknown): boolean {
+/** The purposes of a TC object: `purpose.consents`, or a list or an object of their numbers. */
+export function isPurposeConsents(
+  { path, source }: Place,
+  name: string,
+  value: unknown,
+): boolean {
+  if (!hasNumbers(value)) return false
   const isInPurpose = /(^|\.)purposes?$/.test(path) && /^consents?$/.test(name)
   const isTcfPurposes = source === 'tcf' && /^purposes?$/.test(name)
-  if (isInPurpose || isTcfPurposes) return hasNumbers(value)
-  return name === 'purposes' && isObject(value) && hasNumbers(value) && hasTcfNumbers(value)
+  if (isInPurpose || isTcfPurposes) return true
+  return name === 'purposes' && (Array.isArray(value) || hasTcfNumbers(value as UntrustedObject))
 }
 
 function hasNumbers(value: unknown): boolean {
@@ -73,9 +78,9 @@ function hasNumbers(value: unknown): boolean {
   return keys.some(key => /^\d{1,2}$/.test(String(key)))
 }
 
-/** Iubenda numbers its own purposes from 1 to 5. */
+/** iubenda numbers its own purposes, from 1 to 5; without a fifth one, they are of the TCF. */
 function hasTcfNumbers(value: UntrustedObject): boolean {
-  return Object.keys(value).some(key => Number(key) > 5)
+  return Object.keys(value).some(key => Number(key) > 5) || !Object.hasOwn(value, '5')
 }
 
 /** An object of IDs, a list of IDs, or the bits of the mobile key `IABTCF_PurposeConsents`. */
