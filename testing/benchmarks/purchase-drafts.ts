@@ -34,7 +34,12 @@ export function createPurchaseDraft({
     eventId: String(body.event_id),
     receivedAt: at,
     eventTime: at,
-    decision: decideConsent(submission, { receivedAt: at, eventTime: at, identityPresent: true }),
+    decision: decideConsent(submission, {
+      needs: PLATFORMS.default.consentNeeds,
+      receivedAt: at,
+      eventTime: at,
+      identityPresent: true,
+    }),
     platforms: PLATFORMS,
   })
 }

@@ -33,7 +33,7 @@ export const TRACKERS_MAX = 200
 export async function listNamedTrackers({ query }: Transaction, workspaceId: number) {
   return query
     .selectFrom('trackers')
-    .select(['id', 'name', 'created_at'])
+    .select(['id', 'name', 'created_at', 'consent_categories'])
     .where('workspace_id', '=', workspaceId)
     .orderBy('created_at')
     .orderBy('id')
@@ -60,6 +60,33 @@ export async function createWorkspaceCondition(
     values: [arrayLiteral(rows.map(({ id }) => id))],
     condition: (column, parameter) => `and ${column} = any($${parameter}::uuid[])`,
   }
+}
+
+/** Categories by name, each with its purpose. */
+export type ConsentCategories = Record<string, string>
+
+export async function findConsentCategories(
+  { query }: Pick<Transaction, 'query'>,
+  trackerId: string,
+): Promise<ConsentCategories> {
+  const row = await query
+    .selectFrom('trackers')
+    .select('consent_categories')
+    .where('id', '=', trackerId)
+    .executeTakeFirst()
+  return row?.consent_categories ?? {}
+}
+
+export async function updateConsentCategories(
+  { query }: Transaction,
+  trackerId: string,
+  categories: ConsentCategories,
+): Promise<void> {
+  await query
+    .updateTable('trackers')
+    .set({ consent_categories: categories })
+    .where('id', '=', trackerId)
+    .execute()
 }
 
 /** One tracker of a workspace. */

@@ -1,4 +1,5 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
 import { SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
@@ -181,10 +182,22 @@ function consentSentence(delivery: StoredDelivery, event: StoredEvent): string {
       : 'no later consent is known'
     return `${notSent}: the visitor withdrew consent, and ${reason}. It stays in the ledger.`
   }
+  if (statusReason === 'possible_refusal') {
+    return (
+      `${notSent}: ${listPossibleRefusals(event)} refuses advertising by its words, though it is ` +
+      'not a form that is known (possible_refusal). It stays in the ledger.'
+    )
+  }
   return (
     `${notSent}: consent signals came with the event, but none of them could be read as granted ` +
     `(${statusReason}). It stays in the ledger.`
   )
+}
+
+function listPossibleRefusals({ consent }: StoredEvent): string {
+  const decision = isObject(consent?.decision) ? consent.decision : {}
+  const fields = decision.possible_refusals
+  return Array.isArray(fields) && fields.length > 0 ? fields.join(', ') : 'a consent member'
 }
 
 function attemptsSentence(delivery: StoredDelivery): string {

@@ -13,6 +13,7 @@ import { decideConsent } from '../consent/consent-decision.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createEventCommitter } from '../ingestion/commit-events.ts'
 import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
+import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { createErasureKeyProvider } from './erasure-key-store.ts'
 import { processDeletionRequest } from './routes.ts'
@@ -135,7 +136,11 @@ function groupOf(service: TestService, { email, person, writer, group }: Group):
         : { em: `customer-${eventId}@example.com` },
     }) as unknown as EventSubmission
     const moment = { receivedAt, eventTime: receivedAt }
-    const decision = decideConsent(submission, { ...moment, identityPresent: true })
+    const decision = decideConsent(submission, {
+      needs: META_CONSENT_NEEDS,
+      ...moment,
+      identityPresent: true,
+    })
     return draftEvent(submission, { platforms: PLATFORMS, trackerId, eventId, decision, ...moment })
   })
 }

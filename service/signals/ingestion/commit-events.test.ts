@@ -7,6 +7,7 @@ import { singleNode } from '../../runtime/db/store-nodes.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
+import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { type CommitOutcome, createEventCommitter } from './commit-events.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
@@ -147,7 +148,11 @@ function draftOf(service: TestService, eventId: string, event_name: string): Eve
   const body = samplePurchase({ event_name }) as unknown as EventSubmission
   const receivedAt = service.clock.now()
   const moment = { receivedAt, eventTime: receivedAt }
-  const decision = decideConsent(body, { ...moment, identityPresent: true })
+  const decision = decideConsent(body, {
+    needs: META_CONSENT_NEEDS,
+    ...moment,
+    identityPresent: true,
+  })
   const { trackerId } = service.tracker
   return draftEvent(body, { platforms: PLATFORMS, trackerId, eventId, decision, ...moment })
 }

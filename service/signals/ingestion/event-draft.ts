@@ -1,9 +1,10 @@
 import { type EventSubmission, SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import type { EdgeClient } from '../access/authenticate-publishable-key.ts'
-import type { ConsentDecision, ConsentSignals } from '../consent/consent-decision.ts'
-import { isPrivacyMember } from '../consent/consent-members.ts'
+import type { ConsentDecision } from '../consent/consent-decision.ts'
 import { buildConsentRecord, type ConsentRecord } from '../consent/consent-record.ts'
+import type { ConsentSignals } from '../consent/consent-signals.ts'
+import { isPrivacyMember } from '../consent/read-consent.ts'
 import {
   type EventDetails,
   type EventNotes,
@@ -136,7 +137,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
           place => `event_source (${place})`,
           'held an identifier',
         ),
-        toDroppedFields(consent.dropped, field => field, 'not part of a consent state'),
+        toDroppedFields(consent.dropped, field => field, 'not stored with the consent'),
         toDroppedFields(placeholders, field => field, DROP_REASONS.placeholder),
         toDroppedFields(
           listUnstoredIdentity(body),
@@ -173,9 +174,10 @@ function listUnstoredIdentity(body: EventSubmission): string[] {
 /** The submitted `consent` object, plus Consent Mode, TCF, restrictions and the decision. */
 function buildStoredConsent(
   { consent, consent_mode, tcf }: ConsentRecord,
-  { outcome, reason, granted_by, denied_by, inputs, rules_version, captured_at }: ConsentDecision,
+  decision: ConsentDecision,
   restrictions: UseRestrictions | null,
 ): Record<string, unknown> {
+  const { outcome, reason, granted_by, denied_by, inputs, possible_refusals } = decision
   const stored: Record<string, unknown> = { ...consent }
   if (consent_mode) stored.consent_mode = consent_mode
   if (tcf) stored.tcf = tcf
@@ -186,8 +188,9 @@ function buildStoredConsent(
     granted_by,
     denied_by,
     inputs: omitAbsentSignals(inputs),
-    rules_version,
-    captured_at,
+    ...(possible_refusals.length > 0 && { possible_refusals }),
+    rules_version: decision.rules_version,
+    captured_at: decision.captured_at,
   }
   return stored
 }

@@ -13,13 +13,14 @@ import {
   type ConsentInputs,
   decideConsent,
 } from '../consent/consent-decision.ts'
+import type { CategoryMeanings } from '../consent/consent-names.ts'
 import type { ConsentContext } from '../consent/consent-signal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
 import type { Platforms } from './event-draft.ts'
 import { resolveEventId } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
-import { addWithdrawalErrors } from './validate-withdrawal.ts'
+import { addReservedNameErrors, addWithdrawalErrors } from './validate-withdrawal.ts'
 
 interface SubmissionInput {
   platforms: Platforms
@@ -29,6 +30,8 @@ interface SubmissionInput {
   browser?: BrowserCaller | null
   /** Id of the platform in Additional Consent strings; null: they are not looked at. */
   additionalConsentProvider?: number | null
+  /** What the tracker's own consent categories mean. */
+  categories?: CategoryMeanings | null
 }
 
 interface ValidatedSubmission {
@@ -47,22 +50,25 @@ const submissionValidator = new Validator(EventSubmission, { omits: isTimeBound 
  */
 export function validateSubmission(body: unknown, input: SubmissionInput): ValidatedSubmission {
   const { platforms, idempotencyKey, receivedAt } = input
-  const { browser = null, additionalConsentProvider = null } = input
+  const { browser = null, additionalConsentProvider = null, categories = null } = input
   const validation = submissionValidator.begin(body)
   const { errors, input: given } = validation
   addCrossFieldErrors(errors, given)
   addCarriedMemberErrors(errors, given, browser)
+  addReservedNameErrors(errors, given)
   if (given.event_name === 'consent_withdrawal') addWithdrawalErrors(errors, given, platforms)
   if (browser) addEdgeFieldErrors(errors, given.user_data)
   const givenEventId = readEventId(errors, given, idempotencyKey)
   const eventTime = readSubmittedTime(errors, given, receivedAt)
   const identityPresent = Boolean(browser?.edge) || findIdentityMember(given.user_data) !== null
   const decision = decideSubmissionConsent(errors, given, {
+    needs: platforms.default.consentNeeds,
     receivedAt,
     eventTime,
     identityPresent,
     hasGpcHeader: browser?.hasGpcHeader ?? false,
     additionalConsentProvider,
+    categories,
   })
   const submission = validation.finish()
   // An invalid basis is the only reason for no decision, and an error.

@@ -1,0 +1,196 @@
+import { SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
+import { readAnswer } from './consent-answers.ts'
+import { readCoded, readCodedText } from './consent-codes.ts'
+import { findMeaning } from './consent-forms.ts'
+import { readList, readListedObject } from './consent-lists.ts'
+import type { CategoryMeanings } from './consent-names.ts'
+import {
+  addChoice,
+  findMeaningAt,
+  type Member,
+  type Place,
+  resolveSubject,
+  type Subject,
+  toInside,
+  toMember,
+  UNKNOWN_ITEM,
+} from './consent-place.ts'
+import type { ConsentStatements } from './consent-statement.ts'
+import { decodePercents, parseCookieText } from './cookie-text.ts'
+
+/** The objects of a submission that are read, and the members beside them. */
+export interface ConsentObjects {
+  consent?: unknown
+  consent_mode?: unknown
+  tcf?: unknown
+}
+
+/** What is deeper, or beyond the limit of members, is not read, and then nothing grants. */
+const DEPTH_MAX = 8
+const MEMBERS_MAX = 3_000
+
+const SOURCES = ['consent', 'tcf', 'consent_mode'] as const
+
+/**
+ * Reads everything that a submission says about consent, once. Names are read by the table of forms
+ * and by their words, in objects, lists and cookie texts. Pure, and never throws.
+ */
+export function readConsent(
+  inputs: ConsentObjects,
+  categories: CategoryMeanings | null = null,
+): ConsentStatements {
+  const statements: ConsentStatements = {
+    choices: [],
+    tcStrings: [],
+    tcPurposes: [],
+    additionalConsents: [],
+    gdprApplies: true,
+    withOthers: new Set(),
+  }
+  const budget = { members: MEMBERS_MAX }
+  const root = { depth: 0, parent: null, codes: null, isVendorList: false, categories, budget }
+  for (const source of SOURCES) {
+    const object = inputs[source]
+    if (isObject(object)) visitObject(statements, object, { ...root, source, path: source })
+  }
+  for (const name of Object.keys(inputs)) {
+    if (!isPrivacyMember(name)) continue
+    const place: Place = { ...root, source: 'consent', path: '' }
+    visitValue(statements, place, toMember(place, inputs as UntrustedObject, name))
+  }
+  return statements
+}
+
+/**
+ * Whether a member beside the three objects is read: Global Privacy Control and GPP strings, which
+ * browsers and tag managers put anywhere.
+ */
+export function isPrivacyMember(name: string): boolean {
+  if (SUBMISSION_MEMBERS.has(name)) return false
+  const { subject, coded } = findMeaning(name)
+  return subject === 'gpc' || coded === 'gpp'
+}
+
+function visitObject(statements: ConsentStatements, object: UntrustedObject, place: Place): void {
+  const names = Object.keys(object)
+  place.budget.members -= names.length
+  if (place.depth > DEPTH_MAX || place.budget.members < 0) {
+    addUnread(statements, place)
+    return
+  }
+  const named = findNamedItem(object, names, place)
+  const inside = named === null ? place : { ...place, parent: named.subject }
+  const isUpdated = names.some(name => name === 'update' || name === 'updated')
+  for (const name of names) {
+    // Consent Mode: the choice of the person replaces the default of the page.
+    if (isUpdated && (name === 'default' || name === 'defaults') && isObject(object[name])) continue
+    if (name === named?.member) statements.withOthers.add(place.source)
+    else visitValue(statements, inside, toMember(inside, object, name))
+  }
+  if (place.depth > 0) readListedObject(statements, place, object)
+}
+
+/** Members by which an item says what it is, as in `{purpose: "advertising", granted: false}`. */
+const NAMING_MEMBERS: ReadonlySet<string> = new Set([
+  ...['purpose', 'category', 'name', 'id', 'key', 'type', 'vendor', 'service', 'label', 'title'],
+  ...['group', 'slug', 'provider', 'purposeid', 'categoryid', 'servicename', 'purposename'],
+])
+
+interface NamedItem {
+  /** The member with the name. */
+  member: string
+  subject: Subject
+}
+
+function findNamedItem(object: UntrustedObject, names: string[], place: Place): NamedItem | null {
+  for (const name of names) {
+    const value = object[name]
+    if (typeof value !== 'string' || !NAMING_MEMBERS.has(name.toLowerCase())) continue
+    const meaning = findMeaningAt(place, value)
+    if (meaning.subject === null || meaning.subject === 'everything') continue
+    return { member: name, subject: resolveSubject(meaning, place.parent) }
+  }
+  return null
+}
+
+/** Reads a value under a name, also one that a text or a list holds. */
+function visitValue(statements: ConsentStatements, place: Place, member: Member): void {
+  const { value, meaning } = member
+  if (readCoded(statements, place, member)) return
+  if (typeof value === 'string') visitText(statements, place, member)
+  else if (Array.isArray(value)) visitList(statements, place, { ...member, value })
+  else if (isObject(value)) {
+    if (!isSkipped(member)) visitObject(statements, value, toInside(place, member))
+    statements.withOthers.add(place.source)
+  } else if (meaning.isLabel) statements.withOthers.add(place.source)
+  else addChoice(statements, place, { ...member, answer: readAnswer(value) })
+}
+
+/** Objects that describe the purposes and do not answer for them. */
+const DESCRIPTIONS =
+  /(legitimate_?interests?|texts?|labels?|translations?|urls?|links?|required|shown|versions?)$/i
+
+function isSkipped({ name, meaning }: Member): boolean {
+  return (meaning.isLabel && DESCRIPTIONS.test(name)) || (meaning.isForm && meaning.isLabel)
+}
+
+function visitList(
+  statements: ConsentStatements,
+  place: Place,
+  member: Member & { value: unknown[] },
+): void {
+  if (isSkipped(member)) return
+  if (!member.meaning.isLabel) readList(statements, place, member)
+  const inside = toInside(place, member)
+  // Without a known name, the answers of an item are about something unknown.
+  const parent = inside.parent ?? UNKNOWN_ITEM
+  for (const item of member.value) {
+    if (isObject(item)) visitObject(statements, item, { ...inside, parent })
+    else if (Array.isArray(item)) {
+      visitList(statements, place, { ...member, value: item, field: member.field })
+    }
+  }
+}
+
+function visitText(statements: ConsentStatements, place: Place, member: Member): void {
+  const { meaning } = member
+  const text = decodePercents(member.value as string)
+  if (readCodedText(statements, place, { ...member, value: text })) return
+  const answer = readAnswer(text)
+  if (!meaning.isLabel && answer.answer !== 'unclear') {
+    addChoice(statements, place, { ...member, answer })
+    return
+  }
+  // A text such as "0,1,2:" lists codes.
+  const isCodeList = meaning.codes !== null && !/[:=]["'\w]/.test(text)
+  const parsed = isCodeList ? null : parseCookieText(text)
+  if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
+  else if (meaning.isLabel || !readTextList(statements, place, { ...member, value: text })) {
+    if (meaning.isLabel) statements.withOthers.add(place.source)
+    else addChoice(statements, place, { ...member, answer })
+  }
+}
+
+const ITEMS_MAX = 200
+const LIST_LENGTH_MAX = 4_096
+
+/** `necessary,marketing` and `permit 1,2,3`. */
+function readTextList(statements: ConsentStatements, place: Place, member: Member): boolean {
+  const { meaning } = member
+  const text = member.value as string
+  const mayList = meaning.list !== null || meaning.codes !== null || meaning.subject !== null
+  if (!mayList || text.length > LIST_LENGTH_MAX) return false
+  const separator = meaning.codes === null ? /[,|;\n]+/ : /[^A-Za-z0-9_]+|_(?=\d)/
+  const items = text.split(separator, ITEMS_MAX).map(item => item.trim())
+  const value = items.filter(item => item !== '')
+  return value.length > 0 && readList(statements, place, { ...member, value })
+}
+
+/** What is not read may refuse. */
+function addUnread({ choices }: ConsentStatements, { source, path }: Place): void {
+  choices.push({
+    ...{ source, field: path, subject: 'advertising', vendor: null },
+    ...{ meaning: 'unclear', isForm: true, why: 'words_denied' },
+  })
+}
