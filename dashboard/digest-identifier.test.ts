@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
@@ -84,6 +85,19 @@ it('says what is wrong with an identifier, and takes a SHA-256 as it is', async 
   assert.match(wrong.problem ?? '', /^Enter one email address/)
   const digest = 'AB'.repeat(32)
   assert.deepEqual(await digestIdentifier({ type: 'email', text: ` ${digest} `, country: '' }), {
-    ...{ digest: digest.toLowerCase(), normalized: null, problem: null },
+    ...{ digest: digest.toLowerCase(), others: [], normalized: null, problem: null },
   })
 })
+
+it('computes the digests of other forms, which earlier versions and other programs have', async () => {
+  const othersOf = async (type: IdentifierType, text: string) => {
+    const computed = await digestIdentifier({ type, text, country: '' })
+    return computed.digest === null ? null : computed.others
+  }
+  assert.deepEqual(await othersOf('phone', '+49 30 901820'), [sha256('+4930901820')])
+  assert.deepEqual(await othersOf('external_id', 'User 42'), [sha256('user 42')])
+  assert.deepEqual(await othersOf('email', 'Jane.Doe@gmail.com'), [sha256('janedoe@gmail.com')])
+  assert.deepEqual(await othersOf('email', 'jane.doe@example.com'), [])
+})
+
+const sha256 = (text: string) => hash('sha256', text)

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { run } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 import { globalTeardown as stopStore } from './global-setup.ts'
-import { reportRun } from './run-report.ts'
+import { listTitles, reportRun } from './run-report.ts'
 
 /**
  * `npm test` and `npm run test:full`. Loading the service costs 1.1 to 2 CPU seconds, so the files
@@ -28,7 +29,7 @@ interface TestFile {
   source: string
 }
 
-const isFull = process.argv.includes('--full')
+const { full: isFull, titles: titlesFile } = readArguments()
 process.env.SIGNALBOX_TEST_EXTENT = isFull ? 'full' : 'short'
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/signalbox-tests')
 
@@ -50,10 +51,24 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 results.on('test:fail', event => {
   hasFailed ||= event.todo === undefined
 })
+const titles = listTitles(results)
 reportRun(results).pipe(process.stdout)
 results.once('close', () => {
+  if (titlesFile !== undefined) writeFileSync(titlesFile, `${titles.sort().join('\n')}\n`)
   if (hasFailed) process.exitCode = 1
 })
+
+function readArguments() {
+  const { values } = parseArgs({
+    options: {
+      /** Everything: all seeds, all long proofs. */
+      full: { type: 'boolean', default: false },
+      /** A file for the sorted titles of all tests, to compare two runs. */
+      titles: { type: 'string' },
+    },
+  })
+  return values
+}
 
 function testFiles(): TestFile[] {
   const paths = globSync('**/*.test.ts', {

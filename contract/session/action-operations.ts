@@ -13,7 +13,7 @@ import { ALL_REFUSALS, FOUND_REFUSALS, read, write } from './session-operation.t
 
 /**
  * What people do with the actions of agents in the dashboard, in the shape of Fastify routes below
- * BROWSER_PATH. The session cookie is the credential.
+ * SESSION_API_PATH. The session cookie is the credential.
  */
 export const readApprovalQueue = read('readApprovalQueue', '/workspaces/:workspace/approvals', {
   200: ApprovalQueue,

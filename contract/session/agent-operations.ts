@@ -9,7 +9,7 @@ import { ALL_REFUSALS, FOUND_REFUSALS, Nothing, read, write } from './session-op
 
 /**
  * What owners do with the agents of a workspace in the dashboard, in the shape of Fastify routes
- * below BROWSER_PATH. The session cookie is the credential.
+ * below SESSION_API_PATH. The session cookie is the credential.
  */
 export const listConnections = read('listConnections', '/workspaces/:workspace/connections', {
   200: ConnectionList,

@@ -13,7 +13,7 @@ export const listTrackerKeys = read('listTrackerKeys', `${TRACKER_PATH}/keys`, {
   200: TrackerKeyList,
   ...ALL_REFUSALS,
 })
-/** 403: the person has not confirmed their identity lately. */
+/** 403: the person has not confirmed their identity recently. */
 export const issueTrackerKey = write('issueTrackerKey', `POST ${TRACKER_PATH}/keys`, {
   body: KeySubmission,
   response: { 201: IssuedTrackerKey, ...ALL_REFUSALS },

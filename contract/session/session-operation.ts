@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox'
 import { MessageError, ValidationError } from '../errors.ts'
 
 /** The path of the dashboard's API, under the public origin. It is not for other programs. */
-export const BROWSER_PATH = '/browser'
+export const SESSION_API_PATH = '/browser'
 
 /** 401: not signed in. 403: the request comes from another site, or the role does not allow it. */
 export const REFUSALS = { 401: MessageError, 403: MessageError } as const

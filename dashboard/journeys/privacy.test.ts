@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
-import { addMember, createTestPerson } from '../../testing/fixtures/users.ts'
+import { addMember, createTestUser } from '../../testing/fixtures/users.ts'
 import { openJourneyPage } from './journey-page.ts'
 
 it('erases a person by a phone number that never leaves the browser', async test => {
@@ -47,7 +47,7 @@ it('shows a member the receipts, and nothing to erase with', async test => {
   const service = await startTestService(test)
   const { tracker } = await openDashboardWorkspace(service)
 
-  const member = await createTestPerson(service)
+  const member = await createTestUser(service)
   const { workspaceId } = tracker
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
   const { page } = await openJourneyPage(test, { service, person: member })

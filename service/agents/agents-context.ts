@@ -3,7 +3,7 @@ import type { AuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../runtime/db/database.ts'
 import type { RequestLimits } from '../runtime/http/request-limits.ts'
 import type { ServiceLogger } from '../runtime/http/service-app.ts'
-import type { AdPlatform } from './campaigns/campaign-api.ts'
+import type { CampaignApi } from './campaigns/campaign-api.ts'
 
 /** Dependencies of the agent routes. */
 export interface AgentsContext extends ProposalContext {
@@ -23,5 +23,5 @@ export interface ProposalContext {
   now: () => Date
   publicOrigin: () => string
   audit: AuditTrail
-  platform: AdPlatform
+  campaigns: CampaignApi
 }

@@ -1,13 +1,13 @@
 import * as operations from '@signalbox/contract/session/action-operations.ts'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '../audit/audit-entry.ts'
 import { exportAudit } from '../audit/export-audit.ts'
 import { type AuditQuery, readAudit } from '../audit/read-audit.ts'
 import { verifyChain } from '../audit/verify-chain.ts'
-import { addTextError, FieldErrorList } from '../runtime/http/body-schema.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
-import type { CurrentPerson } from '../workspaces/users/session-store.ts'
+import { addTextError, FieldErrorList } from '../runtime/http/validator.ts'
+import type { CurrentUser } from '../workspaces/users/session-store.ts'
 import { requireSession } from '../workspaces/users/signed-in-session.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
 import type { AgentsContext } from './agents-context.ts'
@@ -19,16 +19,16 @@ import { listActions, type ReadScope, readReceipt } from './proposals/read-actio
 import { verifyProposalRecords } from './proposals/verify-records.ts'
 
 /** The JSON API of the dashboard for approvals, the policy and the audit log. */
-export function actionBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
+export function actionSessionRoutes(app: ServiceApp, context: AgentsContext): void {
   app.register(
     async api => {
       requireSession(api, context)
       approvalRoutes(api, context)
       policyRoutes(api, context)
       actionRoutes(api, context)
-      auditBrowserRoutes(api, context)
+      auditSessionRoutes(api, context)
     },
-    { prefix: BROWSER_PATH },
+    { prefix: SESSION_API_PATH },
   )
 }
 
@@ -100,13 +100,13 @@ interface PathParams {
 }
 
 interface SignedInRequest {
-  person: CurrentPerson
+  user: CurrentUser
   params: unknown
 }
 
-function toRequestScope({ person, params }: SignedInRequest) {
+function toRequestScope({ user, params }: SignedInRequest) {
   const { workspace, batch } = params as PathParams
-  return { person, workspaceId: workspace, batchId: batch }
+  return { user, workspaceId: workspace, batchId: batch }
 }
 
 /** Members may read every action of their workspace. */
@@ -114,13 +114,13 @@ async function requireReadScope(
   { database }: AgentsContext,
   request: SignedInRequest,
 ): Promise<ReadScope> {
-  const { person, workspaceId: given } = toRequestScope(request)
+  const { user, workspaceId: given } = toRequestScope(request)
   const intent = { workspaceId: given, action: 'read' } as const
-  const { workspaceId } = await requireRole(database, person, intent)
+  const { workspaceId } = await requireRole(database, user, intent)
   return { workspaceId, adAccountId: null }
 }
 
-function auditBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
+function auditSessionRoutes(app: ServiceApp, context: AgentsContext): void {
   const { database, auditKeys, now } = context
   app.route({
     ...operations.readAuditLog,
@@ -151,11 +151,11 @@ function auditBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
 
 async function requireReadableWorkspace(
   { database }: AgentsContext,
-  { person, params }: SignedInRequest,
+  { user, params }: SignedInRequest,
 ): Promise<number> {
   const { workspace } = params as { workspace: string }
   const intent = { workspaceId: workspace, action: 'read_audit' } as const
-  const { workspaceId } = await requireRole(database, person, intent)
+  const { workspaceId } = await requireRole(database, user, intent)
   return workspaceId
 }
 

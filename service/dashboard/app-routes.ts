@@ -48,10 +48,10 @@ export function appRoutes(app: ServiceApp, context: DashboardContext): void {
 /** A stranger gets the same 404 as for a workspace that does not exist. */
 async function sendDocument(
   { database }: DashboardContext,
-  { person, request, reply }: SignedInRequest,
+  { user, request, reply }: SignedInRequest,
 ): Promise<unknown> {
   const { workspace: workspaceId } = request.params as Record<string, string>
-  await requireRole(database, person, { workspaceId, action: 'read' })
+  await requireRole(database, user, { workspaceId, action: 'read' })
   const styleNonce = randomBytes(NONCE_BYTES).toString('base64')
   for (const [name, value] of Object.entries(pageHeaders({ app: { styleNonce } }))) {
     reply.header(name, value)

@@ -5,8 +5,8 @@ import type {
   TrackerSubmission,
 } from '@signalbox/contract/session/trackers.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
-import { FieldErrorList } from '../runtime/http/body-schema.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
+import { FieldErrorList } from '../runtime/http/validator.ts'
 import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
 import { normalizeOriginPattern } from '../signals/access/origin-pattern.ts'
 import { createKey, type KeyKind } from '../signals/access/tracker-keys.ts'
@@ -19,13 +19,13 @@ import {
 } from '../signals/access/tracker-store.ts'
 import { NAME_ERROR, parseName } from '../workspaces/users/display-name.ts'
 import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
-import type { CurrentPerson } from '../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../workspaces/users/session-store.ts'
 import { lockMembers } from '../workspaces/users/workspace-store.ts'
-import { personActor } from '../workspaces/users/workspaces.ts'
+import { userActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
 interface TrackerCreation {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: number
   submission: TrackerSubmission
 }
@@ -38,11 +38,11 @@ interface TrackerCreation {
  */
 export async function createTracker(
   context: DashboardContext,
-  { person, workspaceId, submission }: TrackerCreation,
+  { user, workspaceId, submission }: TrackerCreation,
 ): Promise<CreatedTracker> {
-  requireRecentAuthentication(person, context.now())
+  requireRecentAuthentication(user, context.now())
   const { name, origins } = validateSubmission(submission)
-  const [trackerId, at, actor] = [randomUUID(), context.now(), personActor(person)]
+  const [trackerId, at, actor] = [randomUUID(), context.now(), userActor(user)]
   const keys = await commitAudited(context, async (transaction, record) => {
     await lockMembers(transaction, workspaceId)
     const existing = await listNamedTrackers(transaction, workspaceId)
@@ -94,7 +94,7 @@ const ORIGIN_ERROR =
   'https://*.shop.example.'
 
 interface TrackerChanging {
-  person: CurrentPerson
+  user: CurrentUser
   tracker: TrackerIdentity
   change: TrackerChange
 }
@@ -105,13 +105,13 @@ interface TrackerChanging {
  */
 export async function changeTracker(
   context: DashboardContext,
-  { person, tracker, change }: TrackerChanging,
+  { user, tracker, change }: TrackerChanging,
 ): Promise<void> {
   const { name: input, consent_categories: categories } = change
   const name = input === undefined ? null : parseName(input)
   if (input !== undefined && name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
   const { trackerId, workspaceId } = tracker
-  const [at, actor] = [context.now(), personActor(person)]
+  const [at, actor] = [context.now(), userActor(user)]
   const subject = { type: 'tracker', id: trackerId } as const
   await commitAudited(context, async (transaction, record) => {
     if (name !== null && (await updateTrackerName(transaction, { ...tracker, name }))) {

@@ -1,5 +1,5 @@
-import { FieldErrorList } from '../runtime/http/body-schema.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
+import { FieldErrorList } from '../runtime/http/validator.ts'
 import {
   DAY_MILLISECONDS,
   formatUtcDay,

@@ -70,15 +70,15 @@ it('seals the token, audits the person, and shows the token nowhere', async test
   const written = entries
     .filter(({ subject }) => subject.type === 'destination')
     .map(({ action, actor, subject, details }) => [action, actor.id, subject.id, details])
-  const person = String(owner.userId)
+  const user = String(owner.userId)
   assert.deepEqual(written, [
     [
       'destination.created',
-      person,
+      user,
       created.body.id,
       { tracker_id: tracker.trackerId, platform: 'meta' },
     ],
-    ['credential.changed', person, tracker.destinationId, { changed_members: ['dataset_id'] }],
+    ['credential.changed', user, tracker.destinationId, { changed_members: ['dataset_id'] }],
   ])
 })
 

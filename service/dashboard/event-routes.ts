@@ -2,7 +2,7 @@ import { REPLAY_BYTES_MAX } from '@signalbox/contract/replays.ts'
 import * as contract from '@signalbox/contract/session/event-operations.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { readSpace } from '../signals/event-reads/read-events.ts'
-import { personActor } from '../workspaces/users/workspaces.ts'
+import { userActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { readEventDetails } from './event-details.ts'
 import { getReplayProgress, previewReplay, startReplay } from './replay-failures.ts'
@@ -45,7 +45,7 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
     bodyLimit: REPLAY_BYTES_MAX,
     async handler(request) {
       const tracker = await requireTracker(context, request, 'manage_deliveries')
-      return startReplay(context, personActor(request.person), { tracker, body: request.body })
+      return startReplay(context, userActor(request.user), { tracker, body: request.body })
     },
   })
 

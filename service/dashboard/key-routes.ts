@@ -12,12 +12,7 @@ import { isKeyId, type KeyKind, LIVE_KEYS_MAX } from '../signals/access/tracker-
 import { checkForwarder } from './check-forwarder.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { describeForwarder } from './describe-forwarder.ts'
-import {
-  type IssuedKey,
-  issueKeyByPerson,
-  revokeKeyByPerson,
-  rotateKeyByPerson,
-} from './manage-keys.ts'
+import { type IssuedKey, issueKeyByUser, revokeKeyByUser, rotateKeyByUser } from './manage-keys.ts'
 import { encodeCursor, PAGE_ROWS, readCursor } from './page-cursor.ts'
 import { requireTracker } from './tracker-scope.ts'
 
@@ -33,9 +28,9 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.issueTrackerKey,
     async handler(request, reply) {
-      const { person, body } = request
+      const { user, body } = request
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const issued = await issueKeyByPerson(context, { person, tracker }, body)
+      const issued = await issueKeyByUser(context, { user, tracker }, body)
       return reply.code(201).send(issuedView(issued))
     },
   })
@@ -44,7 +39,7 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
       const { key } = request.params as KeyParams
-      const issued = await rotateKeyByPerson(context, { person: request.person, tracker }, key)
+      const issued = await rotateKeyByUser(context, { user: request.user, tracker }, key)
       return reply.code(201).send(issuedView(issued))
     },
   })
@@ -53,7 +48,7 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
       const { key } = request.params as KeyParams
-      await revokeKeyByPerson(context, { person: request.person, tracker }, key)
+      await revokeKeyByUser(context, { user: request.user, tracker }, key)
       return reply.code(204).send()
     },
   })

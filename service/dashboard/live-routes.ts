@@ -19,7 +19,7 @@ export function liveRoutes(app: ServiceApp, context: DashboardContext): void {
         const headers = Object.entries({ ...reply.getHeaders(), ...STREAM_HEADERS })
         for (const [name, value = ''] of headers) reply.raw.setHeader(name, value)
       })
-      await live.open(stream, { person: request.person, tracker, since })
+      await live.open(stream, { user: request.user, tracker, since })
       return reply.hijack()
     },
   })

@@ -6,8 +6,8 @@ import {
   STATUS_GROUPS,
 } from '@signalbox/contract/session/events.ts'
 import type { Database } from '../runtime/db/database.ts'
-import { addTextError, createBodyValidator, FieldErrorList } from '../runtime/http/body-schema.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
+import { addTextError, FieldErrorList, Validator } from '../runtime/http/validator.ts'
 import { searchDeliveries } from '../signals/delivery/delivery-search-store.ts'
 import { findDeliveries, type StoredDelivery } from '../signals/delivery/delivery-store.ts'
 import { toEventSpace } from '../signals/event-reads/read-events.ts'
@@ -29,12 +29,9 @@ import {
 
 const EVENTS_PER_PAGE = 50
 
-const checkSearch = createBodyValidator<EventSearch>(EventSearch, [
-  'event_id',
-  'event_name',
-  'order_id',
-  'parent_event_id',
-])
+const searchValidator = new Validator(EventSearch, {
+  textMembers: ['event_id', 'event_name', 'order_id', 'parent_event_id'],
+})
 
 /**
  * One page of a tracker's events that match the query parameters. Throws a 422 refusal that names
@@ -45,7 +42,7 @@ export async function searchEvents(
   trackerId: string,
   query: unknown,
 ): Promise<EventSearchPage> {
-  const search = checkSearch(query)
+  const search = searchValidator.validate(query)
   const range = { trackerId, ...readRange(search), limit: EVENTS_PER_PAGE + 1 }
   if (search.event_id !== undefined) {
     const events = await findInBothSpaces(database, trackerId, search.event_id)

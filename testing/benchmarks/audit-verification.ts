@@ -52,7 +52,7 @@ const ADS = Array.from({ length: ACTIONS_PER_BATCH }, (_, index) => ({
 
 /** A proposal whose actions are rejected, each with a receipt. Returns the number of entries. */
 async function writeBatch(fixture: AgentFixture): Promise<number> {
-  const { context, owner: person, workspaceId } = fixture
+  const { context, owner: user, workspaceId } = fixture
   const proposal = buildProposal(...ADS.map(() => ({ type: 'pause', entity: 3 }) as const))
   const actions = proposal.actions.map((action, index) => ({
     ...action,
@@ -62,7 +62,7 @@ async function writeBatch(fixture: AgentFixture): Promise<number> {
   const { result } = await submitProposal(context, principal, { ...proposal, actions })
   const batchId = result.proposal.id
   const rejection = { decision: 'reject', reason: 'Not now.' }
-  await decideActions(context, { person, workspaceId, batchId }, rejection)
+  await decideActions(context, { user, workspaceId, batchId }, rejection)
   return 1 + 2 * ACTIONS_PER_BATCH
 }
 

@@ -4,11 +4,25 @@ import pg from 'pg'
 import { openDatabase } from '../../service/runtime/db/database.ts'
 import { distributeTables } from '../../service/runtime/db/distribute-tables.ts'
 import { migrate } from '../../service/runtime/db/migrate.ts'
-import type { CitusAddresses } from './cluster.ts'
+import {
+  CITUS_CLUSTER,
+  type CitusAddresses,
+  type CitusCluster,
+  startCitusCluster,
+} from './cluster.ts'
 
 const TEMPLATE = 'signalbox_citus_template'
 const COPY_TRIES_MAX = 20
 const COPY_PAUSE_MILLISECONDS = 100
+
+/** A prepared cluster for the tests of one file only, which may stop or add nodes. */
+export async function startOwnCluster(): Promise<CitusCluster> {
+  const cluster = await startCitusCluster()
+  await prepareCitusTemplate(cluster)
+  const { connectionString, ports } = cluster
+  process.env[CITUS_CLUSTER] = JSON.stringify({ connectionString, ports })
+  return cluster
+}
 
 /** Tests copy this migrated and distributed database on every node: creating one takes seconds. */
 export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<void> {

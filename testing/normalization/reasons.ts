@@ -35,7 +35,7 @@ export const SECTIONS: readonly Section[] = [
   {
     field: 'ge',
     title: 'Gender (`ge`)',
-    rule: 'Page: `f` or `m`. We also accept female and male.',
+    rule: 'Page: `f` or `m`. We read words for a woman or a man in the languages of most customers.',
   },
   {
     field: 'ct',
@@ -47,22 +47,29 @@ export const SECTIONS: readonly Section[] = [
     title: 'State (`st`)',
     rule:
       'Page: the two-letter code in the United States; elsewhere the name, lower case, without ' +
-      'punctuation and spaces. With a country, we map the names of its states or provinces.',
+      'punctuation and spaces. We map the names of states and provinces of the United States and ' +
+      'Canada: with the country in several languages, without it those that no other place has.',
   },
   {
     field: 'zp',
     title: 'Postal code (`zp`)',
-    rule: 'Page: lower case, no spaces, no dash; the first five digits in the United States.',
+    rule:
+      'Page: lower case, no spaces, no dash; the first five digits in the United States. There we ' +
+      'restore zeros that a number has lost.',
   },
   {
     field: 'country',
     title: 'Country (`country`)',
-    rule: 'Page: lower-case ISO 3166-1 alpha-2. We map alpha-3 and names in 77 languages.',
+    rule:
+      'Page: lower-case ISO 3166-1 alpha-2. We map alpha-3 and names in 77 languages, also as ISO ' +
+      '3166 and shops write them.',
   },
   {
     field: 'external_id',
     title: 'External ID (`external_id`)',
-    rule: 'Page: any form, the same on every channel; hashing recommended. We trim and lower it.',
+    rule:
+      'Page: any form, the same on every channel; hashing recommended. We lower it and remove its ' +
+      'white space.',
   },
   { field: 'fi', title: 'First initial (`fi`)', rule: 'Not on the page; SDK: one character.' },
   {
@@ -179,11 +186,10 @@ const REASONS: readonly Reason[] = [
   { fields: ['ge'], input: /^MALE\.$/, reason: 'Punctuation does not change the word.' },
   {
     fields: ['ge'],
-    input: /^woman$/,
-    reason: 'Page: f or m. We accept the two words for them and do not guess others.',
+    input: /^(x|unknown|non-binary|M\/F|\d|)$/,
+    reason: 'Page: only f and m.',
   },
-  { fields: ['ge'], input: /^(fe)?male\s*$/i, reason: 'Page: one letter for each word.' },
-  { fields: ['ge'], input: /./, reason: 'Page: only f and m.' },
+  { fields: ['ge'], input: /./, reason: 'Page: f or m, whatever word a form has for it.' },
   {
     fields: ['ct', 'st'],
     input: /^\d+$/,
@@ -204,13 +210,13 @@ const REASONS: readonly Reason[] = [
   { fields: ['st'], input: /^US-CA$/, reason: 'ISO 3166-2: the country and the state.' },
   {
     fields: ['st'],
-    input: /Québec|Ontario/,
-    reason: 'With its country, the code of the province; without it, the name.',
+    input: /Québec/,
+    reason: 'Its French name is a province with the country Canada; without it, the name.',
   },
   {
     fields: ['st'],
-    input: /California|New York/,
-    reason: 'With its country, the code of the state; without it, the page requires the name.',
+    input: /California|New York|Ontario/,
+    reason: "The page's own example is California as ca. No other place has the name.",
   },
   { fields: ['st'], input: /^(ca |N\.Y\.)$/, reason: 'Page: no punctuation, no spaces.' },
   { fields: ['st'], input: /TX 75001/, reason: 'The digits are a postal code.' },

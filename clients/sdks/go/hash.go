@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -32,18 +33,76 @@ func HashPhone(text string) (digest string, ok bool) {
 	})
 }
 
-// HashExternalID returns the SHA-256 of your own ID of a person.
+// HashExternalID returns the SHA-256 of your own ID of a person: without its white space, in lower
+// case.
 func HashExternalID(text string) (digest string, ok bool) {
 	return digestUnless(text, func() (string, bool) {
-		prepared := toLower(trimSpace(composeCanonical(text)))
-		return prepared, prepared != "" && !slices.Contains(placeholders, prepared)
+		prepared := toLower(trimSpace(composeCanonical(removeInvisible(text))))
+		return removeRunes(prepared, isSpace), prepared != "" && !isPlaceholder(prepared)
 	})
 }
 
 // placeholders are what a variable leaves that was never filled: it would make one person of many.
 var placeholders = []string{
-	"null", "undefined", "none", "nan", "n/a", "[object object]", "0", "-", "(null)", "(not set)",
-	"00000000-0000-0000-0000-000000000000",
+	"undefined", "[object object]", "(not set)", "-", "null", "none", "nan", "n/a", "nil",
+	"(null)", "(none)", "#n/a", "0", "00000000-0000-0000-0000-000000000000",
+}
+
+var unfilledPattern = regexp.MustCompile(
+	`^(?s:\[object \w+\]|[-\x{2010}-\x{2015}]+|\{\{.*\}\}|\$\{.*\}|<%.*%>|%%.*%%|\[\[.*\]\])$`)
+
+func isPlaceholder(prepared string) bool {
+	return slices.Contains(placeholders, prepared) || unfilledPattern.MatchString(prepared)
+}
+
+// nobodysDigests are those of nothing and of placeholders, as programs write them.
+var nobodysDigests = sync.OnceValue(func() map[string]bool {
+	texts := []string{"", "NaN", "[object Object]", "{{name}}", "{{email}}", "{{phone}}", "{{user_id}}"}
+	for _, text := range placeholders {
+		capitalized := strings.ToUpper(text[:1]) + text[1:]
+		texts = append(texts, text, strings.ToUpper(text), capitalized)
+	}
+	digests := map[string]bool{strings.Repeat("0", 64): true}
+	for _, text := range texts {
+		digests[sha256Hex(text)] = true
+	}
+	return digests
+})
+
+func sha256Hex(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// invisible has what Unicode lets a program ignore (Default_Ignorable_Code_Point), as ranges. It
+// comes with copied text.
+var invisible = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x00ad, Hi: 0x00ad, Stride: 1}, {Lo: 0x034f, Hi: 0x034f, Stride: 1},
+		{Lo: 0x061c, Hi: 0x061c, Stride: 1}, {Lo: 0x115f, Hi: 0x1160, Stride: 1},
+		{Lo: 0x17b4, Hi: 0x17b5, Stride: 1}, {Lo: 0x180b, Hi: 0x180f, Stride: 1},
+		{Lo: 0x200b, Hi: 0x200f, Stride: 1}, {Lo: 0x202a, Hi: 0x202e, Stride: 1},
+		{Lo: 0x2060, Hi: 0x206f, Stride: 1}, {Lo: 0x3164, Hi: 0x3164, Stride: 1},
+		{Lo: 0xfe00, Hi: 0xfe0f, Stride: 1}, {Lo: 0xfeff, Hi: 0xfeff, Stride: 1},
+		{Lo: 0xffa0, Hi: 0xffa0, Stride: 1}, {Lo: 0xfff0, Hi: 0xfff8, Stride: 1},
+	},
+	R32: []unicode.Range32{
+		{Lo: 0x1bca0, Hi: 0x1bca3, Stride: 1}, {Lo: 0x1d173, Hi: 0x1d17a, Stride: 1},
+		{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1},
+	},
+}
+
+func removeInvisible(text string) string {
+	return removeRunes(text, func(r rune) bool { return unicode.Is(invisible, r) })
+}
+
+func removeRunes(text string, isRemoved func(rune) bool) string {
+	return strings.Map(func(r rune) rune {
+		if isRemoved(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 var (
@@ -52,28 +111,25 @@ var (
 	domainPattern = regexp.MustCompile(`^(?:[\p{L}\p{M}\p{N}_-]+\.)+[\p{L}\p{M}\p{N}-]{2,}$`)
 )
 
-const (
-	emptyDigest   = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	utf16UnitsMax = 512
-)
+const utf16UnitsMax = 512
 
 func digestUnless(text string, normalize func() (string, bool)) (string, bool) {
 	if !utf8.ValidString(text) || utf16Length(text) > utf16UnitsMax {
 		return "", false
 	}
-	if supplied := suppliedPattern.FindStringSubmatch(trimSpace(text)); supplied != nil {
+	visible := removeInvisible(text)
+	if supplied := suppliedPattern.FindStringSubmatch(trimSpace(visible)); supplied != nil {
 		digest := strings.ToLower(supplied[1])
-		if digest == emptyDigest {
+		if nobodysDigests()[digest] {
 			return "", false
 		}
 		return digest, true
 	}
 	normalized, ok := normalize()
-	if !ok || strings.ContainsFunc(text, isUnknown) {
+	if !ok || strings.ContainsFunc(visible, isUnknown) {
 		return "", false
 	}
-	sum := sha256.Sum256([]byte(normalized))
-	return hex.EncodeToString(sum[:]), true
+	return sha256Hex(normalized), true
 }
 
 // isLocalPart takes quoted text, or text without what an address must quote.
@@ -103,6 +159,7 @@ func isUnknown(r rune) bool {
 
 // normalizeIdentifier is NFKC, except for accents on their own, before which it would put a space.
 func normalizeIdentifier(text string) string {
+	text = removeInvisible(text)
 	var normalized strings.Builder
 	for text != "" {
 		end := strings.IndexFunc(text, isModifierSymbol)

@@ -82,7 +82,7 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
           command={`npx signalbox-server report --date ${previousDay()} --refresh`}
         >
           The report of a day is made on the next day at 06:00 UTC, for each destination that sent
-          events lately. The command makes the report of yesterday now.
+          events recently. The command makes the report of yesterday now.
         </EmptyState>
       )}
     </>

@@ -1,10 +1,4 @@
-import {
-  isPlaceholder,
-  normalizeEmail,
-  normalizeIdentifier,
-  normalizeText,
-  parseSuppliedDigest,
-} from '@signalbox/service/signals/identity/identifier-formats.ts'
+import { parseSuppliedDigest } from '@signalbox/service/signals/identity/identifier-formats.ts'
 
 export type IdentifierType = 'email' | 'phone' | 'external_id'
 
@@ -15,49 +9,46 @@ export interface TypedIdentifier {
   country: string
 }
 
-/** The digest of an identifier, or one sentence that says what is wrong with it. */
+/** The digests of an identifier, or one sentence that says what is wrong with it. */
 export type IdentifierDigest =
-  | { digest: string; normalized: string | null; problem: null }
+  | {
+      digest: string
+      /** Of other forms of the same identifier: some events may have one of them alone. */
+      others: string[]
+      normalized: string | null
+      problem: null
+    }
   | { digest: null; problem: string }
+
+const KEYS = { email: 'em', phone: 'ph', external_id: 'external_id' } as const
 
 /** Longer than any real identifier; the service drops longer ones from events as well. */
 const CHARACTERS_MAX = 512
 
 /**
- * Computes the digest of an identifier as the service does for events, in this browser: the
+ * Computes the digests of an identifier as the service does for events, in this browser: the
  * identifier itself is not sent. A SHA-256 that was computed elsewhere is taken as it is.
  */
 export async function digestIdentifier(typed: TypedIdentifier): Promise<IdentifierDigest> {
   const supplied = parseSuppliedDigest(typed.text)
-  if (supplied !== null) return { digest: supplied, normalized: null, problem: null }
-  const normalized = typed.text.length > CHARACTERS_MAX ? null : await normalize(typed)
-  if (normalized === null) return { digest: null, problem: PROBLEMS[typed.type] }
+  if (supplied !== null) return { digest: supplied, others: [], normalized: null, problem: null }
+  const forms = typed.text.length > CHARACTERS_MAX ? [] : await listForms(typed)
+  const [normalized] = forms
+  if (normalized === undefined) return { digest: null, problem: PROBLEMS[typed.type] }
   // Browsers have WebCrypto on HTTPS and on this machine only.
   if (globalThis.crypto?.subtle === undefined) return { digest: null, problem: NEEDS_HTTPS }
-  return { digest: await sha256(normalized), normalized, problem: null }
+  const [digest = '', ...others] = await Promise.all(forms.map(sha256))
+  return { digest, others, normalized, problem: null }
 }
 
-/** The exact text that is digested; null when events with this text would not have the digest. */
-async function normalize({ type, text, country }: TypedIdentifier): Promise<string | null> {
-  switch (type) {
-    case 'email':
-      return normalizeEmail(normalizeIdentifier(text))
-    case 'phone': {
-      // In a chunk of its own: it holds the numbering plans of all countries.
-      const { normalizePhone } = await import(
-        '@signalbox/service/signals/identity/normalize-phone.ts'
-      )
-      const isCountry = /^[a-z]{2}$/i.test(country.trim())
-      return normalizePhone(
-        normalizeIdentifier(text),
-        isCountry ? country.trim().toLowerCase() : null,
-      )
-    }
-    case 'external_id': {
-      const prepared = normalizeText(text)
-      return prepared === '' || isPlaceholder(prepared) ? null : prepared
-    }
-  }
+/** The exact texts that are digested; none when no event with this text would have a digest. */
+async function listForms({ type, text, country }: TypedIdentifier): Promise<string[]> {
+  // In a chunk of its own: it holds the numbering plans of all countries.
+  const { listLookupForms } = await import('@signalbox/service/signals/identity/lookup-forms.ts')
+  const isCountry = /^[a-z]{2}$/i.test(country.trim())
+  return listLookupForms(KEYS[type], text, {
+    country: isCountry ? country.trim().toLowerCase() : null,
+  })
 }
 
 const PROBLEMS: Record<IdentifierType, string> = {

@@ -10,18 +10,19 @@ import { erasePerson, receiptsKey, type TrackerParams } from './erasure-api.ts'
 interface EraseDialogProps {
   params: TrackerParams
   type: IdentifierType
-  digest: string
+  /** Of the identifier and of its other forms. */
+  digests: readonly string[]
   onClose: (isErased: boolean) => void
 }
 
 const WORD = 'ERASE'
 
 /** Asks to type a word, erases, and shows the number of the receipt. */
-export function EraseDialog({ params, type, digest, onClose }: EraseDialogProps) {
+export function EraseDialog({ params, type, digests, onClose }: EraseDialogProps) {
   const [word, setWord] = useState('')
   const client = useQueryClient()
   const erase = useMutation({
-    mutationFn: () => erasePerson(params, type, digest),
+    mutationFn: () => erasePerson(params, type, digests),
     onSettled: () => client.invalidateQueries({ queryKey: receiptsKey(params) }),
   })
   const { data: result } = erase
@@ -30,12 +31,12 @@ export function EraseDialog({ params, type, digest, onClose }: EraseDialogProps)
       <Modal {...DIALOG} opened onClose={() => onClose(true)} title="The person is erased">
         <Stack gap="md">
           <Text>
-            {formatCount(result.events_updated, 'event')} lost their identity, and{' '}
-            {formatCount(result.sessions_updated, 'session')} were deleted.
-            {result.duplicate && ' This digest was erased before; this erased what came since.'}
+            {formatCount(result.events, 'event')} lost their identity, and{' '}
+            {formatCount(result.sessions, 'session')} were deleted.
+            {result.isRepeat && ' This digest was erased before; this erased what came since.'}
           </Text>
-          <Text size="sm">Keep the number of the receipt with the request of the person:</Text>
-          <CopyBlock text={result.deletion_request_id} label="Copy the number" />
+          <Text size="sm">Keep the receipt number with the request of the person:</Text>
+          <CopyBlock text={result.receipts.join('\n')} label="Copy the number" />
           <Group justify="flex-end">
             <Button onClick={() => onClose(true)} data-autofocus>
               Done

@@ -95,6 +95,11 @@ export function EraseForm({ params }: { params: TrackerParams }) {
               {computed.digest}
             </span>
           </Text>
+          {computed.others.length > 0 && (
+            <Text size="sm" c="dimmed">
+              Other programs digest the identifier in another form. These digests are erased too.
+            </Text>
+          )}
           <Group>
             <DangerButton onClick={() => setConfirming(true)}>Erase this person…</DangerButton>
           </Group>
@@ -103,7 +108,7 @@ export function EraseForm({ params }: { params: TrackerParams }) {
       {isConfirming && computed?.digest && (
         <EraseDialog
           {...{ params, type }}
-          digest={computed.digest}
+          digests={[computed.digest, ...computed.others]}
           onClose={isErased => {
             setConfirming(false)
             if (isErased) change(() => setText(''))

@@ -21,8 +21,32 @@ export const receiptsQuery = (params: TrackerParams) =>
     getNextPageParam: page => page.next_cursor,
   })
 
-export const erasePerson = (params: TrackerParams, type: IdentifierType, digest: string) =>
-  call(`POST ${ERASURES}`, {
-    params,
-    body: { identifier_type: type, identifier_hash: digest },
-  })
+interface ErasedPerson {
+  events: number
+  sessions: number
+  /** The main digest was erased before. */
+  isRepeat: boolean
+  /** The number of the receipt of each digest. */
+  receipts: string[]
+}
+
+/**
+ * Erases a person by the digest of an identifier, and by the digests of its other forms. The
+ * service reaches those that events know by itself, but not an event that only has another digest.
+ */
+export async function erasePerson(
+  params: TrackerParams,
+  type: IdentifierType,
+  digests: readonly string[],
+): Promise<ErasedPerson> {
+  const erased: ErasedPerson = { events: 0, sessions: 0, isRepeat: false, receipts: [] }
+  for (const [index, digest] of digests.entries()) {
+    const body = { identifier_type: type, identifier_hash: digest }
+    const result = await call(`POST ${ERASURES}`, { params, body })
+    erased.events += result.events_updated
+    erased.sessions += result.sessions_updated
+    erased.isRepeat ||= index === 0 && result.duplicate
+    erased.receipts.push(result.deletion_request_id)
+  }
+  return erased
+}

@@ -179,7 +179,7 @@ async function storePending(
       proposal_key: `key-${count}`,
       ...{ content_sha256: Buffer.alloc(32), rationale: 'x', target_source: 'human_supplied' },
       ...{ evidence: '[]', proposer_kind: 'execution_token', proposer_id: 1, proposer_name: 'x' },
-      ...{ person_id: principal.personId, policy_version: 0, policy_decision: 'require_approval' },
+      ...{ person_id: principal.userId, policy_version: 0, policy_decision: 'require_approval' },
       ...{ created_at: at, expires_at: new Date(at.getTime() + 72 * HOUR_MILLISECONDS) },
     })
     .returning('id')

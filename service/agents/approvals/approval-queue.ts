@@ -9,10 +9,10 @@ import { findActorNames } from '../../audit/actor-name-store.ts'
 import { readRecentAudit } from '../../audit/read-audit.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import type { Membership } from '../../workspaces/users/workspace-store.ts'
-import { requireRole } from '../../workspaces/users/workspaces.ts'
+import { requireRole, userActor } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import { type Action, isFinal } from '../proposals/action.ts'
@@ -39,7 +39,7 @@ export const BATCHES_PER_PAGE = 20
 /** Higher than any workspace reaches. */
 const PAGE_MAX = 10_000_000
 
-type QueueContext = Pick<ProposalContext, 'database' | 'now' | 'platform'>
+type QueueContext = Pick<ProposalContext, 'database' | 'now' | 'campaigns'>
 
 /**
  * Reads the pending proposals of a workspace, those that expire first on top. Every member may read
@@ -47,10 +47,10 @@ type QueueContext = Pick<ProposalContext, 'database' | 'now' | 'platform'>
  */
 export async function readApprovalQueue(
   context: QueueContext,
-  { person, workspaceId }: Omit<DecisionRequest, 'batchId'>,
+  { user, workspaceId }: Omit<DecisionRequest, 'batchId'>,
   { page: pageText = 1 }: { page?: unknown },
 ): Promise<ApprovalQueue> {
-  const reader = await findReader(context, person, workspaceId)
+  const reader = await findReader(context, user, workspaceId)
   const page = parseRowId(pageText)
   if (page === null) {
     throw Refusal.ofFields({ page: ['The page field must be an integer of at least 1.'] })
@@ -67,12 +67,12 @@ export async function readApprovalQueue(
   return { batches, page, per_page: BATCHES_PER_PAGE, has_more: rows.length > BATCHES_PER_PAGE }
 }
 
-/** Reads one proposal in any status, as the deciding person sees it. Throws a 404 refusal. */
+/** Reads one proposal in any status, as the deciding user sees it. Throws a 404 refusal. */
 export async function readQueuedBatch(
   context: QueueContext,
-  { person, workspaceId, batchId }: DecisionRequest,
+  { user, workspaceId, batchId }: DecisionRequest,
 ): Promise<QueuedBatchAnswer> {
-  const reader = await findReader(context, person, workspaceId)
+  const reader = await findReader(context, user, workspaceId)
   const ref = { workspaceId: reader.workspaceId, batchId: parseRowId(batchId) ?? 0 }
   const row = await findQueuedBatch(context.database, ref)
   if (!row) throw Refusal.notFound('There is no such proposal in this workspace.')
@@ -90,11 +90,11 @@ interface Reader extends Membership {
 
 async function findReader(
   { database }: QueueContext,
-  person: CurrentPerson,
+  user: CurrentUser,
   workspaceId: unknown,
 ): Promise<Reader> {
-  const membership = await requireRole(database, person, { workspaceId, action: 'read' })
-  return { ...membership, userId: person.userId }
+  const membership = await requireRole(database, user, { workspaceId, action: 'read' })
+  return { ...membership, userId: user.userId }
 }
 
 async function toQueuedBatch(
@@ -131,11 +131,11 @@ type CurrentMembers = 'stale_action_ids' | 'today' | 'evaluations' | 'other_pend
 
 /** What an approval of the pending actions would mean now. */
 async function readCurrentState(
-  { database, platform, now }: QueueContext,
+  { database, campaigns, now }: QueueContext,
   { batch: { workspaceId, adAccountId }, timeZone, currency }: QueuedBatchRow,
   pending: readonly Action[],
 ): Promise<Pick<QueuedBatch, CurrentMembers>> {
-  const targets = await readTargetStates(platform, adAccountId, pending)
+  const targets = await readTargetStates(campaigns, adAccountId, pending)
   const policy = await readPolicy(database, workspaceId)
   const preconditions = { policy, timeZone, currency, at: now() }
   const usage = await findDayUsage(database, { adAccountId, timeZone, at: preconditions.at })
@@ -168,7 +168,7 @@ function isPending({ status }: { status: ActionStatus }): boolean {
 
 /** Who decided on an action, and its receipt. */
 export interface DecisionRecord {
-  /** Email of the person who decided; null without a decision or for a deleted user. */
+  /** Email of the user who decided; null without a decision or for a deleted user. */
   decidedBy: string | null
   /** Null until the action is completed. */
   receipt: DecisionReceipt | null
@@ -184,7 +184,7 @@ export async function readDecisionRecords(
   const { database } = context
   const actions = await findActionsOfBatch(database, batchId)
   const actors = actions.flatMap(({ decidedBy }) =>
-    decidedBy === null ? [] : [{ type: 'person', id: String(decidedBy) }],
+    decidedBy === null ? [] : [userActor({ userId: decidedBy })],
   )
   const names = await findActorNames(database, workspaceId, actors)
   const undoes = await findStandingUndoes(

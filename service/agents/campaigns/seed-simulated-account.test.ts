@@ -5,7 +5,7 @@ import { TestClock } from '../../../testing/fixtures/test-clock.ts'
 import {
   addAdAccount,
   createTestWorkspace,
-  type PeopleContext,
+  type UsersContext,
 } from '../../../testing/fixtures/users.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { seedSimulatedAccount } from './simulated-account-store.ts'
@@ -95,7 +95,7 @@ it('truncates a long list and returns the number of omitted entities', async tes
 async function account(test: TestContext) {
   const { database } = await createTestDatabase(test)
   const clock = new TestClock()
-  const installation: PeopleContext = { url: 'http://127.0.0.1:1', database, clock }
+  const installation: UsersContext = { url: 'http://127.0.0.1:1', database, clock }
   const { workspaceId, adAccountId } = await createTestWorkspace(installation)
   const entry = { adAccountId, platformAccountId: '42', name: 'Shop', at: clock.now() }
   const seed = (changes: Partial<typeof entry> = {}) => seeded(database, { ...entry, ...changes })

@@ -37,7 +37,7 @@ export async function submitProposal(
   const after =
     allowed.length > 0 ? await findActionsOfBatch(context.database, batch.id) : [...actions]
   const outcomes = after.map(({ target, policyReasons: reasons }) => ({ target, reasons }))
-  const valid = await listValidEntities(context.platform, principal.adAccountId, outcomes)
+  const valid = await listValidEntities(context.campaigns, principal.adAccountId, outcomes)
   return { result: { ...toProposalResult(context, { batch, actions: after }), ...valid }, isNew }
 }
 

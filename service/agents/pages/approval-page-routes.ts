@@ -100,15 +100,15 @@ function pathOf({ workspaceId, batchId }: BatchPageRequest): string {
 
 async function renderQueue(context: AgentsContext, visit: WorkspacePageRequest, query: unknown) {
   const { database, now } = context
-  const { person, workspaceId } = visit
-  const membership = await requirePageMembership(database, person, { workspaceId })
+  const { user, workspaceId } = visit
+  const membership = await requirePageMembership(database, user, { workspaceId })
   const { view, page, before } = query as Record<string, unknown>
   if (view === 'decided') {
     const decided = await readDecidedActions(database, membership.workspaceId, before)
-    return decidedApprovalsPage({ person, membership, decided })
+    return decidedApprovalsPage({ user, membership, decided })
   }
   const queue = await readApprovalQueue(context, visit, { page: parseRowId(page) ?? 1 })
-  return approvalsPage({ person, membership, queue, now: now() })
+  return approvalsPage({ user, membership, queue, now: now() })
 }
 
 async function renderBatch(
@@ -117,15 +117,15 @@ async function renderBatch(
   { done, rejectedForm, undoError }: BatchPageState,
 ): Promise<string> {
   const { database, now } = context
-  const { person, workspaceId } = visit
-  const membership = await requirePageMembership(database, person, { workspaceId })
+  const { user, workspaceId } = visit
+  const membership = await requirePageMembership(database, user, { workspaceId })
   const { batch, recent_changes: recentChanges } = await readQueuedBatch(context, visit)
   const policy = await readPolicy(database, membership.workspaceId)
   const ref = { workspaceId: membership.workspaceId, batchId: batch.id }
   const decisionRecords = await readDecisionRecords(context, ref)
   const notice = noticeOf(done, batch)
   return batchPage({
-    person,
+    user,
     membership,
     batch,
     policy,

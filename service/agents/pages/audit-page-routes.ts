@@ -38,7 +38,7 @@ export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void
     })
     return reply.send(await renderAuditLog(context, frame, {}, verification))
   })
-  // Where the browser comes back to after signing in, when a signed-out person sent the form.
+  // Where the browser comes back to after signing in, when a signed-out user sent the form.
   pages.get(`${url}/verify`, PAGE, async (request, reply) => {
     const { workspace } = request.params as { workspace: string }
     return reply.redirect(`/workspaces/${encodeURIComponent(workspace)}/audit`, 303)
@@ -47,7 +47,7 @@ export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void
     const visit = await requirePageSession(context, { request, reply })
     if (!visit) return reply
     const intent = { workspaceId: visit.workspaceId, action: 'read_audit' } as const
-    const { workspaceId } = await requireRole(context.database, visit.person, intent)
+    const { workspaceId } = await requireRole(context.database, visit.user, intent)
     return reply
       .header('content-type', 'application/x-ndjson; charset=utf-8')
       .header('content-disposition', `attachment; filename="audit-${workspaceId}.ndjson"`)
@@ -55,20 +55,20 @@ export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void
   })
 }
 
-type AuditFrame = Pick<AuditPage, 'person' | 'membership'>
+type AuditFrame = Pick<AuditPage, 'user' | 'membership'>
 
 /** Who belongs to the workspace and may not read its log is told so on a page of the workspace. */
 async function loadAuditFrame(
   { database }: AgentsContext,
-  { person, workspaceId }: WorkspacePageRequest,
+  { user, workspaceId }: WorkspacePageRequest,
 ) {
-  const membership = await requirePageMembership(database, person, { workspaceId })
-  return { person, membership, mayRead: hasPermission(membership.role, 'read_audit') }
+  const membership = await requirePageMembership(database, user, { workspaceId })
+  return { user, membership, mayRead: hasPermission(membership.role, 'read_audit') }
 }
 
 async function renderAuditLog(
   { database }: AgentsContext,
-  { person, membership }: AuditFrame,
+  { user, membership }: AuditFrame,
   given: unknown,
   verification?: AuditPage['verification'],
 ): Promise<string> {
@@ -84,7 +84,7 @@ async function renderAuditLog(
   const subjects = entriesPage.entries.map(namedSubject)
   const subjectNames = await findSubjectNames(database, membership.workspaceId, subjects)
   return auditPage({
-    person,
+    user,
     membership,
     entriesPage,
     subjectNames,

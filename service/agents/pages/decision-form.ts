@@ -110,7 +110,7 @@ function denialNotice({ batch }: DecisionForm): string {
 
 /**
  * The buttons of the form. The bar is the last part of the page, so that it stays at the bottom of
- * a phone from the first line on. A person who may not approve may still reject, which is always
+ * a phone from the first line on. A user who may not approve may still reject, which is always
  * safe. Returns HTML.
  */
 export function decisionBar({ membership, batch, now }: DecisionForm): string {

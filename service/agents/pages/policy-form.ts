@@ -157,7 +157,7 @@ function toCurrencySubmission({ currency, ...limits }: CurrencyFormValues) {
 }
 
 /**
- * Digits of the submitted form, not of the current ad accounts: an amount must mean what the person
+ * Digits of the submitted form, not of the current ad accounts: an amount must mean what the user
  * saw. Defaults to minor units, the smallest interpretation.
  */
 export function formMinorUnitDigits({ amount_digits }: PolicyFormValues): number {

@@ -54,15 +54,15 @@ async function renderPolicy(
 ): Promise<string> {
   const { membership, currencies } = await loadPolicyFrame(context, visit)
   const policy = await readPolicy(context.database, membership.workspaceId)
-  return policyPage({ person: visit.person, membership, policy, currencies, ...state })
+  return policyPage({ user: visit.user, membership, policy, currencies, ...state })
 }
 
 /** Loads the membership and the currencies of active ad accounts, which format the limits. */
 async function loadPolicyFrame(
   { database }: AgentsContext,
-  { person, workspaceId }: WorkspacePageRequest,
+  { user, workspaceId }: WorkspacePageRequest,
 ) {
-  const membership = await requirePageMembership(database, person, { workspaceId })
+  const membership = await requirePageMembership(database, user, { workspaceId })
   const accounts = await listAdAccounts(database, membership.workspaceId)
   const active = accounts.filter(({ status }) => status === 'active')
   return { membership, currencies: [...new Set(active.map(({ currency }) => currency))] }

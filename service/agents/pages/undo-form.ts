@@ -54,7 +54,7 @@ function reasonField(actionId: string): string {
 const REASON_HINT =
   'The reason is stored permanently and cannot be erased: do not write about people.'
 
-/** What a proposal of a person undoes. Returns HTML. */
+/** What a proposal of a user undoes. Returns HTML. */
 export function undoneAction({ undoes }: QueuedBatch, base: string): string {
   if (undoes === null) return ''
   return html`<p>It undoes <a href="${base}/audit?subject_type=action&subject_id=${undoes}">action

@@ -21,9 +21,9 @@ const BODY: PolicySubmission = {
 
 async function stageOf(test: TestContext) {
   const fixture = await createAgentFixture((await createTestDatabase(test)).database)
-  const { database, context, workspaceId, owner: person } = fixture
-  const change = (body: unknown, by = person) =>
-    changePolicy(context, { person: by, workspaceId: String(workspaceId) }, body)
+  const { database, context, workspaceId, owner: user } = fixture
+  const change = (body: unknown, by = user) =>
+    changePolicy(context, { user: by, workspaceId: String(workspaceId) }, body)
   return { ...fixture, change, read: () => readPolicy(database, workspaceId) }
 }
 
@@ -95,8 +95,8 @@ it('returns 409 for all but one of many concurrent changes', async test => {
 it('returns 403 unless the person is an owner, and 404 unless they are a member', async test => {
   const fixture = await stageOf(test)
   for (const role of ['admin', 'member'] as const) {
-    const person = await createFixtureMember(fixture, role)
-    await assert.rejects(fixture.change(BODY, person), { status: 403 })
+    const user = await createFixtureMember(fixture, role)
+    await assert.rejects(fixture.change(BODY, user), { status: 403 })
   }
   const stranger = (await createAgentFixture(fixture.database)).owner
   await assert.rejects(fixture.change(BODY, stranger), { status: 404 })

@@ -70,7 +70,7 @@ export function digestBatch(batch: NewBatch): string {
     proposer_kind: batch.proposer.kind,
     proposer_id: batch.proposer.id,
     proposer_name: batch.proposer.name,
-    person_id: batch.proposer.personId,
+    person_id: batch.proposer.userId,
     policy_version: batch.policyVersion,
     policy_decision: batch.policyDecision,
     ...(batch.isAllOrNothing && { all_or_nothing: true }),

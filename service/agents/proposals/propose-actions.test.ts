@@ -256,8 +256,8 @@ it('names the connection as the proposer', async test => {
   const connection = await resolvePrincipal(fixture, 'connection')
   const { actions } = await propose(buildProposal(RAISE), connection)
   const id = 'connectionId' in connection ? connection.connectionId : 0
-  const { personId } = connection
-  assert.deepEqual(actions[0]?.proposer, { kind: 'connection', id, name: 'Test agent', personId })
+  const { userId } = connection
+  assert.deepEqual(actions[0]?.proposer, { kind: 'connection', id, name: 'Test agent', userId })
   const [entry] = await readAuditEntries(database, workspaceId, 'proposal.submitted')
   assert.deepEqual(entry?.actor, { type: 'connection', id: String(id) })
 })

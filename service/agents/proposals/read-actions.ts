@@ -6,8 +6,8 @@ import type {
   DecisionReceipt,
 } from '@signalbox/contract/agents/proposals.ts'
 import { INTEGER_MAX } from '@signalbox/contract/scalars.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { FieldErrorList } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
 import type { ProposalContext } from '../agents-context.ts'

@@ -97,7 +97,7 @@ async function readEntriesAbout(
   { workspaceId, type, ids }: EntrySubjects,
 ): Promise<Map<string, RecordEntry[]>> {
   if (ids.length === 0) return new Map()
-  // One look-up for each record: an `in` list may be read as a filter over the whole log.
+  // One lookup for each record: an `in` list may be read as a filter over the whole log.
   const { rows } = await sql<EntryRow & { subject_id: string }>`
     select entry.sequence, entry.action, entry.subject_id, entry.body
     from unnest(${ids.map(String)}::text[]) as subject (id)

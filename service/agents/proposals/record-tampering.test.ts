@@ -13,7 +13,7 @@ async function stage(
 ): Promise<AgentFixture & { verified: number; pending: number }> {
   const fixture = await createExecutionFixture(test, 'ask')
   const first = await propose(fixture, RAISE)
-  const request = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId: first.id }
+  const request = { user: fixture.owner, workspaceId: fixture.workspaceId, batchId: first.id }
   await decideAndExecute(fixture.context, request, APPROVAL)
   const second = await propose(fixture, { type: 'pause', entity: 2 })
   const [verified = 0] = first.actionIds

@@ -8,6 +8,7 @@ import {
   registerConnectionMetrics,
   registerJobMetrics,
   registerPendingActionMetrics,
+  registerServerMetrics,
   registerWaitingDeliveryMetrics,
 } from './database-metrics.ts'
 import { createMetricsRegistry, type MetricsRegistry, renderMetrics } from './metrics-registry.ts'
@@ -53,6 +54,22 @@ it('shows no stale value while the database is unavailable', async () => {
   assert.deepEqual(await shown(registry), ['signalbox_store_up 0'])
   isAway = false
   assert.equal((await shown(registry)).length, 5)
+})
+
+it('shows which server of the store does not answer', async () => {
+  const registry = createMetricsRegistry()
+  const answers = new Map([
+    ['main', true],
+    ['10.0.0.7:5432', false],
+  ])
+  registerServerMetrics(registry, async () => answers)
+  const lines = [
+    'signalbox_store_node_up{node="main"} 1',
+    'signalbox_store_node_up{node="10.0.0.7:5432"} 0',
+  ]
+  assert.deepEqual(await shown(registry), lines)
+  answers.delete('10.0.0.7:5432')
+  assert.deepEqual(await shown(registry), lines.slice(0, 1))
 })
 
 it('shows busy and idle connections', async () => {

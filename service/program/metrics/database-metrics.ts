@@ -34,6 +34,23 @@ export function registerConnectionMetrics(registry: MetricsRegistry, pool: Conne
   })
 }
 
+/** Shows which servers of the store answer: on a Citus cluster, some may be down. */
+export function registerServerMetrics(
+  registry: MetricsRegistry,
+  check: () => Promise<ReadonlyMap<string, boolean>>,
+): void {
+  new Gauge({
+    name: 'signalbox_store_node_up',
+    help: 'Whether each server of the store answered at this scrape.',
+    labelNames: ['node'],
+    registers: [registry],
+    async collect() {
+      this.reset()
+      for (const [node, isUp] of await check()) this.set({ node }, isUp ? 1 : 0)
+    },
+  })
+}
+
 /**
  * Shows due deliveries, with one query per scrape. While the database does not answer, there is no
  * value instead of an old one.

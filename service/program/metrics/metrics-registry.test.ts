@@ -7,19 +7,19 @@ it('shows every label value from the start, and its sum', async () => {
   const count = createLabelCounter(registry, {
     name: 'test_things_total',
     help: 'Things.',
-    label: 'colour',
+    label: 'color',
     values: ['red', 'green'],
   })
   const shown = async () => {
     const { text } = await renderMetrics(registry)
     return text.match(/^test_things_total.*$/gm)
   }
-  const nothing = ['test_things_total{colour="red"} 0', 'test_things_total{colour="green"} 0']
+  const nothing = ['test_things_total{color="red"} 0', 'test_things_total{color="green"} 0']
   assert.deepEqual(await shown(), nothing)
   count('red')
   count('red', 1_000)
   count('green', 0)
-  const some = ['test_things_total{colour="red"} 1001', nothing[1]]
+  const some = ['test_things_total{color="red"} 1001', nothing[1]]
   assert.deepEqual(await shown(), some)
   assert.deepEqual(await shown(), some)
 })

@@ -33,9 +33,9 @@ it('issues a 30-day token that can propose changes to the demo account', async t
   assert.match(execution_token ?? '', /^sbx_wet_[0-9a-f]{72}$/)
   const principal = await principalOf(database, execution_token, clock.now())
   const [owner] = await listMembers(database, workspace_id)
-  const { tier, adAccountId, workspaceId, personId, expiresAt } = principal ?? {}
+  const { tier, adAccountId, workspaceId, userId, expiresAt } = principal ?? {}
   assert.deepEqual(
-    [tier, adAccountId, workspaceId, personId],
+    [tier, adAccountId, workspaceId, userId],
     ['write', ad_account_id, workspace_id, owner?.userId],
   )
   assert.equal(expiresAt?.getTime(), clock.now().getTime() + 30 * DAY_SECONDS * 1_000)

@@ -25,7 +25,7 @@ import {
 } from '../../workspaces/oauth/execution-tokens.ts'
 import { findExecutionTokenPrincipal } from '../../workspaces/oauth/principal-store.ts'
 import { listOwnedAdAccounts } from '../../workspaces/users/ad-account-store.ts'
-import { findPersonByEmail } from '../../workspaces/users/user-store.ts'
+import { findUserByEmail } from '../../workspaces/users/user-store.ts'
 import {
   type Credentials,
   readCredentialsFile,
@@ -81,24 +81,24 @@ export async function provisionDemo(database: Database, request: DemoRequest): P
     forwarding_secret: await findKey('forwarding', issued.forwardingSecret),
     destination_id: issued.destinationId,
     simulator_url: request.simulatorUrl,
-    ...(await provisionDemoPeople(scope, request, { issued, stored })),
+    ...(await provisionDemoUsers(scope, request, { issued, stored })),
   }
   if (JSON.stringify(credentials) === JSON.stringify(stored)) return true
   writeCredentialsFile(request.path, credentials)
   return true
 }
 
-interface DemoPeopleInput {
+interface DemoUsersInput {
   issued: IssuedCredentials
   stored: StoredCredentials | null
 }
 
 /** Provisions the owner, the ad account and the execution token. */
-async function provisionDemoPeople(
+async function provisionDemoUsers(
   { database, audit }: AuditedContext,
   { baseUrl, at }: DemoRequest,
-  { issued, stored }: DemoPeopleInput,
-): Promise<PeopleCredentials> {
+  { issued, stored }: DemoUsersInput,
+): Promise<UserCredentials> {
   const { workspaceId, trackerId, destinationId } = issued
   const mustChangePassword = baseUrl.startsWith('https:')
   const owner = await provisionDemoOwner(
@@ -114,7 +114,7 @@ async function provisionDemoPeople(
   return { workspace_id: workspaceId, ad_account_id: adAccountId, ...owner, execution_token }
 }
 
-type PeopleCredentials = OwnerCredentials &
+type UserCredentials = OwnerCredentials &
   Pick<Credentials, 'workspace_id' | 'ad_account_id' | 'execution_token'>
 
 interface IssuedCredentials {
@@ -223,7 +223,7 @@ async function provisionDemoToken(
 ): Promise<string | null> {
   const { database } = scope
   const { workspaceId, adAccountId, ownerEmail, at } = request
-  const owner = ownerEmail === null ? null : await findPersonByEmail(database, ownerEmail)
+  const owner = ownerEmail === null ? null : await findUserByEmail(database, ownerEmail)
   if (!owner) return null
   if (typeof stored === 'string') {
     const principal = await findExecutionTokenPrincipal(database, hashToken(stored), at)

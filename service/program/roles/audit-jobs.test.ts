@@ -12,7 +12,7 @@ import { openDashboardWorkspace } from '../../../testing/fixtures/dashboard.ts'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
 import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { VerifiedChain } from '../../audit/verify-chains.ts'
 import type { WorkspaceAlertTransition } from '../../workspaces/notifications/audit-alert.ts'
@@ -27,10 +27,10 @@ async function startWithLog(test: TestContext) {
   const { workspaceId } = service.tracker
   const workspace = { workspaceId, workspaceName: 'Shop', adAccountId: 0, owner }
   const fixture = await startNotificationsFixture(test, { service, workspace })
-  const [admin, member, other] = await Promise.all([1, 2, 3].map(() => createTestPerson(service)))
+  const [admin, member, other] = await Promise.all([1, 2, 3].map(() => createTestUser(service)))
   assert.ok(admin && member && other)
-  for (const [person, role] of [[admin, 'admin'] as const, [member, 'member'] as const]) {
-    await addMember(service, { workspaceId, userId: person.userId, role })
+  for (const [user, role] of [[admin, 'admin'] as const, [member, 'member'] as const]) {
+    await addMember(service, { workspaceId, userId: user.userId, role })
   }
   await addMember(service, { workspaceId, userId: other.userId, role: 'member' })
   const dataDirectory = mkdtempSync(join(tmpdir(), 'signalbox-audit-'))

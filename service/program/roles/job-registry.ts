@@ -1,5 +1,5 @@
 import { expireApprovals } from '../../agents/approvals/expire-approvals.ts'
-import { createSimulatedPlatform } from '../../agents/campaigns/simulated-campaign-store.ts'
+import { createSimulatedCampaignApi } from '../../agents/campaigns/simulated-campaign-store.ts'
 import { resumeExecutions } from '../../agents/executor/execution-triggers.ts'
 import type { AuditTrail } from '../../audit/audit-store.ts'
 import type { Job, JobContext, JobPayload } from '../../runtime/jobs/job.ts'
@@ -22,7 +22,7 @@ import { type SendContext, sendMessages } from '../../workspaces/notifications/s
 import { lockNotificationSettings } from '../../workspaces/notifications/settings-store.ts'
 import { deleteExpiredOauthRecords } from '../../workspaces/oauth/artifact-store.ts'
 import { deleteSecurityEventsBefore } from '../../workspaces/users/security-event-store.ts'
-import { deleteExpiredPeopleRecords } from '../../workspaces/users/session-store.ts'
+import { deleteExpiredUserRecords } from '../../workspaces/users/session-store.ts'
 import { type AuditJobDependencies, buildAuditJobs } from './audit-jobs.ts'
 
 export interface JobDependencies extends AuditJobDependencies {
@@ -68,7 +68,7 @@ export function buildJobs(parts: JobDependencies): Job[] {
       timeoutSeconds: 600,
       run: async (payload, context) => {
         const { database } = parts.delivery
-        await deleteExpiredPeopleRecords(database, context.now)
+        await deleteExpiredUserRecords(database, context.now)
         const kept = parts.settings.securityEventRetentionDays * DAY_MILLISECONDS
         await deleteSecurityEventsBefore(database, new Date(context.now.getTime() - kept))
         await deleteExpiredOauthRecords(database, context.now)
@@ -157,7 +157,7 @@ function agentJobs({ delivery: { database }, audit }: JobDependencies): Job[] {
           database,
           now: () => now,
           audit,
-          platform: createSimulatedPlatform(database),
+          campaigns: createSimulatedCampaignApi(database),
         }),
       ),
     },

@@ -111,7 +111,7 @@ function pickLimits(settings: Settings): ServerOptions['limits'] {
   const { trackerRatePerSecond, publishableRatePerSecond, browserRatePerMinute } = settings
   const { sandboxRatePerMinute, failedAuthRatePerMinute } = settings
   const { signInRatePerMinute, registrationRatePerMinute, oauthRatePerMinute } = settings
-  const { invitationsPerPersonPerDay, invitationsPerWorkspacePerDay } = settings
+  const { invitationsPerUserPerDay, invitationsPerWorkspacePerDay } = settings
   const { invitationsPerRecipientPerDay } = settings
   const { userCodeRatePerMinute, agentRatePerMinute, eventLoopDelayMillisecondsMax } = settings
   return {
@@ -121,7 +121,7 @@ function pickLimits(settings: Settings): ServerOptions['limits'] {
     sandboxRatePerMinute,
     failedAuthRatePerMinute,
     signInRatePerMinute,
-    invitationsPerPersonPerDay,
+    invitationsPerUserPerDay,
     invitationsPerWorkspacePerDay,
     invitationsPerRecipientPerDay,
     registrationRatePerMinute,

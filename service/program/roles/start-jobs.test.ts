@@ -79,17 +79,17 @@ it('writes the email of a notification to the outbox, with links to the public o
   const { database, start, dataFolder } = await deliverOn(test, {
     SIGNALBOX_PUBLIC_ORIGIN: 'https://signalbox.example',
   })
-  const person = { database, clock: new TestClock(), url: 'http://127.0.0.1:9' }
-  const { workspaceId, owner } = await createTestWorkspace(person)
+  const user = { database, clock: new TestClock(), url: 'http://127.0.0.1:9' }
+  const { workspaceId, owner } = await createTestWorkspace(user)
   await raiseNotification(database, {
     workspaceId,
     topic: 'approvals',
     type: 'approval.requested',
-    recipients: { permission: 'decide_actions', personId: null },
+    recipients: { permission: 'decide_actions', userId: null },
     subject: { type: 'proposal', id: '7' },
     text: 'A robot proposes a change.',
     path: '/workspaces/1/approvals/7',
-    at: person.clock.now(),
+    at: user.clock.now(),
   })
   const program = await start()
   await enqueueJob(database, 'send-notifications')

@@ -1,6 +1,6 @@
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { seedSimulatedAccount } from '../../agents/campaigns/simulated-account-store.ts'
-import { createSimulatedPlatform } from '../../agents/campaigns/simulated-campaign-store.ts'
+import { createSimulatedCampaignApi } from '../../agents/campaigns/simulated-campaign-store.ts'
 import { agentsRoutes } from '../../agents/routes.ts'
 import type { AuditTrail } from '../../audit/audit-store.ts'
 import type { AuditKeys } from '../../audit/signed-head.ts'
@@ -30,11 +30,8 @@ import { sandboxRoutes } from '../../signals/sandbox/routes.ts'
 import { notificationRoutes } from '../../workspaces/notifications/routes.ts'
 import { lazyAuthorizationServer } from '../../workspaces/oauth/authorization-server.ts'
 import { oauthRoutes } from '../../workspaces/oauth/routes.ts'
-import { peopleRoutes } from '../../workspaces/users/routes.ts'
-import {
-  type AdAccountListener,
-  createPeopleContext,
-} from '../../workspaces/users/users-context.ts'
+import { userRoutes } from '../../workspaces/users/routes.ts'
+import { type AdAccountListener, createUsersContext } from '../../workspaces/users/users-context.ts'
 import { documentRoutes } from '../documents/routes.ts'
 import type { ServerOptions } from './server-options.ts'
 
@@ -73,7 +70,7 @@ export function registerRoutes(
   const addressOf = createClientAddressReader(createTrustedProxies(options.trustedProxies))
   const people = { database, audit, logger, now, publicOrigin, addressOf, mailer: mails }
   const access = { social, signUp, limits, masterKey, onAdAccountAdded: withCampaigns }
-  peopleRoutes(app, createPeopleContext({ ...people, ...access }))
+  userRoutes(app, createUsersContext({ ...people, ...access }))
   oauthRoutes(app, oauthContext(options, parts))
   notificationRoutes(app, { database, now, publicOrigin, audit, credentialKeys })
   agentsRoutes(app, agentsContext(options, parts))
@@ -95,8 +92,8 @@ export function registerRoutes(
       const replays = { onTestModeSwitched, onQueued }
       deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })
       testPurchaseRoutes(api, { delivery, erasureKey })
-      eventReadRoutes(api, { database, platforms, now, publicOrigin })
-      reportRoutes(api, { database, now })
+      eventReadRoutes(api, { nodes: parts.nodes, platforms, now, publicOrigin })
+      reportRoutes(api, { nodes: parts.nodes, now })
       erasureRoutes(api, { database, now, audit, erasureKey })
       const sandbox = { sandboxKeySecret: masterKey, limit: limits.sandbox }
       sandboxRoutes(api, { now, publicOrigin, ...rules, ...sandbox })
@@ -125,7 +122,7 @@ function agentsContext(
     now,
     publicOrigin,
     mcpOrigins,
-    platform: createSimulatedPlatform(database),
+    campaigns: createSimulatedCampaignApi(database),
     ...parts,
   }
 }

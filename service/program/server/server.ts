@@ -1,6 +1,6 @@
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
-import { singleNode } from '../../runtime/db/store-nodes.ts'
+import { type StoreNodes, singleNode } from '../../runtime/db/store-nodes.ts'
 import {
   createClientAddressReader,
   createTrustedProxies,
@@ -10,7 +10,7 @@ import { limitRequests, type RequestLimits } from '../../runtime/http/request-li
 import { createServiceApp, type ServiceApp } from '../../runtime/http/service-app.ts'
 import { traceRequests } from '../../runtime/http/trace-requests.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
-import { createBrowserAuthenticator } from '../../signals/access/authenticate-publishable-key.ts'
+import { createPublishableKeyAuthenticator } from '../../signals/access/authenticate-publishable-key.ts'
 import { createTrackerAuthenticator } from '../../signals/access/authenticate-tracker.ts'
 import { guardRoutes } from '../../signals/access/guard-routes.ts'
 import { limitTrackers } from '../../signals/access/tracker-limits.ts'
@@ -47,11 +47,11 @@ export function createServer(options: ServerOptions): Server {
   const { database, logger, now } = options
   const app = createServiceApp(logger, options.onAnswered, options.publicOrigin)
   if (options.tracer) traceRequests(app, options.tracer)
-  const routes = new DestinationRouteCache(database, now, options.shared?.destinationChanges)
+  const nodes = options.nodes ?? singleNode(database)
+  const routes = new DestinationRouteCache(nodes, now, options.shared?.destinationChanges)
   const announce = createAnnouncement(options)
   const { credentialKeys } = options
   const erasureKey = createErasureKeyProvider({ database, credentialKeys, now })
-  const nodes = options.nodes ?? singleNode(database)
   const commitHealth = createCommitHealth({ monotonicSeconds, ...options, nodes })
   const parts = { nodes, routes, announce, erasureKey }
   const commits = createEventCommitQueue({
@@ -62,7 +62,7 @@ export function createServer(options: ServerOptions): Server {
   })
   let pause: string | null = 'start'
 
-  const limits = limitAndGuard(app, options)
+  const limits = limitAndGuard(app, options, nodes)
   healthRoutes(app, {
     checks: [
       { name: 'store', check: () => database.ping() },
@@ -73,7 +73,7 @@ export function createServer(options: ServerOptions): Server {
   })
   const keys = deriveAuditKeys(credentialKeys)
   const written = { auditKeys: keys, audit: createAuditTrail(keys, logger) }
-  const refusals = startRefusals(options, erasureKey)
+  const refusals = startRefusals(options, nodes, erasureKey)
   const { recorder, flush: flushRefusals } = refusals
   registerRoutes(app, options, { ...parts, commits, limits, recorder, ...written })
 
@@ -90,15 +90,19 @@ export function createServer(options: ServerOptions): Server {
   return { app, markReady, commitQueue, commitHealth, flushRefusals, close }
 }
 
-function startRefusals({ database, logger }: ServerOptions, erasureKey: ErasureKeyProvider) {
+function startRefusals(
+  { database, logger }: ServerOptions,
+  nodes: StoreNodes,
+  erasureKey: ErasureKeyProvider,
+) {
   const recorder = new RefusalRecorder()
   const onError = (err: unknown) =>
     logger.warn({ err }, 'the counts of refused events were not stored')
-  return { recorder, ...startRefusalWorker({ database, recorder, erasureKey, onError }) }
+  return { recorder, ...startRefusalWorker({ database, nodes, recorder, erasureKey, onError }) }
 }
 
 /** Limits requests to what this process can serve, and to each caller's share. */
-function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
+function limitAndGuard(app: ServiceApp, options: ServerOptions, nodes: StoreNodes): RequestLimits {
   const { database, logger, now } = options
   const onTouchError = createTouchErrorHandler(logger)
   const proxies = createTrustedProxies(options.trustedProxies)
@@ -113,8 +117,8 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
     guard: limits => {
       guardRoutes(
         app,
-        createTrackerAuthenticator(database, { now, onTouchError }),
-        createBrowserAuthenticator(database, { now, onTouchError, proxies }),
+        createTrackerAuthenticator(database, { nodes, now, onTouchError }),
+        createPublishableKeyAuthenticator(database, { nodes, now, onTouchError, proxies }),
       )
       limitTrackers(app, limits)
     },

@@ -134,7 +134,7 @@ export function isCitusCluster({ pool }: Pick<Database, 'pool'>): Promise<boolea
   return check
 }
 
-/** A condition on the tracker of a statement, or none. */
+/** A condition on the trackers of a statement, or none. */
 export interface TrackerCondition {
   /** The value of the parameter in `condition`; empty without a condition. */
   values: readonly string[]
@@ -142,7 +142,7 @@ export interface TrackerCondition {
   condition: (column: string, parameter: number) => string
 }
 
-const NO_CONDITION: TrackerCondition = { values: [], condition: () => '' }
+export const NO_TRACKER_CONDITION: TrackerCondition = { values: [], condition: () => '' }
 
 function createTrackerCondition(trackerId: string): TrackerCondition {
   return {
@@ -161,7 +161,7 @@ export async function queryByTracker<Row extends { trackerId: string }, Result>(
   rows: readonly Row[],
   query: (rows: readonly Row[], tracker: TrackerCondition) => Promise<Result[]>,
 ): Promise<Result[]> {
-  if (!(await isCitusCluster(database))) return query(rows, NO_CONDITION)
+  if (!(await isCitusCluster(database))) return query(rows, NO_TRACKER_CONDITION)
   const results: Result[] = []
   for (const [trackerId, trackerRows] of Map.groupBy(rows, row => row.trackerId)) {
     results.push(...(await query(trackerRows, createTrackerCondition(trackerId))))

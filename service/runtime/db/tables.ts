@@ -4,7 +4,7 @@ import type { EventTables } from './event-tables.ts'
 
 /** The columns of every table. `tables.test.ts` compares them with the migrated schema. */
 export interface Tables
-  extends PeopleTables,
+  extends UserTables,
     OAuthTables,
     AgentTables,
     NotificationTables,
@@ -192,7 +192,7 @@ export interface Tables
 }
 
 /** The schema `people`, which better-auth writes. */
-interface PeopleTables {
+interface UserTables {
   'people.users': {
     id: Generated<number>
     name: string

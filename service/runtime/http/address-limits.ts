@@ -37,7 +37,7 @@ export function allocateValidCredentialMemory(): SharedArrayBuffer {
 
 /**
  * Limits how often an address can guess. After too many failures, a credential that has not worked
- * lately is refused with 429 before the store is queried.
+ * recently is refused with 429 before the store is queried.
  *
  * Several callers may share an address (an office, a proxy), so one that guesses must not lock out
  * the others: a credential that has worked since the failures began still reaches the guard. While

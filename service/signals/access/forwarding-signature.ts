@@ -25,12 +25,8 @@ export function createForwardingVerifier(
   { now, onUsed }: ForwardingVerificationOptions,
 ): VerifyForwarding {
   const secrets = new TtlCache(
-    trackerIds =>
-      Promise.all(
-        trackerIds.map(async trackerId =>
-          (await listLiveKeys(database, trackerId, 'forwarding')).map(key => key.key_digest),
-        ),
-      ),
+    async (trackerId: string) =>
+      (await listLiveKeys(database, trackerId, 'forwarding')).map(key => key.key_digest),
     KEY_CACHE_LIMITS,
   )
 

@@ -21,7 +21,7 @@ export interface LiveKey extends TrackerIdentity {
 
 /**
  * The live keys with these digests, in their order; null where there is none. On the hot path,
- * hence prepared. `limit` keeps each look-up separate, however many rows the tables have.
+ * hence prepared. `limit` keeps each lookup separate, however many rows the tables have.
  */
 export async function findLiveKeys(
   { pool }: Database,

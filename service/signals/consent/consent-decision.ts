@@ -26,15 +26,16 @@ import { readConsent } from './read-consent.ts'
 export const CONSENT_RULES_VERSION = '2'
 
 /**
- * The members of a submission that the decision reads. Global Privacy Control and GPP strings may
- * also be at the top level, under names of any spelling (`isPrivacyMember`).
+ * The members of a submission that the decision reads. Apart from the basis, nothing has validated
+ * them. Global Privacy Control and GPP strings may also be at the top level, under names of any
+ * spelling (`isPrivacyMember`).
  */
 export interface ConsentInputs {
-  event_name: string
   consent_basis: 'consent' | 'legitimate_interest'
-  consent?: UntrustedObject | undefined
-  consent_mode?: UntrustedObject | undefined
-  tcf?: UntrustedObject | undefined
+  event_name?: unknown
+  consent?: unknown
+  consent_mode?: unknown
+  tcf?: unknown
 }
 
 /** Members of every decision. Plain JSON without text from the caller, so that it can be stored. */

@@ -22,9 +22,9 @@ import { decodePercents, parseCookieText } from './cookie-text.ts'
 
 /** The objects of a submission that are read, and the members beside them. */
 export interface ConsentObjects {
-  consent?: UntrustedObject | undefined
-  consent_mode?: UntrustedObject | undefined
-  tcf?: UntrustedObject | undefined
+  consent?: unknown
+  consent_mode?: unknown
+  tcf?: unknown
 }
 
 /** What is deeper, or beyond the limit of members, is not read, and then nothing grants. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { FieldErrorList } from '../../runtime/http/validator.ts'
 import {
   type CredentialKeys,
   isPlatformToken,

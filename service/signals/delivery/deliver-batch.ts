@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { openCredential } from '../../runtime/util/sealed-credential.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
+import { INVALID_CONFIGURATION } from '../platforms/platform.ts'
 import { insertAttempt } from './attempt-store.ts'
 import {
   type ClaimedBatch,
@@ -148,10 +149,6 @@ const REQUEST_SECONDS_MAX = 12
 /** Another key sealed it, or its bytes were changed. The events are not to blame. */
 const UNREADABLE_CREDENTIAL =
   "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY."
-
-/** The platform cannot parse the destination's `config`. */
-const INVALID_CONFIGURATION =
-  'The configuration of the destination does not fit its platform: enter it again.'
 
 interface BatchToSend {
   batch: ClaimedBatch

@@ -54,7 +54,7 @@ const EVENTS = [
     consentCapturedAt: NOON,
     notes: {
       dropped: [{ field: 'user_data.ph', reason: 'Not a phone number.' }],
-      unknown_members: ['colour', 'shape'],
+      unknown_members: ['color', 'shape'],
     },
     differingSubmissions: 2,
     lastDifferingAt: NOON,

@@ -1,6 +1,7 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../runtime/db/database.ts'
+import { batchLoadsByNode } from '../../runtime/db/node-batches.ts'
 import {
   type BatchColumn,
   type BatchWrite,
@@ -10,6 +11,7 @@ import {
   utcDay,
 } from '../../runtime/db/sql-fragments.ts'
 import { countStages, stageLiteral } from '../../runtime/db/stage-count-store.ts'
+import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import { TtlCache } from '../../runtime/util/ttl-cache.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 
@@ -267,15 +269,15 @@ export class DestinationRouteCache {
   readonly #changes: Int32Array
   #changesSeen = 0
 
-  constructor(database: Database, now: () => Date, changeCount = allocateChangeCounter()) {
+  constructor(nodes: StoreNodes, now: () => Date, changeCount = allocateChangeCounter()) {
     this.#changes = new Int32Array(changeCount)
     this.#routes = new TtlCache(
-      trackerIds => findRoutesOfTrackers(database, trackerIds, now()),
+      batchLoadsByNode(nodes, (node, trackerIds) => findRoutesOfTrackers(node, trackerIds, now())),
       LIMITS,
     )
   }
 
-  /** Trackers that are not cached share one query. */
+  /** Trackers that are not cached share one query per node. */
   async getMany(trackerIds: Iterable<string>): Promise<Map<string, DestinationRoute[]>> {
     const routes = [...trackerIds].map(
       async trackerId => [trackerId, await this.get(trackerId)] as const,

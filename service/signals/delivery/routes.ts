@@ -6,8 +6,8 @@ import {
   ReplaySubmission,
 } from '@signalbox/contract/replays.ts'
 import type { AuditedContext } from '../../audit/commit-audited.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
 import type { TrackerIdentity } from '../access/live-key-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { destinationView, isTestModeOn } from './destination-resource.ts'
@@ -31,7 +31,7 @@ export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
     ...setDestinationTestMode,
     async handler({ tracker, params, body }, reply) {
       const at = now()
-      const destinationId = params.destination
+      const { destination: destinationId } = readPathParameters(params, 'destination')
       const actor = { type: 'tracker', id: tracker.trackerId } as const
       const request = { tracker, destinationId, body, at, testModeSeconds, actor }
       const destination = await setTestMode(context, request)
@@ -55,7 +55,7 @@ export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
   })
 }
 
-const checkReplayBody = createBodyValidator<ReplaySubmission>(ReplaySubmission, ['event_name'])
+const replayValidator = new Validator(ReplaySubmission, { textMembers: ['event_name'] })
 
 interface ReplayCall {
   tracker: TrackerIdentity
@@ -71,7 +71,7 @@ async function replayFailedDeliveries(
   context: AuditedContext,
   { tracker, body, at }: ReplayCall,
 ): Promise<ReplayResult> {
-  const { delivery_ids, event_name, limit } = checkReplayBody(body)
+  const { delivery_ids, event_name, limit } = replayValidator.validate(body)
   const { queued, expired, payloadExpired, isCapped } = await replaySelection(context, {
     tracker,
     actor: { type: 'tracker', id: tracker.trackerId },

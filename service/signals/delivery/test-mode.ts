@@ -1,7 +1,7 @@
 import { TestModeSubmission } from '@signalbox/contract/destinations.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import type { TrackerIdentity } from '../access/live-key-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { assertDestinationId, destinationNotFound, isTestModeOn } from './destination-resource.ts'
@@ -12,7 +12,7 @@ import {
   type TestMode,
 } from './destination-store.ts'
 
-const checkTestModeBody = createBodyValidator<TestModeSubmission>(TestModeSubmission)
+const testModeValidator = new Validator(TestModeSubmission)
 
 interface TestModeRequest {
   tracker: TrackerIdentity
@@ -40,7 +40,7 @@ export async function setTestMode(
   { tracker, destinationId, body, at, testModeSeconds, actor }: TestModeRequest,
 ): Promise<Destination> {
   assertDestinationId(destinationId)
-  const { enabled, test_event_code } = checkTestModeBody(body)
+  const { enabled, test_event_code } = testModeValidator.validate(body)
   const until = new Date(at.getTime() + testModeSeconds * 1_000)
   const key = { trackerId: tracker.trackerId, destinationId }
   const { platforms } = context

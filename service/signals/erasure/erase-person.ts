@@ -12,9 +12,11 @@ import {
 import { eventRefKey } from '../events/event-columns.ts'
 import { backfillIndexKeys } from '../events/payload-index-store.ts'
 import {
-  digestVisitorId,
   IDENTIFYING_KEYS,
   type IdentifyingKey,
+  listDigestsOfKey,
+  listOtherForms,
+  listVisitorDigests,
   matchesPerson,
 } from '../events/person-identifiers.ts'
 import { findWithdrawnVisitors } from '../events/withdrawal-store.ts'
@@ -34,60 +36,135 @@ const PAGES_MAX = 50
 const VISITOR_EVENTS_MAX = 10_000
 /** A household. A visitor ID with more people is a cash register or a constant. */
 const VISITOR_PEOPLE_MAX = 10
+/** An identifier has a handful of forms. */
+const FORMS_MAX = 50
 
 /**
  * Erases the events that identify the person, and the events of the same visitors that identify no
  * one else, such as page views before a sign-in. The latter go first, because nothing leads to them
- * afterwards. Throws a 503 refusal when one request cannot erase everything.
+ * afterwards; for the same reason the events go first that have another form of the identifier, to
+ * which these events lead. Throws a 503 refusal when one request cannot erase everything.
  */
 export async function erasePerson(
   context: ErasureContext,
   person: ErasureSubject,
 ): Promise<ErasureCounts> {
-  const { trackerId, digest } = person
-  const total: ErasureCounts = { events: 0, sessions: 0 }
-  const visitors = new Set<string>()
+  const progress: ErasureProgress = {
+    total: { events: 0, sessions: 0 },
+    visitors: new Set(),
+    forms: new Set([person.digest]),
+    pages: 0,
+  }
+  await eraseForm(context, person, { progress, searched: [] })
+  return progress.total
+}
+
+interface ErasureProgress {
+  total: ErasureCounts
+  /** The visitors searched so far. */
+  visitors: Set<string>
+  /** The digests of the person's identifier so far: that of the request, and its other forms. */
+  forms: Set<string>
+  pages: number
+}
+
+interface FormSearch {
+  progress: ErasureProgress
+  /** The forms that led to this one. Events that have one of them are erased with it. */
+  searched: readonly string[]
+}
+
+async function eraseForm(
+  context: ErasureContext,
+  person: ErasureSubject,
+  { progress, searched }: FormSearch,
+): Promise<void> {
+  const { trackerId, digest, keys } = person
+  const { total } = progress
   let after: ErasablePayload | null = null
-  for (let pages = 0; ; pages += 1) {
-    if (pages === PAGES_MAX)
+  for (;;) {
+    if (progress.pages === PAGES_MAX)
       throw Refusal.unavailable('More events remain to be erased; try again.', 1)
+    progress.pages += 1
     const search = { trackerId, digest, limit: PAGE_EVENTS, after }
     const page: ErasablePayload[] = await findPayloadsByDigest(context.database, search)
-    const named = page.filter(payload => matchesPerson(payload, person))
-    const unindexed = page.filter(payload => payload.isUnindexed && !named.includes(payload))
-    await backfillIndexKeys(context.database, trackerId, unindexed)
-    for await (const others of findRelatedPayloads(context, person, { named, visitors })) {
+    const matching = page.filter(payload => matchesPerson(payload, person))
+    await backfillIndexKeys(context.database, trackerId, listUnindexed(page, matching))
+    await eraseOtherForms(context, person, { matching, progress, searched })
+    const leadsHere = (payload: ErasablePayload) =>
+      searched.some(form => matchesPerson(payload, { digest: form, keys }))
+    const named = matching.filter(payload => !leadsHere(payload))
+    for await (const related of findRelatedPayloads(context, person, { named, progress })) {
+      const others = related.filter(payload => !leadsHere(payload))
       addCounts(total, await eraseEventsAndDeliveries(context, trackerId, others))
     }
     addCounts(total, await eraseEventsAndDeliveries(context, trackerId, named))
     if (page.length < PAGE_EVENTS) break
     after = page.at(-1) ?? null
   }
-  const visitorIds = [...visitors].filter(visitorId => digestVisitorId(visitorId) === digest)
-  visitorIds.push(...(await findWithdrawnVisitors(context.database, trackerId, digest)))
-  total.sessions += await eraseSessionsAndWithdrawals(context.database, {
-    trackerId,
-    digest,
-    visitorIds,
-  })
-  return total
+  total.sessions += await eraseVisitors(context, person, progress)
+}
+
+function listUnindexed(
+  page: readonly ErasablePayload[],
+  matching: readonly ErasablePayload[],
+): ErasablePayload[] {
+  return page.filter(payload => payload.isUnindexed && !matching.includes(payload))
+}
+
+/**
+ * Erases the events with other forms of the identifier that these events know. Each form is
+ * suppressed first, as the digest of the request is, so that new events do not escape.
+ */
+async function eraseOtherForms(
+  context: ErasureContext,
+  person: ErasureSubject,
+  { matching, progress, searched }: FormSearch & { matching: readonly ErasablePayload[] },
+): Promise<void> {
+  const { digest, keys } = person
+  const { forms } = progress
+  const found = matching.flatMap(payload => listOtherForms(payload, new Set([digest]), keys))
+  const added = [...new Set(found)]
+    .filter(form => !forms.has(form))
+    .slice(0, FORMS_MAX - forms.size)
+  if (added.length === 0) return
+  for (const form of added) forms.add(form)
+  await context.suppress(added)
+  for (const form of added) {
+    const other = { ...person, digest: form }
+    await eraseForm(context, other, { progress, searched: [...searched, digest] })
+  }
+}
+
+/** Deletes what belongs to no event: sessions and withdrawals under the digest. */
+async function eraseVisitors(
+  { database }: ErasureContext,
+  { trackerId, digest }: ErasureSubject,
+  { visitors }: ErasureProgress,
+): Promise<number> {
+  const visitorIds = [...visitors].filter(visitorId =>
+    listVisitorDigests(visitorId).includes(digest),
+  )
+  visitorIds.push(...(await findWithdrawnVisitors(database, trackerId, digest)))
+  return eraseSessionsAndWithdrawals(database, { trackerId, digest, visitorIds })
 }
 
 interface VisitorSearch {
   /** The events that identify the person. */
   named: readonly ErasablePayload[]
-  /** The visitors searched so far; new ones are added. */
-  visitors: Set<string>
+  progress: ErasureProgress
 }
 
 /** The other events of the visitors in `named`, in pages. */
 async function* findRelatedPayloads(
   { database }: ErasureContext,
   { trackerId, digest, keys }: ErasureSubject,
-  { named, visitors }: VisitorSearch,
+  { named, progress: { visitors, forms } }: VisitorSearch,
 ): AsyncGenerator<ErasablePayload[]> {
   const namedRefs = new Set(named.map(eventRefKey))
-  const namedBy = keys.filter(key => named.some(({ digests }) => digests[key]?.includes(digest)))
+  const namedBy = keys.filter(key =>
+    named.some(payload => listDigestsOfKey(payload, key).includes(digest)),
+  )
   for (const { visitorId } of named) {
     if (visitorId === null || visitors.has(visitorId)) continue
     visitors.add(visitorId)
@@ -97,7 +174,7 @@ async function* findRelatedPayloads(
     const others = found.filter(
       payload =>
         !namedRefs.has(eventRefKey(payload)) &&
-        !identifiesAnotherPerson(payload, { digest, namedBy }),
+        !identifiesAnotherPerson(payload, { forms, namedBy }),
     )
     for (let index = 0; index < others.length; index += PAGE_EVENTS) {
       yield others.slice(index, index + PAGE_EVENTS)
@@ -107,19 +184,19 @@ async function* findRelatedPayloads(
 
 function isSharedVisitor(found: readonly ErasablePayload[]): boolean {
   return IDENTIFYING_KEYS.some(key => {
-    const people = new Set(found.map(({ digests }) => digests[key]?.[0]).filter(Boolean))
+    const people = new Set(found.map(one => listDigestsOfKey(one, key)[0]).filter(Boolean))
     return people.size > VISITOR_PEOPLE_MAX
   })
 }
 
 /** Two people share a browser: the event has another identifier of the same kind. */
 function identifiesAnotherPerson(
-  { digests }: ErasablePayload,
-  { digest, namedBy }: { digest: string; namedBy: readonly IdentifyingKey[] },
+  payload: ErasablePayload,
+  { forms, namedBy }: { forms: ReadonlySet<string>; namedBy: readonly IdentifyingKey[] },
 ): boolean {
   return namedBy.some(key => {
-    const given = digests[key] ?? []
-    return given.length > 0 && !given.includes(digest)
+    const given = listDigestsOfKey(payload, key)
+    return given.length > 0 && !given.some(digest => forms.has(digest))
   })
 }
 
@@ -131,6 +208,8 @@ function addCounts(total: ErasureCounts, { events, sessions }: ErasureCounts): v
 interface ErasureContext {
   database: Database
   now: () => Date
+  /** Suppresses digests in new events, and waits for events that are being stored. */
+  suppress: (digests: readonly string[]) => Promise<void>
 }
 
 /**

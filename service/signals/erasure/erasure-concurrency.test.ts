@@ -8,6 +8,7 @@ import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { assertCountersMatch } from '../../../testing/fixtures/stored-events.ts'
 import { openDatabase } from '../../runtime/db/database.ts'
+import { singleNode } from '../../runtime/db/store-nodes.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createEventCommitter } from '../ingestion/commit-events.ts'
@@ -98,7 +99,7 @@ function processOf(test: TestContext, { connectionString, delivery, clock, track
     commit: createEventCommitter({
       database,
       platforms,
-      routes: new DestinationRouteCache(database, now),
+      routes: new DestinationRouteCache(singleNode(database), now),
       erasureKey,
       onEventsStored: () => {},
       onDuplicateRecordError: assert.ifError,

@@ -57,6 +57,24 @@ it('returns 503 when more than one request is needed and 200 on a retry', async 
   assert.equal(await payloadCount(service), 0)
 })
 
+it('erases events with an earlier digest before the event that knows it, so that a retry finds them', async test => {
+  const service = await startTestService(test)
+  const { trackerId } = service.tracker
+  const earlier = hash('sha256', 'jane\ufe0f@example.com')
+  await service.submit(
+    samplePurchase({ visitor_id: 'v-1', user_data: { email: 'jane\ufe0f@example.com' } }),
+  )
+  const keys = [indexKey(trackerId, earlier)]
+  const digests = { em: [earlier] }
+  await storePayloads(service, { count: 50_500, visitorId: null, digests, keys })
+  assert.equal((await forget(service)).status, 503)
+  assert.equal((await service.read('order-1001')).body.event.payload_expired, false)
+  const { status, body } = await forget(service)
+  assert.equal(status, 200)
+  assert.equal(body.events_updated, 1_501)
+  assert.equal(await payloadCount(service), 0)
+})
+
 it('erases a thousand events of a visitor but not of an ID that all visitors share', async test => {
   for (const [count, left] of [
     [2_500, 0],

@@ -3,9 +3,9 @@ import { type DeletionResult, DeletionSubmission } from '@signalbox/contract/del
 import { deleteUserData } from '@signalbox/contract/report-operations.ts'
 import type { AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { TrackerIdentity } from '../access/live-key-store.ts'
 import {
@@ -40,7 +40,7 @@ const KEYS_OF_TYPE: Record<IdentifierType, readonly IdentifyingKey[]> = {
   external_id: ['external_id'],
 }
 
-const checkBody = createBodyValidator<DeletionSubmission>(DeletionSubmission)
+const deletionValidator = new Validator(DeletionSubmission)
 
 /**
  * deleteUserData: erases a person by the digest of one identifier. The order makes the erasure
@@ -56,20 +56,15 @@ export async function processDeletionRequest(
 ): Promise<DeletionResult> {
   const { database, now, erasureKey } = context
   const { trackerId } = tracker
-  const { identifier_hash, identifier_type } = checkBody(body)
+  const { identifier_hash, identifier_type } = deletionValidator.validate(body)
   const digest = identifier_hash.toLowerCase()
   const keys = identifier_type === undefined ? IDENTIFYING_KEYS : KEYS_OF_TYPE[identifier_type]
 
-  const keyed = computeKeyedDigest(await erasureKey(), trackerId, digest)
-  await suppressDigest(database, { trackerId, keyed, at: now() })
-  if (!(await waitForPayloadWriters(database))) {
-    throw Refusal.unavailable(
-      'Events are being stored too slowly to complete the erasure; try again.',
-      1,
-    )
-  }
-  const erased = await erasePerson({ database, now }, { trackerId, digest, keys })
+  const suppress = (digests: readonly string[]) => suppressDigests(context, trackerId, digests)
+  await suppress([digest])
+  const erased = await erasePerson({ database, now, suppress }, { trackerId, digest, keys })
 
+  const keyed = computeKeyedDigest(await erasureKey(), trackerId, digest)
   const completedAt = now()
   const newId = `del_${generateUuidV7(completedAt)}`
   const completed = { trackerId, keyed, newId, ...erased, completedAt }
@@ -81,6 +76,24 @@ export async function processDeletionRequest(
     sessions_updated: erased.sessions,
     completed_at: completedAt.toISOString(),
   }
+}
+
+/** From now on events with these digests are stored without identity. */
+async function suppressDigests(
+  { database, now, erasureKey }: DeletionContext,
+  trackerId: string,
+  digests: readonly string[],
+): Promise<void> {
+  const key = await erasureKey()
+  for (const digest of digests) {
+    const keyed = computeKeyedDigest(key, trackerId, digest)
+    await suppressDigest(database, { trackerId, keyed, at: now() })
+  }
+  if (await waitForPayloadWriters(database)) return
+  throw Refusal.unavailable(
+    'Events are being stored too slowly to complete the erasure; try again.',
+    1,
+  )
 }
 
 interface DeletionRequester extends TrackerIdentity {

@@ -7,8 +7,8 @@ import {
   PER_PAGE_NUMBER_MAX,
 } from '@signalbox/contract/event-pages.ts'
 import type { Event } from '@signalbox/contract/events.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { FieldErrorList } from '../../runtime/http/validator.ts'
 
 export interface PageRequest {
   page: number

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { ledgerEntry } from '../../../testing/fixtures/stored-events.ts'
+import type { LookupDigests } from '../identity/lookup-digests.ts'
 import { COLUMN_DICTIONARIES } from './column-dictionaries.ts'
 import {
   decodeConsent,
@@ -102,12 +103,32 @@ it('encodes and decodes digests as base64url and each click ID once', () => {
   }
   const { visitorId: _, ...identity } = PAYLOAD
   assert.deepEqual(decodeIdentity(row), identity)
-  assert.deepEqual(decodeDigests(row.user_data), PAYLOAD.digests)
+  assert.deepEqual(decodeDigests(row.user_data), { digests: PAYLOAD.digests })
   assert.match(
     row.user_data,
     new RegExp(Buffer.from(hash('sha256', 'a'), 'hex').toString('base64url')),
   )
   assert.doesNotMatch(row.user_data, /1795262400000\.1|[0-9a-f]{64}/)
+})
+
+it('stores a lookup digest once, and none that is a digest for the platform anyway', () => {
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(text => hash('sha256', text)) as string[]
+  const digests = { em: [a, b] as string[], ph: [c] as string[] }
+  const lookups = [
+    { em: [[a], [b]], ph: [[c]] },
+    { em: [[a], [b]], ph: [[c, d]] },
+    { em: [[a], [b]], ph: [[c], [d]], external_id: [[d]], visitor_id: [[a, d]] },
+  ] as LookupDigests[]
+  for (const [index, lookup] of lookups.entries()) {
+    const text = encodeUserData({ ...PAYLOAD, digests, lookup })
+    const stored = decodeDigests(JSON.parse(text)).lookup
+    assert.equal(stored === undefined, index === 0)
+    const sorted = (one: LookupDigests = lookups[0] as LookupDigests) =>
+      Object.fromEntries(Object.entries(one).map(([key, groups]) => [key, groups.toSorted()]))
+    assert.deepEqual(sorted(stored), sorted(lookup))
+    // Earlier versions read the digests for the platform and nothing else.
+    assert.deepEqual(decodeDigests(JSON.parse(text)).digests, digests)
+  }
 })
 
 it('stores only the query and fragment of a page URL', () => {
@@ -134,7 +155,7 @@ it('decodes rows from before the encoding', () => {
   const { digests, plain, clickIds } = PAYLOAD
   const row = { user_data: { digests, plain }, click_ids: clickIds }
   assert.deepEqual(decodeIdentity(row), { digests, plain, clickIds })
-  assert.deepEqual(decodeDigests(row.user_data), digests)
+  assert.deepEqual(decodeDigests(row.user_data), { digests })
   assert.deepEqual(decodeIdentity({ user_data: {}, click_ids: {} }), {
     digests: {},
     plain: {},

@@ -8,6 +8,14 @@ import {
   RESTRICTIONS_MEMBER,
   type UseRestrictions,
 } from './event-record.ts'
+import {
+  decodeDigest,
+  decodeLookup,
+  type EncodedLookup,
+  encodeDigest,
+  encodeLookup,
+  recodeDigests,
+} from './lookup-encoding.ts'
 
 /** The values that a null column stands for; `comment on column` in 0019-narrow-rows.sql. */
 export const COLUMN_DEFAULTS = {
@@ -66,9 +74,12 @@ export function encodeUserData({
   clickIds,
   platforms,
   details,
+  lookup,
   ...identity
 }: IdentityPayload): string {
   const encoded: EncodedUserData = encodePlatformIdentity(identity, clickIds)
+  const others = encodeLookup(lookup, identity.digests)
+  if (others) encoded.lookup = others
   if (details) encoded.details = details
   if (platforms) {
     encoded.platforms = mapMembers(platforms, one => encodePlatformIdentity(one, clickIds))
@@ -92,14 +103,16 @@ export function encodeClickIds({ clickIds }: IdentityPayload): string {
 export function decodeIdentity(row: {
   user_data: unknown
   click_ids: unknown
-}): Pick<IdentityPayload, 'digests' | 'plain' | 'clickIds' | 'platforms' | 'details'> {
+}): Pick<IdentityPayload, 'digests' | 'plain' | 'clickIds' | 'platforms' | 'details' | 'lookup'> {
   const clickIds = CLICK_IDS_CODEC.decode(row.click_ids) as Record<string, string>
   const stored = USER_DATA_CODEC.decode(row.user_data) as EncodedUserData
-  const { platforms, details, ...identity } = stored
+  const { platforms, details, lookup, ...identity } = stored
+  const own = decodePlatformIdentity(identity, clickIds)
   const decoded = {
-    ...decodePlatformIdentity(identity, clickIds),
+    ...own,
     clickIds,
     ...(details && { details }),
+    ...(lookup && { lookup: decodeLookup(lookup, own.digests) }),
   }
   if (!platforms) return decoded
   const others = mapMembers(platforms, one => decodePlatformIdentity(one, clickIds))
@@ -117,9 +130,11 @@ function decodePlatformIdentity(
   return { digests: recodeDigests(digests, decodeDigest), plain: decoded }
 }
 
-export function decodeDigests(userData: unknown): Record<string, string[]> {
-  const { digests = {} } = USER_DATA_CODEC.decode(userData) as EncodedUserData
-  return recodeDigests(digests, decodeDigest)
+/** The part of the identity by which a person is found. */
+export function decodeDigests(userData: unknown): Pick<IdentityPayload, 'digests' | 'lookup'> {
+  const { digests: encoded = {}, lookup } = USER_DATA_CODEC.decode(userData) as EncodedUserData
+  const digests = recodeDigests(encoded, decodeDigest)
+  return lookup ? { digests, lookup: decodeLookup(lookup, digests) } : { digests }
 }
 
 interface EncodedIdentity {
@@ -129,6 +144,7 @@ interface EncodedIdentity {
 
 /** Without `platforms` as long as the tracker has destinations of the default platform alone. */
 interface EncodedUserData extends EncodedIdentity {
+  lookup?: EncodedLookup
   details?: EventDetails
   platforms?: Record<string, EncodedIdentity>
 }
@@ -174,26 +190,6 @@ function orderHead({
     order_id: orderId ?? undefined,
   }
   return JSON.stringify(head).slice(0, -1)
-}
-
-function recodeDigests(
-  digests: Record<string, string[]>,
-  recode: (digest: string) => string,
-): Record<string, string[]> {
-  return Object.fromEntries(
-    Object.entries(digests).map(([key, values]) => [key, values.map(recode)]),
-  )
-}
-
-const HEX_DIGEST = /^[0-9a-f]{64}$/
-const BASE64URL_DIGEST = /^[\w-]{43}$/
-
-function encodeDigest(digest: string): string {
-  return HEX_DIGEST.test(digest) ? Buffer.from(digest, 'hex').toString('base64url') : digest
-}
-
-function decodeDigest(digest: string): string {
-  return BASE64URL_DIGEST.test(digest) ? Buffer.from(digest, 'base64url').toString('hex') : digest
 }
 
 function toObject(value: unknown): Record<string, unknown> | null {

@@ -146,7 +146,7 @@ export function toErasablePayload(row: any): ErasablePayload {
     createdAt: row.event_created_at,
     receivedOn: row.received_on,
     visitorId: row.visitor_id,
-    digests: decodeDigests(row.user_data),
+    ...decodeDigests(row.user_data),
     isUnindexed: row.is_unindexed,
   }
 }

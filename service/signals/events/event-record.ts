@@ -1,6 +1,7 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
+import type { LookupDigests } from '../identity/lookup-digests.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
-import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
+import { listVisitorDigests, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
 /**
  * Event IDs of secret keys and of publishable keys are separate: a web page can never claim the ID
@@ -76,6 +77,8 @@ export interface IdentityPayload {
   digests: Record<string, string[]>
   plain: Record<string, string>
   clickIds: Record<string, string>
+  /** Absent from payloads whose digests are all for the default platform. */
+  lookup?: LookupDigests
   /**
    * Beside the digests of the default platform, those of other platforms that the tracker had a
    * destination of, by the name of the platform.
@@ -129,7 +132,8 @@ interface SessionUpdate {
  */
 export function stripIdentity(event: EventRecord, digests: ReadonlySet<string>): EventRecord {
   const erasedKeys = new Set([...digests].flatMap(listWithdrawalKeysOfDigest))
-  const isErased = (key: string) => erasedKeys.has(key) || digests.has(digestVisitorId(key))
+  const isErased = (key: string) =>
+    erasedKeys.has(key) || listVisitorDigests(key).some(digest => digests.has(digest))
   return {
     ...event,
     bodyDigest: Buffer.alloc(0),

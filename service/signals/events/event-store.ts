@@ -158,17 +158,17 @@ export interface Submission {
 }
 
 /**
- * Counts submissions that repeat an event ID with a different body. The first body is kept. Events
- * of erased people have no digest and are not compared. The count is taken before the update,
- * because an update changes each row once, even when several submissions match it.
+ * Counts submissions that repeat an event ID with a different body, and returns them. The first
+ * body is kept. Events of erased people have no digest and are not compared. The count is taken
+ * before the update, because an update changes each row once, even when several match it.
  */
-export async function recordDifferingSubmissions(
+export function recordDifferingSubmissions<Given extends Submission>(
   database: Database,
-  submissions: readonly Submission[],
-): Promise<void> {
-  await queryByTracker(database, submissions, async (batch, own) => {
+  submissions: readonly Given[],
+): Promise<Given[]> {
+  return queryByTracker(database, submissions, async (batch, own) => {
     const isOwn = (table: string) => own.condition(`${table}.tracker_id`, 6)
-    await database.pool.query({
+    const { rows } = await database.pool.query({
       text: `update events set
              differing_submissions = differing_submissions + differing.times,
              last_differing_at = differing.at
@@ -198,7 +198,8 @@ export async function recordDifferingSubmissions(
            where events.tracker_id = differing.tracker_id
              and events.created_at = differing.created_at
              and events.event_id = differing.event_id and events.space = differing.space
-             ${isOwn('events')}`,
+             ${isOwn('events')}
+           returning events.tracker_id, events.event_id, events.space, events.body_digest`,
       values: [
         arrayLiteral(batch.map(({ trackerId }) => trackerId)),
         arrayLiteral(batch.map(({ eventId }) => eventId)),
@@ -210,8 +211,23 @@ export async function recordDifferingSubmissions(
         ...own.values,
       ],
     })
-    return []
+    return rows.length === 0 ? [] : selectDiffering(batch, rows)
   })
+}
+
+/** The submissions whose body differs from that of their stored event. */
+function selectDiffering<Given extends Submission>(
+  submissions: readonly Given[],
+  stored: readonly { tracker_id: string; event_id: string; space: number; body_digest: Buffer }[],
+): Given[] {
+  const firsts = Map.groupBy(stored, row => `${row.tracker_id} ${row.event_id}`)
+  return submissions.filter(({ trackerId, eventId, space, bodyDigest }) =>
+    firsts.get(`${trackerId} ${eventId}`)?.some(first => {
+      if (first.space !== BOTH_SPACES && first.space !== SPACE_NUMBERS[space]) return false
+      const given = bodyDigest.subarray(0, BODY_DIGEST_BYTES)
+      return !given.equals(first.body_digest.subarray(0, BODY_DIGEST_BYTES))
+    }),
+  )
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.

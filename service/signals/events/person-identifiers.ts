@@ -1,25 +1,37 @@
 import { createHmac, type KeyObject } from 'node:crypto'
+import type { EventTimes } from '../identity/field-rules.ts'
 import {
   decodePercentEncoding,
   EMPTY_DIGEST,
   isInternationalPhone,
   isPlaceholder,
-  normalizeIdentifier,
   normalizeText,
+  normalizeVisible,
   parseSuppliedDigest,
+  prepareCallerId,
+  removeInvisible,
 } from '../identity/identifier-formats.ts'
+import { computeLookupDigests, type LookupDigests } from '../identity/lookup-digests.ts'
+import {
+  LOOKUP_KEYS,
+  type LookupKey,
+  listCallerIdForms,
+  listLookupForms,
+} from '../identity/lookup-forms.ts'
 import { normalizePhone } from '../identity/normalize-phone.ts'
 import { hashIdentifier, isPlaceholderDigest } from '../identity/normalize-user-data.ts'
 
 /** The identifiers of a person in an event. */
 export interface PersonIdentifiers {
   visitorId: string | null
+  /** The digests for the default platform, which are all that earlier versions stored. */
   digests: Record<string, string[]>
+  lookup?: LookupDigests | undefined
 }
 
 /** The user_data keys that a deletion request can name: email, phone and external ID. */
-export const IDENTIFYING_KEYS = ['em', 'ph', 'external_id'] as const
-export type IdentifyingKey = (typeof IDENTIFYING_KEYS)[number]
+export const IDENTIFYING_KEYS = LOOKUP_KEYS
+export type IdentifyingKey = LookupKey
 
 /** Prefix of a visitor ID that was an email address or a phone number (pseudonymizeVisitorId). */
 const DIGEST_PREFIX = 'sha256:'
@@ -29,23 +41,39 @@ const DIGEST_PREFIX = 'sha256:'
  * unrelated visitors into one and attribute the clicks of one to the purchases of another.
  */
 export function resolveVisitorId(visitorId = ''): string | null {
-  const prepared = normalizeText(visitorId)
+  const prepared = prepareCallerId(visitorId)
   if (prepared === '' || isPlaceholder(prepared)) return null
   const digest = parseVisitorDigest(prepared)
   const isUnfilled = digest !== null && (digest === EMPTY_DIGEST || isPlaceholderDigest(digest))
   return isUnfilled ? null : pseudonymizeVisitorId(visitorId)
 }
 
+/** The digests of the values under one key, each value with its other forms. */
+function listGroups({ digests, lookup }: PersonIdentifiers, key: IdentifyingKey) {
+  return lookup === undefined ? (digests[key] ?? []).map(digest => [digest]) : (lookup[key] ?? [])
+}
+
+/** The digests of a visitor ID: as a group, because they are of one value. */
+function listVisitorGroup({ visitorId, lookup }: PersonIdentifiers): string[] {
+  if (visitorId === null) return []
+  return [...new Set([...listVisitorDigests(visitorId), ...(lookup?.visitor_id?.flat() ?? [])])]
+}
+
 /** All distinct digests by which a deletion request can name the person of an event. */
-export function listIdentifierDigests({ visitorId, digests }: PersonIdentifiers): string[] {
+export function listIdentifierDigests(person: PersonIdentifiers): string[] {
   const found: string[] = []
-  for (const key of IDENTIFYING_KEYS) {
-    for (const digest of digests[key] ?? []) if (!found.includes(digest)) found.push(digest)
+  const add = (digest: string) => {
+    if (!found.includes(digest)) found.push(digest)
   }
-  if (visitorId === null) return found
-  const visitorDigest = digestVisitorId(visitorId)
-  if (!found.includes(visitorDigest)) found.push(visitorDigest)
+  for (const key of IDENTIFYING_KEYS)
+    for (const group of listGroups(person, key)) group.forEach(add)
+  listVisitorGroup(person).forEach(add)
   return found
+}
+
+/** The digests of the values that an event has under one key. */
+export function listDigestsOfKey(person: PersonIdentifiers, key: IdentifyingKey): string[] {
+  return listGroups(person, key).flat()
 }
 
 /**
@@ -53,11 +81,25 @@ export function listIdentifierDigests({ visitorId, digests }: PersonIdentifiers)
  * matches under each key: it may be an email address, a phone number or an ID of the caller.
  */
 export function matchesPerson(
-  { visitorId, digests }: PersonIdentifiers,
+  person: PersonIdentifiers,
   { digest, keys }: { digest: string; keys: readonly IdentifyingKey[] },
 ): boolean {
-  if (keys.some(key => digests[key]?.includes(digest))) return true
-  return visitorId !== null && digestVisitorId(visitorId) === digest
+  if (keys.some(key => listGroups(person, key).some(group => group.includes(digest)))) return true
+  return listVisitorGroup(person).includes(digest)
+}
+
+/**
+ * The other digests of the values that have one of these: another form of the same identifier. An
+ * event knows them if it was sent with the identifier itself, and not with its digest.
+ */
+export function listOtherForms(
+  person: PersonIdentifiers,
+  digests: ReadonlySet<string>,
+  keys: readonly IdentifyingKey[] = IDENTIFYING_KEYS,
+): string[] {
+  const groups = [...keys.flatMap(key => listGroups(person, key)), listVisitorGroup(person)]
+  const known = groups.filter(group => group.some(digest => digests.has(digest)))
+  return [...new Set(known.flat())].filter(digest => !digests.has(digest))
 }
 
 /**
@@ -66,6 +108,52 @@ export function matchesPerson(
  */
 export function digestVisitorId(visitorId: string): string {
   return parseVisitorDigest(visitorId) ?? hashIdentifier(normalizeText(visitorId))
+}
+
+/**
+ * All digests by which a stored visitor ID is found: its own, and that of the same text as
+ * `external_id`, which has no white space and no invisible characters.
+ */
+export function listVisitorDigests(visitorId: string): string[] {
+  const digest = parseVisitorDigest(visitorId)
+  if (digest !== null) return [digest]
+  return [...new Set([normalizeText(visitorId), ...listCallerIdForms(visitorId)])].map(
+    hashIdentifier,
+  )
+}
+
+/** All lookup digests of an event, from its members as sent. */
+export function computePersonLookup(
+  { user_data, visitor_id }: { user_data?: Record<string, unknown>; visitor_id?: string },
+  times: EventTimes,
+): LookupDigests {
+  return { ...computeLookupDigests(user_data, times), ...computeVisitorLookup(visitor_id) }
+}
+
+/**
+ * The lookup digests of a visitor ID that is an email address or a phone number, of which only one
+ * digest is stored as the ID.
+ */
+function computeVisitorLookup(visitorId = ''): Pick<LookupDigests, 'visitor_id'> {
+  const identifier = readVisitorIdentifier(visitorId)
+  if (identifier === null) return {}
+  const { key, text } = identifier
+  const forms = listLookupForms(key, text.trim().replace(/^mailto:/i, ''), { country: null })
+  // Earlier versions did not recognize an identifier with invisible or full-width characters.
+  const isPlain = text === decodePercentEncoding(visitorId)
+  const digests = [...forms, ...(isPlain ? [] : [normalizeText(visitorId)])].map(hashIdentifier)
+  return digests.length === 0 ? {} : { visitor_id: [[...new Set(digests)]] }
+}
+
+/** The email address or the phone number that a visitor ID is, as a reader would see it. */
+function readVisitorIdentifier(visitorId: string): { key: 'em' | 'ph'; text: string } | null {
+  const decoded = decodePercentEncoding(visitorId)
+  const visible = removeInvisible(decoded).normalize('NFKC')
+  if (visible.includes('@')) {
+    // An address that is recognized as it is keeps the digest of earlier versions.
+    return { key: 'em', text: decoded.includes('@') ? decoded : visible }
+  }
+  return isInternationalPhone(visible) ? { key: 'ph', text: visible } : null
 }
 
 /** The digest that a visitor ID is, such as that of an email address. Null for any other ID. */
@@ -104,11 +192,12 @@ export const KEYED_WITHDRAWALS_MARKER = KEYED_PREFIX
  */
 export function listVisitorKeys(payload: PersonIdentifiers | null): string[] {
   if (!payload) return []
-  const { visitorId, digests } = payload
+  const { visitorId, lookup } = payload
   const keys = visitorId === null ? [] : [visitorId.trim()]
-  for (const digest of digests.em ?? []) keys.push(`${DIGEST_PREFIX}${digest}`)
-  for (const digest of digests.ph ?? []) keys.push(`${DIGEST_PREFIX}${digest}`)
-  for (const digest of digests.external_id ?? []) keys.push(externalKey(digest))
+  for (const digest of lookup?.visitor_id?.flat() ?? []) keys.push(externalKey(digest))
+  for (const digest of listDigestsOfKey(payload, 'em')) keys.push(`${DIGEST_PREFIX}${digest}`)
+  for (const digest of listDigestsOfKey(payload, 'ph')) keys.push(`${DIGEST_PREFIX}${digest}`)
+  for (const digest of listDigestsOfKey(payload, 'external_id')) keys.push(externalKey(digest))
   return keys
 }
 
@@ -116,11 +205,27 @@ export function listVisitorKeys(payload: PersonIdentifiers | null): string[] {
  * The digests by which a withdrawal reaches an event: those of email addresses, phone numbers and
  * external IDs. A visitor ID counts only if it is a digest itself: other IDs are exact.
  */
-export function listWithdrawableDigests({ visitorId, digests }: PersonIdentifiers): string[] {
-  const found = new Set(IDENTIFYING_KEYS.flatMap(key => digests[key] ?? []))
-  const visitorDigest = visitorId === null ? null : parseVisitorDigest(visitorId)
-  if (visitorDigest !== null) found.add(visitorDigest)
-  return [...found]
+export function listWithdrawableDigests(person: PersonIdentifiers): string[] {
+  return [...new Set(listWithdrawableGroups(person).flat())]
+}
+
+/** The same digests, each identifier with its other forms. */
+export function listWithdrawableGroups(person: PersonIdentifiers): string[][] {
+  const groups = IDENTIFYING_KEYS.flatMap(key => listGroups(person, key))
+  const { visitorId } = person
+  if (visitorId === null || parseVisitorDigest(visitorId) === null) return groups
+  return [...groups, listVisitorGroup(person)]
+}
+
+/** How many identifiers these groups are of: two groups with a common digest are of one. */
+export function countIdentifiers(groups: readonly (readonly string[])[]): number {
+  const merged: Set<string>[] = []
+  for (const group of groups) {
+    const same = merged.filter(one => group.some(digest => one.has(digest)))
+    for (const one of same) merged.splice(merged.indexOf(one), 1)
+    merged.push(new Set([...same.flatMap(one => [...one]), ...group]))
+  }
+  return merged.length
 }
 
 /** The withdrawal keys of these digests. */
@@ -143,7 +248,7 @@ export function toKeyedWithdrawalKey(keyed: string): string {
  */
 export function listPlainWithdrawalKeys({ visitorId }: PersonIdentifiers): string[] {
   if (visitorId === null || parseVisitorDigest(visitorId) !== null) return []
-  return [visitorId, externalKey(digestVisitorId(visitorId))]
+  return [visitorId, ...listVisitorDigests(visitorId).map(externalKey)]
 }
 
 /** The plain keys of a withdrawal that contain this digest. */
@@ -176,12 +281,11 @@ export function computeKeyedDigest(key: KeyObject, trackerId: string, digest: st
  * around it and otherwise unchanged: `v1` and `V1` may be two visitors.
  */
 export function pseudonymizeVisitorId(visitorId: string): string {
-  const text = decodePercentEncoding(visitorId)
-  if (text.includes('@')) return toVisitorDigest(normalizeIdentifier(text).replace(/^mailto:/, ''))
-  if (isInternationalPhone(text)) {
-    return toVisitorDigest(normalizePhone(text.trim(), null) ?? text.replace(/[^\d]/g, ''))
-  }
-  return visitorId.trim()
+  const identifier = readVisitorIdentifier(visitorId)
+  if (identifier === null) return visitorId.trim()
+  const { key, text } = identifier
+  if (key === 'em') return toVisitorDigest(normalizeVisible(text).replace(/^mailto:/, ''))
+  return toVisitorDigest(normalizePhone(text.trim(), null) ?? text.replace(/[^\d]/g, ''))
 }
 
 function toVisitorDigest(normalized: string): string {

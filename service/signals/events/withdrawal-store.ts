@@ -1,10 +1,10 @@
 import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral, type BatchWrite, buildBatchWrite } from '../../runtime/db/sql-fragments.ts'
 import {
-  digestVisitorId,
   type ErasureKeyProvider,
   KEYED_WITHDRAWALS_MARKER,
   listKeyedWithdrawalKeys,
+  listVisitorDigests,
   listVisitorKeys,
   listWithdrawableDigests,
   listWithdrawalKeysOfDigest,
@@ -80,13 +80,13 @@ export async function findPersonWithdrawals(
   if (affected.length === 0) return { latest: latestPlain, keyedTrackers }
 
   const key = await erasureKey()
-  const keysByPerson = new Map(
+  const keysByUser = new Map(
     affected.map(person => [
       person,
       listKeyedWithdrawalKeys(key, person.trackerId, listWithdrawableDigests(person)),
     ]),
   )
-  const keyedKeys = (person: TrackedPerson) => keysByPerson.get(person) ?? []
+  const keyedKeys = (person: TrackedPerson) => keysByUser.get(person) ?? []
   const keyed = await findWithdrawals(database, listDistinctKeys(affected, keyedKeys))
   const latest = (person: TrackedPerson) =>
     findLatest([latestPlain(person), keyed(person.trackerId, keyedKeys(person))])
@@ -175,5 +175,7 @@ export async function findWithdrawnVisitors(
       Buffer.from(digest, 'hex'),
     ],
   })
-  return rows.map(row => row.visitor_id).filter(visitorId => digestVisitorId(visitorId) === digest)
+  return rows
+    .map(row => row.visitor_id)
+    .filter(visitorId => listVisitorDigests(visitorId).includes(digest))
 }

@@ -24,11 +24,14 @@ export const DROP_REASONS = {
   unknown: 'This field is not known here, so it was not stored.',
   emptyDigest: 'This is the digest of an empty value.',
   otherHash: 'This looks like a hash other than SHA-256. Send the value itself or its SHA-256.',
+  foreignDigest:
+    'A digest under this name is of another form of the value (with +), which this platform does ' +
+    'not match. It was kept to find the person for erasure and withdrawal, and is not sent.',
   digestOnly: 'A field named as hashed takes a SHA-256 digest in hexadecimal.',
   email: 'This is not an email address.',
   phone: 'This is not a whole phone number. Send it with + and its country code, or add a country.',
   name: 'A name needs at least one letter.',
-  gender: 'Only f, female, m and male are understood.',
+  gender: 'This is no word for a woman or a man. Send f or m.',
   birthDate: 'This is not a single calendar date from 1900 on. Send YYYYMMDD.',
   birthDateInFuture: 'This birth date is in the future.',
   birthDatePart: 'This is not a day, a month or a year of a birth date. Send DD, MM or YYYY.',

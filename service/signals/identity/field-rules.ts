@@ -5,6 +5,8 @@ import type { HashedKey, PlainKey } from './user-data-keys.ts'
 export interface FieldContext extends EventTimes {
   /** Of the same address, else of `user_data`. It gives phones, states and postal codes meaning. */
   country: string | null
+  /** Versions before lookup digests could not read this country. */
+  isNewlyRead?: true
 }
 
 /** When the event happened, as the caller says, and when it was received. */

@@ -3,24 +3,57 @@
  * nothing here may import a module of Node.
  */
 
-/** What a variable leaves that was never filled. 0 is the user ID of guests in many shops. */
-export const PLACEHOLDERS = new Set([
-  'null',
-  'undefined',
-  'none',
-  'nan',
-  'n/a',
-  '[object object]',
-  '0',
-  '-',
-  '(null)',
-  '(not set)',
-  '00000000-0000-0000-0000-000000000000',
-])
+/** What a variable leaves in a text when it was never filled, in any field. Lower case. */
+const UNFILLED_TEXTS = ['undefined', '[object object]', '(not set)', '-']
 
-/** A variable that was never filled would make one person of all who share the bug. */
+/** Objects as text, dashes, and templates that no program has filled. */
+const UNFILLED_FORM =
+  /^(?:\[object \w+\]|[-\u2010-\u2015]+|\{\{.*\}\}|\$\{.*\}|<%.*%>|%%.*%%|\[\[.*\]\])$/s
+
+/** Only in IDs: Null, Nan and Nil are names of people, and None is a town. */
+const EMPTY_ID_TEXTS = ['null', 'none', 'nan', 'n/a', 'nil', '(null)', '(none)', '#n/a']
+
+/** The IDs of guests in many shops. */
+const GUEST_IDS = ['0', '00000000-0000-0000-0000-000000000000']
+
+const UNFILLED = new Set(UNFILLED_TEXTS)
+const EMPTY_IDS = new Set(EMPTY_ID_TEXTS)
+const GUESTS = new Set(GUEST_IDS)
+
+/** Whether a name or a place was never filled. Takes prepared text. */
+export function isUnfilled(prepared: string): boolean {
+  return UNFILLED.has(prepared) || UNFILLED_FORM.test(prepared)
+}
+
+/** Whether the ID of an order or a product was never filled. Takes prepared text. */
+export function isUnfilledId(prepared: string): boolean {
+  return EMPTY_IDS.has(prepared) || isUnfilled(prepared)
+}
+
+/**
+ * Whether an email address, a phone number or an ID of a person was never filled: it would make one
+ * person of all who share the bug. Takes prepared text.
+ */
 export function isPlaceholder(prepared: string): boolean {
-  return PLACEHOLDERS.has(prepared)
+  return GUESTS.has(prepared) || isUnfilledId(prepared)
+}
+
+/** Some programs write them in their own way, and some templates have the name of the field. */
+const SPELLINGS = ['NaN', '[object Object]', '{{name}}', '{{email}}', '{{phone}}', '{{user_id}}']
+
+/** The placeholders of names and places as callers write them, whose digests are nobody's. */
+export const UNFILLED_SPELLINGS = listSpellings(UNFILLED_TEXTS, SPELLINGS.slice(1))
+
+/** The placeholders of IDs as callers write them. */
+export const PLACEHOLDER_SPELLINGS = [
+  ...UNFILLED_SPELLINGS,
+  ...listSpellings([...EMPTY_ID_TEXTS, ...GUEST_IDS], SPELLINGS.slice(0, 1)),
+]
+
+function listSpellings(texts: readonly string[], others: readonly string[]): string[] {
+  const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+  const spellings = texts.flatMap(text => [text, text.toUpperCase(), capitalize(text)])
+  return [...new Set([...spellings, ...others])]
 }
 
 /** RFC 5321 allows 254 characters for a whole address. */
@@ -45,6 +78,9 @@ export function normalizeEmail(prepared: string): string | null {
 /** Digest of "". Some senders hash empty values; it would match everyone who does the same. */
 export const EMPTY_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
+/** What some databases hold instead of a digest. */
+export const ZERO_DIGEST = '0'.repeat(64)
+
 const DIGEST = /^[0-9a-f]{64}$/
 const PARAMETER_BUILDER_SUFFIX = /^(?:[\w-]{8}|AQ|Ag|Aw|BA|BQ|Bg)$/
 const UNSUPPORTED_HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{128})$/
@@ -56,7 +92,7 @@ const UNSUPPORTED_HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{128})$/
  * digest must find the bare form. Null when the text is no such digest.
  */
 export function parseSuppliedDigest(text: string): string | null {
-  const trimmed = text.trim()
+  const trimmed = removeInvisible(text).trim()
   if (trimmed.length < 64 || trimmed.length > 73) return null
   const digest = trimmed.slice(0, 64).toLowerCase()
   if (!DIGEST.test(digest)) return null
@@ -70,22 +106,56 @@ export function looksLikeUnsupportedHash(prepared: string): boolean {
 }
 
 /**
- * The form in which IDs of the caller are compared: NFC, trimmed, lower case. Nothing else is
- * folded, because two IDs that differ in a compatibility character may be of two people, and stored
- * visitor IDs must keep their digests.
+ * The form in which visitor IDs are compared: NFC, trimmed, lower case. Nothing else is folded,
+ * because two IDs that differ in a compatibility character may be of two people, and stored visitor
+ * IDs must keep their digests.
  */
 export function normalizeText(text: string): string {
   return text.normalize('NFC').trim().toLowerCase()
 }
 
 /**
- * The first step of every other identifier rule: NFKC, then trimmed, then lower case. NFKC makes
- * one of a "José" with a composed and with a decomposed accent, and plain digits, letters and signs
- * of the full-width forms that Japanese keyboards type.
+ * An ID of the caller, prepared: without invisible characters, else as a visitor ID.
+ * `normalizeCallerId` is the form that is digested.
+ */
+export function prepareCallerId(text: string): string {
+  return normalizeText(removeInvisible(text))
+}
+
+/** The exact text of an ID of a person that is digested. Null for blank text and placeholders. */
+export function normalizeCallerId(prepared: string): string | null {
+  if (prepared === '' || isPlaceholder(prepared)) return null
+  return prepared.replace(/\s+/g, '')
+}
+
+/**
+ * The first step of every other identifier rule: without invisible characters, NFKC, trimmed, lower
+ * case. NFKC makes one of a "José" with a composed and with a decomposed accent, and plain digits,
+ * letters and signs of the full-width forms that Japanese keyboards type.
  */
 export function normalizeIdentifier(text: string): string {
+  return normalizeVisible(removeInvisible(text))
+}
+
+/** As versions before lookup digests prepared an identifier: with its invisible characters. */
+export function normalizeVisible(text: string): string {
   return normalizeCompatibility(text).trim().toLowerCase()
 }
+
+/**
+ * The text without characters that no one sees, such as soft hyphens, joiners and marks of the
+ * direction of writing: they come with text that is copied from web pages. These are the characters
+ * that Unicode lets a program ignore (Default_Ignorable_Code_Point).
+ */
+export function removeInvisible(text: string): string {
+  return IS_ASCII.test(text) ? text : text.replace(INVISIBLE, '')
+}
+
+export function hasInvisible(text: string): boolean {
+  return removeInvisible(text) !== text
+}
+
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu
 
 /**
  * NFKC, except that accents on their own stay: NFKC would put a space before them, so that the last
@@ -111,7 +181,8 @@ const INTERNATIONAL_PHONE = /^(?:tel:)?[+＋](?:[\s().+-]*\d){8,15}[\s().-]*$/i
 const GROUPED_PHONE = /^\(?\d{3}\)?[\s.+-]{0,2}\d{3}[\s.+-]\d{4}$/
 
 /** Whether an email address stands anywhere in the text. Works in time linear to its length. */
-export function containsEmail(text: string): boolean {
+export function containsEmail(given: string): boolean {
+  const text = removeInvisible(given)
   for (let at = text.indexOf('@'); at !== -1; at = text.indexOf('@', at + 1)) {
     if (at === 0 || !LOCAL_PART_END.test(text.charAt(at - 1))) continue
     EMAIL_DOMAIN.lastIndex = at
@@ -121,12 +192,14 @@ export function containsEmail(text: string): boolean {
 }
 
 /** Whether the whole text is a phone number with a leading +. No machine ID starts with one. */
-export function isInternationalPhone(text: string): boolean {
+export function isInternationalPhone(given: string): boolean {
+  const text = removeInvisible(given)
   return text.length <= 64 && INTERNATIONAL_PHONE.test(text.trim())
 }
 
 /** Whether the whole text is a phone number, with + or grouped the American way. */
-export function isFormattedPhone(text: string): boolean {
+export function isFormattedPhone(given: string): boolean {
+  const text = removeInvisible(given)
   return isInternationalPhone(text) || (text.length <= 20 && GROUPED_PHONE.test(text.trim()))
 }
 

@@ -34,6 +34,21 @@ it('a birth date is a day of the calendar from 1900 on', () => {
     assert.deepEqual(readDate(impossible), NO_DATE, impossible)
 })
 
+it('reads every separator that leaves one date, and the names of the parts', () => {
+  for (const date of [
+    ...['1990_12_31', '1990|12|31', '1990:12:31', '12:31:1990', '31|12|1990', '12_31_1990'],
+    ...['1990.12-31', '12-31/1990', '12 31/1990', '1990-31-12', '1990. 12. 31.', '31.12.1990.'],
+    ...['12–31–1990', '1990—12—31', '12--31--1990', '31 / 12 / 1990'.replaceAll(' / ', '/')],
+    ...['1990年12月31日', '1990년 12월 31일', '1990:12:31 10:20:30', '12/31/1990 (mm/dd/yyyy)'],
+  ])
+    assert.equal(readDate(date), '19901231', date)
+  for (const none of [
+    ...['01_02_1990', '1:2:1990', '02|01|1990', '1990_13_32', '1990_12', '12:31', '10:20:30'],
+    ...['1990-12-31-00', 'born 1990-12-31', '1990/12/31/x', '19901231x', '1990-12-311', '90_12_31'],
+  ])
+    assert.deepEqual(readDate(none), NO_DATE, none)
+})
+
 it('the date of an ISO timestamp counts as it is written, in any time zone', () => {
   for (const timestamp of [
     '1997-02-16t00:00:00z',

@@ -1,9 +1,17 @@
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { DROP_REASONS, type DropReason } from './dropped-fields.ts'
 
-const YEAR_FIRST = /^(\d{4})([-/. ]?)(\d{2})\2(\d{2})$/
-const YEAR_FIRST_SHORT = /^(\d{4})([-/. ])(\d{1,2})\2(\d{1,2})$/
-const YEAR_LAST = /^(\d{1,2})([-/. ])(\d{1,2})\2(\d{4})$/
+/** Digits alone, or three numbers with one or two separators between them. */
+const DIGITS = /^(\d{4})(\d{2})(\d{2})$/
+const SEPARATOR = String.raw`[-/._|: \u2010-\u2015]{1,2}`
+const YEAR_FIRST = new RegExp(`^(\\d{4})${SEPARATOR}(\\d{1,2})${SEPARATOR}(\\d{1,2})\\.?$`)
+const YEAR_LAST = new RegExp(`^(\\d{1,2})${SEPARATOR}(\\d{1,2})${SEPARATOR}(\\d{4})\\.?$`)
+
+/** Chinese, Japanese and Korean name the year, the month and the day. */
+const NAMED_PARTS = /^(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]$/u
+
+/** `(mm/dd/yyyy)`, as the label of a form has it. */
+const FORMAT_HINT = / *\([dmy]{1,4}(?:[-/. ][dmy]{1,4}){2}\)$/
 
 /** The time of an ISO 8601 timestamp, which many databases add to a date. */
 const TIME_OF_DAY = /[t ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)? ?(?:z|[+-]\d{2}(?::?\d{2})?)?$/
@@ -13,9 +21,9 @@ const HOURS_AHEAD_OF_UTC_MAX = 14
 
 /**
  * A birth date as YYYYMMDD, from 1900 to the day of `observedAt`. Accepts year-first and year-last
- * dates with - / . or a space, and ISO 8601 timestamps, whose date counts as written: a shift of
- * time zones would change the birthday. A year-last date is ambiguous, and so dropped, unless the
- * day or the month is above 12 or both are equal.
+ * dates with - / . _ | : or spaces, and ISO 8601 timestamps, whose date counts as written: a shift
+ * of time zones would change the birthday. A date that may be two is ambiguous, and so dropped: a
+ * year-last one, unless the day or the month is above 12 or both are equal.
  */
 export function normalizeBirthDate(
   prepared: string,
@@ -27,12 +35,19 @@ export function normalizeBirthDate(
 }
 
 function parseCalendarDate(prepared: string): string | null {
-  const text = prepared.includes(':') ? prepared.replace(TIME_OF_DAY, '') : prepared
-  const yearFirst = YEAR_FIRST.exec(text) ?? YEAR_FIRST_SHORT.exec(text)
-  if (yearFirst) return toCalendarDate(yearFirst[1], yearFirst[3], yearFirst[4])
+  const date = prepared.replace(FORMAT_HINT, '')
+  const text = date.includes(':') ? date.replace(TIME_OF_DAY, '') : date
+  const whole = DIGITS.exec(text)
+  if (whole) return toCalendarDate(whole[1], whole[2], whole[3])
+  const yearFirst = YEAR_FIRST.exec(text) ?? NAMED_PARTS.exec(text)
+  if (yearFirst) {
+    const [, year, second, third] = yearFirst
+    // Year, day, month is no form of any country, but 1990-15-06 can be nothing else.
+    return toCalendarDate(year, second, third) ?? toCalendarDate(year, third, second)
+  }
   const yearLast = YEAR_LAST.exec(text)
   if (!yearLast) return null
-  const [, first, , second, year] = yearLast
+  const [, first, second, year] = yearLast
   const monthFirst = toCalendarDate(year, first, second)
   const dayFirst = toCalendarDate(year, second, first)
   if (monthFirst !== null && dayFirst !== null && monthFirst !== dayFirst) return null

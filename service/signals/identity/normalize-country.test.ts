@@ -53,6 +53,58 @@ it('reads names, local names and codes of three letters', () => {
   }
 })
 
+it('reads names as ISO 3166, the World Bank and shops write them', () => {
+  for (const [code, names] of Object.entries({
+    us: ['United States (US)', 'United States of America (the)', 'US - United States', 'U S A'],
+    gb: ['United Kingdom (UK)', 'United Kingdom of Great Britain and Northern Ireland (the)'],
+    cd: ['Congo, The Democratic Republic of the', 'Congo (Kinshasa)', 'Congo, Dem. Rep.'],
+    cg: ['Congo (Brazzaville)', 'Congo, Rep.', 'Congo (the)'],
+    ps: ['Palestine, State of', 'Palestine State of', 'Palestinian Territory, Occupied'],
+    bs: ['Bahamas, The', 'Bahamas (the)', 'The Bahamas'],
+    kr: ['Korea (the Republic of)', 'Korea, Rep.', 'Korea, South'],
+    kp: ['Korea (the Democratic People’s Republic of)', 'Korea, Dem. People’s Rep.'],
+    ir: ['Iran (Islamic Republic of)', 'Iran, Islamic Rep.'],
+    bo: ['Bolivia (Plurinational State of)'],
+    ve: ['Venezuela (Bolivarian Republic of)'],
+    fm: ['Micronesia (Federated States of)', 'Micronesia, Fed. Sts.'],
+    nl: ['Netherlands (Kingdom of the)', 'Netherlands, Kingdom of the'],
+    fk: ['Falkland Islands (the) [Malvinas]'],
+    um: ['United States (US) Minor Outlying Islands'],
+    vi: ['Virgin Islands (U.S.)', 'United States (US) Virgin Islands'],
+    vg: ['Virgin Islands (British)'],
+    kn: ['St. Kitts & Nevis'],
+    tt: ['Trinidad & Tobago'],
+    mm: ['Myanmar (Burma)', 'Burma (Myanmar)'],
+    eg: ['Egypt, Arab Rep.'],
+    xk: ['Kosovo, Republic of', 'Republic of Kosovo'],
+    pl: ['Republic of Poland'],
+    cn: ['China, Mainland', 'People’s Republic of China'],
+    tw: ['Taiwan (Province of China)'],
+    de: ['Germany (DE)', 'DE - Germany', 'Deutschland (DE)', 'Germany / Deutschland'],
+    ci: ['Côte d’Ivoire (Ivory Coast)'],
+    im: ['Man, Isle of'],
+    ca: ['C-A', 'C A'],
+  })) {
+    for (const name of names) assert.equal(read(name), code, name)
+  }
+})
+
+it('reads no name beside another country, and no name that two states share', () => {
+  for (const text of [
+    ...[
+      'Germany (US)',
+      'US - Germany',
+      'Germany or Austria',
+      'Korea (KP or KR)',
+      'Republic of Korea, North',
+    ],
+    ...['Republic of China', 'China (Republic of)', 'Virgin Islands', 'Republic', 'The', 'of the'],
+    ...['State of', 'us123', 'CanadaCountry', 'New Mexico', 'Georgia Tech', 'Jersey City, The'],
+    ...['constructor of', 'a b c d e f g h i j k l m n o p'],
+  ])
+    assert.equal(read(text), null, text)
+})
+
 it('reads no locale, no continent, no name of two countries and no other text', () => {
   for (const text of [
     'de-DE',

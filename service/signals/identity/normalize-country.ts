@@ -20,16 +20,23 @@ const COUNTRY_ALIASES = new Map([
 
 /**
  * A country as lower-case ISO 3166-1 alpha-2. Takes prepared text: a code of two or three letters,
- * with or without dots, or a name in one of 77 languages. Null for locales ("de-DE"), and for names
- * that mean two countries in two languages.
+ * with or without dots, or a name in one of 77 languages, also as ISO 3166 and shops write it:
+ * `Bahamas, The`, `Congo (the Democratic Republic of the)`, `United States (US)`. Null for locales
+ * ("de-DE"), and for names that mean two countries in two languages.
  */
 export function normalizeCountry(prepared: string): string | null {
+  return normalizeExactCountry(prepared) ?? findCountryByParts(prepared)
+}
+
+/** A code, or a name as it is in the table: what versions before lookup digests read. */
+export function normalizeExactCountry(prepared: string): string | null {
   const code = prepared.includes('.') ? prepared.replace(/[. ]/g, '') : prepared
-  if (code.length === 2) {
-    const alpha2 = COUNTRY_ALIASES.get(code) ?? code
-    if (COUNTRY_CODES.has(alpha2)) return alpha2
-  }
-  return HAS_LOCALE_FORM.test(prepared) ? null : findCountryByName(prepared)
+  return readCode(code) ?? (HAS_LOCALE_FORM.test(prepared) ? null : findCountryByName(prepared))
+}
+
+function readCode(code: string): string | null {
+  const alpha2 = COUNTRY_ALIASES.get(code) ?? code
+  return COUNTRY_CODES.has(alpha2) ? alpha2 : null
 }
 
 const HAS_LOCALE_FORM = /^[a-z]{2,3}[-_][a-z]{2,4}$/
@@ -38,6 +45,98 @@ function findCountryByName(prepared: string): string | null {
   const name = foldCountryName(prepared)
   const names = getCountryNames()
   return names.get(name) ?? names.get(name.replace(/^the/, '')) ?? null
+}
+
+/** Words that say how a country is governed, and articles: `Palestine, State of`. */
+const GOVERNMENT = new Set(
+  `the of and republic kingdom state states federal federated federation democratic peoples people
+  s socialist islamic bolivarian plurinational cooperative commonwealth principality grand duchy
+  sultanate union territory territories province sar special administrative region metropolitan
+  mainland occupied former yugoslav hashemite arab`.split(/\s+/),
+)
+
+const ABBREVIATED = new Map([
+  ['&', 'and'],
+  ['st', 'saint'],
+  ['ste', 'saint'],
+  ['rep', 'republic'],
+  ['dem', 'democratic'],
+  ['is', 'islands'],
+  ['isl', 'islands'],
+  ['terr', 'territory'],
+  ['fed', 'federated'],
+  ['sts', 'states'],
+])
+
+/** Two states have these names; the words beside them say which one is meant. */
+const DIVIDED = new Map<string, (beside: readonly string[]) => string | null>([
+  ['congo', beside => (beside.includes('democratic') ? 'cd' : 'cg')],
+  ['korea', beside => (beside.includes('democratic') ? 'kp' : readSouthKorea(beside))],
+  ['china', beside => (beside.includes('republic') && !beside.includes('peoples') ? null : 'cn')],
+])
+
+function readSouthKorea(beside: readonly string[]): string | null {
+  return beside.includes('republic') ? 'kr' : null
+}
+
+/** Names of states, shops and statistics that the table does not have. */
+const OTHER_NAMES = readOtherNames(`
+  gb unitedkingdomofgreatbritainandnorthernireland, es canaryislands, sh ascensionisland,
+  sh tristandacunha, um usoutlyingislands, bq caribbeannetherlands, mk fyrom,
+  sx saintmartindutchpart, gs southgeorgiaandsouthsandwichislands, hm heardandmcdonaldislands,
+  ps palestinianterritories, ps palestinianterritory, ly libyanarabjamahiriya, re reunionisland,
+  vi unitedstatesvirginislands, la laopdr, fr frenchrepublic, it italianrepublic,
+  gr hellenicrepublic, ch swissconfederation, sk slovakrepublic, kg kyrgyzrepublic,
+  pt portugueserepublic, ar argentinerepublic, mx unitedmexicanstates`)
+
+function readOtherNames(table: string): Map<string, string> {
+  const rows = table.split(',').map(row => row.trim().split(' ') as [string, string])
+  return new Map(rows.map(([code, name]) => [name, code]))
+}
+
+const WORDS_MAX = 12
+
+/** A name in another order, with its code beside it, or with words about its government. */
+function findCountryByParts(prepared: string): string | null {
+  if (HAS_LOCALE_FORM.test(prepared)) return null
+  const separated = /^([a-z])[^\p{L}\p{N}]+([a-z])$/u.exec(prepared)
+  if (separated) return readCode(`${separated[1]}${separated[2]}`)
+  const words = splitWords(prepared)
+  if (words.length === 0 || words.length > WORDS_MAX) return null
+  // A code within the name adds nothing: `United States (US) Minor Outlying Islands`.
+  const bare = splitWords(prepared.replace(/[([][a-z]{2,3}[)\]](?=.*\p{L})/gu, ' '))
+  const whole = findName(bare) ?? findName(words)
+  if (whole !== null) return whole
+  for (let at = 1; at < words.length; at += 1) {
+    const found = readInverted(words.slice(0, at), words.slice(at))
+    if (found !== null) return found
+  }
+  return null
+}
+
+/** `Bahamas | The`, `Palestine | State of`, `Germany | DE`, and each the other way round. */
+function readInverted(base: readonly string[], rest: readonly string[]): string | null {
+  const inverted = findName([...rest, ...base])
+  if (inverted !== null) return inverted
+  return readName(base, rest) ?? readName(rest, base)
+}
+
+function readName(name: readonly string[], beside: readonly string[]): string | null {
+  const divided = DIVIDED.get(name.join(''))
+  if (beside.every(word => GOVERNMENT.has(word))) return divided ? divided(beside) : findName(name)
+  // Two names of one country, or a name and its code.
+  const code = readCode(beside.join('')) ?? findName(beside)
+  return code !== null && code === (readCode(name.join('')) ?? findName(name)) ? code : null
+}
+
+function findName(words: readonly string[]): string | null {
+  const name = words.join('').replace(/the$/, '')
+  return findCountryByName(name) ?? OTHER_NAMES.get(foldCountryName(name)) ?? null
+}
+
+function splitWords(prepared: string): string[] {
+  const words = prepared.replace(/['’´`]/g, '').match(/[\p{L}\p{M}]+|&/gu) ?? []
+  return words.map(word => ABBREVIATED.get(word) ?? word)
 }
 
 const IS_FOLDED = /^[a-z]+$/

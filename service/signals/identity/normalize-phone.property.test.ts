@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
+import { getCountries, parsePhoneNumberFromString as parseExactly } from 'libphonenumber-js/max'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import metadata from 'libphonenumber-js/min/metadata'
 import examples from 'libphonenumber-js/mobile/examples'
@@ -67,3 +68,38 @@ for (const seed of [1, 2]) {
     )
   })
 }
+
+/** The regions whose numbering plan reads these digits, by the number that they read. */
+function readByRegions(bare: string): Map<string, string[]> {
+  const readings = new Map<string, string[]>()
+  for (const defaultCountry of getCountries()) {
+    const parsed = parseExactly(bare, { extract: false, defaultCountry })
+    if (!parsed?.isValid()) continue
+    readings.set(parsed.number, [...(readings.get(parsed.number) ?? []), defaultCountry])
+  }
+  return readings
+}
+
+it('drops a bare number of up to ten digits, which several plans read in different ways', () => {
+  const counted = { 4792813113: 35, 3227352263: 13 }
+  for (const [bare, regions] of Object.entries(counted)) {
+    assert.equal([...readByRegions(bare).values()].flat().length, regions, bare)
+    assert.equal(normalizePhone(bare, null), null)
+  }
+  const bareNumber = fc
+    .tuple(fc.constantFrom(...EXAMPLES), fc.array(fc.nat(9), { minLength: 10, maxLength: 10 }))
+    .map(([example, random]) => example.slice(1, 5) + random.slice(0, example.length - 5).join(''))
+    .filter(bare => bare.length <= 10 && parseExactly(`+${bare}`)?.isValid() === true)
+  const property = fc.property(bareNumber, bare => {
+    const others = [...readByRegions(bare).keys()].filter(number => number !== `+${bare}`)
+    assert.ok(others.length > 0, bare)
+    assert.equal(normalizePhone(bare, null), null)
+  })
+  fc.assert(property, { seed: 1, numRuns: 150 })
+})
+
+it('reads a bare number of a country by the plan of that country', () => {
+  assert.equal(normalizePhone('4792813113', 'no'), '4792813113')
+  assert.equal(normalizePhone('4792813113', 'us'), '14792813113')
+  assert.equal(normalizePhone('3227352263', 'be'), '3227352263')
+})

@@ -73,3 +73,20 @@ it('survives a country that has no numbering plan of its own', () => {
   assert.equal(normalizePhone('0612345678', 'aq'), null)
   assert.equal(normalizePhone('+16505551212', 'aq'), '16505551212')
 })
+
+it('reads signs between the digits as the spaces that they stand for', () => {
+  for (const number of [
+    '+1_650_555_1212',
+    '+1|650|555|1212',
+    '[+1] 650-555-1212'.replace('[+1]', '+1'),
+    '1_650_555_1212',
+    '1|650|555|1212',
+    '1-[650]-555-1212',
+    '1 {650} 555 1212',
+    '1–650–555–1212',
+    '+1•650•555•1212',
+  ])
+    assert.equal(normalizePhone(number, null), '16505551212', number)
+  for (const number of ['16505551212#7', '1650555*1212', '1650555,1212', '1-650-555-1212;ext=7'])
+    assert.equal(normalizePhone(number, null), null, number)
+})

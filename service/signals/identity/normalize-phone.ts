@@ -18,6 +18,12 @@ const PLUS_AND_00 = /^\+[\s().-]*0[\s().-]*0[\s().-]*/
 const BARE_NUMBER = /^[\d\s().-]+$/
 
 /**
+ * Signs between the digits that some forms and countries use. Not # * , ; and x, which begin an
+ * extension, and not /, after which some companies write a second number.
+ */
+const SEPARATORS = /[_|[\]{}\u00b7\u2022\p{Pd}]+/gu
+
+/**
  * A phone number as its digits with the country code.
  * `country` is a lower-case ISO 3166-1 code and gives national numbers theirs. Without it a
  * number needs +, 00, or the bare digits of a whole international number. Null for anything
@@ -29,7 +35,7 @@ const BARE_NUMBER = /^[\d\s().-]+$/
  */
 export function normalizePhone(text: string, country: string | null): string | null {
   if (text.length > PHONE_CHARACTERS_MAX) return null
-  const number = text.normalize('NFKC').replace(/^tel:/i, '').trim()
+  const number = text.normalize('NFKC').replace(/^tel:/i, '').replace(SEPARATORS, '-').trim()
   if (number.startsWith('+')) return parseValidDigits(number.replace(PLUS_AND_00, '+'), null)
   const national = country === null ? null : parseValidDigits(number, country)
   return national ?? parseValidDigits(toInternationalForm(number), null)

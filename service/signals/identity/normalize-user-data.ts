@@ -12,16 +12,21 @@ import {
 import type { EventTimes, FieldContext, FieldRules } from './field-rules.ts'
 import {
   EMPTY_DIGEST,
+  isPlaceholder,
+  isUnfilled,
   looksLikeUnsupportedHash,
   normalizeIdentifier,
-  normalizeText,
-  PLACEHOLDERS,
+  normalizeVisible,
+  PLACEHOLDER_SPELLINGS,
   parseSuppliedDigest,
+  prepareCallerId,
+  UNFILLED_SPELLINGS,
+  ZERO_DIGEST,
 } from './identifier-formats.ts'
-import { normalizeCountry } from './normalize-country.ts'
+import { normalizeCountry, normalizeExactCountry } from './normalize-country.ts'
 import {
   findAddressKey,
-  findUserDataKey,
+  findMemberKey,
   type HashedKey,
   isAddressName,
   listAddresses,
@@ -40,7 +45,7 @@ export interface NormalizedIdentity extends PlatformIdentity {
   dropped: DroppedField[]
 }
 
-interface UserDataMember {
+export interface UserDataMember {
   /** Dotted, as in `user_data.address.city`. */
   path: string
   meaning: UserDataKey
@@ -52,7 +57,7 @@ interface UserDataMember {
 type ValueResult = { kept: string } | { reason: DropReason }
 
 /** Longer than any real identifier. Unhashed values have limits of their own. */
-const VALUE_CHARACTERS_MAX = 512
+export const VALUE_CHARACTERS_MAX = 512
 
 /**
  * Turns what a caller sent as `user_data` into what may be kept by the rules of a platform:
@@ -64,9 +69,8 @@ export function normalizeUserData(
   userData: Record<string, unknown> | undefined,
   { rules, times }: { rules: FieldRules; times: EventTimes },
 ): NormalizedIdentity {
-  const identity: NormalizedIdentity = { digests: {}, plain: {}, dropped: [] }
-  const members = selectKnownMembers(userData, identity.dropped)
-  const contextOf = createContexts(members, times)
+  const { members, contextOf, dropped } = readUserData(userData, times)
+  const identity: NormalizedIdentity = { digests: {}, plain: {}, dropped }
   for (const member of members) {
     const { path, values, address } = member
     const context = contextOf(address)
@@ -83,6 +87,24 @@ export function normalizeUserData(
   return identity
 }
 
+interface ReadUserData {
+  members: UserDataMember[]
+  /** What else is known of a value, by the address that it is part of. */
+  contextOf: (address: UserDataMember['address']) => FieldContext
+  /** Members whose names are not known. */
+  dropped: DroppedField[]
+}
+
+/** The known members of `user_data`, before any value is read. */
+export function readUserData(
+  userData: Record<string, unknown> | undefined,
+  times: EventTimes,
+): ReadUserData {
+  const dropped: DroppedField[] = []
+  const members = selectKnownMembers(userData, dropped)
+  return { members, contextOf: createContexts(members, times), dropped }
+}
+
 function selectKnownMembers(userData: unknown, dropped: DroppedField[]): UserDataMember[] {
   if (!isObject(userData)) return []
   const members: UserDataMember[] = []
@@ -91,7 +113,7 @@ function selectKnownMembers(userData: unknown, dropped: DroppedField[]): UserDat
     const name = names[index] as string
     const value = userData[name]
     if (value === null || value === undefined) continue
-    const meaning = findUserDataKey(name)
+    const meaning = findMemberKey(name, value)
     if (meaning !== null) {
       const values = Array.isArray(value) ? value : [value]
       members.push({ path: `user_data.${name}`, meaning, values, address: null })
@@ -129,20 +151,27 @@ function createContexts(
   const usual: FieldContext = { eventTime, observedAt, country: null }
   const byAddress = new Map<UserDataMember['address'], FieldContext>()
   for (const member of members) {
-    const country = readCountry(member)
-    if (country === null) continue
-    usual.country ??= country
+    const found = readCountry(member)
+    if (found === null) continue
+    if (usual.country === null) Object.assign(usual, found)
     if (byAddress.has(member.address)) continue
-    byAddress.set(member.address, { eventTime, observedAt, country })
+    byAddress.set(member.address, { eventTime, observedAt, ...found })
   }
   return address => byAddress.get(address) ?? usual
 }
 
-function readCountry({ meaning, values }: UserDataMember): string | null {
+type ReadCountry = Pick<FieldContext, 'country' | 'isNewlyRead'>
+
+function readCountry({ meaning, values }: UserDataMember): ReadCountry | null {
   if (meaning.key !== 'country') return null
   const [value] = values
   if (typeof value !== 'string' || value.length > VALUE_CHARACTERS_MAX) return null
-  return normalizeCountry(normalizeIdentifier(value))
+  const prepared = normalizeIdentifier(value)
+  const country = normalizeCountry(prepared)
+  if (country === null) return null
+  return normalizeExactCountry(normalizeVisible(value)) === country
+    ? { country }
+    : { country, isNewlyRead: true }
 }
 
 interface ValueInput {
@@ -182,11 +211,11 @@ function normalizePlainValue(
   return typeof kept === 'string' ? { kept } : kept
 }
 
-const IDENTIFIER_KEYS: ReadonlySet<HashedKey> = new Set(['em', 'ph', 'external_id'])
+const IDENTIFIER_KEYS: ReadonlySet<HashedKey> = new Set(['em', 'ph', 'external_id', 'app_user_id'])
 
 /** Null when the platform does not take the field. */
 function hashValue(
-  { key, digestOnly }: UserDataKey & { kind: 'hashed' },
+  { key, digestOnly, isForeignDigest }: UserDataKey & { kind: 'hashed' },
   { value, context, rules }: ValueInput,
 ): ValueResult | null {
   const rule = rules.hashed[key]
@@ -195,17 +224,21 @@ function hashValue(
   if (typeof text !== 'string') return text
   if (text.length > VALUE_CHARACTERS_MAX) return { reason: DROP_REASONS.tooLong }
 
+  const isIdentifier = IDENTIFIER_KEYS.has(key)
   const supplied = parseSuppliedDigest(text)
   if (supplied === EMPTY_DIGEST) return { reason: DROP_REASONS.emptyDigest }
-  // Null is a family name, but it identifies no one alone.
-  if (supplied !== null && IDENTIFIER_KEYS.has(key) && isPlaceholderDigest(supplied)) {
+  if (supplied !== null && (isIdentifier ? isPlaceholderDigest : isUnfilledDigest)(supplied)) {
     return { reason: DROP_REASONS.placeholder }
   }
+  if (supplied !== null && isForeignDigest) return { reason: DROP_REASONS.foreignDigest }
   if (supplied !== null) return { kept: supplied }
   if (digestOnly) return { reason: DROP_REASONS.digestOnly }
 
-  const prepared = rule.isCallerId ? normalizeText(text) : normalizeIdentifier(text)
+  const prepared = rule.isCallerId ? prepareCallerId(text) : normalizeIdentifier(text)
   if (prepared === '') return { reason: DROP_REASONS.empty }
+  if ((isIdentifier ? isPlaceholder : isUnfilled)(prepared)) {
+    return { reason: DROP_REASONS.placeholder }
+  }
   if (!rule.isCallerId && looksLikeUnsupportedHash(prepared)) {
     return { reason: DROP_REASONS.otherHash }
   }
@@ -246,9 +279,15 @@ export function hashIdentifier(normalized: string): string {
   return hash('sha256', normalized, 'hex')
 }
 
-const PLACEHOLDER_DIGESTS = new Set([...PLACEHOLDERS].map(hashIdentifier))
+const PLACEHOLDER_DIGESTS = new Set([...PLACEHOLDER_SPELLINGS.map(hashIdentifier), ZERO_DIGEST])
+const UNFILLED_DIGESTS = new Set([...UNFILLED_SPELLINGS.map(hashIdentifier), ZERO_DIGEST])
 
 /** Whether this is the digest of a placeholder, which a caller hashed before sending. */
 export function isPlaceholderDigest(digest: string): boolean {
   return PLACEHOLDER_DIGESTS.has(digest)
+}
+
+/** The same for a name or a place: Null is a family name, and identifies no one alone. */
+function isUnfilledDigest(digest: string): boolean {
+  return UNFILLED_DIGESTS.has(digest)
 }

@@ -41,7 +41,7 @@ export type PlainKey =
 
 export type UserDataKey =
   | { kind: 'plain'; key: PlainKey }
-  | { kind: 'hashed'; key: HashedKey; digestOnly: boolean }
+  | { kind: 'hashed'; key: HashedKey; digestOnly: boolean; isForeignDigest?: true }
 
 /**
  * The names under which callers send each hashed field; the first is the key itself. Case, - and
@@ -54,7 +54,7 @@ const HASHED_NAMES: Record<HashedKey, string[]> = {
   fn: ['fn', 'first_name', 'given_name'],
   ln: ['ln', 'last_name', 'family_name', 'surname'],
   ge: ['ge', 'gender'],
-  db: ['db', 'dob', 'date_of_birth', 'birth_date', 'birthdate'],
+  db: ['db', 'dob', 'date_of_birth', 'birth_date', 'birthdate', 'bday', 'born', 'born_on'],
   ct: ['ct', 'city'],
   st: ['st', 'state', 'state_code', 'province', 'province_code', 'region'],
   zp: ['zp', 'zip', 'zip_code', 'postal_code', 'postcode'],
@@ -68,6 +68,13 @@ const HASHED_NAMES: Record<HashedKey, string[]> = {
   dobd: ['dobd', 'birth_day'],
   app_user_id: ['app_user_id'],
 }
+
+/**
+ * Names under which other platforms take a digest of another form of the value, so that it matches
+ * no one at ours: Google and X digest a phone number with its + ("Enhanced conversions", "Web
+ * conversions"). The digest still finds the person for an erasure.
+ */
+const FOREIGN_DIGEST_NAMES = ['sha256_phone_number', 'hashed_phone_number']
 
 const PLAIN_NAMES: Record<PlainKey, string[]> = {
   client_ip_address: ['client_ip_address', 'ip', 'ip_address', 'client_ip'],
@@ -88,6 +95,19 @@ const PLAIN_NAMES: Record<PlainKey, string[]> = {
 
 /** The member of `user_data` with a postal address, as Segment and Google send it. */
 const ADDRESS_NAME = 'address'
+
+/** Names of a whole birth date or of its day: `birthday` and `birth_day` are one name here. */
+const BIRTHDAY_NAME = 'birthday'
+const DAY_OF_MONTH = /^\s*\d{1,2}\s*$/
+
+/** The key of a member. One name needs its value: the day of a birth date, or all of it. */
+export function findMemberKey(name: string, value: unknown): UserDataKey | null {
+  const known = findUserDataKey(name)
+  if (known?.key !== 'dobd' || !normalizeKeyName(name).includes(BIRTHDAY_NAME)) return known
+  const [first] = Array.isArray(value) ? value : [value]
+  if (known.kind !== 'hashed' || known.digestOnly) return known
+  return DAY_OF_MONTH.test(String(first)) ? known : { ...known, key: 'db' }
+}
 
 const KEYS = buildKeyIndex()
 const KEY_NAME_CHARACTERS_MAX = 64
@@ -115,6 +135,8 @@ function buildKeyIndex(): Map<string, UserDataKey> {
         add(form, { kind: 'hashed', key, digestOnly: true })
     }
   }
+  for (const name of FOREIGN_DIGEST_NAMES)
+    add(name, { kind: 'hashed', key: 'ph', digestOnly: true, isForeignDigest: true })
   return keys
 }
 

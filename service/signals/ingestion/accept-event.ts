@@ -7,6 +7,7 @@ import { type ErasureKeyProvider, listPlainWithdrawalKeys } from '../events/pers
 import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
+import { buildNotices, DIFFERS_FROM_STORED } from './ingestion-notices.ts'
 import { createTokenMaker, holdsIdentifiers, redactSubmission } from './redact-submission.ts'
 import { validateSubmission } from './validate-submission.ts'
 import {
@@ -39,7 +40,7 @@ interface EventRequest {
 }
 
 type AcceptanceResult = { eventId: string; space: EventSpace } & (
-  | { isDuplicate: true }
+  | { isDuplicate: true; notices: IngestionNotice[] }
   | { isDuplicate: false; warnings: IngestionWarning[]; notices: IngestionNotice[] }
 )
 
@@ -89,80 +90,6 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
   return { draft, bodyBytes, warnings: decision.warnings, notices: buildNotices(draft) }
 }
 
-/** A hostile body has thousands of members; the first ones tell the caller what is wrong. */
-export const NOTICES_MAX = 100
-
-/**
- * The `notices` of a 202: what the caller sent that does not count in full. Built from what is
- * stored with the event, so that the answer and the trace agree. Names members and reasons, never a
- * submitted value.
- */
-function buildNotices(draft: Pick<EventDraft, 'notes' | 'decision'>): IngestionNotice[] {
-  return [
-    ...buildConsentNotices(draft),
-    ...draft.notes.redacted.map(buildRedactedNotice),
-    ...draft.notes.dropped.map(buildDroppedNotice),
-    ...draft.notes.unknownMembers.map(buildIgnoredNotice),
-  ].slice(0, NOTICES_MAX)
-}
-
-/** Inputs that were sent and read as neither granted nor denied, and refusals in words. */
-function buildConsentNotices({ decision }: Pick<EventDraft, 'decision'>): IngestionNotice[] {
-  const unread = Object.values(decision.inputs).filter(
-    ({ state, why }) => state === 'unknown' && !SAID_OTHERWISE.has(why),
-  )
-  return [
-    ...decision.possible_refusals.map(buildRefusalNotice),
-    ...unread.map(
-      ({ field, why }): IngestionNotice => ({
-        code: 'consent_unreadable',
-        field,
-        message: `The ${field} field is neither granted nor denied (${why}): it grants nothing.`,
-      }),
-    ),
-  ]
-}
-
-/** Nothing to say about these, or a notice of its own. */
-const SAID_OTHERWISE: ReadonlySet<string> = new Set(['no_signal', 'not_read', 'possible_refusal'])
-
-function buildRefusalNotice(field: string): IngestionNotice {
-  return {
-    code: 'consent_unreadable',
-    field,
-    message:
-      `The ${field} field refuses advertising by its words, so the event is stored and not sent. ` +
-      'If it says something else, leave it out, and say in consent.advertising what was chosen.',
-  }
-}
-
-function buildRedactedNotice(field: string): IngestionNotice {
-  return {
-    code: 'member_redacted',
-    field,
-    message:
-      `The ${field} field held an email address or a phone number; a token was stored in its ` +
-      'place. Send identifiers in user_data.',
-  }
-}
-
-function buildDroppedNotice({ field, reason }: { field: string; reason: string }): IngestionNotice {
-  const because = reason.charAt(0).toLowerCase() + reason.slice(1).replace(/\.$/, '')
-  return {
-    code: 'member_dropped',
-    field,
-    message: `The ${field} field was dropped: ${because}.`,
-  }
-}
-
-function buildIgnoredNotice(field: string): IngestionNotice {
-  return {
-    code: 'member_ignored',
-    field,
-    message: `The ${field} field is not a member of this API and was ignored.`,
-  }
-}
-
 /** Second half of createEvent: waits for the commit. Throws a 503 refusal if the queue is full. */
 export async function acceptEvent(
   context: AcceptanceContext,
@@ -171,11 +98,12 @@ export async function acceptEvent(
   const { eventId, space } = draft
   const isWithdrawal = draft.eventName === 'consent_withdrawal'
   const submitted = isWithdrawal ? await prepareWithdrawal(context, draft) : draft
-  const { isNew } = await context.commits.submit(submitted, bodyBytes)
+  const { isNew, isDiffering } = await context.commits.submit(submitted, bodyBytes)
   if (isWithdrawal) await finishWithdrawal(context, submitted, isNew)
-  return isNew
-    ? { eventId, space, isDuplicate: false, warnings, notices }
-    : { eventId, space, isDuplicate: true }
+  if (isNew) return { eventId, space, isDuplicate: false, warnings, notices }
+  // A page must not learn whether it guessed the body of another visitor's event.
+  const isTold = isDiffering === true && space === 'secret'
+  return { eventId, space, isDuplicate: true, notices: isTold ? [DIFFERS_FROM_STORED] : [] }
 }
 
 /** Adds the keys of the withdrawal, and tells in the trace how far it reaches. */
@@ -183,8 +111,8 @@ async function prepareWithdrawal(
   context: WithdrawalContext,
   draft: EventDraft,
 ): Promise<EventDraft> {
-  const { digests, keyedKeys } = await findWithdrawalReach(context, draft)
-  const withdrawal = { visitor: draft.visitorId !== null, identifiers: digests.length }
+  const { identifiers, keyedKeys } = await findWithdrawalReach(context, draft)
+  const withdrawal = { visitor: draft.visitorId !== null, identifiers }
   const decision = { ...(draft.consent.decision as object), withdrawal }
   return {
     ...draft,

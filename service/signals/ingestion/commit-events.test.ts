@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
+import { singleNode } from '../../runtime/db/store-nodes.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
@@ -127,7 +128,7 @@ function committer(
   onEventsStored: (activity: StoreActivity) => void = () => {},
 ): GroupCommit<EventDraft, CommitOutcome> {
   const { platforms } = delivery
-  const routes = new DestinationRouteCache(database, clock.now)
+  const routes = new DestinationRouteCache(singleNode(database), clock.now)
   const erasureKey = () => Promise.reject(new Error('no person is erased here'))
   return new GroupCommit({
     commit: createEventCommitter({

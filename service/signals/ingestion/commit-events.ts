@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto'
 import type { Database } from '../../runtime/db/database.ts'
 import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import {
@@ -10,22 +9,13 @@ import type { EventRecord } from '../events/event-record.ts'
 import { recordDifferingSubmissions } from '../events/event-store.ts'
 import { ListPositionIndexer } from '../events/list-position-store.ts'
 import { PayloadIndexMerger } from '../events/payload-index-store.ts'
-import {
-  computeKeyedDigest,
-  type ErasureKeyProvider,
-  KEYED_WITHDRAWALS_MARKER,
-  listIdentifierDigests,
-  listVisitorKeys,
-  listWithdrawableDigests,
-  toKeyedWithdrawalKey,
-} from '../events/person-identifiers.ts'
-import { findSuppressedDigests, findTrackersWithErasures } from '../events/suppression-store.ts'
-import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
+import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import type { Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { formatEventKey, insertEvents } from './commit-store.ts'
 import type { EventDraft } from './event-draft.ts'
-import { type ErasureState, type PlanInput, planEvent } from './plan-event.ts'
+import { PersonCheck, type PersonStateLookup } from './person-check.ts'
+import { planEvent } from './plan-event.ts'
 
 interface CommitterContext {
   database: Database
@@ -41,6 +31,8 @@ interface CommitterContext {
 
 export interface CommitOutcome {
   isNew: boolean
+  /** Set for a duplicate whose body is known to differ from the stored one. */
+  isDiffering?: true
 }
 
 /** Returns the function that commits a group of drafts in one transaction, for `GroupCommit`. */
@@ -68,13 +60,16 @@ async function commitEvents(
   const firsts = selectFirstByKey(drafts)
   const inserted = await storeDrafts(context, firsts)
 
-  const outcomes = drafts.map(draft => {
+  const isNew = (draft: EventDraft) => {
     const key = formatEventKey(draft)
-    return { isNew: inserted.has(key) && firsts.get(key) === draft }
-  })
-  const duplicates = drafts.filter((_, index) => outcomes[index]?.isNew === false)
-  if (duplicates.length > 0) await recordDuplicates(context, duplicates)
-  return outcomes
+    return inserted.has(key) && firsts.get(key) === draft
+  }
+  const duplicates = drafts.filter(draft => !isNew(draft))
+  if (duplicates.length === 0) return drafts.map(() => ({ isNew: true }))
+  const differing = await recordDuplicates(context, duplicates)
+  return drafts.map(draft =>
+    differing.has(draft) ? { isNew: false, isDiffering: true } : { isNew: isNew(draft) },
+  )
 }
 
 /** If a group has an event ID twice, the first draft is stored and the second is a duplicate. */
@@ -89,10 +84,6 @@ function selectFirstByKey(drafts: readonly EventDraft[]): Map<string, EventDraft
 
 /** Erasures are too rare to cause more conflicts than this for one group. */
 const CONFLICT_ROUNDS_MAX = 8
-
-/** What is known or assumed about the person of an event. */
-type PersonState = Pick<PlanInput, 'withdrawnAt' | 'withdrawalKeys' | 'erasure'>
-type PersonStateLookup = (draft: EventDraft) => PersonState
 
 /**
  * Stores the drafts optimistically, assuming that no visitor withdrew consent or was erased. The
@@ -172,117 +163,19 @@ function compareByReceipt(one: EventDraft, other: EventDraft): number {
   return one.eventId < other.eventId ? -1 : 1
 }
 
-/** A duplicate gets the same response whether or not its body differs; the trace shows which. */
+/** Returns the duplicates whose body differs; none when they could not be compared. */
 async function recordDuplicates(
   { database, onDuplicateRecordError }: CommitterContext,
   drafts: readonly EventDraft[],
-): Promise<void> {
-  const submissions = drafts.map(({ trackerId, space, eventId, bodyDigest, receivedAt }) => ({
-    trackerId,
-    space,
-    eventId,
-    bodyDigest,
-    at: receivedAt,
-  }))
-  await recordDifferingSubmissions(database, submissions).catch(onDuplicateRecordError)
-}
-
-/** Keyed digests cost microseconds per event, so they are computed for these trackers only. */
-const KEYED_TRACKERS_MAX = 100_000
-
-const NO_DIGESTS: ReadonlySet<string> = new Set()
-
-/**
- * Remembers which trackers have erased a person or have withdrawals under keyed digests, for the
- * optimistic insert. What is remembered never becomes wrong, because both are permanent. A tracker
- * that is not remembered yet is found when its first event conflicts.
- */
-class PersonCheck {
-  readonly #database: Database
-  readonly #erasureKey: ErasureKeyProvider
-  readonly #erasing = new Set<string>()
-  readonly #withdrawing = new Set<string>()
-  #key: KeyObject | null = null
-
-  constructor(database: Database, erasureKey: ErasureKeyProvider) {
-    this.#database = database
-    this.#erasureKey = erasureKey
-  }
-
-  /** Assumes the state of a draft without a query. */
-  assumeState(draft: EventDraft): PersonState {
-    const { trackerId } = draft
-    const isErasing = this.#erasing.has(trackerId)
-    const isWithdrawing = this.#withdrawing.has(trackerId)
-    const plainKeys = listVisitorKeys(draft)
-    const withdrawable = listWithdrawableDigests(draft)
-    // A withdrawal under keyed digests cannot reach an event that has no identifier.
-    const marker = withdrawable.length > 0 ? [KEYED_WITHDRAWALS_MARKER] : []
-    if (this.#key === null || !(isErasing || isWithdrawing)) {
-      const withdrawalKeys = [...plainKeys, ...marker]
-      return { withdrawnAt: 'unchecked', withdrawalKeys, erasure: 'unchecked' }
-    }
-    const keyed = computeKeyedDigests(this.#key, draft)
-    const keyedKeys = isWithdrawing
-      ? withdrawable.map(digest => toKeyedWithdrawalKey(keyed.get(digest) as string))
-      : marker
-    return {
-      withdrawnAt: 'unchecked',
-      withdrawalKeys: [...plainKeys, ...keyedKeys],
-      erasure: isErasing ? { erased: NO_DIGESTS, keyed: [...keyed.values()] } : 'unchecked',
-    }
-  }
-
-  /** Looks up withdrawals and erasures for these drafts. The result covers these drafts only. */
-  async fetchStates(drafts: readonly EventDraft[]): Promise<PersonStateLookup> {
-    const withdrawals = await findPersonWithdrawals(this.#database, drafts, this.#erasureKey)
-    if (withdrawals.keyedTrackers.size > 0) {
-      this.#key = await this.#erasureKey()
-      remember(this.#withdrawing, withdrawals.keyedTrackers)
-    }
-    const erasureOf = await this.#fetchErasures(drafts)
-    return draft => ({ withdrawnAt: withdrawals.latest(draft), erasure: erasureOf(draft) })
-  }
-
-  async #fetchErasures(
-    drafts: readonly EventDraft[],
-  ): Promise<(draft: EventDraft) => ErasureState> {
-    const erasing = await findTrackersWithErasures(this.#database, [
-      ...new Set(drafts.map(({ trackerId }) => trackerId)),
-    ])
-    if (erasing.size === 0) return () => 'unchecked'
-    const key = await this.#erasureKey()
-    this.#key = key
-    remember(this.#erasing, erasing)
-    const affected = drafts.filter(({ trackerId }) => erasing.has(trackerId))
-    const digestsByDraft = new Map(
-      affected.map(draft => [draft, [...computeKeyedDigests(key, draft)]]),
-    )
-    const suppressed = await findSuppressedDigests(
-      this.#database,
-      [...digestsByDraft].flatMap(([{ trackerId }, digests]) =>
-        digests.map(([, keyed]) => ({ trackerId, keyed })),
-      ),
-    )
-    return draft => {
-      const digests = digestsByDraft.get(draft)
-      if (!digests) return 'unchecked'
-      const erased = digests.filter(([, keyed]) => suppressed.has(`${draft.trackerId} ${keyed}`))
-      return {
-        erased: new Set(erased.map(([digest]) => digest)),
-        keyed: digests.map(([, keyed]) => keyed),
-      }
-    }
-  }
-}
-
-function remember(known: Set<string>, trackerIds: ReadonlySet<string>): void {
-  if (known.size + trackerIds.size > KEYED_TRACKERS_MAX) known.clear()
-  for (const trackerId of trackerIds) known.add(trackerId)
-}
-
-/** Maps each digest of the person to its keyed digest. */
-function computeKeyedDigests(key: KeyObject, draft: EventDraft): Map<string, string> {
-  const digests = listIdentifierDigests(draft)
-  return new Map(digests.map(digest => [digest, computeKeyedDigest(key, draft.trackerId, digest)]))
+): Promise<ReadonlySet<EventDraft>> {
+  const submissions = drafts.map(draft => {
+    const { trackerId, space, eventId, bodyDigest, receivedAt: at } = draft
+    return { trackerId, space, eventId, bodyDigest, at, draft }
+  })
+  const recorded = recordDifferingSubmissions(database, submissions)
+  const differing = await recorded.catch(error => {
+    onDuplicateRecordError(error)
+    return []
+  })
+  return new Set(differing.map(({ draft }) => draft))
 }

@@ -12,9 +12,14 @@ import {
   RESTRICTIONS_MEMBER,
   type UseRestrictions,
 } from '../events/event-record.ts'
-import { IDENTIFYING_KEYS, resolveVisitorId } from '../events/person-identifiers.ts'
+import {
+  computePersonLookup,
+  IDENTIFYING_KEYS,
+  resolveVisitorId,
+} from '../events/person-identifiers.ts'
 import { selectClickIds } from '../identity/click-ids.ts'
 import { DROP_REASONS, type DroppedField, MEMBERS_MAX } from '../identity/dropped-fields.ts'
+import type { LookupDigests } from '../identity/lookup-digests.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
 import { findIdentityMember } from '../identity/user-data-keys.ts'
@@ -49,6 +54,8 @@ export interface EventDraft {
   decision: ConsentDecision
   visitorId: string | null
   digests: Record<string, string[]>
+  /** Computed for every event, whatever its platforms. */
+  lookup: LookupDigests
   plain: Record<string, string>
   /** Identity for each platform except the default one, by platform name. */
   platforms: Record<string, PlatformIdentity>
@@ -114,6 +121,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     decision,
     visitorId,
     digests: identity.digests,
+    lookup: computePersonLookup(body, { eventTime, observedAt: receivedAt }),
     plain: identity.plain,
     platforms: identity.platforms,
     clickIds: identity.clickIds,
@@ -227,7 +235,7 @@ interface DraftIdentity extends AcceptedIdentity {
  * Normalizes the identity of an event for every platform while the raw values are in memory. The
  * plan of the event keeps only the identity for the tracker's destinations. They are not looked up
  * here: that would cost one query per request and could differ from the plan. The digests for the
- * default platform are always stored, because erasures and withdrawals find people by them.
+ * default platform are always stored, because reads show them.
  */
 export function acceptIdentity(
   { all, default: defaultPlatform }: Platforms,

@@ -173,7 +173,8 @@ function mayStoreIdentity({ consentBasis, eventName }: EventDraft): boolean {
  * not find such an event, and a digest lets a reader who knows the rest of the body guess them.
  */
 function selectBodyDigest(draft: EventDraft): Buffer {
-  const namesPerson = draft.visitorId !== null || Object.keys(draft.digests).length > 0
+  const namesPerson =
+    draft.visitorId !== null || Object.keys({ ...draft.digests, ...draft.lookup }).length > 0
   return mayStoreIdentity(draft) || !namesPerson ? draft.bodyDigest : Buffer.alloc(0)
 }
 
@@ -183,8 +184,8 @@ function buildPayload(
   routes: readonly DestinationRoute[],
 ): IdentityPayload | null {
   if (!mayStoreIdentity(draft)) return null
-  const { visitorId, digests, plain, clickIds, details, eventSource } = draft
-  const payload: IdentityPayload = { visitorId, digests, plain, clickIds }
+  const { visitorId, digests, lookup, plain, clickIds, details, eventSource } = draft
+  const payload: IdentityPayload = { visitorId, digests, lookup, plain, clickIds }
   const others = routes.filter(({ platform }) => Object.hasOwn(draft.platforms, platform))
   if (others.length > 0) {
     payload.platforms = Object.fromEntries(

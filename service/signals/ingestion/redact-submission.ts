@@ -3,7 +3,11 @@ import { APP_DATA_MEMBERS } from '@signalbox/contract/carried-members.ts'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS } from '@signalbox/contract/value-data.ts'
 import { DROPPED_FIELDS_MAX, formatMemberPath } from '../identity/dropped-fields.ts'
-import { decodePercentEncoding, normalizeText } from '../identity/identifier-formats.ts'
+import {
+  decodePercentEncoding,
+  normalizeText,
+  removeInvisible,
+} from '../identity/identifier-formats.ts'
 
 /**
  * Members whose text is sent as it is, with the names that are stored. URLs and `user_data` have
@@ -107,7 +111,8 @@ export type TokenMaker = (normalized: string) => string
 /**
  * Whether an identifier stands anywhere in the text: an email address, or a phone number in
  * international form, which begins with +. Bare digits are order numbers. Text that hides them by
- * percent-encoding or by full-width characters is read the way a later decoder would read it.
+ * percent-encoding, full-width or invisible characters is read the way a later decoder would read
+ * it.
  */
 export function containsIdentifier(text: string): boolean {
   return MAY_IDENTIFY.test(text) && redactIdentifiers(text, () => '') !== text
@@ -120,10 +125,14 @@ export function containsIdentifier(text: string): boolean {
 export function redactIdentifiers(text: string, tokenOf: TokenMaker): string {
   if (!MAY_IDENTIFY.test(text)) return text
   const redacted = redactPlainText(text, tokenOf)
-  const plain = ENCODED.test(text) ? decodePercentEncoding(text).normalize('NFKC') : text
+  const plain = ENCODED.test(text) ? decodeText(text) : text
   if (plain === text) return redacted
   const redactedPlain = redactPlainText(plain, tokenOf)
   return redactedPlain === plain ? redacted : redactedPlain
+}
+
+function decodeText(text: string): string {
+  return removeInvisible(decodePercentEncoding(text)).normalize('NFKC')
 }
 
 /** No identifier is without one of these. Half of all text is done after this test. */

@@ -6,6 +6,7 @@ import {
 } from '@signalbox/contract/operations.ts'
 import { ingestionPreflightHeaders } from '../../runtime/http/headers.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
@@ -47,8 +48,11 @@ export function ingestionRoutes(
       const event_id = accepted.eventId
       reply.header('location', locationOf(event_id, accepted.space))
       echoIdempotencyKey(reply, event_id)
-      if (accepted.isDuplicate) return reply.code(200).send({ event_id, duplicate: true })
-      const { warnings, notices } = accepted
+      const { notices } = accepted
+      if (accepted.isDuplicate) {
+        return reply.code(200).send({ event_id, duplicate: true, ...(notices[0] && { notices }) })
+      }
+      const { warnings } = accepted
       return reply.code(202).send({ event_id, duplicate: false, warnings, notices })
     },
   })
@@ -101,7 +105,8 @@ export function testPurchaseRoutes(
     ...sendTestPurchase,
     async handler({ tracker: { trackerId }, params, body }, reply) {
       const sending = { ...requirePlatform(delivery), erasureKey }
-      const purchase = await send(sending, { trackerId, destinationId: params.destination, body })
+      const { destination: destinationId } = readPathParameters(params, 'destination')
+      const purchase = await send(sending, { trackerId, destinationId, body })
       if (purchase.status === 'accepted') return reply.code(200).send(purchase)
       // A retry would send another purchase.
       return reply.code(502).header('x-should-retry', 'false').send(purchase)

@@ -1,7 +1,7 @@
 import { type TestPurchase, TestPurchaseSubmission } from '@signalbox/contract/destinations.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { createBodyValidator, FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { FieldErrorList, Validator } from '../../runtime/http/validator.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import { CONSENT_RULES_VERSION } from '../consent/consent-decision.ts'
 import { deliverNow } from '../delivery/deliver-batch.ts'
@@ -25,7 +25,7 @@ import { acceptIdentity } from './event-draft.ts'
 import { digestBody } from './idempotency.ts'
 import { containsIdentifier, createTokenMaker, redactIdentifiers } from './redact-submission.ts'
 
-const parseBody = createBodyValidator<TestPurchaseSubmission>(TestPurchaseSubmission, ['order_id'])
+const purchaseValidator = new Validator(TestPurchaseSubmission, { textMembers: ['order_id'] })
 
 const RETRY_SECONDS = 60
 const NO_PLATFORM_MESSAGE = 'This process has no platform configured. Set SIGNALBOX_PLATFORM_URL.'
@@ -55,7 +55,7 @@ export async function sendTestPurchase(
   assertDestinationId(destinationId)
   const destination = await findDestination(database, trackerId, destinationId)
   if (!destination) throw destinationNotFound()
-  const submission = parseBody(body)
+  const submission = purchaseValidator.validate(body)
   assertCurrency(submission.currency)
   const at = context.now()
   if (!isTestModeOn(destination, at)) throw new Refusal(422, TEST_MODE_OFF_MESSAGE)

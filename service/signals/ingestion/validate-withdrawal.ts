@@ -1,12 +1,13 @@
 import { LIFECYCLE_EVENT_NAMES } from '@signalbox/contract/submissions.ts'
-import type { FieldErrorList } from '../../runtime/http/body-schema.ts'
-import { isObject } from '../../runtime/util/is-object.ts'
+import type { FieldErrorList } from '../../runtime/http/validator.ts'
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { splitWords } from '../consent/consent-names.ts'
 import {
   IDENTIFYING_KEYS,
   listWithdrawableDigests,
   resolveVisitorId,
 } from '../events/person-identifiers.ts'
+import { computeLookupDigests } from '../identity/lookup-digests.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import type { Platforms } from './event-draft.ts'
 
@@ -17,7 +18,7 @@ import type { Platforms } from './event-draft.ts'
  */
 export function addWithdrawalErrors(
   errors: FieldErrorList,
-  body: Record<string, unknown>,
+  body: UntrustedObject,
   platforms: Pick<Platforms, 'default'>,
 ): void {
   const userData = isObject(body.user_data) ? body.user_data : {}
@@ -36,17 +37,14 @@ export function addWithdrawalErrors(
 
 function addUnnamedPersonErrors(
   errors: FieldErrorList,
-  userData: Record<string, unknown>,
+  userData: UntrustedObject,
   platforms: Pick<Platforms, 'default'>,
 ): void {
-  const { digests, dropped } = platforms.default.normalizeIdentity({
-    userData,
-    clickIds: {},
-    eventSource: undefined,
-    observedAt: new Date(0),
-    eventTime: new Date(0),
-  })
-  if (listWithdrawableDigests({ visitorId: null, digests }).length > 0) return
+  const times = { observedAt: new Date(0), eventTime: new Date(0) }
+  const lookup = computeLookupDigests(userData, times)
+  if (listWithdrawableDigests({ visitorId: null, digests: {}, lookup }).length > 0) return
+  const submitted = { userData, clickIds: {}, eventSource: undefined, ...times }
+  const { dropped } = platforms.default.normalizeIdentity(submitted)
   errors.add(
     'visitor_id',
     'The visitor_id field must name the visitor who withdraws consent, unless user_data.em, ' +

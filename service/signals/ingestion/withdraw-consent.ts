@@ -1,13 +1,14 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { skipWaitingOfPerson } from '../delivery/skip-store.ts'
-import { findPayloadsByVisitor } from '../events/erase-store.ts'
+import { findPayloadsByDigest, findPayloadsByVisitor } from '../events/erase-store.ts'
 import {
+  countIdentifiers,
   type ErasureKeyProvider,
-  IDENTIFYING_KEYS,
   KEYED_WITHDRAWALS_MARKER,
   listKeyedWithdrawalKeys,
-  listWithdrawableDigests,
+  listOtherForms,
+  listWithdrawableGroups,
   type PersonIdentifiers,
 } from '../events/person-identifiers.ts'
 import { waitForPayloadWriters } from '../events/suppression-store.ts'
@@ -27,36 +28,72 @@ interface WithdrawingPerson extends PersonIdentifiers {
 interface WithdrawalReach {
   /** Digests of email addresses, phone numbers and external IDs. */
   digests: string[]
+  /** How many identifiers these are digests of. */
+  identifiers: number
   /** The keys under which the withdrawal is stored for them. */
   keyedKeys: string[]
 }
 
 /** A hundred events a day over the retention of payloads. */
 const VISITOR_EVENTS_MAX = 10_000
+/** Events that are read for other forms of one digest. */
+const FORM_EVENTS_MAX = 1_000
 /** A person has a handful; a visitor ID with more is a cash register or a constant. */
-const DIGESTS_MAX = 1_000
+const GROUPS_MAX = 1_000
+/** A withdrawal by a digest alone names one identifier, of which a few forms exist. */
+const FORM_SEARCHES_MAX = 20
 
 /**
- * Finds the identifiers that a withdrawal reaches: those that it names, and those that events of
- * the visitor carried, because later events may name the person by these alone. They become keyed
- * digests, which remain when payloads expire or the person is erased.
+ * Finds the identifiers that a withdrawal reaches: those that it names, in every form that stored
+ * events know, and those that events of the visitor carried, because later events may name the
+ * person by these alone. They become keyed digests, which remain when payloads expire or the person
+ * is erased.
  */
 export async function findWithdrawalReach(
   { database, erasureKey }: WithdrawalContext,
   person: WithdrawingPerson,
 ): Promise<WithdrawalReach> {
   const { trackerId, visitorId } = person
-  const found = new Set(listWithdrawableDigests(person))
+  const named = listWithdrawableGroups(person)
+  const groups = new Map(named.map(group => [group.join(), group]))
+  for (const group of await findOtherForms(database, trackerId, named.flat())) {
+    groups.set(group.join(), group)
+  }
   if (visitorId !== null) {
     const search = { trackerId, visitorId, limit: VISITOR_EVENTS_MAX }
-    for (const { digests } of await findPayloadsByVisitor(database, search)) {
-      for (const key of IDENTIFYING_KEYS) for (const digest of digests[key] ?? []) found.add(digest)
+    for (const { digests, lookup } of await findPayloadsByVisitor(database, search)) {
+      const carried = listWithdrawableGroups({ visitorId: null, digests, lookup })
+      for (const group of carried) groups.set(group.join(), group)
     }
   }
-  const digests = [...found].slice(0, DIGESTS_MAX)
-  if (digests.length === 0) return { digests, keyedKeys: [] }
+  const kept = [...groups.values()].slice(0, GROUPS_MAX)
+  const digests = [...new Set(kept.flat())]
+  const identifiers = countIdentifiers(kept)
+  if (digests.length === 0) return { digests, identifiers, keyedKeys: [] }
   const keyed = listKeyedWithdrawalKeys(await erasureKey(), trackerId, digests)
-  return { digests, keyedKeys: [KEYED_WITHDRAWALS_MARKER, ...keyed] }
+  return { digests, identifiers, keyedKeys: [KEYED_WITHDRAWALS_MARKER, ...keyed] }
+}
+
+/** Groups of other forms that stored events know of these identifiers, each with the known one. */
+async function findOtherForms(
+  database: Database,
+  trackerId: string,
+  digests: readonly string[],
+): Promise<string[][]> {
+  const groups: string[][] = []
+  const known = new Set(digests)
+  let searches = 0
+  // A set in iteration visits what is added to it.
+  for (const digest of known) {
+    searches += 1
+    if (searches > FORM_SEARCHES_MAX) break
+    const search = { trackerId, digest, limit: FORM_EVENTS_MAX, after: null }
+    const found = await findPayloadsByDigest(database, search)
+    const others = new Set(found.flatMap(one => listOtherForms(one, new Set([digest]))))
+    if (others.size > 0) groups.push([digest, ...others])
+    for (const other of others) known.add(other)
+  }
+  return groups
 }
 
 const WAIT_SECONDS_MAX = 10

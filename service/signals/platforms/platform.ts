@@ -72,6 +72,10 @@ export interface OriginalEvent {
 /** The target of a destination, in its platform's own form. Stored and sent as JSON. */
 export type TargetConfig = Record<string, unknown>
 
+/** Why nothing is sent when `parseTarget` returns null. */
+export const INVALID_CONFIGURATION =
+  'The configuration of the destination does not fit its platform: enter it again.'
+
 /** A member of a target that a person enters as text. */
 export interface TargetField {
   /** Its name in `TargetConfig`. */

@@ -25,7 +25,7 @@ export interface AlertNotification {
   workspaceId: number
   topic: 'destinations' | 'match_quality' | 'reconciliation'
   type: string
-  recipients: { permission: 'manage_deliveries'; personId: null }
+  recipients: { permission: 'manage_deliveries'; userId: null }
   subject: { type: 'destination'; id: string }
   text: string
   path: string
@@ -115,7 +115,7 @@ function toNotification(
     workspaceId,
     topic: topicOf(kind),
     type: `alert.${kind}.${transition}`,
-    recipients: { permission: 'manage_deliveries', personId: null },
+    recipients: { permission: 'manage_deliveries', userId: null },
     subject: { type: 'destination', id: destinationId },
     text,
     path,

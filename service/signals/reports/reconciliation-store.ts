@@ -18,7 +18,7 @@ export interface DestinationPage {
   limit: number
 }
 
-/** A page of the destinations of all trackers that received events lately, in order. */
+/** A page of the destinations of all trackers that received events recently, in order. */
 export async function findActiveDestinations(
   { pool }: Database,
   { sentSince, after, limit }: DestinationPage,

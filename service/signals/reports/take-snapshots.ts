@@ -3,7 +3,12 @@ import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-c
 import { formatUtcDay, subtractDays } from '../../runtime/util/time.ts'
 import { findDestination } from '../delivery/destination-store.ts'
 import { countMatchKeys } from '../delivery/sent-counts-store.ts'
-import type { MatchKey, MatchQuality, Unavailable } from '../platforms/platform.ts'
+import {
+  INVALID_CONFIGURATION,
+  type MatchKey,
+  type MatchQuality,
+  type Unavailable,
+} from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import {
   type AlertContext,
@@ -146,10 +151,6 @@ const NO_PLUG_IN = noReading(
   'no_plug_in',
   "This server has no plug-in for the destination's platform.",
 )
-const INVALID_CONFIGURATION = noReading(
-  'unreadable',
-  'The configuration of the destination does not fit its platform: enter it again.',
-)
 
 /** For a cause that names no time to wait. */
 function noReading(cause: NoReading['cause'], sentence: string): NoReading {
@@ -196,7 +197,7 @@ async function readQuality(
   const platform = platforms.find(destination.platform)
   if (!platform) return NO_PLUG_IN
   const target = platform.parseTarget(destination.config)
-  if (target === null) return INVALID_CONFIGURATION
+  if (target === null) return noReading('unreadable', INVALID_CONFIGURATION)
   const quality = await platform.readMatchQuality({ target, accessToken: opened.credential })
   return quality.kind === 'unavailable' ? quality : { quality, matchKeys: platform.matchKeys }
 }

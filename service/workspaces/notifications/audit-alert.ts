@@ -74,7 +74,7 @@ function toNotification({
     workspaceId,
     topic: 'audit_log',
     type: `alert.${KIND}.${transition}`,
-    recipients: { permission: 'read_audit', personId: null },
+    recipients: { permission: 'read_audit', userId: null },
     subject: { type: 'workspace', id: String(workspaceId) },
     text: sentence,
     path: `/workspaces/${workspaceId}/audit`,

@@ -64,11 +64,11 @@ async function queueEmails(
   const unmuted = withoutTopics(digest.notifications, mutedEmailTopics)
   const choices = await listTopicChoices(transaction, workspaceId)
   for (const recipient of await listEmailRecipients(transaction, workspaceId)) {
-    const { personId } = recipient
-    const notifications = unmuted.filter(it => isRecipient(recipient, it, choices.get(personId)))
+    const { userId } = recipient
+    const notifications = unmuted.filter(it => isRecipient(recipient, it, choices.get(userId)))
     if (notifications.length === 0) continue
     const body = JSON.stringify(composeEmailDigest({ ...digest, notifications }))
-    await insertMessage(transaction, { workspaceId, channel: 'email', personId, body, createdAt })
+    await insertMessage(transaction, { workspaceId, channel: 'email', userId, body, createdAt })
   }
 }
 
@@ -82,7 +82,7 @@ async function queueWebhook(
   await insertMessage(transaction, {
     workspaceId: digest.workspaceId,
     channel: 'webhook',
-    personId: null,
+    userId: null,
     body: composeWebhookDigest({ ...digest, notifications }, webhook.format),
     createdAt: digest.at,
   })

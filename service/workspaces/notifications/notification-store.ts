@@ -16,13 +16,13 @@ export async function raiseNotification(
   { query }: Transaction,
   { workspaceId, topic, type, recipients, subject, text, path, at }: Notification,
 ): Promise<void> {
-  const { permission, personId } = recipients
+  const { permission, userId } = recipients
   const shortText = text.slice(0, NOTIFICATION_TEXT_CHARACTERS_MAX)
   await sql`
     insert into notifications (workspace_id, channel, topic, type, permission, person_id,
       subject_type, subject_id, text, path, created_at)
     select ${workspaceId}::integer, channel, ${topic}::text, ${type}::text, ${permission}::text,
-      ${personId}::integer, ${subject.type}::text, ${subject.id}::text, ${shortText}::text,
+      ${userId}::integer, ${subject.type}::text, ${subject.id}::text, ${shortText}::text,
       ${path}::text, ${at}::timestamptz
     from unnest(array['email', 'webhook']) as channel
     where channel = 'email' or ${topic}::text <> 'webhook' and exists (
@@ -92,7 +92,7 @@ export interface WaitingNotification {
   topic: NotificationTopic
   type: string
   permission: WorkspaceAction | null
-  personId: number | null
+  userId: number | null
   subject: { type: string; id: string }
   text: string
   path: string
@@ -127,7 +127,7 @@ export async function takeNotifications(
       topic: row.topic as NotificationTopic,
       type: row.type,
       permission: row.permission as WorkspaceAction | null,
-      personId: row.person_id,
+      userId: row.person_id,
       subject: { type: row.subject_type, id: row.subject_id },
       text: row.text,
       path: row.path,
@@ -136,7 +136,7 @@ export async function takeNotifications(
 }
 
 export interface EmailRecipient {
-  personId: number
+  userId: number
   email: string
   role: WorkspaceRole
 }
@@ -161,7 +161,7 @@ export async function listEmailRecipients(
     .limit(RECIPIENTS_MAX)
     .execute()
   return rows.map(({ id, email, role }) => ({
-    personId: id,
+    userId: id,
     email,
     role: role as WorkspaceRole,
   }))

@@ -44,8 +44,8 @@ export const TOPIC_LABELS: Record<ChosenTopic, string> = {
 
 /** Who gets the email: the members whose role has a permission, or one member. */
 export type Recipients =
-  | { permission: WorkspaceAction; personId: null }
-  | { permission: null; personId: number }
+  | { permission: WorkspaceAction; userId: null }
+  | { permission: null; userId: number }
 
 export interface NotificationSubject {
   type: string

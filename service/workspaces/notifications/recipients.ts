@@ -7,17 +7,17 @@ const NO_CHOICES: TopicChoices = new Map()
 
 /**
  * True if a member gets the notification by email. What the member chose comes before the role,
- * with two limits: results are for one person, and proposals for those who may decide.
+ * with two limits: results are for one user, and proposals for those who may decide.
  */
 export function isRecipient(
-  { personId, role }: Pick<EmailRecipient, 'personId' | 'role'>,
-  { topic, ...notification }: Pick<WaitingNotification, 'topic' | 'permission' | 'personId'>,
+  { userId, role }: Pick<EmailRecipient, 'userId' | 'role'>,
+  { topic, ...notification }: Pick<WaitingNotification, 'topic' | 'permission' | 'userId'>,
   choices: TopicChoices = NO_CHOICES,
 ): boolean {
   const choice = choices.get(topic)
   if (choice === false) return false
   const { permission } = notification
-  if (permission === null) return personId === notification.personId
+  if (permission === null) return userId === notification.userId
   return hasPermission(role, permission) || (choice === true && isAlertTopic(topic))
 }
 

@@ -141,24 +141,24 @@ async function renderNotifications(
   visit: SignedInRequest,
   state: PageState = {},
 ): Promise<string> {
-  const { person, workspaceId: given } = toRequest(visit)
-  const membership = await requirePageMembership(database, person, { workspaceId: given })
+  const { user, workspaceId: given } = toRequest(visit)
+  const membership = await requirePageMembership(database, user, { workspaceId: given })
   const { workspaceId } = membership
   const { done } = visit.request.query as { done?: unknown }
   return notificationsPage({
-    person,
+    user,
     membership,
     now: now(),
     settings: await readNotificationSettings(database, workspaceId),
-    choices: await readTopicChoices(database, { workspaceId, userId: person.userId }),
+    choices: await readTopicChoices(database, { workspaceId, userId: user.userId }),
     messages: await listWebhookMessages(database, workspaceId, MESSAGES_SHOWN_MAX),
     notice: typeof done === 'string' && Object.hasOwn(NOTICES, done) ? NOTICES[done] : undefined,
     ...state,
   })
 }
 
-function toRequest({ person, request }: SignedInRequest): SettingsRequest {
-  return { person, workspaceId: readWorkspaceParam(request) }
+function toRequest({ user, request }: SignedInRequest): SettingsRequest {
+  return { user, workspaceId: readWorkspaceParam(request) }
 }
 
 function pathOf({ request }: SignedInRequest): string {

@@ -12,7 +12,7 @@ import {
   isRecentlyAuthenticated,
   requireSecondFactor,
 } from '../users/reauthentication.ts'
-import type { CurrentPerson } from '../users/session-store.ts'
+import type { CurrentUser } from '../users/session-store.ts'
 import { callProvider, type HttpExchange } from './authorization-server.ts'
 import { type ApprovalRequest, decideApproval, findApprovalRequest } from './connection-approval.ts'
 import { consentPage } from './consent-page.ts'
@@ -59,7 +59,7 @@ export function interactionRoutes(app: ServiceApp, context: OauthContext): void 
 }
 
 interface PendingApproval {
-  person: CurrentPerson
+  user: CurrentUser
   approval: ApprovalRequest
 }
 
@@ -75,8 +75,8 @@ interface PageReply {
 }
 
 /**
- * Returns the person and the pending request; null after sending another reply. Approving a
- * connection issues tokens, so the person must have confirmed their identity recently.
+ * Returns the user and the pending request; null after sending another reply. Approving a
+ * connection issues tokens, so the user must have confirmed their identity recently.
  */
 async function findPendingApproval(
   context: OauthContext,
@@ -85,35 +85,35 @@ async function findPendingApproval(
   const { request, reply } = exchange
   const { uid } = request.params as { uid: string }
   const returnTo = `${INTERACTION_PATH}/${encodeURIComponent(uid)}`
-  const person = await requireSignIn(context, { request, reply, returnTo })
-  if (!person) return null
-  if (!isRecentlyAuthenticated(person, context.now())) {
+  const user = await requireSignIn(context, { request, reply, returnTo })
+  if (!user) return null
+  if (!isRecentlyAuthenticated(user, context.now())) {
     reply.redirect(`${CONFIRM_PATH}?return_to=${encodeURIComponent(returnTo)}`, 303)
     return null
   }
   const approval = await findApprovalRequest(context, { exchange, uid })
-  if (approval) return { person, approval }
+  if (approval) return { user, approval }
   reply.code(400).send(renderPage(errorPage({ error: 'session_not_found' })))
   return null
 }
 
 /** Throws a 403 when only workspaces are left that require a second factor. */
-async function listAdAccountChoices({ database }: OauthContext, { person }: PendingApproval) {
-  const owned = await listOwnedAdAccounts(database, person.userId)
-  if (person.secondFactorAt !== null) return owned
+async function listAdAccountChoices({ database }: OauthContext, { user }: PendingApproval) {
+  const owned = await listOwnedAdAccounts(database, user.userId)
+  if (user.secondFactorAt !== null) return owned
   const allowed = owned.filter(account => !account.requiresSecondFactor)
-  if (owned.length > 0 && allowed.length === 0) requireSecondFactor(person)
+  if (owned.length > 0 && allowed.length === 0) requireSecondFactor(user)
   return allowed
 }
 
 type ConsentView = PendingApproval & Pick<Parameters<typeof consentPage>[0], 'error' | 'adAccounts'>
 
-function sendConsentPage(reply: PageReply, { person, approval, error, adAccounts }: ConsentView) {
+function sendConsentPage(reply: PageReply, { user, approval, error, adAccounts }: ConsentView) {
   const formTargets = approval.redirectUri === null ? [] : [formActionSource(approval.redirectUri)]
   const body = consentPage({ approval, adAccounts, error })
   return reply
     .headers(pageHeaders({ formTargets }))
-    .send(renderPage({ ...body, signedInAs: person.email }))
+    .send(renderPage({ ...body, signedInAs: user.email }))
 }
 
 /** The authorization endpoint, and where the browser returns to it after the decision. */
@@ -165,9 +165,9 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
     pages.register(async limited => {
       if (limits.userCodes) limitAddresses(limited, limits.userCodes)
       limited.post(url, { config }, async (request, reply) => {
-        const person = await requireSignIn(context, { request, reply, returnTo: url })
-        if (!person) return reply
-        limitPerson(limits.userCodes, person)
+        const user = await requireSignIn(context, { request, reply, returnTo: url })
+        if (!user) return reply
+        limitUser(limits.userCodes, user)
         // The form's page sets the cookie; the library fails on a form without it.
         const cookie = `${(await provider()).cookieName('session')}=`
         if (!request.headers.cookie?.includes(cookie)) return reply.redirect(url, 303)
@@ -177,8 +177,8 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
   })
 }
 
-/** A person who guesses codes may do it from many addresses. */
-function limitPerson(limit: OauthContext['limits']['userCodes'], { userId }: CurrentPerson): void {
+/** A user who guesses codes may do it from many addresses. */
+function limitUser(limit: OauthContext['limits']['userCodes'], { userId }: CurrentUser): void {
   if (!limit) return
   const { waitSeconds } = limit.limit.limiter.take(`person ${userId}`)
   if (waitSeconds > 0) throw createRateLimitRefusal(limit.limit, waitSeconds)

@@ -77,7 +77,7 @@ interface ProviderCall {
   provider: AuthorizationServer
   /** The public origin. */
   origin: string
-  /** True when a person reads the response, false when a program does. */
+  /** True when a user reads the response, false when a program does. */
   isPage: boolean
 }
 

@@ -12,10 +12,9 @@ import {
 } from '../users/page-visit.ts'
 import {
   type ConnectionVisit,
-  changeConnectionAdAccount,
-  changeConnectionName,
   listWorkspaceConnections,
   revokeWorkspaceConnection,
+  updateConnection,
   type WorkspaceVisit,
 } from './connections.ts'
 import { connectionsPage } from './connections-page.ts'
@@ -69,9 +68,9 @@ type Change = (context: OauthContext, visit: ConnectionVisit, form: unknown) => 
 
 const CHANGES: Record<string, Change> = {
   rename: (context, visit, form) =>
-    changeConnectionName(context, visit, readFormText(form, 'name')),
+    updateConnection(context, visit, { name: readFormText(form, 'name') }),
   'ad-account': (context, visit, form) =>
-    changeConnectionAdAccount(context, visit, readFormText(form, 'ad_account_id')),
+    updateConnection(context, visit, { ad_account_id: readFormText(form, 'ad_account_id') }),
   revoke: (context, visit) => revokeWorkspaceConnection(context, visit),
 }
 
@@ -92,14 +91,14 @@ async function renderConnections(
   visit: WorkspaceVisit,
   { page = 1, done, errors = {} }: PageFeedback,
 ) {
-  const membership = await requirePageMembership(database, visit.person, {
+  const membership = await requirePageMembership(database, visit.user, {
     workspaceId: visit.workspaceId,
     action: 'manage_agents',
   })
   const connections = await listWorkspaceConnections(database, visit, page)
   const all = await listAdAccounts(database, membership.workspaceId)
   return connectionsPage({
-    person: visit.person,
+    user: visit.user,
     membership,
     connections,
     adAccounts: all.filter(({ status }) => status === 'active'),

@@ -38,10 +38,10 @@ export function executionTokenRoutes(app: ServiceApp, context: OauthContext): vo
       const values = Object.fromEntries(
         FIELDS.map(name => [name, readFormText(request.body, name)]),
       )
-      const { name, tier, days, ad_account_id: adAccountId } = values
-      const input = { name, tier, days: Number(days), adAccountId: Number(adAccountId) }
+      const { days, ad_account_id: adAccountId } = values
+      const body = { ...values, days: Number(days), ad_account_id: Number(adAccountId) }
       try {
-        const issued = await issueWorkspaceToken(context, visit, input)
+        const issued = await issueWorkspaceToken(context, visit, body)
         return reply.send(await renderTokens(context, visit, { issued: issued.token }))
       } catch (error) {
         const errors = toFormErrors(error)
@@ -84,13 +84,13 @@ async function renderTokens(
   { page = 1, ...feedback }: PageFeedback,
 ) {
   const { database, now } = context
-  const membership = await requirePageMembership(database, visit.person, {
+  const membership = await requirePageMembership(database, visit.user, {
     workspaceId: visit.workspaceId,
     action: 'manage_agents',
   })
   const all = await listAdAccounts(database, membership.workspaceId)
   return executionTokensPage({
-    person: visit.person,
+    user: visit.user,
     membership,
     tokens: await listWorkspaceTokens(context, visit, page),
     adAccounts: all.filter(({ status }) => status === 'active'),

@@ -12,7 +12,7 @@ import { connectionRoutes } from './connection-routes.ts'
 import { executionTokenRoutes } from './execution-token-routes.ts'
 import type { OauthContext } from './oauth-context.ts'
 import { disableBodyParsing, useOauthErrorResponses } from './oauth-responses.ts'
-import { agentBrowserRoutes } from './session-routes.ts'
+import { agentSessionRoutes } from './session-routes.ts'
 
 /**
  * All OAuth routes. Endpoints for endpoints return errors as OAuth error objects, endpoints for
@@ -40,6 +40,6 @@ export function oauthRoutes(app: ServiceApp, context: OauthContext): void {
     executionTokenRoutes(pages, context)
   })
   metadataRoutes(app, context)
-  agentBrowserRoutes(app, context)
+  agentSessionRoutes(app, context)
   app.register(async api => agentRoutes(api, context), { prefix: BASE_PATH })
 }

@@ -1,7 +1,6 @@
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readFormSecret, readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
-import { verifyEmail } from './account.ts'
 import {
   type EmailLinkKind,
   requestEmailLink,
@@ -27,13 +26,14 @@ import {
   resetPasswordPage,
   verifyEmailPage,
 } from './sign-in-pages.ts'
-import type { PeopleContext } from './users-context.ts'
+import { verifyEmail } from './sign-up.ts'
+import type { UsersContext } from './users-context.ts'
 
 const BAD_REQUEST = 400
 const TOKEN_CHARACTERS_MAX = 1_000
 
 /** The pages that request an email link, and the pages that the links open. */
-export function emailLinkRoutes(app: ServiceApp, context: PeopleContext): void {
+export function emailLinkRoutes(app: ServiceApp, context: UsersContext): void {
   app.get('/verify', PUBLIC, async request => {
     const token = readToken(request.query)
     return token === null
@@ -91,7 +91,7 @@ interface Visit {
 }
 
 async function postLinkRequest(
-  context: PeopleContext,
+  context: UsersContext,
   kind: EmailLinkKind,
   { request, reply }: Visit,
 ) {
@@ -104,11 +104,11 @@ async function postLinkRequest(
   }
   const details = { kind }
   const type = 'email_link.requested'
-  await context.recordSecurityEvent({ type, person: { email }, request, details })
+  await context.recordSecurityEvent({ type, user: { email }, request, details })
   return emailSentPage('If this address has an account, we sent it a link.')
 }
 
-async function postVerify(context: PeopleContext, request: PageRequest, reply: PageReply) {
+async function postVerify(context: UsersContext, request: PageRequest, reply: PageReply) {
   const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
   const result = await verifyEmail(context, {
     token,
@@ -135,20 +135,20 @@ async function postVerify(context: PeopleContext, request: PageRequest, reply: P
   }
 }
 
-async function postReset(context: PeopleContext, request: PageRequest, reply: PageReply) {
+async function postReset(context: UsersContext, request: PageRequest, reply: PageReply) {
   const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
   const password = readFormSecret(request.body, 'password')
   try {
-    const person = await resetPassword(context, { token, password })
-    if (!person) return reply.code(BAD_REQUEST).send(invalidLinkPage('/forgot'))
-    await context.recordSecurityEvent({ type: 'password.reset', person, request })
+    const user = await resetPassword(context, { token, password })
+    if (!user) return reply.code(BAD_REQUEST).send(invalidLinkPage('/forgot'))
+    await context.recordSecurityEvent({ type: 'password.reset', user, request })
     return seeOther(reply, '/sign-in?done=password_reset')
   } catch (error) {
     return reply.code(UNPROCESSABLE).send(resetPasswordPage(token, toFormErrors(error)))
   }
 }
 
-async function postSignInLink(context: PeopleContext, request: PageRequest, reply: PageReply) {
+async function postSignInLink(context: UsersContext, request: PageRequest, reply: PageReply) {
   const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
   const result = await signInByEmailLink(context, token, request.headers['user-agent'])
   if (!('token' in result)) {
@@ -161,11 +161,11 @@ async function postSignInLink(context: PeopleContext, request: PageRequest, repl
 
 /** The link of a failed sign-in proves nothing about whose it is. */
 function recordFailedLink(
-  context: PeopleContext,
+  context: UsersContext,
   request: PageRequest,
   details: { method: SignInMethod; reason: string },
 ): Promise<void> {
-  return context.recordSecurityEvent({ type: 'sign_in.failed', person: null, request, details })
+  return context.recordSecurityEvent({ type: 'sign_in.failed', user: null, request, details })
 }
 
 function readToken(query: unknown): string | null {

@@ -5,7 +5,7 @@ import { readPageNumber } from '../../runtime/util/list-page.ts'
 import { listInvitations } from './invitation-store.ts'
 import {
   answerInvitation,
-  invitePerson,
+  inviteMember,
   readInvitation,
   withdrawInvitation,
 } from './invitations.ts'
@@ -20,7 +20,7 @@ import {
   seeOther,
   UNPROCESSABLE,
 } from './page-visit.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 import { listMembers } from './workspace-store.ts'
 import { changeMemberRole, changeSecondFactorRequirement, removeMember } from './workspaces.ts'
 
@@ -30,7 +30,7 @@ interface Params {
 }
 
 /** The members of a workspace and its invitations. */
-export function memberRoutes(app: ServiceApp, context: PeopleContext): void {
+export function memberRoutes(app: ServiceApp, context: UsersContext): void {
   const on = (
     method: 'get' | 'post',
     url: string,
@@ -44,38 +44,38 @@ export function memberRoutes(app: ServiceApp, context: PeopleContext): void {
   on('post', '/workspaces/:workspace/invitations/:invitation/withdraw', (visit, params) =>
     changeMembers(context, visit, async workspaceId => {
       const invitation = { workspaceId, invitationId: params.invitation }
-      await withdrawInvitation(context, visit.person, invitation)
+      await withdrawInvitation(context, visit.user, invitation)
       return membersPath(workspaceId, 'invitation_withdrawn')
     }),
   )
   on('post', '/workspaces/:workspace/people/:user/role', (visit, { user: userId }) =>
     changeMembers(context, visit, async workspaceId => {
       const role = readFormText(visit.request.body, 'role')
-      await changeMemberRole(context, visit.person, { workspaceId, userId, role })
+      await changeMemberRole(context, visit.user, { workspaceId, userId, body: { role } })
       return membersPath(workspaceId, 'role_changed')
     }),
   )
   on('post', '/workspaces/:workspace/people/:user/remove', (visit, { user: userId }) =>
     changeMembers(context, visit, async workspaceId => {
-      await removeMember(context, visit.person, { workspaceId, userId })
-      const hasLeft = userId === String(visit.person.userId)
+      await removeMember(context, visit.user, { workspaceId, userId })
+      const hasLeft = userId === String(visit.user.userId)
       return hasLeft ? '/workspaces?done=left' : membersPath(workspaceId, 'member_removed')
     }),
   )
   on('post', '/workspaces/:workspace/security', visit =>
     changeMembers(context, visit, async workspaceId => {
       const isRequired = readFormText(visit.request.body, 'second_factor') === 'required'
-      await changeSecondFactorRequirement(context, visit.person, { workspaceId, isRequired })
+      await changeSecondFactorRequirement(context, visit.user, { workspaceId, isRequired })
       return membersPath(workspaceId, isRequired ? 'factor_required' : 'factor_optional')
     }),
   )
-  on('get', '/invitations/:invitation', async ({ person }, params) =>
-    invitationPage(person, await readInvitation(context, person, params.invitation)),
+  on('get', '/invitations/:invitation', async ({ user }, params) =>
+    invitationPage(user, await readInvitation(context, user, params.invitation)),
   )
-  on('post', '/invitations/:invitation', async ({ person, request, reply }, params) => {
+  on('post', '/invitations/:invitation', async ({ user, request, reply }, params) => {
     const answer = readFormText(request.body, 'answer') === 'accepted' ? 'accepted' : 'declined'
     const response = { invitationId: params.invitation, answer } as const
-    const workspaceId = await answerInvitation(context, person, response)
+    const workspaceId = await answerInvitation(context, user, response)
     if (answer === 'declined') return seeOther(reply, '/workspaces?done=invitation_declined')
     return seeOther(reply, `/workspaces/${workspaceId}/people?done=joined`)
   })
@@ -83,7 +83,7 @@ export function memberRoutes(app: ServiceApp, context: PeopleContext): void {
 
 /** Applies a change and redirects to the returned path, or renders the page with its errors. */
 async function changeMembers(
-  context: PeopleContext,
+  context: UsersContext,
   visit: SignedInRequest,
   change: (workspaceId: string) => Promise<string>,
 ) {
@@ -105,29 +105,29 @@ interface FormState {
 }
 
 async function showMembers(
-  { database, now }: PeopleContext,
-  { person, request }: SignedInRequest,
+  { database, now }: UsersContext,
+  { user, request }: SignedInRequest,
   form?: FormState,
 ): Promise<string> {
   const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
-  const membership = await requirePageMembership(database, person, intent)
+  const membership = await requirePageMembership(database, user, intent)
   const { workspaceId } = membership
   const members = await listMembers(database, workspaceId)
   const page = readPageNumber(request.query)
   const invitations = await listInvitations(database, workspaceId, { at: now(), page })
   const notice = findNotice(request.query)
-  return membersPage({ person, membership, members, invitations, notice, ...form })
+  return membersPage({ user, membership, members, invitations, notice, ...form })
 }
 
-async function postInvitation(context: PeopleContext, visit: SignedInRequest) {
-  const { person, request, reply } = visit
+async function postInvitation(context: UsersContext, visit: SignedInRequest) {
+  const { user, request, reply } = visit
   const workspaceId = readWorkspaceParam(request)
   const values = {
     email: readFormText(request.body, 'email'),
     role: readFormText(request.body, 'role'),
   }
   try {
-    await invitePerson(context, person, { workspaceId, ...values })
+    await inviteMember(context, user, { workspaceId, body: values })
     return seeOther(reply, membersPath(workspaceId, 'invited'))
   } catch (error) {
     const page = await showMembers(context, visit, { values, errors: toFormErrors(error) })

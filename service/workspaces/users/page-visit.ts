@@ -4,15 +4,15 @@ import { readCookie, serializeCookie } from './cookies.ts'
 import { knownDeviceCookie } from './known-device.ts'
 import type { EventRequest, SignInMethod } from './security-events.ts'
 import {
-  type CurrentPerson,
+  type CurrentUser,
   deleteSession,
-  findCurrentPerson,
+  findCurrentUser,
   findSession,
   type SessionContext,
 } from './session-store.ts'
 import { hashSessionToken, sessionCookie } from './session-token.ts'
 import type { NewSession } from './sign-in.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 
 /** The parts of a request and its reply that pages use. */
 export interface PageRequest extends EventRequest {
@@ -34,7 +34,7 @@ export interface PageReply {
 }
 
 export interface SignedInRequest {
-  person: CurrentPerson
+  user: CurrentUser
   request: PageRequest
   reply: PageReply
 }
@@ -46,11 +46,11 @@ export const SIGNED_IN = { config: { credential: 'session' } } as const
 export const UNAUTHORIZED = 401
 export const UNPROCESSABLE = 422
 const SEE_OTHER = 303
-/** The only page that a person with a generated password may open. */
+/** The only page that a user with a generated password may open. */
 const FIRST_PASSWORD_PATH = '/account/password'
 
 /**
- * Wraps the handler of a page that needs a signed-in person. Other visitors are redirected to sign
+ * Wraps the handler of a page that needs a signed-in user. Other visitors are redirected to sign
  * in. They come back afterwards, except to a form, because a browser does not send it again.
  */
 export function forSignedIn(
@@ -59,16 +59,16 @@ export function forSignedIn(
 ) {
   return async (request: PageRequest, reply: PageReply) => {
     const returnTo = request.method === 'GET' ? request.url : null
-    const person = await requireSignIn(context, { request, reply, returnTo })
-    if (!person) return reply
+    const user = await requireSignIn(context, { request, reply, returnTo })
+    if (!user) return reply
     rememberWorkspace(context, { request, reply })
-    return handle({ person, request, reply })
+    return handle({ user, request, reply })
   }
 }
 
 /** The workspace ID comes from the path and is not validated yet. */
 export interface WorkspacePageRequest {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: string
 }
 
@@ -84,9 +84,9 @@ export async function requirePageSession(
   context: SessionContext,
   { request, reply, returnTo = request.url }: WorkspacePageExchange,
 ): Promise<WorkspacePageRequest | null> {
-  const person = await requireSignIn(context, { request, reply, returnTo })
-  if (person) rememberWorkspace(context, { request, reply })
-  return person && { person, workspaceId: readWorkspaceParam(request) }
+  const user = await requireSignIn(context, { request, reply, returnTo })
+  if (user) rememberWorkspace(context, { request, reply })
+  return user && { user, workspaceId: readWorkspaceParam(request) }
 }
 
 const LAST_WORKSPACE = 'last-workspace'
@@ -103,7 +103,7 @@ function rememberWorkspace(
   reply.header('set-cookie', serializeCookie(publicOrigin(), cookie))
 }
 
-/** The workspace that this browser opened last. Not validated: the person may not be a member. */
+/** The workspace that this browser opened last. Not validated: the user may not be a member. */
 export function readLastWorkspace(
   { cookie }: { cookie?: string | undefined },
   origin: string,
@@ -119,21 +119,21 @@ interface SignInCheck {
 }
 
 /**
- * Returns the signed-in person. Redirects and returns null when there is no session, or when the
- * person must replace a generated password first.
+ * Returns the signed-in user. Redirects and returns null when there is no session, or when the
+ * user must replace a generated password first.
  */
 export async function requireSignIn(
   context: SessionContext,
   { request, reply, returnTo }: SignInCheck,
-): Promise<CurrentPerson | null> {
-  const person = await findCurrentPerson(context, request.headers)
-  if (!person) {
+): Promise<CurrentUser | null> {
+  const user = await findCurrentUser(context, request.headers)
+  if (!user) {
     const query = returnTo === null ? '' : `?return_to=${encodeURIComponent(returnTo)}`
     reply.redirect(`/sign-in${query}`, SEE_OTHER)
     return null
   }
   const [path] = request.url.split('?', 1)
-  if (!person.mustChangePassword || path === FIRST_PASSWORD_PATH) return person
+  if (!user.mustChangePassword || path === FIRST_PASSWORD_PATH) return user
   reply.redirect(FIRST_PASSWORD_PATH, SEE_OTHER)
   return null
 }
@@ -161,19 +161,19 @@ interface SessionExchange {
  * device of the account.
  */
 export async function replaceSession(
-  context: PeopleContext,
+  context: UsersContext,
   { request, reply, token, method }: SessionExchange,
 ): Promise<void> {
   const { database, now, publicOrigin } = context
   const { cookie } = request.headers
-  const previous = await findCurrentPerson(context, { cookie })
+  const previous = await findCurrentUser(context, { cookie })
   if (previous) await deleteSession(database, previous.userId, previous.sessionId)
   reply.header('set-cookie', sessionCookie(publicOrigin(), token))
-  const person = await findSession(database, hashSessionToken(token), now())
-  if (!person) return
-  reply.header('set-cookie', await knownDeviceCookie(context, { cookie, email: person.email }))
+  const user = await findSession(database, hashSessionToken(token), now())
+  if (!user) return
+  reply.header('set-cookie', await knownDeviceCookie(context, { cookie, email: user.email }))
   const type = 'sign_in.succeeded'
-  await context.recordSecurityEvent({ type, person, request, details: { method } })
+  await context.recordSecurityEvent({ type, user, request, details: { method } })
 }
 
 interface CompletedSignIn {
@@ -188,7 +188,7 @@ export const SECOND_FACTOR_PATH = '/sign-in/second-factor'
 
 /** Sets the cookie of a new session and redirects, first to the page that asks for a code. */
 export async function completeSignIn(
-  context: PeopleContext,
+  context: UsersContext,
   { request, reply, session, returnTo, method }: CompletedSignIn,
 ): Promise<unknown> {
   await replaceSession(context, { request, reply, token: session.token, method })

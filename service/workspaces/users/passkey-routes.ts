@@ -31,15 +31,15 @@ import {
 } from './passkeys.ts'
 import { requireRecentAuthentication } from './reauthentication.ts'
 import { requireToken } from './second-factor-routes.ts'
-import { findCurrentPerson, findHeldSession } from './session-store.ts'
+import { findCurrentUser, findHeldSession } from './session-store.ts'
 import { sessionCookie } from './session-token.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 
 type CookieReply = PageReply & { header(name: string, value: string | string[]): unknown }
 type ScriptReply = CookieReply & { headers(values: Record<string, string>): unknown }
 
 /** Signing in by a passkey, adding one and removing one. These pages run a script. */
-export function passkeyRoutes(app: ServiceApp, context: PeopleContext): void {
+export function passkeyRoutes(app: ServiceApp, context: UsersContext): void {
   app.register(async limited => {
     // Each page stores a challenge, so views count as well.
     if (context.limits.signIn) limitAddresses(limited, context.limits.signIn)
@@ -59,19 +59,19 @@ export function passkeyRoutes(app: ServiceApp, context: PeopleContext): void {
   app.post(
     '/account/passkeys/:passkey/remove',
     SIGNED_IN,
-    forSignedIn(context, async ({ person, request, reply }) => {
-      requireRecentAuthentication(person, context.now())
+    forSignedIn(context, async ({ user, request, reply }) => {
+      requireRecentAuthentication(user, context.now())
       const id = parseRowId((request.params as { passkey: string }).passkey) ?? 0
-      await removePasskey(context, person, id)
+      await removePasskey(context, user, id)
       const details = { factor: 'passkey' }
-      await context.recordSecurityEvent({ type: 'second_factor.removed', person, request, details })
+      await context.recordSecurityEvent({ type: 'second_factor.removed', user, request, details })
       return seeOther(reply, '/account?done=passkey_removed')
     }),
   )
 }
 
 async function showPasskeySignIn(
-  context: PeopleContext,
+  context: UsersContext,
   request: PageRequest,
   reply: ScriptReply,
   errors: FormErrors = {},
@@ -79,9 +79,9 @@ async function showPasskeySignIn(
   const { return_to: target } = request.query as { return_to?: unknown }
   const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000) || target)
   const { headers } = request
-  const person =
-    (await findCurrentPerson(context, headers)) ?? (await findHeldSession(context, headers))
-  const token = person && requireToken(context, request)
+  const user =
+    (await findCurrentUser(context, headers)) ?? (await findHeldSession(context, headers))
+  const token = user && requireToken(context, request)
   const { options, cookies } = await startPasskeySignIn(context, token)
   reply.headers(pageHeaders({ hasScript: true }))
   reply.header('set-cookie', cookies)
@@ -89,7 +89,7 @@ async function showPasskeySignIn(
   return reply.code(Object.keys(errors).length === 0 ? 200 : UNAUTHORIZED).send(page)
 }
 
-async function postPasskeySignIn(context: PeopleContext, request: PageRequest, reply: ScriptReply) {
+async function postPasskeySignIn(context: UsersContext, request: PageRequest, reply: ScriptReply) {
   const outcome = await finishPasskeySignIn(context, {
     response: readFormSecret(request.body, 'response'),
     cookie: request.headers.cookie,
@@ -97,7 +97,7 @@ async function postPasskeySignIn(context: PeopleContext, request: PageRequest, r
   })
   if (!('token' in outcome)) {
     const details = { method: 'passkey', reason: outcome.outcome }
-    await context.recordSecurityEvent({ type: 'sign_in.failed', person: null, request, details })
+    await context.recordSecurityEvent({ type: 'sign_in.failed', user: null, request, details })
     const errors = { '': 'This passkey is not known here. Try again, or sign in another way.' }
     return showPasskeySignIn(context, request, reply, errors)
   }
@@ -107,25 +107,25 @@ async function postPasskeySignIn(context: PeopleContext, request: PageRequest, r
 }
 
 async function showNewPasskey(
-  context: PeopleContext,
-  { person, request }: SignedInRequest,
+  context: UsersContext,
+  { user, request }: SignedInRequest,
   reply: ScriptReply,
   errors: FormErrors = {},
 ): Promise<unknown> {
-  requireRecentAuthentication(person, context.now())
+  requireRecentAuthentication(user, context.now())
   const token = requireToken(context, request)
-  const { options, cookies } = await startPasskeyRegistration(context, person, token)
+  const { options, cookies } = await startPasskeyRegistration(context, user, token)
   reply.headers(pageHeaders({ hasScript: true }))
   reply.header('set-cookie', cookies)
-  const page = newPasskeyPage({ person, options, errors })
+  const page = newPasskeyPage({ user, options, errors })
   return reply.code(Object.keys(errors).length === 0 ? 200 : UNPROCESSABLE).send(page)
 }
 
-async function postPasskey(context: PeopleContext, visit: SignedInRequest, reply: ScriptReply) {
-  const { person, request } = visit
-  requireRecentAuthentication(person, context.now())
+async function postPasskey(context: UsersContext, visit: SignedInRequest, reply: ScriptReply) {
+  const { user, request } = visit
+  requireRecentAuthentication(user, context.now())
   try {
-    const token = await finishPasskeyRegistration(context, person, {
+    const token = await finishPasskeyRegistration(context, user, {
       response: readFormSecret(request.body, 'response'),
       cookie: request.headers.cookie,
       token: requireToken(context, request),
@@ -133,7 +133,7 @@ async function postPasskey(context: PeopleContext, visit: SignedInRequest, reply
     })
     reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
     const details = { factor: 'passkey' }
-    await context.recordSecurityEvent({ type: 'second_factor.added', person, request, details })
+    await context.recordSecurityEvent({ type: 'second_factor.added', user, request, details })
     return seeOther(reply, '/account?done=passkey_added')
   } catch (error) {
     return showNewPasskey(context, visit, reply, toFormErrors(error))

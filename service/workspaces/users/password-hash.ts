@@ -9,7 +9,7 @@ interface ScryptCost {
 
 /**
  * One of the five settings that OWASP's Password Storage Cheat Sheet lists as equally strong. This
- * one needs 32 MiB: Node hashes four passwords at once, and `ln=17,r=8,p=1` would take 512 MiB.
+ * one needs 32 MiB for each of the passwords that are hashed at once; `ln=17,r=8,p=1` needs 128.
  */
 const COST: ScryptCost = { logN: 15, r: 8, p: 3 }
 /** Hashes of versions up to 0.5.0: a third of the work. */
@@ -67,8 +67,34 @@ function parsePasswordHash(hash: string): ParsedHash {
   return { salt: earlierSalt, key: Buffer.from(earlierKey, 'hex'), cost: EARLIER_COST }
 }
 
+/**
+ * Of the four threads in Node's pool. The others log in to PostgreSQL and read files: behind ten
+ * hashes, a new connection would exceed its five seconds on a slow machine.
+ */
+const HASHES_MAX = 2
+
+let hashing = 0
+/** In the order of their requests. */
+const waiting: (() => void)[] = []
+
+async function deriveKey(
+  password: string,
+  salt: Buffer | string,
+  cost: ScryptCost,
+): Promise<Buffer> {
+  if (hashing === HASHES_MAX) await new Promise<void>(resolve => waiting.push(resolve))
+  else hashing += 1
+  try {
+    return await runScrypt(password, salt, cost)
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else hashing -= 1
+  }
+}
+
 /** Runs in Node's thread pool, outside of the event loop. */
-function deriveKey(password: string, salt: Buffer | string, cost: ScryptCost): Promise<Buffer> {
+function runScrypt(password: string, salt: Buffer | string, cost: ScryptCost): Promise<Buffer> {
   const { logN, r, p } = cost
   const N = 2 ** logN
   const options = { N, r, p, maxmem: 2 * 128 * N * r }

@@ -8,7 +8,6 @@ import {
   toFormErrors,
 } from '../../runtime/pages/form-body.ts'
 import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
-import { signUp } from './account.ts'
 import {
   completeSignIn,
   findNotice,
@@ -20,7 +19,7 @@ import {
   UNPROCESSABLE,
 } from './page-visit.ts'
 import { supportsPasskeys } from './passkeys.ts'
-import { deleteSession, findCurrentPerson, findHeldSession } from './session-store.ts'
+import { deleteSession, findCurrentUser, findHeldSession } from './session-store.ts'
 import {
   clearedSessionCookie,
   isLibrarySessionCookie,
@@ -28,16 +27,17 @@ import {
 } from './session-token.ts'
 import { type NewSession, type SignInOutcome, signIn, verifyNewSession } from './sign-in.ts'
 import { emailSentPage, PROVIDER_ORIGINS, signInPage, signUpPage } from './sign-in-pages.ts'
+import { signUp } from './sign-up.ts'
 import { describeSignUpPolicy, requireOpenSignUp, type SignUpPolicy } from './sign-up-policy.ts'
 import { SOCIAL_PROVIDERS, type SocialProvider } from './social-providers.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 
 /** The pages to sign in, sign up and sign out. Submitted forms are rate-limited by address. */
-export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
+export function signInRoutes(app: ServiceApp, context: UsersContext): void {
   const { social } = context
   app.get('/sign-in', PUBLIC, async (request, reply) => {
     const returnTo = safeReturnPath((request.query as ReturnQuery).return_to)
-    if (await findCurrentPerson(context, request.headers)) return seeOther(reply, returnTo)
+    if (await findCurrentUser(context, request.headers)) return seeOther(reply, returnTo)
     reply.headers(pageHeaders({ formTargets: social.map(name => PROVIDER_ORIGINS[name]) }))
     return signInPage({ ...signInOptions(context), returnTo, notice: findNotice(request.query) })
   })
@@ -48,11 +48,11 @@ export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
   })
   app.post('/sign-out', PUBLIC, async (request, reply) => {
     const { headers } = request
-    const person =
-      (await findCurrentPerson(context, headers)) ?? (await findHeldSession(context, headers))
-    if (person) {
-      await deleteSession(context.database, person.userId, person.sessionId)
-      await context.recordSecurityEvent({ type: 'sign_out', person, request })
+    const user =
+      (await findCurrentUser(context, headers)) ?? (await findHeldSession(context, headers))
+    if (user) {
+      await deleteSession(context.database, user.userId, user.sessionId)
+      await context.recordSecurityEvent({ type: 'sign_out', user, request })
     }
     reply.header('set-cookie', clearedSessionCookie(context.publicOrigin()))
     return seeOther(reply, '/sign-in?done=signed_out')
@@ -68,7 +68,7 @@ interface ReturnQuery {
   return_to?: unknown
 }
 
-async function postSignIn(context: PeopleContext, request: PageRequest, reply: PageReply) {
+async function postSignIn(context: UsersContext, request: PageRequest, reply: PageReply) {
   const email = readFormText(request.body, 'email')
   const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
   const outcome = await signIn(context, {
@@ -82,13 +82,13 @@ async function postSignIn(context: PeopleContext, request: PageRequest, reply: P
     return completeSignIn(context, { request, reply, ...signIn })
   }
   const details = { method: 'password', reason: outcome.outcome }
-  await context.recordSecurityEvent({ type: 'sign_in.failed', person: { email }, request, details })
+  await context.recordSecurityEvent({ type: 'sign_in.failed', user: { email }, request, details })
   const errors = { '': SIGN_IN_ERRORS[outcome.outcome] }
   const page = { ...signInOptions(context), returnTo, email, errors }
   return reply.code(UNAUTHORIZED).send(signInPage(page))
 }
 
-function signInOptions({ social, signUp, publicOrigin }: PeopleContext) {
+function signInOptions({ social, signUp, publicOrigin }: UsersContext) {
   const isSignUpOpen = signUp.mode !== 'closed'
   return { social, isSignUpOpen, offersPasskeys: supportsPasskeys(publicOrigin()) }
 }
@@ -99,7 +99,7 @@ const SIGN_IN_ERRORS: Record<Exclude<SignInOutcome, NewSession>['outcome'], stri
     'Confirm your email first: follow the link that we sent, or request another at /verify.',
 }
 
-async function postSignUp(context: PeopleContext, request: PageRequest, reply: PageReply) {
+async function postSignUp(context: UsersContext, request: PageRequest, reply: PageReply) {
   const values = {
     name: readFormText(request.body, 'name'),
     email: readFormText(request.body, 'email'),
@@ -113,8 +113,8 @@ async function postSignUp(context: PeopleContext, request: PageRequest, reply: P
     const page = { returnTo, policy, values, errors: toFormErrors(error) }
     return reply.code(UNPROCESSABLE).send(signUpPage(page))
   }
-  const person = { email: values.email }
-  await context.recordSecurityEvent({ type: 'sign_up.requested', person, request })
+  const user = { email: values.email }
+  await context.recordSecurityEvent({ type: 'sign_up.requested', user, request })
   return emailSentPage(SIGNED_UP[context.signUp.mode])
 }
 
@@ -140,7 +140,7 @@ interface SocialReply extends PageReply {
  * Social sign-in: the redirect to the provider and the callback, which is the only route of the
  * library that is reachable over HTTP. Without a configured provider, neither exists.
  */
-export function socialRoutes(app: ServiceApp, context: PeopleContext): void {
+export function socialRoutes(app: ServiceApp, context: UsersContext): void {
   if (context.social.length === 0) return
   app.register(async limited => {
     if (context.limits.signIn) limitAddresses(limited, context.limits.signIn)
@@ -153,7 +153,7 @@ export function socialRoutes(app: ServiceApp, context: PeopleContext): void {
   })
 }
 
-async function startSocialSignIn(context: PeopleContext, request: PageRequest, reply: SocialReply) {
+async function startSocialSignIn(context: UsersContext, request: PageRequest, reply: SocialReply) {
   const requested = readFormText(request.body, 'provider')
   const provider = SOCIAL_PROVIDERS.find(
     name => name === requested && context.social.includes(name),
@@ -175,11 +175,7 @@ async function startSocialSignIn(context: PeopleContext, request: PageRequest, r
 }
 
 /** The library checks the state against its cookie, calls the provider and creates a session. */
-async function finishSocialSignIn(
-  context: PeopleContext,
-  request: PageRequest,
-  reply: SocialReply,
-) {
+async function finishSocialSignIn(context: UsersContext, request: PageRequest, reply: SocialReply) {
   const library = await context.authLibrary()
   // The path is appended to our own origin; the Host header is not trusted.
   const url = `${context.publicOrigin()}${request.url}`
@@ -196,7 +192,7 @@ async function finishSocialSignIn(
   )
   if (outcome === null || !('token' in outcome)) {
     const details = { method, reason: outcome?.outcome ?? 'provider_refused' }
-    await context.recordSecurityEvent({ type: 'sign_in.failed', person: null, request, details })
+    await context.recordSecurityEvent({ type: 'sign_in.failed', user: null, request, details })
     if (outcome?.outcome === 'unverified') return seeOther(reply, '/forgot')
     const isRefused = ACCOUNT_REFUSED.test(response.headers.get('location') ?? '')
     return seeOther(reply, isRefused ? REFUSED_PATH : FAILED_PATH)

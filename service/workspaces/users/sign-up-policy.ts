@@ -22,7 +22,7 @@ export function findDomainError(policy: SignUpPolicy, email: string): string | n
   return isAllowedDomain(policy, email) ? null : describeDomains(policy)
 }
 
-/** What a person must know before signing up, if anything. */
+/** What a user must know before signing up, if anything. */
 export function describeSignUpPolicy(policy: SignUpPolicy): string | null {
   const sentences = [
     ...(policy.mode === 'invited' ? ['Use the address that a workspace has invited.'] : []),
@@ -43,7 +43,7 @@ interface PolicyContext {
 }
 
 /** True when an account may be created for the address. */
-export async function mayCreateAccount(
+export async function maySignUp(
   { database, now, signUp }: PolicyContext,
   email: string,
 ): Promise<boolean> {

@@ -5,7 +5,7 @@ import type { AddressedRequest } from '../../runtime/http/client-address.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import { deriveKey } from '../../runtime/util/derive-key.ts'
 import type { AdAccount } from './ad-account-store.ts'
-import type { AccountLimits } from './attempt-limits.ts'
+import type { AttemptLimits } from './attempt-limits.ts'
 import type { AuthLibrary, AuthMailer } from './auth-library.ts'
 import type { DeviceContext } from './known-device.ts'
 import {
@@ -21,10 +21,10 @@ import type { SignUpPolicy } from './sign-up-policy.ts'
 import type { SocialClients, SocialProvider } from './social-providers.ts'
 
 /** What the operations and routes of this module depend on. */
-export interface PeopleContext extends DeviceContext, AuditedContext {
+export interface UsersContext extends DeviceContext, AuditedContext {
   logger: ServiceLogger
   mailer: Mailer
-  limits: PeopleLimits
+  limits: UserLimits
   social: readonly SocialProvider[]
   signUp: SignUpPolicy
   onAdAccountAdded: AdAccountListener
@@ -36,16 +36,16 @@ export interface PeopleContext extends DeviceContext, AuditedContext {
 /** Runs in the transaction that adds an ad account; `agents` uses it to add simulated campaigns. */
 export type AdAccountListener = (transaction: Transaction, account: AdAccount) => Promise<unknown>
 
-interface PeopleLimits extends AccountLimits {
+interface UserLimits extends AttemptLimits {
   signIn: AddressLimit | null
 }
 
-interface PeopleOptions extends AuditedContext {
+interface UsersOptions extends AuditedContext {
   logger: ServiceLogger
   now: () => Date
   publicOrigin: () => string
   mailer: Mailer
-  limits: PeopleLimits
+  limits: UserLimits
   social: SocialClients
   signUp: SignUpPolicy
   onAdAccountAdded: AdAccountListener
@@ -55,7 +55,7 @@ interface PeopleOptions extends AuditedContext {
   masterKey: Buffer
 }
 
-export function createPeopleContext(options: PeopleOptions): PeopleContext {
+export function createUsersContext(options: UsersOptions): UsersContext {
   const { database, audit, logger, now, publicOrigin, social, signUp, mailer } = options
   const secret = deriveKey(options.masterKey, 'signalbox people').toString('hex')
   const recordSecurityEvent = createSecurityEventRecorder(options)
@@ -91,16 +91,15 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
   }
 }
 
-type AuthMailerOptions = Pick<PeopleOptions, 'mailer' | 'publicOrigin' | 'now'>
+type AuthMailerOptions = Pick<UsersOptions, 'mailer' | 'publicOrigin' | 'now'>
 
 function createAuthMailer({ mailer, publicOrigin, now }: AuthMailerOptions): AuthMailer {
   return {
-    sendVerification: (person, token) =>
-      mailer.send(verificationEmail(publicOrigin(), person, token)),
-    sendAlreadyRegistered: person => mailer.send(alreadyRegisteredEmail(publicOrigin(), person)),
-    sendPasswordReset: (person, token) =>
-      mailer.send(passwordResetEmail(publicOrigin(), person, token)),
-    sendPasswordChanged: person => mailer.send(passwordChangedEmail(publicOrigin(), person, now())),
+    sendVerification: (user, token) => mailer.send(verificationEmail(publicOrigin(), user, token)),
+    sendAlreadyRegistered: user => mailer.send(alreadyRegisteredEmail(publicOrigin(), user)),
+    sendPasswordReset: (user, token) =>
+      mailer.send(passwordResetEmail(publicOrigin(), user, token)),
+    sendPasswordChanged: user => mailer.send(passwordChangedEmail(publicOrigin(), user, now())),
     sendSignInLink: (email, token) => mailer.send(signInLinkEmail(publicOrigin(), email, token)),
   }
 }

@@ -16,13 +16,13 @@ import {
   seeOther,
   UNPROCESSABLE,
 } from './page-visit.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 import { workspacesPage } from './workspace-pages.ts'
 import { listMemberships } from './workspace-store.ts'
 import { createWorkspace, requireRole } from './workspaces.ts'
 
 /** The list of workspaces, and the ad accounts of each. */
-export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
+export function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
   const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
     forSignedIn(context, handle)
   const accounts = '/workspaces/:workspace/ad-accounts'
@@ -40,9 +40,9 @@ export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
   app.get(
     '/workspaces/:workspace',
     SIGNED_IN,
-    page(async ({ person, request, reply }) => {
+    page(async ({ user, request, reply }) => {
       const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
-      const { workspaceId } = await requireRole(context.database, person, intent)
+      const { workspaceId } = await requireRole(context.database, user, intent)
       return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts`)
     }),
   )
@@ -60,10 +60,10 @@ export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
     app.post(
       `${accounts}/:account/${verb}`,
       SIGNED_IN,
-      page(async ({ person, request, reply }) => {
+      page(async ({ user, request, reply }) => {
         const workspaceId = readWorkspaceParam(request)
         const adAccountId = (request.params as { account: string }).account
-        await changeAdAccountStatus(context, person, { workspaceId, adAccountId, status })
+        await changeAdAccountStatus(context, user, { workspaceId, adAccountId, body: { status } })
         return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_${verb}d`)
       }),
     )
@@ -71,15 +71,15 @@ export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
 }
 
 async function showWorkspaces(
-  context: PeopleContext,
-  { person, request }: SignedInRequest,
+  context: UsersContext,
+  { user, request }: SignedInRequest,
   errors: FormErrors = {},
 ): Promise<string> {
-  const memberships = await listMemberships(context.database, person.userId)
+  const memberships = await listMemberships(context.database, user.userId)
   const page = readPageNumber(request.query)
-  const invitations = await listOwnInvitations(context, person, page)
+  const invitations = await listOwnInvitations(context, user, page)
   return workspacesPage({
-    person,
+    user,
     memberships,
     invitations,
     errors,
@@ -87,10 +87,10 @@ async function showWorkspaces(
   })
 }
 
-async function postWorkspace(context: PeopleContext, visit: SignedInRequest) {
-  const { person, request, reply } = visit
+async function postWorkspace(context: UsersContext, visit: SignedInRequest) {
+  const { user, request, reply } = visit
   try {
-    const id = await createWorkspace(context, person, readFormText(request.body, 'name'))
+    const id = await createWorkspace(context, user, { name: readFormText(request.body, 'name') })
     return seeOther(reply, `/workspaces/${id}/ad-accounts?done=workspace_created`)
   } catch (error) {
     const page = await showWorkspaces(context, visit, toFormErrors(error))
@@ -104,15 +104,15 @@ interface FormState {
 }
 
 async function showAdAccounts(
-  { database }: PeopleContext,
-  { person, request }: SignedInRequest,
+  { database }: UsersContext,
+  { user, request }: SignedInRequest,
   form?: FormState,
 ): Promise<string> {
   const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
-  const membership = await requirePageMembership(database, person, intent)
+  const membership = await requirePageMembership(database, user, intent)
   const accounts = await listAdAccounts(database, membership.workspaceId)
   return adAccountsPage({
-    person,
+    user,
     membership,
     accounts,
     ...form,
@@ -120,19 +120,13 @@ async function showAdAccounts(
   })
 }
 
-async function postAdAccount(context: PeopleContext, visit: SignedInRequest) {
-  const { person, request, reply } = visit
+async function postAdAccount(context: UsersContext, visit: SignedInRequest) {
+  const { user, request, reply } = visit
   const workspaceId = readWorkspaceParam(request)
   const names = ['name', 'platform_account_id', 'currency', 'time_zone']
   const values = Object.fromEntries(names.map(name => [name, readFormText(request.body, name)]))
   try {
-    await addAdAccount(context, person, {
-      workspaceId,
-      name: values.name,
-      platformAccountId: values.platform_account_id,
-      currency: values.currency,
-      timeZone: values.time_zone,
-    })
+    await addAdAccount(context, user, { workspaceId, body: values })
     return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_added`)
   } catch (error) {
     const page = await showAdAccounts(context, visit, { values, errors: toFormErrors(error) })

@@ -26,38 +26,66 @@ async function phone(text: string): Promise<string | null> {
   return digestUnless(text, () => normalizePhone(normalizeIdentifier(text)))
 }
 
-/** SHA-256 of your own id of a person. */
+/** SHA-256 of your own id of a person: without its white space, in lower case. */
 async function externalId(text: string): Promise<string | null> {
   return digestUnless(text, () => {
-    const prepared = String(text).normalize('NFC').trim().toLowerCase()
-    return prepared === '' || PLACEHOLDERS.has(prepared) ? null : prepared
+    const prepared = removeInvisible(text).normalize('NFC').trim().toLowerCase()
+    return prepared === '' || isPlaceholder(prepared) ? null : prepared.replace(/\s+/g, '')
   })
 }
 
 /** What a variable leaves that was never filled: it would make one person of many. */
-const PLACEHOLDERS = new Set([
-  ...'null|undefined|none|nan|n/a|[object object]|0|-|(null)|(not set)'.split('|'),
+const PLACEHOLDERS = [
+  ...'undefined|[object object]|(not set)|-|null|none|nan|n/a|nil|(null)|(none)|#n/a|0'.split('|'),
   '00000000-0000-0000-0000-000000000000',
-])
+]
+const UNFILLED_FORM =
+  /^(?:\[object \w+\]|[-\u2010-\u2015]+|\{\{.*\}\}|\$\{.*\}|<%.*%>|%%.*%%|\[\[.*\]\])$/s
+
+function isPlaceholder(prepared: string): boolean {
+  return PLACEHOLDERS.includes(prepared) || UNFILLED_FORM.test(prepared)
+}
 
 const SUPPLIED = /^([0-9a-f]{64})(?:\.(?:[\w-]{8}|AQ|Ag|Aw|BA|BQ|Bg))?$/i
-const EMPTY_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const CHARACTERS_MAX = 512
 
 async function digestUnless(text: string, normalize: () => string | null): Promise<string | null> {
   const value = String(text)
   if (value.length > CHARACTERS_MAX) return null
-  const supplied = SUPPLIED.exec(value.trim())?.[1]?.toLowerCase()
-  if (supplied) return supplied === EMPTY_DIGEST ? null : supplied
+  const supplied = SUPPLIED.exec(removeInvisible(value).trim())?.[1]?.toLowerCase()
+  if (supplied) return (await listNobodysDigests()).has(supplied) ? null : supplied
   const normalized = normalize()
-  if (normalized === null) return null
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(normalized))
+  return normalized === null ? null : sha256(normalized)
+}
+
+async function sha256(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return [...new Uint8Array(digest)].map(byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+const SPELLINGS = 'NaN|[object Object]|{{name}}|{{email}}|{{phone}}|{{user_id}}'.split('|')
+let nobodysDigests: Promise<Set<string>> | undefined
+
+/** Digests of nothing and of placeholders, as programs write them. */
+function listNobodysDigests(): Promise<Set<string>> {
+  const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+  const texts = PLACEHOLDERS.flatMap(text => [text, text.toUpperCase(), capitalize(text)])
+  nobodysDigests ??= Promise.all(['', ...texts, ...SPELLINGS].map(sha256)).then(
+    digests => new Set([...digests, '0'.repeat(64)]),
+  )
+  return nobodysDigests
+}
+
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu
+
+/** Without the characters that Unicode lets a program ignore, which come with copied text. */
+function removeInvisible(text: string): string {
+  return String(text).replace(INVISIBLE, '')
 }
 
 /** NFKC, except for accents on their own, before which it would put a space. */
 function normalizeIdentifier(text: string): string {
-  return String(text)
+  return removeInvisible(text)
     .replace(/\P{Sk}+/gu, run => run.normalize('NFKC'))
     .trim()
     .toLowerCase()

@@ -97,7 +97,7 @@ it('erases a person from events stored before and after the upgrade', async test
   const unindexed = hash('sha256', '17@example.com')
   const payload = { visitorId: 'new-visitor', digests: { em: [digest] }, plain: {}, clickIds: {} }
   await storeEntries(database, [ledgerEntry({ trackerId: TRACKER, eventId: 'fresh', payload })])
-  const scope = { database, now: () => STORED_AT }
+  const scope = { database, now: () => STORED_AT, suppress: async () => {} }
   const keys = ['em'] as const
   const erased = await erasePerson(scope, { trackerId: TRACKER, digest, keys })
   // The visitor of event-12 has another event, which names another person.

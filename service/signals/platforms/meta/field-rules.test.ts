@@ -67,9 +67,44 @@ it('a country by name or by three letters gives phones, states and ZIP codes the
   }
 })
 
-it('a state by name stays as it is when the country is not known', () => {
-  assert.deepEqual(normalizeMetaUserData({ st: 'California' }).digests.st, [
+it('a state by name is its code without a country, unless the name is of another place', () => {
+  const state = (st: string) => normalizeMetaUserData({ st }).digests.st
+  assert.deepEqual(state('California'), [hashIdentifier('ca')])
+  assert.deepEqual(state('Ontario'), [hashIdentifier('on')])
+  assert.deepEqual(state('Georgia'), [hashIdentifier('georgia')])
+  assert.deepEqual(normalizeMetaUserData({ st: 'California', country: 'MX' }).digests.st, [
     hashIdentifier('california'),
+  ])
+  const given = { st: 'Georgia', country: 'United States (US)' }
+  assert.deepEqual(normalizeMetaUserData(given).digests.st, [hashIdentifier('ga')])
+})
+
+it('a ZIP code that was a number gets its zeros back', () => {
+  const zip = (zp: unknown, country?: string) =>
+    normalizeMetaUserData({ zp, ...(country && { country }) }).digests.zp
+  for (const lost of [2134, '2134', '02134', '2134-5678', 21345678, '02134-5678'])
+    assert.deepEqual(zip(lost, 'US'), [hashIdentifier('02134')], String(lost))
+  for (const lost of [501, '501', '00501-0001', '501-0001'])
+    assert.deepEqual(zip(lost, 'USA'), [hashIdentifier('00501')], String(lost))
+  assert.deepEqual(zip(601, 'PR'), [hashIdentifier('00601')])
+  // Four digits are a whole code elsewhere, and nobody knows without a country.
+  for (const country of ['DK', 'CH', 'AU', undefined])
+    assert.deepEqual(zip('2134', country), [hashIdentifier('2134')], country)
+  assert.deepEqual(zip('12', 'US'), [hashIdentifier('12')])
+})
+
+it('birthday and birth_day are a whole date, or the day of one', () => {
+  const read = (userData: Record<string, unknown>) => normalizeMetaUserData(userData).digests
+  const whole = { db: [hashIdentifier('19970216')] }
+  for (const name of ['birthday', 'birth_day', 'Birthday', 'BIRTH-DAY', 'birthDay', 'bday']) {
+    for (const date of ['1997-02-16', 19_970_216, '16.2.1997', ['1997|02|16']])
+      assert.deepEqual(read({ [name]: date }), whole, `${name} ${date}`)
+  }
+  for (const day of [16, '16', ' 16 ', ['16']])
+    assert.deepEqual(read({ birth_day: day }), { dobd: [hashIdentifier('16')] }, String(day))
+  assert.deepEqual(read({ dobd: '1997-02-16' }), {})
+  assert.deepEqual(dropsOf({ birthday: 'soon' }), [
+    { field: 'user_data.birthday', reason: DROP_REASONS.birthDate },
   ])
 })
 

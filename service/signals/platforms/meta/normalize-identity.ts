@@ -9,7 +9,11 @@ import type {
   HashedFieldRule,
   PlainFieldRule,
 } from '../../identity/field-rules.ts'
-import { isPlaceholder, normalizeEmail } from '../../identity/identifier-formats.ts'
+import {
+  normalizeCallerId,
+  normalizeEmail,
+  removeInvisible,
+} from '../../identity/identifier-formats.ts'
 import {
   normalizeBirthDate,
   normalizeBirthDay,
@@ -17,6 +21,7 @@ import {
   normalizeBirthYear,
 } from '../../identity/normalize-birth-date.ts'
 import { normalizeCountry } from '../../identity/normalize-country.ts'
+import { normalizeGender } from '../../identity/normalize-gender.ts'
 import { normalizePhone } from '../../identity/normalize-phone.ts'
 import { type NormalizedIdentity, normalizeUserData } from '../../identity/normalize-user-data.ts'
 import { findSubdivisionCode } from '../../identity/subdivisions.ts'
@@ -41,7 +46,7 @@ export function normalizeMetaUserData(
 }
 
 const ID: HashedFieldRule = {
-  normalize: prepared => (isPlaceholder(prepared) ? null : prepared),
+  normalize: normalizeCallerId,
   reason: DROP_REASONS.placeholder,
   acceptsNumbers: true,
   isCallerId: true,
@@ -119,13 +124,6 @@ function normalizeName(prepared: string): string | null {
   return /\p{L}/u.test(name) ? name : null
 }
 
-function normalizeGender(prepared: string): string | null {
-  const letters = prepared.replace(/[^a-z]+/g, '')
-  if (letters === 'f' || letters === 'female') return 'f'
-  if (letters === 'm' || letters === 'male') return 'm'
-  return null
-}
-
 /** Digits go too: a city or state that carries some is followed by a postal code ("TX 75001"). */
 function normalizePlace(prepared: string): string | null {
   const place = prepared.replace(/[^\p{L}\p{M}]+/gu, '')
@@ -146,25 +144,39 @@ function birthDatePart(normalize: HashedFieldRule['normalize']): HashedFieldRule
 
 function normalizeState(prepared: string, { country }: FieldContext): string | null {
   const place = normalizePlace(prepared)
-  return place === null ? null : (findSubdivisionCode(place, country) ?? place)
+  return place === null ? null : (findSubdivisionCode(prepared, country) ?? place)
 }
 
-/** Only the United States has nine digits, so ZIP+4 is known even when the country is not. */
+/** The postal codes of these countries are ZIP codes of the United States. */
+const ZIP_COUNTRIES = new Set(['us', 'pr', 'gu', 'vi', 'as', 'mp', 'um', 'fm', 'mh', 'pw'])
+const ZIP_DIGITS = 5
+const ZIP_EXTENSION_DIGITS = 4
+
+/**
+ * Only the United States has nine digits, so ZIP+4 is known even when the country is not. A ZIP
+ * code that was once a number has lost its zeros: 2134 is 02134 (Boston), and 601 is 00601.
+ */
 function normalizePostalCode(prepared: string, { country }: FieldContext): string | null {
   const code = prepared.replace(/[^\p{L}\p{N}]+/gu, '')
   if (code.length < 2) return null
-  const isUnitedStates = country === 'us' || (country === null && /^\d{9}$/.test(code))
-  return isUnitedStates ? code.slice(0, 5) : code
+  if (country === null) return /^\d{9}$/.test(code) ? code.slice(0, ZIP_DIGITS) : code
+  return ZIP_COUNTRIES.has(country) ? restoreZip(code) : code
+}
+
+function restoreZip(code: string): string {
+  if (!/^\d{3,5}(?:\d{4})?$/.test(code)) return code.slice(0, ZIP_DIGITS)
+  const zip = code.length > ZIP_DIGITS ? code.slice(0, -ZIP_EXTENSION_DIGITS) : code
+  return zip.padStart(ZIP_DIGITS, '0')
 }
 
 function normalizeFbc(text: string, times: EventTimes): FieldResult {
-  const checked = checkFbc(text.trim(), findLatestClickTime(times))
+  const checked = checkFbc(removeInvisible(text).trim(), findLatestClickTime(times))
   return 'kept' in checked ? checked.kept : checked
 }
 
 function acceptWhen(holds: (text: string) => boolean): PlainFieldRule['normalize'] {
   return text => {
-    const trimmed = text.trim()
+    const trimmed = removeInvisible(text).trim()
     return holds(trimmed) ? trimmed : null
   }
 }

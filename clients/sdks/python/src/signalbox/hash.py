@@ -10,6 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from itertools import groupby
 
 
@@ -24,7 +25,7 @@ def phone(text: str) -> str | None:
 
 
 def external_id(text: str | int) -> str | None:
-    """SHA-256 of your own id of a person."""
+    """SHA-256 of your own id of a person: without its white space, in lower case."""
     return _digest(text, _normalize_external_id)
 
 
@@ -36,7 +37,12 @@ _SPACE = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join
 _SUPPLIED = re.compile(
     r"([0-9a-f]{64})(?:\.(?:[\w-]{8}|AQ|Ag|Aw|BA|BQ|Bg))?", re.ASCII | re.IGNORECASE
 )
-_EMPTY_DIGEST = hashlib.sha256(b"").hexdigest()
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]+"
+)
+"""What Unicode lets a program ignore (Default_Ignorable_Code_Point); it comes with copied text."""
 _CHARACTERS_MAX = 512
 
 
@@ -44,10 +50,11 @@ def _digest(text: str | int, normalize: Callable[[str], str | None]) -> str | No
     value = str(text)
     if _utf16_length(value) > _CHARACTERS_MAX:
         return None
+    value = _INVISIBLE.sub("", value)
     supplied = _SUPPLIED.fullmatch(value.strip(_SPACE))
     if supplied:
         digest = supplied[1].lower()
-        return None if digest == _EMPTY_DIGEST else digest
+        return None if digest in _nobodys_digests() else digest
     # Of a character that this Python does not know yet, it does not know the lower case either.
     if any(unicodedata.category(character) in ("Cn", "Cs") for character in value):
         return None
@@ -98,18 +105,33 @@ def _category(character: str) -> str:
     return unicodedata.category(character)[0]
 
 
-_PLACEHOLDERS = frozenset(
-    [
-        *"null|undefined|none|nan|n/a|[object object]|0|-|(null)|(not set)".split("|"),
-        "00000000-0000-0000-0000-000000000000",
-    ]
-)
+_PLACEHOLDERS = [
+    *"undefined|[object object]|(not set)|-|null|none|nan|n/a|nil|(null)|(none)|#n/a|0".split("|"),
+    "00000000-0000-0000-0000-000000000000",
+]
 """What a variable leaves that was never filled: it would make one person of many."""
+_UNFILLED_FORM = re.compile(
+    r"\[object \w+\]|[-\u2010-\u2015]+|\{\{.*\}\}|\$\{.*\}|<%.*%>|%%.*%%|\[\[.*\]\]",
+    re.ASCII | re.DOTALL,
+)
+_SPELLINGS = "NaN|[object Object]|{{name}}|{{email}}|{{phone}}|{{user_id}}".split("|")
+
+
+@cache
+def _nobodys_digests() -> frozenset[str]:
+    """Digests of nothing and of placeholders, as programs write them."""
+    spelled = [
+        form for text in _PLACEHOLDERS for form in (text, text.upper(), text[:1].upper() + text[1:])
+    ]
+    texts = ["", *spelled, *_SPELLINGS]
+    return frozenset([*(hashlib.sha256(text.encode()).hexdigest() for text in texts), "0" * 64])
 
 
 def _normalize_external_id(text: str) -> str | None:
     prepared = unicodedata.normalize("NFC", text).strip(_SPACE).lower()
-    return None if prepared == "" or prepared in _PLACEHOLDERS else prepared
+    if prepared == "" or prepared in _PLACEHOLDERS or _UNFILLED_FORM.fullmatch(prepared):
+        return None
+    return "".join(character for character in prepared if character not in _SPACE)
 
 
 _CALLING_CODE = re.compile(r"1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[0-9]{3}")

@@ -11,10 +11,10 @@ import { renderPage } from '../../runtime/pages/layout.ts'
 import { formatDate, formatIsoMinute } from '../../runtime/util/time.ts'
 import { PASSWORD_HINT } from './password-strength.ts'
 import type { Passkey } from './second-factor-store.ts'
-import type { ActiveSession, CurrentPerson } from './session-store.ts'
+import type { ActiveSession, CurrentUser } from './session-store.ts'
 
-interface AccountPage {
-  person: CurrentPerson
+interface ProfilePage {
+  user: CurrentUser
   hasPassword: boolean
   sessions: readonly ActiveSession[]
   hasApp: boolean
@@ -25,13 +25,13 @@ interface AccountPage {
   notice?: string | undefined
 }
 
-export function accountPage(account: AccountPage): string {
-  const { person, hasPassword, sessions, errors = {}, notice } = account
+export function profilePage(account: ProfilePage): string {
+  const { user, hasPassword, sessions, errors = {}, notice } = account
   const body = html`<h1>Your account</h1>
 !${notice === undefined ? '' : message('success', notice)}
 <section class="card">
 <h2>Profile</h2>
-<dl><dt>Name</dt><dd>${person.name}</dd><dt>Email</dt><dd>${person.email}</dd></dl>
+<dl><dt>Name</dt><dd>${user.name}</dd><dt>Email</dt><dd>${user.email}</dd></dl>
 </section>
 <section class="card">
 <h2>Password</h2>
@@ -41,13 +41,13 @@ export function accountPage(account: AccountPage): string {
 !${passkeySection(account)}
 <section class="card">
 <h2>Active sessions</h2>
-<ul class="plain">!${sessions.map(session => sessionRow(session, person)).join('')}</ul>
+<ul class="plain">!${sessions.map(session => sessionRow(session, user)).join('')}</ul>
 !${sessions.length > 1 ? buttonForm(END_OTHER_SESSIONS) : ''}
 </section>`
-  return renderPage({ title: 'Your account', body, signedInAs: person.email, isWide: true })
+  return renderPage({ title: 'Your account', body, signedInAs: user.email, isWide: true })
 }
 
-function appSection({ hasApp }: AccountPage): string {
+function appSection({ hasApp }: ProfilePage): string {
   const setUp = html`<p>After your password, a link or a provider, a code from your phone is needed,
 too.</p>
 <p><a class="button quiet" href="/account/authenticator">Set up an authenticator app</a></p>`
@@ -63,7 +63,7 @@ codes</a>!${buttonForm(remove)}</div>`
 
 const APP_TITLE = 'Authenticator app'
 
-function passkeySection({ passkeys, offersPasskeys }: AccountPage): string {
+function passkeySection({ passkeys, offersPasskeys }: ProfilePage): string {
   const rows = passkeys.map(({ id, name, createdAt }) => {
     const remove = buttonForm({
       action: `/account/passkeys/${id}/remove`,
@@ -89,14 +89,14 @@ const END_OTHER_SESSIONS = {
   look: 'quiet',
 } as const
 
-/** The only page for a person whose password was generated. */
-export function firstPasswordPage(person: CurrentPerson, errors: FormErrors = {}): string {
+/** The only page for a user whose password was generated. */
+export function firstPasswordPage(user: CurrentUser, errors: FormErrors = {}): string {
   const body = html`<div class="card">
 <h1>Choose your own password</h1>
 <p>Your current password was generated and is stored in a file.</p>
 !${passwordForm(true, errors)}
 </div>`
-  return renderPage({ title: 'Choose a password', body, signedInAs: person.email })
+  return renderPage({ title: 'Choose a password', body, signedInAs: user.email })
 }
 
 function passwordForm(hasPassword: boolean, errors: FormErrors): string {
@@ -110,7 +110,7 @@ function passwordForm(hasPassword: boolean, errors: FormErrors): string {
 </form>`
 }
 
-function sessionRow(session: ActiveSession, { sessionId }: CurrentPerson): string {
+function sessionRow(session: ActiveSession, { sessionId }: CurrentUser): string {
   const browser = describeUserAgent(session.userAgent)
   const since = formatIsoMinute(session.createdAt)
   const current = tag('This session')
@@ -123,7 +123,7 @@ function sessionRow(session: ActiveSession, { sessionId }: CurrentPerson): strin
 !${session.id === sessionId ? current : end}</li>`
 }
 
-/** The name of the browser and its system, which is all that a person recognizes. */
+/** The name of the browser and its system, which is all that a user recognizes. */
 function describeUserAgent(userAgent: string | null): string {
   const text = userAgent ?? ''
   const known = [

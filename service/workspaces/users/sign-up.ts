@@ -1,23 +1,23 @@
 import { jwtVerify } from 'jose'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
+import { FieldErrorList } from '../../runtime/http/validator.ts'
 import { limitAttempts, limitPasswordChanges } from './attempt-limits.ts'
 import { NAME_ERROR, parseName } from './display-name.ts'
+import { EMAIL_ERROR, parseEmailAddress } from './email-address.ts'
 import { passwordChangedEmail } from './mail/email-templates.ts'
 import { createPasswordHash, isPasswordCorrect } from './password-hash.ts'
 import { findPasswordError } from './password-strength.ts'
 import { requireRecentAuthentication } from './reauthentication.ts'
-import { type CurrentPerson, deleteSessions } from './session-store.ts'
+import { type CurrentUser, deleteSessions } from './session-store.ts'
 import {
   readAuthErrorCode,
   replaceSessionToken,
   type SignInOutcome,
   startSession,
 } from './sign-in.ts'
-import { findDomainError, mayCreateAccount, requireOpenSignUp } from './sign-up-policy.ts'
-import { findPasswordHash, findPersonByEmail, setPassword } from './user-store.ts'
-import type { PeopleContext } from './users-context.ts'
+import { findDomainError, maySignUp, requireOpenSignUp } from './sign-up-policy.ts'
+import { findPasswordHash, findUserByEmail, setPassword } from './user-store.ts'
+import type { UsersContext } from './users-context.ts'
 
 interface SignUpInput {
   name: string
@@ -32,7 +32,7 @@ interface SignUpInput {
  * that is not invited where only invited ones may sign up: it gets no email. Throws a 403, 422 or
  * 429.
  */
-export async function signUp(context: PeopleContext, input: SignUpInput): Promise<void> {
+export async function signUp(context: UsersContext, input: SignUpInput): Promise<void> {
   requireOpenSignUp(context.signUp)
   const errors = new FieldErrorList()
   const email = parseEmailAddress(input.email)
@@ -46,8 +46,8 @@ export async function signUp(context: PeopleContext, input: SignUpInput): Promis
     throw Refusal.ofFields(errors.toErrors())
   }
   await limitAttempts(context, { purpose: 'sign_up', email, cookie: input.cookie })
-  const isKnown = (await findPersonByEmail(context.database, email)) !== null
-  if (!isKnown && !(await mayCreateAccount(context, email))) {
+  const isKnown = (await findUserByEmail(context.database, email)) !== null
+  if (!isKnown && !(await maySignUp(context, email))) {
     await createPasswordHash(input.password)
     return
   }
@@ -56,7 +56,7 @@ export async function signUp(context: PeopleContext, input: SignUpInput): Promis
     await api.signUpEmail({ body: { email, name, password: input.password } })
   } catch (error) {
     // A concurrent sign-up created the account: both get the same response.
-    if (!(await findPersonByEmail(context.database, email))) throw error
+    if (!(await findUserByEmail(context.database, email))) throw error
   }
 }
 
@@ -70,18 +70,18 @@ interface EmailVerification {
 
 /**
  * Verifies an address by the emailed link and the password from sign-up, then signs in. Requiring
- * the password prevents account pre-hijacking: an attacker signs up with another person's address
+ * the password prevents account pre-hijacking: an attacker signs up with another user's address
  * and waits for its owner to confirm it. `invalid_link` covers every problem with the link.
  */
 export async function verifyEmail(
-  context: PeopleContext,
+  context: UsersContext,
   { token, password, userAgent, cookie }: EmailVerification,
 ): Promise<SignInOutcome | { outcome: 'invalid_link' }> {
   const email = await readVerificationEmail(context, token)
   if (email === null) return { outcome: 'invalid_link' }
   await limitAttempts(context, { purpose: 'verification', email, cookie })
-  const person = await findPersonByEmail(context.database, email)
-  const hash = person && (await findPasswordHash(context.database, person.userId))
+  const user = await findUserByEmail(context.database, email)
+  const hash = user && (await findPasswordHash(context.database, user.userId))
   if (!hash) return { outcome: 'invalid_link' }
   if (!(await isPasswordCorrect({ hash, password }))) return { outcome: 'refused' }
   const { api } = await context.authLibrary()
@@ -99,7 +99,7 @@ export async function verifyEmail(
  * the password are looked at, so that a made-up link reveals neither.
  */
 async function readVerificationEmail(
-  { authLibrary }: PeopleContext,
+  { authLibrary }: UsersContext,
   token: string,
 ): Promise<string | null> {
   const { secret } = await (await authLibrary()).$context
@@ -113,37 +113,37 @@ async function readVerificationEmail(
 }
 
 interface PasswordChange {
-  /** Empty when the person has none yet. */
+  /** Empty when the user has none yet. */
   current: string
   next: string
 }
 
 /**
- * Changes a person's password, ends all of their other sessions and emailed links, tells them by
+ * Changes a user's password, ends all of their other sessions and emailed links, tells them by
  * email and gives this session a new token, which it returns; null when this one has ended, too.
- * Without a password to enter, or with a second factor beside it, the person must have confirmed
+ * Without a password to enter, or with a second factor beside it, the user must have confirmed
  * their identity recently. Throws a 403, or a 422 that names the field.
  */
 export async function changePassword(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   { current, next }: PasswordChange,
 ): Promise<string | null> {
   const { database, now } = context
-  limitPasswordChanges(context, person.sessionId)
-  const hash = await findPasswordHash(database, person.userId)
-  if (hash === null || person.hasSecondFactor) requireRecentAuthentication(person, now())
+  limitPasswordChanges(context, user.sessionId)
+  const hash = await findPasswordHash(database, user.userId)
+  if (hash === null || user.hasSecondFactor) requireRecentAuthentication(user, now())
   if (hash !== null && !(await isPasswordCorrect({ hash, password: current }))) {
     throw Refusal.ofFields({ current: ['This is not your current password.'] })
   }
   const isSame = next === current
-  const error = isSame ? 'Choose a different password.' : await findPasswordError(next, person)
+  const error = isSame ? 'Choose a different password.' : await findPasswordError(next, user)
   if (error !== null) throw Refusal.ofFields({ password: [error] })
   const newHash = await createPasswordHash(next)
   await database.query.transaction().execute(async query => {
-    await setPassword({ query }, person.userId, { passwordHash: newHash, at: now() })
-    await deleteSessions({ query }, person.userId, person.sessionId)
+    await setPassword({ query }, user.userId, { passwordHash: newHash, at: now() })
+    await deleteSessions({ query }, user.userId, user.sessionId)
   })
-  context.mailer.send(passwordChangedEmail(context.publicOrigin(), person, now()))
-  return replaceSessionToken(context, person.sessionId, false)
+  context.mailer.send(passwordChangedEmail(context.publicOrigin(), user, now()))
+  return replaceSessionToken(context, user.sessionId, false)
 }

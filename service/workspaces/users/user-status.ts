@@ -2,35 +2,35 @@ import { type AuditedContext, commitAudited } from '../../audit/commit-audited.t
 import { deleteAuthenticatorApp, deletePasskeys } from './second-factor-store.ts'
 import type { RecordSecurityEvent } from './security-events.ts'
 import { deleteSessions } from './session-store.ts'
-import { findPersonByEmail, setPersonStatus } from './user-store.ts'
-import { listWorkspaceIdsOfPerson, setWorkspaceStatus } from './workspace-store.ts'
+import { findUserByEmail, setUserStatus } from './user-store.ts'
+import { listWorkspaceIdsOfUser, setWorkspaceStatus } from './workspace-store.ts'
 import { recordWithdrawals } from './workspaces.ts'
 
 interface StatusContext extends AuditedContext {
   now: () => Date
 }
 
-type AccountStatus = 'active' | 'disabled'
+type UserStatusName = 'active' | 'disabled'
 
 const OPERATOR = { type: 'operator', id: null } as const
 
 /**
- * Disables or enables a person for the operator, with an entry in the log of each of the person's
- * workspaces, and one for each invitation that is withdrawn. Returns false when no person has this
+ * Disables or enables a user for the operator, with an entry in the log of each of the user's
+ * workspaces, and one for each invitation that is withdrawn. Returns false when no user has this
  * address.
  */
-export async function changePersonStatus(
+export async function changeUserStatus(
   context: StatusContext,
   email: string,
-  status: AccountStatus,
+  status: UserStatusName,
 ): Promise<boolean> {
   return commitAudited(context, async (transaction, record) => {
-    const person = await findPersonByEmail(transaction, email)
-    const changed = person && (await setPersonStatus(transaction, email, status))
+    const user = await findUserByEmail(transaction, email)
+    const changed = user && (await setUserStatus(transaction, email, status))
     if (!changed) return false
-    const { userId } = person
+    const { userId } = user
     const at = context.now()
-    for (const workspaceId of await listWorkspaceIdsOfPerson(transaction, userId)) {
+    for (const workspaceId of await listWorkspaceIdsOfUser(transaction, userId)) {
       record({
         workspaceId,
         at,
@@ -51,34 +51,34 @@ interface FactorContext extends StatusContext {
 }
 
 /**
- * Removes the authenticator app and the passkeys of a person for the operator, and ends the
- * person's sessions. Each of the person's workspaces gets an entry, because their owners rely on
- * the factor; the account gets a security event. Returns false when no person has this address.
+ * Removes the authenticator app and the passkeys of a user for the operator, and ends the
+ * user's sessions. Each of the user's workspaces gets an entry, because their owners rely on
+ * the factor; the account gets a security event. Returns false when no user has this address.
  */
 export async function removeSecondFactors(context: FactorContext, email: string): Promise<boolean> {
   const removed = await commitAudited(context, async (transaction, record) => {
-    const person = await findPersonByEmail(transaction, email)
-    if (!person) return null
-    const hadApp = await deleteAuthenticatorApp(transaction, person.userId)
-    const passkeys = await deletePasskeys(transaction, person.userId)
-    await deleteSessions(transaction, person.userId)
-    const workspaceIds = await listWorkspaceIdsOfPerson(transaction, person.userId)
+    const user = await findUserByEmail(transaction, email)
+    if (!user) return null
+    const hadApp = await deleteAuthenticatorApp(transaction, user.userId)
+    const passkeys = await deletePasskeys(transaction, user.userId)
+    await deleteSessions(transaction, user.userId)
+    const workspaceIds = await listWorkspaceIdsOfUser(transaction, user.userId)
     for (const workspaceId of hadApp || passkeys > 0 ? workspaceIds : []) {
       record({
         workspaceId,
         at: context.now(),
         actor: OPERATOR,
         action: 'person.second_factors_removed',
-        subject: { type: 'member', id: String(person.userId) },
+        subject: { type: 'member', id: String(user.userId) },
         details: { authenticator_app: hadApp, passkeys },
       })
     }
-    return { person, hadFactors: hadApp || passkeys > 0 }
+    return { user, hadFactors: hadApp || passkeys > 0 }
   })
   if (!removed) return false
-  const { person, hadFactors } = removed
+  const { user, hadFactors } = removed
   if (!hadFactors) return true
-  const event = { type: 'second_factor.removed', person, request: null } as const
+  const event = { type: 'second_factor.removed', user, request: null } as const
   await context.recordSecurityEvent({ ...event, details: { factor: 'all', by: 'operator' } })
   return true
 }
@@ -87,7 +87,7 @@ export async function removeSecondFactors(context: FactorContext, email: string)
 export async function changeWorkspaceStatus(
   context: StatusContext,
   workspaceId: number,
-  status: AccountStatus,
+  status: UserStatusName,
 ): Promise<boolean> {
   return commitAudited(context, async (transaction, record) => {
     if (!(await setWorkspaceStatus(transaction, workspaceId, status))) return false

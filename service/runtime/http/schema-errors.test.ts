@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import Type, { type TSchema } from 'typebox'
-import { addSchemaErrors, compileBodySchema, FieldErrorList } from './body-schema.ts'
 import { Refusal } from './refusal.ts'
+import { FieldErrorList, Validator } from './validator.ts'
 
 it('keeps the order of fields and removes duplicate sentences', () => {
   const list = new FieldErrorList()
@@ -102,7 +102,11 @@ it('summarizes errors as the first sentence and a count', () => {
 })
 
 function errorsOf(schema: TSchema, value: unknown): Record<string, string[]> {
-  const list = new FieldErrorList()
-  addSchemaErrors(list, compileBodySchema(schema)(value) ?? [])
-  return list.toErrors()
+  try {
+    new Validator(schema).validate(value)
+    return {}
+  } catch (error) {
+    assert.ok(error instanceof Refusal)
+    return error.errors ?? {}
+  }
 }

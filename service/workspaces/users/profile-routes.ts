@@ -3,8 +3,6 @@ import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readFormSecret, toFormErrors } from '../../runtime/pages/form-body.ts'
 import type { FormErrors } from '../../runtime/pages/form-controls.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
-import { changePassword } from './account.ts'
-import { accountPage, firstPasswordPage } from './account-page.ts'
 import {
   findNotice,
   forSignedIn,
@@ -15,13 +13,15 @@ import {
   UNPROCESSABLE,
 } from './page-visit.ts'
 import { supportsPasskeys } from './passkeys.ts'
+import { firstPasswordPage, profilePage } from './profile-page.ts'
 import { hasAuthenticatorApp, listPasskeys } from './second-factor-store.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
+import { changePassword } from './sign-up.ts'
 import { findPasswordHash } from './user-store.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 
 /** The account page: the password and the active sessions. */
-export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
+export function profileRoutes(app: ServiceApp, context: UsersContext): void {
   const { database } = context
   const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
     forSignedIn(context, handle)
@@ -29,13 +29,13 @@ export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
   app.get(
     '/account',
     SIGNED_IN,
-    page(async visit => showAccount(context, visit)),
+    page(async visit => showProfile(context, visit)),
   )
   app.get(
     '/account/password',
     SIGNED_IN,
-    page(async ({ person, reply }) =>
-      person.mustChangePassword ? firstPasswordPage(person) : seeOther(reply, '/account'),
+    page(async ({ user, reply }) =>
+      user.mustChangePassword ? firstPasswordPage(user) : seeOther(reply, '/account'),
     ),
   )
   app.post(
@@ -46,64 +46,64 @@ export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
   app.post(
     '/account/sessions/:session/end',
     SIGNED_IN,
-    page(async ({ person, request, reply }) => {
+    page(async ({ user, request, reply }) => {
       const id = parseRowId((request.params as { session: string }).session) ?? 0
-      if (!(await deleteSession(database, person.userId, id))) {
+      if (!(await deleteSession(database, user.userId, id))) {
         throw Refusal.notFound('Session not found.')
       }
-      await context.recordSecurityEvent({ type: 'session.ended', person, request })
+      await context.recordSecurityEvent({ type: 'session.ended', user, request })
       return seeOther(reply, '/account?done=session_ended')
     }),
   )
   app.post(
     '/account/sessions/end-others',
     SIGNED_IN,
-    page(async ({ person, request, reply }) => {
-      await deleteSessions(database, person.userId, person.sessionId)
-      await context.recordSecurityEvent({ type: 'session.ended', person, request })
+    page(async ({ user, request, reply }) => {
+      await deleteSessions(database, user.userId, user.sessionId)
+      await context.recordSecurityEvent({ type: 'session.ended', user, request })
       return seeOther(reply, '/account?done=session_ended')
     }),
   )
 }
 
-async function showAccount(
-  { database, now, publicOrigin }: PeopleContext,
-  { person, request }: SignedInRequest,
+async function showProfile(
+  { database, now, publicOrigin }: UsersContext,
+  { user, request }: SignedInRequest,
   errors: FormErrors = {},
 ): Promise<string> {
-  const hasPassword = (await findPasswordHash(database, person.userId)) !== null
-  const sessions = await listSessions(database, person.userId, now())
-  return accountPage({
-    person,
+  const hasPassword = (await findPasswordHash(database, user.userId)) !== null
+  const sessions = await listSessions(database, user.userId, now())
+  return profilePage({
+    user,
     hasPassword,
     sessions,
-    hasApp: await hasAuthenticatorApp(database, person.userId),
-    passkeys: await listPasskeys(database, person.userId),
+    hasApp: await hasAuthenticatorApp(database, user.userId),
+    passkeys: await listPasskeys(database, user.userId),
     offersPasskeys: supportsPasskeys(publicOrigin()),
     errors,
     notice: findNotice(request.query),
   })
 }
 
-async function postPassword(context: PeopleContext, visit: SignedInRequest) {
-  const { person, request, reply } = visit
+async function postPassword(context: UsersContext, visit: SignedInRequest) {
+  const { user, request, reply } = visit
   try {
-    const token = await changePassword(context, person, {
+    const token = await changePassword(context, user, {
       current: readFormSecret(request.body, 'current'),
       next: readFormSecret(request.body, 'password'),
     })
-    await context.recordSecurityEvent({ type: 'password.changed', person, request })
+    await context.recordSecurityEvent({ type: 'password.changed', user, request })
     if (token === null) return seeOther(reply, '/sign-in?done=password_reset')
     await replaceSession(context, { request, reply, token, method: 'password' })
     return seeOther(reply, '/account?done=password_changed')
   } catch (error) {
     const errors = toFormErrors(error)
     if ('current' in errors) {
-      await context.recordSecurityEvent({ type: 'password.change_failed', person, request })
+      await context.recordSecurityEvent({ type: 'password.change_failed', user, request })
     }
-    const page = person.mustChangePassword
-      ? firstPasswordPage(person, errors)
-      : await showAccount(context, visit, errors)
+    const page = user.mustChangePassword
+      ? firstPasswordPage(user, errors)
+      : await showProfile(context, visit, errors)
     return reply.code(UNPROCESSABLE).send(page)
   }
 }

@@ -1,0 +1,73 @@
+import { FIELD_VALUES_MAX } from './dropped-fields.ts'
+import type { EventTimes, FieldContext } from './field-rules.ts'
+import { EMPTY_DIGEST, parseSuppliedDigest } from './identifier-formats.ts'
+import { LOOKUP_KEYS, type LookupKey, listLookupForms } from './lookup-forms.ts'
+import {
+  hashIdentifier,
+  isPlaceholderDigest,
+  readUserData,
+  VALUE_CHARACTERS_MAX,
+} from './normalize-user-data.ts'
+
+/**
+ * The digests by which the ledger finds a person, whatever the platforms: for each key a group for
+ * each value, its normal form first. They are compared and never sent. `visitor_id` has a group
+ * only if the visitor ID is an email address or a phone number.
+ */
+export type LookupDigests = Partial<Record<LookupKey | 'visitor_id', string[][]>>
+
+/** The lookup digests of `user_data`. Never throws; a value that identifies no one has none. */
+export function computeLookupDigests(
+  userData: Record<string, unknown> | undefined,
+  times: EventTimes,
+): LookupDigests {
+  const lookup: LookupDigests = {}
+  const { members, contextOf } = readUserData(userData, times)
+  for (const { meaning, values, address } of members) {
+    const key = LOOKUP_KEYS.find(known => known === meaning.key)
+    if (key === undefined || meaning.kind !== 'hashed') continue
+    for (const value of values.slice(0, FIELD_VALUES_MAX)) {
+      addGroup(lookup, key, digestValue(key, value, { meaning, context: contextOf(address) }))
+    }
+  }
+  return lookup
+}
+
+interface ValueReading {
+  meaning: { digestOnly: boolean }
+  context: FieldContext
+}
+
+function digestValue(
+  key: LookupKey,
+  value: unknown,
+  { meaning: { digestOnly }, context }: ValueReading,
+): string[] {
+  const text = toIdentifierText(key, value)
+  if (text === null || text.length > VALUE_CHARACTERS_MAX) return []
+  const supplied = parseSuppliedDigest(text)
+  if (supplied !== null) return identifiesSomeone(supplied) ? [supplied] : []
+  return digestOnly ? [] : listLookupForms(key, text, context).map(hashIdentifier)
+}
+
+/** An email address is never a number. */
+function toIdentifierText(key: LookupKey, value: unknown): string | null {
+  if (typeof value === 'string') return value
+  const isNumber = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+  return isNumber && key !== 'em' ? String(value) : null
+}
+
+function identifiesSomeone(digest: string): boolean {
+  return digest !== EMPTY_DIGEST && !isPlaceholderDigest(digest)
+}
+
+function addGroup(lookup: LookupDigests, key: LookupKey, group: string[]): void {
+  const [first] = group
+  if (first === undefined) return
+  lookup[key] ??= []
+  const groups = lookup[key]
+  // A value that is sent twice, or as text and as its digest, has the longer of the two groups.
+  const known = groups.findIndex(one => one[0] === first)
+  if (known === -1 && groups.length < FIELD_VALUES_MAX) groups.push(group)
+  else if (known !== -1 && (groups[known]?.length ?? 0) < group.length) groups[known] = group
+}
