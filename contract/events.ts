@@ -8,6 +8,17 @@ export type EventClass = (typeof EVENT_CLASSES)[number]
 const MEASUREMENT_CLASSES = ['advertising', 'modeled', 'ledger_only'] as const
 export type MeasurementClass = (typeof MEASUREMENT_CLASSES)[number]
 
+/** The query of the read of one event. */
+export const EventSpaceQuery = Type.Object({
+  space: Type.Optional(
+    stringEnum(['secret', 'publishable'], {
+      description:
+        'Whether the id is of an event sent with the tracker secret or with a publishable ' +
+        "key. By default, the tracker secret's event is read, or else the publishable key's.",
+    }),
+  ),
+})
+
 const eventMembers = {
   id: Type.String({ maxLength: 128 }),
   workspace_id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),

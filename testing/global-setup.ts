@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { buildDashboard } from '@signalbox/dashboard/build.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@signalbox/embedded-postgres'
 import { buildDocs } from '../docs/site/build.ts'
-import { copyPreparedStore, findFastFolder } from './prepared-store.ts'
+import { copyPreparedStore, findFastFolder, TEST_SERVER_SETTINGS } from './prepared-store.ts'
 
 let directory: string | undefined
 let server: EmbeddedPostgres | undefined
@@ -18,7 +18,11 @@ export async function globalSetup(): Promise<void> {
   directory = mkdtempSync(join(findFastFolder(), 'signalbox-tests-'))
   const dataDirectory = join(directory, 'data')
   await copyPreparedStore(dataDirectory)
-  server = await startEmbeddedPostgres({ dataDirectory, port: 0 })
+  server = await startEmbeddedPostgres({
+    dataDirectory,
+    port: 0,
+    settings: TEST_SERVER_SETTINGS,
+  })
   process.env.SIGNALBOX_TEST_STORE_URL = server.connectionString
 }
 

@@ -14,9 +14,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@signalbox/embedded-postgres'
-import { type Database, openDatabase } from '../service/runtime/db/database.ts'
+import { openDatabase } from '../service/runtime/db/database.ts'
 import { migrate } from '../service/runtime/db/migrate.ts'
-import { databaseUrl, TEMPLATE_DATABASE } from './fixtures/database.ts'
+import { databaseUrl, runAsAdmin, TEMPLATE_DATABASE } from './fixtures/database.ts'
 import { digest } from './toolchains.ts'
 
 /**
@@ -39,15 +39,15 @@ const SOURCES = [
   'package-lock.json',
 ]
 
-/** No test cuts the power, and none depends on when a vacuum happens by itself. */
-const SERVER_SETTINGS = {
+/**
+ * No test depends on when a vacuum happens by itself. Flushes stay on: the store lies in memory where
+ * they cost nothing, and the doctor is right to report a store without them.
+ */
+export const TEST_SERVER_SETTINGS = {
   autovacuum: 'off',
   checkpoint_timeout: '1h',
-  fsync: 'off',
-  full_page_writes: 'off',
   max_wal_size: '512MB',
   min_wal_size: '32MB',
-  synchronous_commit: 'off',
 }
 
 /** Fills a folder that does not exist with a data folder for `startEmbeddedPostgres`. */
@@ -89,30 +89,26 @@ async function prepareStore(prepared: string): Promise<void> {
 }
 
 async function createStore(dataDirectory: string): Promise<void> {
-  const server = await startEmbeddedPostgres({ dataDirectory, port: 0 })
+  const settings = TEST_SERVER_SETTINGS
+  const server = await startEmbeddedPostgres({ dataDirectory, port: 0, settings })
+  const { connectionString } = server
   try {
-    await configureServer(server.connectionString)
-    await migrateDatabase(server.connectionString)
-    await migrateDatabase(databaseUrl(TEMPLATE_DATABASE, server.connectionString))
+    await migrateDatabase(connectionString)
+    await runAsAdmin(`create database ${TEMPLATE_DATABASE}`, connectionString)
+    await migrateDatabase(databaseUrl(TEMPLATE_DATABASE, connectionString))
   } finally {
     await server.stop()
   }
 }
 
-async function configureServer(connectionString: string): Promise<void> {
-  const database = open(connectionString)
-  try {
-    for (const [name, value] of Object.entries(SERVER_SETTINGS)) {
-      await database.pool.query(`alter system set ${name} = '${value}'`)
-    }
-    await database.pool.query(`create database ${TEMPLATE_DATABASE}`)
-  } finally {
-    await database.close()
-  }
-}
-
 async function migrateDatabase(connectionString: string): Promise<void> {
-  const database = open(connectionString)
+  const database = openDatabase({
+    connectionString,
+    connectionsMax: 2,
+    applicationName: 'signalbox test set-up',
+    onIdleError: () => {},
+    hasNoTimeouts: true,
+  })
   await migrate(database).finally(() => database.close())
 }
 
@@ -122,16 +118,6 @@ function removeOldStores(): void {
   for (const path of readdirSync(CACHE).map(name => join(CACHE, name))) {
     if (statSync(path).mtimeMs < oldest) rmSync(path, { recursive: true, force: true })
   }
-}
-
-function open(connectionString: string): Database {
-  return openDatabase({
-    connectionString,
-    connectionsMax: 2,
-    applicationName: 'signalbox test set-up',
-    onIdleError: () => {},
-    hasNoTimeouts: true,
-  })
 }
 
 /** Keeps modes and owners, which PostgreSQL checks. */

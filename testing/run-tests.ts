@@ -18,7 +18,7 @@ const NO_SOURCES = /^(node_modules|dist.*|\..+)$/
 const GROUP_LINES_MAX = 3_000
 const CONCURRENCY = 3
 /** Of the drills, the shortest one is in every run: 8 CPU seconds. */
-const FULL_RUN_ONLY = /^(benchmarks\/|reliability\/drills\/(?!cold-copy))/
+const FULL_RUN_ONLY = /^testing\/(benchmarks\/|reliability\/drills\/(?!cold-copy))/
 const RUNS_ALONE = /^\/\/ Runs alone: |^(before|after|beforeEach|afterEach)\(/m
 const STARTS_PROGRAMS = /\bcreateInstallation\(/
 /** The others that take 30 CPU seconds or more. */
@@ -29,7 +29,9 @@ interface TestFile {
   source: string
 }
 
-const { full: isFull, titles: titlesFile } = readArguments()
+const { values, positionals: folders } = readArguments()
+const { full: isFull, titles: titlesFile } = values
+const isPart = folders.length > 0
 process.env.SIGNALBOX_TEST_EXTENT = isFull ? 'full' : 'short'
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/signalbox-tests')
 
@@ -41,7 +43,8 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 const options = {
   files: writeGroups(testFiles()),
   concurrency: CONCURRENCY,
-  globalSetupPath: join(import.meta.dirname, 'run-setup.ts'),
+  // Only all tests together reach every response of the contract.
+  globalSetupPath: join(import.meta.dirname, isPart ? 'global-setup.ts' : 'run-setup.ts'),
 }
 const results = run(options)
 // The runner skips its teardown on a signal, so stop PostgreSQL here.
@@ -59,7 +62,9 @@ results.once('close', () => {
 })
 
 function readArguments() {
-  const { values } = parseArgs({
+  return parseArgs({
+    /** Only the files below these folders: `npm test -- service/delivery docs`. */
+    allowPositionals: true,
     options: {
       /** Everything: all seeds, all long proofs. */
       full: { type: 'boolean', default: false },
@@ -67,7 +72,6 @@ function readArguments() {
       titles: { type: 'string' },
     },
   })
-  return values
 }
 
 function testFiles(): TestFile[] {
@@ -77,6 +81,7 @@ function testFiles(): TestFile[] {
   })
   return paths
     .filter(path => isFull || !FULL_RUN_ONLY.test(path))
+    .filter(path => !isPart || folders.some(folder => path.startsWith(folder)))
     .sort()
     .map(path => {
       return { path, source: readFileSync(join(ROOT, path), 'utf8') }

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { REFUSAL_RULES, type RefusalRule } from '../refusal-rules.ts'
 import { INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
+import { EVENT_ID_CHARACTERS_MAX } from '../submissions.ts'
 
 /** How long refusals and the causes of failures are kept. */
 export const REFUSAL_DAYS = 30
@@ -8,6 +9,22 @@ export const ISSUE_DAYS = 30
 
 const count = (description: string) =>
   Type.Integer({ minimum: 0, maximum: INTEGER_MAX, description })
+
+/** Days up to now; 7 by default. */
+export const IssueQuery = Type.Object({
+  days: Type.Optional(Type.Integer({ minimum: 1, maximum: ISSUE_DAYS })),
+})
+
+export const RefusalQuery = Type.Object({
+  days: Type.Optional(Type.Integer({ minimum: 1, maximum: REFUSAL_DAYS })),
+  event_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: EVENT_ID_CHARACTERS_MAX,
+      description: 'The refusals of this event ID, of all days that are kept.',
+    }),
+  ),
+})
 
 const RULES = Object.keys(REFUSAL_RULES) as RefusalRule[]
 

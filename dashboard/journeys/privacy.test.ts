@@ -32,7 +32,8 @@ it('erases a person by a phone number that never leaves the browser', async test
   await assertAccessible()
   await erase.click()
   await dialog.getByText('1 event lost their identity').waitFor()
-  const receipt = await dialog.locator('pre').innerText()
+  // One receipt for each digest of the number.
+  const [receipt = ''] = (await dialog.locator('pre').innerText()).split('\n')
   await dialog.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('cell', { name: receipt }).waitFor()
   await assertAccessible()

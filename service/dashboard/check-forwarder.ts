@@ -12,8 +12,8 @@ import { readForwarderPath } from './describe-forwarder.ts'
 
 interface CheckRequest {
   trackerId: string
-  /** The path in the shop, from a query; not validated. */
-  path: unknown
+  /** With the path in the shop. Not validated. */
+  query: unknown
   at: Date
 }
 
@@ -26,9 +26,9 @@ const CAUSES_MAX = 1_000
  */
 export async function checkForwarder(
   database: Database,
-  { trackerId, path, at }: CheckRequest,
+  { trackerId, query, at }: CheckRequest,
 ): Promise<ForwarderCheck> {
-  const command = formatTestCommand(readForwarderPath(path))
+  const command = formatTestCommand(readForwarderPath(query))
   const live = await listLiveTrackerKeys(database, trackerId)
   const secrets = live.filter(({ kind }) => kind === 'forwarding')
   const used = secrets.toSorted((one, other) => timeOf(other) - timeOf(one))[0]

@@ -4,7 +4,7 @@ import {
   DestinationSubmission,
 } from '@signalbox/contract/session/destinations.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
-import { Validator } from '../runtime/http/validator.ts'
+import { readPathParameters, Validator } from '../runtime/http/validator.ts'
 import { destinationView, isTestModeOn } from '../signals/delivery/destination-resource.ts'
 import type { Destination } from '../signals/delivery/destination-store.ts'
 import { setTestMode } from '../signals/delivery/test-mode.ts'
@@ -103,9 +103,8 @@ function testRoutes(app: ServiceApp, context: DashboardContext): void {
   })
 }
 
-/** From the path, not validated. */
 function destinationOf({ params }: TrackerRequest): string {
-  return (params as Record<string, string>).destination ?? ''
+  return readPathParameters(params, 'destination').destination
 }
 
 function viewOf({ now }: DashboardContext, destination: Destination, workspaceId: number) {

@@ -2,6 +2,7 @@ import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import * as operations from '@signalbox/contract/session/key-operations.ts'
 import type { TrackerKey as TrackerKeyView } from '@signalbox/contract/session/keys.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { readPathParameters } from '../runtime/http/validator.ts'
 import {
   type KeyPosition,
   listLiveTrackerKeys,
@@ -38,7 +39,7 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.rotateTrackerKey,
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const { key } = request.params as KeyParams
+      const { key } = readPathParameters(request.params, 'key')
       const issued = await rotateKeyByUser(context, { user: request.user, tracker }, key)
       return reply.code(201).send(issuedView(issued))
     },
@@ -47,7 +48,7 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.revokeTrackerKey,
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const { key } = request.params as KeyParams
+      const { key } = readPathParameters(request.params, 'key')
       await revokeKeyByUser(context, { user: request.user, tracker }, key)
       return reply.code(204).send()
     },
@@ -56,23 +57,19 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.getForwarder,
     async handler(request) {
       await requireTracker(context, request, 'read')
-      const { kind } = request.params as { kind: string }
-      const { path } = request.query as { path?: unknown }
-      return describeForwarder(kind, { baseUrl: `${context.publicOrigin()}${BASE_PATH}`, path })
+      const { kind } = readPathParameters(request.params, 'kind')
+      const { query } = request
+      return describeForwarder(kind, { baseUrl: `${context.publicOrigin()}${BASE_PATH}`, query })
     },
   })
   app.route({
     ...operations.checkForwarder,
     async handler(request) {
       const { trackerId } = await requireTracker(context, request, 'read')
-      const { path } = request.query as { path?: unknown }
-      return checkForwarder(context.database, { trackerId, path, at: context.now() })
+      const { query } = request
+      return checkForwarder(context.database, { trackerId, query, at: context.now() })
     },
   })
-}
-
-interface KeyParams {
-  key: string
 }
 
 async function listKeys(

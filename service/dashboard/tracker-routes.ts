@@ -1,7 +1,7 @@
 import * as operations from '@signalbox/contract/session/tracker-operations.ts'
 import { TrackerChange, TrackerSubmission } from '@signalbox/contract/session/trackers.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
-import { Validator } from '../runtime/http/validator.ts'
+import { readPathParameters, Validator } from '../runtime/http/validator.ts'
 import { listNamedTrackers } from '../signals/access/tracker-store.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
 import { changeTracker, createTracker } from './create-tracker.ts'
@@ -50,6 +50,6 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
   })
 }
 
-function workspaceOf(params: unknown): string | undefined {
-  return (params as Record<string, string>).workspace
+function workspaceOf(params: unknown): string {
+  return readPathParameters(params, 'workspace').workspace
 }

@@ -1,4 +1,5 @@
 import { Refusal } from '../runtime/http/refusal.ts'
+import { readPathParameters } from '../runtime/http/validator.ts'
 import { isUuid } from '../runtime/util/uuid.ts'
 import { findTracker, type TrackerIdentity } from '../signals/access/live-key-store.ts'
 import type { CurrentUser } from '../workspaces/users/session-store.ts'
@@ -21,9 +22,9 @@ export async function requireTracker(
   { user, params }: TrackerRequest,
   action: WorkspaceAction,
 ): Promise<TrackerIdentity> {
-  const { workspace, tracker: trackerId } = params as Record<string, string>
+  const { workspace, tracker: trackerId } = readPathParameters(params, 'workspace', 'tracker')
   const { workspaceId } = await requireRole(database, user, { workspaceId: workspace, action })
-  const tracker = isUuid(trackerId ?? '') ? await findTracker(database, trackerId ?? '') : null
+  const tracker = isUuid(trackerId) ? await findTracker(database, trackerId) : null
   if (tracker?.workspaceId !== workspaceId) throw Refusal.notFound('Tracker not found.')
   return tracker
 }

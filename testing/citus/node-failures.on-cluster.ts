@@ -15,7 +15,7 @@ import {
   withdrawAndErase,
   withdrawalEvent,
 } from './event-load.ts'
-import { isDelivered, refusals, startWorker } from './running-service.ts'
+import { isDelivered, refusals, startWorker } from './running-program.ts'
 import {
   assertSentOnce,
   countAnswers,

@@ -14,7 +14,7 @@ import { HOT_STATEMENTS } from '../performance/hot-statements.ts'
 import { LARGE_STORE_DAY, LARGE_TRACKER } from '../performance/large-store.ts'
 import { startOwnCluster } from './citus-database.ts'
 import { type CitusCluster, findCitusObstacle } from './cluster.ts'
-import { isDelivered, refusals, startWorker } from './running-service.ts'
+import { isDelivered, refusals, startWorker } from './running-program.ts'
 import { countAnswers, EVENTS_PER_ROUND, firstEvent, sendInRounds } from './simultaneous-load.ts'
 import { createTrackersOnEachNode, findTrackerPort, splitByNode } from './tracker-placement.ts'
 

@@ -35,7 +35,7 @@ export const SECTIONS: readonly Section[] = [
   {
     field: 'ge',
     title: 'Gender (`ge`)',
-    rule: 'Page: `f` or `m`. We read words for a woman or a man in the languages of most customers.',
+    rule: 'Page: `f` or `m`. We read words for a woman or a man in many languages.',
   },
   {
     field: 'ct',
@@ -54,22 +54,22 @@ export const SECTIONS: readonly Section[] = [
     field: 'zp',
     title: 'Postal code (`zp`)',
     rule:
-      'Page: lower case, no spaces, no dash; the first five digits in the United States. There we ' +
-      'restore zeros that a number has lost.',
+      'Page: lower case, no spaces, no dash; the first five digits in the United States. There ' +
+      'we restore zeros that a number has lost.',
   },
   {
     field: 'country',
     title: 'Country (`country`)',
     rule:
-      'Page: lower-case ISO 3166-1 alpha-2. We map alpha-3 and names in 77 languages, also as ISO ' +
-      '3166 and shops write them.',
+      'Page: lower-case ISO 3166-1 alpha-2. We map alpha-3 and names in 77 languages, also as ' +
+      'ISO 3166 and shops write them.',
   },
   {
     field: 'external_id',
     title: 'External ID (`external_id`)',
     rule:
-      'Page: any form, the same on every channel; hashing recommended. We lower it and remove its ' +
-      'white space.',
+      'Page: any form, the same on every channel; hashing recommended. We lower it and remove ' +
+      'its white space.',
   },
   { field: 'fi', title: 'First initial (`fi`)', rule: 'Not on the page; SDK: one character.' },
   {

@@ -1,5 +1,5 @@
 import type { Database } from '../../runtime/db/database.ts'
-import { createWorkspaceCondition } from '../../signals/access/tracker-store.ts'
+import { createWorkspaceCondition } from '../../runtime/db/workspace-condition.ts'
 
 /** The time of the newest event of each tracker, excluding verification events. */
 export async function findLastEvents(

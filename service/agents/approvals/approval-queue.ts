@@ -5,9 +5,11 @@ import type {
   QueuedBatchAnswer,
 } from '@signalbox/contract/agents/approvals.ts'
 import type { DecisionReceipt } from '@signalbox/contract/agents/proposals.ts'
+import { PageQuery } from '@signalbox/contract/session/session-operation.ts'
 import { findActorNames } from '../../audit/actor-name-store.ts'
 import { readRecentAudit } from '../../audit/read-audit.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
@@ -39,6 +41,11 @@ export const BATCHES_PER_PAGE = 20
 /** Higher than any workspace reaches. */
 const PAGE_MAX = 10_000_000
 
+const pageValidator = new Validator(PageQuery, {
+  coerceTypes: true,
+  members: { page: { error: 'The page field must be an integer of at least 1.' } },
+})
+
 type QueueContext = Pick<ProposalContext, 'database' | 'now' | 'campaigns'>
 
 /**
@@ -48,13 +55,10 @@ type QueueContext = Pick<ProposalContext, 'database' | 'now' | 'campaigns'>
 export async function readApprovalQueue(
   context: QueueContext,
   { user, workspaceId }: Omit<DecisionRequest, 'batchId'>,
-  { page: pageText = 1 }: { page?: unknown },
+  query: unknown,
 ): Promise<ApprovalQueue> {
   const reader = await findReader(context, user, workspaceId)
-  const page = parseRowId(pageText)
-  if (page === null) {
-    throw Refusal.ofFields({ page: ['The page field must be an integer of at least 1.'] })
-  }
+  const { page = 1 } = pageValidator.validate(query)
   const rows = await findQueuedBatches(context.database, reader.workspaceId, {
     offset: (Math.min(page, PAGE_MAX) - 1) * BATCHES_PER_PAGE,
     // One extra row reveals whether there is another page.

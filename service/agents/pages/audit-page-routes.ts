@@ -3,6 +3,7 @@ import { readAudit } from '../../audit/read-audit.ts'
 import { findSubjectNames } from '../../audit/subject-name-store.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import { requirePageMembership } from '../../workspaces/users/page-membership.ts'
 import { requirePageSession, type WorkspacePageRequest } from '../../workspaces/users/page-visit.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
@@ -40,7 +41,7 @@ export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void
   })
   // Where the browser comes back to after signing in, when a signed-out user sent the form.
   pages.get(`${url}/verify`, PAGE, async (request, reply) => {
-    const { workspace } = request.params as { workspace: string }
+    const { workspace } = readPathParameters(request.params, 'workspace')
     return reply.redirect(`/workspaces/${encodeURIComponent(workspace)}/audit`, 303)
   })
   pages.get(`${url}/export`, PAGE, async (request, reply) => {

@@ -1,4 +1,6 @@
+import Type from 'typebox'
 import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '../../audit/audit-entry.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 
 /** The filters and position of a page of the log. */
 export interface AuditPageQuery {
@@ -15,13 +17,23 @@ export interface AuditPageQuery {
 const SUBJECT_ID = /^[\w-]{1,100}$/
 const PAGES_REMEMBERED_MAX = 50
 
+const auditQuery = new Validator(
+  Type.Partial(
+    Type.Object({
+      action: Type.String(),
+      subject_type: Type.String(),
+      subject_id: Type.String(),
+      before: Type.String(),
+      newer: Type.String(),
+    }),
+  ),
+)
+
 /** Ignores invalid values, so that a truncated link still shows the log. */
 export function parseAuditPageQuery(query: unknown): AuditPageQuery {
-  const text = (name: string) => {
-    const value = (query as Record<string, unknown> | null)?.[name]
-    return typeof value === 'string' ? value.trim() : ''
-  }
-  const known = (name: string, options: readonly string[]) =>
+  const texts = auditQuery.pickValid(query)
+  const text = (name: keyof typeof texts) => (texts[name] ?? '').trim()
+  const known = (name: keyof typeof texts, options: readonly string[]) =>
     options.includes(text(name)) ? text(name) : ''
   return {
     action: known('action', AUDIT_ACTIONS),

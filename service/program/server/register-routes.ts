@@ -68,8 +68,16 @@ export function registerRoutes(
   useErrorPages(app, pageHeaders)
   const { mails, social, signUp, logger } = options
   const addressOf = createClientAddressReader(createTrustedProxies(options.trustedProxies))
+  const { passwordCost } = options
   const people = { database, audit, logger, now, publicOrigin, addressOf, mailer: mails }
-  const access = { social, signUp, limits, masterKey, onAdAccountAdded: withCampaigns }
+  const access = {
+    social,
+    signUp,
+    limits,
+    masterKey,
+    passwordCost,
+    onAdAccountAdded: withCampaigns,
+  }
   userRoutes(app, createUsersContext({ ...people, ...access }))
   oauthRoutes(app, oauthContext(options, parts))
   notificationRoutes(app, { database, now, publicOrigin, audit, credentialKeys })

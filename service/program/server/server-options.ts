@@ -12,6 +12,7 @@ import type { DeliveryContext } from '../../signals/delivery/delivery-context.ts
 import type { CommittedGroup } from '../../signals/ingestion/event-commit-queue.ts'
 import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
 import type { Mailer } from '../../workspaces/users/mail/mail-queue.ts'
+import type { ScryptCost } from '../../workspaces/users/password-hash.ts'
 import type { SignUpPolicy } from '../../workspaces/users/sign-up-policy.ts'
 import type { SocialClients } from '../../workspaces/users/social-providers.ts'
 
@@ -56,6 +57,8 @@ export interface ServerOptions {
   /** Tests give a clock that stands still, and a delay of their own. */
   monotonicSeconds?: () => number
   readDelaySeconds?: () => number
+  /** Of new password hashes; tests give one that takes less work. */
+  passwordCost?: ScryptCost | undefined
   /** Deliveries were planned in this process. */
   onPlanned: () => void
   /** For metrics. */

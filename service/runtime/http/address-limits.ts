@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { objectOrEmpty } from '../util/is-object.ts'
 import type { AddressedRequest } from './client-address.ts'
 import { consumeRateLimit, createRateLimitRefusal, type RateLimit } from './rate-limit.ts'
 import { Refusal } from './refusal.ts'
@@ -124,6 +125,6 @@ function requiresCredential({ routeOptions }: GuardedRequest): boolean {
 
 /** Covers every place of a credential. Secrets are stored as digests only, in memory too. */
 function digestCredential({ headers, query }: GuardedRequest): string {
-  const { key = '' } = query as { key?: unknown }
+  const { key = '' } = objectOrEmpty(query)
   return hash('sha256', `${headers.authorization ?? ''} ${key}`, 'base64')
 }

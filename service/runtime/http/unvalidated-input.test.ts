@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { it } from 'node:test'
 import { BASE_PATH, getEvent } from '@signalbox/contract/operations.ts'
 import { deleteUserData, listEvents } from '@signalbox/contract/report-operations.ts'
@@ -46,4 +48,17 @@ it('hands a handler what the schema of its route forbids, without a type', async
   assert.equal(await request('DELETE', '/user-data', { identifier_hash: [1] }), '[1]')
   assert.equal(await request('GET', '/dashboard/events?page=none'), 'none')
   await app.close()
+})
+
+/** A cast to an object of unknown members claims nothing. */
+const CAST = /(request\.|[^.\w])(body|query|params|form) as (?!UntrustedObject\b)[A-Z{]/
+
+it('has no cast that gives unvalidated input a type', () => {
+  assert.match('const { page } = request.query as { page: string }', CAST)
+  assert.match('(params as PathParams).workspace', CAST)
+  const service = join(import.meta.dirname, '../..')
+  const files = globSync('**/*.ts', { cwd: service, exclude: ['**/*.test.ts'] })
+  assert.ok(files.length > 100)
+  const casts = files.filter(file => CAST.test(readFileSync(join(service, file), 'utf8')))
+  assert.deepEqual(casts, [])
 })

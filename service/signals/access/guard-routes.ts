@@ -1,6 +1,7 @@
 import { corsHeaders, readBearerToken } from '../../runtime/http/headers.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { RouteConfig, ServiceApp } from '../../runtime/http/service-app.ts'
+import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 import { parseTokenKind, TOKEN_PREFIXES } from '../../runtime/util/token-format.ts'
 import type { AuthenticatePublishableKey, BrowserCaller } from './authenticate-publishable-key.ts'
 import type { AuthenticateTracker } from './authenticate-tracker.ts'
@@ -82,9 +83,9 @@ interface CredentialSource {
  * value there is 401, also beside a valid header: a secret in a URL is already in many logs.
  */
 function readPublishableKey({ headers, query }: CredentialSource): string | null {
-  const { key } = query as { key?: unknown }
+  const { key } = objectOrEmpty(query)
   if (key !== undefined && !hasPublishablePrefix(key)) throw Refusal.unauthenticated()
-  if (headers.authorization === undefined) return (key as string | undefined) ?? null
+  if (headers.authorization === undefined) return hasPublishablePrefix(key) ? key : null
   const token = readBearerToken(headers.authorization)
   return hasPublishablePrefix(token) ? token : null
 }

@@ -61,11 +61,7 @@ export function addGppString(
 const US_MEANINGS = { refused: 'refused', allowed: 'permitted', absent: 'unset' } as const
 
 /** The purposes of a TC object: `purpose.consents`, or a list or an object of their numbers. */
-export function isPurposeConsents(
-  { path, source }: Place,
-  name: string,
-  value: unknown,
-): boolean {
+export function isPurposeConsents({ path, source }: Place, name: string, value: unknown): boolean {
   if (!hasNumbers(value)) return false
   const isInPurpose = /(^|\.)purposes?$/.test(path) && /^consents?$/.test(name)
   const isTcfPurposes = source === 'tcf' && /^purposes?$/.test(name)

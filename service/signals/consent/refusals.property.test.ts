@@ -11,8 +11,10 @@ const AT = new Date('2026-11-21T12:00:00Z')
 
 type Members = Record<string, unknown>
 
+type Grant = Omit<Partial<ConsentInputs>, 'consent'> & { consent?: Members }
+
 /** Grants in every object. None of them has a name that the refusals use. */
-const GRANTS: Partial<ConsentInputs>[] = [
+const GRANTS: Grant[] = [
   {},
   { consent: { user_ads_consent: 'granted' } },
   { consent: { ad_user_data: true, captured_at: '2026-11-20T08:00:00Z' } },
@@ -184,9 +186,7 @@ const harmlessMember = fc.oneof(
 const NAMES = [...PERMISSIONS, ...OPT_OUTS, 'consent', 'purposes', 'vendors', 'gpp', 'tcString']
 
 /** Where a refusal can stand beside a grant: before or after it, and in objects and texts. */
-const placing = fc.constantFrom<
-  (grant: Partial<ConsentInputs>, form: Members) => Partial<ConsentInputs>
->(
+const placing = fc.constantFrom<(grant: Grant, form: Members) => Grant>(
   (grant, form) => ({ ...grant, consent: { ...grant.consent, ...form } }),
   (grant, form) => ({ ...grant, consent: { ...form, ...grant.consent } }),
   (grant, form) => ({ ...grant, consent: { ...grant.consent, cmp: form } }),

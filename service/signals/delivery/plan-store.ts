@@ -279,9 +279,7 @@ export class DestinationRouteCache {
 
   /** Trackers that are not cached share one query per node. */
   async getMany(trackerIds: Iterable<string>): Promise<Map<string, DestinationRoute[]>> {
-    const routes = [...trackerIds].map(
-      async trackerId => [trackerId, await this.get(trackerId)] as const,
-    )
+    const routes = [...trackerIds].map(async id => [id, await this.get(id)] as const)
     return new Map(await Promise.all(routes))
   }
 

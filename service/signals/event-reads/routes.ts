@@ -21,7 +21,7 @@ export function eventReadRoutes(app: ServiceApp, context: EventReadRoutes): void
   app.route({
     ...listEvents,
     async handler({ tracker, query }, reply) {
-      const page = readPageRequest(query as Record<string, unknown>)
+      const page = readPageRequest(query)
       const path = `${publicOrigin()}${BASE_PATH}${listEvents.url}`
       const node = await nodes.findNode(tracker.trackerId)
       return reply.code(200).send(await readEventPage(node, { tracker, page, path, at: now() }))

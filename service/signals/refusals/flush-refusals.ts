@@ -16,8 +16,8 @@ export interface RefusalFlush {
 
 /**
  * Stores what the recorder counted. A count of a credential that belongs to no tracker is dropped:
- * no one could be told. When a node fails, its counts that are not stored yet are lost, which a count
- * can bear; keeping them could fill the memory of a process whose store is down.
+ * no one could be told. When a node fails, its counts that are not stored yet are lost, which a
+ * count can bear; keeping them could fill the memory of a process whose store is down.
  */
 export async function flushRefusals({
   database,

@@ -13,9 +13,8 @@ export function reportRoutes(app: ServiceApp, { nodes, now }: ReportRoutes): voi
   app.route({
     ...getReconciliationReport,
     async handler({ tracker, query }, reply) {
-      const { date } = query as Record<string, unknown>
       const node = await nodes.findNode(tracker.trackerId)
-      return reply.code(200).send(await readReconciliation(node, { tracker, date, at: now() }))
+      return reply.code(200).send(await readReconciliation(node, { tracker, query, at: now() }))
     },
   })
 

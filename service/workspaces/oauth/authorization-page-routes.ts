@@ -1,10 +1,13 @@
+import Type from 'typebox'
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import { createRateLimitRefusal } from '../../runtime/http/rate-limit.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { readFormText } from '../../runtime/pages/form-body.ts'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
+import { formText, readForm } from '../../runtime/pages/form-body.ts'
 import { renderPage } from '../../runtime/pages/layout.ts'
 import { pageHeaders, servePages } from '../../runtime/pages/serve-pages.ts'
+import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 import { listOwnedAdAccounts } from '../users/ad-account-store.ts'
 import { requireSignIn } from '../users/page-visit.ts'
 import {
@@ -21,6 +24,8 @@ import type { OauthContext } from './oauth-context.ts'
 import { disableBodyParsing } from './oauth-responses.ts'
 import { errorPage } from './provider-pages.ts'
 import { formActionSource } from './redirect-uri.ts'
+
+const CONSENT_FORM = Type.Object({ decision: formText(), ad_account_id: formText() })
 
 /** The consent page. The pending request is bound to the browser. */
 export function interactionRoutes(app: ServiceApp, context: OauthContext): void {
@@ -41,8 +46,8 @@ export function interactionRoutes(app: ServiceApp, context: OauthContext): void 
       const pending = await findPendingApproval(context, { request, reply })
       if (!pending) return reply
       const adAccounts = await listAdAccountChoices(context, pending)
-      const isApproved = readFormText(request.body, 'decision') === 'approve'
-      const chosen = readFormText(request.body, 'ad_account_id')
+      const { decision, ad_account_id: chosen } = readForm(request.body, CONSENT_FORM)
+      const isApproved = decision === 'approve'
       const adAccount = adAccounts.find(({ adAccountId }) => String(adAccountId) === chosen)
       if (isApproved && !adAccount) {
         const error = 'Choose the ad account that this agent may access.'
@@ -83,7 +88,7 @@ async function findPendingApproval(
   exchange: PageExchange,
 ): Promise<PendingApproval | null> {
   const { request, reply } = exchange
-  const { uid } = request.params as { uid: string }
+  const { uid } = readPathParameters(request.params, 'uid')
   const returnTo = `${INTERACTION_PATH}/${encodeURIComponent(uid)}`
   const user = await requireSignIn(context, { request, reply, returnTo })
   if (!user) return null
@@ -131,8 +136,9 @@ export function authorizationRoutes(app: ServiceApp, context: OauthContext): voi
         exposeHeadRoute: false,
         config: { credential: 'none' },
         async handler(request, reply) {
-          const { uid } = request.params as { uid?: string }
-          if (uid === '') throw Refusal.notFound('There is nothing at this path.')
+          // The router takes the path without an ID, but with its slash, to this route.
+          if (objectOrEmpty(request.params).uid === '')
+            throw Refusal.notFound('There is nothing at this path.')
           const call = { provider: await provider(), origin: publicOrigin(), isPage: true }
           await callProvider({ request, reply }, call)
         },
@@ -184,9 +190,10 @@ function limitUser(limit: OauthContext['limits']['userCodes'], { userId }: Curre
   if (waitSeconds > 0) throw createRateLimitRefusal(limit.limit, waitSeconds)
 }
 
-const USER_CODE = /^[A-Za-z0-9-]{1,20}$/
+const codeQuery = new Validator(
+  Type.Object({ user_code: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9-]{1,20}$' })) }),
+)
 
 function parseUserCode(query: unknown): string {
-  const { user_code: code } = query as { user_code?: unknown }
-  return typeof code === 'string' && USER_CODE.test(code) ? code.toUpperCase() : ''
+  return codeQuery.pickValid(query).user_code?.toUpperCase() ?? ''
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../../runtime/db/database.ts'
-import { createWorkspaceCondition } from '../../signals/access/tracker-store.ts'
+import { createWorkspaceCondition } from '../../runtime/db/workspace-condition.ts'
 
 interface SignalStatus {
   /** A tracker of the workspace has stored an event. */

@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import { getMigrations } from 'better-auth/db/migration'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { authOptions } from './auth-library.ts'
+import { PASSWORD_COST } from './password-hash.ts'
 
 it('provides every table and column that the sign-in library requires', async test => {
   const { database, server, clock } = await startTestService(test)
@@ -12,6 +13,7 @@ it('provides every table and column that the sign-in library requires', async te
       ...{ publicOrigin: 'http://127.0.0.1', social: {} },
       signUp: { mode: 'open', domains: [] },
       mailer: null as never,
+      passwordCost: PASSWORD_COST,
     }),
     database: { db: database.query, type: 'postgres', schemaName: 'people' },
   })

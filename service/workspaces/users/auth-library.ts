@@ -7,7 +7,7 @@ import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import { PASSKEY_TABLE, TABLE_MAPPING, TWO_FACTOR_TABLES } from './auth-tables.ts'
 import { toUserName } from './display-name.ts'
 import { type EmailRecipient, LINK_LIFETIME_MINUTES } from './mail/email-templates.ts'
-import { createPasswordHash, isPasswordCorrect } from './password-hash.ts'
+import { createPasswordHash, isPasswordCorrect, type ScryptCost } from './password-hash.ts'
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './password-strength.ts'
 import { hashSessionToken, sessionExpiry, withHashedSessionTokens } from './session-token.ts'
 import { maySignUp, type SignUpPolicy } from './sign-up-policy.ts'
@@ -36,6 +36,7 @@ interface AuthLibraryOptions {
   social: SocialClients
   signUp: SignUpPolicy
   mailer: AuthMailer
+  passwordCost: ScryptCost
 }
 
 export type AuthLibrary = Awaited<ReturnType<typeof createAuthLibrary>>
@@ -100,7 +101,7 @@ export function authOptions(options: AuthLibraryOptions) {
   } satisfies BetterAuthOptions
 }
 
-function emailOptions({ mailer, database }: AuthLibraryOptions) {
+function emailOptions({ mailer, database, passwordCost }: AuthLibraryOptions) {
   return {
     emailAndPassword: {
       enabled: true,
@@ -108,7 +109,10 @@ function emailOptions({ mailer, database }: AuthLibraryOptions) {
       autoSignIn: false,
       minPasswordLength: PASSWORD_CHARACTERS_MIN,
       maxPasswordLength: PASSWORD_CHARACTERS_MAX,
-      password: { hash: createPasswordHash, verify: isPasswordCorrect },
+      password: {
+        hash: (password: string) => createPasswordHash(password, passwordCost),
+        verify: isPasswordCorrect,
+      },
       revokeSessionsOnPasswordReset: true,
       resetPasswordTokenExpiresIn: LINK_LIFETIME_MINUTES.reset * 60,
       sendResetPassword: async ({ user, token }: { user: EmailRecipient; token: string }) =>

@@ -1,6 +1,8 @@
+import Type from 'typebox'
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { readFormSecret, readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { Validator } from '../../runtime/http/validator.ts'
+import { formSecret, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import {
   type EmailLinkKind,
   requestEmailLink,
@@ -9,6 +11,7 @@ import {
 } from './email-links.ts'
 import {
   completeSignIn,
+  NOTICES,
   type PageReply,
   type PageRequest,
   PUBLIC,
@@ -85,6 +88,10 @@ const REQUEST_LINK_PAGES: Record<EmailLinkKind, RequestLinkPage> = {
   },
 }
 
+const REQUEST_FORM = Type.Object({ email: formText() })
+const TOKEN_FORM = Type.Object({ token: formText(TOKEN_CHARACTERS_MAX) })
+const PASSWORD_FORM = Type.Object({ ...TOKEN_FORM.properties, password: formSecret() })
+
 interface Visit {
   request: PageRequest
   reply: PageReply
@@ -95,7 +102,7 @@ async function postLinkRequest(
   kind: EmailLinkKind,
   { request, reply }: Visit,
 ) {
-  const email = readFormText(request.body, 'email')
+  const { email } = readForm(request.body, REQUEST_FORM)
   try {
     await requestEmailLink(context, kind, { address: email, cookie: request.headers.cookie })
   } catch (error) {
@@ -109,10 +116,10 @@ async function postLinkRequest(
 }
 
 async function postVerify(context: UsersContext, request: PageRequest, reply: PageReply) {
-  const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
+  const { token, password } = readForm(request.body, PASSWORD_FORM)
   const result = await verifyEmail(context, {
     token,
-    password: readFormSecret(request.body, 'password'),
+    password,
     userAgent: request.headers['user-agent'],
     cookie: request.headers.cookie,
   })
@@ -136,20 +143,19 @@ async function postVerify(context: UsersContext, request: PageRequest, reply: Pa
 }
 
 async function postReset(context: UsersContext, request: PageRequest, reply: PageReply) {
-  const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
-  const password = readFormSecret(request.body, 'password')
+  const { token, password } = readForm(request.body, PASSWORD_FORM)
   try {
     const user = await resetPassword(context, { token, password })
     if (!user) return reply.code(BAD_REQUEST).send(invalidLinkPage('/forgot'))
     await context.recordSecurityEvent({ type: 'password.reset', user, request })
-    return seeOther(reply, '/sign-in?done=password_reset')
+    return seeOther(reply, NOTICES.addTo('/sign-in', 'password_reset'))
   } catch (error) {
     return reply.code(UNPROCESSABLE).send(resetPasswordPage(token, toFormErrors(error)))
   }
 }
 
 async function postSignInLink(context: UsersContext, request: PageRequest, reply: PageReply) {
-  const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
+  const { token } = readForm(request.body, TOKEN_FORM)
   const result = await signInByEmailLink(context, token, request.headers['user-agent'])
   if (!('token' in result)) {
     await recordFailedLink(context, request, { method: 'email_link', reason: result.outcome })
@@ -168,7 +174,11 @@ function recordFailedLink(
   return context.recordSecurityEvent({ type: 'sign_in.failed', user: null, request, details })
 }
 
+const linkQuery = new Validator(
+  Type.Object({ token: Type.Optional(Type.String({ minLength: 1 })) }),
+)
+
+/** The token of an emailed link; null without one. */
 function readToken(query: unknown): string | null {
-  const token = (query as { token?: unknown } | null)?.token
-  return typeof token === 'string' && token !== '' ? token : null
+  return linkQuery.pickValid(query).token ?? null
 }

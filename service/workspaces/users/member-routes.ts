@@ -1,7 +1,13 @@
+import {
+  InvitationAnswer,
+  InvitationSubmission,
+  RoleSubmission,
+} from '@signalbox/contract/session/users.ts'
+import Type from 'typebox'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
+import { formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import type { FormErrors } from '../../runtime/pages/form-controls.ts'
-import { readPageNumber } from '../../runtime/util/list-page.ts'
 import { listInvitations } from './invitation-store.ts'
 import {
   answerInvitation,
@@ -12,72 +18,75 @@ import {
 import { invitationPage, membersPage } from './members-page.ts'
 import { requirePageMembership } from './page-membership.ts'
 import {
-  findNotice,
   forSignedIn,
+  NOTICES,
+  readPageNumber,
   readWorkspaceParam,
   SIGNED_IN,
   type SignedInRequest,
   seeOther,
   UNPROCESSABLE,
+  type UserNotice,
 } from './page-visit.ts'
 import type { UsersContext } from './users-context.ts'
 import { listMembers } from './workspace-store.ts'
 import { changeMemberRole, changeSecondFactorRequirement, removeMember } from './workspaces.ts'
 
-interface Params {
-  user: string
-  invitation: string
-}
+const SECURITY_FORM = Type.Object({ second_factor: formText() })
 
 /** The members of a workspace and its invitations. */
 export function memberRoutes(app: ServiceApp, context: UsersContext): void {
   const on = (
     method: 'get' | 'post',
     url: string,
-    handle: (visit: SignedInRequest, params: Params) => Promise<unknown>,
-  ) => {
-    const handler = (visit: SignedInRequest) => handle(visit, visit.request.params as Params)
-    app[method](url, SIGNED_IN, forSignedIn(context, handler))
-  }
+    handle: (visit: SignedInRequest) => Promise<unknown>,
+  ) => app[method](url, SIGNED_IN, forSignedIn(context, handle))
   on('get', '/workspaces/:workspace/people', visit => showMembers(context, visit))
   on('post', '/workspaces/:workspace/invitations', visit => postInvitation(context, visit))
-  on('post', '/workspaces/:workspace/invitations/:invitation/withdraw', (visit, params) =>
+  on('post', '/workspaces/:workspace/invitations/:invitation/withdraw', visit =>
     changeMembers(context, visit, async workspaceId => {
-      const invitation = { workspaceId, invitationId: params.invitation }
-      await withdrawInvitation(context, visit.user, invitation)
+      const { invitation: invitationId } = readPathParameters(visit.request.params, 'invitation')
+      await withdrawInvitation(context, visit.user, { workspaceId, invitationId })
       return membersPath(workspaceId, 'invitation_withdrawn')
     }),
   )
-  on('post', '/workspaces/:workspace/people/:user/role', (visit, { user: userId }) =>
+  on('post', '/workspaces/:workspace/people/:user/role', visit =>
     changeMembers(context, visit, async workspaceId => {
-      const role = readFormText(visit.request.body, 'role')
-      await changeMemberRole(context, visit.user, { workspaceId, userId, body: { role } })
+      const { user: userId } = readPathParameters(visit.request.params, 'user')
+      const body = readForm(visit.request.body, RoleSubmission)
+      await changeMemberRole(context, visit.user, { workspaceId, userId, body })
       return membersPath(workspaceId, 'role_changed')
     }),
   )
-  on('post', '/workspaces/:workspace/people/:user/remove', (visit, { user: userId }) =>
+  on('post', '/workspaces/:workspace/people/:user/remove', visit =>
     changeMembers(context, visit, async workspaceId => {
+      const { user: userId } = readPathParameters(visit.request.params, 'user')
       await removeMember(context, visit.user, { workspaceId, userId })
       const hasLeft = userId === String(visit.user.userId)
-      return hasLeft ? '/workspaces?done=left' : membersPath(workspaceId, 'member_removed')
+      return hasLeft
+        ? NOTICES.addTo('/workspaces', 'left')
+        : membersPath(workspaceId, 'member_removed')
     }),
   )
   on('post', '/workspaces/:workspace/security', visit =>
     changeMembers(context, visit, async workspaceId => {
-      const isRequired = readFormText(visit.request.body, 'second_factor') === 'required'
+      const form = readForm(visit.request.body, SECURITY_FORM)
+      const isRequired = form.second_factor === 'required'
       await changeSecondFactorRequirement(context, visit.user, { workspaceId, isRequired })
       return membersPath(workspaceId, isRequired ? 'factor_required' : 'factor_optional')
     }),
   )
-  on('get', '/invitations/:invitation', async ({ user }, params) =>
-    invitationPage(user, await readInvitation(context, user, params.invitation)),
-  )
-  on('post', '/invitations/:invitation', async ({ user, request, reply }, params) => {
-    const answer = readFormText(request.body, 'answer') === 'accepted' ? 'accepted' : 'declined'
-    const response = { invitationId: params.invitation, answer } as const
-    const workspaceId = await answerInvitation(context, user, response)
-    if (answer === 'declined') return seeOther(reply, '/workspaces?done=invitation_declined')
-    return seeOther(reply, `/workspaces/${workspaceId}/people?done=joined`)
+  on('get', '/invitations/:invitation', async ({ user, request }) => {
+    const { invitation } = readPathParameters(request.params, 'invitation')
+    return invitationPage(user, await readInvitation(context, user, invitation))
+  })
+  on('post', '/invitations/:invitation', async ({ user, request, reply }) => {
+    const { invitation: invitationId } = readPathParameters(request.params, 'invitation')
+    const isAccepted = readForm(request.body, InvitationAnswer).answer === 'accepted'
+    const answer = isAccepted ? 'accepted' : 'declined'
+    const workspaceId = await answerInvitation(context, user, { invitationId, answer })
+    if (isAccepted) return seeOther(reply, membersPath(workspaceId, 'joined'))
+    return seeOther(reply, NOTICES.addTo('/workspaces', 'invitation_declined'))
   })
 }
 
@@ -95,8 +104,8 @@ async function changeMembers(
   }
 }
 
-function membersPath(workspaceId: string, done: string): string {
-  return `/workspaces/${workspaceId}/people?done=${done}`
+function membersPath(workspaceId: string | number, notice: UserNotice): string {
+  return NOTICES.addTo(`/workspaces/${workspaceId}/people`, notice)
 }
 
 interface FormState {
@@ -115,17 +124,14 @@ async function showMembers(
   const members = await listMembers(database, workspaceId)
   const page = readPageNumber(request.query)
   const invitations = await listInvitations(database, workspaceId, { at: now(), page })
-  const notice = findNotice(request.query)
+  const notice = NOTICES.find(request.query)
   return membersPage({ user, membership, members, invitations, notice, ...form })
 }
 
 async function postInvitation(context: UsersContext, visit: SignedInRequest) {
   const { user, request, reply } = visit
   const workspaceId = readWorkspaceParam(request)
-  const values = {
-    email: readFormText(request.body, 'email'),
-    role: readFormText(request.body, 'role'),
-  }
+  const values = readForm(request.body, InvitationSubmission)
   try {
     await inviteMember(context, user, { workspaceId, body: values })
     return seeOther(reply, membersPath(workspaceId, 'invited'))

@@ -1,3 +1,9 @@
+import { PageQuery } from '@signalbox/contract/session/session-operation.ts'
+import Type from 'typebox'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
+import { formText, readForm, safeReturnPath } from '../../runtime/pages/form-body.ts'
+import { Notices } from '../../runtime/pages/page-links.ts'
+import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
 import { readCookie, serializeCookie } from './cookies.ts'
@@ -97,7 +103,8 @@ function rememberWorkspace(
   { publicOrigin }: SessionContext,
   { request, reply }: Pick<WorkspacePageExchange, 'request' | 'reply'>,
 ): void {
-  const value = String(parseRowId((request.params as { workspace?: unknown }).workspace))
+  const { workspace } = objectOrEmpty(request.params)
+  const value = String(parseRowId(workspace))
   if (value === 'null' || value === readLastWorkspace(request.headers, publicOrigin())) return
   const cookie = { name: LAST_WORKSPACE, value, secondsMax: LAST_WORKSPACE_SECONDS }
   reply.header('set-cookie', serializeCookie(publicOrigin(), cookie))
@@ -140,7 +147,7 @@ export async function requireSignIn(
 
 /** The workspace in the path, not validated. */
 export function readWorkspaceParam({ params }: { params: unknown }): string {
-  return (params as { workspace: string }).workspace
+  return readPathParameters(params, 'workspace').workspace
 }
 
 /** Redirects after a form (post/redirect/get), so that reloading does not submit it again. */
@@ -200,8 +207,29 @@ export async function completeSignIn(
   )
 }
 
-/** What a page confirms, by the code in its query. A link can only show one of these sentences. */
-const NOTICES: Record<string, string> = {
+const RETURN_CHARACTERS_MAX = 2_000
+export const returnField = formText(RETURN_CHARACTERS_MAX)
+const RETURN_FORM = Type.Object({ return_to: returnField })
+
+const pageQuery = new Validator(
+  Type.Object({ ...PageQuery.properties, return_to: Type.Optional(Type.String()) }),
+  { coerceTypes: true },
+)
+
+/** The page of a list that a query names; the first one for anything that is no number. */
+export function readPageNumber(query: unknown): number {
+  return pageQuery.pickValid(query).page ?? 1
+}
+
+/** Where to go after signing in, by the form or else the query of a request. */
+export function readReturnPath({ body, query }: { body?: unknown; query: unknown }): string {
+  return safeReturnPath(
+    readForm(body, RETURN_FORM).return_to || pageQuery.pickValid(query).return_to,
+  )
+}
+
+/** What the pages of this module confirm. */
+export const NOTICES = new Notices({
   app_removed: 'Authenticator app removed.',
   passkey_added: 'Passkey added.',
   passkey_removed: 'Passkey removed.',
@@ -226,10 +254,6 @@ const NOTICES: Record<string, string> = {
   account_added: 'Ad account added.',
   account_disabled: 'Ad account disabled. Its agents and tokens can no longer act.',
   account_enabled: 'Ad account enabled.',
-}
+})
 
-/** The notice that a query names, if any. */
-export function findNotice(query: unknown): string | undefined {
-  const name = (query as { done?: unknown } | null)?.done
-  return typeof name === 'string' && Object.hasOwn(NOTICES, name) ? NOTICES[name] : undefined
-}
+export type UserNotice = Parameters<typeof NOTICES.addTo>[1]

@@ -1,8 +1,11 @@
+import Type from 'typebox'
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import {
-  readFormSecret,
-  readFormText,
+  formSecret,
+  formText,
+  readForm,
   safeReturnPath,
   toFormErrors,
 } from '../../runtime/pages/form-body.ts'
@@ -12,9 +15,12 @@ import { parseRowId } from '../../runtime/util/row-id.ts'
 import {
   completeSignIn,
   forSignedIn,
+  NOTICES,
   type PageReply,
   type PageRequest,
   PUBLIC,
+  readReturnPath,
+  returnField,
   SIGNED_IN,
   type SignedInRequest,
   seeOther,
@@ -61,11 +67,11 @@ export function passkeyRoutes(app: ServiceApp, context: UsersContext): void {
     SIGNED_IN,
     forSignedIn(context, async ({ user, request, reply }) => {
       requireRecentAuthentication(user, context.now())
-      const id = parseRowId((request.params as { passkey: string }).passkey) ?? 0
+      const id = parseRowId(readPathParameters(request.params, 'passkey').passkey) ?? 0
       await removePasskey(context, user, id)
       const details = { factor: 'passkey' }
       await context.recordSecurityEvent({ type: 'second_factor.removed', user, request, details })
-      return seeOther(reply, '/account?done=passkey_removed')
+      return seeOther(reply, NOTICES.addTo('/account', 'passkey_removed'))
     }),
   )
 }
@@ -76,8 +82,7 @@ async function showPasskeySignIn(
   reply: ScriptReply,
   errors: FormErrors = {},
 ): Promise<unknown> {
-  const { return_to: target } = request.query as { return_to?: unknown }
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000) || target)
+  const returnTo = readReturnPath(request)
   const { headers } = request
   const user =
     (await findCurrentUser(context, headers)) ?? (await findHeldSession(context, headers))
@@ -89,9 +94,12 @@ async function showPasskeySignIn(
   return reply.code(Object.keys(errors).length === 0 ? 200 : UNAUTHORIZED).send(page)
 }
 
+const SIGN_IN_FORM = Type.Object({ response: formSecret(), return_to: returnField })
+
 async function postPasskeySignIn(context: UsersContext, request: PageRequest, reply: ScriptReply) {
+  const { response, return_to } = readForm(request.body, SIGN_IN_FORM)
   const outcome = await finishPasskeySignIn(context, {
-    response: readFormSecret(request.body, 'response'),
+    response,
     cookie: request.headers.cookie,
     userAgent: request.headers['user-agent'],
   })
@@ -101,7 +109,7 @@ async function postPasskeySignIn(context: UsersContext, request: PageRequest, re
     const errors = { '': 'This passkey is not known here. Try again, or sign in another way.' }
     return showPasskeySignIn(context, request, reply, errors)
   }
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
+  const returnTo = safeReturnPath(return_to)
   const signIn = { session: outcome, returnTo, method: 'passkey' } as const
   return completeSignIn(context, { request, reply, ...signIn })
 }
@@ -121,20 +129,23 @@ async function showNewPasskey(
   return reply.code(Object.keys(errors).length === 0 ? 200 : UNPROCESSABLE).send(page)
 }
 
+const REGISTRATION_FORM = Type.Object({ response: formSecret(), name: formText() })
+
 async function postPasskey(context: UsersContext, visit: SignedInRequest, reply: ScriptReply) {
   const { user, request } = visit
   requireRecentAuthentication(user, context.now())
+  const { response, name } = readForm(request.body, REGISTRATION_FORM)
   try {
     const token = await finishPasskeyRegistration(context, user, {
-      response: readFormSecret(request.body, 'response'),
+      response,
       cookie: request.headers.cookie,
       token: requireToken(context, request),
-      name: readFormText(request.body, 'name'),
+      name,
     })
     reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
     const details = { factor: 'passkey' }
     await context.recordSecurityEvent({ type: 'second_factor.added', user, request, details })
-    return seeOther(reply, '/account?done=passkey_added')
+    return seeOther(reply, NOTICES.addTo('/account', 'passkey_added'))
   } catch (error) {
     return showNewPasskey(context, visit, reply, toFormErrors(error))
   }

@@ -5,7 +5,12 @@ import { it } from 'node:test'
 import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { createTestUser, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
-import { createPasswordHash, isPasswordCorrect, isPasswordHashOutdated } from './password-hash.ts'
+import {
+  createPasswordHash,
+  isPasswordCorrect,
+  isPasswordHashOutdated,
+  PASSWORD_COST,
+} from './password-hash.ts'
 import { findPasswordHash, setPassword } from './user-store.ts'
 
 it('stores passwords as salted scrypt hashes at a cost that OWASP lists', async () => {
@@ -40,7 +45,7 @@ it('rejects a hash of an unknown format', async () => {
 })
 
 it('opens an account with a hash of version 0.5.0 and replaces the hash at sign-in', async test => {
-  const service = await startTestService(test)
+  const service = await startTestService(test, { passwordCost: PASSWORD_COST })
   const { database, clock } = service
   const { userId, email } = await createTestUser(service)
   const earlier = createEarlierHash(TEST_PASSWORD)

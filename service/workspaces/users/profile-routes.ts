@@ -1,11 +1,13 @@
+import Type from 'typebox'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { readFormSecret, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
+import { formSecret, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import type { FormErrors } from '../../runtime/pages/form-controls.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import {
-  findNotice,
   forSignedIn,
+  NOTICES,
   replaceSession,
   SIGNED_IN,
   type SignedInRequest,
@@ -47,12 +49,12 @@ export function profileRoutes(app: ServiceApp, context: UsersContext): void {
     '/account/sessions/:session/end',
     SIGNED_IN,
     page(async ({ user, request, reply }) => {
-      const id = parseRowId((request.params as { session: string }).session) ?? 0
+      const id = parseRowId(readPathParameters(request.params, 'session').session) ?? 0
       if (!(await deleteSession(database, user.userId, id))) {
         throw Refusal.notFound('Session not found.')
       }
       await context.recordSecurityEvent({ type: 'session.ended', user, request })
-      return seeOther(reply, '/account?done=session_ended')
+      return seeOther(reply, NOTICES.addTo('/account', 'session_ended'))
     }),
   )
   app.post(
@@ -61,7 +63,7 @@ export function profileRoutes(app: ServiceApp, context: UsersContext): void {
     page(async ({ user, request, reply }) => {
       await deleteSessions(database, user.userId, user.sessionId)
       await context.recordSecurityEvent({ type: 'session.ended', user, request })
-      return seeOther(reply, '/account?done=session_ended')
+      return seeOther(reply, NOTICES.addTo('/account', 'session_ended'))
     }),
   )
 }
@@ -81,21 +83,21 @@ async function showProfile(
     passkeys: await listPasskeys(database, user.userId),
     offersPasskeys: supportsPasskeys(publicOrigin()),
     errors,
-    notice: findNotice(request.query),
+    notice: NOTICES.find(request.query),
   })
 }
 
+const PASSWORD_FORM = Type.Object({ current: formSecret(), password: formSecret() })
+
 async function postPassword(context: UsersContext, visit: SignedInRequest) {
   const { user, request, reply } = visit
+  const { current, password: next } = readForm(request.body, PASSWORD_FORM)
   try {
-    const token = await changePassword(context, user, {
-      current: readFormSecret(request.body, 'current'),
-      next: readFormSecret(request.body, 'password'),
-    })
+    const token = await changePassword(context, user, { current, next })
     await context.recordSecurityEvent({ type: 'password.changed', user, request })
-    if (token === null) return seeOther(reply, '/sign-in?done=password_reset')
+    if (token === null) return seeOther(reply, NOTICES.addTo('/sign-in', 'password_reset'))
     await replaceSession(context, { request, reply, token, method: 'password' })
-    return seeOther(reply, '/account?done=password_changed')
+    return seeOther(reply, NOTICES.addTo('/account', 'password_changed'))
   } catch (error) {
     const errors = toFormErrors(error)
     if ('current' in errors) {

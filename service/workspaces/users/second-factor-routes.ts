@@ -1,8 +1,10 @@
+import Type from 'typebox'
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import {
-  readFormSecret,
-  readFormText,
+  formSecret,
+  formText,
+  readForm,
   safeReturnPath,
   toFormErrors,
 } from '../../runtime/pages/form-body.ts'
@@ -10,9 +12,12 @@ import type { FormErrors } from '../../runtime/pages/form-controls.ts'
 import {
   completeSignIn,
   forSignedIn,
+  NOTICES,
   type PageReply,
   type PageRequest,
   PUBLIC,
+  readReturnPath,
+  returnField,
   SECOND_FACTOR_PATH,
   SIGNED_IN,
   type SignedInRequest,
@@ -76,7 +81,7 @@ export function secondFactorRoutes(app: ServiceApp, context: UsersContext): void
     await removeApp(context, user)
     const details = { factor: 'authenticator_app' }
     await context.recordSecurityEvent({ type: 'second_factor.removed', user, request, details })
-    return seeOther(reply, '/account?done=app_removed')
+    return seeOther(reply, NOTICES.addTo('/account', 'app_removed'))
   })
   on('get', '/account/recovery-codes', (_, visit) => showNewRecoveryCodes(context, visit))
   on('post', '/account/recovery-codes', postRecoveryCodes)
@@ -89,6 +94,15 @@ export function requireToken({ publicOrigin }: UsersContext, { headers }: PageRe
   return token
 }
 
+const CODE_FORM = Type.Object({ code: formText() })
+const PASSWORD_FORM = Type.Object({ password: formSecret() })
+const CHALLENGE_FORM = Type.Object({ code: formText(), return_to: returnField })
+const CONFIRM_FORM = Type.Object({
+  password: formSecret(),
+  code: formText(),
+  return_to: returnField,
+})
+
 async function showChallenge(
   context: UsersContext,
   request: PageRequest,
@@ -97,8 +111,7 @@ async function showChallenge(
 ): Promise<unknown> {
   const user = await findHeldSession(context, request.headers)
   if (!user) return seeOther(reply, '/sign-in')
-  const { return_to: target } = request.query as { return_to?: unknown }
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000) || target)
+  const returnTo = readReturnPath(request)
   const passkeys = await listPasskeys(context.database, user.userId)
   const page = challengePage({ returnTo, offersPasskey: passkeys.length > 0, errors })
   return reply.code(Object.keys(errors).length === 0 ? 200 : UNPROCESSABLE).send(page)
@@ -108,7 +121,7 @@ async function postChallenge(context: UsersContext, request: PageRequest, reply:
   const user = await findHeldSession(context, request.headers)
   if (!user) return seeOther(reply, '/sign-in')
   const token = requireToken(context, request)
-  const code = readFormText(request.body, 'code')
+  const { code, return_to } = readForm(request.body, CHALLENGE_FORM)
   if (!(await isCodeCorrect(context, { userId: user.userId, token, code }))) {
     await context.recordSecurityEvent({ type: 'second_factor.failed', user, request })
     const errors = { code: 'This code is wrong, or it was used before.' }
@@ -116,7 +129,7 @@ async function postChallenge(context: UsersContext, request: PageRequest, reply:
   }
   const renewed = await replaceSessionToken(context, user.sessionId, true)
   if (renewed === null) return seeOther(reply, '/sign-in')
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
+  const returnTo = safeReturnPath(return_to)
   const session = { outcome: 'signed_in', token: renewed } as const
   const method = 'second_factor'
   return completeSignIn(context, { request, reply, session, returnTo, method })
@@ -127,8 +140,7 @@ async function showConfirm(
   { user, request, reply }: SignedInRequest,
   errors: FormErrors = {},
 ) {
-  const { return_to: target } = request.query as { return_to?: unknown }
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000) || target)
+  const returnTo = readReturnPath(request)
   const means = await findConfirmationMeans(context, user)
   const page = confirmPage({ user, means, returnTo, errors })
   return reply.code(Object.keys(errors).length === 0 ? 200 : UNPROCESSABLE).send(page)
@@ -136,14 +148,14 @@ async function showConfirm(
 
 async function postConfirm(context: UsersContext, visit: SignedInRequest) {
   const { user, request, reply } = visit
+  const { return_to, ...proof } = readForm(request.body, CONFIRM_FORM)
   try {
     const token = await confirmIdentity(context, user, {
+      ...proof,
       token: requireToken(context, request),
-      password: readFormSecret(request.body, 'password'),
-      code: readFormText(request.body, 'code'),
     })
     reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
-    return seeOther(reply, safeReturnPath(readFormText(request.body, 'return_to', 2_000)))
+    return seeOther(reply, safeReturnPath(return_to))
   } catch (error) {
     return showConfirm(context, visit, toFormErrors(error))
   }
@@ -164,7 +176,7 @@ async function postAppSetup(context: UsersContext, visit: SignedInRequest) {
   const { user, request } = visit
   requireRecentAuthentication(user, context.now())
   try {
-    const password = readFormSecret(request.body, 'password')
+    const { password } = readForm(request.body, PASSWORD_FORM)
     const token = requireToken(context, request)
     return appSecretPage({ user, uri: await startAppSetup(context, user, { token, password }) })
   } catch (error) {
@@ -177,7 +189,7 @@ async function postFirstCode(context: UsersContext, { user, request, reply }: Si
   try {
     const { recoveryCodes, token } = await finishAppSetup(context, user, {
       token: requireToken(context, request),
-      code: readFormText(request.body, 'code'),
+      code: readForm(request.body, CODE_FORM).code,
     })
     reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
     const details = { factor: 'authenticator_app' }
@@ -204,7 +216,7 @@ async function postRecoveryCodes(context: UsersContext, visit: SignedInRequest) 
   const { user, request } = visit
   requireRecentAuthentication(user, context.now())
   try {
-    const password = readFormSecret(request.body, 'password')
+    const { password } = readForm(request.body, PASSWORD_FORM)
     const token = requireToken(context, request)
     const codes = await replaceRecoveryCodes(context, user, { token, password })
     await context.recordSecurityEvent({ type: 'recovery_codes.replaced', user, request })

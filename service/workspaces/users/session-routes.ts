@@ -4,7 +4,6 @@ import { InvitationAnswer } from '@signalbox/contract/session/users.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
-import { readPageNumber } from '../../runtime/util/list-page.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
@@ -15,6 +14,7 @@ import {
   listOwnInvitations,
   withdrawInvitation,
 } from './invitations.ts'
+import { readPageNumber } from './page-visit.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
 import {
   adAccountListView,

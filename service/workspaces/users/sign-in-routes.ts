@@ -1,19 +1,24 @@
+import Type from 'typebox'
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import {
-  readFormSecret,
-  readFormText,
+  formSecret,
+  formText,
+  readForm,
   safeReturnPath,
   toFormErrors,
 } from '../../runtime/pages/form-body.ts'
 import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
 import {
   completeSignIn,
-  findNotice,
+  NOTICES,
   type PageReply,
   type PageRequest,
   PUBLIC,
+  readReturnPath,
+  returnField,
   seeOther,
   UNAUTHORIZED,
   UNPROCESSABLE,
@@ -29,21 +34,21 @@ import { type NewSession, type SignInOutcome, signIn, verifyNewSession } from '.
 import { emailSentPage, PROVIDER_ORIGINS, signInPage, signUpPage } from './sign-in-pages.ts'
 import { signUp } from './sign-up.ts'
 import { describeSignUpPolicy, requireOpenSignUp, type SignUpPolicy } from './sign-up-policy.ts'
-import { SOCIAL_PROVIDERS, type SocialProvider } from './social-providers.ts'
+import { SOCIAL_PROVIDERS } from './social-providers.ts'
 import type { UsersContext } from './users-context.ts'
 
 /** The pages to sign in, sign up and sign out. Submitted forms are rate-limited by address. */
 export function signInRoutes(app: ServiceApp, context: UsersContext): void {
   const { social } = context
   app.get('/sign-in', PUBLIC, async (request, reply) => {
-    const returnTo = safeReturnPath((request.query as ReturnQuery).return_to)
+    const returnTo = readReturnPath(request)
     if (await findCurrentUser(context, request.headers)) return seeOther(reply, returnTo)
     reply.headers(pageHeaders({ formTargets: social.map(name => PROVIDER_ORIGINS[name]) }))
-    return signInPage({ ...signInOptions(context), returnTo, notice: findNotice(request.query) })
+    return signInPage({ ...signInOptions(context), returnTo, notice: NOTICES.find(request.query) })
   })
   app.get('/sign-up', PUBLIC, async request => {
     requireOpenSignUp(context.signUp)
-    const returnTo = safeReturnPath((request.query as ReturnQuery).return_to)
+    const returnTo = readReturnPath(request)
     return signUpPage({ returnTo, policy: describeSignUpPolicy(context.signUp) })
   })
   app.post('/sign-out', PUBLIC, async (request, reply) => {
@@ -55,7 +60,7 @@ export function signInRoutes(app: ServiceApp, context: UsersContext): void {
       await context.recordSecurityEvent({ type: 'sign_out', user, request })
     }
     reply.header('set-cookie', clearedSessionCookie(context.publicOrigin()))
-    return seeOther(reply, '/sign-in?done=signed_out')
+    return seeOther(reply, NOTICES.addTo('/sign-in', 'signed_out'))
   })
   app.register(async limited => {
     if (context.limits.signIn) limitAddresses(limited, context.limits.signIn)
@@ -64,22 +69,24 @@ export function signInRoutes(app: ServiceApp, context: UsersContext): void {
   })
 }
 
-interface ReturnQuery {
-  return_to?: unknown
-}
+const SIGN_IN_FORM = Type.Object({
+  email: formText(),
+  password: formSecret(),
+  return_to: returnField,
+})
 
 async function postSignIn(context: UsersContext, request: PageRequest, reply: PageReply) {
-  const email = readFormText(request.body, 'email')
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
+  const { email, password, return_to } = readForm(request.body, SIGN_IN_FORM)
+  const returnTo = safeReturnPath(return_to)
   const outcome = await signIn(context, {
     email,
-    password: readFormSecret(request.body, 'password'),
+    password,
     userAgent: request.headers['user-agent'],
     cookie: request.headers.cookie,
   })
   if ('token' in outcome) {
-    const signIn = { session: outcome, returnTo, method: 'password' } as const
-    return completeSignIn(context, { request, reply, ...signIn })
+    const method = 'password'
+    return completeSignIn(context, { request, reply, session: outcome, returnTo, method })
   }
   const details = { method: 'password', reason: outcome.outcome }
   await context.recordSecurityEvent({ type: 'sign_in.failed', user: { email }, request, details })
@@ -99,14 +106,12 @@ const SIGN_IN_ERRORS: Record<Exclude<SignInOutcome, NewSession>['outcome'], stri
     'Confirm your email first: follow the link that we sent, or request another at /verify.',
 }
 
+const SIGN_UP_FORM = Type.Object({ name: formText(), ...SIGN_IN_FORM.properties })
+
 async function postSignUp(context: UsersContext, request: PageRequest, reply: PageReply) {
-  const values = {
-    name: readFormText(request.body, 'name'),
-    email: readFormText(request.body, 'email'),
-  }
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
+  const { password, return_to, ...values } = readForm(request.body, SIGN_UP_FORM)
+  const returnTo = safeReturnPath(return_to)
   try {
-    const password = readFormSecret(request.body, 'password')
     await signUp(context, { ...values, password, cookie: request.headers.cookie })
   } catch (error) {
     const policy = describeSignUpPolicy(context.signUp)
@@ -129,8 +134,9 @@ const SIGNED_UP: Record<SignUpPolicy['mode'], string> = {
   closed: LINK_SENT,
 }
 
-const REFUSED_PATH = '/sign-in?done=sign_up_refused'
-const FAILED_PATH = '/sign-in?done=provider_refused'
+const REFUSED_PATH = NOTICES.addTo('/sign-in', 'sign_up_refused')
+const FAILED_PATH = NOTICES.addTo('/sign-in', 'provider_refused')
+const SOCIAL_FORM = Type.Object({ provider: formText(), return_to: returnField })
 
 interface SocialReply extends PageReply {
   header(name: string, value: string | string[]): unknown
@@ -154,7 +160,7 @@ export function socialRoutes(app: ServiceApp, context: UsersContext): void {
 }
 
 async function startSocialSignIn(context: UsersContext, request: PageRequest, reply: SocialReply) {
-  const requested = readFormText(request.body, 'provider')
+  const { provider: requested, return_to } = readForm(request.body, SOCIAL_FORM)
   const provider = SOCIAL_PROVIDERS.find(
     name => name === requested && context.social.includes(name),
   )
@@ -164,7 +170,7 @@ async function startSocialSignIn(context: UsersContext, request: PageRequest, re
     body: {
       provider,
       disableRedirect: true,
-      callbackURL: safeReturnPath(readFormText(request.body, 'return_to', 2_000)),
+      callbackURL: safeReturnPath(return_to),
       errorCallbackURL: FAILED_PATH,
     },
     headers: new Headers(),
@@ -185,13 +191,15 @@ async function finishSocialSignIn(context: UsersContext, request: PageRequest, r
   const cookies = response.headers.getSetCookie()
   const token = readLibrarySessionToken(cookies)
   const outcome = token === null ? null : await verifyNewSession(context, token)
-  const method = (request.params as { provider: SocialProvider }).provider
+  const { provider } = readPathParameters(request.params, 'provider')
+  // A path may name anything; only the name of a provider goes into the log.
+  const method = SOCIAL_PROVIDERS.find(name => name === provider)
   reply.header(
     'set-cookie',
     cookies.filter(cookie => !isLibrarySessionCookie(cookie)),
   )
-  if (outcome === null || !('token' in outcome)) {
-    const details = { method, reason: outcome?.outcome ?? 'provider_refused' }
+  if (outcome === null || !('token' in outcome) || !method) {
+    const details = { ...(method && { method }), reason: outcome?.outcome ?? 'provider_refused' }
     await context.recordSecurityEvent({ type: 'sign_in.failed', user: null, request, details })
     if (outcome?.outcome === 'unverified') return seeOther(reply, '/forgot')
     const isRefused = ACCOUNT_REFUSED.test(response.headers.get('location') ?? '')

@@ -65,13 +65,13 @@ export async function startSession(
 
 /** Only a sign-in knows the password, so it replaces the hash that an earlier version made. */
 async function renewPasswordHash(
-  { database }: UsersContext,
+  { database, passwordCost }: UsersContext,
   { email, password }: { email: string; password: string },
 ): Promise<void> {
   const user = await findUserByEmail(database, email)
   const hash = user && (await findPasswordHash(database, user.userId))
-  if (!hash || !isPasswordHashOutdated(hash)) return
-  const renewed = await createPasswordHash(password)
+  if (!hash || !isPasswordHashOutdated(hash, passwordCost)) return
+  const renewed = await createPasswordHash(password, passwordCost)
   await replacePasswordHash(database, user.userId, { from: hash, to: renewed })
 }
 

@@ -48,7 +48,7 @@ export async function signUp(context: UsersContext, input: SignUpInput): Promise
   await limitAttempts(context, { purpose: 'sign_up', email, cookie: input.cookie })
   const isKnown = (await findUserByEmail(context.database, email)) !== null
   if (!isKnown && !(await maySignUp(context, email))) {
-    await createPasswordHash(input.password)
+    await createPasswordHash(input.password, context.passwordCost)
     return
   }
   const { api } = await context.authLibrary()
@@ -139,7 +139,7 @@ export async function changePassword(
   const isSame = next === current
   const error = isSame ? 'Choose a different password.' : await findPasswordError(next, user)
   if (error !== null) throw Refusal.ofFields({ password: [error] })
-  const newHash = await createPasswordHash(next)
+  const newHash = await createPasswordHash(next, context.passwordCost)
   await database.query.transaction().execute(async query => {
     await setPassword({ query }, user.userId, { passwordHash: newHash, at: now() })
     await deleteSessions({ query }, user.userId, user.sessionId)

@@ -16,6 +16,7 @@ import {
   verificationEmail,
 } from './mail/email-templates.ts'
 import type { Mailer } from './mail/mail-queue.ts'
+import { PASSWORD_COST, type ScryptCost } from './password-hash.ts'
 import { createSecurityEventRecorder, type RecordSecurityEvent } from './security-events.ts'
 import type { SignUpPolicy } from './sign-up-policy.ts'
 import type { SocialClients, SocialProvider } from './social-providers.ts'
@@ -25,6 +26,7 @@ export interface UsersContext extends DeviceContext, AuditedContext {
   logger: ServiceLogger
   mailer: Mailer
   limits: UserLimits
+  passwordCost: ScryptCost
   social: readonly SocialProvider[]
   signUp: SignUpPolicy
   onAdAccountAdded: AdAccountListener
@@ -51,6 +53,8 @@ interface UsersOptions extends AuditedContext {
   onAdAccountAdded: AdAccountListener
   /** Returns the address of a client, for security events. */
   addressOf: (request: AddressedRequest) => string
+  /** Of new hashes; PASSWORD_COST by default. */
+  passwordCost?: ScryptCost | undefined
   /** 32 bytes, from which the keys for links, social sign-in and device cookies are derived. */
   masterKey: Buffer
 }
@@ -59,6 +63,7 @@ export function createUsersContext(options: UsersOptions): UsersContext {
   const { database, audit, logger, now, publicOrigin, social, signUp, mailer } = options
   const secret = deriveKey(options.masterKey, 'signalbox people').toString('hex')
   const recordSecurityEvent = createSecurityEventRecorder(options)
+  const { passwordCost = PASSWORD_COST } = options
   let library: Promise<AuthLibrary> | null = null
   return {
     database,
@@ -70,6 +75,7 @@ export function createUsersContext(options: UsersOptions): UsersContext {
     signUp,
     onAdAccountAdded: options.onAdAccountAdded,
     recordSecurityEvent,
+    passwordCost,
     limits: options.limits,
     deviceKey: deriveKey(options.masterKey, 'signalbox device cookies'),
     social: Object.keys(social) as SocialProvider[],
@@ -82,6 +88,7 @@ export function createUsersContext(options: UsersOptions): UsersContext {
           secret,
           social,
           signUp,
+          passwordCost,
           publicOrigin: publicOrigin(),
           mailer: createAuthMailer({ mailer, publicOrigin, now }),
         }),

@@ -1,20 +1,23 @@
+import { AdAccountSubmission, WorkspaceSubmission } from '@signalbox/contract/session/users.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
+import { readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import type { FormErrors } from '../../runtime/pages/form-controls.ts'
-import { readPageNumber } from '../../runtime/util/list-page.ts'
 import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
 import { adAccountsPage } from './ad-accounts-page.ts'
 import { listOwnInvitations } from './invitations.ts'
 import { requirePageMembership } from './page-membership.ts'
 import {
-  findNotice,
   forSignedIn,
+  NOTICES,
+  readPageNumber,
   readWorkspaceParam,
   SIGNED_IN,
   type SignedInRequest,
   seeOther,
   UNPROCESSABLE,
+  type UserNotice,
 } from './page-visit.ts'
 import type { UsersContext } from './users-context.ts'
 import { workspacesPage } from './workspace-pages.ts'
@@ -56,18 +59,27 @@ export function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
     SIGNED_IN,
     page(visit => postAdAccount(context, visit)),
   )
-  for (const [verb, status] of [['disable', 'disabled'] as const, ['enable', 'active'] as const]) {
+  for (const { verb, status, notice } of STATUS_CHANGES) {
     app.post(
       `${accounts}/:account/${verb}`,
       SIGNED_IN,
       page(async ({ user, request, reply }) => {
         const workspaceId = readWorkspaceParam(request)
-        const adAccountId = (request.params as { account: string }).account
+        const { account: adAccountId } = readPathParameters(request.params, 'account')
         await changeAdAccountStatus(context, user, { workspaceId, adAccountId, body: { status } })
-        return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_${verb}d`)
+        return seeOther(reply, adAccountsPath(workspaceId, notice))
       }),
     )
   }
+}
+
+const STATUS_CHANGES = [
+  { verb: 'disable', status: 'disabled', notice: 'account_disabled' },
+  { verb: 'enable', status: 'active', notice: 'account_enabled' },
+] as const
+
+function adAccountsPath(workspaceId: string | number, notice: UserNotice): string {
+  return NOTICES.addTo(`/workspaces/${workspaceId}/ad-accounts`, notice)
 }
 
 async function showWorkspaces(
@@ -83,15 +95,15 @@ async function showWorkspaces(
     memberships,
     invitations,
     errors,
-    notice: findNotice(request.query),
+    notice: NOTICES.find(request.query),
   })
 }
 
 async function postWorkspace(context: UsersContext, visit: SignedInRequest) {
   const { user, request, reply } = visit
   try {
-    const id = await createWorkspace(context, user, { name: readFormText(request.body, 'name') })
-    return seeOther(reply, `/workspaces/${id}/ad-accounts?done=workspace_created`)
+    const id = await createWorkspace(context, user, readForm(request.body, WorkspaceSubmission))
+    return seeOther(reply, adAccountsPath(id, 'workspace_created'))
   } catch (error) {
     const page = await showWorkspaces(context, visit, toFormErrors(error))
     return reply.code(UNPROCESSABLE).send(page)
@@ -116,18 +128,17 @@ async function showAdAccounts(
     membership,
     accounts,
     ...form,
-    notice: findNotice(request.query),
+    notice: NOTICES.find(request.query),
   })
 }
 
 async function postAdAccount(context: UsersContext, visit: SignedInRequest) {
   const { user, request, reply } = visit
   const workspaceId = readWorkspaceParam(request)
-  const names = ['name', 'platform_account_id', 'currency', 'time_zone']
-  const values = Object.fromEntries(names.map(name => [name, readFormText(request.body, name)]))
+  const values = readForm(request.body, AdAccountSubmission)
   try {
     await addAdAccount(context, user, { workspaceId, body: values })
-    return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_added`)
+    return seeOther(reply, adAccountsPath(workspaceId, 'account_added'))
   } catch (error) {
     const page = await showAdAccounts(context, visit, { values, errors: toFormErrors(error) })
     return reply.code(UNPROCESSABLE).send(page)

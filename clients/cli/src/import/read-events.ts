@@ -22,27 +22,18 @@ interface ReadOptions {
   givesConsent: boolean
 }
 
-/** The events of a file, in its order. Lines and rows that say nothing are left out. */
+/** The events of a file, in its order. Empty lines and rows are left out. */
 export function readEvents(source: Source, options: ReadOptions): AsyncGenerator<EventLine> {
-  return options.format === 'csv' ? readCsvEvents(source, options) : readJsonEvents(source, options)
+  return options.format === 'csv' ? readCsvEvents(source, options) : readJsonEvents(source)
 }
 
-async function* readJsonEvents(source: Source, { tally }: ReadOptions): AsyncGenerator<EventLine> {
+/** `{}` is an event: options may give it all of its members. */
+async function* readJsonEvents(source: Source): AsyncGenerator<EventLine> {
   for await (const line of readLines(source)) {
     if (line.text === null) yield refuse(line, line.problem)
     else if (line.text.trim() === '') continue
-    else {
-      const parsed = parseJsonLine(line)
-      if (parsed.event === null || hasValue(parsed.event)) yield parsed
-      else tally.countBlank()
-    }
+    else yield parseJsonLine(line)
   }
-}
-
-/** Whether anything is said: `{}` and `{"order": {"id": null}}` are as blank as an empty row. */
-function hasValue(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return value !== null && value !== ''
-  return Object.values(value).some(hasValue)
 }
 
 function parseJsonLine(line: TextLine): EventLine {
