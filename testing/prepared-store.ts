@@ -40,8 +40,8 @@ const SOURCES = [
 ]
 
 /**
- * No test depends on when a vacuum happens by itself. Flushes stay on: the store lies in memory where
- * they cost nothing, and the doctor is right to report a store without them.
+ * No test depends on when a vacuum happens by itself. Flushes stay on: the store lies in memory
+ * where they cost nothing, and the doctor is right to report a store without them.
  */
 export const TEST_SERVER_SETTINGS = {
   autovacuum: 'off',

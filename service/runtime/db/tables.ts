@@ -48,7 +48,7 @@ export interface Tables
     workspace_id: number
     name: string
     created_at: Date
-    consent_categories: Generated<Record<string, string>>
+    consent_categories: Generated<string>
   }
   tracker_keys: {
     tracker_id: string

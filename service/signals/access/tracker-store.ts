@@ -24,7 +24,7 @@ export const TRACKERS_MAX = 200
 
 /** The trackers of a workspace with their names, oldest first. */
 export async function listNamedTrackers({ query }: Transaction, workspaceId: number) {
-  return query
+  const rows = await query
     .selectFrom('trackers')
     .select(['id', 'name', 'created_at', 'consent_categories'])
     .where('workspace_id', '=', workspaceId)
@@ -32,10 +32,19 @@ export async function listNamedTrackers({ query }: Transaction, workspaceId: num
     .orderBy('id')
     .limit(TRACKERS_MAX)
     .execute()
+  return rows.map(({ consent_categories, ...row }) => ({
+    ...row,
+    consent_categories: toCategories(consent_categories),
+  }))
 }
 
 /** Categories by name, each with its purpose. */
 export type ConsentCategories = Record<string, string>
+
+/** The tables declare json as text, as it is written; it is read as an object. */
+function toCategories(column: string): ConsentCategories {
+  return column as unknown as ConsentCategories
+}
 
 export async function findConsentCategories(
   { query }: Pick<Transaction, 'query'>,
@@ -46,7 +55,7 @@ export async function findConsentCategories(
     .select('consent_categories')
     .where('id', '=', trackerId)
     .executeTakeFirst()
-  return row?.consent_categories ?? {}
+  return row ? toCategories(row.consent_categories) : {}
 }
 
 export async function updateConsentCategories(
@@ -56,7 +65,7 @@ export async function updateConsentCategories(
 ): Promise<void> {
   await query
     .updateTable('trackers')
-    .set({ consent_categories: categories })
+    .set({ consent_categories: JSON.stringify(categories) })
     .where('id', '=', trackerId)
     .execute()
 }

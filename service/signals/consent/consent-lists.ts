@@ -142,10 +142,11 @@ function addAccepted(
       meaning: subject.isNegative ? 'refused' : accepted,
     })
   }
-  const isOfVendors = meaning.hasVendors || place.isVendorList
+  // Of vendors, and of messages to the person, only an empty list speaks of all.
+  const isPartial = meaning.hasVendors || place.parent?.isChannel === true
   const isEmpty = value.length === 0 && (list === 'accepted' || meaning.subject === 'advertising')
-  const leavesOut = items.some(isOther) && !about.some(isOfAdvertising)
-  if (isOfVendors || !(isEmpty || leavesOut)) return
+  const leavesOut = !isPartial && items.some(isOther) && !about.some(isOfAdvertising)
+  if (place.isVendorList || !(isEmpty || leavesOut)) return
   addMissingAdvertising(statements, place, {
     field,
     isForm: meaning.isForm && items.length > 0 && items.filter(isOther).every(isInForm),

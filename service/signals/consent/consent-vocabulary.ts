@@ -87,7 +87,8 @@ const WORDS: Record<WordKind, string> = {
     titles name description message policy reason basis type format count index supported
     available configured configurable optional model mode framework regulation jurisdiction regime
     disclosed processed provider path domain host code string key hash token template width height
-    color colour theme layer seen duration translation translations interest interests`,
+    color colour theme layer seen channel channels clicked price prices amount total discount
+    coupon tax currency sku duration translation translations interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
     debug loaded ready initialized pending preview closed opened`,
   inert:
@@ -106,7 +107,7 @@ const WORDS: Record<WordKind, string> = {
     signal signals setting settings option options bool boolean new opt privacy california us usa
     uk eu eea ca va co ct national universal based this that should may can only granular display
     online digital context cross network networks delivery tag tags platform platforms general
-    relevant related direct first system public main custom sec inc llc ltd gmbh ireland client
+    relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland client
     server side`,
 }
 
@@ -114,8 +115,9 @@ const WORDS: Record<WordKind, string> = {
 export const ADVERTISING_STEM =
   /advertis|marketing|targeting|werbe|werbung|publicit|publicid|pubblicit|reklam|remarket/
 
-/** Two or three words that mean something together. */
+/** Two to four words that mean something together. */
 export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
+  ['opt out preference signal', 'globalprivacycontrol'],
   ['global privacy control', 'globalprivacycontrol'],
   ['opt out', 'optout'],
   ['opts out', 'optout'],
@@ -148,6 +150,8 @@ export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
   ['meta data', 'metadata'],
   ['meta info', 'metadata'],
   ['meta tags', 'metadata'],
+  ['on sale', 'onsale'],
+  ['for sale', 'onsale'],
 ]
 
 /** Words by which consent platforms name an advertising platform; see `Platform.consentNeeds`. */

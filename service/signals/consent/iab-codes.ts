@@ -79,7 +79,7 @@ function hasTcfNumbers(value: UntrustedObject): boolean {
   return Object.keys(value).some(key => Number(key) > 5) || !Object.hasOwn(value, '5')
 }
 
-/** An object of IDs, a list of IDs, or the bits of the mobile key `IABTCF_PurposeConsents`. */
+/** IDs in an object, a list or a text, or the bits of the mobile key `IABTCF_PurposeConsents`. */
 export function readTcfPurposes(
   statements: ConsentStatements,
   { field, value, owner, name }: Member,
@@ -95,7 +95,14 @@ export function readTcfPurposes(
   return true
 }
 
+const NUMBER_LIST = /^[\s,|]*\d{1,2}(?:[\s,|]+\d{1,2})*[\s,|]*$/
+
 function listConsented(value: unknown): number[] | null {
+  if (typeof value === 'string' && /[,|]/.test(value) && NUMBER_LIST.test(value)) {
+    return value.match(/\d+/g)?.map(Number) ?? []
+  }
+  // `NONE`, as Sourcepoint says of all purposes.
+  if (typeof value === 'string' && readAnswer(value).answer === 'no') return []
   if (typeof value === 'string' && /^[01]{4,24}$/.test(value)) {
     return [...value].flatMap((bit, index) => (bit === '1' ? [index + 1] : []))
   }

@@ -158,6 +158,7 @@ function visitList(
   const parent = inside.parent ?? UNKNOWN_ITEM
   for (const item of member.value) {
     if (isObject(item)) visitObject(statements, item, { ...inside, parent })
+    else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
     else if (Array.isArray(item)) {
       visitList(statements, place, { ...member, value: item, field: member.field })
     }
@@ -171,9 +172,15 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   const answer = readAnswer(text)
   // The type of an event may be `DENY_ALL`.
   const isType = meaning.isLabel && /(type|mode|method)$/i.test(member.name)
-  if (isType && isRefusalOfAll(answer)) {
+  const isEvent = answer.isRefusal && !answer.isOptStatement && /event_?type$/i.test(member.name)
+  if ((isType && isRefusalOfAll(answer)) || isEvent) {
     const named = { ...member, meaning: { ...meaning, isLabel: false } }
     addChoice(statements, place, { ...named, answer })
+    return
+  }
+  if (isSignalName(text)) {
+    const said = { ...member, meaning: { ...meaning, ...OPT_OUT_BY_SIGNAL } }
+    addChoice(statements, place, { ...said, answer: readAnswer(true) })
     return
   }
   if (!meaning.isLabel && answer.answer !== 'unclear') {
@@ -184,10 +191,29 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   const isCodeList = meaning.codes !== null && !/[:=]["'\w]/.test(text)
   const parsed = isCodeList ? null : parseCookieText(member.value as string)
   if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
+  else if (readCodesInText(statements, place, { ...member, value: text })) return
   else if (meaning.isLabel || !readTextList(statements, place, { ...member, value: text })) {
     if (meaning.isLabel) statements.withOthers.add(place.source)
     else addChoice(statements, place, { ...member, answer })
   }
+}
+
+/** `method: "gpc"` and `privacy_signals: ["gpc"]` say that an opt-out was made by the browser. */
+function isSignalName(text: unknown): boolean {
+  return typeof text === 'string' && text.length < 40 && findMeaning(text).subject === 'gpc'
+}
+
+const OPT_OUT_BY_SIGNAL = { subject: 'everything', isNegative: true, isForm: false } as const
+
+/** A TC or GPP string in a list of codes, such as Ethyca's `fides_string`. */
+const CODE_IN_TEXT = /[,;|\s](D[\w-]+~|C[\w-]{20})/
+
+function readCodesInText(statements: ConsentStatements, place: Place, member: Member): boolean {
+  const text = `,${member.value}`
+  if (text.length > LIST_LENGTH_MAX || !CODE_IN_TEXT.test(text)) return false
+  const parts = text.split(/[,;|\s]+/, ITEMS_MAX)
+  const read = parts.map(value => readCodedText(statements, place, { ...member, value }))
+  return read.includes(true)
 }
 
 const ITEMS_MAX = 200
@@ -207,7 +233,8 @@ function readTextList(statements: ConsentStatements, place: Place, member: Membe
     addUnread(statements, place)
     return true
   }
-  return value.length > 0 && readList(statements, place, { ...member, value })
+  const isEmptyList = value.length === 0 && meaning.list === 'accepted'
+  return (isEmptyList || value.length > 0) && readList(statements, place, { ...member, value })
 }
 
 /** What is not read may refuse. */

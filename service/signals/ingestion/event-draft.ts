@@ -197,14 +197,8 @@ function buildStoredConsent(
 
 /** Omits inputs without a signal. */
 function omitAbsentSignals(inputs: ConsentSignals): Partial<ConsentSignals> {
-  const present: Partial<ConsentSignals> = {}
-  for (const source of CONSENT_INPUT_NAMES) {
-    if (inputs[source].why !== 'no_signal') present[source] = inputs[source]
-  }
-  return present
+  return Object.fromEntries(Object.entries(inputs).filter(([, { why }]) => why !== 'no_signal'))
 }
-
-const CONSENT_INPUT_NAMES = ['consent', 'tcf', 'consent_mode', 'gpc'] as const
 
 /**
  * Unknown members are ignored, except those that the consent decision reads. Their names are stored

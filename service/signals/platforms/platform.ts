@@ -99,8 +99,7 @@ export interface Connection<Target> extends Credentials<Target> {
 
 /**
  * One advertising platform, as a plug-in: `registry.ts` has one line for each. A plug-in knows the
- * API of its platform, but neither the store nor the rules of consent. `Target` is its own type.
- * The core passes a target only to the platform that parsed it.
+ * API of its platform, but not the store. The core passes a `Target` only to the one that parsed it.
  */
 export interface Platform<Target = unknown> {
   /** The name under which destinations are stored, and their `type` in reads. */
