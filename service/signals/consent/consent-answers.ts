@@ -40,9 +40,9 @@ const OPTS_IN = 'optin optedin'
 /** `not_set` is read before `not` flips. */
 const UNSET = `unset unspecified undefined unknown undetermined null nil pending unanswered
   notset notdetermined determined unavailable na nan noanswer nopreference default u p`
-const FILLERS = `i do we she he consent status state all any everything every full user users visitor
-  vendors vendor purposes purpose categories cookies cookie on to has was is of the my choice click
-  clicked notice button event tracking ads data by via banner`
+const FILLERS = `i do we she he consent status state all any everything every full user users
+  visitor visitors vendors vendor purposes purpose categories cookies cookie on to has was is of
+  the my choice click clicked notice button event tracking ads data by via banner`
 const EVERYTHING = 'all everything every any full'
 
 const toSet = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))

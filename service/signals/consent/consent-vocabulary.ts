@@ -107,8 +107,8 @@ const WORDS: Record<WordKind, string> = {
     signal signals setting settings option options bool boolean new opt privacy california us usa
     uk eu eea ca va co ct national universal based this that should may can only granular display
     online digital context cross network networks delivery tag tags platform platforms general
-    relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland client
-    server side`,
+    relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
+    client server side`,
 }
 
 /** Stems of advertising in compounds that no list of words can hold (`Marketingzwecke`). */

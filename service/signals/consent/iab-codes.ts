@@ -109,6 +109,7 @@ function listConsented(value: unknown): number[] | null {
   if (isListOfBooleans(value)) {
     return value.flatMap((consent, index) => (consent ? [index + 1] : []))
   }
+  if (Array.isArray(value) && value.length === 0) return []
   if (!hasNumbers(value)) return null
   if (Array.isArray(value)) return value.map(Number)
   return Object.entries(value as UntrustedObject)

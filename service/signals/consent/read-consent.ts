@@ -198,7 +198,7 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   }
 }
 
-/** `method: "gpc"` and `privacy_signals: ["gpc"]` say that an opt-out was made by the browser. */
+/** `signal: "gpc"` and `privacy_signals: ["gpc"]` say that an opt-out was made by the browser. */
 function isSignalName(text: unknown): boolean {
   return typeof text === 'string' && text.length < 40 && findMeaning(text).subject === 'gpc'
 }

@@ -98,6 +98,7 @@ it('returns 422 with the right spelling for a misspelled reserved name, on any b
   const misspelled = [
     ...['ConsentWithdrawal', 'consent-withdrawal', 'CONSENT_WITHDRAWAL', 'Consent Withdrawal'],
     ...['consent_withdrawl', 'consent_withdrawn', 'withdraw_consent', 'consent\u200b_withdrawal'],
+    ...['ConsentRevoked', 'revoke_consent', 'withdrawal_of_consent', 'Consent Withdrawal Event'],
     ...['Signal Verification', 'signalVerification', 'signal-verification', 'signal_verified'],
   ]
   for (const consent_basis of ['consent', 'legitimate_interest']) {
@@ -111,7 +112,12 @@ it('returns 422 with the right spelling for a misspelled reserved name, on any b
   }
   const verification = { event_name: 'signal_verification', consent_basis: 'consent' }
   assert.equal((await service.submit(verification)).status, 422)
-  for (const event_name of ['consent_given', 'Withdrawal', 'bank_withdrawal', 'signal_sent']) {
+  for (const event_name of [
+    'consent_given',
+    'Withdrawal',
+    'bank_withdrawal',
+    'signup_verification',
+  ]) {
     const body = { event_id: event_name, event_name, consent_basis: 'consent' }
     assert.equal((await service.submit(body)).status, 202, event_name)
   }

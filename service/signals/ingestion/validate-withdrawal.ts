@@ -86,14 +86,17 @@ export function addReservedNameErrors(errors: FieldErrorList, body: Record<strin
 }
 
 /** Most names have none of these, and need no closer look. */
-const MAY_BE_RESERVED = /con.{0,3}s.{0,3}n|withd|signal|verif/i
+const MAY_BE_RESERVED = /con.{0,3}s.{0,3}n|withd|revo|signal|verif/i
 const NAME_LENGTH_MAX = 40
 const TYPOS_MAX = 2
 
 const RESERVED_WORDS: readonly [ReservedName, RegExp, RegExp][] = [
-  ['consent_withdrawal', /^consents?$/, /^withdr/],
+  ['consent_withdrawal', /^consents?$/, /^withdr|^revo[ck]/],
   ['signal_verification', /^signals?$/, /^verif/],
 ]
+
+/** Words beside those of a reserved name that do not change what it means. */
+const FILLER = /^(of|the|my|user|customer|event|events|request|requested|signal)$/
 
 /** The reserved name that a name means: other case, separators or order, or up to two typos. */
 function findReservedName(name: string): ReservedName | null {
@@ -101,16 +104,24 @@ function findReservedName(name: string): ReservedName | null {
   const words = splitWords(name.normalize('NFKC').replace(/\p{Cf}/gu, ''))
   const byWords = RESERVED_WORDS.find(
     ([, ...patterns]) =>
-      words.length === 2 && patterns.every(pattern => words.some(word => pattern.test(word))),
+      patterns.every(pattern => words.some(word => pattern.test(word))) &&
+      words.every(word => FILLER.test(word) || patterns.some(pattern => pattern.test(word))),
   )
   if (byWords) return byWords[0]
   const folded = words.join('')
   return (
     LIFECYCLE_EVENT_NAMES.find(reserved => {
-      const target = reserved.replace('_', '')
-      return countEdits(folded, target) <= TYPOS_MAX
+      const target = reserved.split('_')
+      // `signup_verification` has two edits in one word, which makes it another word.
+      const isSameWords = words.length !== 2 || words.every((word, at) => isTypo(word, target[at]))
+      return isSameWords && countEdits(folded, target.join('')) <= TYPOS_MAX
     }) ?? null
   )
+}
+
+/** One edit, or letters in another order. */
+function isTypo(word: string, target = ''): boolean {
+  return countEdits(word, target) <= 1 || [...word].sort().join() === [...target].sort().join()
 }
 
 /** Levenshtein distance; more than `TYPOS_MAX` for texts whose lengths differ by more. */

@@ -99,7 +99,7 @@ export interface Connection<Target> extends Credentials<Target> {
 
 /**
  * One advertising platform, as a plug-in: `registry.ts` has one line for each. A plug-in knows the
- * API of its platform, but not the store. The core passes a `Target` only to the one that parsed it.
+ * API of its platform, but not the store. A `Target` is passed only to the one that parsed it.
  */
 export interface Platform<Target = unknown> {
   /** The name under which destinations are stored, and their `type` in reads. */
