@@ -22,7 +22,8 @@ export interface AnswerText {
 const YES = `granted grant grants allow allowed allows accept accepted acceptance yes y true on
   enable enabled active activated agree agreed approve approved permit permitted authorize
   authorized authorise authorised given 1 oui ja si sim tak da evet kylla ano igen ok okay
-  checked selected accepte acceptee autorise akzeptiert zugestimmt erlaubt aceptado aceptada
+  checked selected accepter aceptar accetta akzeptieren acceptera aceitar accepteren accepte
+  acceptee autorise akzeptiert zugestimmt erlaubt aceptado aceptada
   aceito accettato geaccepteerd toegestaan godkand akceptovano prijato zgoda 同意 許可 许可 はい 是 да
   dy vi`
 const YES_ALONE = 'consent consented in'
@@ -30,11 +31,13 @@ const NO = `denied deny denies no n false off disable disabled inactive deactiva
   rejected rejects rejection refuse refused refusal decline declined declines withdraw
   withdrawn withdrawal revoke revoked disallow disallowed block blocked prohibit prohibited
   forbid forbidden restricted limited objected disagree disagreed unauthorized unauthorised
-  unchecked deselected nothing 0 non nein nie niet nej nei nee ei ne hayir hayır nem nao abgelehnt
+  unchecked deselected nothing 0 nope non nein nie niet nej nei nee ei ne hayir hayır nem nao
+  abgelehnt
   verweigert refus refusee rechazado rechazada rechazo rifiutato rifiuto recusado recusada
+  ablehnen refuser weigeren rechazar rifiuta odrzuc avvisa afvis recusar necessaryonly
   geweigerd nekad avvist odmietnute odmitnuto odrzucono 拒否 拒绝 いいえ 否 нет optout optedout
   optouts dn`
-const NO_ALONE = 'out none never'
+const NO_ALONE = 'out none never not'
 const FLIPS = 'not no non never without none'
 const OPTS_IN = 'optin optedin'
 /** `not_set` is read before `not` flips. */
@@ -42,8 +45,9 @@ const UNSET = `unset unspecified undefined unknown undetermined null nil pending
   notset notdetermined determined unavailable na nan noanswer nopreference default u p`
 const FILLERS = `i do we she he consent status state all any everything every full user users
   visitor visitors vendors vendor purposes purpose categories cookies cookie on to has was is of
-  the my choice click clicked notice button event tracking ads data by via banner`
-const EVERYTHING = 'all everything every any full'
+  the my choice click clicked notice button event tracking track sell share ads data by via banner
+  tout tous toutes alle alles todos todas tutti`
+const EVERYTHING = 'all everything every any full tout tous toutes alle alles todos todas tutti'
 
 const toSet = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
 const [YES_WORDS, NO_WORDS, FLIP_WORDS] = [toSet(YES), toSet(NO), toSet(FLIPS)]

@@ -34,6 +34,8 @@ export interface NameMeaning {
   isChannel: boolean
   /** Whether the name is about all purposes: "not all" is no refusal. */
   isAboutAll: boolean
+  /** Whether it has a word for consent: `acme_consent: "denied"` refuses, whatever "acme" is. */
+  isConsent: boolean
   /** Whether the name may be stored: it has known words only. */
   isPlain: boolean
 }
@@ -66,6 +68,7 @@ export const NO_MEANING: NameMeaning = {
   hasVendors: false,
   isChannel: false,
   isAboutAll: false,
+  isConsent: false,
   isPlain: false,
 }
 
@@ -86,7 +89,7 @@ export function readName(name: string): NameMeaning {
  */
 export function splitWords(text: string): string[] {
   const isAscii = ASCII.test(text)
-  const plain = isAscii ? text : text.normalize('NFKD').replace(/[\p{M}'’]/gu, '')
+  const plain = isAscii ? text : fold(text)
   const spaced = CAMEL_CASE.test(plain)
     ? plain.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     : plain
@@ -95,6 +98,12 @@ export function splitWords(text: string): string[] {
     if (word !== '') words.push(...splitCompound(word))
   }
   return mergePhrases(words)
+}
+
+/** Without accents and apostrophes. Unicode does not decompose ø and ł. */
+function fold(text: string): string {
+  const plain = text.normalize('NFKD').replace(/[\p{M}'’]/gu, '')
+  return plain.replace(/[øØ]/g, 'o').replace(/[łŁ]/g, 'l')
 }
 
 const CAMEL_CASE = /[a-z\d][A-Z]|[A-Z]{2}[a-z]/
@@ -207,9 +216,13 @@ function interpretWords(words: string[]): NameMeaning {
     hasVendors: words.some(word => VENDOR_LIST_WORDS.has(word)),
     isChannel: subject === 'other' && kinds.has('channel'),
     isAboutAll: kinds.has('all'),
+    isConsent: words.some(word => CONSENT_WORD.test(word)),
     isPlain: unknown === 0,
   }
 }
+
+/** Permissions may be those of a device. */
+const CONSENT_WORD = /^(consents?|cookies?|einwilligung|consentement)$/
 
 const SWITCH_KINDS: readonly WordKind[] = [
   ...(['consent', 'switch', 'all', 'refusal', 'withdrawal', 'opt_out', 'negation'] as const),

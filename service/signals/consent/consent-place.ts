@@ -122,13 +122,17 @@ function findAnswered(
   answer: AnswerText,
 ): Subject | null {
   const subject = resolveSubject(meaning, parent)
+  if (subject.subject === 'tcf_1' && answer.isAboutAll) return { ...subject, ...ALL_COOKIES }
   if (subject.subject !== null) return subject
   const isSaid =
-    meaning.isSwitch || meaning.isPlain
+    meaning.isSwitch || meaning.isPlain || meaning.isConsent
       ? answer.isRefusal || answer.isAboutAll
       : isRefusalOfAll(answer)
   return isSaid ? { ...toSubject(meaning), subject: 'everything', isForm: false } : null
 }
+
+/** `cookies` is Didomi's name of purpose 1; in `cookies: "accept_all"` it is everything. */
+const ALL_COOKIES = { subject: 'everything', canGrant: true } as const
 
 /** `rejectedAll` refuses, whatever the name of the member. */
 export function isRefusalOfAll({ answer, isAboutAll, isRefusal }: AnswerText): boolean {

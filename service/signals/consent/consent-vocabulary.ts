@@ -54,14 +54,15 @@ const WORDS: Record<WordKind, string> = {
     authorisation optin optins optedin optingin collect collection`,
   switch: `enabled enable active activated on val value status state choice choices decision
     answer response action flag result selected selection checked level levels event interaction
-    general`,
+    general ok okay signal signals`,
   all: 'all everything every full',
-  negation: 'not no non never dont without off',
+  negation: 'not no non never dont without off missing',
   refusal: `deny denied denies denying denial decline declined declines refuse refused refuses
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
     restrict restricted restriction exclude excluded suppress suppressed disagree disagreed
-    deactivated inactive abgelehnt verweigert refus refusee rechazado rifiutato recusado geweigerd
+    deactivated inactive necessaryonly abgelehnt verweigert refus refusee rechazado rifiutato
+    recusado geweigerd
     nekad`,
   withdrawal: `withdraw withdrawn withdrawal withdrew revoke revoked revocation objected
     objection opposed opposition widerrufen widerspruch`,
@@ -78,7 +79,7 @@ const WORDS: Record<WordKind, string> = {
     products improvement content geolocation location unclassified uncategorized misc hosting
     session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
     shipping package feedback survey surveys review reviews quality monitoring engagement search
-    affiliates crm cdp bigdata mobile`,
+    adblocker affiliates crm cdp bigdata mobile`,
   ending: `campaign campaigns slot slots unit units placement creative click clicks impressions
     keyword require requires requirement applies apply applicable shown show displayed display
     visible presented number link links url urls uri href id uuid guid version ver revision at
@@ -87,7 +88,8 @@ const WORDS: Record<WordKind, string> = {
     titles name description message policy reason basis type format count index supported
     available configured configurable optional model mode framework regulation jurisdiction regime
     disclosed processed provider path domain host code string key hash token template width height
-    color colour theme layer seen channel channels clicked price prices amount total discount
+    color colour theme layer seen channel channels clicked price prices amount total company
+    carrier discount
     coupon tax currency sku duration translation translations interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
     debug loaded ready initialized pending preview closed opened`,
@@ -104,7 +106,7 @@ const WORDS: Record<WordKind, string> = {
     borlabs didomi iub iubenda truste trustarc osano termly tealium ketch transcend securiti
     sourcepoint sp hs hubspot ss squarespace shopify wix gtm gtag ccm axeptio quantcast iabtcf
     viewed current latest last final browser device app site web website header headers navigator
-    signal signals setting settings option options bool boolean new opt privacy california us usa
+    setting settings option options bool boolean new opt privacy california us usa
     uk eu eea ca va co ct national universal based this that should may can only granular display
     online digital context cross network networks delivery tag tags platform platforms general
     relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
@@ -120,6 +122,14 @@ export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
   ['opt out preference signal', 'globalprivacycontrol'],
   ['global privacy control', 'globalprivacycontrol'],
   ['opt out', 'optout'],
+  ['ad blocker', 'adblocker'],
+  ['necessary only', 'necessaryonly'],
+  ['only necessary', 'necessaryonly'],
+  ['necessary cookies only', 'necessaryonly'],
+  ['only necessary cookies', 'necessaryonly'],
+  ['essential only', 'necessaryonly'],
+  ['only essential', 'necessaryonly'],
+  ['strictly necessary only', 'necessaryonly'],
   ['opts out', 'optout'],
   ['opted out', 'optedout'],
   ['opting out', 'optingout'],

@@ -98,7 +98,7 @@ function visitObject(statements: ConsentStatements, object: UntrustedObject, pla
 /** Members by which an item says what it is, as in `{purpose: "advertising", granted: false}`. */
 const NAMING_MEMBER = new RegExp(
   '^(id|name|key|type|label|title|slug|code|group)$|' +
-    '(purpose|category|vendor|service|provider|processor)(_?(id|name|key|type))?$|' +
+    '(purpose|category|vendor|service|provider|processor|dps)(_?(id|name|key|type))?$|' +
     '(group|consent|cookie|template)_?(id|name|key|type)$',
   'i',
 )
@@ -171,7 +171,7 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   if (readCodedText(statements, place, { ...member, value: text })) return
   const answer = readAnswer(text)
   // The type of an event may be `DENY_ALL`.
-  const isType = meaning.isLabel && /(type|mode|method)$/i.test(member.name)
+  const isType = meaning.isLabel && /(type|mode|method|button|clicks?|clicked)$/i.test(member.name)
   const isEvent = answer.isRefusal && !answer.isOptStatement && /event_?type$/i.test(member.name)
   if ((isType && isRefusalOfAll(answer)) || isEvent) {
     const named = { ...member, meaning: { ...meaning, isLabel: false } }
