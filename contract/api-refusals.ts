@@ -50,6 +50,7 @@ const RULE_DETAILS: Partial<Record<RefusalRule, RuleDetails>> = {
   },
   invalid_event_id: { fields: ['event_id', 'Idempotency-Key'] },
   event_ids_differ: { fields: ['event_id', 'Idempotency-Key'] },
+  reserved_event_name: { fields: ['event_name'] },
   event_time_format: { fields: ['event_time'] },
   event_time_in_milliseconds: { fields: ['event_time'] },
   event_time_in_future: { fields: ['event_time'] },

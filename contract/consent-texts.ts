@@ -16,6 +16,8 @@ const CONSENT_REASONS: Readonly<Record<ConsentReason, string | null>> = {
   names_no_person: null,
   attested_by_basis: 'The sender states the basis "consent", and no signal says otherwise.',
   no_signal: 'Signals came with the event, but none of them could be read as granted.',
+  possible_refusal:
+    'A consent member refuses advertising by its words, though it is not a form that is known.',
   consent_withdrawn: 'The visitor withdrew consent before.',
   erased: 'The person was erased on request.',
   legitimate_interest: 'The event has the basis "legitimate interest".',

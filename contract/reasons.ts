@@ -29,7 +29,7 @@ export const DELIVERY_REASONS = {
   ],
   'failed:unknown': ['time_used_up', 'single_attempt', 'handed_back'],
   expired: ['outside_window'],
-  'skipped:consent': ['no_signal', 'consent_withdrawn', 'erased'],
+  'skipped:consent': ['no_signal', 'possible_refusal', 'consent_withdrawn', 'erased'],
   'skipped:no_destination': ['no_destination'],
   'skipped:duplicate': [],
 } as const satisfies Record<DeliveryStatus, readonly string[]>
@@ -173,6 +173,7 @@ export type ConsentReason =
   | 'attested_by_basis'
   | 'names_no_person'
   | 'no_signal'
+  | 'possible_refusal'
   | 'consent_withdrawn'
   | 'erased'
   | 'legitimate_interest'

@@ -157,6 +157,11 @@ export const REFUSAL_RULES = {
     title: 'An ID or a name holds an email address or a phone number',
     advice: 'Use an ID that names no person. Send identifiers in user_data.',
   },
+  reserved_event_name: {
+    status: 422,
+    title: 'A reserved event name is misspelled, or used for a conversion',
+    advice: 'Send consent_withdrawal exactly so, and signal_verification on legitimate interest.',
+  },
   event_time_format: {
     status: 422,
     title: 'The event time is not readable',

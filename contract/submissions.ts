@@ -126,7 +126,8 @@ export const IngestionNotice = named(
       description:
         '`member_ignored`: not a member of this API. `member_dropped`: known, but its value ' +
         'cannot be used. `member_redacted`: held an email address or a phone number, which a ' +
-        'token replaces. `consent_unreadable`: a consent input that neither grants nor denies. ' +
+        'token replaces. `consent_unreadable`: a consent input that neither grants nor denies, ' +
+        'or that refuses by words that are no known form. ' +
         '`differs_from_stored`: a duplicate whose body is not the one that is stored.',
     }),
     field: Type.String({ description: 'Dotted path of the member; `*` for an unreadable name.' }),

@@ -86,6 +86,11 @@ export const TESTED: readonly TestedBlock[] = [
     values: { c0de: `$(sed -n 's/.*_secret": ".*\\(....\\)".*/\\1/p' forwarding.json)` },
   },
   {
+    page: `${GUIDES}/consent.md`,
+    begins: 'npx signalbox-server tracker categories',
+    expected: /C0006 +advertising/,
+  },
+  {
     page: `${OPERATIONS}/reconciliation.md`,
     begins: 'npx signalbox-server report',
     expected: new RegExp(YESTERDAY),

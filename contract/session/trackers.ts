@@ -1,12 +1,24 @@
 import Type, { type Static } from 'typebox'
 import { named, nullable, timestamp } from '../scalars.ts'
 
+/** What a category of the tracker's own consent platform means. */
+const CATEGORY_PURPOSES = ['advertising', 'social_media', 'sale', 'other']
+
+const ConsentCategories = named(
+  'ConsentCategories',
+  Type.Record(Type.String(), Type.String({ enum: CATEGORY_PURPOSES }), {
+    maxProperties: 50,
+    description: 'IDs or names of categories, such as `C0006`, each with its purpose.',
+  }),
+)
+
 const TrackerSummary = named(
   'TrackerSummary',
   Type.Object({
     id: Type.String({ format: 'uuid', description: 'The tracker.' }),
     name: Type.String(),
     created_at: timestamp('When it was created.'),
+    consent_categories: ConsentCategories,
   }),
 )
 
@@ -33,7 +45,13 @@ export const TrackerSubmission = named(
 )
 export type TrackerSubmission = Static<typeof TrackerSubmission>
 
-export const TrackerChange = named('TrackerChange', Type.Object({ name: TrackerName }))
+export const TrackerChange = named(
+  'TrackerChange',
+  Type.Object({
+    name: Type.Optional(TrackerName),
+    consent_categories: Type.Optional(ConsentCategories),
+  }),
+)
 export type TrackerChange = Static<typeof TrackerChange>
 
 const key = (description: string) => Type.String({ description })

@@ -20,6 +20,7 @@ export function tinyPlatform({ baseUrl }: { baseUrl: string }): Platform<TinyTar
     identityMark: 't',
     label: 'Tiny',
     targetFields: TINY_TARGET_FIELDS,
+    consentNeeds: { vendor: 'tiny', isSocialMedia: false, tcfPurposes: [1, 7] },
     batchMax: 50,
     parseTarget: parseTinyTarget,
     normalizeIdentity: normalizeTinyIdentity,

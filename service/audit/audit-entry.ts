@@ -26,6 +26,7 @@ export const AUDIT_ACTIONS = [
   'workspace.enabled',
   'tracker.created',
   'tracker.renamed',
+  'tracker.consent_categories_changed',
   'destination.created',
   'destination.checked',
   'credential.changed',

@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { CreatedTracker, TrackerSubmission } from '@signalbox/contract/session/trackers.ts'
+import type {
+  CreatedTracker,
+  TrackerChange,
+  TrackerSubmission,
+} from '@signalbox/contract/session/trackers.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import { FieldErrorList } from '../runtime/http/validator.ts'
@@ -10,6 +14,7 @@ import {
   listNamedTrackers,
   TRACKERS_MAX,
   type TrackerIdentity,
+  updateConsentCategories,
   updateTrackerName,
 } from '../signals/access/tracker-store.ts'
 import { NAME_ERROR, parseName } from '../workspaces/users/display-name.ts'
@@ -62,7 +67,13 @@ export async function createTracker(
       forwarding: await issue('forwarding'),
     }
   })
-  return { id: trackerId, name, created_at: at.toISOString(), keys }
+  return {
+    id: trackerId,
+    name,
+    created_at: at.toISOString(),
+    consent_categories: {},
+    keys,
+  }
 }
 
 function validateSubmission({ name: input, origins = [] }: TrackerSubmission) {
@@ -82,24 +93,34 @@ const ORIGIN_ERROR =
   'Enter what browsers send, such as https://shop.example, or a wildcard such as ' +
   'https://*.shop.example.'
 
-interface TrackerRenaming {
+interface TrackerChanging {
   user: CurrentUser
   tracker: TrackerIdentity
-  name: string
+  change: TrackerChange
 }
 
-/** Renames a tracker. The log of the workspace says who did, but not the names. */
-export async function renameTracker(
+/**
+ * Renames a tracker, or sets its consent categories. The log of the workspace says who did, but not
+ * the names.
+ */
+export async function changeTracker(
   context: DashboardContext,
-  { user, tracker, name: input }: TrackerRenaming,
+  { user, tracker, change }: TrackerChanging,
 ): Promise<void> {
-  const name = parseName(input)
-  if (name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
+  const { name: input, consent_categories: categories } = change
+  const name = input === undefined ? null : parseName(input)
+  if (input !== undefined && name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
   const { trackerId, workspaceId } = tracker
+  const [at, actor] = [context.now(), userActor(user)]
+  const subject = { type: 'tracker', id: trackerId } as const
   await commitAudited(context, async (transaction, record) => {
-    if (!(await updateTrackerName(transaction, { ...tracker, name }))) return
-    const [at, actor] = [context.now(), userActor(user)]
-    const subject = { type: 'tracker', id: trackerId } as const
-    record({ workspaceId, at, actor, action: 'tracker.renamed', subject, details: {} })
+    if (name !== null && (await updateTrackerName(transaction, { ...tracker, name }))) {
+      record({ workspaceId, at, actor, action: 'tracker.renamed', subject, details: {} })
+    }
+    if (categories !== undefined) {
+      await updateConsentCategories(transaction, trackerId, categories)
+      const action = 'tracker.consent_categories_changed'
+      record({ workspaceId, at, actor, action, subject, details: {} })
+    }
   })
 }

@@ -107,8 +107,10 @@ function consentView({ consent }: StoredEvent): ConsentDecisionView | null {
   const { outcome, reason, captured_at, granted_by, inputs, rules_version } = decision
   const signals = isObject(inputs) ? (inputs as Record<string, ConsentSignal>) : {}
   const grants = Array.isArray(granted_by) ? granted_by : []
-  const hasDecided = (source: string) =>
-    outcome === 'granted' ? grants.includes(source) : reason === 'no_signal'
+  const hasDecided = (source: string, why: string) => {
+    if (outcome === 'granted') return grants.includes(source)
+    return reason === 'no_signal' || reason === why
+  }
   return {
     outcome: String(outcome),
     reason: String(reason),
@@ -122,7 +124,7 @@ function consentView({ consent }: StoredEvent): ConsentDecisionView | null {
         reason: why,
         field,
         captured_at: capturedAt,
-        has_decided: hasDecided(source),
+        has_decided: hasDecided(source, why),
       })),
   }
 }

@@ -4,7 +4,7 @@ import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../runtime/http/validator.ts'
 import { listNamedTrackers } from '../signals/access/tracker-store.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
-import { createTracker, renameTracker } from './create-tracker.ts'
+import { changeTracker, createTracker } from './create-tracker.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { requireTracker } from './tracker-scope.ts'
 
@@ -21,10 +21,11 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
       const intent = { workspaceId: workspaceOf(params), action: 'read' } as const
       const membership = await requireRole(database, user, intent)
       const rows = await listNamedTrackers(database, membership.workspaceId)
-      const trackers = rows.map(({ id, name, created_at: createdAt }) => ({
+      const trackers = rows.map(({ id, name, created_at: createdAt, consent_categories }) => ({
         id,
         name,
         created_at: createdAt.toISOString(),
+        consent_categories,
       }))
       return { trackers }
     },
@@ -42,8 +43,8 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
     ...operations.renameTracker,
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const { name } = trackerChangeValidator.validate(request.body)
-      await renameTracker(context, { user: request.user, tracker, name })
+      const change = trackerChangeValidator.validate(request.body)
+      await changeTracker(context, { user: request.user, tracker, change })
       return reply.code(204).send()
     },
   })

@@ -122,3 +122,29 @@ it('renames a tracker for every page that lists it', async test => {
     ['Shop DE'],
   )
 })
+
+it('sets the consent categories of a tracker, by which its events are read', async test => {
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  const path = `/browser/workspaces/${workspaceId}/trackers`
+  const create = async (name: string) =>
+    (await owner.client.call('POST', path, { body: { name } })).body
+  const [plain, shop] = [await create('Plain'), await create('Shop')]
+  const change = (body: object) => owner.client.call('PATCH', `${path}/${shop.id}`, { body })
+  const consent_categories = { C0004: 'other', C0006: 'advertising' }
+  assert.equal((await change({ consent_categories })).status, 204)
+  assert.equal((await change({ consent_categories: { C1: 'all' } })).status, 422)
+  const { trackers } = (await owner.client.call('GET', path)).body
+  const categoriesOf = (tracker: typeof shop) =>
+    trackers.find(({ id }: typeof shop) => id === tracker.id).consent_categories
+  assert.deepEqual([plain, shop].map(categoriesOf), [{}, consent_categories])
+  const submit = async ({ keys }: typeof shop, groups: string) => {
+    const body = samplePurchase({ event_id: groups, consent: { groups } })
+    return (await service.request('POST', '/api/v1/events', { secret: keys.secret, body })).status
+  }
+  assert.equal(await submit(plain, 'C0004:0,C0006:1'), 422)
+  assert.equal(await submit(shop, 'C0004:0,C0006:1'), 202)
+  assert.equal(await submit(shop, 'C0004:1,C0006:0'), 422)
+  const [last] = (await readAuditEntries(service.database, workspaceId)).slice(-1)
+  assert.equal(last?.action, 'tracker.consent_categories_changed')
+})

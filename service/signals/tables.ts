@@ -7,6 +7,7 @@ interface SignalTables {
     workspace_id: number
     name: string
     created_at: Date
+    consent_categories: Generated<string>
   }
   tracker_keys: {
     tracker_id: string

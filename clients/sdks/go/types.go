@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 cc5ad41b71c245fa2f05f0c3fe9e19b58b70fe2a0005533006c87078bd1c1f9e). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 2fd77acda9a840a4b9657eb335ae035ccb3c822cb3b50ad12a56173dbd838b0b). DO NOT EDIT.
 
 package signalbox
 
@@ -164,8 +164,9 @@ func (v EventSubmission) MarshalJSON() ([]byte, error) {
 type IngestionNotice struct {
 	// `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
 	// used. `member_redacted`: held an email address or a phone number, which a token replaces.
-	// `consent_unreadable`: a consent input that neither grants nor denies. `differs_from_stored`: a
-	// duplicate whose body is not the one that is stored.
+	// `consent_unreadable`: a consent input that neither grants nor denies, or that refuses by words
+	// that are no known form. `differs_from_stored`: a duplicate whose body is not the one that is
+	// stored.
 	Code string `json:"code"`
 	// Dotted path of the member; `*` for an unreadable name.
 	Field   string `json:"field"`

@@ -83,6 +83,7 @@ const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
   no_test_code: 'No test event code',
   outside_window: 'Too old for the platform',
   payload_expired: 'Identity payload deleted',
+  possible_refusal: 'A consent member may refuse',
   refused_before_sending: 'The platform would refuse it',
   refused_by_platform: 'Refused by the platform',
   replayed: 'Replayed',

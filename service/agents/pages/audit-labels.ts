@@ -32,6 +32,7 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'workspace.enabled': 'Workspace enabled',
   'tracker.created': 'Tracker created',
   'tracker.renamed': 'Tracker renamed',
+  'tracker.consent_categories_changed': 'Consent categories changed',
   'destination.created': 'Destination created',
   'destination.checked': 'Destination check requested',
   'credential.changed': 'Platform credential changed',

@@ -111,6 +111,13 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       return defineKeyCommand(async it => runKey(await createContext(), it))
     },
   },
+  tracker: {
+    description: 'show and set what the consent categories of a tracker mean',
+    load: async ({ createContext }) => {
+      const { defineTrackerCommand, runTracker } = await import('./tracker-command.ts')
+      return defineTrackerCommand(async it => runTracker(await createContext(), it))
+    },
+  },
   people: {
     description: 'disable and enable users and workspaces',
     load: async ({ createContext }) => {

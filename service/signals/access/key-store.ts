@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import type { TokenKind } from '../../runtime/util/token-format.ts'
+import { indexCategories } from '../consent/consent-forms.ts'
 import type { TrackerIdentity } from './tracker-store.ts'
 
 export interface NewKey {
@@ -186,7 +187,8 @@ export async function findLiveKeys(
 ): Promise<(LiveKey | null)[]> {
   const { rows } = await pool.query({
     name: 'find-live-keys',
-    text: `select given.number::integer, key.tracker_id, tracker.workspace_id, key.origins
+    text: `select given.number::integer, key.tracker_id, tracker.workspace_id, key.origins,
+             tracker.consent_categories
            from unnest($1::bytea[]) with ordinality as given(key_digest, number)
            cross join lateral (
              select tracker_id, origins from tracker_keys
@@ -194,16 +196,21 @@ export async function findLiveKeys(
              limit 1
            ) key
            cross join lateral (
-             select workspace_id from trackers where id = key.tracker_id limit 1
+             select workspace_id, consent_categories from trackers where id = key.tracker_id limit 1
            ) tracker`,
     values: [digests, kind],
   })
   const found = new Map(rows.map(row => [row.number, row]))
   return digests.map((_, index) => {
     const row = found.get(index + 1)
-    return row
-      ? { trackerId: row.tracker_id, workspaceId: row.workspace_id, origins: row.origins }
-      : null
+    if (!row) return null
+    const consentCategories = indexCategories(row.consent_categories)
+    return {
+      trackerId: row.tracker_id,
+      workspaceId: row.workspace_id,
+      origins: row.origins,
+      ...(consentCategories && { consentCategories }),
+    }
   })
 }
 

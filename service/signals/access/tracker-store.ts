@@ -1,9 +1,12 @@
 import type { Database, Transaction } from '../../runtime/db/database.ts'
+import type { CategoryMeanings } from '../consent/consent-names.ts'
 
 /** A tracker, as a key or a user is authorized for it. */
 export interface TrackerIdentity {
   trackerId: string
   workspaceId: number
+  /** What its own consent categories mean; left out without any. Only of authenticated requests. */
+  consentCategories?: CategoryMeanings
 }
 
 export interface NewTracker {
@@ -75,13 +78,49 @@ export const TRACKERS_MAX = 200
 
 /** The trackers of a workspace with their names, oldest first. */
 export async function listNamedTrackers({ query }: Transaction, workspaceId: number) {
-  return query
+  const rows = await query
     .selectFrom('trackers')
-    .select(['id', 'name', 'created_at'])
+    .select(['id', 'name', 'created_at', 'consent_categories'])
     .where('workspace_id', '=', workspaceId)
     .orderBy('created_at')
     .orderBy('id')
     .limit(TRACKERS_MAX)
+    .execute()
+  return rows.map(({ consent_categories, ...row }) => ({
+    ...row,
+    consent_categories: toCategories(consent_categories),
+  }))
+}
+
+/** Categories by name, each with its purpose. */
+export type ConsentCategories = Record<string, string>
+
+/** The tables declare json as text, as it is written; it is read as an object. */
+function toCategories(column: string): ConsentCategories {
+  return column as unknown as ConsentCategories
+}
+
+export async function findConsentCategories(
+  { query }: Pick<Transaction, 'query'>,
+  trackerId: string,
+): Promise<ConsentCategories> {
+  const row = await query
+    .selectFrom('trackers')
+    .select('consent_categories')
+    .where('id', '=', trackerId)
+    .executeTakeFirst()
+  return row ? toCategories(row.consent_categories) : {}
+}
+
+export async function updateConsentCategories(
+  { query }: Transaction,
+  trackerId: string,
+  categories: ConsentCategories,
+): Promise<void> {
+  await query
+    .updateTable('trackers')
+    .set({ consent_categories: JSON.stringify(categories) })
+    .where('id', '=', trackerId)
     .execute()
 }
 

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { buildTcString } from '../../../testing/fixtures/tc-string.ts'
-import { type ConsentInputs, combineConsentStates, decideConsent } from './consent-decision.ts'
+import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
+import { type ConsentInputs, decideConsent } from './consent-decision.ts'
 import type { ConsentContext, ConsentState } from './consent-signal.ts'
+import { combineConsentStates } from './consent-signals.ts'
 import vectors from './vectors/consent-decision-table.json' with { type: 'json' }
 
 const MOMENT: ConsentContext = {
+  needs: META_CONSENT_NEEDS,
   receivedAt: new Date('2026-11-21T12:00:00Z'),
   eventTime: new Date('2026-11-21T11:59:00Z'),
   identityPresent: true,
@@ -73,7 +76,7 @@ describe('decideConsent on the basis of consent', () => {
 
   it('withholds when a signal is unreadable, even beside absent signals', () => {
     for (const inputs of [
-      { consent: { ads: 'oui' } },
+      { consent: { ads: 'perhaps' } },
       { consent: { ad_user_data: null } },
       { consent_mode: { ad_storage: 'granted' } },
       { tcf: { string: '' } },
@@ -137,7 +140,7 @@ describe('decideConsent on the basis of consent', () => {
   it('returns warnings for an accepted event and none for a denied one', () => {
     const captured_at = 'yesterday'
     assert.equal(decide({ consent: { ads: true, captured_at } }).warnings.length, 1)
-    assert.equal(decide({ consent: { ads: 'oui', captured_at } }).warnings.length, 1)
+    assert.equal(decide({ consent: { ads: 'perhaps', captured_at } }).warnings.length, 1)
     assert.equal(decide({}).warnings.length, 1)
     assert.deepEqual(decide({ consent: { ads: false, captured_at } }).warnings, [])
   })

@@ -1,21 +1,26 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import { readAdvertisingConsent } from './advertising-consent.ts'
-import { findPrivacyMembers } from './consent-members.ts'
-import { readConsentMode } from './consent-mode.ts'
 import {
   buildCaptureWarnings,
-  type CapturedAt,
   type ConsentContext,
   type ConsentSignal,
-  type ConsentState,
   isCapturedAfterOptOut,
-  noSignal,
   parseCapturedAt,
 } from './consent-signal.ts'
-import { readGlobalPrivacyControl } from './global-privacy-control.ts'
-import { readGppStrings } from './gpp-consent.ts'
-import { readTcfConsent } from './tcf-consent.ts'
+import {
+  type CombinedConsent,
+  type ConsentSignals,
+  combineConsentStates,
+  type DenialReason,
+  type DeniedBy,
+  type GrantedBy,
+  hasNoSignal,
+  reduceSignals,
+  toStates,
+} from './consent-signals.ts'
+import type { ConsentSource } from './consent-statement.ts'
+import { listPossibleRefusals } from './platform-consent.ts'
+import { readConsent } from './read-consent.ts'
 
 /** Version of the consent rules, stored as `consent_normalization_version`. */
 export const CONSENT_RULES_VERSION = '2'
@@ -23,7 +28,7 @@ export const CONSENT_RULES_VERSION = '2'
 /**
  * The members of a submission that the decision reads. Apart from the basis, nothing has validated
  * them. Global Privacy Control and GPP strings may also be at the top level, under names of any
- * spelling (`findPrivacyMembers`).
+ * spelling (`isPrivacyMember`).
  */
 export interface ConsentInputs {
   consent_basis: 'consent' | 'legitimate_interest'
@@ -33,14 +38,13 @@ export interface ConsentInputs {
   tcf?: unknown
 }
 
-/** The signal of each input. Global Privacy Control is read separately. */
-export type ConsentSignals = Record<ConsentSource | 'gpc', ConsentSignal>
-
 /** Members of every decision. Plain JSON without text from the caller, so that it can be stored. */
 interface DecisionBase {
   granted_by: ConsentSource[]
   denied_by: (DeniedBy | 'gpc_opt_out')[]
   inputs: ConsentSignals
+  /** Paths of members that refuse by their words. Empty where a form denies. */
+  possible_refusals: string[]
   rules_version: typeof CONSENT_RULES_VERSION
   warnings: IngestionWarning[]
 }
@@ -53,10 +57,13 @@ export interface ConsentGranted extends DecisionBase {
   denied_field: null
 }
 
-/** Store the event and skip its deliveries: there are signals, but none is readable. */
+/**
+ * Store the event and skip its deliveries: there are signals, but none is readable, or one refuses
+ * by its words, which only a person can tell.
+ */
 interface ConsentWithheld extends DecisionBase {
   outcome: 'withheld'
-  reason: 'no_signal'
+  reason: 'no_signal' | 'possible_refusal'
   captured_at: null
   denied_field: null
 }
@@ -91,7 +98,8 @@ export function decideConsent(inputs: ConsentInputs, context: ConsentContext): C
   if (inputs.event_name === 'consent_withdrawal') return keepInLedger('consent_withdrawal')
 
   const captured = parseCapturedAt(toObject(inputs.consent)?.captured_at)
-  const signals = readSignals(inputs, captured, context)
+  const statements = readConsent(inputs, context.categories ?? null)
+  const signals = reduceSignals(statements, inputs, { ...context, captured })
   const combined = combineConsentStates(toStates(signals))
   const base = buildDecisionBase(signals, combined)
   if (signals.gpc.state === 'denied') return denyForGpc(signals.gpc.field, base)
@@ -101,6 +109,11 @@ export function decideConsent(inputs: ConsentInputs, context: ConsentContext): C
   }
 
   const warnings = buildCaptureWarnings(captured, context)
+  const possible_refusals = listPossibleRefusals(statements, context.needs)
+  if (possible_refusals.length > 0) {
+    const reason = 'possible_refusal'
+    return { ...base, outcome: 'withheld', reason, possible_refusals, warnings }
+  }
   if (combined.decision === 'granted') {
     const captured_at = findLatestTime(base.granted_by.map(source => signals[source].captured_at))
     return { ...base, outcome: 'granted', reason: combined.reason, captured_at, warnings }
@@ -117,53 +130,13 @@ function toObject(value: unknown): UntrustedObject | undefined {
   return isObject(value) ? value : undefined
 }
 
-function readSignals(
-  inputs: ConsentInputs,
-  captured: CapturedAt,
-  context: ConsentContext,
-): ConsentSignals {
-  const { receivedAt, settings, hasGpcHeader } = context
-  const consentObject = toObject(inputs.consent)
-  const consentMode = toObject(inputs.consent_mode)
-  const tcf = toObject(inputs.tcf)
-  // Most events have no more than one of these.
-  const members = findPrivacyMembers(inputs)
-  const gpp = members.gpp.length > 0 ? readGppStrings(members.gpp) : null
-  const gppTcStrings = gpp?.tcStrings ?? []
-  const consent =
-    consentObject || gpp
-      ? readAdvertisingConsent(consentObject, { captured, receivedAt, gpp })
-      : noSignal('consent')
-  return {
-    consent,
-    tcf:
-      tcf || gppTcStrings.length > 0
-        ? readTcfConsent(tcf, receivedAt, { gppTcStrings, settings })
-        : noSignal('tcf'),
-    consent_mode: consentMode
-      ? readConsentMode(consentMode, captured, receivedAt)
-      : noSignal('consent_mode'),
-    gpc:
-      members.gpc.length > 0 || hasGpcHeader
-        ? readGlobalPrivacyControl(members.gpc, {
-            hasHeader: hasGpcHeader,
-            advertisingConsent: consent,
-            receivedAt,
-          })
-        : noSignal('consent.gpc'),
-  }
-}
-
-function toStates({ consent, tcf, consent_mode }: ConsentSignals): ConsentStates {
-  return { consent: consent.state, tcf: tcf.state, consent_mode: consent_mode.state }
-}
-
 /** Members shared by most outcomes. */
 function buildDecisionBase(inputs: ConsentSignals, { detail }: CombinedConsent) {
   return {
     granted_by: detail.granted_by,
     denied_by: detail.denied_by,
     inputs,
+    possible_refusals: [],
     rules_version: CONSENT_RULES_VERSION,
     captured_at: null,
     denied_field: null,
@@ -191,6 +164,7 @@ function keepInLedger(reason: ConsentLedgerOnly['reason']): ConsentLedgerOnly {
       consent_mode: unreadSignal('consent_mode'),
       gpc: unreadSignal('consent.gpc'),
     },
+    possible_refusals: [],
     rules_version: CONSENT_RULES_VERSION,
     captured_at: null,
     denied_field: null,
@@ -206,58 +180,6 @@ function unreadSignal(field: string): ConsentSignal {
 /** All times are UTC in one format, so the later text is the later time. */
 function findLatestTime(times: (string | null)[]): string | null {
   return times.reduce((latest, time) => ((time ?? '') > (latest ?? '') ? time : latest), null)
-}
-
-function hasNoSignal(signals: ConsentSignals): boolean {
-  return CONSENT_SOURCES.every(source => signals[source].why === 'no_signal')
-}
-
-/** The three inputs, in the order in which they determine the reason. */
-const CONSENT_SOURCES = ['consent', 'tcf', 'consent_mode'] as const
-
-type ConsentSource = (typeof CONSENT_SOURCES)[number]
-type ConsentStates = Record<ConsentSource, ConsentState>
-type GrantedBy = `granted_by_${ConsentSource}`
-type DeniedBy = `${ConsentSource}_denied`
-
-/** The first input that denied, or `conflicting_signals` if another one granted. */
-type DenialReason = DeniedBy | 'conflicting_signals'
-
-type CombinedConsent =
-  | { decision: 'granted'; reason: GrantedBy; detail: CombinedConsentDetail }
-  | {
-      decision: 'denied'
-      reason: DenialReason
-      denier: ConsentSource
-      detail: CombinedConsentDetail
-    }
-  | { decision: 'denied'; reason: 'no_signal'; detail: CombinedConsentDetail }
-
-interface CombinedConsentDetail {
-  denied_by: DeniedBy[]
-  granted_by: ConsentSource[]
-}
-
-/**
- * The decision table of 27 rows (vectors/consent-decision-table.json): any denied input denies, at
- * least one granted input is needed to grant, and unknown never grants.
- */
-export function combineConsentStates(states: ConsentStates): CombinedConsent {
-  const granted_by = CONSENT_SOURCES.filter(source => states[source] === 'granted')
-  const deniers = CONSENT_SOURCES.filter(source => states[source] === 'denied')
-  const detail = { denied_by: deniers.map(toDenialReason), granted_by }
-  const [denier] = deniers
-  const [granter] = granted_by
-  if (denier !== undefined) {
-    const reason = granter === undefined ? toDenialReason(denier) : 'conflicting_signals'
-    return { decision: 'denied', reason, denier, detail }
-  }
-  if (granter === undefined) return { decision: 'denied', reason: 'no_signal', detail }
-  return { decision: 'granted', reason: `granted_by_${granter}`, detail }
-}
-
-function toDenialReason(source: ConsentSource): DeniedBy {
-  return `${source}_denied`
 }
 
 type WithdrawalCheck = { allowed: true } | { allowed: false; reason: 'consent_withdrawn' }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readConsentMode } from './consent-mode.ts'
-import { parseCapturedAt } from './consent-signal.ts'
+import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
+import { type CapturedAt, parseCapturedAt, toCredibleTime } from './consent-signal.ts'
+import { readConsentMode } from './platform-consent.ts'
+import { readConsent } from './read-consent.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 const GRANTED = { ad_storage: 'granted', ad_user_data: 'granted' }
@@ -17,11 +19,7 @@ describe('readConsentMode', () => {
 
   for (const signal of ['ad_storage', 'ad_user_data', 'ad_personalization']) {
     it(`denies when ${signal} is denied and names it`, () => {
-      const { state, field } = readConsentMode(
-        { ...GRANTED, [signal]: 'denied' },
-        'missing',
-        RECEIVED_AT,
-      )
+      const { state, field } = reading({ ...GRANTED, [signal]: 'denied' })
       assert.deepEqual({ state, field }, { state: 'denied', field: `consent_mode.${signal}` })
     })
   }
@@ -51,7 +49,27 @@ describe('readConsentMode', () => {
     assert.equal(readSignal({ analytics_storage: 'granted' }), notMentioned)
     const others = { analytics_storage: 'denied', security_storage: 'granted', gcd: '13l3l3l3l1' }
     assert.equal(readSignal(others), notMentioned)
-    assert.equal(readSignal({ default: { ad_storage: 'granted' } }), notMentioned)
+    assert.equal(readSignal({ region: ['US-CA'], wait_for_update: 500 }), notMentioned)
+  })
+
+  it('reads nested commands: an update replaces a default', () => {
+    const granted = 'granted: words_granted'
+    assert.equal(readSignal({ default: { ad_storage: 'denied' }, update: GRANTED }), granted)
+    assert.equal(readSignal({ default: { ad_storage: 'denied' } }), 'denied: words_denied')
+    assert.equal(readSignal({ ...GRANTED, gtag: { ad_storage: 'denied' } }), 'denied: words_denied')
+  })
+
+  it('does not grant beside a refusal in words', () => {
+    const refused = { ...GRANTED, share_with_partners: false }
+    assert.equal(readSignal(refused), 'unknown: possible_refusal')
+  })
+
+  it('reads the letters of gcd that are known', () => {
+    assert.equal(readSignal({ gcd: '13t3t3t3t5' }), 'granted: words_granted')
+    assert.equal(readSignal({ ...GRANTED, gcd: '13t3t3t3u5' }), 'denied: words_denied')
+    assert.equal(readSignal({ ...GRANTED, gcd: '13u3t3t3t5' }), 'denied: words_denied')
+    assert.equal(readSignal({ ...GRANTED, gcd: '13t3q3t3t5' }), 'granted: words_granted')
+    assert.equal(readSignal({ gcd: 'jane' }), 'unknown: advertising_not_mentioned')
   })
 
   it('reads ad_storage in gcs, which grants only together with ad_user_data', () => {
@@ -70,17 +88,17 @@ describe('readConsentMode', () => {
 
   it('uses its own captured_at, then that of the consent object', () => {
     const consentCaptured = parseCapturedAt('2026-11-10T00:00:00Z')
-    const borrowed = readConsentMode(GRANTED, consentCaptured, RECEIVED_AT)
+    const borrowed = reading(GRANTED, consentCaptured)
     assert.equal(borrowed.captured_at, '2026-11-10T00:00:00.000Z')
     const own = { ...GRANTED, captured_at: '2026-11-12T00:00:00Z' }
-    const dated = readConsentMode(own, consentCaptured, RECEIVED_AT)
+    const dated = reading(own, consentCaptured)
     assert.equal(dated.captured_at, '2026-11-12T00:00:00.000Z')
   })
 
   it('expires by its own captured_at only', () => {
     const old = '2025-01-01T00:00:00Z'
     assert.equal(readSignal({ ...GRANTED, captured_at: old }), 'unknown: consent_expired')
-    const borrowed = readConsentMode(GRANTED, parseCapturedAt(old), RECEIVED_AT)
+    const borrowed = reading(GRANTED, parseCapturedAt(old))
     assert.equal(borrowed.state, 'granted')
   })
 
@@ -91,6 +109,18 @@ describe('readConsentMode', () => {
 })
 
 function readSignal(consentMode: Record<string, unknown> | undefined): string {
-  const { state, why } = readConsentMode(consentMode, 'missing', RECEIVED_AT)
+  const { state, why } = reading(consentMode)
   return `${state}: ${why}`
+}
+
+function reading(
+  consent_mode: Record<string, unknown> | undefined,
+  captured: CapturedAt = 'missing',
+) {
+  return readConsentMode(readConsent({ consent_mode }), consent_mode?.captured_at, {
+    needs: META_CONSENT_NEEDS,
+    captured,
+    credibleTime: toCredibleTime(captured, RECEIVED_AT),
+    receivedAt: RECEIVED_AT,
+  })
 }

@@ -1,11 +1,14 @@
 import type { ConsentOutcome, ConsentReason } from '@signalbox/contract/reasons.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
+import { readAnswer } from './consent-answers.ts'
+import { GCS } from './consent-codes.ts'
 import type { ConsentDecision, ConsentInputs } from './consent-decision.ts'
-import { classifyMember, GCS, isPrivacyMember, US_PRIVACY_STRING } from './consent-members.ts'
-import { normalizeMemberName, parseCapturedAt, parseConsentValue } from './consent-signal.ts'
-import { decodeGppString } from './gpp-string.ts'
+import { findMeaning, normalizeName } from './consent-forms.ts'
+import { parseCapturedAt } from './consent-signal.ts'
+import { decodeGppString, US_PRIVACY_STRING } from './gpp-string.ts'
+import { isPrivacyMember } from './read-consent.ts'
 import { TC_STRING_LENGTH_MAX } from './tc-string.ts'
-import { classifyTcfMember, isAdditionalConsentString } from './tcf-consent.ts'
+import { isAdditionalConsentString } from './tcf-consent.ts'
 
 /** What may be stored of each object. Null if the event has no such object. */
 export interface ConsentRecord {
@@ -97,8 +100,9 @@ function selectSafeMembers(
 }
 
 function isContainer(name: string, member: unknown): boolean {
-  const kind = classifyMember(name, member)
-  return kind === 'purposes' || kind === 'vendors' || (kind === 'gpp' && isObject(member))
+  if (!isObject(member)) return false
+  const { list, hasVendors, coded } = findMeaning(name)
+  return list === 'listed' || hasVendors || coded === 'gpp'
 }
 
 function isSafeName(name: string): boolean {
@@ -109,29 +113,36 @@ function isSafeName(name: string): boolean {
 }
 
 function isSafeMember(path: string, name: string, value: unknown): boolean {
-  if (value === null || parseConsentValue(value) !== 'unknown') return true
+  if (value === null || isConsentAnswer(value)) return true
   if (name === 'captured_at' || name === 'gpc_captured_at') {
     return parseCapturedAt(value) instanceof Date
   }
   return isSafeSignal(path, name, value) || isProvenance(name, value)
 }
 
+/** A boolean, 0 or 1, or a text of known words. */
+function isConsentAnswer(value: unknown): boolean {
+  const { answer } = readAnswer(value)
+  return answer === 'yes' || answer === 'no'
+}
+
 /** Coded signals: texts of a fixed form. A GPP string must also decode; it has no other form. */
 function isSafeSignal(path: string, name: string, value: unknown): boolean {
   if (typeof value !== 'string') return false
-  const tcfKind = path === 'tcf' ? classifyTcfMember(name) : undefined
-  if (tcfKind === 'string') return hasTcStringForm(value)
-  if (tcfKind === 'additional') return isAdditionalConsentString(value)
-  const kind = isGppObjectMember(path, name) ? 'gpp' : classifyMember(name, value)
-  if (kind === 'us_privacy') return US_PRIVACY_STRING.test(value)
-  if (kind === 'gcs') return GCS.test(value)
-  return kind === 'gpp' && value.startsWith('D') && decodeGppString(value) !== null
+  const coded = isGppObjectMember(path, name) ? 'gpp' : findMeaning(name).coded
+  if (path === 'tcf') {
+    if (coded === 'tc_string' || name === 'string') return hasTcStringForm(value)
+    if (coded === 'additional_consent') return isAdditionalConsentString(value)
+  }
+  if (coded === 'us_privacy') return US_PRIVACY_STRING.test(value)
+  if (coded === 'gcs') return GCS.test(value)
+  return coded === 'gpp' && value.startsWith('D') && decodeGppString(value) !== null
 }
 
 /** The `string` of `gpp: {string, sid}`. */
 function isGppObjectMember(path: string, name: string): boolean {
   const container = path.slice('consent.'.length)
-  return name === 'string' && container !== '' && classifyMember(container, null) === 'gpp'
+  return name === 'string' && container !== '' && findMeaning(container).coded === 'gpp'
 }
 
 function hasTcStringForm(value: string): boolean {
@@ -167,7 +178,7 @@ const HEX_ONLY_MAX = 15
  * fail on `@`, IP addresses and phone numbers on their digits.
  */
 export function isProvenance(name: string, value: unknown): boolean {
-  if (!PROVENANCE_MEMBERS.has(normalizeMemberName(name))) return false
+  if (!PROVENANCE_MEMBERS.has(normalizeName(name))) return false
   if (typeof value === 'number') return Number.isInteger(value) && hasFewDigits(value)
   if (typeof value !== 'string' || !LABEL_PATTERN.test(value)) return false
   const digits = value.replace(CALENDAR_DAY, '').replace(/\D/g, '')

@@ -1,19 +1,22 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
-import { LRUCache } from 'lru-cache'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
+import type { CategoryMeanings } from './consent-names.ts'
+import type { PlatformConsentNeeds } from './consent-statement.ts'
 
 /** The state of one input for advertising. Unknown neither grants nor denies. */
 export type ConsentState = 'granted' | 'denied' | 'unknown'
 
 /**
  * Why an input has its state. `no_signal` means that nothing was said; the other unknowns are
- * signals that grant nothing. `opt_out_not_made` is an opt-out that the person did not make, and
+ * signals that grant nothing. `possible_refusal` is a refusal by the words of a name that is not in
+ * the table of forms. `opt_out_not_made` is an opt-out that the person did not make, and
  * `advertising_not_mentioned` an object about other purposes, or one that is not readable.
  */
 export type SignalReason =
   | 'words_granted'
   | 'words_denied'
   | 'words_unreadable'
+  | 'possible_refusal'
   | 'opted_out'
   | 'gpp_opt_out'
   | 'opt_out_not_made'
@@ -27,6 +30,7 @@ export type SignalReason =
   | 'tc_created_in_future'
   | 'tc_strings_conflict'
   | 'tc_string_missing'
+  | 'tc_consent_implied'
   | 'ac_provider_not_consented'
   | 'ac_string_undecodable'
   | 'consent_expired'
@@ -52,76 +56,6 @@ export interface ConsentSignal {
 export function noSignal(field: string, captured_at: string | null = null): ConsentSignal {
   return { state: 'unknown', why: 'no_signal', field, captured_at }
 }
-
-/** Enough for the longest word below with separators. Longer text is unknown. */
-const WORD_LENGTH_MAX = 24
-
-/**
- * Known words, normalized: lower case, with `_` for `-` and spaces. They come from Consent Mode
- * (`granted`), Google's Data Manager API (`CONSENT_GRANTED`), cookie banners (`allow`, `accepted`,
- * `opt_in`), forms (`yes`, `on`), and booleans sent as text. `UNSPECIFIED`, `pending`, `implied`,
- * and other languages are deliberately unknown.
- */
-const STATE_BY_VALUE: ReadonlyMap<string, ConsentState> = new Map<string, ConsentState>([
-  ...toStateEntries(
-    'granted',
-    `granted grant consent_granted consented given yes true on 1
-     allow allowed accept accepted opt_in optin opted_in`,
-  ),
-  ...toStateEntries(
-    'denied',
-    `denied deny consent_denied not_granted no false off 0
-     disallow disallowed reject rejected refuse refused decline declined
-     opt_out optout opted_out withdrawn revoked`,
-  ),
-])
-
-/**
- * Parses one consent value: a boolean, 1 or 0, or a known word in any case. Everything else,
- * including null, is unknown.
- */
-export function parseConsentValue(value: unknown): ConsentState {
-  if (value === true || value === 1) return 'granted'
-  if (value === false || value === 0) return 'denied'
-  if (typeof value !== 'string' || value.length > WORD_LENGTH_MAX) return 'unknown'
-  // Most callers send the words of Consent Mode, which need no normalization.
-  return STATE_BY_VALUE.get(value) ?? STATE_BY_VALUE.get(normalizeConsentValue(value)) ?? 'unknown'
-}
-
-/** Lower case, with `_` for `-` and spaces. */
-export function normalizeConsentValue(text: string): string {
-  return text
-    .trim()
-    .toLowerCase()
-    .replace(/[-\s]+/g, '_')
-}
-
-function toStateEntries(state: ConsentState, words: string): [string, ConsentState][] {
-  return words.split(/\s+/).map(word => [word, state])
-}
-
-/** Longer than any known member. */
-const NAME_LENGTH_MAX = 40
-
-/**
- * Normalizes a member name, so that `ad_user_data`, `adUserData`, `AD-USER-DATA`, and
- * `Ad User Data` are equal. Returns empty text for a name that is too long to be known.
- */
-export function normalizeMemberName(name: string): string {
-  if (name.length > NAME_LENGTH_MAX) return ''
-  const cached = normalizedNames.get(name)
-  if (cached !== undefined) return cached
-  const normalized = name.replace(/[-_\s]/g, '').toLowerCase()
-  if (CACHEABLE_NAME.test(name)) normalizedNames.set(name, normalized)
-  return normalized
-}
-
-/**
- * Caches normalized names: each name is normalized two or three times per event, and callers send
- * the same few. Only names of letters are cached, to keep identifiers out of memory.
- */
-const normalizedNames = new LRUCache<string, string>({ max: 1_000 })
-const CACHEABLE_NAME = /^[a-z][a-z_-]*$/i
 
 const MINUTE_MILLISECONDS = 60_000
 
@@ -234,6 +168,10 @@ function toWarning(message: string): IngestionWarning {
 
 /** What the consent rules need besides the submitted signals. They read no clock of their own. */
 export interface ConsentContext {
+  /** What the advertising platform needs. */
+  needs: PlatformConsentNeeds
+  /** What the tracker's own categories mean; see `consent-categories.ts`. */
+  categories?: CategoryMeanings | null
   /** When the service received the event. Ages count from here. */
   receivedAt: Date
   /** When the event happened. Consent captured later cannot cover it. */

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import { buildTcString } from '../../../testing/fixtures/tc-string.ts'
+import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
 import {
   CONSENT_RULES_VERSION,
   type ConsentInputs,
@@ -23,6 +24,7 @@ const RULES = 'service/signals/consent/consent-decision.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 const CONTEXT: ConsentContext = {
+  needs: META_CONSENT_NEEDS,
   receivedAt: RECEIVED_AT,
   eventTime: new Date('2026-11-21T11:59:00Z'),
   identityPresent: true,

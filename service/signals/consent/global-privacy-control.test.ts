@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { findPrivacyMembers } from './consent-members.ts'
 import type { ConsentSignal } from './consent-signal.ts'
-import { readGlobalPrivacyControl } from './global-privacy-control.ts'
+import { readGlobalPrivacyControl } from './platform-consent.ts'
+import { readConsent } from './read-consent.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 
@@ -66,8 +66,7 @@ function granted(captured_at: string | null): ConsentSignal {
 }
 
 function readSignal(consent: Record<string, unknown> | undefined, reading = granted(null)): string {
-  const { gpc } = findPrivacyMembers({ consent })
-  const { state, why, field } = readGlobalPrivacyControl(gpc, {
+  const { state, why, field } = readGlobalPrivacyControl(readConsent({ consent }), {
     advertisingConsent: reading,
     receivedAt: RECEIVED_AT,
   })

@@ -44,24 +44,48 @@ describe('decodeGppString', () => {
     model.setFieldValue('usca', 'SharingOptOut', 1)
     assert.equal(decodeGppString(model.encode())?.usOptOut, 'refused')
     const tcString = buildTcString()
-    const eu = { usOptOut: 'absent', tcString, hasUnreadSection: false }
+    const eu = { ...choices('absent'), tcString }
     assert.deepEqual(decodeGppString(`DBABMA~${tcString}`), eu)
     assert.deepEqual(decodeGppString(tcString), eu)
     assert.deepEqual(decodeGppString(`DBACNYA~${tcString}~1YYN`), { ...eu, usOptOut: 'refused' })
   })
 
   it('reports a section that it does not read, or that is broken', () => {
-    const canada = new GppModel()
-    canada.setFieldValue('tcfcav1', 'CmpId', 10)
     for (const text of [
-      canada.encode(),
       'DBABLA~B',
+      'DBABDA~B',
       'DBABLA~B____________',
       'DBABLA~BVVqAAAAAABY.',
       'DBABTA~zzzz',
     ]) {
       assert.deepEqual(decodeGppString(text), { ...choices('absent'), hasUnreadSection: true })
     }
+  })
+
+  it('reads the purposes of the Canadian section as the library encodes them', () => {
+    const purposes = fc.uniqueArray(fc.integer({ min: 1, max: 24 }))
+    fc.assert(
+      fc.property(purposes, purposes, (express, implied) => {
+        const model = new GppModel()
+        model.setFieldValue('tcfcav1', 'PurposesExpressConsent', toBits(express))
+        model.setFieldValue('tcfcav1', 'PurposesImpliedConsent', toBits(implied))
+        assert.deepEqual(decodeGppString(model.encode()), {
+          ...choices('absent'),
+          canadaPurposes: { consented: new Set(express), implied: new Set(implied) },
+        })
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('does not expand the vendors of the Canadian section', () => {
+    const head = `${'000001'}${'0'.repeat(145)}${'1'.repeat(48)}`
+    // A range of 65,535 vendors, 200 times.
+    const ranges = `1${'1'.repeat(16)}${'1'.repeat(16)}`.repeat(200)
+    const section = base64Url(`${head}${'1'.repeat(16)}1${'000011001000'}${ranges}`)
+    const before = process.memoryUsage().heapUsed
+    assert.equal(decodeGppString(`DBABDA~${section}`)?.canadaPurposes?.consented.size, 24)
+    assert.ok(process.memoryUsage().heapUsed - before < 50_000_000)
   })
 
   it('returns null for other text', () => {
@@ -98,8 +122,12 @@ function usOptOut(section: string, fields: Record<string, unknown>) {
   return decoded.usOptOut
 }
 
+function toBits(purposes: number[]): boolean[] {
+  return Array.from({ length: 24 }, (_, index) => purposes.includes(index + 1))
+}
+
 function choices(usOptOut: string) {
-  return { usOptOut, tcString: null, hasUnreadSection: false }
+  return { usOptOut, tcString: null, canadaPurposes: null, hasUnreadSection: false }
 }
 
 function base64Url(bits: string): string {

@@ -22,7 +22,8 @@ import {
   UsVa,
 } from '@iabgpp/cmpapi'
 import { LRUCache } from 'lru-cache'
-import { parseUsPrivacyString } from './consent-members.ts'
+import type { ConsentMeaning } from './consent-statement.ts'
+import { readBits } from './tc-string.ts'
 
 /** Longer strings are not decoded. A string of all 24 sections needs about 400 characters. */
 export const GPP_STRING_LENGTH_MAX = 8_192
@@ -33,8 +34,16 @@ export interface GppChoices {
   readonly usOptOut: 'refused' | 'allowed' | 'absent'
   /** The TC string of its EU section (TCF 2), not decoded. */
   readonly tcString: string | null
-  /** Whether there is a section that we do not read, such as Canada's, or one that is broken. */
+  /** The purposes of its Canadian section. */
+  readonly canadaPurposes: CanadaPurposes | null
+  /** Whether there is a section that we do not read, or one that is broken. */
   readonly hasUnreadSection: boolean
+}
+
+/** Purposes of TCF Canada, by how the person consented. */
+interface CanadaPurposes {
+  readonly consented: ReadonlySet<number>
+  readonly implied: ReadonlySet<number>
 }
 
 const decodedStrings = new LRUCache<string, { choices: GppChoices | null }>({ max: 1_000 })
@@ -60,27 +69,54 @@ const HEADER_LENGTH_MAX = 64
 const GPP_STRING = /^D[A-Za-z0-9_-]+(?:~[A-Za-z0-9._-]+)*$/
 
 const TCF_EU_SECTION = 2
+const TCF_CANADA_SECTION = 5
 const US_PRIVACY_SECTION = 6
 
 function decode(text: string): GppChoices | null {
   // Some platforms put a bare TC string where a GPP string belongs.
-  if (text.startsWith('C')) return { usOptOut: 'absent', tcString: text, hasUnreadSection: false }
+  if (text.startsWith('C')) {
+    return { usOptOut: 'absent', tcString: text, canadaPurposes: null, hasUnreadSection: false }
+  }
   if (!GPP_STRING.test(text)) return null
   const [header = '', ...sections] = text.split('~', SECTIONS_MAX + 2)
   const ids = header.length <= HEADER_LENGTH_MAX ? readSectionIds(header) : null
   if (ids === null || ids.length !== sections.length) return null
-  let tcString: string | null = null
+  const sectionOf = (id: number) => sections[ids.indexOf(id)] ?? null
+  const canada = sectionOf(TCF_CANADA_SECTION)
+  const canadaPurposes = canada === null ? null : readCanadaSection(canada)
   const states = ids.map((id, index) => {
-    const section = sections[index] as string
-    if (id !== TCF_EU_SECTION) return readUsSection(id, section)
-    tcString = section
-    return 'absent'
+    if (id === TCF_EU_SECTION) return 'absent'
+    if (id === TCF_CANADA_SECTION) return canadaPurposes === null ? 'unreadable' : 'absent'
+    return readUsSection(id, sections[index] as string)
   })
   return {
     usOptOut: (['refused', 'allowed'] as const).find(state => states.includes(state)) ?? 'absent',
-    tcString,
+    tcString: sectionOf(TCF_EU_SECTION),
+    canadaPurposes,
     hasUnreadSection: states.includes('unreadable'),
   }
+}
+
+/** Bits before the purposes of TCF Canada, and of all that is read. */
+const CANADA_PURPOSES_AT = 151
+const CANADA_HEAD_BITS = 199
+const PURPOSES_MAX = 24
+
+/**
+ * Reads the purposes from their fixed place. The library would expand the vendors behind them: 33
+ * bits can name 65,535.
+ */
+function readCanadaSection(section: string): CanadaPurposes | null {
+  const [core = ''] = section.split('.')
+  if (!/^[A-Za-z0-9_-]+$/.test(core) || core.length * 6 < CANADA_HEAD_BITS) return null
+  const cursor = { segment: core, bitAt: 0 }
+  if (readBits(cursor, 6) !== 1) return null
+  cursor.bitAt = CANADA_PURPOSES_AT
+  const readPurposes = () => {
+    const bits = Array.from({ length: PURPOSES_MAX }, () => readBits(cursor, 1))
+    return new Set(bits.flatMap((bit, index) => (bit === 1 ? [index + 1] : [])))
+  }
+  return { consented: readPurposes(), implied: readPurposes() }
 }
 
 /**
@@ -165,7 +201,8 @@ const OPT_OUT_FIELDS = ['SaleOptOut', 'SharingOptOut', 'TargetedAdvertisingOptOu
 function readUsSection(id: number, section: string): SectionState {
   if (id === US_PRIVACY_SECTION) {
     const restriction = parseUsPrivacyString(section)
-    return restriction === 'refused' || restriction === 'allowed' ? restriction : 'unreadable'
+    if (restriction === 'refused') return 'refused'
+    return restriction === 'permitted' ? 'allowed' : 'unreadable'
   }
   const Section = US_SECTIONS.get(id)
   if (Section === undefined) return 'unreadable'
@@ -181,4 +218,16 @@ function readUsSection(id: number, section: string): SectionState {
     // The library throws DecodingError for a section that is too short.
     return 'unreadable'
   }
+}
+
+export const US_PRIVACY_STRING = /^1[YN-]{3}$/i
+
+/**
+ * Parses a US Privacy string of the IAB, version 1: notice given, opted out of sale, LSPA. `Y` in
+ * the third place is an opt-out, and `-` means that the law does not apply.
+ */
+export function parseUsPrivacyString(text: unknown): ConsentMeaning {
+  if (text === null || text === undefined || text === '') return 'unset'
+  if (typeof text !== 'string' || !US_PRIVACY_STRING.test(text)) return 'unclear'
+  return text.charAt(2).toUpperCase() === 'Y' ? 'refused' : 'permitted'
 }

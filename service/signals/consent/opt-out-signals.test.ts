@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { buildTcString } from '../../../testing/fixtures/tc-string.ts'
+import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
 import { type ConsentInputs, decideConsent } from './consent-decision.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
@@ -34,8 +35,8 @@ const GPC: Row[] = [
 /** Objects that say something which is neither a grant nor a denial. */
 const UNREADABLE: Row[] = [
   { consent: { analytics: 'granted' } },
-  { consent: { groups: 'C0001:1,C0004:0' } },
-  { consent: { categories: ['necessary'] } },
+  { consent: { groups: 'C0001:1,C0002:0' } },
+  { consent: { groups: 'dsh:1,req:1' } },
   { consent: { vendors: { google: true } } },
   { consent: { gpp: 'DBABLA~broken' } },
   { consent: { gpp_string: 'not a GPP string' } },
@@ -49,6 +50,15 @@ const UNREADABLE: Row[] = [
   { consent: { ...GRANTED, ads_opt_out: 'perhaps' } },
   { consent: { ...GRANTED, gpp: 'garbage' } },
 ].map((body): Row => [body, 'withheld', 'no_signal'])
+
+/** Words refuse, but no form of the table says so: also beside a grant in another object. */
+const POSSIBLE_REFUSALS: Row[] = [
+  { consent: { categories: ['necessary'] } },
+  { consent: { ...GRANTED, share_with_partners: false } },
+  { consent: { user_tracking_allowed: 'no' }, consent_mode: MODE },
+  { consent: GRANTED, consent_mode: { ...MODE, ads_blocked: true } },
+  { consent: GRANTED, tcf: { string: buildTcString(), profiling: false } },
+].map((body): Row => [body, 'withheld', 'possible_refusal'])
 
 const REFUSALS: Row[] = [
   [{ consent: { do_not_sell: true } }, 'denied', 'consent_denied', 'consent.do_not_sell'],
@@ -131,6 +141,7 @@ const GPP: Row[] = [
 for (const [title, rows] of Object.entries({
   'Global Privacy Control in any spelling': GPC,
   'objects that cannot be read': UNREADABLE,
+  'refusals in words': POSSIBLE_REFUSALS,
   'refusals under names of the opposite polarity': REFUSALS,
   'GPP strings': GPP,
 })) {
@@ -187,6 +198,7 @@ function decide(body: Record<string, unknown>, context: { hasGpcHeader?: boolean
   const inputs = { event_name: 'Purchase', consent_basis: 'consent', ...body } as ConsentInputs
   const eventTime = RECEIVED_AT
   return decideConsent(inputs, {
+    needs: META_CONSENT_NEEDS,
     receivedAt: RECEIVED_AT,
     eventTime,
     identityPresent: true,

@@ -45,7 +45,7 @@ function decode(text: string): TcChoices | null {
       policyVersion: Number(model.policyVersion),
       created: model.created,
       lastUpdated: model.lastUpdated,
-      purposesConsented: selectAdvertisingPurposes(model.purposeConsents),
+      purposesConsented: selectConsented(model.purposeConsents),
       purposeOneTreatment: model.purposeOneTreatment,
       disclosesVendors: layout.disclosesVendors,
     }
@@ -55,9 +55,27 @@ function decode(text: string): TcChoices | null {
   }
 }
 
-/** The four purposes that Meta needs; see tcf-consent.ts. */
-function selectAdvertisingPurposes(consents: { has(id: number): boolean }): Set<number> {
-  return new Set([1, 3, 4, 7].filter(purpose => consents.has(purpose)))
+/** The core segment has a bit for each of 24 purposes. */
+const PURPOSES_MAX = 24
+
+function selectConsented(consents: { has(id: number): boolean }): Set<number> {
+  const purposes = Array.from({ length: PURPOSES_MAX }, (_, index) => index + 1)
+  return new Set(purposes.filter(purpose => consents.has(purpose)))
+}
+
+const CORE_START = /^C[A-Za-z0-9_-]{35}/
+const POLICY_VERSION_MAX = 20
+/** The framework is from 2018. */
+const CREATED_FROM = Date.parse('2018-01-01T00:00:00Z')
+const CREATED_UNTIL = Date.parse('2100-01-01T00:00:00Z')
+
+/** Whether any text is a TC string: random text may have its form, but not its time. */
+export function isPlausibleTcString(text: string): boolean {
+  if (!CORE_START.test(text)) return false
+  const choices = decodeTcString(text)
+  if (choices === null || choices.policyVersion > POLICY_VERSION_MAX) return false
+  const created = choices.created.getTime()
+  return created >= CREATED_FROM && created < CREATED_UNTIL
 }
 
 /** Bits before the vendor sections of a version 2 core segment: 35 characters and 3 bits. */
@@ -112,7 +130,8 @@ function stripVendorSections(text: string): string {
   return head.padEnd(44, 'A')
 }
 
-interface BitCursor {
+/** A place in a base64url segment. */
+export interface BitCursor {
   segment: string
   bitAt: number
 }
@@ -170,7 +189,7 @@ function isWithinSegment({ segment, bitAt }: BitCursor): boolean {
 }
 
 /** Reads up to 16 bits and advances. Reads zeros past the end, so that counts stop there. */
-function readBits(cursor: BitCursor, width: number): number {
+export function readBits(cursor: BitCursor, width: number): number {
   let value = 0
   for (let missing = width; missing > 0; ) {
     const bitsLeft = 6 - (cursor.bitAt % 6)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { buildTcString } from '../../../testing/fixtures/tc-string.ts'
-import type { ConsentSettings } from './consent-signal.ts'
+import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
+import { readConsent } from './read-consent.ts'
 import { readTcfConsent } from './tcf-consent.ts'
 import vectors from './vectors/tcf-vectors.json' with { type: 'json' }
 
@@ -41,7 +42,7 @@ describe('readTcfConsent', () => {
     for (const tcf of [
       { gdprApplies: true },
       { gdprApplies: 1, captured_at: '2026-11-20T00:00:00Z' },
-      { purpose: { consents: { 1: true } } },
+      { purpose: { consents: {} }, cmpStatus: 'loaded' },
       { addtl_consent: '2~1.35~dv.9' },
     ]) {
       assert.equal(readSignal(tcf), 'unknown: tc_string_missing')
@@ -51,7 +52,7 @@ describe('readTcfConsent', () => {
   it('reads the string under the names of TCData, cookie, mobile key and URL, in any case', () => {
     const refused = buildTcString({ purposes: [] })
     for (const name of ['euconsent-v2', 'TCString', 'IABTCF_TCString', 'gdpr_consent']) {
-      const { state, field } = readTcfConsent({ [name]: refused }, RECEIVED_AT)
+      const { state, field } = reading({ [name]: refused })
       assert.deepEqual({ state, field }, { state: 'denied', field: `tcf.${name}` })
     }
     const kept = { gdprApplies: false, tcString: refused }
@@ -60,9 +61,9 @@ describe('readTcfConsent', () => {
 
   it('requires the provider in an Additional Consent string only when the id is set', () => {
     const string = buildTcString()
-    const options = { settings: { additionalConsentProvider: 89 } }
-    const read = (addtlConsent: unknown, given: { settings?: ConsentSettings } = options) => {
-      const { state, why } = readTcfConsent({ string, addtlConsent }, RECEIVED_AT, given)
+    const read = (addtlConsent: unknown, additionalConsentProvider: number | undefined = 89) => {
+      const tcf = { string, addtlConsent }
+      const { state, why } = reading(tcf, additionalConsentProvider)
       return `${state}: ${why}`
     }
     const granted = 'granted: tc_ad_purposes_granted'
@@ -72,13 +73,13 @@ describe('readTcfConsent', () => {
     }
     for (const unlisted of ['1~', '1~1.890', '2~1.35~dv.89', '2~~dv.89']) {
       assert.equal(read(unlisted), notConsented)
-      assert.equal(read(unlisted, {}), granted)
+      assert.equal(reading({ string, addtlConsent: unlisted }).state, 'granted')
     }
     for (const junk of ['3~89', '1~89.', '89', 89, ['89'], '1~4915112345678']) {
       assert.equal(read(junk), 'unknown: ac_string_undecodable')
     }
     const refused = { string: buildTcString({ purposes: [] }), addtlConsent: '1~89' }
-    assert.equal(readTcfConsent(refused, RECEIVED_AT, options).why, 'tc_ad_purposes_refused')
+    assert.equal(reading(refused, 89).why, 'tc_ad_purposes_refused')
   })
 
   it('reads an undecodable string as unknown, not as absent', () => {
@@ -88,10 +89,7 @@ describe('readTcfConsent', () => {
   })
 
   it('reads a denial under the name that TCData uses, and names that member', () => {
-    const { state, field } = readTcfConsent(
-      { tcString: buildTcString({ purposes: [] }) },
-      RECEIVED_AT,
-    )
+    const { state, field } = reading({ tcString: buildTcString({ purposes: [] }) })
     assert.deepEqual({ state, field }, { state: 'denied', field: 'tcf.tcString' })
   })
 
@@ -114,9 +112,12 @@ describe('readTcfConsent', () => {
     assert.equal(readSignalOf(refused), 'denied: tc_ad_purposes_refused')
   })
 
-  it('reads a string of policy 3 as unknown', () => {
+  it('grants nothing by a string of policy 3, but denies by its refusal', () => {
     assert.equal(readSignalOf({ policyVersion: 3 }), 'unknown: tc_policy_too_old')
-    assert.equal(readSignalOf({ policyVersion: 3, purposes: [] }), 'unknown: tc_policy_too_old')
+    const refused = 'denied: tc_ad_purposes_refused'
+    assert.equal(readSignalOf({ policyVersion: 3, purposes: [] }), refused)
+    assert.equal(readSignalOf({ policyVersion: 2, purposes: [1, 3, 4] }), refused)
+    assert.equal(readSignalOf({ policyVersion: 5 }), 'granted: tc_ad_purposes_granted')
     assert.equal(readSignalOf({ policyVersion: 4 }), 'granted: tc_ad_purposes_granted')
   })
 
@@ -127,6 +128,8 @@ describe('readTcfConsent', () => {
     assert.equal(readSignalOf(after), 'unknown: tc_disclosed_vendors_missing')
     const none = { created: '2026-03-01', disclosed: { idMax: 0 } }
     assert.equal(readSignalOf(none), 'unknown: tc_disclosed_vendors_missing')
+    const refused = { created: '2026-03-01', disclosed: null, purposes: [1] }
+    assert.equal(readSignalOf(refused), 'denied: tc_ad_purposes_refused')
     const ranged: [number, number][] = [[5, 9]]
     const some = { created: '2026-03-01', disclosed: { ranges: ranged } }
     assert.equal(readSignalOf(some), 'granted: tc_ad_purposes_granted')
@@ -148,9 +151,9 @@ describe('readTcfConsent', () => {
 
   it('uses captured_at, then the day of the string', () => {
     const string = buildTcString({ created: '2026-11-02' })
-    const dated = readTcfConsent({ string, captured_at: '2026-11-02T15:00:00+01:00' }, RECEIVED_AT)
+    const dated = reading({ string, captured_at: '2026-11-02T15:00:00+01:00' })
     assert.equal(dated.captured_at, '2026-11-02T14:00:00.000Z')
-    const undated = readTcfConsent({ string, captured_at: 'noon' }, RECEIVED_AT)
+    const undated = reading({ string, captured_at: 'noon' })
     assert.equal(undated.captured_at, '2026-11-02T00:00:00.000Z')
   })
 
@@ -193,16 +196,50 @@ describe('readTcfConsent', () => {
     assert.equal(readSignal({ string: grants, tcString: grants }), granted)
     assert.equal(readSignal({ string: '', tc_string: null, tcString: grants }), granted)
     const older = buildTcString({ created: '2026-10-01' })
-    const { captured_at } = readTcfConsent({ string: grants, tcString: older }, RECEIVED_AT)
+    const { captured_at } = reading({ string: grants, tcString: older })
     assert.equal(captured_at, '2026-10-01T00:00:00.000Z')
   })
 })
 
+describe('decoded purposes', () => {
+  const read = (tcf: Record<string, unknown>) => readSignal(tcf)
+  const refused = 'denied: tc_ad_purposes_refused'
+  const granted = 'granted: tc_ad_purposes_granted'
+
+  it('are read as TCData, lists, bits and flags have them', () => {
+    const all = { 1: true, 2: false, 3: true, 4: true, 7: true }
+    assert.equal(read({ purpose: { consents: all } }), granted)
+    assert.equal(read({ purpose: { consents: { ...all, 4: false } } }), refused)
+    assert.equal(read({ purpose: { consents: { 1: true } } }), refused)
+    assert.equal(read({ purposeConsents: [1, 3, 4, 7] }), granted)
+    assert.equal(read({ purposeConsents: [1, 2] }), refused)
+    assert.equal(read({ IABTCF_PurposeConsents: '1011001000' }), granted)
+    assert.equal(read({ IABTCF_PurposeConsents: '1010001000' }), refused)
+  })
+
+  it('deny beside a string that grants, and ignore legitimate interests', () => {
+    const string = buildTcString()
+    const consents = { 1: true, 3: false, 4: true, 7: true }
+    assert.equal(read({ string, purpose: { consents } }), refused)
+    const legitimateInterests = { 1: false, 3: false, 4: false, 7: false }
+    assert.equal(read({ string, purpose: { legitimateInterests } }), granted)
+  })
+})
+
 function readSignal(tcf: Record<string, unknown> | undefined): string {
-  const { state, why } = readTcfConsent(tcf, RECEIVED_AT)
+  const { state, why } = reading(tcf)
   return `${state}: ${why}`
 }
 
 function readSignalOf(plan: Parameters<typeof buildTcString>[0]): string {
   return readSignal({ string: buildTcString(plan) })
+}
+
+function reading(tcf: Record<string, unknown> | undefined, additionalConsentProvider?: number) {
+  return readTcfConsent(readConsent({ tcf }), {
+    needs: META_CONSENT_NEEDS,
+    ownCaptured: tcf?.captured_at,
+    receivedAt: RECEIVED_AT,
+    settings: { additionalConsentProvider },
+  })
 }

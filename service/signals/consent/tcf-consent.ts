@@ -1,48 +1,22 @@
-import type { UntrustedObject } from '../../runtime/util/is-object.ts'
-import { classifyMember } from './consent-members.ts'
 import {
   type CapturedAt,
   CONSENT_AGE_DAYS_MAX,
   type ConsentSettings,
   type ConsentSignal,
   isOlderThanDays,
-  normalizeMemberName,
   noSignal,
   parseCapturedAt,
-  parseConsentValue,
   type SignalReason,
   toCredibleTime,
 } from './consent-signal.ts'
+import type {
+  ConsentStatements,
+  PlatformConsentNeeds,
+  TcPurposesStatement,
+  TcStringStatement,
+} from './consent-statement.ts'
+import { findRefusal, selectRelevant } from './platform-consent.ts'
 import { decodeTcString, type TcChoices } from './tc-string.ts'
-
-type TcfMemberKind = 'string' | 'additional' | 'gdpr_applies'
-
-/**
- * Normalized names of members. The API documents `string`; callers copy the others from the TCData
- * of `__tcfapi`, the cookie `euconsent-v2`, the mobile keys `IABTCF_...`, or URL parameters. A
- * denial under another name must not be missed.
- */
-const TCF_MEMBERS: ReadonlyMap<string, TcfMemberKind> = new Map<string, TcfMemberKind>([
-  ...toEntries(
-    'string',
-    `string tcstring consentstring tcfstring tcfconsentstring euconsent euconsentv2
-     iabtcftcstring gdprconsent gdprconsentstring`,
-  ),
-  ...toEntries('gdpr_applies', 'gdprapplies iabtcfgdprapplies gdpr'),
-  ...toEntries(
-    'additional',
-    'addtlconsent additionalconsent additionalconsentstring acstring iabtcfaddtlconsent',
-  ),
-])
-
-function toEntries(kind: TcfMemberKind, names: string): [string, TcfMemberKind][] {
-  return names.split(/\s+/).map(name => [name, kind])
-}
-
-/** Classifies a member of `tcf` by its name. */
-export function classifyTcfMember(name: string): TcfMemberKind | undefined {
-  return TCF_MEMBERS.get(normalizeMemberName(name))
-}
 
 /** TCF 2.2. Older policies allowed legitimate interest for the advertising purposes. */
 const POLICY_VERSION_MIN = 4
@@ -53,87 +27,76 @@ const DISCLOSED_VENDORS_FROM = Date.parse('2026-03-01T00:00:00Z')
 /** The times of a TC string are midnight UTC of their day, so a choice may be a day off. */
 const DAY_PRECISION_DAYS = 1
 
+interface TcfContext {
+  needs: PlatformConsentNeeds
+  /** The `captured_at` of the object. */
+  ownCaptured: unknown
+  receivedAt: Date
+  settings: ConsentSettings | undefined
+}
+
 /**
- * Reads the `tcf` object. It grants if purposes 1 (storage), 3 and 4 (profiles and personalized
- * ads), and 7 (measurement) are all consented. Purpose 1 is waived if the string says that it was
- * not asked. Legitimate interest and vendor bits never count. A string that is undecodable, of an
- * older policy, or without required vendors is unknown, and so is a grant that is expired or from
- * the future. A refusal never lapses.
+ * Reads the TC strings and decoded purposes of a submission. They grant if all purposes that the
+ * platform needs are consented: storage (1), profiles and personalized ads (3 and 4) and
+ * measurement (7) for Meta. Purpose 1 is waived if the string says that it was not asked.
+ * Legitimate interest and vendor bits never count. A string of an older policy or without required
+ * vendors grants nothing, and neither does one that is expired or from the future. A refusal counts
+ * in each of them, and never lapses.
  *
  * The string is dated by `captured_at`, or else by its `lastUpdated`. A recent `captured_at` does
  * not revive an old string: confirming the choice would have updated the string.
  */
 export function readTcfConsent(
-  tcf: UntrustedObject | undefined,
-  receivedAt: Date,
-  { gppTcStrings = [], settings = {} }: TcfConsentOptions = {},
+  statements: ConsentStatements,
+  { needs, ownCaptured, receivedAt, settings }: TcfContext,
 ): ConsentSignal {
-  if (tcf === undefined && gppTcStrings.length === 0) return noSignal('tcf')
-  const members = collectMembers(tcf ?? {})
-  const captured = parseCapturedAt(tcf?.captured_at)
-  const signals = [...selectTcStrings(members), ...gppTcStrings].map(({ text, field }) =>
-    readTcString(text, { field, captured, receivedAt }),
-  )
-  if (signals.length === 0) return explainMissingString(members)
+  const { tcPurposes, additionalConsents } = statements
+  const context = { captured: parseCapturedAt(ownCaptured), receivedAt, needs }
+  const relevant = selectRelevant(statements, 'tcf', needs)
+  const { denied, possible } = findRefusal(relevant)
+  if (denied !== null) return { state: 'denied', ...denied, captured_at: null }
+  const signals = [
+    ...selectTcStrings(statements).map(string => readTcString(string, context)),
+    ...tcPurposes.map(purposes => readTcPurposes(purposes, context)),
+  ]
   const combined = combineSignals(signals)
-  const provider = settings.additionalConsentProvider
-  if (combined.state !== 'granted' || provider === undefined) return combined
-  return requireAdditionalConsent(combined, members.additional, provider)
-}
-
-interface TcfConsentOptions {
-  /** The EU sections of GPP strings. */
-  gppTcStrings?: readonly TcStringMember[] | undefined
-  settings?: ConsentSettings | undefined
-}
-
-interface TcStringMember {
-  field: string
-  text: unknown
-}
-
-interface TcfMembers {
-  strings: TcStringMember[]
-  additional: TcStringMember[]
-  /** False: the platform says that TCF does not apply to this person. */
-  gdprApplies: boolean
-  hasOther: boolean
-}
-
-function collectMembers(tcf: UntrustedObject): TcfMembers {
-  const members: TcfMembers = { strings: [], additional: [], gdprApplies: true, hasOther: false }
-  for (const name of Object.keys(tcf)) {
-    const text = tcf[name]
-    const field = `tcf.${name}`
-    const kind = classifyTcfMember(name)
-    if (kind === 'string') members.strings.push({ field, text })
-    else if (kind === 'additional') members.additional.push({ field, text })
-    else if (kind === 'gdpr_applies') {
-      members.hasOther = true
-      if (parseConsentValue(text) === 'denied') members.gdprApplies = false
-    } else if (classifyMember(name, text) !== 'provenance') members.hasOther = true
+  if (combined.state !== 'denied' && possible !== null) {
+    return unknownSignal('possible_refusal', possible, null)
   }
-  return members
+  if (signals.length === 0) {
+    const hasOther = relevant.hasOther || relevant.choices.length > 0
+    return explainMissingString(statements, hasOther)
+  }
+  const provider = settings?.additionalConsentProvider
+  if (combined.state !== 'granted' || provider === undefined) return combined
+  return requireAdditionalConsent(combined, additionalConsents, provider)
 }
 
-/** The members with a string. Blank ones count only if there is no other. */
-function selectTcStrings({ strings, gdprApplies }: TcfMembers): TcStringMember[] {
-  const filled = strings.filter(({ text }) => text !== null && text !== '')
-  if (filled.length > 0) return filled
+/** The members with a string. Blank ones count only if there is nothing else. */
+function selectTcStrings({
+  tcStrings,
+  tcPurposes,
+  gdprApplies,
+}: ConsentStatements): TcStringStatement[] {
+  const filled = tcStrings.filter(({ text }) => text !== null && text !== '')
+  if (filled.length > 0 || tcPurposes.length > 0) return filled
   // TCData without GDPR has an empty string.
-  return gdprApplies ? strings.slice(0, 1) : []
+  return gdprApplies ? tcStrings.slice(0, 1) : []
 }
 
 /** TCF data without a string is unreadable, unless it says that TCF does not apply. */
-function explainMissingString({ additional, gdprApplies, hasOther }: TcfMembers): ConsentSignal {
-  const isSilent = !gdprApplies || (!hasOther && additional.length === 0)
+function explainMissingString(
+  { additionalConsents, gdprApplies }: ConsentStatements,
+  hasOther: boolean,
+): ConsentSignal {
+  const isSilent = !gdprApplies || (!hasOther && additionalConsents.length === 0)
   return isSilent ? noSignal('tcf') : unknownSignal('tc_string_missing', 'tcf', null)
 }
 
 /** Besides the purposes, the platform needs consent where an Additional Consent string lists it. */
 function requireAdditionalConsent(
   granted: ConsentSignal,
-  additional: TcStringMember[],
+  additional: TcStringStatement[],
   providerId: number,
 ): ConsentSignal {
   const { captured_at } = granted
@@ -165,30 +128,45 @@ function combineSignals(signals: ConsentSignal[]): ConsentSignal {
 }
 
 interface TcStringContext {
-  field: string
   captured: CapturedAt
   receivedAt: Date
+  needs: PlatformConsentNeeds
 }
 
 function readTcString(
-  text: unknown,
-  { field, captured, receivedAt }: TcStringContext,
+  { field, text }: TcStringStatement,
+  { captured, receivedAt, needs }: TcStringContext,
 ): ConsentSignal {
   const choices = typeof text === 'string' ? decodeTcString(text) : null
   if (choices === null) return unknownSignal('tc_string_undecodable', field, null)
   const capturedOrUpdated = captured instanceof Date ? captured : choices.lastUpdated
   const captured_at = toCredibleTime(capturedOrUpdated, receivedAt)
-  const invalidity = findInvalidity(choices)
-  if (invalidity !== null) return unknownSignal(invalidity, field, captured_at)
-  if (!consentsToAdvertising(choices)) {
+  if (!isConsented(choices, needs)) {
     return { state: 'denied', why: 'tc_ad_purposes_refused', field, captured_at }
   }
-  const lapse = findLapse(choices, captured, receivedAt)
-  if (lapse !== null) return unknownSignal(lapse, field, captured_at)
+  const reason = findInvalidity(choices) ?? findLapse(choices, captured, receivedAt)
+  if (reason !== null) return unknownSignal(reason, field, captured_at)
   return { state: 'granted', why: 'tc_ad_purposes_granted', field, captured_at }
 }
 
-/** Why the purposes of the string cannot be read at any time. */
+/** Decoded purposes have no policy and no date of their own. */
+function readTcPurposes(
+  { field, consented, implied }: TcPurposesStatement,
+  { captured, receivedAt, needs }: TcStringContext,
+): ConsentSignal {
+  const captured_at = toCredibleTime(captured, receivedAt)
+  const isRefused = needs.tcfPurposes.some(each => !consented.has(each) && !implied.has(each))
+  if (isRefused) return { state: 'denied', why: 'tc_ad_purposes_refused', field, captured_at }
+  if (captured instanceof Date && isOlderThanDays(captured, receivedAt, CONSENT_AGE_DAYS_MAX)) {
+    return unknownSignal('consent_expired', field, captured_at)
+  }
+  if (needs.tcfPurposes.every(each => consented.has(each))) {
+    return { state: 'granted', why: 'tc_ad_purposes_granted', field, captured_at }
+  }
+  return unknownSignal('tc_consent_implied', field, captured_at)
+}
+
+/** Why a string grants nothing at any time. */
 function findInvalidity(choices: TcChoices): SignalReason | null {
   if (choices.policyVersion < POLICY_VERSION_MIN) return 'tc_policy_too_old'
   const mustDisclose = choices.created.getTime() >= DISCLOSED_VENDORS_FROM
@@ -209,9 +187,13 @@ function findLapse(
   return isExpired ? 'consent_expired' : null
 }
 
-function consentsToAdvertising({ purposesConsented, purposeOneTreatment }: TcChoices): boolean {
-  const mayStore = purposeOneTreatment || purposesConsented.has(1)
-  return mayStore && [3, 4, 7].every(purpose => purposesConsented.has(purpose))
+function isConsented(
+  { purposesConsented, purposeOneTreatment }: TcChoices,
+  { tcfPurposes }: PlatformConsentNeeds,
+): boolean {
+  return tcfPurposes.every(
+    purpose => purposesConsented.has(purpose) || (purpose === 1 && purposeOneTreatment),
+  )
 }
 
 function unknownSignal(

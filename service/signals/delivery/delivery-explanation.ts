@@ -1,5 +1,6 @@
 import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
 import { type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
 import { SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
@@ -198,6 +199,11 @@ function consentSentence(delivery: StoredDelivery, event: StoredEvent): string {
         `${notSent}: the visitor withdrew consent, and ${withdrawalClause(event)}. ` +
         'It stays in the ledger.'
       )
+    case 'possible_refusal':
+      return (
+        `${notSent}: ${listPossibleRefusals(event)} refuses advertising by its words, though it is ` +
+        'not a form that is known (possible_refusal). It stays in the ledger.'
+      )
     case 'no_signal':
       return (
         `${notSent}: consent signals came with the event, but none of them could be read as ` +
@@ -212,6 +218,12 @@ function withdrawalClause({ consentCapturedAt }: StoredEvent): string {
         'would have to be captured more than 5 minutes after the withdrawal, and no later than ' +
         'the receipt of the event'
     : 'no later consent is known'
+}
+
+function listPossibleRefusals({ consent }: StoredEvent): string {
+  const decision = isObject(consent?.decision) ? consent.decision : {}
+  const fields = decision.possible_refusals
+  return Array.isArray(fields) && fields.length > 0 ? fields.join(', ') : 'a consent member'
 }
 
 function attemptsSentence(delivery: StoredDelivery): string {

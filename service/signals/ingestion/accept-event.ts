@@ -66,6 +66,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     receivedAt,
     browser,
     settings: request.settings,
+    categories: tracker.consentCategories ?? null,
   })
   const { eventId, eventTime, decision } = validated
   const { trackerId } = tracker
@@ -151,6 +152,7 @@ export async function verifyIngestion(
   const eventId = VERIFICATION_EVENT_ID
   const eventTime = receivedAt
   const decision = decideConsent(VERIFICATION_SUBMISSION, {
+    needs: platforms.default.consentNeeds,
     receivedAt,
     eventTime,
     identityPresent: false,

@@ -68,7 +68,7 @@ it('returns 202 and skips deliveries when no signal grants', async test => {
     ['undecodable', { tcf: { string: 'garbage' } }],
     ['old-mode', { consent_mode: { ad_storage: 'granted' } }],
     ['analytics', { consent: { analytics: 'granted' } }],
-    ['groups', { consent: { groups: 'C0001:1,C0004:0' } }],
+    ['groups', { consent: { groups: 'C0001:1,C0002:0' } }],
     ['gpp', { consent: { gpp: 'DBABLA~BVVqAAAAAABY.QA' } }],
     ['applies', { tcf: { gdprApplies: true } }],
     ['expired', { consent: { ad_user_data: 'granted', captured_at: '2025-10-21T11:59:59Z' } }],
@@ -112,6 +112,29 @@ it('returns 202 and stores the consent objects without identifiers, beside the d
     },
   })
   assert.match(deliveries[0].explanation, / Dropped on receipt: consent\.mail \(/)
+})
+
+it('stores an event that words refuse, skips its deliveries and names the member', async test => {
+  const service = await startTestService(test)
+  const consent = { ...GRANTED, allow_ad_tracking: 'no', 'jane doe marketing': false }
+  const reply = await service.submit(samplePurchase({ consent, consent_mode: MODE_GRANTED }))
+  assert.equal(reply.status, 202)
+  const unreadable = reply.body.notices.filter(
+    ({ code }: { code: string }) => code === 'consent_unreadable',
+  )
+  assert.deepEqual(
+    unreadable.map(({ field }: { field: string }) => field),
+    ['consent.allow_ad_tracking', 'consent.*'],
+  )
+  assert.match(unreadable[0].message, /refuses advertising by its words/)
+  const { event, deliveries } = (await service.read('order-1001')).body
+  const { outcome, reason, inputs, possible_refusals } = event.consent.decision
+  assert.deepEqual([outcome, reason], ['withheld', 'possible_refusal'])
+  assert.equal(inputs.consent.why, 'possible_refusal')
+  assert.deepEqual(possible_refusals, ['consent.allow_ad_tracking', 'consent.*'])
+  assert.equal(deliveries[0].status, 'skipped:consent')
+  assert.match(deliveries[0].explanation, /consent\.allow_ad_tracking, consent\.\* refuses adv/)
+  assert.doesNotMatch(JSON.stringify(event), /jane/)
 })
 
 function reading(field: string, why: string, captured_at: string) {

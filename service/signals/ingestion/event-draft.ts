@@ -1,14 +1,14 @@
 import { type EventSubmission, SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import type { EdgeClient } from '../access/authenticate-publishable-key.ts'
-import type { ConsentSignals } from '../consent/consent-decision.ts'
-import { isPrivacyMember } from '../consent/consent-members.ts'
 import {
   type AcceptedDecision,
   buildConsentRecord,
   type ConsentRecord,
   type StoredConsentOutcome,
 } from '../consent/consent-record.ts'
+import type { ConsentSignals } from '../consent/consent-signals.ts'
+import { isPrivacyMember } from '../consent/read-consent.ts'
 import {
   type EventDetails,
   type EventNotes,
@@ -143,7 +143,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
           place => `event_source (${place})`,
           'held an identifier',
         ),
-        toDroppedFields(consent.dropped, field => field, 'not part of a consent state'),
+        toDroppedFields(consent.dropped, field => field, 'not stored with the consent'),
         toDroppedFields(placeholders, field => field, DROP_REASONS.placeholder),
         toDroppedFields(
           listUnstoredIdentity(body),
@@ -180,9 +180,10 @@ function listUnstoredIdentity(body: EventSubmission): string[] {
 /** The submitted `consent` object, plus Consent Mode, TCF, restrictions and the decision. */
 function buildStoredConsent(
   { consent, consent_mode, tcf }: ConsentRecord,
-  { outcome, reason, granted_by, denied_by, inputs, rules_version, captured_at }: AcceptedDecision,
+  decision: AcceptedDecision,
   restrictions: UseRestrictions | null,
 ): Record<string, unknown> {
+  const { outcome, reason, granted_by, denied_by, inputs, possible_refusals } = decision
   const stored: Record<string, unknown> = { ...consent }
   if (consent_mode) stored.consent_mode = consent_mode
   if (tcf) stored.tcf = tcf
@@ -193,22 +194,17 @@ function buildStoredConsent(
     granted_by,
     denied_by,
     inputs: omitAbsentSignals(inputs),
-    rules_version,
-    captured_at,
+    ...(possible_refusals.length > 0 && { possible_refusals }),
+    rules_version: decision.rules_version,
+    captured_at: decision.captured_at,
   } satisfies StoredConsentOutcome & Record<string, unknown>
   return stored
 }
 
 /** Omits inputs without a signal. */
 function omitAbsentSignals(inputs: ConsentSignals): Partial<ConsentSignals> {
-  const present: Partial<ConsentSignals> = {}
-  for (const source of CONSENT_INPUT_NAMES) {
-    if (inputs[source].why !== 'no_signal') present[source] = inputs[source]
-  }
-  return present
+  return Object.fromEntries(Object.entries(inputs).filter(([, { why }]) => why !== 'no_signal'))
 }
-
-const CONSENT_INPUT_NAMES = ['consent', 'tcf', 'consent_mode', 'gpc'] as const
 
 /**
  * Unknown members are ignored, except those that the consent decision reads. Their names are stored

@@ -18,15 +18,34 @@ export function buildNotices(draft: Pick<EventDraft, 'notes' | 'decision'>): Ing
   ].slice(0, NOTICES_MAX)
 }
 
-/** Inputs that were sent and read as neither granted nor denied. */
+/** Inputs that were sent and read as neither granted nor denied, and refusals in words. */
 function buildConsentNotices({ decision }: Pick<EventDraft, 'decision'>): IngestionNotice[] {
-  return Object.values(decision.inputs)
-    .filter(({ state, why }) => state === 'unknown' && why !== 'no_signal' && why !== 'not_read')
-    .map(({ field, why }) => ({
-      code: 'consent_unreadable',
-      field,
-      message: `The ${field} field is neither granted nor denied (${why}): it grants nothing.`,
-    }))
+  const unread = Object.values(decision.inputs).filter(
+    ({ state, why }) => state === 'unknown' && !SAID_OTHERWISE.has(why),
+  )
+  return [
+    ...decision.possible_refusals.map(buildRefusalNotice),
+    ...unread.map(
+      ({ field, why }): IngestionNotice => ({
+        code: 'consent_unreadable',
+        field,
+        message: `The ${field} field is neither granted nor denied (${why}): it grants nothing.`,
+      }),
+    ),
+  ]
+}
+
+/** Nothing to say about these, or a notice of its own. */
+const SAID_OTHERWISE: ReadonlySet<string> = new Set(['no_signal', 'not_read', 'possible_refusal'])
+
+function buildRefusalNotice(field: string): IngestionNotice {
+  return {
+    code: 'consent_unreadable',
+    field,
+    message:
+      `The ${field} field refuses advertising by its words, so the event is stored and not sent. ` +
+      'If it says something else, leave it out, and say in consent.advertising what was chosen.',
+  }
 }
 
 function buildRedactedNotice(field: string): IngestionNotice {

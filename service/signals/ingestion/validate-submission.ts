@@ -9,6 +9,7 @@ import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
 import { type ConsentInputs, decideConsent } from '../consent/consent-decision.ts'
+import type { CategoryMeanings } from '../consent/consent-names.ts'
 import type { AcceptedDecision } from '../consent/consent-record.ts'
 import type { ConsentContext, ConsentSettings } from '../consent/consent-signal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
@@ -16,7 +17,7 @@ import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rul
 import type { Platforms } from './event-draft.ts'
 import { resolveEventId } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
-import { addWithdrawalErrors } from './validate-withdrawal.ts'
+import { addReservedNameErrors, addWithdrawalErrors } from './validate-withdrawal.ts'
 
 interface SubmissionInput {
   platforms: Platforms
@@ -25,6 +26,8 @@ interface SubmissionInput {
   /** Set when the request used a publishable key. */
   browser?: BrowserCaller | null
   settings?: ConsentSettings
+  /** What the tracker's own consent categories mean. */
+  categories?: CategoryMeanings | null
 }
 
 interface ValidatedSubmission {
@@ -42,22 +45,26 @@ const submissionValidator = new Validator(EventSubmission, { omits: isTimeBound 
  * 422 refusal naming every invalid field. Uses no store, so that the sandbox can share it.
  */
 export function validateSubmission(body: unknown, input: SubmissionInput): ValidatedSubmission {
-  const { platforms, idempotencyKey, receivedAt, browser = null, settings = {} } = input
+  const { platforms, idempotencyKey, receivedAt } = input
+  const { browser = null, settings = {}, categories = null } = input
   const validation = submissionValidator.begin(body)
   const { errors, input: given } = validation
   addCrossFieldErrors(errors, given)
   addCarriedMemberErrors(errors, given, browser)
+  addReservedNameErrors(errors, given)
   if (given.event_name === 'consent_withdrawal') addWithdrawalErrors(errors, given, platforms)
   if (browser) addEdgeFieldErrors(errors, given.user_data)
   const givenEventId = readEventId(errors, given, idempotencyKey)
   const eventTime = readSubmittedTime(errors, given, receivedAt)
   const identityPresent = Boolean(browser?.edge) || findIdentityMember(given.user_data) !== null
   const decision = decideSubmissionConsent(errors, given, {
+    needs: platforms.default.consentNeeds,
     receivedAt,
     eventTime,
     identityPresent,
     hasGpcHeader: browser?.hasGpcHeader ?? false,
     settings,
+    categories,
   })
   const submission = validation.finish()
   // An invalid basis is the only reason for no decision, and an error.

@@ -92,3 +92,33 @@ it('returns the same errors in the sandbox', async test => {
   assert.equal(status, 422)
   assert.deepEqual(Object.keys(body.errors), ['visitor_id'])
 })
+
+it('returns 422 with the right spelling for a misspelled reserved name, on any basis', async test => {
+  const service = await startTestService(test)
+  const misspelled = [
+    ...['ConsentWithdrawal', 'consent-withdrawal', 'CONSENT_WITHDRAWAL', 'Consent Withdrawal'],
+    ...['consent_withdrawl', 'consent_withdrawn', 'withdraw_consent', 'consent\u200b_withdrawal'],
+    ...['ConsentRevoked', 'revoke_consent', 'withdrawal_of_consent', 'Consent Withdrawal Event'],
+    ...['Signal Verification', 'signalVerification', 'signal-verification', 'signal_verified'],
+  ]
+  for (const consent_basis of ['consent', 'legitimate_interest']) {
+    for (const event_name of misspelled) {
+      const body = { event_name, consent_basis, visitor_id: 'v-1' }
+      const { status, body: answer } = await service.submit(body)
+      assert.equal(status, 422, event_name)
+      const [sentence] = answer.errors.event_name
+      assert.match(sentence, /consent_withdrawal|signal_verification/)
+    }
+  }
+  const verification = { event_name: 'signal_verification', consent_basis: 'consent' }
+  assert.equal((await service.submit(verification)).status, 422)
+  for (const event_name of [
+    'consent_given',
+    'Withdrawal',
+    'bank_withdrawal',
+    'signup_verification',
+  ]) {
+    const body = { event_id: event_name, event_name, consent_basis: 'consent' }
+    assert.equal((await service.submit(body)).status, 202, event_name)
+  }
+})

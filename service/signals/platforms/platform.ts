@@ -1,4 +1,5 @@
 import type { FailureClass, SendOutcome, UnavailableCause } from '@signalbox/contract/reasons.ts'
+import type { PlatformConsentNeeds } from '../consent/consent-statement.ts'
 import type { DroppedField } from '../identity/dropped-fields.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 
@@ -101,8 +102,7 @@ export interface Connection<Target> extends PlatformCredentials<Target> {
 
 /**
  * One advertising platform, as a plug-in: `registry.ts` has one line for each. A plug-in knows the
- * API of its platform, but neither the store nor consent. `Target` is its own type. The core passes
- * a target only to the platform that parsed it.
+ * API of its platform, but not the store. A `Target` is passed only to the one that parsed it.
  */
 export interface Platform<Target = unknown> {
   /** The name under which destinations are stored, and their `type` in reads. */
@@ -116,6 +116,8 @@ export interface Platform<Target = unknown> {
   readonly label: string
   /** The members of a destination's `config`, for the form that creates one. */
   readonly targetFields: readonly TargetField[]
+  /** What consent it needs. */
+  readonly consentNeeds: PlatformConsentNeeds
   /** The most events in one request. */
   readonly batchMax: number
   /** Parses the `config` of a destination; null if it is not valid for this platform. */

@@ -106,6 +106,12 @@ function describeDelivery(draft: EventDraft, platforms: Platforms): string {
         : 'Production would store it, but a platform would reject it: its user_data is too weak ' +
             'to match a person. Add an email, phone, or external_id.'
     case 'withheld':
+      if (decision.possible_refusals.length > 0) {
+        return (
+          'Production would store it but not deliver it: ' +
+          `${decision.possible_refusals.join(', ')} refuses advertising by its words.`
+        )
+      }
       return (
         'Production would store it but not deliver it: none of its consent signals ' +
         `(${listSignals(draft)}) can be read as granted.`

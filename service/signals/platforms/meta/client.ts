@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
+import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
 import { joinClickCookies } from './click-cookies.ts'
 import { classifyErrorCode, classifyHttpStatus } from './error-codes.ts'
@@ -40,6 +41,7 @@ export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
     identityMark: 'm',
     label: 'Meta',
     targetFields: TARGET_FIELDS,
+    consentNeeds: META_CONSENT_NEEDS,
     batchMax: BATCH_EVENTS_MAX,
     windowSeconds: actionSource =>
       DAY_SECONDS *
@@ -55,6 +57,16 @@ export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
     createTestCode,
     createSimulatorDestination,
   }
+}
+
+/**
+ * Meta is not on the vendor list of the TCF, so its purposes must be consented: storage, profiles
+ * for ads, personalized ads and measurement.
+ */
+export const META_CONSENT_NEEDS: PlatformConsentNeeds = {
+  vendor: 'meta',
+  isSocialMedia: true,
+  tcfPurposes: [1, 3, 4, 7],
 }
 
 const TARGET_FIELDS: readonly TargetField[] = [

@@ -1,0 +1,147 @@
+import { LRUCache } from 'lru-cache'
+import { splitWords } from './consent-names.ts'
+
+/**
+ * What a value answers. `unset` is no answer: null, empty text, or a word such as `pending`.
+ * `unclear` is a value that may be an answer in words that we do not know.
+ */
+export type Answer = 'yes' | 'no' | 'unset' | 'unclear'
+
+export interface AnswerText {
+  answer: Answer
+  /** It speaks of everything: `rejectedAll`. */
+  isAboutAll: boolean
+  /** It says "no" in a word of refusal, not only by `false`, `0` or `off`. */
+  isRefusal: boolean
+  /** It says whether an opt-out was made: `opted_out`, `opted_in`. */
+  isOptStatement: boolean
+  /** `granted` and `denied`: in a member such as `opt_out` they may be meant either way. */
+  isParticiple: boolean
+}
+
+const YES = `granted grant grants allow allowed allows accept accepted acceptance yes y true on
+  enable enabled active activated agree agreed approve approved permit permitted authorize
+  authorized authorise authorised given 1 oui ja si sim tak da evet kylla ano igen ok okay
+  checked selected accepter aceptar accetta akzeptieren acceptera aceitar accepteren accepte
+  acceptee autorise akzeptiert zugestimmt erlaubt aceptado aceptada
+  aceito accettato geaccepteerd toegestaan godkand akceptovano prijato zgoda 同意 許可 许可 はい 是 да
+  dy vi`
+const YES_ALONE = 'consent consented in'
+const NO = `denied deny denies no n false off disable disabled inactive deactivated reject
+  rejected rejects rejection refuse refused refusal decline declined declines withdraw
+  withdrawn withdrawal revoke revoked disallow disallowed block blocked prohibit prohibited
+  forbid forbidden restricted limited objected disagree disagreed unauthorized unauthorised
+  unchecked deselected nothing 0 nope non nein nie niet nej nei nee ei ne hayir hayır nem nao
+  abgelehnt
+  verweigert refus refusee rechazado rechazada rechazo rifiutato rifiuto recusado recusada
+  ablehnen refuser weigeren rechazar rifiuta odrzuc avvisa afvis recusar necessaryonly
+  geweigerd nekad avvist odmietnute odmitnuto odrzucono 拒否 拒绝 いいえ 否 нет optout optedout
+  optouts dn`
+const NO_ALONE = 'out none never not'
+const FLIPS = 'not no non never without none'
+const OPTS_IN = 'optin optedin'
+/** `not_set` is read before `not` flips. */
+const UNSET = `unset unspecified undefined unknown undetermined null nil pending unanswered
+  notset notdetermined determined unavailable na nan noanswer nopreference default u p`
+const FILLERS = `i do we she he consent status state all any everything every full user users
+  visitor visitors vendors vendor purposes purpose categories cookies cookie on to has was is of
+  the my choice click clicked notice button event tracking track sell share ads data by via banner
+  tout tous toutes alle alles todos todas tutti`
+const EVERYTHING = 'all everything every any full tout tous toutes alle alles todos todas tutti'
+
+const toSet = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
+const [YES_WORDS, NO_WORDS, FLIP_WORDS] = [toSet(YES), toSet(NO), toSet(FLIPS)]
+const [YES_ALONE_WORDS, NO_ALONE_WORDS] = [toSet(YES_ALONE), toSet(NO_ALONE)]
+const [OPT_IN_WORDS, UNSET_WORDS] = [toSet(OPTS_IN), toSet(UNSET)]
+const [FILLER_WORDS, EVERYTHING_WORDS] = [toSet(FILLERS), toSet(EVERYTHING)]
+const NOT_A_REFUSAL = toSet(
+  'no n false off 0 non nein nie niet nej nei nee ei ne hayir nem nao нет 否',
+)
+const PARTICIPLES = toSet('denied rejected refused declined revoked withdrawn disallowed')
+
+const TEXT_LENGTH_MAX = 48
+const WORDS_MAX = 6
+/** Only texts of letters are answers, and only they are cached: others may be identifiers. */
+const ANSWER_TEXT = /^[\p{L}\s_.'-]+$|^-?[01]$/u
+
+const answers = new LRUCache<string, AnswerText>({ max: 1_000 })
+
+/** Reads a text as an answer. */
+export function readAnswerText(text: string): AnswerText {
+  const cached = answers.get(text)
+  if (cached !== undefined) return cached
+  if (text.length > TEXT_LENGTH_MAX || !ANSWER_TEXT.test(text)) {
+    return text.trim() === '' ? toAnswer('unset') : toAnswer('unclear')
+  }
+  const read = text === '-1' ? toAnswer('no') : interpretAnswer(splitWords(text))
+  answers.set(text, read)
+  return read
+}
+
+/** Booleans, 1, 0 and -1 (Piwik PRO's "rejected"); other numbers are unclear. */
+export function readAnswer(value: unknown): AnswerText {
+  if (typeof value === 'string') return readAnswerText(value)
+  if (value === true || value === 1) return PLAIN_YES
+  if (value === false || value === 0 || value === -1) return PLAIN_NO
+  return value === null || value === undefined ? toAnswer('unset') : toAnswer('unclear')
+}
+
+function toAnswer(answer: Answer): AnswerText {
+  return {
+    answer,
+    isAboutAll: false,
+    isRefusal: false,
+    isOptStatement: false,
+    isParticiple: false,
+  }
+}
+
+const PLAIN_YES = toAnswer('yes')
+const PLAIN_NO = toAnswer('no')
+
+function interpretAnswer(words: string[]): AnswerText {
+  if (words.length === 0 || words.length > WORDS_MAX) {
+    return toAnswer(words.length === 0 ? 'unset' : 'unclear')
+  }
+  const isAboutAll = words.some(word => EVERYTHING_WORDS.has(word))
+  const told = words.filter(word => !FILLER_WORDS.has(word) || words.length === 1)
+  const isOptStatement = told.some(word => word.startsWith('opt'))
+  const answer = told.length === 0 ? toPlainAnswer(words, isAboutAll) : countAnswer(told)
+  return {
+    answer,
+    isAboutAll,
+    isRefusal: answer === 'no' && (told.some(isRefusalWord) || words.length > 1),
+    isOptStatement,
+    isParticiple: told.some(word => PARTICIPLES.has(word)),
+  }
+}
+
+function isRefusalWord(word: string): boolean {
+  return NO_WORDS.has(word) && !NOT_A_REFUSAL.has(word)
+}
+
+/** Fillers alone: "all" accepts everything. */
+function toPlainAnswer(words: string[], isAboutAll: boolean): Answer {
+  if (isAboutAll) return 'yes'
+  return words.length === 1 && words[0] === 'consent' ? 'yes' : 'unclear'
+}
+
+function countAnswer(words: string[]): Answer {
+  if (words.length === 1) return readSingleWord(words[0] as string)
+  if (words.some(word => UNSET_WORDS.has(word)) || words.join(' ') === 'not set') return 'unset'
+  let flips = 0
+  for (const word of words) {
+    if (FLIP_WORDS.has(word) || NO_WORDS.has(word)) flips += 1
+    else if (!OPT_IN_WORDS.has(word) && !YES_WORDS.has(word) && word !== 'consented') {
+      return 'unclear'
+    }
+  }
+  return flips % 2 === 1 ? 'no' : 'yes'
+}
+
+function readSingleWord(word: string): Answer {
+  if (UNSET_WORDS.has(word)) return 'unset'
+  if (YES_WORDS.has(word) || OPT_IN_WORDS.has(word) || YES_ALONE_WORDS.has(word)) return 'yes'
+  if (EVERYTHING_WORDS.has(word)) return 'yes'
+  return NO_WORDS.has(word) || NO_ALONE_WORDS.has(word) ? 'no' : 'unclear'
+}

@@ -1,0 +1,219 @@
+import { isObject } from '../../runtime/util/is-object.ts'
+import { readAnswer } from './consent-answers.ts'
+import type { CodedForm } from './consent-names.ts'
+import type { Member, Place } from './consent-place.ts'
+import type { ConsentMeaning, ConsentStatements } from './consent-statement.ts'
+import { parseCookieText } from './cookie-text.ts'
+import { decodeGppString, parseUsPrivacyString, US_PRIVACY_STRING } from './gpp-string.ts'
+import {
+  addCode,
+  addGppString,
+  isPurposeConsents,
+  readGpp,
+  readTcfPurposes,
+  type Said,
+} from './iab-codes.ts'
+import { isPlausibleTcString } from './tc-string.ts'
+
+/**
+ * Reads a value whose name says that it is a code of the IAB, Google or Apple. True if nothing more
+ * is in it.
+ */
+export function readCoded(statements: ConsentStatements, place: Place, member: Member): boolean {
+  const { value, name } = member
+  const coded = findCodedForm(place, member)
+  if (coded !== null) return readForm(statements, place, { ...member, coded })
+  if (name.toLowerCase() === 'lat' && LONGITUDES.some(each => Object.hasOwn(member.owner, each))) {
+    statements.withOthers.add(place.source)
+    return true
+  }
+  const mayHavePurposes = typeof value === 'object' && PURPOSES_NAME.test(name)
+  if (!mayHavePurposes || !isPurposeConsents(place, name, value)) return false
+  return readTcfPurposes(statements, member)
+}
+
+const PURPOSES_NAME = /^(purposes?|consents?)$/
+
+/** Beside these, `lat` is a latitude and not Android's limit on ad tracking. */
+const LONGITUDES = ['lon', 'lng', 'long', 'longitude']
+
+function findCodedForm(place: Place, { meaning, name }: Member): CodedForm | null {
+  // The documented name of the TC string; elsewhere `string` says nothing.
+  if (name === 'string' && place.path === 'tcf') return 'tc_string'
+  return meaning.coded
+}
+
+type CodedMember = Member & { coded: CodedForm }
+
+function readForm(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
+  const { coded, value, field } = member
+  switch (coded) {
+    case 'tc_string':
+      statements.tcStrings.push({ field, text: value })
+      return true
+    case 'additional_consent':
+      statements.additionalConsents.push({ field, text: value })
+      return true
+    case 'gdpr_applies':
+      if (typeof value === 'object' && value !== null) return false
+      statements.withOthers.add(place.source)
+      if (place.source === 'tcf' && readAnswer(value).answer === 'no')
+        statements.gdprApplies = false
+      return true
+    case 'tcf_purposes':
+      return readTcfPurposes(statements, member)
+    case 'gpp':
+      return readGpp(statements, place, member)
+    case 'us_privacy':
+      return readUsPrivacy(statements, place, member)
+    case 'gcs':
+    case 'gcd':
+      return readGoogleParameter(statements, place, member)
+    case 'att':
+    case 'gpp_opt_out':
+      return readNumber(statements, place, member)
+    case 'provenance':
+      if (!isPlainLabel(value)) statements.withOthers.add(place.source)
+      return true
+  }
+}
+
+/** A refusal in a label (`method: "opt_out"`) is more than provenance. */
+function isPlainLabel(value: unknown): boolean {
+  if (value === null || typeof value === 'number') return true
+  return typeof value === 'string' && readAnswer(value).answer !== 'no'
+}
+
+/** `ccpa: true` says that the law applies, and an object has the string or the choices inside. */
+function readUsPrivacy(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
+  const { field, value, name } = member
+  if (isObject(value) || Array.isArray(value)) return false
+  if ((typeof value === 'boolean' || typeof value === 'number') && /^ccpa$/i.test(name)) {
+    statements.withOthers.add(place.source)
+    return true
+  }
+  if (typeof value === 'string' && parseCookieText(value) !== null) return false
+  const parsed = parseUsPrivacyString(value)
+  if (parsed === 'unclear' && readAnswer(value).answer === 'no' && typeof value === 'string') {
+    return addCode(statements, place, { field, said: { subject: 'sale', meaning: 'refused' } })
+  }
+  const said: Said = { subject: 'sale', meaning: parsed, why: 'opted_out' }
+  return addCode(statements, place, { field, said })
+}
+
+export const GCS = /^G1[01-][01-]$/i
+
+/** Letters of ad_storage, analytics_storage, ad_user_data and ad_personalization. */
+const GCD = /^1\d([a-z])\d([a-z])\d([a-z])\d([a-z])\d/i
+const GCD_REFUSED = /[mpqu]/i
+const GCD_GRANTED = /[nrtv]/i
+
+/**
+ * Google's parameters: `gcs` has ad_storage as `G1` and a digit, and `gcd` a letter for each
+ * signal. Google does not document `gcd`; a letter that we do not know says nothing.
+ */
+function readGoogleParameter(
+  statements: ConsentStatements,
+  place: Place,
+  { coded, field, value }: CodedMember,
+): true {
+  if (coded === 'gcs') {
+    const meaning = parseGcs(value, place)
+    return addCode(statements, place, { field, said: { subject: 'ad_storage', meaning } })
+  }
+  statements.withOthers.add(place.source)
+  const [, storage = '', , userData = '', personalization = ''] = GCD.exec(String(value)) ?? []
+  for (const [subject, letter] of [
+    ['ad_storage', storage],
+    ['ad_user_data', userData],
+    ['ad_personalization', personalization],
+  ] as const) {
+    const meaning = GCD_REFUSED.test(letter) ? 'refused' : 'granted'
+    if (meaning === 'refused' || GCD_GRANTED.test(letter)) {
+      addCode(statements, place, { field, said: { subject, meaning } })
+    }
+  }
+  return true
+}
+
+/** Outside of `consent_mode`, ad_storage alone is no grant of advertising. */
+function parseGcs(value: unknown, { source }: Place): ConsentMeaning {
+  if (value === null || value === undefined || value === '') return 'unset'
+  if (typeof value !== 'string' || !GCS.test(value)) return 'unclear'
+  const adStorage = value.charAt(2)
+  if (adStorage === '-') return 'unset'
+  if (adStorage === '0') return 'refused'
+  return source === 'consent_mode' ? 'granted' : 'permitted'
+}
+
+const ATT_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
+  1: 'refused',
+  2: 'refused',
+  3: 'granted',
+}
+const GPP_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
+  0: 'unset',
+  1: 'refused',
+  2: 'permitted',
+}
+
+/**
+ * Numbers of Apple's authorization status, and of the opt-outs in a decoded GPP section. Other
+ * answers are read like those of any other name.
+ */
+function readNumber(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
+  const { coded, field, value } = member
+  const isNumber = typeof value === 'number' || typeof value === 'string'
+  const meaning = (coded === 'att' ? ATT_MEANINGS : GPP_MEANINGS)[String(value)]
+  if (!isNumber || meaning === undefined) return false
+  const said: Said =
+    coded === 'att'
+      ? { subject: 'advertising', meaning }
+      : { subject: 'sale', meaning, why: 'gpp_opt_out' }
+  return addCode(statements, place, { field, said })
+}
+
+/** The device has no advertising ID, because its person limits ad tracking. */
+const ZERO_ID = /^0{8}-(?:0{4}-){3}0{12}$/
+/** `TC_PRIVACY` of Commanders Act: 1 is an opt-out. */
+const COMMANDERS_ACT = /^([01])@\d{3}/
+/** Of US Privacy strings, `TC_PRIVACY`, gcs, GPP and TC strings. */
+const CODE_START = /^(1[yn-]|[01]@|0{8}-|G1|D[A-Z]|C[A-Z])/i
+const ID_NAME = /(id|uuid|guid|hash|token|stamp)$/i
+
+/** Recognizes a code by its own form, under any name. */
+export function readCodedText(
+  statements: ConsentStatements,
+  place: Place,
+  member: Member,
+): boolean {
+  const { field, meaning, name } = member
+  const text = member.value as string
+  if (!CODE_START.test(text)) return false
+  if (US_PRIVACY_STRING.test(text)) {
+    const said: Said = { subject: 'sale', meaning: parseUsPrivacyString(text), why: 'opted_out' }
+    return addCode(statements, place, { field, said })
+  }
+  if (GCS.test(text)) {
+    const said: Said = { subject: 'ad_storage', meaning: parseGcs(text, place) }
+    return addCode(statements, place, { field, said })
+  }
+  const isOptOut = COMMANDERS_ACT.exec(text)?.[1] === '1'
+  const isLimited = ZERO_ID.test(text) && meaning.subject !== null
+  if (isOptOut || isLimited) {
+    const said: Said = {
+      subject: 'tracking',
+      meaning: 'refused',
+      why: 'opted_out',
+      isForm: isOptOut,
+    }
+    return addCode(statements, place, { field, said })
+  }
+  if (/^D[A-Za-z0-9_-]+~/.test(text) && decodeGppString(text) !== null) {
+    addGppString(statements, place, { field, text })
+    return true
+  }
+  if (!isPlausibleTcString(text) || ID_NAME.test(name)) return false
+  statements.tcStrings.push({ field, text })
+  return true
+}

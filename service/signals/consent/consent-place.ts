@@ -1,0 +1,245 @@
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
+import type { AnswerText } from './consent-answers.ts'
+import { findMeaning, normalizeName } from './consent-forms.ts'
+import type { CategoryMeanings, NameMeaning } from './consent-names.ts'
+import type {
+  ConsentMeaning,
+  ConsentSource,
+  ConsentStatement,
+  ConsentStatements,
+} from './consent-statement.ts'
+
+/** Where a member is, and what is known from the members around it. */
+export interface Place {
+  source: ConsentSource
+  /** Dotted path of the object; empty for members of the submission itself. */
+  path: string
+  depth: number
+  parent: Subject | null
+  codes: ReadonlyMap<string, NameMeaning> | null
+  isVendorList: boolean
+  categories: CategoryMeanings | null
+  /** How many members may still be read. Shared by all places of a submission. */
+  budget: { members: number }
+}
+
+export interface Member {
+  name: string
+  value: unknown
+  meaning: NameMeaning
+  field: string
+  owner: UntrustedObject
+}
+
+/** The meaning of a name by the tracker's categories, by codes, by the table, or by its words. */
+export function findMeaningAt({ categories, codes }: Place, name: string): NameMeaning {
+  if (categories === null && codes === null) return findMeaning(name)
+  const normalized = normalizeName(name)
+  return categories?.get(normalized) ?? codes?.get(normalized) ?? findMeaning(name)
+}
+
+export function toMember(place: Place, owner: UntrustedObject, name: string): Member {
+  const meaning = findMeaningAt(place, name)
+  return { name, value: owner[name], meaning, field: toField(place.path, name, meaning), owner }
+}
+
+/** Names that may hold identifiers are left out of the path. */
+function toField(path: string, name: string, { isPlain }: NameMeaning): string {
+  const isSafe = (isPlain && LETTERS.test(name)) || SAFE_NAME.test(name)
+  const safe = isSafe ? name : '*'
+  return path === '' ? safe : `${path}.${safe}`
+}
+
+/** Known words without digits, `@` and the like are no identifier. */
+const LETTERS = /^[\p{L}_$][\p{L}\s_$:.&()-]*$/u
+const SAFE_NAME = /^\d{1,3}$|^(?=(?:\D*\d){0,6}\D*$)(?!.*[0-9a-f]{16})[A-Za-z_$][\w$-]{0,63}$/
+
+/** The place of the members of a value. */
+export function toInside(place: Place, member: Member): Place {
+  const { field, meaning } = member
+  return {
+    ...place,
+    path: field,
+    depth: place.depth + 1,
+    parent: findInnerParent(place, member),
+    codes: findCodes(place, member),
+    isVendorList: meaning.hasVendors,
+  }
+}
+
+/** IDs of vendors and categories: digits, or hexadecimal digits. */
+const OPAQUE_NAME = /^\d+$|^[0-9a-f-]*\d[0-9a-f-]{5,}$/i
+
+function findInnerParent(place: Place, { meaning, name }: Member): Subject | null {
+  const { subject } = meaning
+  if (subject !== null && (subject !== 'everything' || meaning.isNegative)) {
+    return resolveSubject(meaning, place.parent)
+  }
+  const isUnknown = !meaning.isSwitch && subject === null
+  if (isUnknown && (place.isVendorList || OPAQUE_NAME.test(name))) return UNKNOWN_ITEM
+  return place.parent
+}
+
+/** Codes reach the objects inside, as in `hu-consent: {categories: {4: true}}`. */
+function findCodes(place: Place, { name, value, meaning }: Member): Place['codes'] {
+  if (meaning.codes !== null) return meaning.codes
+  if (name === 'purposes' && isObject(value) && hasIubendaNumbers(value)) {
+    return findMeaning('iubenda-purposes').codes
+  }
+  return meaning.subject === null ? place.codes : null
+}
+
+/** iubenda numbers its purposes from 1 to 5; the TCF has more. */
+function hasIubendaNumbers(value: UntrustedObject): boolean {
+  return Object.hasOwn(value, '5') && Object.keys(value).every(key => /^[1-5]$/.test(key))
+}
+
+/** Records an answer to a member. */
+export function addChoice(
+  statements: ConsentStatements,
+  place: Place,
+  { meaning, field, owner, answer }: Omit<Member, 'name' | 'value'> & { answer: AnswerText },
+): void {
+  const { source, parent } = place
+  const subject = findAnswered(meaning, parent, answer)
+  const choice = subject && toChoice(subject, answer, meaning.isAboutAll)
+  if (!choice) {
+    statements.withOthers.add(source)
+    return
+  }
+  const statement: ConsentStatement = { ...choice, source, field }
+  if (choice.subject === 'gpc') statement.gpcCapturedAt = owner.gpc_captured_at
+  statements.choices.push(statement)
+}
+
+/**
+ * The subject that an answer is about. A name without one (`event`, `cookiebot`) is about consent
+ * as a whole if the answer refuses in words (`rejected`); any name, if it refuses all.
+ */
+function findAnswered(
+  meaning: NameMeaning,
+  parent: Subject | null,
+  answer: AnswerText,
+): Subject | null {
+  const subject = resolveSubject(meaning, parent)
+  if (subject.subject === 'tcf_1' && answer.isAboutAll) return { ...subject, ...ALL_COOKIES }
+  if (subject.subject !== null) return subject
+  const isSaid =
+    meaning.isSwitch || meaning.isPlain || meaning.isConsent
+      ? answer.isRefusal || answer.isAboutAll
+      : isRefusalOfAll(answer)
+  return isSaid ? { ...toSubject(meaning), subject: 'everything', isForm: false } : null
+}
+
+/** `cookies` is Didomi's name of purpose 1; in `cookies: "accept_all"` it is everything. */
+const ALL_COOKIES = { subject: 'everything', canGrant: true } as const
+
+/** `rejectedAll` refuses, whatever the name of the member. */
+export function isRefusalOfAll({ answer, isAboutAll, isRefusal }: AnswerText): boolean {
+  return answer === 'no' && isAboutAll && isRefusal
+}
+
+/** Records what a subject says that is not an answer, such as an item of a list. */
+export function addSubject(
+  { choices }: ConsentStatements,
+  { source }: Place,
+  said: { field: string; subject: Subject; meaning: ConsentStatement['meaning'] },
+): void {
+  const { subject, vendor, isForm } = said.subject
+  if (subject === null) return
+  const { field, meaning } = said
+  choices.push({ source, field, subject, vendor, meaning, isForm, why: 'words_denied' })
+}
+
+/** What the members around a member are about, for answers that name no subject (`enabled`). */
+export interface Subject
+  extends Pick<NameMeaning, 'subject' | 'vendor' | 'isNegative' | 'isForm' | 'canGrant'> {
+  isChannel: boolean
+}
+
+/** An item of which nothing is known, such as a vendor or a category by its ID. */
+export const UNKNOWN_ITEM: Subject = {
+  subject: 'other',
+  vendor: null,
+  isNegative: false,
+  isForm: false,
+  canGrant: false,
+  isChannel: false,
+}
+
+/** The subject of a member, given that of the object that it is in. */
+export function resolveSubject(meaning: NameMeaning, parent: Subject | null): Subject {
+  const own = toSubject(meaning)
+  if (parent === null) return own
+  const isNegative = meaning.isNegative !== parent.isNegative
+  if (meaning.isSwitch) {
+    return { ...parent, isNegative, canGrant: parent.canGrant && !meaning.isNegative }
+  }
+  if (meaning.subject === null || meaning.subject === 'everything') return own
+  // Marketing by email is not advertising, wherever the channel is named.
+  if (parent.isChannel && meaning.subject !== 'sale') return UNKNOWN_ITEM
+  // Nor is the tracking of an order.
+  const isOther = parent.subject === 'other' && parent !== UNKNOWN_ITEM
+  if (isOther && meaning.subject === 'tracking') return UNKNOWN_ITEM
+  const isConsentMode = meaning.subject.startsWith('ad_')
+  const vendor = meaning.vendor ?? (isConsentMode ? null : parent.vendor)
+  // `opt_outs: {advertising: true}`: the negation of the parent counts.
+  if (!parent.isNegative) return { ...own, vendor }
+  return { ...own, vendor, isNegative, canGrant: false }
+}
+
+export function toSubject(meaning: NameMeaning): Subject {
+  const { subject, vendor, isNegative, isForm, canGrant, isChannel } = meaning
+  return { subject, vendor, isNegative, isForm, canGrant, isChannel }
+}
+
+type Choice = Pick<ConsentStatement, 'subject' | 'vendor' | 'meaning' | 'isForm' | 'why'>
+
+/**
+ * What an answer to a subject says; null if it says nothing about advertising. By words alone a
+ * value that is no answer says nothing, because the name may be about something else.
+ */
+export function toChoice(subject: Subject, answer: AnswerText, isAboutAll: boolean): Choice | null {
+  const { subject: about, vendor, isForm, isNegative } = subject
+  if (about === null || about === 'other') return null
+  if (about === 'gpc') return isNegative ? null : toGpcChoice(subject, answer)
+  const meaning = isNegative ? readOptOut(answer) : readPermission(subject, answer, isAboutAll)
+  if (meaning === null || (!isForm && (meaning === 'unclear' || meaning === 'unset'))) return null
+  const why = isNegative ? 'opted_out' : 'words_denied'
+  return { subject: about, vendor, meaning, isForm, why }
+}
+
+/** Global Privacy Control opts out by being on. Off says nothing. */
+function toGpcChoice({ vendor, isForm }: Subject, { answer }: AnswerText): Choice | null {
+  if (answer === 'yes') {
+    return { subject: 'gpc', vendor, meaning: 'refused', isForm: true, why: 'opted_out' }
+  }
+  if (!isForm) return null
+  const meaning = answer === 'no' ? 'permitted' : answer
+  return { subject: 'gpc', vendor, meaning, isForm, why: 'opted_out' }
+}
+
+function readPermission(
+  { subject, canGrant }: Subject,
+  { answer, isAboutAll }: AnswerText,
+  isNameAboutAll: boolean,
+): ConsentMeaning | null {
+  if (subject !== 'everything') {
+    if (answer === 'yes') return canGrant ? 'granted' : 'permitted'
+    return answer === 'no' ? 'refused' : answer
+  }
+  // "Not all" may be all but one, and "yes" names no advertising, unless it is to everything.
+  if (answer === 'no') return isNameAboutAll && !isAboutAll ? null : 'refused'
+  return answer === 'yes' && (isNameAboutAll || isAboutAll) ? 'granted' : null
+}
+
+/**
+ * "Denied" in an opt-out may mean the opt-out or the consent; "deny", "no" and `false` are about
+ * the opt-out.
+ */
+function readOptOut({ answer, isOptStatement, isParticiple }: AnswerText): ConsentMeaning {
+  if (answer === 'yes') return isOptStatement ? 'permitted' : 'refused'
+  if (answer !== 'no') return answer
+  if (isOptStatement) return 'refused'
+  return isParticiple ? 'unclear' : 'permitted'
+}

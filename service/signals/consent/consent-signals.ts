@@ -1,0 +1,112 @@
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
+import {
+  type CapturedAt,
+  type ConsentContext,
+  type ConsentSignal,
+  type ConsentState,
+  noSignal,
+  toCredibleTime,
+} from './consent-signal.ts'
+import type { ConsentSource, ConsentStatements } from './consent-statement.ts'
+import { readConsentMode, readConsentObject, readGlobalPrivacyControl } from './platform-consent.ts'
+import type { ConsentObjects } from './read-consent.ts'
+import { readTcfConsent } from './tcf-consent.ts'
+
+/** The signal of each input. Global Privacy Control is read separately. */
+export type ConsentSignals = Record<ConsentSource | 'gpc', ConsentSignal>
+
+/** The signal of each object for the platform. Most events have one of them. */
+export function reduceSignals(
+  statements: ConsentStatements,
+  inputs: ConsentObjects,
+  context: ConsentContext & { captured: CapturedAt },
+): ConsentSignals {
+  const { needs, captured, receivedAt, settings } = context
+  const { choices, tcStrings, tcPurposes } = statements
+  const credibleTime = toCredibleTime(captured, receivedAt)
+  const source = { needs, captured, credibleTime, receivedAt }
+  const hasConsent = inputs.consent !== undefined || choices.length > 0
+  const consent = hasConsent ? readConsentObject(statements, source) : noSignal('consent')
+  const hasTcf = inputs.tcf !== undefined || tcStrings.length + tcPurposes.length > 0
+  return {
+    consent,
+    tcf: hasTcf
+      ? readTcfConsent(statements, {
+          needs,
+          ownCaptured: toObject(inputs.tcf)?.captured_at,
+          receivedAt,
+          settings,
+        })
+      : noSignal('tcf'),
+    consent_mode:
+      inputs.consent_mode === undefined
+        ? noSignal('consent_mode')
+        : readConsentMode(statements, toObject(inputs.consent_mode)?.captured_at, source),
+    gpc: readGlobalPrivacyControl(statements, {
+      hasHeader: context.hasGpcHeader,
+      advertisingConsent: consent,
+      receivedAt,
+    }),
+  }
+}
+
+function toObject(value: unknown): UntrustedObject | undefined {
+  return isObject(value) ? value : undefined
+}
+
+/** Global Privacy Control is not in the table of states: it denies before it. */
+export function toStates({ consent, tcf, consent_mode }: ConsentSignals): ConsentStates {
+  return { consent: consent.state, tcf: tcf.state, consent_mode: consent_mode.state }
+}
+
+/** Whether nothing at all was said. */
+export function hasNoSignal(signals: ConsentSignals): boolean {
+  return CONSENT_SOURCES.every(source => signals[source].why === 'no_signal')
+}
+
+/** The three inputs, in the order in which they determine the reason. */
+const CONSENT_SOURCES: readonly ConsentSource[] = ['consent', 'tcf', 'consent_mode']
+
+type ConsentStates = Record<ConsentSource, ConsentState>
+export type GrantedBy = `granted_by_${ConsentSource}`
+export type DeniedBy = `${ConsentSource}_denied`
+
+/** The first input that denied, or `conflicting_signals` if another one granted. */
+export type DenialReason = DeniedBy | 'conflicting_signals'
+
+export type CombinedConsent =
+  | { decision: 'granted'; reason: GrantedBy; detail: CombinedConsentDetail }
+  | {
+      decision: 'denied'
+      reason: DenialReason
+      denier: ConsentSource
+      detail: CombinedConsentDetail
+    }
+  | { decision: 'denied'; reason: 'no_signal'; detail: CombinedConsentDetail }
+
+interface CombinedConsentDetail {
+  denied_by: DeniedBy[]
+  granted_by: ConsentSource[]
+}
+
+/**
+ * The decision table of 27 rows (vectors/consent-decision-table.json): any denied input denies, at
+ * least one granted input is needed to grant, and unknown never grants.
+ */
+export function combineConsentStates(states: ConsentStates): CombinedConsent {
+  const granted_by = CONSENT_SOURCES.filter(source => states[source] === 'granted')
+  const deniers = CONSENT_SOURCES.filter(source => states[source] === 'denied')
+  const detail = { denied_by: deniers.map(toDenialReason), granted_by }
+  const [denier] = deniers
+  const [granter] = granted_by
+  if (denier !== undefined) {
+    const reason = granter === undefined ? toDenialReason(denier) : 'conflicting_signals'
+    return { decision: 'denied', reason, denier, detail }
+  }
+  if (granter === undefined) return { decision: 'denied', reason: 'no_signal', detail }
+  return { decision: 'granted', reason: `granted_by_${granter}`, detail }
+}
+
+function toDenialReason(source: ConsentSource): DeniedBy {
+  return `${source}_denied`
+}

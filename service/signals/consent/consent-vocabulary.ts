@@ -1,0 +1,195 @@
+/**
+ * What a word in the name of a member is about. An `ending` in the last place makes the name a
+ * label of the answer (`opt_out_url`), an `inert` word in any place. `filler` words say nothing.
+ */
+export type WordKind =
+  | 'advertising'
+  | 'personalization'
+  | 'sale'
+  | 'sharing'
+  | 'tracking'
+  | 'device_limit'
+  | 'gpc'
+  | 'social'
+  | 'opt_out'
+  | 'consent'
+  | 'switch'
+  | 'all'
+  | 'negation'
+  | 'refusal'
+  | 'withdrawal'
+  | 'channel'
+  | 'other_purpose'
+  | 'ending'
+  | 'interface'
+  | 'inert'
+  | 'law'
+  | 'container'
+  | 'filler'
+
+/** A word in two lists has the kind of the first one. Other languages are without accents. */
+const WORDS: Record<WordKind, string> = {
+  advertising: `ad ads adv advert adverts advertise advertiser advertisers advertising
+    advertisement advertisements adtech marketing targeting targeted retargeting retargeted
+    remarketing behavioral behavioural iba oba npa werbung werbe publicite publicites publicitaire
+    publicitaires publicidad publicidade pubblicita pubblicitari pubblicitarie reklama reklame
+    reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
+    advertenties ciblage ciblee ciblees`,
+  personalization: `personalized personalised personalization personalisation personalize
+    personalise`,
+  sale: 'sale sell selling sold thirdparty partners monetization monetisation',
+  sharing: 'share sharing sales',
+  tracking: `adid adids track tracking tracked tracker trackers profiling profiled
+    fingerprinting pixel pixels conversion conversions capi audience audiences lookalike
+    lookalikes crosssite crosscontext att idfa aaid gaid`,
+  device_limit: 'lat lmt dnt rdp ldu',
+  gpc: 'gpc globalprivacycontrol',
+  social: 'social socialmedia socialnetworking',
+  opt_out: 'optout optouts optedout optingout',
+  consent: `consent consents consented consenting einwilligung zustimmung consentement
+    consentimiento consentimento consenso toestemming samtykke samtycke suostumus zgoda cookie
+    cookies permission permissions permit permitted permits agree agrees agreed agreement accept
+    accepts accepted acceptance accepting allow allows allowed allowing grant grants granted given
+    approve approved approval authorize authorized authorise authorised authorization
+    authorisation optin optins optedin optingin collect collection`,
+  switch: `enabled enable active activated on val value status state choice choices decision
+    answer response action flag result selected selection checked level levels event interaction
+    general ok okay signal signals`,
+  all: 'all everything every full',
+  negation: 'not no non never dont without off missing',
+  refusal: `deny denied denies denying denial decline declined declines refuse refused refuses
+    refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
+    blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
+    restrict restricted restriction exclude excluded suppress suppressed disagree disagreed
+    deactivated inactive necessaryonly abgelehnt verweigert refus refusee rechazado rifiutato
+    recusado geweigerd
+    nekad`,
+  withdrawal: `withdraw withdrawn withdrawal withdrew revoke revoked revocation objected
+    objection opposed opposition widerrufen widerspruch`,
+  channel: `email emails mail mails mailing mailings sms mms push notification notifications
+    phone telephone call calls telemarketing newsletter newsletters whatsapp messenger post postal
+    letter letters fax viber telegram chat login subscription subscriptions subscribe subscribed
+    unsubscribe unsubscribed`,
+  other_purpose: `ga analytics analytic analytical analysis statistics statistic statistical
+    stats statistik statistiques estadisticas performance measurement measurements mesure messung
+    medicion functional functionality functionalities fonctionnel funktional preference
+    preferences necessary necessaires essential essentials notwendig required strictly strict
+    technical security experience comfort convenience external embedded media multimedia video
+    videos youtube vimeo maps fonts captcha recaptcha support research development product
+    products improvement content geolocation location unclassified uncategorized misc hosting
+    session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
+    shipping package feedback survey surveys review reviews quality monitoring engagement search
+    adblocker affiliates crm cdp bigdata mobile`,
+  ending: `campaign campaigns slot slots unit units placement creative click clicks impressions
+    keyword require requires requirement applies apply applicable shown show displayed display
+    visible presented number link links url urls uri href id uuid guid version ver revision at
+    date time timestamp ts utc expires expiry expiration age days language lang languages locale
+    country countries region regions source method methods mechanism text texts label labels title
+    titles name description message policy reason basis type format count index supported
+    available configured configurable optional model mode framework regulation jurisdiction regime
+    disclosed processed provider path domain host code string key hash token template width height
+    color colour theme layer seen channel channels clicked price prices amount total company
+    carrier discount
+    coupon tax currency sku duration translation translations interest interests`,
+  interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
+    debug loaded ready initialized pending preview closed opened`,
+  inert:
+    'redaction redact redacted passthrough double frequency capping wait mspa default preferred',
+  law: 'gdpr ccpa cpra dsgvo rgpd lgpd vcdpa cpa ctdpa ucpa usp usprivacy usnat gpp tcf iab dma',
+  container: `category categories categoria categorias cat cats group groups purpose purposes
+    service services vendor vendors vendeurs scope scopes`,
+  filler: `metadata is ids has have are was were be been do does did the of to for from by with
+    in out and or my our your their its user users visitor visitors customer customers person
+    personal people data info information usage use using uses process processing store stored
+    storage box checkbox any optanon onetrust ot cmplz cookielawinfo cookieyes cky cookiebot
+    cookiehub cookiefirst cookiescript cookieconsent cookielaw uc usercentrics cc wp moove klaro
+    borlabs didomi iub iubenda truste trustarc osano termly tealium ketch transcend securiti
+    sourcepoint sp hs hubspot ss squarespace shopify wix gtm gtag ccm axeptio quantcast iabtcf
+    viewed current latest last final browser device app site web website header headers navigator
+    setting settings option options bool boolean new opt privacy california us usa
+    uk eu eea ca va co ct national universal based this that should may can only granular display
+    online digital context cross network networks delivery tag tags platform platforms general
+    relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
+    client server side`,
+}
+
+/** Stems of advertising in compounds that no list of words can hold (`Marketingzwecke`). */
+export const ADVERTISING_STEM =
+  /advertis|marketing|targeting|werbe|werbung|publicit|publicid|pubblicit|reklam|remarket/
+
+/** Two to four words that mean something together. */
+export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
+  ['opt out preference signal', 'globalprivacycontrol'],
+  ['global privacy control', 'globalprivacycontrol'],
+  ['opt out', 'optout'],
+  ['ad blocker', 'adblocker'],
+  ['necessary only', 'necessaryonly'],
+  ['only necessary', 'necessaryonly'],
+  ['necessary cookies only', 'necessaryonly'],
+  ['only necessary cookies', 'necessaryonly'],
+  ['essential only', 'necessaryonly'],
+  ['only essential', 'necessaryonly'],
+  ['strictly necessary only', 'necessaryonly'],
+  ['opts out', 'optout'],
+  ['opted out', 'optedout'],
+  ['opting out', 'optingout'],
+  ['opt outs', 'optout'],
+  ['opt in', 'optin'],
+  ['opts in', 'optin'],
+  ['opted in', 'optedin'],
+  ['opting in', 'optingin'],
+  ['third party', 'thirdparty'],
+  ['third parties', 'thirdparty'],
+  ['3rd party', 'thirdparty'],
+  ['rd party', 'thirdparty'],
+  ['social media', 'socialmedia'],
+  ['social network', 'socialmedia'],
+  ['social networks', 'socialmedia'],
+  ['social networking', 'socialmedia'],
+  ['big data', 'bigdata'],
+  ['cross site', 'crosssite'],
+  ['cross context', 'crosscontext'],
+  ['consent mode', 'consentmode'],
+  ['e mail', 'email'],
+  ['tik tok', 'tiktok'],
+  ['linked in', 'linkedin'],
+  ['you tube', 'youtube'],
+  ['double click', 'doubleclick'],
+  ['whats app', 'whatsapp'],
+  ['ireland limited', 'ireland'],
+  ['meta data', 'metadata'],
+  ['meta info', 'metadata'],
+  ['meta tags', 'metadata'],
+  ['on sale', 'onsale'],
+  ['for sale', 'onsale'],
+]
+
+/** Words by which consent platforms name an advertising platform; see `Platform.consentNeeds`. */
+const VENDORS: Readonly<Record<string, string>> = {
+  meta: 'meta facebook fb fbq instagram',
+  google: 'google adwords doubleclick gads dv360 admob adsense floodlight',
+  tiktok: 'tiktok ttq',
+  pinterest: 'pinterest pintrk',
+  snapchat: 'snap snapchat snaptr',
+  reddit: 'reddit rdt',
+  linkedin: 'linkedin lintrk',
+  microsoft: 'microsoft bing uet clarity',
+  x: 'twitter twq',
+  others: `criteo taboola outbrain amazon quora yahoo yandex adroll adform awin klaviyo
+    mailchimp hotjar matomo intercom zendesk mixpanel amplitude spotify openai rtbhouse
+    thetradedesk youtube vimeo posthog heap fullstory`,
+}
+
+/** The kinds of words that a name can have. */
+export const WORD_KINDS: ReadonlyMap<string, WordKind> = indexWords(WORDS)
+
+/** The vendor that a word names. */
+export const VENDOR_BY_WORD: ReadonlyMap<string, string> = indexWords(VENDORS)
+
+function indexWords<Key extends string>(lists: Readonly<Record<Key, string>>): Map<string, Key> {
+  const index = new Map<string, Key>()
+  for (const [key, words] of Object.entries(lists) as [Key, string][]) {
+    for (const word of words.split(/\s+/)) if (!index.has(word)) index.set(word, key)
+  }
+  return index
+}

@@ -1,0 +1,136 @@
+import { isObject } from '../../runtime/util/is-object.ts'
+
+/** Longer texts are not parsed. Cookies have at most 4,096 bytes. */
+const TEXT_LENGTH_MAX = 8_192
+
+/** What cannot be the text of a cookie: addresses, times, and texts without any structure. */
+const PLAIN_TEXT = /^[\w\s.-]*$|^\w+:\/\/|^\d{4}-\d\d-\d\dT/
+
+/**
+ * Parses the text of a cookie as consent platforms write them: JSON, the literals of JavaScript,
+ * `a:b,c:d`, `a=b&c=d`, percent-encoded or in Base64. Null for other text. Never throws.
+ *
+ * A text is split before it is decoded, because an encoded separator belongs to a value.
+ */
+export function parseCookieText(text: string): object | null {
+  let raw = text.trim()
+  for (let round = 0; round <= DECODINGS_MAX; round += 1) {
+    if (raw.length > TEXT_LENGTH_MAX || PLAIN_TEXT.test(raw)) return parseBase64(raw)
+    const parsed = parseOnce(raw.replace(/^[\s!,;|&]+/, ''))
+    if (parsed !== null) return parsed
+    const decoded = decodeOnce(raw)
+    if (decoded === raw) return null
+    raw = decoded
+  }
+  return null
+}
+
+function parseOnce(text: string): object | null {
+  if (!/^["{[]/.test(text)) return parseBase64(text) ?? parsePairs(text)
+  return parseJson(text) ?? (text.includes('%') ? null : parseLiteral(text))
+}
+
+/** Cookies may have two layers of encoding, and their values one more. */
+const DECODINGS_MAX = 3
+
+/** The text without any percent-encoding. */
+export function decodePercents(text: string): string {
+  let decoded = text
+  for (let round = 0; round < DECODINGS_MAX && decoded.length <= TEXT_LENGTH_MAX; round += 1) {
+    const next = decodeOnce(decoded)
+    if (next === decoded) return decoded
+    decoded = next
+  }
+  return decoded
+}
+
+function decodeOnce(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function parseJson(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    // JSON in a JSON string.
+    if (typeof value === 'string') return value === text ? null : parseCookieText(value)
+    return typeof value === 'object' ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** Begins at the start of a word only, so that a long word costs its length and not its square. */
+const LITERAL_MEMBER = /(?<![\w$.-])["']?([\w$.-]+)["']?\s*:\s*(?:"([^"]*)"|'([^']*)'|([\w.+-]+))/g
+
+/** Cookiebot writes `{necessary:true,marketing:false,method:'explicit'}`. */
+function parseLiteral(text: string): object | null {
+  const members = [...text.matchAll(LITERAL_MEMBER)].map(
+    ([, name = '', quoted, single, bare]): [string, unknown] => [
+      name,
+      quoted ?? single ?? parseWord(bare ?? ''),
+    ],
+  )
+  return members.length === 0 ? null : fromMembers(members)
+}
+
+function parseWord(word: string): unknown {
+  if (word === 'true' || word === 'false') return word === 'true'
+  return /^-?\d{1,15}$/.test(word) ? Number(word) : word
+}
+
+const BASE64_OBJECT = /^eyJ[A-Za-z0-9+/=_-]+$/
+
+function parseBase64(text: string): object | null {
+  if (text.length > TEXT_LENGTH_MAX || !BASE64_OBJECT.test(text)) return null
+  const value = parseJson(Buffer.from(text, 'base64').toString('utf8'))
+  return isObject(value) ? value : null
+}
+
+/** Outer before inner separators. HubSpot separates with `_`. */
+const SEPARATORS = [/;\s*/, /&/, /!/, /\|/, /(?<=:[a-z]+)_(?=\d+:)/, /,\s*/, /\n/]
+
+function parsePairs(text: string): object | null {
+  for (const sign of ['=', ':']) {
+    if (!text.includes(sign)) continue
+    const splits = SEPARATORS.map(separator => text.split(separator).filter(isFilled))
+    // A single pair may have encoded separators in its value.
+    const single = text.includes('%') ? [] : [[text]]
+    for (const parts of [...splits.filter(({ length }) => length > 1), ...single]) {
+      const members = parts.flatMap(part => toMember(part, sign))
+      // A part may have no value.
+      if (members.length > 0 && members.length >= parts.length - 1) return fromMembers(members)
+    }
+  }
+  return null
+}
+
+function isFilled(part: string): boolean {
+  return part.trim() !== ''
+}
+
+const NAME = /^[\p{L}\p{N}\s._$:[\]()/-]{1,80}$/u
+
+function toMember(part: string, sign: string): [string, string][] {
+  const at = part.indexOf(sign)
+  const name = part.slice(0, at).trim()
+  const value = decodePercents(
+    part
+      .slice(at + 1)
+      .replaceAll('+', ' ')
+      .trim(),
+  )
+  if (at < 1 || !NAME.test(name) || (sign === ':' && value === '')) return []
+  return [[name, value]]
+}
+
+/** Without a prototype, because a text may name `__proto__`. */
+function fromMembers(members: [string, unknown][]): object {
+  const object: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of members) object[name] = value
+  return object
+}

@@ -1,0 +1,122 @@
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
+import { readAnswer } from './consent-answers.ts'
+import type { Member, Place } from './consent-place.ts'
+import type { ConsentStatement, ConsentStatements } from './consent-statement.ts'
+import { decodeGppString } from './gpp-string.ts'
+
+/** What a code says. */
+export type Said = Pick<ConsentStatement, 'subject' | 'meaning'> &
+  Partial<Pick<ConsentStatement, 'why' | 'isForm'>>
+
+/** Records what a code says. */
+export function addCode(
+  { choices }: ConsentStatements,
+  { source }: Place,
+  { field, said }: { field: string; said: Said },
+): true {
+  choices.push({ vendor: null, isForm: true, why: 'words_denied', ...said, source, field })
+  return true
+}
+
+/** A GPP string, or an object that has it beside its decoded sections. */
+export function readGpp(statements: ConsentStatements, place: Place, member: Member): boolean {
+  const { value, field } = member
+  if (!isObject(value)) {
+    addGppString(statements, place, { field, text: value })
+    return true
+  }
+  if (typeof value.string === 'string') {
+    addGppString(statements, place, { field: `${field}.string`, text: value.string })
+  }
+  return false
+}
+
+interface NamedText {
+  field: string
+  text: unknown
+}
+
+export function addGppString(
+  statements: ConsentStatements,
+  place: Place,
+  { field, text }: NamedText,
+): void {
+  const decoded = typeof text === 'string' && text !== '' ? decodeGppString(text) : null
+  const why = 'gpp_opt_out'
+  if (decoded === null) {
+    const meaning = text === null || text === undefined || text === '' ? 'unset' : 'unclear'
+    addCode(statements, place, { field, said: { subject: 'sale', meaning, why } })
+    return
+  }
+  const { usOptOut, tcString, canadaPurposes, hasUnreadSection } = decoded
+  if (tcString !== null) statements.tcStrings.push({ field, text: tcString })
+  if (canadaPurposes !== null) statements.tcPurposes.push({ field, ...canadaPurposes })
+  const isRead = tcString !== null || canadaPurposes !== null
+  const meaning = usOptOut === 'refused' || !hasUnreadSection ? US_MEANINGS[usOptOut] : 'unclear'
+  if (meaning !== 'unset' || !isRead) {
+    addCode(statements, place, { field, said: { subject: 'sale', meaning, why } })
+  }
+}
+
+const US_MEANINGS = { refused: 'refused', allowed: 'permitted', absent: 'unset' } as const
+
+/** The purposes of a TC object: `purpose.consents`, or a list or an object of their numbers. */
+export function isPurposeConsents({ path, source }: Place, name: string, value: unknown): boolean {
+  if (!hasNumbers(value)) return false
+  const isInPurpose = /(^|\.)purposes?$/.test(path) && /^consents?$/.test(name)
+  const isTcfPurposes = source === 'tcf' && /^purposes?$/.test(name)
+  if (isInPurpose || isTcfPurposes) return true
+  return name === 'purposes' && (Array.isArray(value) || hasTcfNumbers(value as UntrustedObject))
+}
+
+function hasNumbers(value: unknown): boolean {
+  const keys = Array.isArray(value) ? value : isObject(value) ? Object.keys(value) : []
+  return keys.some(key => /^\d{1,2}$/.test(String(key)))
+}
+
+/** iubenda numbers its own purposes, from 1 to 5; without a fifth one, they are of the TCF. */
+function hasTcfNumbers(value: UntrustedObject): boolean {
+  return Object.keys(value).some(key => Number(key) > 5) || !Object.hasOwn(value, '5')
+}
+
+/** IDs in an object, a list or a text, or the bits of the mobile key `IABTCF_PurposeConsents`. */
+export function readTcfPurposes(
+  statements: ConsentStatements,
+  { field, value, owner, name }: Member,
+): boolean {
+  const consented = listConsented(value)
+  if (consented === null) return false
+  const implied = /express/i.test(name) ? listConsented(owner.PurposesImpliedConsent) : null
+  statements.tcPurposes.push({
+    field,
+    consented: new Set(consented),
+    implied: new Set(implied ?? []),
+  })
+  return true
+}
+
+const NUMBER_LIST = /^[\s,|]*\d{1,2}(?:[\s,|]+\d{1,2})*[\s,|]*$/
+
+function listConsented(value: unknown): number[] | null {
+  if (typeof value === 'string' && /[,|]/.test(value) && NUMBER_LIST.test(value)) {
+    return value.match(/\d+/g)?.map(Number) ?? []
+  }
+  // `NONE`, as Sourcepoint says of all purposes.
+  if (typeof value === 'string' && readAnswer(value).answer === 'no') return []
+  if (typeof value === 'string' && /^[01]{4,24}$/.test(value)) {
+    return [...value].flatMap((bit, index) => (bit === '1' ? [index + 1] : []))
+  }
+  if (isListOfBooleans(value)) {
+    return value.flatMap((consent, index) => (consent ? [index + 1] : []))
+  }
+  if (Array.isArray(value) && value.length === 0) return []
+  if (!hasNumbers(value)) return null
+  if (Array.isArray(value)) return value.map(Number)
+  return Object.entries(value as UntrustedObject)
+    .filter(([, consent]) => readAnswer(consent).answer === 'yes')
+    .map(([purpose]) => Number(purpose))
+}
+
+function isListOfBooleans(value: unknown): value is boolean[] {
+  return Array.isArray(value) && value.length > 3 && value.every(item => typeof item === 'boolean')
+}

@@ -1,0 +1,246 @@
+import { SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
+import { readAnswer } from './consent-answers.ts'
+import { readCoded, readCodedText } from './consent-codes.ts'
+import { findMeaning } from './consent-forms.ts'
+import { readList, readListedObject } from './consent-lists.ts'
+import type { CategoryMeanings } from './consent-names.ts'
+import {
+  addChoice,
+  findMeaningAt,
+  isRefusalOfAll,
+  type Member,
+  type Place,
+  resolveSubject,
+  type Subject,
+  toInside,
+  toMember,
+  UNKNOWN_ITEM,
+} from './consent-place.ts'
+import type { ConsentStatements } from './consent-statement.ts'
+import { decodePercents, parseCookieText } from './cookie-text.ts'
+
+/** The objects of a submission that are read, and the members beside them. */
+export interface ConsentObjects {
+  consent?: unknown
+  consent_mode?: unknown
+  tcf?: unknown
+}
+
+/** What is deeper, or beyond the limit of members, is not read, and then nothing grants. */
+const DEPTH_MAX = 8
+const MEMBERS_MAX = 2_000
+
+const NUMBER = /^\d+$/
+
+const SOURCES = ['consent', 'tcf', 'consent_mode'] as const
+
+/**
+ * Reads everything that a submission says about consent, once. Names are read by the table of forms
+ * and by their words, in objects, lists and cookie texts. Pure, and never throws.
+ */
+export function readConsent(
+  inputs: ConsentObjects,
+  categories: CategoryMeanings | null = null,
+): ConsentStatements {
+  const statements: ConsentStatements = {
+    choices: [],
+    tcStrings: [],
+    tcPurposes: [],
+    additionalConsents: [],
+    gdprApplies: true,
+    withOthers: new Set(),
+  }
+  const budget = { members: MEMBERS_MAX }
+  const root = { depth: 0, parent: null, codes: null, isVendorList: false, categories, budget }
+  for (const source of SOURCES) {
+    const object = inputs[source]
+    if (isObject(object)) visitObject(statements, object, { ...root, source, path: source })
+  }
+  for (const name of Object.keys(inputs)) {
+    if (!isPrivacyMember(name)) continue
+    const place: Place = { ...root, source: 'consent', path: '' }
+    visitValue(statements, place, toMember(place, inputs as UntrustedObject, name))
+  }
+  return statements
+}
+
+/**
+ * Whether a member beside the three objects is read: Global Privacy Control and GPP strings, which
+ * browsers and tag managers put anywhere.
+ */
+export function isPrivacyMember(name: string): boolean {
+  if (SUBMISSION_MEMBERS.has(name)) return false
+  const { subject, coded } = findMeaning(name)
+  return subject === 'gpc' || coded === 'gpp'
+}
+
+function visitObject(statements: ConsentStatements, object: UntrustedObject, place: Place): void {
+  const names = Object.keys(object)
+  // Decoded TC objects have a thousand vendors by their numbers, which cost nothing.
+  place.budget.members -= names.filter(name => !NUMBER.test(name)).length
+  if (place.depth > DEPTH_MAX || place.budget.members < 0) {
+    addUnread(statements, place)
+    return
+  }
+  const named = findNamedItem(object, names, place)
+  const inside = named === null ? place : { ...place, parent: named.subject }
+  const isUpdated = names.some(name => name === 'update' || name === 'updated')
+  for (const name of names) {
+    // Consent Mode: the choice of the person replaces the default of the page.
+    if (isUpdated && (name === 'default' || name === 'defaults') && isObject(object[name])) continue
+    if (name === named?.member) statements.withOthers.add(place.source)
+    else visitValue(statements, inside, toMember(inside, object, name))
+  }
+  if (place.depth > 0) readListedObject(statements, place, object)
+}
+
+/** Members by which an item says what it is, as in `{purpose: "advertising", granted: false}`. */
+const NAMING_MEMBER = new RegExp(
+  '^(id|name|key|type|label|title|slug|code|group)$|' +
+    '(purpose|category|vendor|service|provider|processor|dps)(_?(id|name|key|type))?$|' +
+    '(group|consent|cookie|template)_?(id|name|key|type)$',
+  'i',
+)
+
+interface NamedItem {
+  /** The member with the name. */
+  member: string
+  subject: Subject
+}
+
+function findNamedItem(object: UntrustedObject, names: string[], place: Place): NamedItem | null {
+  for (const name of names) {
+    const value = object[name]
+    if (typeof value !== 'string' || !NAMING_MEMBER.test(name)) continue
+    const meaning = findMeaningAt(place, value)
+    if (meaning.subject === null || meaning.subject === 'everything') continue
+    return { member: name, subject: resolveSubject(meaning, place.parent) }
+  }
+  return null
+}
+
+/** Reads a value under a name, also one that a text or a list holds. */
+function visitValue(statements: ConsentStatements, place: Place, member: Member): void {
+  const { value, meaning } = member
+  if (readCoded(statements, place, member)) return
+  if (typeof value === 'string') visitText(statements, place, member)
+  else if (Array.isArray(value)) visitList(statements, place, { ...member, value })
+  else if (isObject(value)) {
+    if (!isSkipped(member)) visitObject(statements, value, toInside(place, member))
+    statements.withOthers.add(place.source)
+  } else if (meaning.isLabel) statements.withOthers.add(place.source)
+  else addChoice(statements, place, { ...member, answer: readAnswer(value) })
+}
+
+/** Objects that describe the purposes and do not answer for them. */
+const DESCRIPTIONS =
+  /(legitimate_?interests?|texts?|labels?|translations?|urls?|links?|required|shown|versions?)$/i
+
+function isSkipped({ name, meaning }: Member): boolean {
+  return (meaning.isLabel && DESCRIPTIONS.test(name)) || (meaning.isForm && meaning.isLabel)
+}
+
+function visitList(
+  statements: ConsentStatements,
+  place: Place,
+  member: Member & { value: unknown[] },
+): void {
+  if (isSkipped(member)) return
+  place.budget.members -= member.value.length
+  if (place.budget.members < 0) {
+    addUnread(statements, place)
+    return
+  }
+  if (!member.meaning.isLabel) readList(statements, place, member)
+  const inside = toInside(place, member)
+  // Without a known name, the answers of an item are about something unknown.
+  const parent = inside.parent ?? UNKNOWN_ITEM
+  for (const item of member.value) {
+    if (isObject(item)) visitObject(statements, item, { ...inside, parent })
+    else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
+    else if (Array.isArray(item)) {
+      visitList(statements, place, { ...member, value: item, field: member.field })
+    }
+  }
+}
+
+function visitText(statements: ConsentStatements, place: Place, member: Member): void {
+  const { meaning } = member
+  const text = decodePercents(member.value as string)
+  if (readCodedText(statements, place, { ...member, value: text })) return
+  const answer = readAnswer(text)
+  // The type of an event may be `DENY_ALL`.
+  const isType = meaning.isLabel && /(type|mode|method|button|clicks?|clicked)$/i.test(member.name)
+  const isEvent = answer.isRefusal && !answer.isOptStatement && /event_?type$/i.test(member.name)
+  if ((isType && isRefusalOfAll(answer)) || isEvent) {
+    const named = { ...member, meaning: { ...meaning, isLabel: false } }
+    addChoice(statements, place, { ...named, answer })
+    return
+  }
+  if (isSignalName(text)) {
+    const said = { ...member, meaning: { ...meaning, ...OPT_OUT_BY_SIGNAL } }
+    addChoice(statements, place, { ...said, answer: readAnswer(true) })
+    return
+  }
+  if (!meaning.isLabel && answer.answer !== 'unclear') {
+    addChoice(statements, place, { ...member, answer })
+    return
+  }
+  // A text such as "0,1,2:" lists codes.
+  const isCodeList = meaning.codes !== null && !/[:=]["'\w]/.test(text)
+  const parsed = isCodeList ? null : parseCookieText(member.value as string)
+  if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
+  else if (readCodesInText(statements, place, { ...member, value: text })) return
+  else if (meaning.isLabel || !readTextList(statements, place, { ...member, value: text })) {
+    if (meaning.isLabel) statements.withOthers.add(place.source)
+    else addChoice(statements, place, { ...member, answer })
+  }
+}
+
+/** `signal: "gpc"` and `privacy_signals: ["gpc"]` say that an opt-out was made by the browser. */
+function isSignalName(text: unknown): boolean {
+  return typeof text === 'string' && text.length < 40 && findMeaning(text).subject === 'gpc'
+}
+
+const OPT_OUT_BY_SIGNAL = { subject: 'everything', isNegative: true, isForm: false } as const
+
+/** A TC or GPP string in a list of codes, such as Ethyca's `fides_string`. */
+const CODE_IN_TEXT = /[,;|\s](D[\w-]+~|C[\w-]{20})/
+
+function readCodesInText(statements: ConsentStatements, place: Place, member: Member): boolean {
+  const text = `,${member.value}`
+  if (text.length > LIST_LENGTH_MAX || !CODE_IN_TEXT.test(text)) return false
+  const parts = text.split(/[,;|\s]+/, ITEMS_MAX)
+  const read = parts.map(value => readCodedText(statements, place, { ...member, value }))
+  return read.includes(true)
+}
+
+const ITEMS_MAX = 200
+const LIST_LENGTH_MAX = 4_096
+
+/** `necessary,marketing` and `permit 1,2,3`. */
+function readTextList(statements: ConsentStatements, place: Place, member: Member): boolean {
+  const { meaning } = member
+  const text = member.value as string
+  const mayList = meaning.list !== null || meaning.codes !== null || meaning.subject !== null
+  if (!mayList || text.length > LIST_LENGTH_MAX) return false
+  const separator = meaning.codes === null ? /[,|;\n]+/ : /[^A-Za-z0-9_]+|_(?=\d)/
+  const items = text.split(separator, ITEMS_MAX).map(item => item.trim())
+  const value = items.filter(item => item !== '')
+  place.budget.members -= value.length
+  if (place.budget.members < 0) {
+    addUnread(statements, place)
+    return true
+  }
+  const isEmptyList = value.length === 0 && meaning.list === 'accepted'
+  return (isEmptyList || value.length > 0) && readList(statements, place, { ...member, value })
+}
+
+/** What is not read may refuse. */
+function addUnread({ choices }: ConsentStatements, { source, path }: Place): void {
+  choices.push({
+    ...{ source, field: path, subject: 'advertising', vendor: null },
+    ...{ meaning: 'unclear', isForm: true, why: 'words_denied' },
+  })
+}

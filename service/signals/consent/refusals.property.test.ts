@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { buildTcString } from '../../../testing/fixtures/tc-string.ts'
+import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
+import { type ConsentInputs, decideConsent } from './consent-decision.ts'
+import { CONSENT_FORMS } from './consent-forms.ts'
+import variants from './vectors/consent-form-variants.json' with { type: 'json' }
+
+const AT = new Date('2026-11-21T12:00:00Z')
+
+type Members = Record<string, unknown>
+
+type Grant = Omit<Partial<ConsentInputs>, 'consent'> & { consent?: Members }
+
+/** Grants in every object. None of them has a name that the refusals use. */
+const GRANTS: Grant[] = [
+  {},
+  { consent: { user_ads_consent: 'granted' } },
+  { consent: { ad_user_data: true, captured_at: '2026-11-20T08:00:00Z' } },
+  { consent_mode: { ad_storage: 'granted', ad_user_data: 'granted' } },
+  { tcf: { string: buildTcString() } },
+  {
+    consent: { visitor_targeted_advertising: 'opted_in' },
+    consent_mode: { ad_storage: 'granted', ad_user_data: 'granted' },
+    tcf: { string: buildTcString() },
+  },
+]
+
+/** Forms of the table that refuse, and forms that are not in it. */
+const REFUSALS: Members[] = [
+  ...CONSENT_FORMS.flatMap(({ rows }) => rows)
+    .filter(({ says, decision }) => /^422|possible/.test(decision) && !says.endsWith('ID 89'))
+    .flatMap(({ members }) => (isWithConsent(members) ? [members.consent] : [])),
+  ...variants.refusals,
+]
+
+function isWithConsent(members: object): members is { consent: Members } {
+  return Object.keys(members).join() === 'consent'
+}
+
+describe('a refusal', () => {
+  it('beside any grant, in any place and order, never leaves a grant', () => {
+    const refusal = fc.constantFrom(...REFUSALS)
+    fc.assert(
+      fc.property(fc.constantFrom(...GRANTS), refusal, placing, (grant, form, place) => {
+        const { outcome } = decide(place(grant, form))
+        assert.notEqual(outcome, 'granted', JSON.stringify(form))
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('under a name made of words that are in no table never leaves a grant', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...GRANTS), refusingMember, placing, (grant, form, place) => {
+        const { outcome } = decide(place(grant, form))
+        assert.notEqual(outcome, 'granted', JSON.stringify(form))
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+})
+
+describe('a member that does not refuse', () => {
+  it('takes no grant away: settings, channels, other purposes, labels', () => {
+    const neutral = fc.uniqueArray(fc.constantFrom(...variants.neutral), { maxLength: 5 })
+    fc.assert(
+      fc.property(fc.constantFrom(...GRANTS), neutral, (grant, members) => {
+        const consent = { ...grant.consent, ...Object.assign({}, ...members) }
+        // Alone it may say nothing about advertising, which is no grant.
+        const advertising = grant === GRANTS[0] ? { advertising: 'granted' } : {}
+        const { outcome } = decide({ ...grant, consent: { ...consent, ...advertising } })
+        assert.equal(outcome, 'granted', JSON.stringify(consent))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('takes no grant away under a name of words: no opt-out, a channel, or a label', () => {
+    fc.assert(
+      fc.property(harmlessMember, form => {
+        const { outcome } = decide({ consent: { advertisement: 'granted', ...form } })
+        assert.equal(outcome, 'granted', JSON.stringify(form))
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+})
+
+describe('any submission', () => {
+  it('is decided without an error, and names no text of the caller', () => {
+    const text = fc.constantFrom('jane@example.com', '+4915112345678', 'Jane Doe 4915112345678')
+    const value = fc.oneof(fc.jsonValue({ maxDepth: 6 }), text)
+    const object = fc.dictionary(fc.oneof(fc.string(), text, fc.constantFrom(...NAMES)), value)
+    fc.assert(
+      fc.property(object, object, object, (consent, consent_mode, tcf) => {
+        const decision = decide({ consent, consent_mode, tcf })
+        assert.doesNotMatch(JSON.stringify(decision), /jane@|4915112345678/)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
+/** Brands and places that no list knows. */
+const prefix = fc.constantFrom('', 'acme', 'shopfront', 'gdpr', 'cc', 'my site', 'x1', 'eu')
+
+const PERMISSIONS = [
+  ...['advertising', 'ads', 'ad cookies', 'marketing', 'targeting', 'personalised ads'],
+  ...['behavioural advertising', 'remarketing', 'sale of data', 'data sharing', 'sell my data'],
+  ...['third party sharing', 'tracking', 'cross site tracking', 'profiling', 'facebook pixel'],
+  ...['meta ads', 'instagram', 'custom audiences', 'conversion tracking', 'social media'],
+]
+const OPT_OUTS = [
+  ...['opt out', 'opted out', 'ads opt out', 'opt out of sale', 'do not sell', 'do not share'],
+  ...['do not track', 'limit ad tracking', 'no marketing', 'non personalized ads', 'block ads'],
+  ...['reject advertising', 'tracking disabled', 'ads denied', 'withdrawn', 'consent revoked'],
+  ...['global privacy control', 'has gpc', 'without ads', 'restrict targeting', 'refused ads'],
+]
+const suffix = fc.constantFrom('', 'allowed', 'consent', 'enabled', 'status', 'flag', 'choice')
+
+const NO = fc.constantFrom<unknown>(
+  ...[false, 0, '0', 'no', 'denied', 'DENY', 'rejected', 'off', 'false', 'revoked', 'opted_out'],
+  ...['CONSENT_DENIED', 'nein', 'non', 'n', 'disabled', { granted: false }, { status: 'denied' }],
+  ...[{ consent: { given: 'no' } }],
+)
+const YES = fc.constantFrom<unknown>(
+  ...[true, 1, '1', 'yes', 'true', 'on', 'y', 'ja', 'enabled', { value: true }, { status: 'yes' }],
+)
+
+/** Each way to write a name of several words. */
+const style = fc.constantFrom<(words: string[]) => string>(
+  words => words.join('_'),
+  words => words.join('-'),
+  words => words.join(' '),
+  words => words.join('.'),
+  words => words.join('_').toUpperCase(),
+  words => words.map((word, at) => (at === 0 ? word : capitalize(word))).join(''),
+  words => words.map(capitalize).join(''),
+  words => words.map(capitalize).join(' '),
+)
+
+function nameOf(...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> {
+  return fc
+    .tuple(style, fc.tuple(...parts))
+    .map(([write, texts]) => write(texts.flatMap(text => (text === '' ? [] : text.split(' ')))))
+}
+
+function toMember(name: fc.Arbitrary<string>, value: fc.Arbitrary<unknown>): fc.Arbitrary<Members> {
+  return fc.tuple(name, value).map(([key, each]) => ({ [key]: each }))
+}
+
+const permissionName = nameOf(prefix, fc.constantFrom(...PERMISSIONS), suffix)
+const optOutName = nameOf(prefix, fc.constantFrom(...OPT_OUTS), fc.constantFrom('', 'flag'))
+const item = fc.constantFrom(...PERMISSIONS.slice(0, 6))
+
+const refusingMember = fc.oneof(
+  toMember(permissionName, NO),
+  toMember(optOutName, YES),
+  toMember(
+    nameOf(prefix, fc.constantFrom('rejected', 'denied purposes', 'blocked categories')),
+    item.map(name => ['analytics', name.replaceAll(' ', '_')]),
+  ),
+)
+
+const CHANNELS = ['email', 'sms', 'push', 'phone', 'newsletter', 'whatsapp', 'direct mail']
+const LABELS = ['required', 'applies', 'shown', 'link', 'url', 'id', 'version', 'at', 'language']
+
+const channel = fc.constantFrom(...CHANNELS)
+const anyAnswer = fc.constantFrom(true, false, 0, 1, 'no', 'denied', '2026-11-20T08:00:00Z')
+
+const harmlessMember = fc.oneof(
+  // A missing opt-out, and a permission that is given.
+  toMember(optOutName, fc.constantFrom<unknown>(false, 0, 'no', 'false', 'off', null, '')),
+  toMember(permissionName, YES),
+  // Messages to the person, and labels.
+  toMember(nameOf(prefix, channel, fc.constantFrom('marketing', 'opt in')), NO),
+  toMember(nameOf(prefix, channel, fc.constantFrom('opt out')), YES),
+  toMember(
+    nameOf(fc.constantFrom(...PERMISSIONS, ...OPT_OUTS), fc.constantFrom(...LABELS)),
+    anyAnswer,
+  ),
+)
+
+const NAMES = [...PERMISSIONS, ...OPT_OUTS, 'consent', 'purposes', 'vendors', 'gpp', 'tcString']
+
+/** Where a refusal can stand beside a grant: before or after it, and in objects and texts. */
+const placing = fc.constantFrom<(grant: Grant, form: Members) => Grant>(
+  (grant, form) => ({ ...grant, consent: { ...grant.consent, ...form } }),
+  (grant, form) => ({ ...grant, consent: { ...form, ...grant.consent } }),
+  (grant, form) => ({ ...grant, consent: { ...grant.consent, cmp: form } }),
+  (grant, form) => ({ ...grant, consent: { ...grant.consent, raw: JSON.stringify(form) } }),
+  (grant, form) => ({
+    ...grant,
+    consent: { ...grant.consent, cookie: encodeURIComponent(JSON.stringify({ state: form })) },
+  }),
+)
+
+function capitalize(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}
+
+function decide(members: Partial<ConsentInputs>) {
+  const inputs: ConsentInputs = { event_name: 'Purchase', consent_basis: 'consent', ...members }
+  const times = { receivedAt: AT, eventTime: AT, identityPresent: true }
+  return decideConsent(inputs, { needs: META_CONSENT_NEEDS, ...times })
+}
