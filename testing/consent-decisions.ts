@@ -101,8 +101,14 @@ const WORD_CASES: Case[] = MEMBERS.flatMap(name =>
 /** TC strings, alone and with the strings of Google's Additional Consent. */
 const TCF_CASES: Case[] = tcfVectors.flatMap(({ tcString }): Case[] => [
   [{ tcf: { string: tcString } }],
-  [{ tcf: { string: tcString, addtl_consent: '2~89~dv.' } }, { additionalConsentProvider: 89 }],
-  [{ tcf: { string: tcString, addtl_consent: '2~1~dv.' } }, { additionalConsentProvider: 89 }],
+  [
+    { tcf: { string: tcString, addtl_consent: '2~89~dv.' } },
+    { settings: { additionalConsentProvider: 89 } },
+  ],
+  [
+    { tcf: { string: tcString, addtl_consent: '2~1~dv.' } },
+    { settings: { additionalConsentProvider: 89 } },
+  ],
 ])
 
 /** Times around each limit: clock tolerance, warning age and expiry. */

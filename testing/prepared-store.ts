@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@signalbox/embedded-postgres'
+import { STORE_SCHEMA } from '../service/program/store-schema.ts'
 import { openDatabase } from '../service/runtime/db/database.ts'
 import { migrate } from '../service/runtime/db/migrate.ts'
 import { databaseUrl, runAsAdmin, TEMPLATE_DATABASE } from './fixtures/database.ts'
@@ -34,14 +35,16 @@ const DAY_MILLISECONDS = 86_400_000
 const SOURCES = [
   'service/**/*.sql',
   'service/**/db/**/*.ts',
+  'service/**/ledger-upgrade/*.ts',
+  'service/program/store-schema.ts',
   'embedded-postgres/*.ts',
   'testing/prepared-store.ts',
   'package-lock.json',
 ]
 
 /**
- * No test depends on when a vacuum happens by itself. Flushes stay on: the store lies in memory where
- * they cost nothing, and the doctor is right to report a store without them.
+ * No test depends on when a vacuum happens by itself. Flushes stay on: the store lies in memory,
+ * where they cost nothing, and the doctor is right to report a store without them.
  */
 export const TEST_SERVER_SETTINGS = {
   autovacuum: 'off',
@@ -109,7 +112,7 @@ async function migrateDatabase(connectionString: string): Promise<void> {
     onIdleError: () => {},
     hasNoTimeouts: true,
   })
-  await migrate(database).finally(() => database.close())
+  await migrate(database, STORE_SCHEMA).finally(() => database.close())
 }
 
 /** Those of branches that were left; a store in use is younger. */

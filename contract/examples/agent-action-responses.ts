@@ -22,7 +22,10 @@ const evidence_provenance = {
     ...item,
     tool_used_at: null,
     fields: item.fields_used.map(path => ({
-      ...{ path, is_found: null, value: null, answered_at: null },
+      path,
+      is_found: null,
+      value: null,
+      answered_at: null,
     })),
   })),
 }

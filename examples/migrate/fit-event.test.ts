@@ -124,7 +124,10 @@ it('takes no placeholder for a product', () => {
 const PRODUCTS = Array.from({ length: 51 }, (_, at) => ({ product_id: `sku-${at}`, quantity: 1 }))
 const CUSTOM_LINES = [{ product_id: null, quantity: 1.5, name: 'Gift wrap' }, { product_id: 0 }]
 const PROPERTIES = {
-  ...{ coupon: 'SPRING', status: 7, category: ['Mugs', 'Blue'], content_type: 'sofa' },
+  coupon: 'SPRING',
+  status: 7,
+  category: ['Mugs', 'Blue'],
+  content_type: 'sofa',
   shipping: { address: { place: { zip: '1' } } },
 }
 
@@ -159,7 +162,10 @@ it('never loses a purchase of another tool over its lesser members', async test 
     ),
     mapServerEvent(
       {
-        ...{ event_name: 'Purchase', event_id: 'server', event_time, action_source: 'website' },
+        event_name: 'Purchase',
+        event_id: 'server',
+        event_time,
+        action_source: 'website',
         event_source_url: 'thanks',
         user_data: { em: 'ada@example.com' },
         custom_data: { ...PROPERTIES, ...MONEY, num_items: 1.5, contents: PRODUCTS },

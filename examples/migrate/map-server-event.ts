@@ -15,9 +15,19 @@ export interface ServerEvent {
 
 /** The members of `value_data` with the name that they have in `custom_data`. */
 const STANDARD = {
-  ...{ value: true, currency: true, order_id: true, contents: true, num_items: true },
-  ...{ content_type: true, content_ids: true, content_name: true, content_category: true },
-  ...{ search_string: true, status: true, predicted_ltv: true, net_revenue: true },
+  value: true,
+  currency: true,
+  order_id: true,
+  contents: true,
+  num_items: true,
+  content_type: true,
+  content_ids: true,
+  content_name: true,
+  content_category: true,
+  search_string: true,
+  status: true,
+  predicted_ltv: true,
+  net_revenue: true,
   delivery_category: true,
 } satisfies Record<Exclude<keyof ValueData, 'custom_properties'>, true>
 

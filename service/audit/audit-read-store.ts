@@ -17,7 +17,7 @@ export interface StoredHead extends AuditHead {
 }
 
 /** A receipt with the log entry that it names; nothing in it is verified. */
-export interface StoredReceipt {
+export interface ActionReceipt {
   actionId: number
   sequence: number
   hash: Buffer
@@ -191,7 +191,7 @@ export function findLogExtent(database: Database, workspaceId: number): Promise<
 export async function readReceipts(
   { query }: Transaction,
   { workspaceId, after, until, limit }: EntryRange,
-): Promise<StoredReceipt[]> {
+): Promise<ActionReceipt[]> {
   let selection = query
     .selectFrom('agent_receipts')
     .select([

@@ -2,11 +2,8 @@ import { REFUSAL_RULES } from '@signalbox/contract/refusal-rules.ts'
 import type { ForwarderCheck } from '@signalbox/contract/session/keys.ts'
 import type { Database } from '../runtime/db/database.ts'
 import { DAY_MILLISECONDS } from '../runtime/util/time.ts'
-import {
-  findLastForwarding,
-  listLiveTrackerKeys,
-  type TrackerKey,
-} from '../signals/access/key-store.ts'
+import { findLastForwarding } from '../signals/access/forwarded-signature-store.ts'
+import { listLiveKeys, type TrackerKey } from '../signals/access/key-store.ts'
 import { listRefusalCauses } from '../signals/refusals/refusal-store.ts'
 import { readForwarderPath } from './describe-forwarder.ts'
 
@@ -29,7 +26,7 @@ export async function checkForwarder(
   { trackerId, query, at }: CheckRequest,
 ): Promise<ForwarderCheck> {
   const command = formatTestCommand(readForwarderPath(query))
-  const live = await listLiveTrackerKeys(database, trackerId)
+  const live = await listLiveKeys(database, trackerId)
   const secrets = live.filter(({ kind }) => kind === 'forwarding')
   const used = secrets.toSorted((one, other) => timeOf(other) - timeOf(one))[0]
   const forwardedAt = await findLastForwarding(database, trackerId)

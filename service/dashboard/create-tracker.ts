@@ -3,13 +3,13 @@ import type { CreatedTracker, TrackerSubmission } from '@signalbox/contract/sess
 import { commitAudited } from '../audit/commit-audited.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import { FieldErrorList } from '../runtime/http/validator.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
 import { normalizeOriginPattern } from '../signals/access/origin-pattern.ts'
 import { createKey, type KeyKind } from '../signals/access/tracker-keys.ts'
 import {
   insertTracker,
   listNamedTrackers,
   TRACKERS_MAX,
+  type TrackerIdentity,
   updateTrackerName,
 } from '../signals/access/tracker-store.ts'
 import { NAME_ERROR, parseName } from '../workspaces/users/display-name.ts'

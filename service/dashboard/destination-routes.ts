@@ -81,8 +81,10 @@ function testRoutes(app: ServiceApp, context: DashboardContext): void {
       const tracker = await requireTracker(context, request, 'manage_deliveries')
       const at = context.now()
       const destination = await setTestMode(context, {
-        ...{ tracker, destinationId: destinationOf(request), body: request.body, at },
-        testModeSeconds: context.testModeSeconds,
+        tracker,
+        destinationId: destinationOf(request),
+        body: request.body,
+        at,
         actor: userActor(request.user),
       })
       context.onDestinationChanged(tracker.trackerId)

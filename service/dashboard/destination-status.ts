@@ -5,16 +5,16 @@ import type {
   TestModeNoticeList,
 } from '@signalbox/contract/session/destinations.ts'
 import { openCredential } from '../runtime/util/sealed-credential.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
-import { destinationView, formatTarget } from '../signals/delivery/destination-resource.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import {
   findLastAttempts,
   type LastAttempt,
-  listDestinations,
   type QueueDepth,
   readQueueDepths,
-} from '../signals/delivery/destination-status-store.ts'
+} from '../signals/delivery/destination-health-store.ts'
+import { destinationView, formatTarget } from '../signals/delivery/destination-resource.ts'
 import type { Destination } from '../signals/delivery/destination-store.ts'
+import { listDestinations } from '../signals/delivery/destination-store.ts'
 import type { PlatformRegistry } from '../signals/platforms/registry.ts'
 import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
 import type { DashboardContext } from './dashboard-context.ts'
@@ -38,7 +38,11 @@ export async function readDestinationStatuses(
     destinations: destinations.map(destination => {
       const { id } = destination
       return statusView(destination, {
-        ...{ context, workspaceId, at, depth: depths.get(id), attempt: attempts.get(id) ?? null },
+        context,
+        workspaceId,
+        at,
+        depth: depths.get(id),
+        attempt: attempts.get(id) ?? null,
         alerts: alerts.filter(({ destinationId }) => destinationId === id),
       })
     }),

@@ -33,8 +33,10 @@ it('creates a destination that receives the next events', async test => {
   assert.equal(reply.status, 201, JSON.stringify(reply.body))
   assert.equal(reply.body.platform_ad_account_id, adAccountId)
   assert.deepEqual(reply.body.config, {
-    ...{ dataset_id: datasetId, test_event_code: null },
-    ...{ test_mode_until: null, status_reason: null },
+    dataset_id: datasetId,
+    test_event_code: null,
+    test_mode_until: null,
+    status_reason: null,
   })
   const after = samplePurchase({ event_id: 'after' })
   await service.request('POST', '/api/v1/events', { secret, body: after })

@@ -5,8 +5,8 @@ import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { readPathParameters } from '../runtime/http/validator.ts'
 import {
   type KeyPosition,
-  listLiveTrackerKeys,
-  listRevokedTrackerKeys,
+  listLiveKeys,
+  listRevokedKeys,
   type TrackerKey,
 } from '../signals/access/key-store.ts'
 import { isKeyId, type KeyKind, LIVE_KEYS_MAX } from '../signals/access/tracker-keys.ts'
@@ -77,8 +77,8 @@ async function listKeys(
   trackerId: string,
   after: KeyPosition | null,
 ) {
-  const live = await listLiveTrackerKeys(database, trackerId)
-  const found = await listRevokedTrackerKeys(database, { trackerId, after, limit: PAGE_ROWS + 1 })
+  const live = await listLiveKeys(database, trackerId)
+  const found = await listRevokedKeys(database, { trackerId, after, limit: PAGE_ROWS + 1 })
   const revoked = found.slice(0, PAGE_ROWS)
   const last = found.length > PAGE_ROWS ? revoked.at(-1) : undefined
   return {

@@ -5,19 +5,19 @@ import type {
 } from '@signalbox/contract/session/destinations.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import {
   createDestination,
   parseTargetInput,
   parseTokenInput,
 } from '../signals/delivery/create-destination.ts'
 import { setCredential } from '../signals/delivery/credential-store.ts'
+import { scheduleProbe } from '../signals/delivery/destination-health-store.ts'
 import { announceDeliveries } from '../signals/delivery/destination-queue-store.ts'
 import {
   assertDestinationId,
   destinationNotFound,
 } from '../signals/delivery/destination-resource.ts'
-import { scheduleProbe } from '../signals/delivery/destination-status-store.ts'
 import { type Destination, findDestination } from '../signals/delivery/destination-store.ts'
 import { requirePlatform, sendTestPurchase } from '../signals/ingestion/send-test-purchase.ts'
 import { findAdAccount } from '../workspaces/users/ad-account-store.ts'
@@ -126,7 +126,10 @@ export async function checkDestinationNow(
     const destination = await scheduleProbe(transaction, { trackerId, destinationId, at })
     if (destination?.status !== 'inactive') return destination
     record({
-      ...{ workspaceId, at, actor: userActor(user), action: 'destination.checked' },
+      workspaceId,
+      at,
+      actor: userActor(user),
+      action: 'destination.checked',
       subject: { type: 'destination', id: destination.id },
       details: {},
     })
@@ -148,7 +151,9 @@ export async function sendDestinationTestPurchase(
   const purchase = await sendTestPurchase(sending, { trackerId, destinationId, body })
   await commitAudited(context, async (_, record) =>
     record({
-      ...{ workspaceId, at: context.now(), actor: userActor(user) },
+      workspaceId,
+      at: context.now(),
+      actor: userActor(user),
       action: 'test_purchase.sent',
       subject: { type: 'destination', id: destinationId.toLowerCase() },
       details: { event_id: purchase.event_id, status: purchase.status },

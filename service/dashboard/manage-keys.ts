@@ -2,10 +2,10 @@ import { KeySubmission } from '@signalbox/contract/session/keys.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import { FieldErrorList, Validator } from '../runtime/http/validator.ts'
-import { findTrackerKey, type TrackerKey } from '../signals/access/key-store.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import { findKey, type TrackerKey } from '../signals/access/key-store.ts'
 import { normalizeOriginPattern } from '../signals/access/origin-pattern.ts'
 import { createKey, endKey, isKeyId, type KeyKind } from '../signals/access/tracker-keys.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
 import type { CurrentUser } from '../workspaces/users/session-store.ts'
 import { userActor } from '../workspaces/users/workspaces.ts'
@@ -73,7 +73,7 @@ async function requireKey(
   { trackerId }: TrackerIdentity,
   keyId: string,
 ) {
-  const key = isKeyId(keyId) ? await findTrackerKey(database, trackerId, keyId) : null
+  const key = isKeyId(keyId) ? await findKey(database, trackerId, keyId) : null
   if (!key) throw Refusal.notFound('Key not found.')
   return key
 }

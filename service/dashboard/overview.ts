@@ -14,7 +14,7 @@ import {
   HOUR_MILLISECONDS,
   subtractDays,
 } from '../runtime/util/time.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { countWaitingByReason, type WaitingByReason } from '../signals/delivery/backlog-store.ts'
 import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
 import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
@@ -114,7 +114,9 @@ function summarizeHours(
 ): Summary {
   const hours = sumBy(counts, ({ hour }) => hour.toISOString())
   return {
-    ...{ stage, unit, is_minimum: false },
+    stage,
+    unit,
+    is_minimum: false,
     count: counts.reduce((sum, { count }) => sum + count, 0),
     reasons: listReasons(
       counts.map(({ reason, count }) => ({ reason: reason ? storedText(reason) : '', count })),
@@ -132,7 +134,10 @@ function summarizeWaiting({
     count: waiting.count,
   }))
   return {
-    ...{ stage: 'waiting', unit: 'deliveries', is_minimum: isTruncated, hours: [] },
+    stage: 'waiting',
+    unit: 'deliveries',
+    is_minimum: isTruncated,
+    hours: [],
     count: named.reduce((sum, { count }) => sum + count, 0),
     reasons: listReasons(named),
   }
@@ -153,7 +158,10 @@ function summarizePlatformDays(
   today: string,
 ): StageSummary {
   return {
-    ...{ stage: 'platform_counted', unit: 'events', is_minimum: false, reasons: [] },
+    stage: 'platform_counted',
+    unit: 'events',
+    is_minimum: false,
+    reasons: [],
     from: addHoursToDay(firstDay, 0).toISOString(),
     to: addHoursToDay(today, 0).toISOString(),
     count: days.length === 0 ? null : days.reduce((sum, { count }) => sum + count, 0),

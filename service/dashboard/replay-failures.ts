@@ -10,7 +10,7 @@ import type { Database } from '../runtime/db/database.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import { FieldErrorList, Validator } from '../runtime/http/validator.ts'
 import { isUuid } from '../runtime/util/uuid.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { findDeliveries } from '../signals/delivery/delivery-store.ts'
 import { previewSelection, replaySelection } from '../signals/delivery/replay-deliveries.ts'
 import {

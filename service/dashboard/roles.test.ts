@@ -154,8 +154,11 @@ async function createScenario(service: TestService): Promise<Scenario> {
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
   const { owner: outsider } = await createTestWorkspace(service)
   const clients = {
-    ...{ owner: owner.client, admin: admin.client, member: member.client },
-    ...{ outsider: outsider.client, anonymous: new PageClient(service.url) },
+    owner: owner.client,
+    admin: admin.client,
+    member: member.client,
+    outsider: outsider.client,
+    anonymous: new PageClient(service.url),
   }
   const { status } = await service.request('POST', '/api/v1/events', {
     secret: tracker.trackerSecret,
@@ -163,9 +166,13 @@ async function createScenario(service: TestService): Promise<Scenario> {
   })
   assert.equal(status, 202)
   const params = {
-    ...{ workspace: String(workspaceId), tracker: trackerId, destination: destinationId },
-    ...{ key: toKeyId(hashToken(tracker.forwardingSecret)), kind: 'express' },
-    ...{ event: 'order-1001', replay: service.clock.now().toISOString() },
+    workspace: String(workspaceId),
+    tracker: trackerId,
+    destination: destinationId,
+    key: toKeyId(hashToken(tracker.forwardingSecret)),
+    kind: 'express',
+    event: 'order-1001',
+    replay: service.clock.now().toISOString(),
   }
   return { clients, params }
 }

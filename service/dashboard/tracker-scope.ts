@@ -1,7 +1,7 @@
 import { Refusal } from '../runtime/http/refusal.ts'
 import { readPathParameters } from '../runtime/http/validator.ts'
 import { isUuid } from '../runtime/util/uuid.ts'
-import { findTracker, type TrackerIdentity } from '../signals/access/live-key-store.ts'
+import { findTracker, type TrackerIdentity } from '../signals/access/tracker-store.ts'
 import type { CurrentUser } from '../workspaces/users/session-store.ts'
 import type { WorkspaceAction } from '../workspaces/users/workspace-role.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'

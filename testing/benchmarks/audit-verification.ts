@@ -46,8 +46,11 @@ it('measures the verification of logs of proposals that were rejected', async te
 
 const ADS = Array.from({ length: ACTIONS_PER_BATCH }, (_, index) => ({
   ...({ type: 'ad', status: 'active' } as const),
-  ...{ id: String(1_001 + index), name: `Ad ${index}` },
-  ...{ parent_type: null, parent_id: null, daily_budget_minor: null },
+  id: String(1_001 + index),
+  name: `Ad ${index}`,
+  parent_type: null,
+  parent_id: null,
+  daily_budget_minor: null,
 }))
 
 /** A proposal whose actions are rejected, each with a receipt. Returns the number of entries. */
@@ -71,7 +74,8 @@ async function verify(
   comparesRecords: boolean,
 ): Promise<void> {
   const result = await verifyChain(database, FIXTURE_AUDIT_KEYS, {
-    ...{ workspaceId, now: clock.now() },
+    workspaceId,
+    now: clock.now(),
     ...(comparesRecords && { verifyRecords: verifyProposalRecords }),
   })
   if (!result.is_intact) throw new Error(result.finding)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
+import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
 import { openDatabase } from '../../service/runtime/db/database.ts'
 import { distributeTables } from '../../service/runtime/db/distribute-tables.ts'
 import { migrate } from '../../service/runtime/db/migrate.ts'
@@ -38,8 +39,8 @@ export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<voi
   }
   const database = open(coordinator, 2)
   try {
-    await migrate(database)
-    await distributeTables(database)
+    await migrate(database, STORE_SCHEMA)
+    await distributeTables(database, STORE_SCHEMA.placements)
   } finally {
     await database.close()
   }

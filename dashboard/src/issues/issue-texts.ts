@@ -11,19 +11,20 @@ interface IssueText {
 const CLASS_TEXTS: Record<FailureClass, IssueText> = {
   auth: {
     title: 'The platform refused the access token',
-    advice: 'Replace the credential of the destination. What waits is then sent, without a replay.',
+    advice:
+      'Replace the credential of the destination. Waiting events are then sent without a replay.',
   },
   config: {
     title: 'The platform refused the target or the permissions',
     advice:
-      'Check the target of the destination and the permissions of its token. What waits is then ' +
-      'sent, without a replay.',
+      'Check the target of the destination and the permissions of its token. Waiting events are ' +
+      'then sent without a replay.',
   },
   permanent: {
     title: 'The platform refused the content of the events',
     advice:
-      'Open an event below for the answer of the platform. Correct the sender, and replay what ' +
-      'is right as it is.',
+      'Open an event below for the answer of the platform. Correct the sender, and replay the ' +
+      'events that need no correction.',
   },
   retry: {
     title: 'The platform had a temporary error',
@@ -53,7 +54,7 @@ const REASON_TEXTS: Record<FailureReason, IssueText | null> = {
   single_attempt: null,
   payload_expired: {
     title: 'Not sent: the identity payload was deleted',
-    advice: 'These events cannot be sent anymore. Solve failures before the payload expires.',
+    advice: 'These events can no longer be sent. Fix failures before the payload expires.',
   },
   no_test_code: {
     title: 'Not sent: the destination has no test event code',

@@ -70,7 +70,9 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
     <>
       <RangeFilter
         key={`${from} ${to}`}
-        {...{ search, destinations, chosen }}
+        search={search}
+        destinations={destinations}
+        chosen={chosen}
         range={{ from, to }}
       />
       <div style={{ height: 'var(--space-6)' }} />
@@ -104,7 +106,9 @@ function MatchQualityPanel({ search }: { search: ReportSearch }) {
     <>
       <RangeFilter
         key={`${from} ${to}`}
-        {...{ search, destinations, chosen }}
+        search={search}
+        destinations={destinations}
+        chosen={chosen}
         range={{ from, to }}
       />
       <div style={{ height: 'var(--space-6)' }} />

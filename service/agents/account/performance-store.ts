@@ -108,7 +108,10 @@ export async function sumPurchasesByDay(
     values: [arrayLiteral(trackerIds), since],
   })
   return rows.map(({ day, value_currency: currency, purchases, amount }) => ({
-    ...{ day, currency, purchases, amount },
+    day,
+    currency,
+    purchases,
+    amount,
   }))
 }
 

@@ -123,7 +123,9 @@ async function storedEvents(database: Database, trackerIds: readonly string[], s
     namesMax: NAMES_MAX,
   })
   return buildEventFigures(figures, new Map()).map(({ event_name, stored, revenue }) => ({
-    ...{ event_name, stored, revenue },
+    event_name,
+    stored,
+    revenue,
   }))
 }
 

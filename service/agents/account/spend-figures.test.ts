@@ -102,8 +102,13 @@ it('follows a budget that an approved action changed', async test => {
     ({ daily_budget_minor }) => daily_budget_minor === 12_000,
   )
   const before = {
-    ...{ type: 'campaign', id: campaign?.id, name: 'x', parent_id: null, status: 'active' },
-    ...{ daily_budget_minor: 100, version: 1 },
+    type: 'campaign',
+    id: campaign?.id,
+    name: 'x',
+    parent_id: null,
+    status: 'active',
+    daily_budget_minor: 100,
+    version: 1,
   }
   await pool.query(
     `with batch as (

@@ -8,7 +8,6 @@ import type { DecisionReceipt } from '@signalbox/contract/agents/proposals.ts'
 import { PageQuery } from '@signalbox/contract/session/session-operation.ts'
 import { findActorNames } from '../../audit/actor-name-store.ts'
 import { readRecentAudit } from '../../audit/read-audit.ts'
-import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
@@ -31,7 +30,7 @@ import { findOtherPendingActions } from '../proposals/open-action-store.ts'
 import { deriveBatchStatus } from '../proposals/proposal-view.ts'
 import { readReceipt } from '../proposals/read-actions.ts'
 import { hasExpired, isStale } from './action-preconditions.ts'
-import type { DecisionRequest } from './decide-actions.ts'
+import { type DecisionRequest, proposalNotFound } from './decide-actions.ts'
 import { toCurrentEvaluation, toOtherPendingAction } from './decision-context.ts'
 import { reevaluateActions } from './reevaluate-actions.ts'
 import { findApprovalDenial, governanceFilter } from './two-person-rule.ts'
@@ -79,7 +78,7 @@ export async function readQueuedBatch(
   const reader = await findReader(context, user, workspaceId)
   const ref = { workspaceId: reader.workspaceId, batchId: parseRowId(batchId) ?? 0 }
   const row = await findQueuedBatch(context.database, ref)
-  if (!row) throw Refusal.notFound('There is no such proposal in this workspace.')
+  if (!row) throw proposalNotFound()
   const recent_changes = await readRecentAudit(
     context.database,
     reader.workspaceId,

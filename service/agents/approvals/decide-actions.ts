@@ -97,7 +97,7 @@ async function selectActions(
 ): Promise<Action[]> {
   const stored = await findActionsOfBatch(transaction, batchId)
   const actions = stored.filter(action => action.workspaceId === workspaceId)
-  if (actions.length === 0) throw Refusal.notFound('There is no such proposal in this workspace.')
+  if (actions.length === 0) throw proposalNotFound()
   const errors: FieldErrors = {}
   actionIds?.forEach((id, index) => {
     if (actions.some(action => action.id === id)) return
@@ -106,6 +106,10 @@ async function selectActions(
   if (Object.keys(errors).length > 0) throw Refusal.ofFields(errors)
   requireWhole(actions, actionIds)
   return actions.filter(({ id }) => actionIds?.includes(id) ?? true)
+}
+
+export function proposalNotFound(): Refusal {
+  return Refusal.notFound('There is no such proposal in this workspace.')
 }
 
 /** Throws a 422 refusal if only a part of an all-or-nothing proposal is chosen. */
@@ -183,7 +187,9 @@ async function approve(
     possible.length < pending.length && pending.some(action => action.isAllOrNothing)
   if (!isRefused) requireAcceptedLimits(possible, { evaluations, acceptedLimits })
   const contexts = await readDecisionContexts(transaction, possible, {
-    ...{ evaluations, acceptedLimits, at: input.at },
+    evaluations,
+    acceptedLimits,
+    at: input.at,
   })
   return pending.map(action => {
     const overrule = findOverrule(action, preconditions, targets)

@@ -77,7 +77,9 @@ it('proposes the change back as the person, and needs another person to approve 
     [{ type: 'person', id: String(owner.userId) }, actionId],
   )
   const chain = await verifyChain(database, FIXTURE_AUDIT_KEYS, {
-    ...{ workspaceId, now: clock.now(), verifyRecords: verifyProposalRecords },
+    workspaceId,
+    now: clock.now(),
+    verifyRecords: verifyProposalRecords,
   })
   assert.equal(chain.is_intact, true, chain.finding)
 })

@@ -25,8 +25,13 @@ it('creates the ad account, 3 campaigns, 5 ad sets and 8 ads, parents first', as
   ]
   assert.deepEqual(types, expected)
   assert.deepEqual(entities[0], {
-    ...{ type: 'ad_account', id: '42', name: 'Shop', parent_id: null },
-    ...{ status: 'active', daily_budget_minor: null, version: 1 },
+    type: 'ad_account',
+    id: '42',
+    name: 'Shop',
+    parent_id: null,
+    status: 'active',
+    daily_budget_minor: null,
+    version: 1,
   })
   const seen = new Set<string | null>([null])
   for (const { id, parent_id } of entities) {

@@ -60,7 +60,9 @@ async function budgetsOf(fixture: AgentFixture) {
 
 async function assertIntact({ database, workspaceId, clock }: AgentFixture): Promise<void> {
   const { is_intact, finding } = await verifyChain(database, FIXTURE_AUDIT_KEYS, {
-    ...{ workspaceId, now: clock.now(), verifyRecords: verifyProposalRecords },
+    workspaceId,
+    now: clock.now(),
+    verifyRecords: verifyProposalRecords,
   })
   assert.equal(is_intact, true, finding)
 }

@@ -22,7 +22,10 @@ it('returns an external change with a new version', async test => {
   const outcome = await applyExternalChange(database, place, { ...change, at })
   const expected = {
     ...campaign,
-    ...{ name: change.name, status: 'paused', daily_budget_minor: 9, version: 2 },
+    name: change.name,
+    status: 'paused',
+    daily_budget_minor: 9,
+    version: 2,
   }
   assert.deepEqual(outcome, { changed: expected })
   assert.deepEqual(

@@ -36,8 +36,12 @@ export function approvalsPage({ user, membership, queue, now }: ApprovalsPage): 
 !${batches.length === 0 ? NOTHING : list}
 !${queueLinks(queue, base)}`
   return workspacePage({
-    ...{ user, membership, content },
-    ...{ tab: 'approvals', title: 'Pending approvals', script: SHORTCUT_SCRIPT_PATH },
+    user,
+    membership,
+    content,
+    tab: 'approvals',
+    title: 'Pending approvals',
+    script: SHORTCUT_SCRIPT_PATH,
   })
 }
 

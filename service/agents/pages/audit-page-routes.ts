@@ -35,7 +35,9 @@ export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void
     const { database, auditKeys, now } = context
     const { workspaceId } = frame.membership
     const verification = await verifyChain(database, auditKeys, {
-      ...{ workspaceId, now: now(), verifyRecords: verifyProposalRecords },
+      workspaceId,
+      now: now(),
+      verifyRecords: verifyProposalRecords,
     })
     return reply.send(await renderAuditLog(context, frame, {}, verification))
   })

@@ -57,8 +57,13 @@ export function batchPage(page: BatchPage): string {
 !${pending.length === 0 ? '' : decisionBar({ ...page, pending })}
 !${pending.length === 0 ? '' : shortcutHint('proposal')}`
   return workspacePage({
-    ...{ user, membership, notice, content },
-    ...{ tab: 'approvals', title: `Proposal ${batch.id}`, script: SHORTCUT_SCRIPT_PATH },
+    user,
+    membership,
+    notice,
+    content,
+    tab: 'approvals',
+    title: `Proposal ${batch.id}`,
+    script: SHORTCUT_SCRIPT_PATH,
   })
 }
 

@@ -9,13 +9,17 @@ import { changePolicy } from './change-policy.ts'
 import { DEFAULT_POLICY, readPolicy } from './policy-store.ts'
 
 const LIMITS: PolicySubmission['limits'] = {
-  ...{ change_percent_max: 30, change_minor_max: null, daily_total_minor_max: 9_000 },
-  ...{ actions_per_day_max: 0, allowed_types: ['resume', 'pause'] },
+  change_percent_max: 30,
+  change_minor_max: null,
+  daily_total_minor_max: 9_000,
+  actions_per_day_max: 0,
+  allowed_types: ['resume', 'pause'],
   quiet_hours: { from: '22:00', until: '06:30' },
   currency_limits: [],
 }
 const BODY: PolicySubmission = {
-  ...{ version: 0, execution_mode: 'auto_with_limits' },
+  version: 0,
+  execution_mode: 'auto_with_limits',
   limits: LIMITS,
 }
 
@@ -37,7 +41,9 @@ it('replaces the whole policy and increments its version', async test => {
   const { change, read, clock } = await stageOf(test)
   const changed = await change(BODY)
   const expected = {
-    ...{ version: 1, execution_mode: 'auto_with_limits', changed_at: clock.now().toISOString() },
+    version: 1,
+    execution_mode: 'auto_with_limits',
+    changed_at: clock.now().toISOString(),
     limits: { ...LIMITS, allowed_types: ['pause', 'resume'] },
   }
   assert.deepEqual(changed, expected)
@@ -109,8 +115,11 @@ it('returns 422 naming every invalid field', async test => {
     version: '0',
     execution_mode: 'always',
     limits: {
-      ...{ change_percent_max: -1, change_minor_max: 1.5, actions_per_day_max: 10_001 },
-      ...{ allowed_types: ['pause', 'pause', 'delete'], quiet_hours: { from: '24:00' } },
+      change_percent_max: -1,
+      change_minor_max: 1.5,
+      actions_per_day_max: 10_001,
+      allowed_types: ['pause', 'pause', 'delete'],
+      quiet_hours: { from: '24:00' },
     },
     more: true,
   }

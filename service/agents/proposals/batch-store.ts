@@ -127,7 +127,9 @@ export async function findUndoes(
     .orderBy('batch.id', 'desc')
     .execute()
   return rows.map(({ undoes, id, status }) => ({
-    ...{ actionId: undoes ?? 0, batchId: id, status: status as Action['status'] },
+    actionId: undoes ?? 0,
+    batchId: id,
+    status: status as Action['status'],
   }))
 }
 

@@ -43,7 +43,8 @@ export async function dryRunActions(
     (one, other) => actions.indexOf(one.submission) - actions.indexOf(other.submission),
   )
   const outcomes = inOrder.map(({ submission, evaluation }) => ({
-    ...{ target: submission.target_entity, reasons: evaluation.reasons },
+    target: submission.target_entity,
+    reasons: evaluation.reasons,
   }))
   return {
     dry_run: { actions: inOrder.map(toDryRunAction) },

@@ -144,7 +144,9 @@ export function readSubmittedTargets(
   submissions: readonly ActionSubmission[],
 ): Promise<TargetStates> {
   const changes = submissions.map(({ type, params, target_entity: target }) => ({
-    ...{ type, params, target },
+    type,
+    params,
+    target,
   }))
   return readTargetStates(campaigns, adAccountId, changes)
 }

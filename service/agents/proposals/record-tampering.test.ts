@@ -24,7 +24,9 @@ async function stage(
 
 async function findingOf({ database, workspaceId, clock }: AgentFixture): Promise<string | null> {
   const verification = await verifyChain(database, FIXTURE_AUDIT_KEYS, {
-    ...{ workspaceId, now: clock.now(), verifyRecords: verifyProposalRecords },
+    workspaceId,
+    now: clock.now(),
+    verifyRecords: verifyProposalRecords,
   })
   assert.equal(verification.is_intact, verification.broken_at === null)
   return verification.is_intact ? null : verification.finding

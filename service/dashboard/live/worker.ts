@@ -7,7 +7,7 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import { singleFlight } from '../../runtime/util/single-flight.ts'
 import { sleep } from '../../runtime/util/wait.ts'
-import type { TrackerIdentity } from '../../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../../signals/access/tracker-store.ts'
 import {
   ACTIVITY_CHANNEL,
   parseTrackerIds,

@@ -98,7 +98,7 @@ export function registerCommitFailureMetrics(
 }
 
 /** Events that wait for a commit. */
-export interface CommitQueue {
+export interface CommitQueueState {
   queued: number
   /** Events rejected because the queue was full, since the start. */
   refusals: number
@@ -107,7 +107,7 @@ export interface CommitQueue {
 /** Shows the queue of events that wait for a commit. */
 export function registerCommitQueueMetrics(
   registry: MetricsRegistry,
-  queue: () => CommitQueue,
+  queue: () => CommitQueueState,
   queueMax: number,
 ): void {
   createGauge(registry, 'signalbox_commit_queue_events', {

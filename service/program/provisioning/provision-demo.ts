@@ -5,18 +5,14 @@ import type { Database } from '../../runtime/db/database.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { hashToken } from '../../runtime/util/token-format.ts'
-import {
-  findFirstTracker,
-  findLiveKey,
-  listLiveKeys,
-  type TrackerIdentity,
-} from '../../signals/access/live-key-store.ts'
+import { findLiveKey, listLiveKeys } from '../../signals/access/key-store.ts'
 import {
   issueKey,
   type KeyKind,
   LIVE_KEYS_MAX,
   revokeTrackerKey,
 } from '../../signals/access/tracker-keys.ts'
+import { findFirstTracker, type TrackerIdentity } from '../../signals/access/tracker-store.ts'
 import { findDestinationRoutes } from '../../signals/delivery/plan-store.ts'
 import { listLiveTokenIds } from '../../workspaces/oauth/execution-token-store.ts'
 import {
@@ -162,15 +158,14 @@ async function issueCredentials(
   const destinationId =
     route?.id ?? (await provisionDestination(database, { trackerId, at, credentialKeys }))
   const kind = 'tracker_secret'
-  for (const live of await listLiveKeys(database, trackerId, kind)) {
-    const { key_digest: digest, last_characters: lastCharacters } = live
-    await revokeTrackerKey(scope, { trackerId, workspaceId, kind, digest, lastCharacters }, at)
+  for (const key of await listLiveKeys(database, trackerId)) {
+    if (key.kind === kind) await revokeTrackerKey(scope, { trackerId, workspaceId, ...key }, at)
   }
   const trackerSecret = await issueKey(scope, { trackerId, workspaceId, kind, issuedAt: at })
   return { trackerId, workspaceId, trackerSecret, destinationId }
 }
 
-interface KeyRequest extends TrackerIdentity {
+interface DemoKeyRequest extends TrackerIdentity {
   kind: KeyKind
   /** From the file; it may belong to another tracker. */
   stored: string | undefined
@@ -183,15 +178,14 @@ interface KeyRequest extends TrackerIdentity {
  */
 async function findOrIssueKey(
   scope: AuditedContext,
-  { trackerId, workspaceId, kind, stored, at }: KeyRequest,
+  { trackerId, workspaceId, kind, stored, at }: DemoKeyRequest,
 ): Promise<string> {
   const { database } = scope
   const tracker = stored && (await findLiveKey(database, kind, hashToken(stored)))
   if (stored && tracker && tracker.trackerId === trackerId) return stored
-  const live = await listLiveKeys(database, trackerId, kind)
+  const live = (await listLiveKeys(database, trackerId)).filter(key => key.kind === kind)
   for (const key of live.slice(0, -(LIVE_KEYS_MAX - 1))) {
-    const { key_digest: digest, last_characters: lastCharacters } = key
-    await revokeTrackerKey(scope, { trackerId, workspaceId, kind, digest, lastCharacters }, at)
+    await revokeTrackerKey(scope, { trackerId, workspaceId, ...key }, at)
   }
   const origins = kind === 'publishable' ? DEMO_ORIGINS : []
   return issueKey(scope, { trackerId, workspaceId, kind, origins, issuedAt: at })

@@ -13,11 +13,15 @@ import { startNotificationsFixture } from '../../../testing/fixtures/notificatio
 import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
+import { verifyProposalRecords } from '../../agents/proposals/verify-records.ts'
+import { auditJobs } from '../../audit/jobs.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { VerifiedChain } from '../../audit/verify-chains.ts'
-import type { WorkspaceAlertTransition } from '../../workspaces/notifications/audit-alert.ts'
+import {
+  createAuditAlerts,
+  type WorkspaceAlertTransition,
+} from '../../workspaces/notifications/audit-alert.ts'
 import { countOpenWorkspaceAlerts } from '../../workspaces/notifications/audit-alert-store.ts'
-import { buildAuditJobs } from './audit-jobs.ts'
 
 /** The jobs over the log of a workspace with an owner, an administrator and two members. */
 async function startWithLog(test: TestContext) {
@@ -37,10 +41,16 @@ async function startWithLog(test: TestContext) {
   test.after(() => rmSync(dataDirectory, { recursive: true, force: true }))
   const transitions: WorkspaceAlertTransition[] = []
   const tampered: VerifiedChain[] = []
-  const jobs = buildAuditJobs({
-    ...{ database, dataDirectory },
-    auditKeys: deriveAuditKeys(service.delivery.credentialKeys),
+  const alerts = createAuditAlerts({
+    database,
     onWorkspaceAlert: transition => void transitions.push(transition),
+  })
+  const jobs = auditJobs({
+    database,
+    settings: { dataDirectory },
+    verifyRecords: verifyProposalRecords,
+    alerts,
+    auditKeys: deriveAuditKeys(service.delivery.credentialKeys),
     onTamperedLog: chain => void tampered.push(chain),
     onVerifiedLogs: () => {},
     onCheckpointError: error => assert.fail(String(error)),
@@ -60,7 +70,11 @@ async function startWithLog(test: TestContext) {
   }
   return {
     ...fixture,
-    ...{ run, write, transitions, tampered, people: { owner, admin, member, other } },
+    run,
+    write,
+    transitions,
+    tampered,
+    people: { owner, admin, member, other },
     readAlerts: async () =>
       (await owner.client.call('GET', `${path}/overview?hours=24`)).body.alerts,
     asOwner: (text: string) =>

@@ -30,8 +30,13 @@ it('disable ends the execution tokens of a person, and enable does not revive th
   await issueExecutionToken(
     { database, audit },
     {
-      ...{ workspaceId, adAccountId, tier: 'read', days: 30, name: 'Token' },
-      ...{ issuedBy: owner.userId, issuedAt: clock.now() },
+      workspaceId,
+      adAccountId,
+      tier: 'read',
+      days: 30,
+      name: 'Token',
+      issuedBy: owner.userId,
+      issuedAt: clock.now(),
     },
   )
   assert.equal((await findTokensOfUser(database, owner.userId)).length, 1)

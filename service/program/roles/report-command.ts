@@ -16,8 +16,8 @@ import { firstDueAt, REPORT_DAYS_MAX } from '../../signals/reports/report-schedu
 import { runOnStore } from './open-store.ts'
 import { parseTracker, type TrackerReference } from './option-values.ts'
 import { formatReportTable } from './report-table.ts'
-import { requireTracker } from './require-tracker.ts'
 import { type RoleContext, StartError } from './role.ts'
+import { findTrackerArgument } from './tracker-argument.ts'
 
 /** Shows the reconciliation reports of a day; with `refresh`, the workers make them first. */
 export async function runReport(context: RoleContext, request: ReportRequest): Promise<void> {
@@ -37,7 +37,7 @@ async function findDestinations(
   database: Database,
   { tracker }: ReportRequest,
 ): Promise<Destination[]> {
-  const trackerId = tracker && (await requireTracker(database, tracker)).trackerId
+  const trackerId = tracker && (await findTrackerArgument(database, tracker)).trackerId
   const all = await Array.fromAsync(everyDestination(database))
   return all.filter(destination => trackerId === null || destination.trackerId === trackerId)
 }

@@ -154,7 +154,10 @@ async function raiseTestAlert(database: Database): Promise<void> {
   const [trackerId, destinationId] = [randomUUID(), randomUUID()]
   await insertTracker(database, { id: trackerId, workspaceId, name: 'Web', createdAt })
   await insertDestination(database, {
-    ...{ trackerId, id: destinationId, platform: 'meta', createdAt },
+    trackerId,
+    id: destinationId,
+    platform: 'meta',
+    createdAt,
     config: { dataset_id: '1234567890' },
     sealedCredential: Buffer.alloc(1),
   })

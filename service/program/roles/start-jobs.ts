@@ -16,7 +16,6 @@ import { buildJobs, type JobDependencies } from './job-registry.ts'
 import { formatUrlHost } from './listen-address.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
-import { preparePartitions } from './start-delivery.ts'
 
 /**
  * Jobs that one process runs at the same time. Two, so that a long one does not block the others.
@@ -40,8 +39,9 @@ export function startJobs(
   const auditKeys = deriveAuditKeys(delivery.credentialKeys)
   const jobs = buildJobs({
     settings,
+    database: store.database,
+    credentialKeys: delivery.credentialKeys,
     delivery,
-    preparePartitions: () => preparePartitions(store, context),
     ...createAlertHandlers(context, registry),
     auditKeys,
     audit: createAuditTrail(auditKeys, logger),

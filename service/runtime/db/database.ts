@@ -74,7 +74,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', client => client.on('error', options.onIdleError))
   pool.on('error', () => {})
   const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  const ping = async () => void (await pool.query('select 1'))
+  const ping = async () => {
+    await pool.query('select 1')
+  }
   const close = async () => {
     await query.destroy()
     // Kysely ends the pool only if it has run a query.
@@ -100,17 +102,6 @@ export async function inTransaction<T>(
     // Closing the connection rolls back.
     client.release(isBroken)
   }
-}
-
-/**
- * Waits five milliseconds in PostgreSQL, because only workers may use timers. Returns the time of
- * PostgreSQL in seconds.
- */
-export async function sleepInDatabase({ pool }: Pick<Database, 'pool'>): Promise<number> {
-  const { rows } = await pool.query(
-    'select extract(epoch from clock_timestamp())::float8 as now from pg_sleep(0.005)',
-  )
-  return rows[0].now
 }
 
 /** Whether the database has the Citus extension. */

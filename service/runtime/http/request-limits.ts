@@ -10,6 +10,7 @@ import { createRateLimit, type Rate, type RateLimit, RateLimiter } from './rate-
 import type { ServiceApp } from './service-app.ts'
 
 interface LimitOptions extends RequestLimitsOptions, SheddingOptions {
+  settings: RequestLimitsOptions['settings'] & SheddingOptions['settings']
   /** Registers the hooks that authenticate requests and limit each credential. */
   guard: (limits: RequestLimits) => void
 }
@@ -143,14 +144,15 @@ export const LIMIT_NAMES: readonly LimitName[] = [
 ]
 
 /** The settings of the same names. 0 means no limit. */
-export type RequestRates = Record<
+type RequestRates = Record<
   | 'trackerRatePerSecond'
   | 'publishableRatePerSecond'
   | (AddressLimitRule | InvitationLimitRule)['setting'],
   number
 >
 
-interface RequestLimitsOptions extends RequestRates {
+interface RequestLimitsOptions {
+  settings: RequestRates
   /** Returns the key under which a request counts. */
   addressOf: (request: AddressedRequest) => string
   monotonicSeconds: () => number
@@ -181,12 +183,12 @@ const BURST_SECONDS = 2
 
 /** The limits of this process. Several processes let more requests through together. */
 function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
-  const { trackerRatePerSecond, publishableRatePerSecond, signInRatePerMinute } = options
-  const { addressOf } = options
+  const { settings, addressOf } = options
+  const { trackerRatePerSecond, publishableRatePerSecond, signInRatePerMinute } = settings
   const limitKey = (name: LimitName, message: string, perSecond: number) =>
     createLimit({ name, message, rate: { perSecond, burst: perSecond * BURST_SECONDS } }, options)
   const limitAddress = ({ name, setting, message }: AddressLimitRule): AddressLimit | null => {
-    const perMinute = options[setting]
+    const perMinute = settings[setting]
     const rate = { perSecond: perMinute / MINUTE_SECONDS, burst: perMinute }
     const limit = createLimit({ name, message, rate }, options)
     return limit && { limit, addressOf }
@@ -194,7 +196,7 @@ function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
   const limitUserAttempts = (rule: UserLimitRule): RateLimit | null =>
     signInRatePerMinute === 0 ? null : createLimit(rule, options)
   const limitInvitations = ({ name, setting, message }: InvitationLimitRule) => {
-    const perDay = options[setting]
+    const perDay = settings[setting]
     const rate = { perSecond: perDay / DAY_SECONDS, burst: perDay }
     return createLimit({ name, message, rate }, options)
   }

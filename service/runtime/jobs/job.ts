@@ -62,6 +62,21 @@ export interface JobRun {
   error: unknown
 }
 
+const REPEATS_MAX = 100
+
+/** Repeats a step until nothing is left, nothing changes (a table is locked), or time is up. */
+export function repeatUntilDone(
+  step: (context: JobContext) => Promise<{ more: boolean }>,
+): Job['run'] {
+  return async (_, context) => {
+    for (let repeat = 0; repeat < REPEATS_MAX && !context.signal.aborted; repeat += 1) {
+      const { more, ...counts } = await step(context)
+      const hasChanged = Object.values(counts).some(count => Number(count) > 0)
+      if (!more || !hasChanged) return
+    }
+  }
+}
+
 const SCHEDULE_FORMS = /^(?:\*\/(?<minutes>\d+) \*|(?<minute>\d+) (?<hour>\*|\d+)) \* \* \*$/
 
 /**

@@ -13,8 +13,9 @@ import {
   isGpcHeader,
   readForwardingHeaders,
 } from './forwarding-signature.ts'
-import { findLiveKeys, type TrackerIdentity } from './live-key-store.ts'
+import { findLiveKeys } from './key-store.ts'
 import { matchesOrigin } from './origin-pattern.ts'
+import type { TrackerIdentity } from './tracker-store.ts'
 
 interface BrowserRequest {
   key: string

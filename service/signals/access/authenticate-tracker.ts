@@ -11,12 +11,8 @@ import {
   type TokenKind,
 } from '../../runtime/util/token-format.ts'
 import { TtlCache } from '../../runtime/util/ttl-cache.ts'
-import {
-  findLiveKeys,
-  recordKeyUses,
-  type TrackerIdentity,
-  type UsedKey,
-} from './live-key-store.ts'
+import { findLiveKeys, recordKeyUses, type UsedKey } from './key-store.ts'
+import type { TrackerIdentity } from './tracker-store.ts'
 
 export type AuthenticateTracker = (authorization: string | undefined) => Promise<TrackerIdentity>
 

@@ -5,7 +5,7 @@ import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 import { parseTokenKind, TOKEN_PREFIXES } from '../../runtime/util/token-format.ts'
 import type { AuthenticatePublishableKey, BrowserCaller } from './authenticate-publishable-key.ts'
 import type { AuthenticateTracker } from './authenticate-tracker.ts'
-import type { TrackerIdentity } from './live-key-store.ts'
+import type { TrackerIdentity } from './tracker-store.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -122,7 +122,7 @@ function readSignals(
   captured: CapturedAt,
   context: ConsentContext,
 ): ConsentSignals {
-  const { receivedAt, additionalConsentProvider, hasGpcHeader } = context
+  const { receivedAt, settings, hasGpcHeader } = context
   const consentObject = toObject(inputs.consent)
   const consentMode = toObject(inputs.consent_mode)
   const tcf = toObject(inputs.tcf)
@@ -138,7 +138,7 @@ function readSignals(
     consent,
     tcf:
       tcf || gppTcStrings.length > 0
-        ? readTcfConsent(tcf, receivedAt, { gppTcStrings, additionalConsentProvider })
+        ? readTcfConsent(tcf, receivedAt, { gppTcStrings, settings })
         : noSignal('tcf'),
     consent_mode: consentMode
       ? readConsentMode(consentMode, captured, receivedAt)

@@ -16,8 +16,9 @@ import {
   updateDestinationHealth,
   updateHealthAfterProbe,
 } from './destination-health.ts'
+import { clearOutage } from './destination-health-store.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'
-import { clearOutage, findDestination } from './destination-store.ts'
+import { findDestination } from './destination-store.ts'
 import {
   DEFAULT_RETRY_POLICY,
   NO_RETRY_POLICY,

@@ -111,8 +111,15 @@ function* everyDelivery(): Generator<StoredDelivery> {
                 for (const destinationProblem of [null, 'The platform refuses the credential'])
                   for (const isTest of [false, true])
                     yield delivery({
-                      ...{ status, statusReason, lastError, attemptCount, platformTraceId },
-                      ...{ nextAttemptAt, destinationProblem, isTest, replayedAt },
+                      status,
+                      statusReason,
+                      lastError,
+                      attemptCount,
+                      platformTraceId,
+                      nextAttemptAt,
+                      destinationProblem,
+                      isTest,
+                      replayedAt,
                       firstSentAt: NOON,
                     })
 }

@@ -4,8 +4,12 @@ import { SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
-import { platformMessage } from './platform-message.ts'
-import { type ExplanationContext, explainSending, explainWaiting } from './waiting-explanation.ts'
+import {
+  type ExplanationContext,
+  explainSending,
+  explainWaiting,
+  platformMessage,
+} from './waiting-explanation.ts'
 
 /**
  * Explains what happened to a delivery, why, and what happens next, for marketers and engineers. It

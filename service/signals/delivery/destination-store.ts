@@ -1,7 +1,7 @@
 import { isMember, parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import { DESTINATION_STATUSES, type DestinationStatus } from '@signalbox/contract/destinations.ts'
 import { BACKOFF_CAUSES, type BackoffCause } from '@signalbox/contract/reasons.ts'
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
@@ -50,6 +50,25 @@ export async function findDestination(
     .where('id', '=', id)
     .executeTakeFirst()
   return row ? destinationOf(row) : null
+}
+
+/** An event is planned for each of its tracker's destinations, so there are few. */
+export const DESTINATIONS_MAX = 20
+
+/** The destinations of a tracker, oldest first. Stores made before the limit may have more. */
+export async function listDestinations(
+  { query }: Transaction,
+  trackerId: string,
+): Promise<Destination[]> {
+  const rows = await query
+    .selectFrom('destinations')
+    .selectAll()
+    .where('tracker_id', '=', trackerId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(DESTINATIONS_MAX * 5)
+    .execute()
+  return rows.map(destinationOf)
 }
 
 export function destinationOf(row: Selectable<Tables['destinations']>): Destination {
@@ -136,121 +155,9 @@ export async function bindDestination(
     .execute()
 }
 
-interface UsedDestination {
+export interface DestinationKey {
   trackerId: string
   destinationId: string
-  /** The credential that was used. The answer proves nothing about a newer one. */
-  sealedCredential: Buffer
-  at: Date
-}
-
-interface DestinationPause extends UsedDestination {
-  reason: string | null
-  nextProbeAt: Date
-}
-
-/**
- * Pauses a destination that the platform rejects: its deliveries wait, and probes follow. False
- * when it was inactive already, or has another credential by now.
- */
-export async function pauseDestination(
-  { query }: Database,
-  pause: DestinationPause,
-): Promise<boolean> {
-  const changed = await query
-    .updateTable('destinations')
-    .set({
-      status: 'inactive',
-      status_reason: pause.reason,
-      next_probe_at: pause.nextProbeAt,
-      failed_probes: 0,
-      updated_at: pause.at,
-    })
-    .where('tracker_id', '=', pause.trackerId)
-    .where('id', '=', pause.destinationId)
-    .where('status', '=', 'active')
-    .where('sealed_credential', '=', pause.sealedCredential)
-    .returning('id')
-    .executeTakeFirst()
-  return changed !== undefined
-}
-
-/** A probe failed: the destination stays inactive until a later one. */
-export async function postponeProbe({ query }: Database, pause: DestinationPause): Promise<void> {
-  await query
-    .updateTable('destinations')
-    .set({
-      status_reason: pause.reason,
-      next_probe_at: pause.nextProbeAt,
-      failed_probes: sql`failed_probes + 1`,
-      updated_at: pause.at,
-    })
-    .where('tracker_id', '=', pause.trackerId)
-    .where('id', '=', pause.destinationId)
-    .where('status', '=', 'inactive')
-    .where('sealed_credential', '=', pause.sealedCredential)
-    .execute()
-}
-
-/** Activates the destination. False when it was active already, or has another credential. */
-export async function resumeDestination(
-  { query }: Database,
-  probed: UsedDestination,
-): Promise<boolean> {
-  const changed = await query
-    .updateTable('destinations')
-    .set({
-      status: 'active',
-      status_reason: null,
-      next_probe_at: null,
-      failed_probes: 0,
-      updated_at: probed.at,
-    })
-    .where('tracker_id', '=', probed.trackerId)
-    .where('id', '=', probed.destinationId)
-    .where('status', '=', 'inactive')
-    .where('sealed_credential', '=', probed.sealedCredential)
-    .returning('id')
-    .executeTakeFirst()
-  return changed !== undefined
-}
-
-interface DestinationKey {
-  trackerId: string
-  destinationId: string
-}
-
-/** Records that a worker sends nothing until a time. An outage keeps its beginning. */
-export async function recordBackoff(
-  { query }: Database,
-  { trackerId, destinationId }: DestinationKey,
-  { cause, since, until }: Backoff,
-): Promise<void> {
-  await query
-    .updateTable('destinations')
-    .set({
-      backoff_cause: cause,
-      backoff_since: sql`case when backoff_cause = 'unreachable' and ${cause}::text = 'unreachable'
-        then backoff_since else ${since}::timestamptz end`,
-      backoff_until: until,
-    })
-    .where('tracker_id', '=', trackerId)
-    .where('id', '=', destinationId)
-    .execute()
-}
-
-/** A request reached the platform again. A pause that the platform asked for goes on. */
-export async function clearOutage(
-  { query }: Database,
-  { trackerId, destinationId }: DestinationKey,
-): Promise<void> {
-  await query
-    .updateTable('destinations')
-    .set({ backoff_cause: null, backoff_since: null, backoff_until: null })
-    .where('tracker_id', '=', trackerId)
-    .where('id', '=', destinationId)
-    .where('backoff_cause', '=', 'unreachable')
-    .execute()
 }
 
 export type TestMode = Pick<Destination, 'testModeUntil' | 'testCode'>

@@ -10,10 +10,10 @@ import {
   unnestColumns,
   utcDay,
 } from '../../runtime/db/sql-fragments.ts'
-import { countStages, stageLiteral } from '../../runtime/db/stage-count-store.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import { TtlCache } from '../../runtime/util/ttl-cache.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
+import { countStages, stageLiteral } from '../events/stage-count-store.ts'
 import type { InitialStatus } from './delivery-status.ts'
 
 /** A delivery that is created with its event, at the same time. */

@@ -195,7 +195,10 @@ export async function replayFailed(
 }
 
 /** What `replayFailed` would do now. Changes and locks nothing. Needs its own transaction. */
-export async function previewReplay({ query }: Transaction, replay: Replay): Promise<ReplayCounts> {
+export async function countReplayable(
+  { query }: Transaction,
+  replay: Replay,
+): Promise<ReplayCounts> {
   await readInOrder({ query })
   const text = `${checkReplayable(replay.deliveryIds !== null, '')} ${selectCounts()}`
   const { rows } = await query.executeQuery(CompiledQuery.raw(text, replayValues(replay)))

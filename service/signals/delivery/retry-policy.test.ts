@@ -166,7 +166,7 @@ it('counts no attempt for an unsent delivery', () => {
   assert.deepEqual([back.status, back.isUncounted, back.nextAttemptAt], ['queued', true, AT])
 })
 
-/** decisions section 5: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, then every 12 h. */
+/** The documented schedule: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, then every 12 h. */
 const SCHEDULE = [5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200, 43_200, 43_200]
 
 it('follows the schedule at the middle of the jitter', () => {

@@ -2,7 +2,6 @@ import type { ReasonOf } from '@signalbox/contract/reasons.ts'
 import type pg from 'pg'
 import { type Database, inTransaction, isCitusCluster } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
-import { countStages, stageLiteral } from '../../runtime/db/stage-count-store.ts'
 import { CLOCK_TOLERANCE_MINUTES } from '../consent/consent-signal.ts'
 import {
   FOUND_COLUMNS,
@@ -16,6 +15,7 @@ import {
   legacyIndexKey,
   listWithdrawableDigests,
 } from '../events/person-identifiers.ts'
+import { countStages, stageLiteral } from '../events/stage-count-store.ts'
 import {
   ADD_COUNTS,
   ATTEMPT_COLUMNS,

@@ -7,7 +7,7 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import {
   computeKeyedDigest,
   IDENTIFYING_KEYS,
@@ -26,7 +26,7 @@ export function erasureRoutes(app: ServiceApp, context: DeletionContext): void {
   })
 }
 
-interface DeletionContext extends AuditedContext {
+export interface DeletionContext extends AuditedContext {
   now: () => Date
   /** See `createErasureKeyProvider`. */
   erasureKey: () => Promise<KeyObject>

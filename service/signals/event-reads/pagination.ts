@@ -8,7 +8,7 @@ import type { Event } from '@signalbox/contract/events.ts'
 import { listEvents } from '@signalbox/contract/report-operations.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 
-export interface PageRequest {
+export interface EventPageRequest {
   page: number
   perPage: number
 }
@@ -29,12 +29,12 @@ function describeInvalidCount(field: string, keyword: string): string | null {
  * Reads `page` and `per_page` from the query. A page size above 100 is capped. Throws a 422 refusal
  * for anything but a positive integer within the bounds of the contract.
  */
-export function readPageRequest(query: unknown): PageRequest {
+export function readPageRequest(query: unknown): EventPageRequest {
   const { page = 1, per_page: perPage = PER_PAGE_DEFAULT } = pageValidator.validate(query)
   return { page, perPage: Math.min(perPage, PER_PAGE_MAX) }
 }
 
-export interface PageContent extends PageRequest {
+export interface PageContent extends EventPageRequest {
   events: Event[]
   total: number
   /** The absolute URL of the list. */

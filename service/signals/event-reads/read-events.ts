@@ -5,7 +5,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { subtractDays } from '../../runtime/util/time.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { findAttempts, type StoredAttempt } from '../delivery/attempt-store.ts'
 import { explainDelivery } from '../delivery/delivery-explanation.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
@@ -17,11 +17,11 @@ import { findChildEvents, findParentEvents } from '../events/lineage-store.ts'
 import { listEventRefs } from '../events/list-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
-import { buildEventPage, type PageRequest } from './pagination.ts'
+import { buildEventPage, type EventPageRequest } from './pagination.ts'
 
 interface ListRequest {
   tracker: TrackerIdentity
-  page: PageRequest
+  page: EventPageRequest
   /** The absolute URL of the list, for its links. */
   path: string
   at: Date

@@ -7,7 +7,7 @@ import type { PlatformRegistry } from '../platforms/registry.ts'
 import { readPageRequest } from './pagination.ts'
 import { readEvent, listEvents as readEventPage, readSpace } from './read-events.ts'
 
-export interface EventReadRoutes {
+export interface EventReadContext {
   /** Reads go to the node of the tracker, so that they need no other one. */
   nodes: StoreNodes
   platforms: PlatformRegistry
@@ -15,7 +15,7 @@ export interface EventReadRoutes {
   publicOrigin: () => string
 }
 
-export function eventReadRoutes(app: ServiceApp, context: EventReadRoutes): void {
+export function eventReadRoutes(app: ServiceApp, context: EventReadContext): void {
   const { nodes, platforms, now, publicOrigin } = context
 
   app.route({

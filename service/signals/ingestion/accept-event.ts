@@ -1,7 +1,8 @@
 import type { IngestionNotice, IngestionWarning } from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
+import type { ConsentSettings } from '../consent/consent-signal.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import { type ErasureKeyProvider, listPlainWithdrawalKeys } from '../events/person-identifiers.ts'
 import type { CommitOutcome } from './commit-events.ts'
@@ -20,13 +21,12 @@ import {
 export interface AcceptanceContext extends WithdrawalContext {
   commits: CommitQueue<EventDraft, CommitOutcome>
   platforms: Platforms
-  /** Id of the platform in Additional Consent strings; null: they are not looked at. */
-  additionalConsentProvider: number | null
+  settings: ConsentSettings
 }
 
 interface EventRequest {
   platforms: Platforms
-  additionalConsentProvider: number | null
+  settings: ConsentSettings
   /** Called for an event whose free text holds an identifier. */
   erasureKey: ErasureKeyProvider
   tracker: TrackerIdentity
@@ -65,7 +65,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     idempotencyKey,
     receivedAt,
     browser,
-    additionalConsentProvider: request.additionalConsentProvider,
+    settings: request.settings,
   })
   const { eventId, eventTime, decision } = validated
   const { trackerId } = tracker

@@ -19,10 +19,12 @@ import {
 import { formatIdempotencyKey } from './idempotency.ts'
 import { requirePlatform, sendTestPurchase as send } from './send-test-purchase.ts'
 
-export function ingestionRoutes(
-  app: ServiceApp,
-  context: AcceptanceContext & { now: () => Date; publicOrigin: () => string },
-): void {
+export interface IngestionContext extends AcceptanceContext {
+  now: () => Date
+  publicOrigin: () => string
+}
+
+export function ingestionRoutes(app: ServiceApp, context: IngestionContext): void {
   const locationOf = (eventId: string, space: EventSpace = 'secret') => {
     const path = `${BASE_PATH}/events/${encodeURIComponent(eventId)}`
     return `${context.publicOrigin()}${path}${space === 'publishable' ? '?space=publishable' : ''}`
@@ -34,7 +36,7 @@ export function ingestionRoutes(
       const prepared = await prepareEvent({
         platforms: context.platforms,
         erasureKey: context.erasureKey,
-        additionalConsentProvider: context.additionalConsentProvider,
+        settings: context.settings,
         tracker: request.tracker,
         browser: request.browser,
         body: request.body,
@@ -96,10 +98,15 @@ function echoIdempotencyKey(reply: ReplyWriter, eventId: string): void {
   reply.serializer(body => Buffer.from(JSON.stringify(body)) as unknown as string)
 }
 
-/** `delivery` is null in a process without a platform URL. */
+export interface TestPurchaseContext {
+  /** Null in a process without a platform URL. */
+  delivery: DeliveryContext | null
+  erasureKey: ErasureKeyProvider
+}
+
 export function testPurchaseRoutes(
   app: ServiceApp,
-  { delivery, erasureKey }: { delivery: DeliveryContext | null; erasureKey: ErasureKeyProvider },
+  { delivery, erasureKey }: TestPurchaseContext,
 ): void {
   app.route({
     ...sendTestPurchase,

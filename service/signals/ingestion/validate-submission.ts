@@ -10,7 +10,7 @@ import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
 import { type ConsentInputs, decideConsent } from '../consent/consent-decision.ts'
 import type { AcceptedDecision } from '../consent/consent-record.ts'
-import type { ConsentContext } from '../consent/consent-signal.ts'
+import type { ConsentContext, ConsentSettings } from '../consent/consent-signal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
 import type { Platforms } from './event-draft.ts'
@@ -24,8 +24,7 @@ interface SubmissionInput {
   receivedAt: Date
   /** Set when the request used a publishable key. */
   browser?: BrowserCaller | null
-  /** Id of the platform in Additional Consent strings; null: they are not looked at. */
-  additionalConsentProvider?: number | null
+  settings?: ConsentSettings
 }
 
 interface ValidatedSubmission {
@@ -43,8 +42,7 @@ const submissionValidator = new Validator(EventSubmission, { omits: isTimeBound 
  * 422 refusal naming every invalid field. Uses no store, so that the sandbox can share it.
  */
 export function validateSubmission(body: unknown, input: SubmissionInput): ValidatedSubmission {
-  const { platforms, idempotencyKey, receivedAt } = input
-  const { browser = null, additionalConsentProvider = null } = input
+  const { platforms, idempotencyKey, receivedAt, browser = null, settings = {} } = input
   const validation = submissionValidator.begin(body)
   const { errors, input: given } = validation
   addCrossFieldErrors(errors, given)
@@ -59,7 +57,7 @@ export function validateSubmission(body: unknown, input: SubmissionInput): Valid
     eventTime,
     identityPresent,
     hasGpcHeader: browser?.hasGpcHeader ?? false,
-    additionalConsentProvider,
+    settings,
   })
   const submission = validation.finish()
   // An invalid basis is the only reason for no decision, and an error.

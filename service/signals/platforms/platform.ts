@@ -88,13 +88,13 @@ export interface TargetField {
 }
 
 /** A target and its token. The token is in memory only during a request. */
-export interface Credentials<Target> {
+export interface PlatformCredentials<Target> {
   target: Target
   accessToken: string
 }
 
 /** A connection for one batch, whose events are all live events or all test events. */
-export interface Connection<Target> extends Credentials<Target> {
+export interface Connection<Target> extends PlatformCredentials<Target> {
   /** The code that marks test events; null for live events. */
   testCode: string | null
 }
@@ -134,12 +134,12 @@ export interface Platform<Target = unknown> {
   send(connection: Connection<Target>, events: readonly OutboundEvent[]): Promise<SendAnswer>
   /** Reads the platform's counts for a time range, by event name. Never throws. */
   readDayCounts(
-    credentials: Credentials<Target>,
+    credentials: PlatformCredentials<Target>,
     day: CountedDay,
     source: CountedSource,
   ): Promise<DayCounts | Unavailable>
   /** Reads the platform's match quality, by event name. Never throws. */
-  readMatchQuality(credentials: Credentials<Target>): Promise<MatchQuality | Unavailable>
+  readMatchQuality(credentials: PlatformCredentials<Target>): Promise<MatchQuality | Unavailable>
   /** The identifiers that improve matching, most important first, for advice. */
   readonly matchKeys: readonly MatchKey[]
   /** Creates a test event code for a destination that has none. */

@@ -8,7 +8,7 @@ import type {
 } from '@signalbox/contract/reports.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { Validator } from '../../runtime/http/validator.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { destinationView } from '../delivery/destination-resource.ts'
 import { type Destination, findDestination } from '../delivery/destination-store.ts'
 import type { EventOwner } from '../event-reads/event-view.ts'

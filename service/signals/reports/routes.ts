@@ -3,13 +3,13 @@ import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readReconciliation, readSnapshots } from './read-reports.ts'
 
-export interface ReportRoutes {
+export interface ReportContext {
   /** Reads go to the node of the tracker, so that they need no other one. */
   nodes: StoreNodes
   now: () => Date
 }
 
-export function reportRoutes(app: ServiceApp, { nodes, now }: ReportRoutes): void {
+export function trackerReportRoutes(app: ServiceApp, { nodes, now }: ReportContext): void {
   app.route({
     ...getReconciliationReport,
     async handler({ tracker, query }, reply) {

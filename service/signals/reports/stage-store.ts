@@ -6,7 +6,7 @@ import {
   type HeldReason,
 } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { COUNTED_STAGES, type CountedStage } from '../../runtime/db/stage-count-store.ts'
+import { COUNTED_STAGES, type CountedStage } from '../events/stage-count-store.ts'
 
 const FINAL_REASONS = [...HELD_REASONS, ...FAILURE_REASONS]
 

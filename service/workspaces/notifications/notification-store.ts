@@ -138,7 +138,7 @@ export async function takeNotifications(
     }))
 }
 
-export interface EmailRecipient {
+export interface DigestRecipient {
   userId: number
   email: string
   role: WorkspaceRole
@@ -150,7 +150,7 @@ const RECIPIENTS_MAX = 200
 export async function listEmailRecipients(
   { query }: Pick<Database, 'query'>,
   workspaceId: number,
-): Promise<EmailRecipient[]> {
+): Promise<DigestRecipient[]> {
   const rows = await query
     .selectFrom('members')
     .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')

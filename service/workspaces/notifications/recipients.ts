@@ -2,7 +2,7 @@ import { storedText } from '@signalbox/contract/closed-set.ts'
 import { hasPermission, type WorkspaceRole } from '../users/workspace-role.ts'
 import type { TopicChoices } from './choice-store.ts'
 import { type ChosenTopic, isAlertTopic, NOTIFICATION_TOPICS } from './notification.ts'
-import type { EmailRecipient, WaitingNotification } from './notification-store.ts'
+import type { DigestRecipient, WaitingNotification } from './notification-store.ts'
 
 const NO_CHOICES: TopicChoices = new Map()
 
@@ -11,7 +11,7 @@ const NO_CHOICES: TopicChoices = new Map()
  * with two limits: results are for one user, and proposals for those who may decide.
  */
 export function isRecipient(
-  { userId, role }: Pick<EmailRecipient, 'userId' | 'role'>,
+  { userId, role }: Pick<DigestRecipient, 'userId' | 'role'>,
   { topic, ...notification }: Pick<WaitingNotification, 'topic' | 'permission' | 'userId'>,
   choices: TopicChoices = NO_CHOICES,
 ): boolean {

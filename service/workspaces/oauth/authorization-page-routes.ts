@@ -137,8 +137,7 @@ export function authorizationRoutes(app: ServiceApp, context: OauthContext): voi
         config: { credential: 'none' },
         async handler(request, reply) {
           // The router takes the path without an ID, but with its slash, to this route.
-          if (objectOrEmpty(request.params).uid === '')
-            throw Refusal.notFound('There is nothing at this path.')
+          if (objectOrEmpty(request.params).uid === '') throw Refusal.notFound()
           const call = { provider: await provider(), origin: publicOrigin(), isPage: true }
           await callProvider({ request, reply }, call)
         },

@@ -8,7 +8,7 @@ import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import type { AuthorizationServer } from './provider.ts'
 import { createProviderPages } from './provider-pages.ts'
 
-interface AuthorizationServerOptions {
+export interface AuthorizationServerOptions {
   database: Database
   now: () => Date
   audit: AuditTrail

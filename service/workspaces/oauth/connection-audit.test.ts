@@ -30,7 +30,11 @@ it('audits an approval with person, connection and ad account', async test => {
   const subject = { type: 'connection', id: await connectionId(fixture) }
   assert.partialDeepStrictEqual(await written(fixture), [
     {
-      ...{ sequence: 1, at: AT, actor: owner(fixture), action: 'connection.approved', subject },
+      sequence: 1,
+      at: AT,
+      actor: owner(fixture),
+      action: 'connection.approved',
+      subject,
       details: {
         client_id: agent.client.client_id,
         ad_account_id: fixture.workspace.adAccountId,
@@ -101,7 +105,9 @@ it('audits a changed ad account with the previous one, and the next approval', a
     [
       { action: 'connection.approved', subject, details: { ad_account_id: before } },
       {
-        ...{ action: 'connection.account_changed', actor: owner(fixture), subject },
+        action: 'connection.account_changed',
+        actor: owner(fixture),
+        subject,
         details: { ad_account_id_before: before, ad_account_id: adAccountId },
       },
       { action: 'connection.approved', subject, details: { ad_account_id: adAccountId } },

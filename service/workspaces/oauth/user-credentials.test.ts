@@ -19,8 +19,13 @@ it('ends the connections and tokens of a disabled person for good', async test =
   const connected = await connectAgent(fixture)
   const context = { database, now: clock.now, audit: createTestAuditTrail(service) }
   const { token } = await issueExecutionToken(context, {
-    ...{ workspaceId, adAccountId, tier: 'read', days: 30, name: 'Token' },
-    ...{ issuedBy: owner.userId, issuedAt: clock.now() },
+    workspaceId,
+    adAccountId,
+    tier: 'read',
+    days: 30,
+    name: 'Token',
+    issuedBy: owner.userId,
+    issuedAt: clock.now(),
   })
   await setUserStatus(database, owner.email, 'disabled')
   await revokeCredentialsOfUser(context, owner.userId)
@@ -30,8 +35,10 @@ it('ends the connections and tokens of a disabled person for good', async test =
   assert.deepEqual(await checkTokenAccess(fixture, connected.accessToken), none)
   assert.deepEqual(await checkTokenAccess(fixture, token), none)
   const refreshed = await requestToken(fixture, connected.agent, {
-    ...{ grant_type: 'refresh_token', refresh_token: connected.refreshToken },
-    ...{ redirect_uri: null, code_verifier: null },
+    grant_type: 'refresh_token',
+    refresh_token: connected.refreshToken,
+    redirect_uri: null,
+    code_verifier: null,
   })
   assert.equal(refreshed.body.error, 'invalid_grant')
   const { rows } = await database.pool.query(

@@ -34,7 +34,8 @@ it('rolls back the ad account when its campaigns cannot be created', async test 
   const state = { isEmailVerified: true, mustChangePassword: false, hasSecondFactor: false }
   const user = { ...owner, ...session, ...state }
   const context = {
-    ...{ database: service.database, now: service.clock.now },
+    database: service.database,
+    now: service.clock.now,
     onAdAccountAdded: async () => {
       throw new Error('no campaigns')
     },

@@ -9,8 +9,12 @@ it('provides every table and column that the sign-in library requires', async te
   const { database, server, clock } = await startTestService(test)
   const { toBeCreated, toBeAdded } = await getMigrations({
     ...authOptions({
-      ...{ database, logger: server.app.log, now: clock.now, secret: 'x'.repeat(64) },
-      ...{ publicOrigin: 'http://127.0.0.1', social: {} },
+      database,
+      logger: server.app.log,
+      now: clock.now,
+      secret: 'x'.repeat(64),
+      publicOrigin: 'http://127.0.0.1',
+      social: {},
       signUp: { mode: 'open', domains: [] },
       mailer: null as never,
       passwordCost: PASSWORD_COST,

@@ -83,28 +83,38 @@ it('audits invitations from their first mail to the answer, without an address',
 
   const [host, invitee] = [`person ${owner.userId}`, `person ${guest.userId}`]
   const created = (id: string, role: string) => ({
-    ...{ action: 'invitation.created', actor: host, subject: `invitation ${id}` },
+    action: 'invitation.created',
+    actor: host,
+    subject: `invitation ${id}`,
     details: { role },
   })
   const subject = `member ${guest.userId}`
   assert.deepEqual(await readLog(service, workspaceId), [
     created(withdrawn, 'member'),
     {
-      ...{ action: 'invitation.withdrawn', actor: host, subject: `invitation ${withdrawn}` },
+      action: 'invitation.withdrawn',
+      actor: host,
+      subject: `invitation ${withdrawn}`,
       details: { role: 'member' },
     },
     created(declined, 'admin'),
     {
-      ...{ action: 'invitation.declined', actor: invitee, subject: `invitation ${declined}` },
+      action: 'invitation.declined',
+      actor: invitee,
+      subject: `invitation ${declined}`,
       details: { role: 'admin' },
     },
     created(accepted, 'owner'),
     {
-      ...{ action: 'member.added', actor: invitee, subject },
+      action: 'member.added',
+      actor: invitee,
+      subject,
       details: { role: 'owner', reason: 'invitation_accepted', invitation_id: accepted },
     },
     {
-      ...{ action: 'member.removed', actor: invitee, subject },
+      action: 'member.removed',
+      actor: invitee,
+      subject,
       details: { role: 'owner', reason: 'left' },
     },
   ])
@@ -151,7 +161,10 @@ it('audits disabled people in each of their workspaces, and disabled workspaces'
   assert.equal(await changeUserStatus(context, owner.email, 'active'), true)
   assert.equal(await changeWorkspaceStatus(context, second.workspaceId, 'disabled'), true)
   const user = ['person.disabled', 'person.enabled'].map(action => ({
-    ...{ action, actor: 'operator', subject: `member ${owner.userId}`, details: {} },
+    action,
+    actor: 'operator',
+    subject: `member ${owner.userId}`,
+    details: {},
   }))
   assert.deepEqual(await readLog(service, workspaceId), user)
   const subject = `workspace ${second.workspaceId}`
@@ -205,7 +218,9 @@ for (const [reason, title] of Object.entries(WITHDRAWALS)) {
     const withdrawn = log.filter(({ action }) => action === 'invitation.withdrawn')
     const bySubject = withdrawn.toSorted((one, other) => (one.subject < other.subject ? -1 : 1))
     const expected = ids.toSorted().map(id => ({
-      ...{ action: 'invitation.withdrawn', actor, subject: `invitation ${id}` },
+      action: 'invitation.withdrawn',
+      actor,
+      subject: `invitation ${id}`,
       details: { role: 'owner', reason },
     }))
     assert.deepEqual(bySubject, expected)

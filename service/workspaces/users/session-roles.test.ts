@@ -98,8 +98,12 @@ const BODIES: Record<string, object> = {
     version: 0,
     execution_mode: 'ask',
     limits: {
-      ...{ change_percent_max: 10, change_minor_max: null, daily_total_minor_max: null },
-      ...{ actions_per_day_max: null, allowed_types: ['pause'], quiet_hours: null },
+      change_percent_max: 10,
+      change_minor_max: null,
+      daily_total_minor_max: null,
+      actions_per_day_max: null,
+      allowed_types: ['pause'],
+      quiet_hours: null,
     },
   },
 }
@@ -165,7 +169,11 @@ async function createScenario(service: TestService): Promise<Scenario> {
   const { owner: outsider } = await createTestWorkspace(service)
   const createdAt = service.clock.now()
   const invitation = await upsertInvitation(service.database, {
-    ...{ id: randomUUID(), workspaceId, email: outsider.email, role: 'member', createdAt },
+    id: randomUUID(),
+    workspaceId,
+    email: outsider.email,
+    role: 'member',
+    createdAt,
     replaceableRoles: ['member'],
     invitedBy: owner.userId,
     expiresAt: new Date(createdAt.getTime() + 86_400_000),

@@ -7,13 +7,13 @@ import { createSessionToken, hashSessionToken, sessionExpiry } from './session-t
 import { findPasswordHash, findUserByEmail, replacePasswordHash } from './user-store.ts'
 import type { UsersContext } from './users-context.ts'
 
-interface Credentials {
+interface SignInCredentials {
   email: string
   password: string
   userAgent: string | undefined
 }
 
-interface SignInAttempt extends Credentials {
+interface SignInAttempt extends SignInCredentials {
   /** The Cookie header, which tells a known device. */
   cookie: string | undefined
 }
@@ -45,7 +45,7 @@ export async function signIn(
 /** As `signIn`, for a password that another limit has counted. */
 export async function startSession(
   context: UsersContext,
-  { email, password, userAgent }: Credentials,
+  { email, password, userAgent }: SignInCredentials,
 ): Promise<SignInOutcome> {
   const { api } = await context.authLibrary()
   try {

@@ -1,5 +1,6 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import { hasPendingInvitation } from './invitation-store.ts'
 
 /** Who may create an account, by a form or by a sign-in provider. */
@@ -8,6 +9,12 @@ export interface SignUpPolicy {
   mode: 'open' | 'invited' | 'closed'
   /** The only domains of new accounts, in lower case, without their subdomains. Empty: any. */
   domains: readonly string[]
+}
+
+export type SignUpSettings = Pick<Settings, 'signUp' | 'signUpDomains'>
+
+export function readSignUpPolicy({ signUp, signUpDomains }: SignUpSettings): SignUpPolicy {
+  return { mode: signUp, domains: signUpDomains }
 }
 
 const CLOSED_MESSAGE = 'Sign-up is closed. Ask the operator of this service for an account.'

@@ -4,6 +4,7 @@ import type { AddressLimit } from '../../runtime/http/address-limits.ts'
 import type { AddressedRequest } from '../../runtime/http/client-address.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import { deriveKey } from '../../runtime/util/derive-key.ts'
+import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import type { AdAccount } from './ad-account-store.ts'
 import type { AttemptLimits } from './attempt-limits.ts'
 import type { AuthLibrary, AuthMailer } from './auth-library.ts'
@@ -18,8 +19,8 @@ import {
 import type { Mailer } from './mail/mail-queue.ts'
 import { PASSWORD_COST, type ScryptCost } from './password-hash.ts'
 import { createSecurityEventRecorder, type RecordSecurityEvent } from './security-events.ts'
-import type { SignUpPolicy } from './sign-up-policy.ts'
-import type { SocialClients, SocialProvider } from './social-providers.ts'
+import { readSignUpPolicy, type SignUpPolicy, type SignUpSettings } from './sign-up-policy.ts'
+import { readSocialClients, type SocialProvider, type SocialSettings } from './social-providers.ts'
 
 /** What the operations and routes of this module depend on. */
 export interface UsersContext extends DeviceContext, AuditedContext {
@@ -42,26 +43,28 @@ interface UserLimits extends AttemptLimits {
   signIn: AddressLimit | null
 }
 
-interface UsersOptions extends AuditedContext {
+export interface UsersOptions extends AuditedContext {
   logger: ServiceLogger
   now: () => Date
   publicOrigin: () => string
   mailer: Mailer
   limits: UserLimits
-  social: SocialClients
-  signUp: SignUpPolicy
+  settings: SocialSettings & SignUpSettings
   onAdAccountAdded: AdAccountListener
   /** Returns the address of a client, for security events. */
   addressOf: (request: AddressedRequest) => string
   /** Of new hashes; PASSWORD_COST by default. */
   passwordCost?: ScryptCost | undefined
   /** 32 bytes, from which the keys for links, social sign-in and device cookies are derived. */
-  masterKey: Buffer
+  credentialKeys: Pick<CredentialKeys, 'current'>
 }
 
 export function createUsersContext(options: UsersOptions): UsersContext {
-  const { database, audit, logger, now, publicOrigin, social, signUp, mailer } = options
-  const secret = deriveKey(options.masterKey, 'signalbox people').toString('hex')
+  const { database, audit, logger, now, publicOrigin, mailer, settings } = options
+  const masterKey = options.credentialKeys.current
+  const secret = deriveKey(masterKey, 'signalbox people').toString('hex')
+  const social = readSocialClients(settings)
+  const signUp = readSignUpPolicy(settings)
   const recordSecurityEvent = createSecurityEventRecorder(options)
   const { passwordCost = PASSWORD_COST } = options
   let library: Promise<AuthLibrary> | null = null
@@ -77,7 +80,7 @@ export function createUsersContext(options: UsersOptions): UsersContext {
     recordSecurityEvent,
     passwordCost,
     limits: options.limits,
-    deviceKey: deriveKey(options.masterKey, 'signalbox device cookies'),
+    deviceKey: deriveKey(masterKey, 'signalbox device cookies'),
     social: Object.keys(social) as SocialProvider[],
     authLibrary: () => {
       library ??= import('./auth-library.ts').then(({ createAuthLibrary }) =>

@@ -107,7 +107,10 @@ export function workspacePage(page: WorkspacePage): string {
 !${notice === undefined ? '' : message('success', notice)}
 !${content}`
   return renderPage({
-    ...{ title, body, signedInAs: user.email, isWide: true },
+    title,
+    body,
+    signedInAs: user.email,
+    isWide: true,
     navigation: workspaceNavigation({ ...membership, entries, current }),
     ...(script !== undefined && { script }),
   })

@@ -24,8 +24,15 @@ export type WorkspaceAction = (typeof WORKSPACE_ACTIONS)[number]
 const ROLE_PERMISSIONS: Record<WorkspaceRole, readonly WorkspaceAction[]> = {
   owner: WORKSPACE_ACTIONS,
   admin: [
-    ...(['read', 'manage_ad_accounts', 'invite', 'remove_member', 'decide_actions'] as const),
-    ...(['read_audit', 'manage_trackers', 'manage_deliveries', 'erase_people'] as const),
+    'read',
+    'manage_ad_accounts',
+    'invite',
+    'remove_member',
+    'decide_actions',
+    'read_audit',
+    'manage_trackers',
+    'manage_deliveries',
+    'erase_people',
   ],
   member: ['read'],
 }

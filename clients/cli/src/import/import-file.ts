@@ -58,14 +58,24 @@ export async function importFile(
   const concurrency = options.concurrency ?? CONCURRENCY
   const { signal } = context.host
   const sent = await sendLines({
-    ...{ client, lines, concurrency, signal, refusedFile, progress, tally },
+    client,
+    lines,
+    concurrency,
+    signal,
+    refusedFile,
+    progress,
+    tally,
   })
   progress.end()
   await refusedFile.close()
   const refused_file = sent.counts.refused > 0 ? refusedFile.path : null
   const { blank: blank_rows, dropped } = tally
   const summary: ImportSummary = {
-    ...{ file: source.name, ...sent.counts, refused_file, blank_rows, dropped },
+    file: source.name,
+    ...sent.counts,
+    refused_file,
+    blank_rows,
+    dropped,
   }
   const timeout = waitMilliseconds(options.wait)
   if (timeout !== null && sent.failure === null && !signal.aborted) {

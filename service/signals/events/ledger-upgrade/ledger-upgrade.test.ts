@@ -28,8 +28,9 @@ import {
 import { assertUpgraded } from '../../../../testing/earlier-version/upgrade-checks.ts'
 import { createTestDatabase } from '../../../../testing/fixtures/database.ts'
 import { waitUntil } from '../../../../testing/fixtures/wait-until.ts'
-import type { Database } from '../database.ts'
-import { migrate, requireCurrentSchema } from '../migrate.ts'
+import { STORE_SCHEMA } from '../../../program/store-schema.ts'
+import type { Database } from '../../../runtime/db/database.ts'
+import { migrate, requireCurrentSchema } from '../../../runtime/db/migrate.ts'
 import { LEDGER_UPGRADE } from './upgrade-store.ts'
 
 /** The load of processes of the previous version, until the store refuses them. */
@@ -61,7 +62,7 @@ it('loses no acknowledged event while the previous version keeps writing', async
   const database = openUpgradedDatabase(test, store)
   const writers = writeUntilRefused(test, { store, known })
   await erase(store, { trackerId: OTHER_TRACKER, email: ERASED_DIGEST }, known)
-  assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
+  assert.equal((await migrate(database, STORE_SCHEMA))[0], LEDGER_UPGRADE.migration)
   await writers
   const written = [...known.events.keys()].filter(key => /event-(1\d{4}|5\d{5})$/.test(key))
   assert.ok(written.length > 0, 'no event was acknowledged during the upgrade')
@@ -69,7 +70,7 @@ it('loses no acknowledged event while the previous version keeps writing', async
   assert.ok(known.erased.size >= 10)
   await assertUpgraded(database, known)
   await requireCurrentSchema(database)
-  assert.deepEqual(await migrate(database), [])
+  assert.deepEqual(await migrate(database, STORE_SCHEMA), [])
 })
 
 /** A lock that blocks the preparation at a step, and the statement that then waits. */
@@ -86,9 +87,11 @@ const AT_EVENT_IDS = {
   lock: `begin; select pg_advisory_xact_lock_shared(hashtext('signalbox_event_keys'))`,
   waitingStatement: 'select pg_advisory_xact_lock(%',
 }
+/** An insert of the same key waits until this one ends. */
 const AT_DELIVERIES = {
-  lock: `begin; select 1 from deliveries where tracker_id = '${OTHER_TRACKER}' and id = 500 for update`,
-  waitingStatement: 'select pg_sleep(0.05)',
+  lock: `begin; insert into signalbox_store.upgrade_progress (step, after)
+    values ('deliveries', '{}')`,
+  waitingStatement: 'insert into signalbox_store.upgrade_progress%',
 }
 /** A row can be locked only after the tables are prepared, so the last one stops there first. */
 const INTERRUPTIONS = [[AT_KEYS], [AT_EVENT_IDS], [AT_EVENT_IDS, AT_DELIVERIES]]
@@ -98,7 +101,7 @@ it('resumes after its connections break', async test => {
   const writers = writeUntilRefused(test, { store, known })
   for (const steps of INTERRUPTIONS) await interruptUpgrade(test, store, steps)
   const database = openUpgradedDatabase(test, store)
-  assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
+  assert.equal((await migrate(database, STORE_SCHEMA))[0], LEDGER_UPGRADE.migration)
   await writers
   await assertUpgraded(database, known)
 })
@@ -117,7 +120,9 @@ async function interruptUpgrade(
       const next = await openBlocker(store, lock)
       blocker?.release(true)
       blocker = next
-      upgrade ??= migrate(openUpgradedDatabase(test, store)).catch(error => interrupted.push(error))
+      upgrade ??= migrate(openUpgradedDatabase(test, store), STORE_SCHEMA).catch(error =>
+        interrupted.push(error),
+      )
       await waitUntil(waitingStatement, async () => {
         assert.deepEqual(interrupted, [], 'the upgrade failed before it was interrupted')
         return (await findWaiting(store, waitingStatement)).length > 0
@@ -162,8 +167,8 @@ async function findWaiting({ pool }: EarlierStore, statement: string): Promise<n
 it('upgrades a store without trackers without preparation', async test => {
   const store = await createEarlierStore(test)
   const database = openUpgradedDatabase(test, store)
-  assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
-  assert.deepEqual(await migrate(database), [])
+  assert.equal((await migrate(database, STORE_SCHEMA))[0], LEDGER_UPGRADE.migration)
+  assert.deepEqual(await migrate(database, STORE_SCHEMA), [])
   await requireCurrentSchema(database)
   const { database: fresh } = await createTestDatabase(test)
   assert.deepEqual(await schemaOf(database), await schemaOf(fresh))
@@ -174,8 +179,8 @@ it('upgrades a store with trackers and no events, and refuses the previous versi
   await addTrackers(store, [TRACKER])
   await addPayloadDay(store, '2026-11-20')
   const database = openUpgradedDatabase(test, store)
-  assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
-  assert.deepEqual(await migrate(database), [])
+  assert.equal((await migrate(database, STORE_SCHEMA))[0], LEDGER_UPGRADE.migration)
+  assert.deepEqual(await migrate(database, STORE_SCHEMA), [])
   await requireCurrentSchema(database)
   const { database: fresh } = await createTestDatabase(test)
   assert.deepEqual(await schemaOf(database), await schemaOf(fresh))

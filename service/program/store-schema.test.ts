@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import type { Database } from './database.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import type { Database } from '../runtime/db/database.ts'
 
 interface Column {
   type: string
@@ -11,7 +11,7 @@ interface Column {
   isGenerated: boolean
 }
 
-/** The type in `tables.ts` for each PostgreSQL type; json is written as text. */
+/** The TypeScript type for each PostgreSQL type; json is written as text. */
 const TYPES: Record<string, string> = {
   uuid: 'string',
   text: 'string',
@@ -30,10 +30,11 @@ const TYPES: Record<string, string> = {
   'integer[]': 'number[]',
 }
 
-/** Parses the interfaces as they are formatted: tables at two spaces, columns at four. */
+/** Parses `tables.ts` of each room as formatted: tables at two spaces, columns at four. */
 function declaredColumns(): Map<string, Column> {
-  const source = ['tables.ts', 'event-tables.ts', 'agent-tables.ts']
-    .map(file => readFileSync(join(import.meta.dirname, file), 'utf8'))
+  const rooms = join(import.meta.dirname, '..')
+  const source = globSync('**/tables.ts', { cwd: rooms })
+    .map(file => readFileSync(join(rooms, file), 'utf8'))
     .join('\n')
   const columns = new Map<string, Column>()
   let table = ''

@@ -1,4 +1,4 @@
-import { COUNTER_SHARD } from './sql-fragments.ts'
+import { COUNTER_SHARD } from '../../runtime/db/sql-fragments.ts'
 
 /** What is counted by hour, beside what other tables count. */
 export const COUNTED_STAGES = ['accepted', 'held', 'failed', 'platform_accepted'] as const

@@ -19,22 +19,23 @@ import {
   plannedDelivery,
   storeEntries,
 } from '../../../../testing/fixtures/stored-events.ts'
-import { claimDeliveries } from '../../../signals/delivery/claim-store.ts'
-import { reserveDeliveryIds } from '../../../signals/delivery/plan-store.ts'
-import { replayFailed } from '../../../signals/delivery/replay-store.ts'
-import { settleDeliveries } from '../../../signals/delivery/settlement-store.ts'
-import { erasePerson } from '../../../signals/erasure/erase-person.ts'
-import { findEventsById, recordDifferingSubmissions } from '../../../signals/events/event-store.ts'
-import { expireOldEvents } from '../../../signals/retention/expire-events.ts'
-import { DAY_MILLISECONDS } from '../../util/time.ts'
-import type { Database } from '../database.ts'
-import { migrate } from '../migrate.ts'
+import { STORE_SCHEMA } from '../../../program/store-schema.ts'
+import type { Database } from '../../../runtime/db/database.ts'
+import { migrate } from '../../../runtime/db/migrate.ts'
+import { DAY_MILLISECONDS } from '../../../runtime/util/time.ts'
+import { claimDeliveries } from '../../delivery/claim-store.ts'
+import { reserveDeliveryIds } from '../../delivery/plan-store.ts'
+import { replayFailed } from '../../delivery/replay-store.ts'
+import { settleDeliveries } from '../../delivery/settlement-store.ts'
+import { erasePerson } from '../../erasure/erase-person.ts'
+import { expireOldEvents } from '../../retention/expire-events.ts'
+import { findEventsById, recordDifferingSubmissions } from '../event-store.ts'
 import { prepareLedgerUpgrade } from './upgrade-store.ts'
 
 async function upgradedStore(test: TestContext) {
   const { store, known } = await createFilledStore(test)
   const database = openUpgradedDatabase(test, store)
-  await migrate(database)
+  await migrate(database, STORE_SCHEMA)
   return { store, known, database }
 }
 
@@ -240,7 +241,7 @@ async function assertPreparedStatementRefused(
     assert.equal((await read()).rows.length, 1)
     await prepareLedgerUpgrade(database)
     assert.equal((await read()).rows.length, 1)
-    await migrate(database)
+    await migrate(database, STORE_SCHEMA)
     await assert.rejects(read(), { code: REFUSED })
   } finally {
     client.release(true)

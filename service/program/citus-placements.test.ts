@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { findPlacement, PLACED_TABLES } from './citus-tables.ts'
-import type { Database } from './database.ts'
-import { listTables } from './distribute-tables.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import type { Database } from '../runtime/db/database.ts'
+import { findPlacement, listTables } from '../runtime/db/distribute-tables.ts'
+import { STORE_SCHEMA } from './store-schema.ts'
 
 async function findUnlisted(database: Database): Promise<string[]> {
   const tables = await listTables(database)
   return tables
-    .filter(({ schema, name }) => findPlacement(schema, name) === null)
+    .filter(({ schema, name }) => findPlacement(STORE_SCHEMA.placements, { schema, name }) === null)
     .map(({ table }) => table)
 }
 
@@ -23,8 +23,12 @@ async function readColumns({ pool }: Database, table: string): Promise<string[]>
 
 it('lists every table exactly once', async test => {
   const { database } = await createTestDatabase(test)
-  assert.deepEqual(await findUnlisted(database), [], 'add it to service/runtime/db/citus-tables.ts')
-  const names = PLACED_TABLES.map(({ name }) => name)
+  assert.deepEqual(
+    await findUnlisted(database),
+    [],
+    'add it to service/runtime/db/distribute-tables.ts',
+  )
+  const names = STORE_SCHEMA.placements.flatMap(each => Object.keys(each))
   assert.deepEqual(names, [...new Set(names)])
   assert.ok((await listTables(database)).length > 40)
 })
@@ -48,7 +52,7 @@ it('distributes or copies tables with a tracker, and distributes no others', asy
   const { database } = await createTestDatabase(test)
   for (const { schema, name, table } of await listTables(database)) {
     const columns = await readColumns(database, table)
-    const placement = findPlacement(schema, name)
+    const placement = findPlacement(STORE_SCHEMA.placements, { schema, name })
     if (columns.includes('tracker_id')) {
       assert.ok(placement === 'distributed' || placement === 'reference', table)
     } else {
@@ -65,7 +69,10 @@ it('has tracker_id in every unique index of a distributed table and its partitio
 /** Distributed tables and partitions also need a primary key: without one, a shard cannot move. */
 async function findUnshardable(database: Database): Promise<string[]> {
   const tables = (await listTables(database))
-    .filter(({ schema, name }) => findPlacement(schema, name) === 'distributed')
+    .filter(
+      ({ schema, name }) =>
+        findPlacement(STORE_SCHEMA.placements, { schema, name }) === 'distributed',
+    )
     .map(({ table }) => table)
   const { rows } = await database.pool.query(
     `with members as (

@@ -3,12 +3,12 @@ import {
   findTracker,
   listTrackersOfWorkspace,
   type TrackerIdentity,
-} from '../../signals/access/live-key-store.ts'
+} from '../../signals/access/tracker-store.ts'
 import type { TrackerReference } from './option-values.ts'
 import { StartError } from './role.ts'
 
 /** Throws a StartError when there is no such tracker, or more than one. */
-export async function requireTracker(
+export async function findTrackerArgument(
   database: Database,
   reference: TrackerReference,
 ): Promise<TrackerIdentity> {

@@ -1,26 +1,32 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Database, inTransaction } from '../database.ts'
-import { isLockTimeout } from '../database-errors.ts'
+import { type Database, inTransaction } from '../../../runtime/db/database.ts'
+import { isLockTimeout } from '../../../runtime/db/database-errors.ts'
+import type { StoreUpgrade } from '../../../runtime/db/migrate.ts'
+import { sleep } from '../../../runtime/util/wait.ts'
 
-/** The migration that this module prepares, and the one before it. */
-export const LEDGER_UPGRADE = {
-  from: '0015-replay-by-id',
-  to: '0016-queue-and-history',
-} as const
+export const LEDGER_UPGRADE: StoreUpgrade = {
+  migration: '0016-queue-and-history',
+  previous: '0015-replay-by-id',
+  isNeeded: needsLedgerUpgrade,
+  prepare: prepareLedgerUpgrade,
+  abandon: releaseBound,
+}
 
 const LOCK_MILLISECONDS_MAX = 200
 const AUTOVACUUM_LOCK_MILLISECONDS_MAX = 60_000
 const LOCK_ATTEMPTS_MAX = 600
+const LOCK_PAUSE_SECONDS = 0.3
 const BATCH_ROWS = 5_000
 const BATCH_ATTEMPTS_MAX = 1_000
+const BATCH_PAUSE_SECONDS = 0.05
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 /**
  * True for a store with trackers at the previous version, which is upgraded while that version
  * runs. A store without trackers is not in use and needs no preparation.
  */
-export async function needsLedgerUpgrade({ pool }: Database): Promise<boolean> {
+async function needsLedgerUpgrade({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query(
     `select to_regclass('public.events') is not null
        and to_regclass('public.trackers') is not null as is_present`,
@@ -50,7 +56,7 @@ export async function prepareLedgerUpgrade(database: Database): Promise<void> {
 }
 
 /** After a failed switchover: the previous version may run without a time limit again. */
-export async function releaseBound(database: Database): Promise<void> {
+async function releaseBound(database: Database): Promise<void> {
   await withShortLocks(
     database,
     `alter table signalbox_store.events_legacy drop constraint if exists events_legacy_until;
@@ -77,7 +83,7 @@ async function withShortLocks(database: Database, statements: string): Promise<v
       return
     } catch (error) {
       if (!isLockTimeout(error) || attempts === LOCK_ATTEMPTS_MAX) throw error
-      await database.pool.query('select pg_sleep(0.3)')
+      await sleep(LOCK_PAUSE_SECONDS)
     }
   }
 }
@@ -215,7 +221,7 @@ async function runBatches(
     if (batch.skipped > 0) {
       if (attempts === BATCH_ATTEMPTS_MAX) throw new Error(`rows of ${step} stay locked`)
       attempts += 1
-      await pool.query('select pg_sleep(0.05)')
+      await sleep(BATCH_PAUSE_SECONDS)
       continue
     }
     attempts = 1
