@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { ACTION_SOURCES, carriedMembers } from './carried-members.ts'
+import { keysOf } from './closed-set.ts'
 import { freeForm, named, stringEnum } from './scalars.ts'
 import { ValueData } from './value-data.ts'
 
@@ -108,27 +109,25 @@ export const IngestionWarning = named(
 )
 export type IngestionWarning = Static<typeof IngestionWarning>
 
-const NOTICE_CODES = [
-  'member_ignored',
-  'member_dropped',
-  'member_redacted',
-  'consent_unreadable',
-  'differs_from_stored',
-] as const
+const NOTICE_MEANINGS = {
+  member_ignored: 'not a member of this API',
+  member_dropped: 'known, but its value cannot be used',
+  member_redacted: 'held an email address or a phone number, which a token replaces',
+  consent_unreadable:
+    'a consent input that neither grants nor denies, or that refuses by words that are no known form',
+  differs_from_stored: 'a duplicate whose body is not the one that is stored',
+} as const
+export type NoticeCode = keyof typeof NOTICE_MEANINGS
+export const NOTICE_CODES: readonly NoticeCode[] = keysOf(NOTICE_MEANINGS)
 
 /** A member that was accepted without its full effect. Never holds a submitted value. */
 export const IngestionNotice = named(
   'IngestionNotice',
   Type.Object({
-    code: Type.Unsafe<(typeof NOTICE_CODES)[number]>({
+    code: Type.Unsafe<NoticeCode>({
       type: 'string',
       enum: [...NOTICE_CODES],
-      description:
-        '`member_ignored`: not a member of this API. `member_dropped`: known, but its value ' +
-        'cannot be used. `member_redacted`: held an email address or a phone number, which a ' +
-        'token replaces. `consent_unreadable`: a consent input that neither grants nor denies, ' +
-        'or that refuses by words that are no known form. ' +
-        '`differs_from_stored`: a duplicate whose body is not the one that is stored.',
+      description: NOTICE_CODES.map(code => `\`${code}\`: ${NOTICE_MEANINGS[code]}.`).join(' '),
     }),
     field: Type.String({ description: 'Dotted path of the member; `*` for an unreadable name.' }),
     message: Type.String(),

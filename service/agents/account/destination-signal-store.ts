@@ -1,3 +1,5 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import { DESTINATION_STATUSES, type DestinationStatus } from '@signalbox/contract/destinations.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { createWorkspaceCondition } from '../../runtime/db/workspace-condition.ts'
 
@@ -118,7 +120,7 @@ export interface BoundDestination {
   id: string
   /** Destinations that share it are counted as one by their platform. */
   reportingKey: string
-  status: string
+  status: Stored<DestinationStatus>
   statusReason: string | null
   testModeUntil: Date | null
 }
@@ -155,7 +157,7 @@ export async function findBoundDestinations(
     trackerName: row.tracker_name,
     id: row.id,
     reportingKey: row.reporting_key,
-    status: row.status,
+    status: parseStored(DESTINATION_STATUSES, row.status),
     statusReason: row.status_reason,
     testModeUntil: row.test_mode_until,
   }))

@@ -1,4 +1,7 @@
 import type { SignalHealth } from '@signalbox/contract/agents/account.ts'
+import { isMember, storedText } from '@signalbox/contract/closed-set.ts'
+import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { STATUS_GROUPS } from '@signalbox/contract/session/events.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import {
   type AgentPrincipal,
@@ -78,7 +81,7 @@ function toTrackers({
       )
       return {
         id: destination.id,
-        status: destination.status,
+        status: storedText(destination.status),
         status_reason: destination.statusReason,
         test_mode: destination.testModeUntil !== null && destination.testModeUntil > readAt,
         last_accepted_at: lastAcceptedAt?.toISOString() ?? null,
@@ -171,8 +174,11 @@ function failedFindings(id: string, deliveries: Record<string, number>): string[
   ]
 }
 
+/** Planned, and never accepted by the platform. */
+const LOST_STATUSES: readonly DeliveryStatus[] = [...STATUS_GROUPS.failed, 'expired']
+
 function isLost(status: string): boolean {
-  return status.startsWith('failed:') || status === 'expired'
+  return isMember(LOST_STATUSES, status)
 }
 
 function hoursBetween(from: Date, to: Date): number {

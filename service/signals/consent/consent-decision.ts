@@ -23,7 +23,7 @@ import { listPossibleRefusals } from './platform-consent.ts'
 import { readConsent } from './read-consent.ts'
 
 /** Version of the consent rules, stored as `consent_normalization_version`. */
-export const CONSENT_RULES_VERSION = '2'
+export const CONSENT_RULES_VERSION = '3'
 
 /**
  * The members of a submission that the decision reads. Apart from the basis, nothing has validated

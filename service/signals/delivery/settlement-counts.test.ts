@@ -89,7 +89,7 @@ it('names the latest event IDs of a cause in the order of settlement over all wo
     await deliverRound({ ...service.delivery, database: workers[index % 2] as Database })
   }
   assert.deepEqual(await readIssues(service), [
-    ['permanent', 100, 2_804_048, '', 5, 5, 'fifth fourth third'],
+    ['permanent', 100, 2_804_048, null, 5, 5, 'fifth fourth third'],
   ])
 })
 
@@ -102,7 +102,7 @@ it('names an event once whose retries several workers settle', async test => {
     service.clock.advance(3_600)
     await deliverRound({ ...service.delivery, database: worker })
   }
-  assert.deepEqual(await readIssues(service), [['retry', 2, null, '', 8, 0, 'a b']])
+  assert.deepEqual(await readIssues(service), [['retry', 2, null, null, 8, 0, 'a b']])
 })
 
 /** Two workers whose connections count in different shards. */

@@ -106,6 +106,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     edge,
   })
   const source = body.event_source === undefined ? null : scrubUrl(body.event_source)
+  const scrubbed = (source?.scrubbed ?? []).map(place => `event_source (${place})`)
   const consent = buildConsentRecord(body)
   const visitorId = resolveVisitorId(body.visitor_id)
   const placeholders = body.visitor_id && visitorId === null ? ['visitor_id'] : []
@@ -138,18 +139,10 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     notes: {
       dropped: identity.dropped.concat(
         clicks.dropped,
-        toDroppedFields(
-          source?.scrubbed ?? [],
-          place => `event_source (${place})`,
-          'held an identifier',
-        ),
-        toDroppedFields(consent.dropped, field => field, 'not stored with the consent'),
-        toDroppedFields(placeholders, field => field, DROP_REASONS.placeholder),
-        toDroppedFields(
-          listUnstoredIdentity(body),
-          field => field,
-          'events of this kind keep no identity',
-        ),
+        toDroppedFields(scrubbed, 'held an identifier'),
+        toDroppedFields(consent.dropped, 'not stored with the consent'),
+        toDroppedFields(placeholders, DROP_REASONS.placeholder),
+        toDroppedFields(listUnstoredIdentity(body), 'events of this kind keep no identity'),
         dropped,
       ),
       unknownMembers: findUnknownMembers(body),
@@ -159,12 +152,8 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
   }
 }
 
-function toDroppedFields(
-  places: string[],
-  fieldOf: (place: string) => string,
-  reason: string,
-): EventNotes['dropped'] {
-  return places.map(place => ({ field: fieldOf(place), reason }))
+function toDroppedFields(fields: readonly string[], reason: string): DroppedField[] {
+  return fields.map(field => ({ field, reason }))
 }
 
 /** What an event without a payload does not store. A withdrawal uses its identifiers. */
@@ -277,7 +266,8 @@ function dropPlainIdentifiers<Identity extends Pick<AcceptedIdentity, 'plain' | 
   )
   if (names.length === 0) return identity
   const plain = Object.entries(identity.plain).filter(([name]) => !names.includes(name))
-  const dropped = toDroppedFields(names, name => `user_data.${name}`, DROP_REASONS.identifier)
+  const fields = names.map(name => `user_data.${name}`)
+  const dropped = toDroppedFields(fields, DROP_REASONS.identifier)
   return {
     ...identity,
     plain: Object.fromEntries(plain),

@@ -1,8 +1,9 @@
 import type { AlertKind } from '@signalbox/contract/alerts.ts'
-import type { SnapshotCause } from '@signalbox/contract/reasons.ts'
+import type { SnapshotCause, UnavailableCause } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-credential.ts'
 import { formatUtcDay, subtractDays } from '../../runtime/util/time.ts'
+import { PAUSE_SENTENCES } from '../delivery/destination-health.ts'
 import { findDestination } from '../delivery/destination-store.ts'
 import { countMatchKeys } from '../delivery/sent-counts-store.ts'
 import { INVALID_CONFIGURATION, type MatchKey, type MatchQuality } from '../platforms/platform.ts'
@@ -135,22 +136,16 @@ const ROUNDS_MAX = 20
 /** Answers of Meta are a few kilobytes. A list of snapshots is read as a whole. */
 const ANSWER_CHARACTERS_MAX = 500_000
 
-const NO_SCORE = noReading(
-  'no_score',
-  'The platform has no score for this dataset yet; it is retried automatically.',
-)
-const UNREADABLE_CREDENTIAL = noReading(
-  'credential_unreadable',
-  "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
-)
-const NO_PLUG_IN = noReading(
-  'no_plug_in',
-  "This server has no plug-in for the destination's platform.",
-)
+/** The causes on this side of the platform; a plug-in has sentences for the others. */
+const OWN_CAUSE_SENTENCES: Record<Exclude<SnapshotCause, UnavailableCause>, string> = {
+  no_score: 'The platform has no score for this dataset yet; it is retried automatically.',
+  credential_unreadable: PAUSE_SENTENCES.credential_unreadable,
+  no_plug_in: "This server has no plug-in for the destination's platform.",
+}
 
-/** For a cause that names no time to wait. */
-function noReading(cause: NoReading['cause'], sentence: string): NoReading {
-  return { cause, sentence, waitSeconds: 0 }
+/** These causes name no time to wait. */
+function noReading(cause: keyof typeof OWN_CAUSE_SENTENCES): NoReading {
+  return { cause, sentence: OWN_CAUSE_SENTENCES[cause], waitSeconds: 0 }
 }
 
 /**
@@ -189,11 +184,13 @@ async function readQuality(
   const destination = await findDestination(database, trackerId, destinationId)
   const opened =
     destination && openCredential(credentialKeys, destinationId, destination.sealedCredential)
-  if (!opened) return UNREADABLE_CREDENTIAL
+  if (!opened) return noReading('credential_unreadable')
   const platform = platforms.find(destination.platform)
-  if (!platform) return NO_PLUG_IN
+  if (!platform) return noReading('no_plug_in')
   const target = platform.parseTarget(destination.config)
-  if (target === null) return noReading('unreadable', INVALID_CONFIGURATION)
+  if (target === null) {
+    return { cause: 'unreadable', sentence: INVALID_CONFIGURATION, waitSeconds: 0 }
+  }
   const quality = await platform.readMatchQuality({ target, accessToken: opened.credential })
   return quality.kind === 'unavailable' ? quality : { quality, matchKeys: platform.matchKeys }
 }
@@ -215,7 +212,7 @@ async function assessSnapshot(
   const ours = await countMatchKeys(database, { ...target, ...span })
   const earlier = await findEarlierSnapshots(database, target, { today, ...EARLIER_DAYS })
   const assessment = assessMatchQuality({ events: quality.events, ours, earlier, at: now })
-  if (!assessment) return NO_SCORE
+  if (!assessment) return noReading('no_score')
   const coverage = computeMatchCoverage(ours)
   const coverageBefore = findWeekEarlier(earlier, now)?.coverage ?? []
   const { raised, resolved } = evaluateMatchAlerts({ assessment, coverage, coverageBefore })

@@ -24,7 +24,7 @@ export type WebhookAnswer =
   /** No answer. `error` is a code, without names and addresses. */
   | { status: null; error: WebhookError }
 
-type WebhookError =
+export type WebhookError =
   | 'address_not_public'
   | 'host_not_found'
   | 'invalid_certificate'

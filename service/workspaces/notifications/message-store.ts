@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { MINUTE_SECONDS } from '../../runtime/util/time.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
-import type { NotificationChannel } from './notification.ts'
+import type { NotificationChannel, WebhookFailure } from './notification.ts'
 
 /** Longer than an attempt takes; afterwards another process may try the message again. */
 const LEASE_SECONDS = 2 * MINUTE_SECONDS
@@ -143,9 +143,10 @@ export async function cancelWebhookMessages(
   workspaceId: number,
   at: Date,
 ): Promise<void> {
+  const last_error: WebhookFailure = 'webhook_changed'
   await query
     .updateTable('notification_messages')
-    .set({ status: 'failed', body: '', last_error: 'webhook_changed', finished_at: at })
+    .set({ status: 'failed', body: '', last_error, finished_at: at })
     .where('workspace_id', '=', workspaceId)
     .where('channel', '=', 'webhook')
     .where('status', '=', 'pending')

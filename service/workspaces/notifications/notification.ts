@@ -1,6 +1,7 @@
 import type { NotificationType } from '@signalbox/contract/alerts.ts'
 import { isMember, isRecognized, type Stored } from '@signalbox/contract/closed-set.ts'
 import type { WorkspaceAction } from '../users/workspace-role.ts'
+import type { WebhookError } from './client.ts'
 
 /** How a workspace is notified: its people by email, its systems by a webhook. */
 export const NOTIFICATION_CHANNELS = ['email', 'webhook'] as const
@@ -68,5 +69,14 @@ export interface Notification {
   path: string
   at: Date
 }
+
+/** Why a webhook has not got a message, besides `http_<status>`. */
+export type WebhookFailure = WebhookError | 'webhook_changed' | 'unreadable_secret'
+
+/** Why a recipient has not got an email. Any other code is of the mail server or the connection. */
+export const EMAIL_ERRORS = ['recipient_left', 'no_response'] as const
+
+/** Why a message was not delivered, as it is stored with the message and shown. */
+export type MessageError = WebhookFailure | `http_${number}` | Stored<(typeof EMAIL_ERRORS)[number]>
 
 export const NOTIFICATION_TEXT_CHARACTERS_MAX = 500

@@ -1,3 +1,4 @@
+import { isMember, keysOf } from '@signalbox/contract/closed-set.ts'
 import { html } from 'ghtml'
 import {
   buttonForm,
@@ -20,7 +21,7 @@ import { DIGEST_MINUTES } from './change-settings.ts'
 import type { TopicChoices } from './choice-store.ts'
 import { memberChoicesCard } from './member-choices-page.ts'
 import type { MessageRecord } from './message-store.ts'
-import { NOTIFICATION_TOPICS, TOPIC_LABELS } from './notification.ts'
+import { NOTIFICATION_TOPICS, TOPIC_LABELS, type WebhookFailure } from './notification.ts'
 import type { NotificationSettings, WebhookFormat, WebhookSummary } from './settings-store.ts'
 import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-address.ts'
 
@@ -152,7 +153,7 @@ const MESSAGE_LABELS: Record<MessageRecord['status'], string> = {
   failed: 'failed',
 }
 
-const ERROR_TEXTS: Record<string, string> = {
+const FAILURE_TEXTS: Record<WebhookFailure, string> = {
   address_not_public: 'its address is not public',
   host_not_found: 'its host name was not found',
   invalid_certificate: 'its certificate is not valid',
@@ -165,7 +166,7 @@ const ERROR_TEXTS: Record<string, string> = {
 function errorText(code: string): string {
   const status = /^http_(\d{3})$/.exec(code)?.[1]
   if (status !== undefined) return `it answered HTTP ${status}`
-  return Object.hasOwn(ERROR_TEXTS, code) ? String(ERROR_TEXTS[code]) : code
+  return isMember(keysOf(FAILURE_TEXTS), code) ? FAILURE_TEXTS[code] : code
 }
 
 function webhookButtons(membership: Membership, { host, disabled }: WebhookSummary): string {

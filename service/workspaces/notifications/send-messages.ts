@@ -1,3 +1,4 @@
+import { parseStored, storedText } from '@signalbox/contract/closed-set.ts'
 import type { AuditEntry } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
@@ -6,7 +7,7 @@ import { HOUR_SECONDS, MINUTE_SECONDS } from '../../runtime/util/time.ts'
 import type { Email, EmailTransport } from '../users/mail/mail-queue.ts'
 import type { PostWebhook } from './client.ts'
 import { type ClaimedMessage, claimMessage, settleMessage } from './message-store.ts'
-import type { NotificationChannel } from './notification.ts'
+import { EMAIL_ERRORS, type MessageError, type NotificationChannel } from './notification.ts'
 import {
   deleteWebhookNotifications,
   listEmailRecipients,
@@ -77,10 +78,10 @@ async function sendChannel(
 
 type AttemptResult =
   | { kind: 'sent' }
-  | { kind: 'retry'; error: string; waitSeconds: number }
-  | { kind: 'failed'; error: string }
+  | { kind: 'retry'; error: MessageError; waitSeconds: number }
+  | { kind: 'failed'; error: MessageError }
   /** The receiver is gone (HTTP 410): nothing more is sent. */
-  | { kind: 'gone'; error: string }
+  | { kind: 'gone'; error: MessageError }
 
 /** Members who left, were disabled or changed their address in the meantime get nothing. */
 async function sendEmail(
@@ -98,7 +99,8 @@ async function sendEmail(
     const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
     // RFC 5321, 4.2.1: a code of 5xx says not to repeat the command.
     const kind = typeof responseCode === 'number' && responseCode >= 500 ? 'failed' : 'retry'
-    return { kind, error: String(code ?? 'no_response'), waitSeconds: 0 }
+    const failure = parseStored(EMAIL_ERRORS, String(code ?? 'no_response'))
+    return { kind, error: failure, waitSeconds: 0 }
   }
 }
 
@@ -130,7 +132,7 @@ async function settle(
     await settleMessage(context.database, message, { status: 'sent', at })
     return
   }
-  const { error } = result
+  const error = storedText(result.error)
   const delaySeconds = RETRY_DELAYS_SECONDS[channel][attempts - 1]
   if (result.kind === 'retry' && delaySeconds !== undefined) {
     const seconds = Math.max(delaySeconds, result.waitSeconds)

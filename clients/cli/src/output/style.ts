@@ -1,4 +1,6 @@
 import { styleText } from 'node:util'
+import { isMember } from '@signalbox/contract/closed-set.ts'
+import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import type { CliHost, Output } from '../host.ts'
 
 export type Color = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
@@ -32,9 +34,21 @@ export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, '\ufffd')
 }
 
-/** The color of a delivery status. */
+const STATUS_COLORS: Record<DeliveryStatus, Color> = {
+  queued: 'yellow',
+  sent: 'yellow',
+  retrying: 'yellow',
+  accepted: 'green',
+  'failed:auth': 'red',
+  'failed:permanent': 'red',
+  'failed:unknown': 'red',
+  expired: 'dim',
+  'skipped:consent': 'dim',
+  'skipped:no_destination': 'dim',
+  'skipped:duplicate': 'dim',
+}
+
+/** The color of a delivery status; one of a later version has that of waiting. */
 export function colorOfStatus(status: string): Color {
-  if (status === 'accepted') return 'green'
-  if (status.startsWith('failed')) return 'red'
-  return status === 'expired' || status.startsWith('skipped') ? 'dim' : 'yellow'
+  return isMember(DELIVERY_STATUSES, status) ? STATUS_COLORS[status] : 'yellow'
 }
