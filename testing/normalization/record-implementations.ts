@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { createRequire, registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -20,20 +20,26 @@ import { applyRudderRule } from './rudder-rules.ts'
 const PACKAGES = {
   sdk: ['facebook-nodejs-business-sdk', '24.0.1'],
   builder: ['capi-param-builder-nodejs', '1.3.2'],
+  browser: ['meta-capi-param-builder-clientjs', '1.3.1'],
   segment: ['@segment/action-destinations', '3.497.0'],
 } as const
 const PYTHON_SDK = ['facebook-business', '26.0.3'] as const
+const JAVA_SDK = ['com.facebook.business.sdk', 'facebook-java-business-sdk', '24.0.1'] as const
 
 type Normalize = (one: NormalizationCase) => Outcome
 
 const RECORDING_PATH = join(import.meta.dirname, 'vectors/implementations.json')
 
-function recordImplementations(folder: string): Recording {
+async function recordImplementations(folder: string): Promise<Recording> {
   const load = installNpmPackages(folder)
   const normalizers: Record<string, Normalize> = {
     sdk: createSdk(load),
-    builder: createParameterBuilder(load),
+    builder: createParameterBuilder(
+      load('capi-param-builder-nodejs/src/piiUtil/PIIUtil.js') as ParameterBuilder,
+    ),
+    browser: createParameterBuilder(await loadBrowserBuilder(folder)),
     python: createPythonSdk(folder),
+    java: createJavaSdk(folder),
     segment: createSegment(folder),
     rudder: applyRudderRule,
   }
@@ -58,10 +64,22 @@ const SOURCES: Recording['implementations'] = [
     source: "npm, run; what Meta's SDK calls from version 26.0.0 on, which is not on npm yet",
   },
   {
+    id: 'browser',
+    name: 'Parameter Builder for browsers',
+    version: PACKAGES.browser.join(' '),
+    source: 'npm, run',
+  },
+  {
     id: 'python',
     name: 'Meta SDK for Python',
     version: PYTHON_SDK.join(' '),
     source: 'PyPI, run',
+  },
+  {
+    id: 'java',
+    name: 'Meta SDK for Java',
+    version: JAVA_SDK.slice(1).join(' '),
+    source: 'Maven Central, run',
   },
   {
     id: 'segment',
@@ -83,8 +101,17 @@ type Load = (name: string) => unknown
 function installNpmPackages(folder: string): Load {
   const npm = (...parameters: string[]) => execFileSync('npm', parameters, { cwd: folder })
   writeFileSync(join(folder, 'package.json'), '{"private": true}')
-  const direct = [PACKAGES.sdk, PACKAGES.builder].map(([name, version]) => `${name}@${version}`)
-  npm('install', '--ignore-scripts', '--no-audit', '--no-fund', ...direct, 'lodash@4.18.1')
+  const { sdk, builder, browser } = PACKAGES
+  const direct = [sdk, builder, browser].map(([name, version]) => `${name}@${version}`)
+  npm(
+    'install',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    ...direct,
+    'lodash@4.18.1',
+    'core-js-pure@3.46.0',
+  )
   const [segment, version] = PACKAGES.segment
   const archive = npm('pack', '--silent', `${segment}@${version}`).toString().trim()
   execFileSync('tar', ['xzf', archive], { cwd: folder })
@@ -154,18 +181,31 @@ const BUILDER_TYPES: Record<string, string> = {
   external_id: 'external_id',
 }
 
-function createParameterBuilder(load: Load): Normalize {
-  const { getNormalizedPII, getNormalizedAndHashedPII } = load(
-    'capi-param-builder-nodejs/src/piiUtil/PIIUtil.js',
-  ) as Record<string, (value: unknown, type: string) => string | null>
+type ParameterBuilder = Record<
+  'getNormalizedPII' | 'getNormalizedAndHashedPII',
+  (value: unknown, type: string) => string | null
+>
+
+/** Its sources import parts of core-js without the ending that Node.js wants. */
+async function loadBrowserBuilder(folder: string): Promise<ParameterBuilder> {
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      next(specifier.startsWith('core-js-pure/') ? `${specifier}.js` : specifier, context),
+  })
+  const [name] = PACKAGES.browser
+  return import(join(folder, 'node_modules', name, 'shared/utils/piiUtil/piiUtil.js'))
+}
+
+function createParameterBuilder(builder: ParameterBuilder): Normalize {
   return ({ field, input }) => {
     const type = BUILDER_TYPES[field]
     if (type === undefined) return UNSUPPORTED
     return attempt(() => {
-      const sent = getNormalizedAndHashedPII?.(input, type) ?? null
+      const sent = builder.getNormalizedAndHashedPII(input, type) ?? null
       if (sent === null) return null
       const isKept = /^[0-9a-f]{64}$|^[0-9a-f]{32}$/i.test(String(input).trim())
-      return isKept ? { kept: String(input).trim().toLowerCase() } : getNormalizedPII?.(input, type)
+      if (isKept) return { kept: String(input).trim().toLowerCase() }
+      return builder.getNormalizedPII(input, type)
     })
   }
 }
@@ -219,6 +259,24 @@ function createPythonSdk(folder: string): Normalize {
   return one => outcomes[CASES.indexOf(one)] as Outcome
 }
 
+/** In one process, as the one for Python. */
+function createJavaSdk(folder: string): Normalize {
+  const [groupId, artifactId, version] = JAVA_SDK
+  const dependency = `<dependency><groupId>${groupId}</groupId><artifactId>${artifactId}</artifactId>
+    <version>${version}</version></dependency>`
+  const project = `<project><modelVersion>4.0.0</modelVersion><groupId>r</groupId>
+    <artifactId>r</artifactId><version>1</version><dependencies>${dependency}</dependencies></project>`
+  writeFileSync(join(folder, 'pom.xml'), project)
+  const copy = ['-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=java']
+  execFileSync('mvn', copy, { cwd: folder })
+  const script = join(import.meta.dirname, 'RecordJava.java')
+  const answer = execFileSync('java', ['-cp', `${join(folder, 'java')}/*`, script], {
+    input: JSON.stringify(CASES),
+  })
+  const outcomes: Outcome[] = JSON.parse(answer.toString())
+  return one => outcomes[CASES.indexOf(one)] as Outcome
+}
+
 function attempt(run: () => Outcome | undefined): Outcome {
   try {
     return run() ?? null
@@ -236,7 +294,7 @@ function formatRecording({ results, ...head }: Recording): string {
 if (import.meta.main) {
   const folder = mkdtempSync(join(tmpdir(), 'normalization-'))
   try {
-    const recording = recordImplementations(folder)
+    const recording = await recordImplementations(folder)
     writeFileSync(RECORDING_PATH, formatRecording(recording))
   } finally {
     rmSync(folder, { recursive: true })
