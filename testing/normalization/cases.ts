@@ -28,6 +28,8 @@ export const UNSUPPORTED = 'unsupported:'
 export interface Implementation {
   id: string
   name: string
+  /** In a table. */
+  short: string
   version: string
   /** How the results were obtained. */
   source: string

@@ -11,6 +11,7 @@ import {
   UNSUPPORTED,
 } from './cases.ts'
 import { applyRudderRule } from './rudder-rules.ts'
+import { createJavaSdk, createPythonSdk, JAVA_SDK, PYTHON_SDK } from './run-other-languages.ts'
 
 /**
  * `npm run normalization:record` installs the other implementations into a temporary folder, gives
@@ -23,8 +24,6 @@ const PACKAGES = {
   browser: ['meta-capi-param-builder-clientjs', '1.3.1'],
   segment: ['@segment/action-destinations', '3.497.0'],
 } as const
-const PYTHON_SDK = ['facebook-business', '26.0.3'] as const
-const JAVA_SDK = ['com.facebook.business.sdk', 'facebook-java-business-sdk', '24.0.1'] as const
 
 type Normalize = (one: NormalizationCase) => Outcome
 
@@ -54,42 +53,49 @@ const SOURCES: Recording['implementations'] = [
   {
     id: 'sdk',
     name: 'Meta SDK',
+    short: 'SDK',
     version: PACKAGES.sdk.join(' '),
     source: 'npm, run',
   },
   {
     id: 'builder',
     name: 'Parameter Builder',
+    short: 'Builder',
     version: PACKAGES.builder.join(' '),
     source: "npm, run; what Meta's SDK calls from version 26.0.0 on, which is not on npm yet",
   },
   {
     id: 'browser',
     name: 'Parameter Builder for browsers',
+    short: 'Browser Builder',
     version: PACKAGES.browser.join(' '),
     source: 'npm, run',
   },
   {
     id: 'python',
     name: 'Meta SDK for Python',
+    short: 'Python SDK',
     version: PYTHON_SDK.join(' '),
     source: 'PyPI, run',
   },
   {
     id: 'java',
     name: 'Meta SDK for Java',
+    short: 'Java SDK',
     version: JAVA_SDK.slice(1).join(' '),
     source: 'Maven Central, run',
   },
   {
     id: 'segment',
     name: 'Segment',
+    short: 'Segment',
     version: PACKAGES.segment.join(' '),
     source: 'npm, run: `normalize_user_data` of `facebook-conversions-api`',
   },
   {
     id: 'rudder',
     name: 'RudderStack',
+    short: 'RudderStack',
     version: 'rudder-transformer, August 2026',
     source: 'read, not run: `FBCUserDataConfig.json` and the functions that it names',
   },
@@ -242,39 +248,6 @@ function createSegment(folder: string): Normalize {
       return /^[a-f0-9]{64}$/i.test(text) ? { kept: text } : text
     })
   }
-}
-
-/** In one process: it reads the cases as JSON from its input and answers with JSON. */
-function createPythonSdk(folder: string): Normalize {
-  const environment = join(folder, 'python')
-  execFileSync('python3', ['-m', 'venv', environment])
-  const [name, version] = PYTHON_SDK
-  const pip = [join(environment, 'bin/pip'), 'install', '--quiet', `${name}==${version}`]
-  execFileSync(pip[0] as string, pip.slice(1))
-  const script = join(import.meta.dirname, 'record_python.py')
-  const answer = execFileSync(join(environment, 'bin/python'), [script], {
-    input: JSON.stringify(CASES),
-  })
-  const outcomes: Outcome[] = JSON.parse(answer.toString())
-  return one => outcomes[CASES.indexOf(one)] as Outcome
-}
-
-/** In one process, as the one for Python. */
-function createJavaSdk(folder: string): Normalize {
-  const [groupId, artifactId, version] = JAVA_SDK
-  const dependency = `<dependency><groupId>${groupId}</groupId><artifactId>${artifactId}</artifactId>
-    <version>${version}</version></dependency>`
-  const project = `<project><modelVersion>4.0.0</modelVersion><groupId>r</groupId>
-    <artifactId>r</artifactId><version>1</version><dependencies>${dependency}</dependencies></project>`
-  writeFileSync(join(folder, 'pom.xml'), project)
-  const copy = ['-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=java']
-  execFileSync('mvn', copy, { cwd: folder })
-  const script = join(import.meta.dirname, 'RecordJava.java')
-  const answer = execFileSync('java', ['-cp', `${join(folder, 'java')}/*`, script], {
-    input: JSON.stringify(CASES),
-  })
-  const outcomes: Outcome[] = JSON.parse(answer.toString())
-  return one => outcomes[CASES.indexOf(one)] as Outcome
 }
 
 function attempt(run: () => Outcome | undefined): Outcome {
