@@ -4,6 +4,7 @@ import type { TrackerIdentity } from '../access/live-key-store.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import { type ErasureKeyProvider, listPlainWithdrawalKeys } from '../events/person-identifiers.ts'
+import { PARTIAL_REASONS } from '../identity/dropped-fields.ts'
 import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
@@ -128,11 +129,10 @@ function buildRedactedNotice(field: string): IngestionNotice {
 
 function buildDroppedNotice({ field, reason }: { field: string; reason: string }): IngestionNotice {
   const because = reason.charAt(0).toLowerCase() + reason.slice(1).replace(/\.$/, '')
-  return {
-    code: 'member_dropped',
-    field,
-    message: `The ${field} field was dropped: ${because}.`,
-  }
+  const message = PARTIAL_REASONS.has(reason)
+    ? `The ${field} field does not count in full. ${reason}`
+    : `The ${field} field was dropped: ${because}.`
+  return { code: 'member_dropped', field, message }
 }
 
 function buildIgnoredNotice(field: string): IngestionNotice {

@@ -1,3 +1,4 @@
+import type { ContentItem } from '../events/order-contents.ts'
 import type { DroppedField } from '../identity/dropped-fields.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 
@@ -18,7 +19,8 @@ export interface OutboundEvent {
   valueAmount: string | null
   valueCurrency: string | null
   orderId: string | null
-  contents: unknown[]
+  /** Each has an `id`. */
+  contents: ContentItem[]
   numItems: number | null
   commerce: CommerceDetails
   /**
@@ -41,7 +43,8 @@ export interface OutboundEvent {
 
 /** What an order says besides its value and contents. Money is decimal text. */
 export interface CommerceDetails {
-  contentType: string | null
+  /** What the IDs name; empty when the caller does not say. */
+  contentTypes: string[]
   contentIds: (string | number)[]
   contentName: string | null
   contentCategory: string | null
