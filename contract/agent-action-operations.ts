@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { ActionStatus, rowId } from './agents/actions.ts'
+import { rowId } from './agents/actions.ts'
 import { PolicyAnswer } from './agents/policy.ts'
 import {
   ActionAnswer,
@@ -11,7 +11,7 @@ import {
   ProposalResult,
   ProposalSubmission,
 } from './agents/proposals.ts'
-import { ActionPage } from './agents/tool-inputs.ts'
+import { ActionQuery } from './agents/tool-inputs.ts'
 import {
   describeBodyTooLarge,
   MessageError,
@@ -19,7 +19,6 @@ import {
   ValidationError,
   WRITE_ERRORS,
 } from './errors.ts'
-import { described } from './scalars.ts'
 
 /** OpenAPI, Security Requirement. */
 const EXECUTION_TOKEN: readonly Record<string, readonly string[]>[] = [{ executionToken: [] }]
@@ -99,8 +98,7 @@ export const listActions = {
   schema: {
     params: WorkspacePath,
     querystring: Type.Object({
-      status: Type.Optional(described(ActionStatus, 'Only actions with this status.')),
-      page: Type.Optional(ActionPage),
+      ...ActionQuery.properties,
       account_id: Type.Optional(
         rowId('The ad account of the token. Optional; any other ad account is refused.'),
       ),

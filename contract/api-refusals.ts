@@ -1,3 +1,4 @@
+import { keysOf } from './closed-set.ts'
 import { REFUSAL_RULES, type RefusalRule } from './refusal-rules.ts'
 
 /** What the documentation says about one refusal of the API. */
@@ -261,13 +262,18 @@ const OTHER_REFUSALS = {
   },
 } as const satisfies Record<string, ApiRefusal>
 
+export type ApiRefusalName = RefusalRule | keyof typeof OTHER_REFUSALS
+
 /** Every refusal of the documented operations, by its anchor on the page of refusals. */
-export const API_REFUSALS: Readonly<Record<string, ApiRefusal>> = {
-  ...Object.fromEntries(
-    Object.entries(REFUSAL_RULES).map(([name, rule]) => [
-      name,
-      { ...rule, ...RULE_DETAILS[name as RefusalRule] },
-    ]),
-  ),
+export const API_REFUSALS: Readonly<Record<ApiRefusalName, ApiRefusal>> = {
+  ...addRuleDetails(),
   ...OTHER_REFUSALS,
+}
+
+function addRuleDetails(): Record<RefusalRule, ApiRefusal> {
+  const rules: Record<RefusalRule, ApiRefusal> = { ...REFUSAL_RULES }
+  for (const name of keysOf(REFUSAL_RULES)) {
+    rules[name] = { ...REFUSAL_RULES[name], ...RULE_DETAILS[name] }
+  }
+  return rules
 }

@@ -1,16 +1,33 @@
+import { isMember, keysOf } from './closed-set.ts'
+import type { ConsentOutcome, ConsentReason } from './reasons.ts'
+
 /** What the decision on consent means for an event, by its outcome. */
-export const CONSENT_OUTCOMES: Readonly<Record<string, string>> = {
+const CONSENT_OUTCOMES: Readonly<Record<ConsentOutcome, string>> = {
   granted: 'Granted: the event may be sent.',
   withheld: 'Withheld: the event is stored and not sent.',
   ledger_only: 'Ledger only: events of this kind are never sent.',
 }
 
-/** Reasons that are not a signal of the event. */
-export const CONSENT_REASONS: Readonly<Record<string, string>> = {
+/** The sentence about a reason; null when the signals of the event say it themselves. */
+const CONSENT_REASONS: Readonly<Record<ConsentReason, string | null>> = {
+  granted_by_consent: null,
+  granted_by_tcf: null,
+  granted_by_consent_mode: null,
+  names_no_person: null,
   attested_by_basis: 'The sender states the basis "consent", and no signal says otherwise.',
   no_signal: 'Signals came with the event, but none of them could be read as granted.',
   consent_withdrawn: 'The visitor withdrew consent before.',
   erased: 'The person was erased on request.',
   legitimate_interest: 'The event has the basis "legitimate interest".',
   consent_withdrawal: 'The event is itself a withdrawal.',
+}
+
+/** Null for an outcome of another version. */
+export function describeConsentOutcome(outcome: string): string | null {
+  return isMember(keysOf(CONSENT_OUTCOMES), outcome) ? CONSENT_OUTCOMES[outcome] : null
+}
+
+/** Null where the signals say it themselves, and for a reason of another version. */
+export function describeConsentReason(reason: string): string | null {
+  return isMember(keysOf(CONSENT_REASONS), reason) ? CONSENT_REASONS[reason] : null
 }

@@ -1,7 +1,7 @@
 /**
  * The codes of ISO 4217 (list one, 2025) in which a price can be given: currencies and units of
  * account such as CLF. Precious metals, XDR, XTS and XXX are left out, since no order is paid in
- * them. ANG, BGN and CUC were withdrawn lately and stay for events that are reported late.
+ * them. ANG, BGN and CUC were withdrawn recently and stay for events that are reported late.
  *
  * A fixed list, because `Intl.supportedValuesOf('currency')` depends on the version of Node: two
  * processes of one installation could disagree about a body (docs/decisions/0030).

@@ -14,6 +14,9 @@ import {
 /** Visible ASCII, the form of the platforms' codes. */
 export const TEST_CODE_PATTERN = '^[!-~]*$'
 
+export const DESTINATION_STATUSES = ['active', 'inactive'] as const
+export type DestinationStatus = (typeof DESTINATION_STATUSES)[number]
+
 /** Where a tracker's events are sent. No read returns its credential. */
 export const Destination = named(
   'Destination',
@@ -30,7 +33,7 @@ export const Destination = named(
           'test mode turns off, null while it is off; `status_reason`, why it is inactive.',
       ),
     ),
-    status: stringEnum(['active', 'inactive']),
+    status: stringEnum(DESTINATION_STATUSES),
     created_at: nullable(timestamp('When it was connected.')),
     updated_at: nullable(timestamp('When it last changed.')),
   }),

@@ -2,11 +2,31 @@ import Type, { type Static } from 'typebox'
 import { Delivery, ExplainedDelivery } from './deliveries.ts'
 import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from './scalars.ts'
 
-const EVENT_CLASSES = ['conversion', 'lifecycle', 'verification', 'test'] as const
+export const EVENT_CLASSES = ['conversion', 'lifecycle', 'verification', 'test'] as const
 export type EventClass = (typeof EVENT_CLASSES)[number]
 
-const MEASUREMENT_CLASSES = ['advertising', 'modeled', 'ledger_only'] as const
+export const MEASUREMENT_CLASSES = ['advertising', 'modeled', 'ledger_only'] as const
 export type MeasurementClass = (typeof MEASUREMENT_CLASSES)[number]
+
+export const CONSENT_BASES = ['consent', 'legitimate_interest'] as const
+export type ConsentBasis = (typeof CONSENT_BASES)[number]
+
+export const ATTRIBUTION_JOINS = ['allowed', 'none'] as const
+export type AttributionJoin = (typeof ATTRIBUTION_JOINS)[number]
+
+export const ENFORCEMENT_SCOPES = ['event', 'ledger'] as const
+export type EnforcementScope = (typeof ENFORCEMENT_SCOPES)[number]
+
+/** The query of the read of one event. */
+export const EventSpaceQuery = Type.Object({
+  space: Type.Optional(
+    stringEnum(['secret', 'publishable'], {
+      description:
+        'Whether the id is of an event sent with the tracker secret or with a publishable ' +
+        "key. By default, the tracker secret's event is read, or else the publishable key's.",
+    }),
+  ),
+})
 
 const eventMembers = {
   id: Type.String({ maxLength: 128 }),
@@ -28,10 +48,10 @@ const eventMembers = {
   ),
   value_currency: nullable(Type.String()),
   created_at: timestamp('When it was stored.'),
-  consent_basis: named('ConsentBasis', stringEnum(['consent', 'legitimate_interest'])),
+  consent_basis: named('ConsentBasis', stringEnum(CONSENT_BASES)),
   measurement_class: named('MeasurementClass', stringEnum(MEASUREMENT_CLASSES)),
-  attribution_join: named('AttributionJoin', stringEnum(['allowed', 'none'])),
-  enforcement_scope: named('EnforcementScope', stringEnum(['event', 'ledger'])),
+  attribution_join: named('AttributionJoin', stringEnum(ATTRIBUTION_JOINS)),
+  enforcement_scope: named('EnforcementScope', stringEnum(ENFORCEMENT_SCOPES)),
   consent_normalization_version: Type.String(),
   consent: nullable(freeForm('The state supplied with the event, and our decision on it.')),
   user_data_hashed: nullable(freeForm('Identity as digests. Empty once the payload expired.')),

@@ -9,7 +9,7 @@ import {
   TestPurchaseSubmission,
 } from './destinations.ts'
 import { MessageError, READ_ERRORS, ValidationError, WRITE_ERRORS } from './errors.ts'
-import { EventDetail } from './events.ts'
+import { EventDetail, EventSpaceQuery } from './events.ts'
 import { ReplayResult, ReplaySubmission } from './replays.ts'
 import {
   deleteUserData,
@@ -18,7 +18,6 @@ import {
   listEvents,
 } from './report-operations.ts'
 import { SANDBOX_OPERATIONS } from './sandbox-operations.ts'
-import { stringEnum } from './scalars.ts'
 import { DuplicateEvent, EventSubmission, NewEvent, NewVerification } from './submissions.ts'
 
 /** The path of every operation below, under the public origin. */
@@ -113,15 +112,7 @@ export const getEvent = {
   },
   schema: {
     params: Type.Object({ event: Type.String({ description: 'Percent-encoded event id.' }) }),
-    querystring: Type.Object({
-      space: Type.Optional(
-        stringEnum(['secret', 'publishable'], {
-          description:
-            'Whether the id is of an event sent with the tracker secret or with a publishable ' +
-            "key. By default, the tracker secret's event is read, or else the publishable key's.",
-        }),
-      ),
-    }),
+    querystring: EventSpaceQuery,
     response: {
       200: EventDetail,
       ...READ_ERRORS,

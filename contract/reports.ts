@@ -20,7 +20,13 @@ export const BUCKET_NAMES = [
   'other_senders',
 ] as const
 
-const REPORT_STATUSES = ['matched', 'explained', 'unexplained', 'pending', 'unavailable'] as const
+export const REPORT_STATUSES = [
+  'matched',
+  'explained',
+  'unexplained',
+  'pending',
+  'unavailable',
+] as const
 export type ReportStatus = (typeof REPORT_STATUSES)[number]
 
 export const ReconciliationBucket = named(

@@ -114,6 +114,7 @@ const NOTICE_CODES = [
   'member_dropped',
   'member_redacted',
   'consent_unreadable',
+  'differs_from_stored',
 ] as const
 
 /** A member that was accepted without its full effect. Never holds a submitted value. */
@@ -126,7 +127,8 @@ export const IngestionNotice = named(
       description:
         '`member_ignored`: not a member of this API. `member_dropped`: known, but its value ' +
         'cannot be used. `member_redacted`: held an email address or a phone number, which a ' +
-        'token replaces. `consent_unreadable`: a consent input that neither grants nor denies.',
+        'token replaces. `consent_unreadable`: a consent input that neither grants nor denies. ' +
+        '`differs_from_stored`: a duplicate whose body is not the one that is stored.',
     }),
     field: Type.String({ description: 'Dotted path of the member; `*` for an unreadable name.' }),
     message: Type.String(),
@@ -148,7 +150,17 @@ export const NewEvent = named(
 
 export const DuplicateEvent = named(
   'DuplicateEvent',
-  Type.Object({ event_id: Type.String(), duplicate: Type.Literal(true) }),
+  Type.Object({
+    event_id: Type.String(),
+    duplicate: Type.Literal(true),
+    notices: Type.Optional(
+      Type.Array(IngestionNotice, {
+        description:
+          '`differs_from_stored` when the body differs from that of the stored event, which ' +
+          'counts. Left out when it is the same or cannot be compared, and with a publishable key.',
+      }),
+    ),
+  }),
 )
 
 export const NewVerification = named(

@@ -85,7 +85,10 @@ it('says what is wrong with an identifier, and takes a SHA-256 as it is', async 
   assert.match(wrong.problem ?? '', /^Enter one email address/)
   const digest = 'AB'.repeat(32)
   assert.deepEqual(await digestIdentifier({ type: 'email', text: ` ${digest} `, country: '' }), {
-    ...{ digest: digest.toLowerCase(), others: [], normalized: null, problem: null },
+    digest: digest.toLowerCase(),
+    others: [],
+    normalized: null,
+    problem: null,
   })
 })
 

@@ -31,7 +31,7 @@ for (const [scheme, text] of [
 ] as const) {
   it(`every text color has sufficient contrast, ${scheme}`, () => {
     const weak = PAIRS.map(([front, ground, ratio]) => {
-      const found = contrast(colour(text, front), colour(text, ground))
+      const found = contrast(color(text, front), color(text, ground))
       return found < ratio ? `${front} on ${ground}: ${found.toFixed(2)} < ${ratio}` : null
     })
     assert.deepEqual(
@@ -47,7 +47,7 @@ it('the dark scheme overrides every light color', () => {
 })
 
 /** The last one counts, as in a browser. */
-function colour(text: string, name: string): string {
+function color(text: string, name: string): string {
   const found = [...text.matchAll(new RegExp(`--color-${name}: (#[0-9a-f]{6});`, 'g'))].at(-1)?.[1]
   assert.ok(found, name)
   return found

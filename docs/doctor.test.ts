@@ -6,7 +6,7 @@ import { it } from 'node:test'
 const root = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-const FILES = 'service/{doctor/*-checks,doctor/run-doctor,roles/doctor-command}.ts'
+const FILES = 'service/program/{doctor/*-checks,doctor/run-doctor,roles/doctor-command}.ts'
 const NAME = /'((?:settings|data_folder|network|store|keys|delivery|jobs|platform)\.\w+)'/g
 
 it('the page of the doctor lists exactly its checks', () => {

@@ -35,6 +35,23 @@ it('the README leads to every page of the documentation', () => {
   assert.deepEqual(unlinked, [])
 })
 
+it('an event that an example sends has an ID of its own, so that none is a duplicate', () => {
+  const sent = pages
+    .filter(({ path }) => /^(README\.md|docs\/guides\/|clients\/|examples\/)/.test(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/```\w*\n(.*?)```/gs)].flatMap(([, code = '']) =>
+        [...code.matchAll(SENT_ID)].map(([, id = '']) => ({ path, id })),
+      ),
+    )
+  const pagesOf = Map.groupBy(sent, ({ id }) => id)
+  assert.ok(pagesOf.size >= 7, `${[...pagesOf.keys()]}`)
+  const shared = [...pagesOf.values()].filter(uses => new Set(uses.map(use => use.path)).size > 1)
+  assert.deepEqual(shared, [])
+})
+
+/** In JSON, TypeScript, Python, Go and on the command line. */
+const SENT_ID = /(?:\bevent_?id['"]?: *|events create .*--id )['"]?([\w-]+)/gi
+
 it('every npm script on a page is in package.json', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const named = pages.flatMap(({ path, text }) =>

@@ -8,7 +8,9 @@ import {
   type ActionStatus,
   BATCH_STATUSES,
 } from '../contract/agents/actions.ts'
+import { keysOf } from '../contract/closed-set.ts'
 import { DELIVERY_STATUSES } from '../contract/deliveries.ts'
+import { DELIVERY_REASONS } from '../contract/reasons.ts'
 import { ACTION_TRANSITIONS, INITIAL_ACTION_STATUSES } from '../service/agents/proposals/action.ts'
 import { deriveBatchStatus } from '../service/agents/proposals/proposal-view.ts'
 import { CIRCUIT_TRANSITIONS } from '../service/signals/delivery/circuit-breaker.ts'
@@ -50,6 +52,17 @@ it('the page explains exactly the delivery statuses of the contract', () => {
   const rows = rowsBelow(deliveryPart, '### Delivery statuses')
   const explained = rows.map(([status]) => String(status))
   assert.deepEqual(explained.sort(), [...DELIVERY_STATUSES].sort())
+})
+
+it('the page explains exactly the reasons of each delivery status', () => {
+  const rows = rowsBelow(deliveryPart, '### Delivery reasons')
+  const inCode = keysOf(DELIVERY_REASONS).flatMap(status =>
+    DELIVERY_REASONS[status].map(reason => `${status} ${reason}`),
+  )
+  assert.deepEqual(
+    rows.map(([status, reason]) => `${status} ${reason}`),
+    inCode,
+  )
 })
 
 it('the diagram and the table of the destination agree', () => {

@@ -32,6 +32,8 @@ export interface ClusterLocation {
   account: UnprivilegedAccount
   /** The data folder, real path. */
   folder: string
+  /** Of the server, instead of the usual ones. */
+  settings?: Readonly<Record<string, string>> | undefined
 }
 
 /** Creates the cluster of a data folder if it is missing, and makes its account the owner. */

@@ -31,6 +31,8 @@ interface EmbeddedPostgresOptions {
   port: number
   /** The folder of a PostgreSQL 18 of the operating system; by default, npm's is used. */
   binariesFolder?: string | undefined
+  /** Of the server, instead of the usual ones: tests need no row after a power cut. */
+  settings?: Readonly<Record<string, string>> | undefined
 }
 
 export interface EmbeddedPostgres {
@@ -61,11 +63,11 @@ export async function startEmbeddedPostgres(
     refuseForeignCluster(clusterPath(folder))
     const release = await lockDataFolder(folder)
     try {
-      const { port, binariesFolder } = options
+      const { port, binariesFolder, settings } = options
       const binaries = await (binariesFolder === undefined
         ? findBinaries()
         : findSystemBinaries(binariesFolder))
-      const server = await adoptOrStartServer({ folder, port, binaries })
+      const server = await adoptOrStartServer({ folder, port, binaries, settings })
       return createHandle(folder, { ...server, version: binaries.version }, release)
     } catch (error) {
       release()
@@ -129,6 +131,7 @@ interface WantedServer {
   folder: string
   port: number
   binaries: PostgresBinaries
+  settings: EmbeddedPostgresOptions['settings']
 }
 
 /** A child of a killed server may be busy with one statement, for up to a minute. */
@@ -156,10 +159,14 @@ async function adoptOrStartServer(wanted: WantedServer): Promise<RunningServer> 
   }
 }
 
-async function locateCluster({ folder, binaries }: WantedServer): Promise<ClusterLocation> {
+async function locateCluster({
+  folder,
+  binaries,
+  settings,
+}: WantedServer): Promise<ClusterLocation> {
   const clusterOwner = findClusterOwner(clusterPath(folder))
   const account = await chooseAccount({ program: binaries.postgres, folder, clusterOwner })
-  return { binaries, account, folder }
+  return { binaries, account, folder, settings }
 }
 
 function isTransient({ transientCause }: ServerFailure, port: number): boolean {

@@ -27,11 +27,11 @@ export const RECOVERY_SECONDS_MAX = 900
  * it, and waits until it accepts connections. `ended` resolves to how it ended.
  */
 export async function launchServer(
-  { account, binaries, folder }: ClusterLocation,
+  { account, binaries, folder, settings: changes }: ClusterLocation,
   cluster: string,
   port: number,
 ): Promise<Launch> {
-  const settings = await buildServerArguments({ account, binaries, cluster, port })
+  const settings = await buildServerArguments({ account, binaries, cluster, port, changes })
   const log = openServerLog(folder)
   const command = commandAs(account, binaries.postgres, ['-D', cluster, ...settings])
   const child = spawn(command.file, command.args, {
@@ -112,12 +112,14 @@ interface ServerArgumentsInput {
   account: UnprivilegedAccount
   cluster: string
   port: number
+  changes: ClusterLocation['settings']
 }
 
 /** The settings are arguments, so that they belong to the program and not to the cluster. */
 async function buildServerArguments(input: ServerArgumentsInput): Promise<string[]> {
   const settings = {
     ...SETTINGS,
+    ...input.changes,
     port: String(input.port),
     wal_compression: (await canCompressWithLz4(input)) ? 'lz4' : 'off',
   }

@@ -111,10 +111,7 @@ it('every file of the service belongs to a room, and to a module of it or to non
     if (path === 'main.ts') return false
     return !ROOMS[room] || !(module.endsWith('.ts') || ROOMS[room].modules.includes(module))
   })
-  assert.deepEqual(
-    unknown.map(({ path }) => path),
-    [],
-  )
+  assertNone(unknown)
 })
 
 it('a room imports itself and the rooms that it names', () => {
@@ -183,10 +180,7 @@ it('consent and identity import no store, no HTTP and no settings', () => {
       target => !/^(signals\/(consent|identity)|runtime\/util)\//.test(target),
     ),
   )
-  assert.deepEqual(
-    reaching.map(({ path }) => path),
-    [],
-  )
+  assertNone(reaching)
 })
 
 it('the simulator, the embedded PostgreSQL and the contract import nothing of the service', () => {
@@ -208,6 +202,11 @@ it('every file says in its name what belongs in it', () => {
   assert.deepEqual(vague, [])
 })
 
+it('no object literal is spread into another: its members are written out', () => {
+  const spreading = everything.filter(({ source }) => /\.{3}\{/.test(code(source)))
+  assertNone(spreading)
+})
+
 it(`no file is longer than ${LINES_MAX} lines and no line than ${LINE_CHARACTERS_MAX}`, () => {
   const long = everything.filter(({ source }) => source.split('\n').length > LINES_MAX + 1)
   const wide = everything.filter(
@@ -215,11 +214,13 @@ it(`no file is longer than ${LINES_MAX} lines and no line than ${LINE_CHARACTERS
       !path.endsWith('.test.ts') &&
       source.split('\n').some(line => line.length > LINE_CHARACTERS_MAX && !UNBREAKABLE.test(line)),
   )
-  assert.deepEqual(
-    [...long, ...wide].map(({ path }) => path),
-    [],
-  )
+  assertNone([...long, ...wide])
 })
+
+function assertNone(found: readonly { path: string }[]): void {
+  const paths = found.map(({ path }) => path)
+  assert.deepEqual(paths, [])
+}
 
 function roomOf(path: string): string {
   return path.split('/')[0] ?? ''

@@ -8,8 +8,8 @@ import { samplePurchase } from '../testing/fixtures/sample-events.ts'
 import { startTestService } from '../testing/fixtures/service.ts'
 
 /** A reader follows one event through this many files of `service/`, and no more. */
-const FILES_TO_COMMIT_MAX = 50
-const FILES_TO_PLATFORM_MAX = 28
+const FILES_TO_COMMIT_MAX = 55
+const FILES_TO_PLATFORM_MAX = 29
 
 const SERVICE = `${pathToFileURL(import.meta.dirname)}/`
 
@@ -19,9 +19,9 @@ it('an event crosses few files on its way to the commit and on to the platform',
   await accept()
   await service.deliver()
 
-  const toCommit = await filesOfEveryRun(accept)
+  const toCommit = await filesOfEveryRun(accept, { warmUp: accept })
   await service.deliver()
-  const toPlatform = await filesOfEveryRun(() => service.deliver(), accept)
+  const toPlatform = await filesOfEveryRun(() => service.deliver(), { prepare: accept })
 
   test.diagnostic(`${toCommit.length} files to the commit, ${toPlatform.length} to the platform`)
   assert.ok(toCommit.includes('signals/ingestion/routes.ts'))
@@ -30,29 +30,35 @@ it('an event crosses few files on its way to the commit and on to the platform',
   assert.ok(toPlatform.length <= FILES_TO_PLATFORM_MAX, toPlatform.join('\n'))
 })
 
+type Step = () => Promise<unknown>
+
 /**
  * The files that three runs have in common. A timer that fires during one of them, or a cached key
  * whose half second is over, is no part of the path of an event.
  */
 async function filesOfEveryRun(
-  act: () => Promise<unknown>,
-  prepare: () => Promise<unknown> = async () => {},
+  act: Step,
+  { prepare, warmUp }: { prepare?: Step; warmUp?: Step },
 ): Promise<string[]> {
   const runs: string[][] = []
   for (let run = 0; run < 3; run += 1) {
-    await prepare()
-    runs.push(await filesThatRun(act))
+    await prepare?.()
+    runs.push(await filesThatRun(act, warmUp))
   }
   const [first = [], ...others] = runs
   return first.filter(file => others.every(files => files.includes(file)))
 }
 
-/** The files of which a named function runs during `act`, by V8's own coverage. */
-async function filesThatRun(act: () => Promise<unknown>): Promise<string[]> {
+/**
+ * The files of which a named function runs during `act`, by V8's own coverage. The warm-up comes
+ * last before it: on a busy machine, starting coverage takes longer than caches keep a key.
+ */
+async function filesThatRun(act: Step, warmUp?: Step): Promise<string[]> {
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  await warmUp?.()
   await session.post('Profiler.takePreciseCoverage')
   await act()
   const { result } = await session.post('Profiler.takePreciseCoverage')

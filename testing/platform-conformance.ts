@@ -70,8 +70,9 @@ export function testPlatformConformance<Target>(
     return { target, accessToken: ACCESS_TOKEN, testCode: null }
   }
 
-  it(`${name}: has a name, a batch size and a delivery window`, () => {
+  it(`${name}: has a name, an identity mark, a batch size and a delivery window`, () => {
     assert.match(offline.name, /^[a-z][a-z0-9_-]{0,39}$/)
+    assert.match(offline.identityMark, /^[a-z]{1,2}$/)
     assert.ok(Number.isInteger(offline.batchMax) && offline.batchMax > 0)
     assert.ok(offline.windowSeconds('website') > 0)
   })

@@ -59,6 +59,33 @@ function noteTest({ name, file, details }: CompletedTest, seconds: Map<string, n
   if (!details.passed) write(`failed: ${relative(ROOT, file)}: ${name}\n`)
 }
 
+/**
+ * Lists the tests of a run, so that two runs can be compared: the file, then the titles from the
+ * outermost to the test's own, separated by tabs. `test:start` names the parents.
+ */
+export function listTitles(results: ReturnType<typeof run>): string[] {
+  const lines: string[] = []
+  const open: string[] = []
+  results.on('test:start', ({ name, nesting }) => {
+    open.length = nesting
+    open.push(name)
+  })
+  const note = (test: EndedTest) => {
+    if (test.details.type === 'suite' || test.file === undefined) return
+    lines.push([relative(ROOT, test.file), ...open.slice(0, test.nesting), test.name].join('\t'))
+  }
+  results.on('test:pass', note)
+  results.on('test:fail', note)
+  return lines
+}
+
+interface EndedTest {
+  name: string
+  nesting: number
+  file?: string
+  details: { type?: string | undefined }
+}
+
 function isShown(type: string, data: { skip?: unknown; todo?: unknown }): boolean {
   if (type === 'test:start' || type === 'test:complete') return false
   return type !== 'test:pass' || data.skip !== undefined || data.todo !== undefined

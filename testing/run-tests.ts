@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { run } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 import { globalTeardown as stopStore } from './global-setup.ts'
-import { reportRun } from './run-report.ts'
+import { listTitles, reportRun } from './run-report.ts'
 
 /**
  * `npm test` and `npm run test:full`. Loading the service costs 1.1 to 2 CPU seconds, so the files
@@ -17,7 +18,7 @@ const NO_SOURCES = /^(node_modules|dist.*|\..+)$/
 const GROUP_LINES_MAX = 3_000
 const CONCURRENCY = 3
 /** Of the drills, the shortest one is in every run: 8 CPU seconds. */
-const FULL_RUN_ONLY = /^(benchmarks\/|reliability\/drills\/(?!cold-copy))/
+const FULL_RUN_ONLY = /^testing\/(benchmarks\/|reliability\/drills\/(?!cold-copy))/
 const RUNS_ALONE = /^\/\/ Runs alone: |^(before|after|beforeEach|afterEach)\(/m
 const STARTS_PROGRAMS = /\bcreateInstallation\(/
 /** The others that take 30 CPU seconds or more. */
@@ -28,7 +29,9 @@ interface TestFile {
   source: string
 }
 
-const isFull = process.argv.includes('--full')
+const { values, positionals: folders } = readArguments()
+const { full: isFull, titles: titlesFile } = values
+const isPart = folders.length > 0
 process.env.SIGNALBOX_TEST_EXTENT = isFull ? 'full' : 'short'
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/signalbox-tests')
 
@@ -40,7 +43,8 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 const options = {
   files: writeGroups(testFiles()),
   concurrency: CONCURRENCY,
-  globalSetupPath: join(import.meta.dirname, 'run-setup.ts'),
+  // Only all tests together reach every response of the contract.
+  globalSetupPath: join(import.meta.dirname, isPart ? 'global-setup.ts' : 'run-setup.ts'),
 }
 const results = run(options)
 // The runner skips its teardown on a signal, so stop PostgreSQL here.
@@ -50,10 +54,25 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 results.on('test:fail', event => {
   hasFailed ||= event.todo === undefined
 })
+const titles = listTitles(results)
 reportRun(results).pipe(process.stdout)
 results.once('close', () => {
+  if (titlesFile !== undefined) writeFileSync(titlesFile, `${titles.sort().join('\n')}\n`)
   if (hasFailed) process.exitCode = 1
 })
+
+function readArguments() {
+  return parseArgs({
+    /** Only the files below these folders: `npm test -- service/delivery docs`. */
+    allowPositionals: true,
+    options: {
+      /** Everything: all seeds, all long proofs. */
+      full: { type: 'boolean', default: false },
+      /** A file for the sorted titles of all tests, to compare two runs. */
+      titles: { type: 'string' },
+    },
+  })
+}
 
 function testFiles(): TestFile[] {
   const paths = globSync('**/*.test.ts', {
@@ -62,6 +81,7 @@ function testFiles(): TestFile[] {
   })
   return paths
     .filter(path => isFull || !FULL_RUN_ONLY.test(path))
+    .filter(path => !isPart || folders.some(folder => path.startsWith(folder)))
     .sort()
     .map(path => {
       return { path, source: readFileSync(join(ROOT, path), 'utf8') }

@@ -213,12 +213,14 @@ for (const [name, { start, isSigning }] of Object.entries(KINDS)) {
       assert.equal(service.requests.length, 1)
     })
 
-    it('500 names the missing secret', async test => {
-      const forwarder = await start(test, { baseUrl: 'http://127.0.0.1', secret: undefined })
-      const response = await forwarder.send('/sb/events', POST)
-      assert.equal(response.status, 500)
-      const message = 'Set SIGNALBOX_FORWARDING_SECRET where the forwarder runs.'
-      assert.deepEqual(await response.json(), { message })
+    it('500 names the missing secret, and nothing is signed with a blank one', async test => {
+      for (const secret of [undefined, '', ' ']) {
+        const forwarder = await start(test, { baseUrl: 'http://127.0.0.1', secret })
+        const response = await forwarder.send('/sb/events', POST)
+        assert.equal(response.status, 500)
+        const message = 'Set SIGNALBOX_FORWARDING_SECRET where the forwarder runs.'
+        assert.deepEqual(await response.json(), { message })
+      }
     })
   })
 }

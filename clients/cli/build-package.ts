@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { buildSync, type Metafile } from 'esbuild'
 
 const SOURCE = import.meta.dirname
-const ROOT = join(SOURCE, '..')
+const ROOT = join(SOURCE, '../..')
 
 /**
  * Writes the package as it is published: one file for what every command needs and one for each

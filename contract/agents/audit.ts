@@ -1,6 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { named, nullable, timestamp } from '../scalars.ts'
 
+export const AUDIT_SUBJECT_CHARACTERS_MAX = 100
+const AUDIT_SEQUENCE_MAX = 999_999_999_999_999
+
 export const AuditLogEntry = named(
   'AuditLogEntry',
   Type.Object({
@@ -22,6 +25,27 @@ export const AuditLogEntry = named(
   }),
 )
 export type AuditLogEntry = Static<typeof AuditLogEntry>
+
+/** The query of a page of the log. */
+export const AuditQuery = Type.Object({
+  before: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: AUDIT_SEQUENCE_MAX,
+      description: 'Only entries older than this sequence.',
+    }),
+  ),
+  action: Type.Optional(Type.String()),
+  subject_type: Type.Optional(Type.String()),
+  subject_id: Type.Optional(Type.String({ maxLength: AUDIT_SUBJECT_CHARACTERS_MAX })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: AUDIT_SEQUENCE_MAX,
+      description: 'Entries per page; larger values are capped at 200.',
+    }),
+  ),
+})
 
 /** A page of the log, newest first. */
 export const AuditPage = named(

@@ -62,11 +62,14 @@ export const DryRunInput = strict({
   account_id: DryRunSubmission.properties.account_id,
 })
 
-/** Input of list_actions. */
-export const ActionListInput = strict({
+/** The query of a list of actions. */
+export const ActionQuery = Type.Object({
   status: Type.Optional(described(ActionStatus, 'Only actions with this status.')),
   page: Type.Optional(ActionPage),
 })
+
+/** Input of list_actions. */
+export const ActionListInput = strict(ActionQuery.properties)
 
 /** Input of get_action and get_action_decision_receipt. */
 export const ActionIdInput = strict({

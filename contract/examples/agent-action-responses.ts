@@ -22,7 +22,10 @@ const evidence_provenance = {
     ...item,
     tool_used_at: null,
     fields: item.fields_used.map(path => ({
-      ...{ path, is_found: null, value: null, answered_at: null },
+      path,
+      is_found: null,
+      value: null,
+      answered_at: null,
     })),
   })),
 }
@@ -55,7 +58,7 @@ const summer = {
   daily_budget_minor: 1_500,
 }
 
-const byPerson = {
+const byUser = {
   policy_decision: 'require_approval',
   policy_reasons: [
     {
@@ -84,7 +87,7 @@ const proposed41 = {
   id: 41,
   ...raise,
   proposed_by: proposer,
-  ...byPerson,
+  ...byUser,
   policy_evidence: {
     ...unmoved,
     change_minor: 1_500,
@@ -96,7 +99,7 @@ const proposed42 = {
   id: 42,
   ...named(pause),
   proposed_by: proposer,
-  ...byPerson,
+  ...byUser,
   policy_evidence: { ...unmoved, changed_today_minor: 1_500, actions_today: 1 },
 }
 const proposed43 = {
@@ -150,7 +153,7 @@ export const PROPOSAL_12 = {
   proposal: {
     ...ofBatch(12, PROPOSAL_REQUEST),
     status: 'pending_approval',
-    ...byPerson,
+    ...byUser,
     approval_required: true,
     all_or_nothing: false,
     actions: [proposed41, proposed42],
@@ -211,7 +214,7 @@ export const DRY_RUN = {
         type: raise.type,
         target_entity: raise.target_entity,
         status: 'evaluated',
-        ...byPerson,
+        ...byUser,
         approval_required: true,
         would_auto_execute: false,
         diff: { before: campaign, proposed: raised },

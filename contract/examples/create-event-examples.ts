@@ -52,6 +52,23 @@ export const CREATE_EVENT_EXAMPLES: OperationExamples = {
         summary: 'The purchase once more',
         value: { event_id: 'order-1001', duplicate: true },
       },
+      other_event: {
+        summary: 'Another event under the ID of a stored one: it is not sent',
+        value: {
+          event_id: 'order-1001',
+          duplicate: true,
+          notices: [
+            {
+              code: 'differs_from_stored',
+              field: 'event_id',
+              message:
+                'The event_id field names a stored event with a different body, which counts; ' +
+                'this one was neither stored nor sent. Give each event its own event_id, ' +
+                'whatever its event_name.',
+            },
+          ],
+        },
+      },
     },
     202: {
       purchase: {

@@ -5,19 +5,23 @@ import {
   QueuedBatchAnswer,
   UndoSubmission,
 } from '../agents/approvals.ts'
-import { AuditPage, AuditVerification } from '../agents/audit.ts'
+import { AuditPage, AuditQuery, AuditVerification } from '../agents/audit.ts'
 import { PolicyAnswer, PolicySubmission } from '../agents/policy.ts'
 import { ActionBatchAnswer, ActionList, DecisionReceipt } from '../agents/proposals.ts'
+import { ActionQuery } from '../agents/tool-inputs.ts'
 import { MessageError } from '../errors.ts'
-import { ALL_REFUSALS, FOUND_REFUSALS, read, write } from './session-operation.ts'
+import { ALL_REFUSALS, FOUND_REFUSALS, PageQuery, query, read, write } from './session-operation.ts'
 
 /**
  * What people do with the actions of agents in the dashboard, in the shape of Fastify routes below
- * BROWSER_PATH. The session cookie is the credential.
+ * SESSION_API_PATH. The session cookie is the credential.
  */
-export const readApprovalQueue = read('readApprovalQueue', '/workspaces/:workspace/approvals', {
-  200: ApprovalQueue,
-  ...ALL_REFUSALS,
+export const readApprovalQueue = query('readApprovalQueue', '/workspaces/:workspace/approvals', {
+  querystring: PageQuery,
+  response: {
+    200: ApprovalQueue,
+    ...ALL_REFUSALS,
+  },
 })
 export const readQueuedBatch = read('readQueuedBatch', '/workspaces/:workspace/approvals/:batch', {
   200: QueuedBatchAnswer,
@@ -43,9 +47,12 @@ export const changePolicy = write('changePolicy', 'PUT /workspaces/:workspace/po
   response: { 200: PolicyAnswer, ...ALL_REFUSALS, 409: MessageError },
 })
 
-export const listAgentActions = read('listAgentActions', '/workspaces/:workspace/actions', {
-  200: ActionList,
-  ...ALL_REFUSALS,
+export const listAgentActions = query('listAgentActions', '/workspaces/:workspace/actions', {
+  querystring: ActionQuery,
+  response: {
+    200: ActionList,
+    ...ALL_REFUSALS,
+  },
 })
 /** 409: not verified, changed since, or an undo is pending or done. */
 export const undoAction = write('undoAction', 'POST /workspaces/:workspace/actions/:action/undo', {
@@ -58,9 +65,12 @@ export const getActionReceipt = read(
   { 200: DecisionReceipt, ...FOUND_REFUSALS },
 )
 
-export const readAuditLog = read('readAuditLog', '/workspaces/:workspace/audit', {
-  200: AuditPage,
-  ...ALL_REFUSALS,
+export const readAuditLog = query('readAuditLog', '/workspaces/:workspace/audit', {
+  querystring: AuditQuery,
+  response: {
+    200: AuditPage,
+    ...ALL_REFUSALS,
+  },
 })
 export const verifyAuditLog = write(
   'verifyAuditLog',

@@ -5,15 +5,25 @@ import {
   ExecutionTokenSubmission,
   IssuedExecutionToken,
 } from './agents.ts'
-import { ALL_REFUSALS, FOUND_REFUSALS, Nothing, read, write } from './session-operation.ts'
+import {
+  ALL_REFUSALS,
+  FOUND_REFUSALS,
+  Nothing,
+  PageQuery,
+  query,
+  write,
+} from './session-operation.ts'
 
 /**
  * What owners do with the agents of a workspace in the dashboard, in the shape of Fastify routes
- * below BROWSER_PATH. The session cookie is the credential.
+ * below SESSION_API_PATH. The session cookie is the credential.
  */
-export const listConnections = read('listConnections', '/workspaces/:workspace/connections', {
-  200: ConnectionList,
-  ...FOUND_REFUSALS,
+export const listConnections = query('listConnections', '/workspaces/:workspace/connections', {
+  querystring: PageQuery,
+  response: {
+    200: ConnectionList,
+    ...FOUND_REFUSALS,
+  },
 })
 
 export const updateConnection = write(
@@ -28,10 +38,13 @@ export const revokeConnection = write(
   { response: { 204: Nothing, ...FOUND_REFUSALS } },
 )
 
-export const listExecutionTokens = read(
+export const listExecutionTokens = query(
   'listExecutionTokens',
   '/workspaces/:workspace/execution-tokens',
-  { 200: ExecutionTokenList, ...FOUND_REFUSALS },
+  {
+    querystring: PageQuery,
+    response: { 200: ExecutionTokenList, ...FOUND_REFUSALS },
+  },
 )
 
 export const createExecutionToken = write(

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { INTEGER_MAX, named, nullable, timestamp } from '../scalars.ts'
-import { pageMembers } from './users.ts'
+import { INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
+import { displayName, pageMembers } from './users.ts'
 
 const id = (description: string) => Type.Integer({ minimum: 1, maximum: INTEGER_MAX, description })
 
@@ -37,7 +37,7 @@ export type ConnectionList = Static<typeof ConnectionList>
 export const ConnectionChange = named(
   'ConnectionChange',
   Type.Object({
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    name: Type.Optional(displayName()),
     ad_account_id: Type.Optional(
       id('Another active ad account of the workspace. Revokes all tokens issued before.'),
     ),
@@ -69,10 +69,10 @@ export type ExecutionTokenList = Static<typeof ExecutionTokenList>
 export const ExecutionTokenSubmission = named(
   'ExecutionTokenSubmission',
   Type.Object({
-    name: Type.String({ minLength: 1, maxLength: 100 }),
+    name: displayName(),
     ad_account_id: id('An active ad account of the workspace.'),
-    tier: Type.String({ enum: ['read', 'write', 'admin'] }),
-    days: Type.Integer({ enum: [30, 90, 365] }),
+    tier: stringEnum(['read', 'write', 'admin']),
+    days: Type.Unsafe<30 | 90 | 365>({ type: 'integer', enum: [30, 90, 365] }),
   }),
 )
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { Destination } from '../destinations.ts'
+import { BACKOFF_CAUSES, SEND_OUTCOMES } from '../reasons.ts'
 import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -34,7 +35,7 @@ const DestinationQueue = named(
 const DestinationBackoff = named(
   'DestinationBackoff',
   Type.Object({
-    cause: stringEnum(['unreachable', 'throttled']),
+    cause: stringEnum(BACKOFF_CAUSES),
     since: timestamp('The first request that failed, or the answer that asked for the pause.'),
     until: timestamp('When the next request may be made.'),
   }),
@@ -47,15 +48,7 @@ const DestinationRequest = named(
     duration_milliseconds: count('How long the answer took.'),
     event_count: count('Events in the request.'),
     is_test: Type.Boolean(),
-    outcome: stringEnum([
-      'accepted',
-      'retry',
-      'throttle',
-      'auth',
-      'config',
-      'permanent',
-      'unknown',
-    ]),
+    outcome: stringEnum(SEND_OUTCOMES),
     http_status: nullable(Type.Integer()),
     trace_id: nullable(Type.String({ description: 'For the support team of the platform.' })),
     answer: nullable(freeForm('What the platform answered, without secrets.')),

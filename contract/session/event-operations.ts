@@ -1,3 +1,4 @@
+import { EventSpaceQuery } from '../events.ts'
 import { EventDetails, EventSearch, EventSearchPage } from './events.ts'
 import { ReplayOutcome, ReplayPreview, ReplayProgress, ReplaySelection } from './replays.ts'
 import { ALL_REFUSALS, query, read, write } from './session-operation.ts'
@@ -9,9 +10,12 @@ export const searchEvents = query('searchEvents', `${TRACKER_PATH}/events`, {
 })
 
 /** `?space=publishable` selects the event of a page when both kinds of keys sent the ID. */
-export const getEventDetails = read('getEventDetails', `${TRACKER_PATH}/events/:event`, {
-  200: EventDetails,
-  ...ALL_REFUSALS,
+export const getEventDetails = query('getEventDetails', `${TRACKER_PATH}/events/:event`, {
+  querystring: EventSpaceQuery,
+  response: {
+    200: EventDetails,
+    ...ALL_REFUSALS,
+  },
 })
 
 export const previewReplay = write('previewReplay', `POST ${TRACKER_PATH}/replays/preview`, {

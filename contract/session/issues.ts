@@ -1,6 +1,8 @@
 import Type, { type Static } from 'typebox'
+import { FAILURE_CLASSES } from '../reasons.ts'
 import { REFUSAL_RULES, type RefusalRule } from '../refusal-rules.ts'
 import { INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
+import { EVENT_ID_CHARACTERS_MAX } from '../submissions.ts'
 
 /** How long refusals and the causes of failures are kept. */
 export const REFUSAL_DAYS = 30
@@ -8,6 +10,22 @@ export const ISSUE_DAYS = 30
 
 const count = (description: string) =>
   Type.Integer({ minimum: 0, maximum: INTEGER_MAX, description })
+
+/** Days up to now; 7 by default. */
+export const IssueQuery = Type.Object({
+  days: Type.Optional(Type.Integer({ minimum: 1, maximum: ISSUE_DAYS })),
+})
+
+export const RefusalQuery = Type.Object({
+  days: Type.Optional(Type.Integer({ minimum: 1, maximum: REFUSAL_DAYS })),
+  event_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: EVENT_ID_CHARACTERS_MAX,
+      description: 'The refusals of this event ID, of all days that are kept.',
+    }),
+  ),
+})
 
 const RULES = Object.keys(REFUSAL_RULES) as RefusalRule[]
 
@@ -40,10 +58,6 @@ export const RefusalList = named(
 )
 export type RefusalList = Static<typeof RefusalList>
 
-const ISSUE_CLASSES = [
-  ...(['retry', 'throttle', 'auth', 'config', 'permanent', 'unknown', 'local'] as const),
-] as const
-
 const platformCode = () => nullable(Type.Integer({ minimum: -INTEGER_MAX, maximum: INTEGER_MAX }))
 
 /** Deliveries that went wrong for one cause at one destination. Test deliveries do not count. */
@@ -51,7 +65,7 @@ export const DeliveryIssue = named(
   'DeliveryIssue',
   Type.Object({
     destination_id: Type.String(),
-    class: stringEnum(ISSUE_CLASSES, {
+    class: stringEnum(FAILURE_CLASSES, {
       description: 'As `last_error.class`; `local` when nothing was sent.',
     }),
     code: platformCode(),

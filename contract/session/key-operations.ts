@@ -1,19 +1,30 @@
 import {
   Forwarder,
   ForwarderCheck,
+  ForwarderQuery,
   IssuedTrackerKey,
   KeySubmission,
   TrackerKeyList,
 } from './keys.ts'
-import { ALL_REFUSALS, FOUND_REFUSALS, Nothing, read, write } from './session-operation.ts'
+import {
+  ALL_REFUSALS,
+  CursorQuery,
+  FOUND_REFUSALS,
+  Nothing,
+  query,
+  write,
+} from './session-operation.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
 
 /** `?cursor=` leads to more revoked keys. */
-export const listTrackerKeys = read('listTrackerKeys', `${TRACKER_PATH}/keys`, {
-  200: TrackerKeyList,
-  ...ALL_REFUSALS,
+export const listTrackerKeys = query('listTrackerKeys', `${TRACKER_PATH}/keys`, {
+  querystring: CursorQuery,
+  response: {
+    200: TrackerKeyList,
+    ...ALL_REFUSALS,
+  },
 })
-/** 403: the person has not confirmed their identity lately. */
+/** 403: the person has not confirmed their identity recently. */
 export const issueTrackerKey = write('issueTrackerKey', `POST ${TRACKER_PATH}/keys`, {
   body: KeySubmission,
   response: { 201: IssuedTrackerKey, ...ALL_REFUSALS },
@@ -29,14 +40,20 @@ export const revokeTrackerKey = write('revokeTrackerKey', `DELETE ${TRACKER_PATH
 })
 
 /** `?path=` is the forwarder's path in the shop, /sb by default. */
-export const getForwarder = read('getForwarder', `${TRACKER_PATH}/forwarders/:kind`, {
-  200: Forwarder,
-  ...ALL_REFUSALS,
+export const getForwarder = query('getForwarder', `${TRACKER_PATH}/forwarders/:kind`, {
+  querystring: ForwarderQuery,
+  response: {
+    200: Forwarder,
+    ...ALL_REFUSALS,
+  },
 })
 /** Whether signed requests arrive. `?path=` as above; the service sends no request to the shop. */
-export const checkForwarder = read('checkForwarder', `${TRACKER_PATH}/forwarder-check`, {
-  200: ForwarderCheck,
-  ...ALL_REFUSALS,
+export const checkForwarder = query('checkForwarder', `${TRACKER_PATH}/forwarder-check`, {
+  querystring: ForwarderQuery,
+  response: {
+    200: ForwarderCheck,
+    ...ALL_REFUSALS,
+  },
 })
 
 export const KEY_OPERATIONS = [

@@ -63,6 +63,10 @@ export const IssuedTrackerKey = named(
 )
 export type IssuedTrackerKey = Static<typeof IssuedTrackerKey>
 
+export const ForwarderQuery = Type.Object({
+  path: Type.Optional(Type.String({ description: "The forwarder's path in the shop, or /sb." })),
+})
+
 export const Forwarder = named(
   'Forwarder',
   Type.Object({

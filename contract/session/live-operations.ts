@@ -1,11 +1,11 @@
 import { MessageError } from '../errors.ts'
-import { ALL_REFUSALS, Nothing, read } from './session-operation.ts'
+import { LiveQuery } from './live.ts'
+import { ALL_REFUSALS, Nothing, query } from './session-operation.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
 
-const watch = read('watchEvents', `${TRACKER_PATH}/live`, {
-  200: Nothing,
-  ...ALL_REFUSALS,
-  503: MessageError,
+const watch = query('watchEvents', `${TRACKER_PATH}/live`, {
+  querystring: LiveQuery,
+  response: { 200: Nothing, ...ALL_REFUSALS, 503: MessageError },
 })
 
 /**

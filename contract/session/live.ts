@@ -2,6 +2,9 @@ import Type, { type Static } from 'typebox'
 import { named } from '../scalars.ts'
 import { EventSummary } from './events.ts'
 
+/** Where to resume, as the header `Last-Event-ID`; an empty one counts as left out. */
+export const LiveQuery = Type.Object({ last_event_id: Type.Optional(Type.String()) })
+
 /** The data of one message of the stream. A row replaces an earlier one with its ID and space. */
 export const LiveMessage = named(
   'LiveMessage',

@@ -3,6 +3,11 @@ import { INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.
 
 export const OVERVIEW_HOURS_MAX = 720
 
+/** Hours up to now; 24 by default. */
+export const OverviewQuery = Type.Object({
+  hours: Type.Optional(Type.Integer({ minimum: 1, maximum: OVERVIEW_HOURS_MAX })),
+})
+
 /** The stages of an event, in the order in which it passes them. */
 export const STAGES = [
   'refused',

@@ -1,7 +1,7 @@
 import { DeletionResult, DeletionSubmission } from '../deletions.ts'
 import { MessageError } from '../errors.ts'
 import { ErasureReceiptList } from './privacy.ts'
-import { ALL_REFUSALS, read, write } from './session-operation.ts'
+import { ALL_REFUSALS, CursorQuery, query, write } from './session-operation.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
 
 /** deleteUserData by a person. 503: more remains to be erased; send it again. */
@@ -10,9 +10,12 @@ export const eraseUserData = write('eraseUserData', `POST ${TRACKER_PATH}/erasur
   response: { 200: DeletionResult, ...ALL_REFUSALS, 503: MessageError },
 })
 /** `?cursor=` leads to older receipts. */
-export const listErasureReceipts = read('listErasureReceipts', `${TRACKER_PATH}/erasures`, {
-  200: ErasureReceiptList,
-  ...ALL_REFUSALS,
+export const listErasureReceipts = query('listErasureReceipts', `${TRACKER_PATH}/erasures`, {
+  querystring: CursorQuery,
+  response: {
+    200: ErasureReceiptList,
+    ...ALL_REFUSALS,
+  },
 })
 
 export const PRIVACY_OPERATIONS = [eraseUserData, listErasureReceipts] as const

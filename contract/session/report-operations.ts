@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { MatchQualityReport, ReconciliationRange } from './reports.ts'
-import { ALL_REFUSALS, read } from './session-operation.ts'
+import { DayRangeQuery, MatchQualityReport, ReconciliationRange } from './reports.ts'
+import { ALL_REFUSALS, CursorQuery, query } from './session-operation.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
 
 const csv = { 200: Type.String(), ...ALL_REFUSALS } as const
@@ -9,25 +9,37 @@ const csv = { 200: Type.String(), ...ALL_REFUSALS } as const
  * `?from=` and `?to=` are UTC days, both included; the last 30 days by default, at most 92. The
  * downloads have all rows of the range.
  */
-export const getMatchQuality = read('getMatchQuality', `${TRACKER_PATH}/reports/match-quality`, {
-  200: MatchQualityReport,
-  ...ALL_REFUSALS,
+export const getMatchQuality = query('getMatchQuality', `${TRACKER_PATH}/reports/match-quality`, {
+  querystring: DayRangeQuery,
+  response: {
+    200: MatchQualityReport,
+    ...ALL_REFUSALS,
+  },
 })
-export const downloadMatchQuality = read(
+export const downloadMatchQuality = query(
   'downloadMatchQuality',
   `${TRACKER_PATH}/reports/match-quality.csv`,
-  csv,
+  {
+    querystring: DayRangeQuery,
+    response: csv,
+  },
 )
 /** `?cursor=` leads to older days. */
-export const listReconciliations = read(
+export const listReconciliations = query(
   'listReconciliations',
   `${TRACKER_PATH}/reports/reconciliation`,
-  { 200: ReconciliationRange, ...ALL_REFUSALS },
+  {
+    querystring: Type.Object({ ...DayRangeQuery.properties, ...CursorQuery.properties }),
+    response: { 200: ReconciliationRange, ...ALL_REFUSALS },
+  },
 )
-export const downloadReconciliations = read(
+export const downloadReconciliations = query(
   'downloadReconciliations',
   `${TRACKER_PATH}/reports/reconciliation.csv`,
-  csv,
+  {
+    querystring: DayRangeQuery,
+    response: csv,
+  },
 )
 
 export const REPORT_OPERATIONS = [

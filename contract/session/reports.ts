@@ -4,6 +4,12 @@ import { ReconciliationReport } from '../reports.ts'
 import { named, nullable, stringEnum, timestamp } from '../scalars.ts'
 
 const day = (description: string) => Type.String({ format: 'date', description })
+/** UTC days, both included; an empty one counts as left out. */
+export const DayRangeQuery = Type.Object({
+  to: Type.Optional(Type.String({ description: 'UTC day, today by default.' })),
+  from: Type.Optional(Type.String({ description: 'UTC day, by default 29 days before `to`.' })),
+})
+
 const score = (description: string) => Type.Number({ format: 'double', description })
 
 const MatchScore = named(

@@ -3,6 +3,8 @@ import {
   CHECKED_REFUSALS,
   FOUND_REFUSALS,
   Nothing,
+  PageQuery,
+  query,
   REFUSALS,
   read,
   write,
@@ -65,9 +67,12 @@ export const removeMember = write('removeMember', 'DELETE /workspaces/:workspace
   response: { 204: Nothing, ...ALL_REFUSALS },
 })
 
-export const listInvitations = read('listInvitations', '/workspaces/:workspace/invitations', {
-  200: InvitationList,
-  ...FOUND_REFUSALS,
+export const listInvitations = query('listInvitations', '/workspaces/:workspace/invitations', {
+  querystring: PageQuery,
+  response: {
+    200: InvitationList,
+    ...FOUND_REFUSALS,
+  },
 })
 export const createInvitation = write(
   'createInvitation',
@@ -79,9 +84,12 @@ export const withdrawInvitation = write(
   'DELETE /workspaces/:workspace/invitations/:invitation',
   { response: { 204: Nothing, ...FOUND_REFUSALS } },
 )
-export const listMyInvitations = read('listMyInvitations', '/invitations', {
-  200: InvitationList,
-  ...REFUSALS,
+export const listMyInvitations = query('listMyInvitations', '/invitations', {
+  querystring: PageQuery,
+  response: {
+    200: InvitationList,
+    ...REFUSALS,
+  },
 })
 export const answerInvitation = write('answerInvitation', 'POST /invitations/:invitation', {
   body: InvitationAnswer,

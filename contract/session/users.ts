@@ -50,9 +50,12 @@ export const WorkspaceList = named(
 )
 export type WorkspaceList = Static<typeof WorkspaceList>
 
+/** The service trims a name before it counts the characters, so the schema has no bounds. */
+export const displayName = () => Type.String({ description: '1 to 100 visible characters.' })
+
 export const WorkspaceSubmission = named(
   'WorkspaceSubmission',
-  Type.Object({ name: Type.String({ minLength: 1, maxLength: 100 }) }),
+  Type.Object({ name: displayName() }),
 )
 
 const Member = named(
@@ -92,7 +95,7 @@ export type InvitationList = Static<typeof InvitationList>
 
 export const InvitationSubmission = named(
   'InvitationSubmission',
-  Type.Object({ email: Type.String({ maxLength: 254 }), role: Role }),
+  Type.Object({ email: Type.String(), role: Role }),
 )
 export const InvitationAnswer = named(
   'InvitationAnswer',
@@ -128,7 +131,7 @@ export const AdAccountSubmission = named(
   'AdAccountSubmission',
   Type.Object({
     platform_account_id: Type.String(),
-    name: Type.String({ minLength: 1, maxLength: 100 }),
+    name: displayName(),
     currency: Type.String(),
     time_zone: Type.String(),
   }),

@@ -19,7 +19,9 @@ for (const hasScript of [true, false]) {
     const fixture = await startFixture(test)
     const { service, workspace } = fixture
     const { page, assertAccessible } = await openJourneyPage(test, {
-      ...{ service, person: workspace.owner, hasScript },
+      service,
+      person: workspace.owner,
+      hasScript,
     })
     await page.setViewportSize(PHONE)
     await page.goto(service.url + approvalsPath(fixture))
@@ -51,7 +53,8 @@ it('moves and decides with j, k, a and r, and not where they are in the way', as
   const fixture = await startFixture(test)
   const { service, workspace } = fixture
   const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, person: workspace.owner },
+    service,
+    person: workspace.owner,
   })
   await page.goto(service.url + approvalsPath(fixture))
   await assertAccessible()
@@ -89,7 +92,9 @@ it('keeps policy, people, log and error page accessible and as wide as the scree
   const fixture = await startFixture(test)
   const { service, workspace } = fixture
   const { page, assertAccessible } = await openJourneyPage(test, {
-    ...{ service, person: workspace.owner, expectedStatuses: [404] },
+    service,
+    person: workspace.owner,
+    expectedStatuses: [404],
   })
   const base = `/workspaces/${workspace.workspaceId}`
   for (const path of [`${base}/policy`, `${base}/people`, `${base}/audit`, '/nothing']) {

@@ -5,7 +5,7 @@ import { findAccessibilityViolations } from '@signalbox/browser/testing/chromium
 import type { Page } from 'playwright-core'
 import { sessionCookieName } from '../../service/workspaces/users/session-token.ts'
 import type { TestService } from '../../testing/fixtures/service.ts'
-import type { TestPerson } from '../../testing/fixtures/users.ts'
+import type { TestUser } from '../../testing/fixtures/users.ts'
 
 const WIDTHS = [320, 768, 1_280]
 const HEIGHT = 900
@@ -22,7 +22,7 @@ export interface JourneyPage {
 interface JourneyOptions {
   service: TestService
   /** Left out for pages that need no sign-in. */
-  person?: TestPerson
+  person?: TestUser
   /** Statuses that the journey provokes, which Chromium writes to the console. */
   expectedStatuses?: readonly number[]
   /** False for a browser that runs no scripts of pages. */
@@ -60,7 +60,7 @@ export async function openJourneyPage(
   return { page, assertAccessible: () => assertAccessible(page) }
 }
 
-async function signIn(page: Page, service: TestService, { client }: TestPerson): Promise<void> {
+async function signIn(page: Page, service: TestService, { client }: TestUser): Promise<void> {
   const name = sessionCookieName(service.url)
   const value = client.cookies.get(name)
   assert.ok(value, 'the person is signed in')

@@ -102,7 +102,7 @@ describe('the package of the service', () => {
 })
 
 const READ_FILES = [
-  'service/runtime/db/ledger-upgrade/prepare.sql',
+  'service/signals/events/ledger-upgrade/prepare.sql',
   'service/program/documents/texts/llms.txt',
   'service/signals/identity/country-names.json',
   'service/runtime/pages/pages.css',

@@ -45,7 +45,8 @@ async function createSite(): Promise<Omit<DocsSite, 'digest'>> {
   const sources = [...readGuides(), ...(await renderReference())]
   const names = new Map(GUIDES.map(({ source, name }) => [source, name]))
   const rendered = sources.map(({ name, source, text, description }) => ({
-    ...{ name, description },
+    name,
+    description,
     ...renderMarkdown({ source, text }, path => names.get(path) ?? null),
   }))
   const labels = new Map(GUIDES.map(({ name, label }) => [name, label]))
@@ -55,10 +56,17 @@ async function createSite(): Promise<Omit<DocsSite, 'digest'>> {
   return {
     stylesheet: { path: stylesheetPath, text: stylesheet },
     pages: rendered.map(({ name, title, description, html, markdown, headings }) => ({
-      ...{ name, title, description, group: groupOf(name), markdown: withOrigin(markdown) },
+      name,
+      title,
+      description,
+      group: groupOf(name),
+      markdown: withOrigin(markdown),
       html: withOrigin(
         renderDocument({
-          ...{ ...frame, name, title, headings },
+          ...frame,
+          name,
+          title,
+          headings,
           body: html,
           markdownPath: markdownPath(name),
         }),

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { BrowserClient, type BrowserPage } from '../../testing/fixtures/page-client.ts'
+import { type ClientPage, PageClient } from '../../testing/fixtures/page-client.ts'
 
 /** The owner of the ad account, who uses the pages and the browser API. */
 export class AccountOwner {
-  readonly #browser: BrowserClient
+  readonly #browser: PageClient
   readonly #credentials: Credentials
 
   constructor(credentials: Credentials) {
     this.#credentials = credentials
-    this.#browser = new BrowserClient(new URL(credentials.base_url).origin)
+    this.#browser = new PageClient(new URL(credentials.base_url).origin)
   }
 
   async signIn(): Promise<void> {
@@ -69,7 +69,7 @@ export class AccountOwner {
   }
 }
 
-function expectPage({ status, path }: BrowserPage, what: string): void {
+function expectPage({ status, path }: ClientPage, what: string): void {
   if (status !== 200) throw new Error(`${what}: ${path} answered ${status}`)
 }
 

@@ -1,5 +1,6 @@
 import type { EventSubmission, ValueData } from '@signalbox/sdk'
 import { toDecimalText } from './decimal-text.ts'
+import { fitAndLog, toProductId } from './fit-event.ts'
 import { withoutMissing } from './without-missing.ts'
 
 /**
@@ -33,25 +34,35 @@ export interface ContainerEvent {
   consent_state?: Record<string, string>
 }
 
-const EVENT_NAMES: Record<string, string> = {
-  page_view: 'PageView',
-  view_item: 'ViewContent',
-  search: 'Search',
-  add_to_cart: 'AddToCart',
-  add_to_wishlist: 'AddToWishlist',
-  begin_checkout: 'InitiateCheckout',
-  add_payment_info: 'AddPaymentInfo',
-  purchase: 'Purchase',
-  sign_up: 'CompleteRegistration',
-  generate_lead: 'Lead',
+const EVENT_NAMES = new Map([
+  ['page_view', 'PageView'],
+  ['view_item', 'ViewContent'],
+  ['search', 'Search'],
+  ['add_to_cart', 'AddToCart'],
+  ['add_to_wishlist', 'AddToWishlist'],
+  ['begin_checkout', 'InitiateCheckout'],
+  ['add_payment_info', 'AddPaymentInfo'],
+  ['purchase', 'Purchase'],
+  ['sign_up', 'CompleteRegistration'],
+  ['generate_lead', 'Lead'],
+])
+
+/**
+ * Maps the event data of a container to the body of `POST /api/v1/events`. `log` gets a line for
+ * each member that the service would refuse and that is left out.
+ */
+export function mapContainerEvent(
+  event: ContainerEvent,
+  { log }: { log?: (line: string) => void } = {},
+): EventSubmission {
+  return fitAndLog<EventSubmission>(toBody(event), log)
 }
 
-/** Maps the event data of a container to the body of `POST /api/v1/events`. */
-export function mapContainerEvent(event: ContainerEvent): EventSubmission {
+function toBody(event: ContainerEvent): EventSubmission {
   const address = event.user_data?.address ?? {}
   return {
     event_id: event.event_id,
-    event_name: EVENT_NAMES[event.event_name] ?? event.event_name,
+    event_name: EVENT_NAMES.get(event.event_name) ?? event.event_name,
     action_source: 'website',
     consent_basis: 'consent',
     ...(event.page_location && { event_source: event.page_location }),
@@ -77,13 +88,14 @@ export function mapContainerEvent(event: ContainerEvent): EventSubmission {
 }
 
 function mapValue(event: ContainerEvent): ValueData {
-  const { items = [] } = event
+  const items = Array.isArray(event.items) ? event.items.filter(Boolean) : []
+  const contents = items.map(mapItem).filter(({ id }) => id !== undefined)
   return withoutMissing({
     value: toDecimalText(event.value),
     currency: event.currency,
     order_id: event.transaction_id,
     search_string: event.search_term,
-    contents: items.length === 0 ? undefined : items.map(mapItem),
+    contents: contents.length === 0 ? undefined : contents,
     num_items:
       items.length === 0
         ? undefined
@@ -93,7 +105,7 @@ function mapValue(event: ContainerEvent): ValueData {
 
 function mapItem(item: Record<string, unknown>): Record<string, unknown> {
   return withoutMissing({
-    id: String(item.item_id ?? item.item_name),
+    id: toProductId(item.item_id, item.item_name),
     quantity: item.quantity ?? 1,
     item_price: item.price,
     title: item.item_name,

@@ -1,5 +1,5 @@
 import type { EventSubmission, ValueData } from '@signalbox/sdk'
-import { toDecimalText } from './decimal-text.ts'
+import { fitAndLog } from './fit-event.ts'
 
 /** A server event that your own code sends to Meta's Conversions API. */
 export interface ServerEvent {
@@ -13,34 +13,46 @@ export interface ServerEvent {
   [member: string]: unknown
 }
 
-const MONEY = ['value', 'predicted_ltv', 'net_revenue']
-
 /** The members of `value_data` with the name that they have in `custom_data`. */
 const STANDARD = {
-  ...{ value: true, currency: true, order_id: true, contents: true, num_items: true },
-  ...{ content_type: true, content_ids: true, content_name: true, content_category: true },
-  ...{ search_string: true, status: true, predicted_ltv: true, net_revenue: true },
+  value: true,
+  currency: true,
+  order_id: true,
+  contents: true,
+  num_items: true,
+  content_type: true,
+  content_ids: true,
+  content_name: true,
+  content_category: true,
+  search_string: true,
+  status: true,
+  predicted_ltv: true,
+  net_revenue: true,
   delivery_category: true,
 } satisfies Record<Exclude<keyof ValueData, 'custom_properties'>, true>
 
-/** Maps a server event to the body of `POST /api/v1/events`. Other members keep their names. */
+/**
+ * Maps a server event to the body of `POST /api/v1/events`. Other members keep their names. `log`
+ * gets a line for each member that the service would refuse and that is left out.
+ */
 export function mapServerEvent(
-  { event_source_url, custom_data = {}, ...event }: ServerEvent,
+  { event_source_url, custom_data, ...event }: ServerEvent,
   consent: Record<string, unknown>,
+  { log }: { log?: (line: string) => void } = {},
 ): EventSubmission {
   const standard: Record<string, unknown> = {}
   const custom: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(custom_data)) {
-    if (MONEY.includes(name)) standard[name] = toDecimalText(value)
-    else if (Object.hasOwn(STANDARD, name)) standard[name] = value
+  for (const [name, value] of Object.entries(custom_data ?? {})) {
+    if (Object.hasOwn(STANDARD, name)) standard[name] = value
     else custom[name] = value
   }
   if (Object.keys(custom).length > 0) standard.custom_properties = custom
-  return {
+  const body = {
     ...event,
-    consent_basis: 'consent',
+    consent_basis: 'consent' as const,
     consent,
     ...(event_source_url && { event_source: event_source_url }),
     value_data: standard,
   }
+  return fitAndLog<EventSubmission>(body, log)
 }

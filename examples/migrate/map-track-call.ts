@@ -1,5 +1,6 @@
 import type { EventSubmission, ValueData } from '@signalbox/sdk'
 import { toDecimalText } from './decimal-text.ts'
+import { fitAndLog, toProductId } from './fit-event.ts'
 import { withoutMissing } from './without-missing.ts'
 
 /**
@@ -31,51 +32,64 @@ interface MappingOptions {
   traits?: Record<string, unknown>
   /** The name of the category for advertising in your consent platform. */
   advertisingCategory: string
+  /** Gets a line for each member that the service would refuse and that is left out. */
+  log?: (line: string) => void
 }
 
-const EVENT_NAMES: Record<string, string> = {
-  'Product Viewed': 'ViewContent',
-  'Products Searched': 'Search',
-  'Product Added': 'AddToCart',
-  'Product Added to Wishlist': 'AddToWishlist',
-  'Checkout Started': 'InitiateCheckout',
-  'Payment Info Entered': 'AddPaymentInfo',
-  'Order Completed': 'Purchase',
-  'Signed Up': 'CompleteRegistration',
-}
+const EVENT_NAMES = new Map([
+  ['Product Viewed', 'ViewContent'],
+  ['Products Searched', 'Search'],
+  ['Product Added', 'AddToCart'],
+  ['Product Added to Wishlist', 'AddToWishlist'],
+  ['Checkout Started', 'InitiateCheckout'],
+  ['Payment Info Entered', 'AddPaymentInfo'],
+  ['Order Completed', 'Purchase'],
+  ['Signed Up', 'CompleteRegistration'],
+])
 
 /** Maps a call to the body of `POST /api/v1/events`. */
 export function mapTrackCall(call: TrackCall, options: MappingOptions): EventSubmission {
-  const { context = {}, properties = {} } = call
+  return fitAndLog<EventSubmission>(toBody(call, options), options.log)
+}
+
+function toBody(call: TrackCall, options: MappingOptions): EventSubmission {
+  const context = call.context ?? {}
   const traits = { ...options.traits, ...context.traits }
   const consent = mapConsent(context, options.advertisingCategory)
   const visitorId = call.anonymousId ?? call.userId
+  const name = call.event ?? ''
   return {
     event_id: call.messageId,
-    event_name:
-      call.type === 'page' ? 'PageView' : (EVENT_NAMES[call.event ?? ''] ?? call.event ?? ''),
+    event_name: call.type === 'page' ? 'PageView' : (EVENT_NAMES.get(name) ?? name),
     event_time: call.timestamp,
     action_source: 'website',
     consent_basis: 'consent',
     ...(context.page?.url && { event_source: context.page.url }),
     ...(context.page?.referrer && { referrer_url: context.page.referrer }),
-    ...(visitorId && { visitor_id: visitorId }),
+    ...(visitorId && { visitor_id: String(visitorId) }),
     ...(consent && { consent }),
     user_data: mapUserData(call, traits),
-    value_data: mapProperties(properties),
+    value_data: mapProperties(call.properties ?? {}),
   }
 }
 
-/** Null when the call says nothing about the category. */
+/**
+ * What the call says about the category. A denial in one place wins, and a call that names other
+ * categories only is unknown, which grants nothing. Null when the call says nothing about consent:
+ * then `consent_basis` is your attestation.
+ */
 function mapConsent(
   { consent, consentManagement }: NonNullable<TrackCall['context']>,
   category: string,
 ): Record<string, unknown> | null {
-  const isAllowed =
-    consent?.categoryPreferences?.[category] ??
-    (consentManagement?.deniedConsentIds?.includes(category) ? false : undefined) ??
-    (consentManagement?.allowedConsentIds?.includes(category) ? true : undefined)
-  return isAllowed === undefined ? null : { advertising: isAllowed ? 'granted' : 'denied' }
+  if (!consent && !consentManagement) return null
+  const answers = [
+    consent?.categoryPreferences?.[category],
+    consentManagement?.deniedConsentIds?.includes(category) ? false : undefined,
+    consentManagement?.allowedConsentIds?.includes(category) ? true : undefined,
+  ].filter(answer => answer !== undefined)
+  if (answers.includes(false)) return { advertising: 'denied' }
+  return { advertising: answers.length > 0 && answers[0] === true ? 'granted' : 'unknown' }
 }
 
 function mapUserData(
@@ -101,25 +115,31 @@ function mapUserData(
 }
 
 const MAPPED_PROPERTIES = new Set(
-  `order_id revenue total value currency products query category name product_id sku price quantity
-  predicted_ltv`.split(/\s+/),
+  'order_id revenue total products query category name product_id sku price quantity'.split(' '),
+)
+
+/** Properties that have the name of a member of `value_data`. The rest are your own. */
+const SAME_NAME = new Set(
+  `value currency contents num_items content_type content_ids content_name content_category
+  search_string status predicted_ltv net_revenue delivery_category`.split(/\s+/),
 )
 
 function mapProperties(properties: Record<string, unknown>): ValueData {
   const products = listProducts(properties)
+  const contents = products.map(mapProduct).filter(({ id }) => id !== undefined)
   const amount = properties.revenue ?? properties.total ?? properties.value ?? properties.price
   const rest = Object.entries(properties).filter(([name]) => !MAPPED_PROPERTIES.has(name))
+  const own = rest.filter(([name]) => !SAME_NAME.has(name))
   return withoutMissing({
+    ...Object.fromEntries(rest.filter(([name]) => SAME_NAME.has(name))),
     value: toDecimalText(amount),
-    currency: properties.currency as string,
-    order_id: properties.order_id === undefined ? undefined : String(properties.order_id),
-    contents: products.length === 0 ? undefined : products.map(mapProduct),
-    num_items: products.length === 0 ? undefined : countItems(products),
-    content_name: properties.name as string,
-    content_category: properties.category as string,
-    search_string: properties.query as string,
-    predicted_ltv: toDecimalText(properties.predicted_ltv),
-    custom_properties: rest.length === 0 ? undefined : Object.fromEntries(rest),
+    order_id: properties.order_id,
+    ...(contents.length > 0 && { contents }),
+    ...(products.length > 0 && { num_items: countItems(products) }),
+    ...(properties.name != null && { content_name: properties.name }),
+    ...(properties.category != null && { content_category: properties.category }),
+    ...(properties.query != null && { search_string: properties.query }),
+    custom_properties: own.length === 0 ? undefined : Object.fromEntries(own),
   }) as ValueData
 }
 
@@ -127,13 +147,14 @@ type Product = Record<string, unknown>
 
 /** `Order Completed` lists products; `Product Added` is one product itself. */
 function listProducts(properties: Record<string, unknown>): Product[] {
-  if (Array.isArray(properties.products)) return properties.products
-  return properties.product_id === undefined && properties.sku === undefined ? [] : [properties]
+  const { products } = properties
+  if (Array.isArray(products)) return products.filter(one => typeof one === 'object' && one)
+  return toProductId(properties.product_id, properties.sku) === undefined ? [] : [properties]
 }
 
 function mapProduct(product: Product): Product {
   return withoutMissing({
-    id: String(product.product_id ?? product.sku),
+    id: toProductId(product.product_id, product.sku),
     quantity: product.quantity ?? 1,
     item_price: product.price,
     title: product.name,

@@ -92,8 +92,7 @@ const CUSTOM_DATA = {
 }
 
 function assertOrder(received: Record<string, Record<string, unknown>>): void {
-  assert.equal(received.event_name, 'Purchase')
-  assert.equal(received.event_id, 'ajs-1')
+  assert.deepEqual([received.event_name, received.event_id], ['Purchase', 'ajs-1'])
   assert.equal(received.event_time, Date.parse('2026-11-21T11:30:00Z') / 1_000)
   assert.deepEqual(received.custom_data, CUSTOM_DATA)
   assert.deepEqual(received.user_data, USER_DATA)
@@ -133,8 +132,12 @@ const CONTAINER_ORDER: ContainerEvent = {
     email_address: 'Jane@Example.com',
     phone_number: '+1 (616) 555-0100',
     address: {
-      ...{ first_name: 'Jane', last_name: 'Doe', city: 'Grand Rapids', region: 'mi' },
-      ...{ postal_code: '49503', country: 'us' },
+      first_name: 'Jane',
+      last_name: 'Doe',
+      city: 'Grand Rapids',
+      region: 'mi',
+      postal_code: '49503',
+      country: 'us',
     },
   },
   'x-fb-ck-fbp': 'fb.1.1795262400000.1234567890',
@@ -146,16 +149,17 @@ const CONTAINER_ORDER: ContainerEvent = {
     { item_id: 'spoon-7', price: 0.05, quantity: 1, item_brand: 'Acme' },
   ],
   consent_state: {
-    ...{ ad_storage: 'granted', ad_user_data: 'granted' },
-    ...{ ad_personalization: 'granted', analytics_storage: 'granted' },
+    ad_storage: 'granted',
+    ad_user_data: 'granted',
+    ad_personalization: 'granted',
+    analytics_storage: 'granted',
   },
 }
 
 it('delivers the order of a server container field by field', async test => {
   const service = await startTestService(test)
   const received = await deliver(service, mapContainerEvent(CONTAINER_ORDER))
-  assert.equal(received.event_name, 'Purchase')
-  assert.equal(received.event_id, 'container-1')
+  assert.deepEqual([received.event_name, received.event_id], ['Purchase', 'container-1'])
   const { coupon: _coupon, shipping: _shipping, ...customData } = CUSTOM_DATA
   assert.deepEqual(received.custom_data, customData)
   const { ge: _ge, db: _db, ...userData } = USER_DATA

@@ -12,10 +12,26 @@ const BODY_BYTES_MAX = 2 * 1_048_576
 
 export interface WebhookOptions {
   signalbox: Signalbox
-  /** What the shop system signs its requests with. */
+  /** What the shop system signs its requests with. Empty text is refused. */
   secret: string
   /** One line for your log, without personal data. */
   log?: (line: string) => void
+}
+
+/**
+ * A variable of the environment without which the program must not start. Throws an error that
+ * names it, also when it is blank.
+ */
+export function requireVariable(name: string): string {
+  const value = process.env[name]
+  if (value !== undefined && value.trim() !== '') return value
+  throw new Error(`Set ${name}: without it this program does not start.`)
+}
+
+/** Anyone can sign with the empty secret, so a webhook without one would take forged requests. */
+export function requireSecret(secret: unknown): void {
+  if (typeof secret === 'string' && secret.trim() !== '') return
+  throw new Error('The secret of the webhook is missing: anyone could forge its requests.')
 }
 
 /** The body of a signed request, or the response to one that cannot be used. */
@@ -29,6 +45,7 @@ export async function readSignedBody(
   request: Request,
   { header, secret }: { header: string; secret: string },
 ): Promise<SignedBody> {
+  requireSecret(secret)
   const bytes = await readBytes(request)
   if (bytes === null) return { response: answer(413, 'The body is too large.') }
   const expected = createHmac('sha256', secret).update(bytes).digest()
@@ -100,6 +117,39 @@ export function toConsent({ choice, capturedAt }: NotedConsent): Record<string, 
     method: 'checkout',
     ...(capturedAt && { captured_at: capturedAt }),
   }
+}
+
+/** A line of an order. */
+export interface OrderLine {
+  /** Null for what is no product, such as a custom line or a tip. */
+  id: string | null
+  quantity: number
+  item_price: number
+}
+
+const CONTENTS_MAX = 50
+
+/**
+ * The members of `value_data` that name products. What the service would refuse is left out and
+ * noted, because an order is worth more than its lines.
+ */
+export function mapLines(lines: readonly OrderLine[], note: (text: string) => void) {
+  const products = lines.filter(({ id }) => id !== null)
+  const count = lines.reduce((sum, { quantity }) => sum + quantity, 0)
+  const isWhole = Number.isSafeInteger(count)
+  if (products.length < lines.length) note('lines without a product are not in contents')
+  if (products.length > CONTENTS_MAX) note(`only the first ${CONTENTS_MAX} lines are in contents`)
+  if (!isWhole) note('num_items is left out, because a quantity is no whole number')
+  return {
+    ...(products.length > 0 && { contents: products.slice(0, CONTENTS_MAX) }),
+    ...(isWhole && { num_items: count }),
+  }
+}
+
+/** The first ID that names a product. Shops give 0 or null to a line that is none. */
+export function findProductId(...ids: readonly (number | null | undefined)[]): string | null {
+  const id = ids.find(one => one !== null && one !== undefined && one !== 0)
+  return id === undefined ? null : String(id)
 }
 
 /** Adds decimal texts exactly: "10.10" and "0.205" are "10.305". */

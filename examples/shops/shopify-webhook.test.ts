@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import { it } from 'node:test'
 import { Signalbox } from '@signalbox/sdk'
 import { addAmounts } from './order-webhook.ts'
@@ -171,4 +171,42 @@ it('works as the guide shows it', async test => {
   const webhook = await importGuide(test, { page: 'shopify.md', environment })
   assert.equal((await webhook(delivery(readOrder()))).status, 200)
   assert.deepEqual([...(await deliver()).keys()], ['shopify-order-6200407294252'])
+})
+
+it('does not start without its secret, and takes no request signed with an empty one', async test => {
+  const { options, service } = await startShopService(test)
+  for (const secret of ['', '  ', undefined]) {
+    assert.throws(() => createShopifyWebhook({ ...options, secret: secret as string }), /secret/)
+  }
+  for (const missing of ['SHOPIFY_CLIENT_SECRET', 'SIGNALBOX_TOKEN']) {
+    const environment = {
+      SIGNALBOX_TOKEN: service.tracker.trackerSecret,
+      SIGNALBOX_BASE_URL: service.url,
+      SHOPIFY_CLIENT_SECRET: SECRET,
+      [missing]: ' ',
+    }
+    const guide = importGuide(test, { page: 'shopify.md', environment })
+    await assert.rejects(guide, new RegExp(`Set ${missing}`))
+  }
+  const customer = { id: 7110987654321, email: 'ada@example.com', phone: null }
+  const forged = delivery({ customer }, 'customers/redact')
+  const body = await forged.clone().text()
+  forged.headers.set(HEADER, createHmac('sha256', '').update(body).digest('base64'))
+  assert.equal((await createShopifyWebhook(options)(forged)).status, 401)
+})
+
+it('sends a custom line as no product', () => {
+  const [line] = readPayload('shopify-order.json').line_items
+  const custom = { ...line, product_id: null, variant_id: null, quantity: 1 }
+  const noted: string[] = []
+  const order = readOrder({ line_items: [custom, line] })
+  const [purchase] = mapShopifyOrder(order, undefined, text => noted.push(text))
+  assert.deepEqual(purchase?.value_data?.contents, [
+    { id: '44610569208040', quantity: 2, item_price: 99.5 },
+  ])
+  assert.equal(purchase?.value_data?.num_items, 3)
+  const id = 'shopify-order-6200407294252'
+  assert.deepEqual(noted, [`${id}: lines without a product are not in contents.`])
+  const [bare] = mapShopifyOrder(readOrder({ line_items: [custom] }), undefined, () => {})
+  assert.equal(bare?.value_data?.contents, undefined)
 })

@@ -3,7 +3,10 @@ import {
   addAmounts,
   answer,
   findClickId,
+  findProductId,
+  mapLines,
   readSignedBody,
+  requireSecret,
   sendEvents,
   toConsent,
   type WebhookOptions,
@@ -62,6 +65,7 @@ const PAID = new Set(['paid', 'partially_refunded', 'refunded'])
  * becomes a Purchase, each of its refunds a Refund, and a person who asks for it is erased.
  */
 export function createShopifyWebhook(options: WebhookOptions) {
+  requireSecret(options.secret)
   return async (request: Request): Promise<Response> => {
     const header = 'X-Shopify-Hmac-Sha256'
     const signed = await readSignedBody(request, { header, secret: options.secret })
@@ -70,15 +74,20 @@ export function createShopifyWebhook(options: WebhookOptions) {
     if (topic === 'customers/redact') return eraseCustomer(JSON.parse(signed.text), options)
     if (!ORDER_TOPICS.has(topic)) return answer(200, 'Nothing to do.')
     const domain = request.headers.get('x-shopify-shop-domain')
-    return sendEvents(
-      mapShopifyOrder(JSON.parse(signed.text), domain ? `https://${domain}/` : undefined),
-      options,
-    )
+    const shopUrl = domain ? `https://${domain}/` : undefined
+    return sendEvents(mapShopifyOrder(JSON.parse(signed.text), shopUrl, options.log), options)
   }
 }
 
-/** The events of an order. None before it is paid, and none if the customer refused advertising. */
-export function mapShopifyOrder(order: ShopifyOrder, shopUrl?: string): EventSubmission[] {
+/**
+ * The events of an order. None before it is paid, and none if the customer refused advertising.
+ * `log` gets a line for what an event cannot have.
+ */
+export function mapShopifyOrder(
+  order: ShopifyOrder,
+  shopUrl?: string,
+  log: WebhookOptions['log'] = console.warn,
+): EventSubmission[] {
   const note = (name: string) =>
     order.note_attributes.find(attribute => attribute.name === name)?.value || null
   const consent = toConsent({
@@ -106,8 +115,7 @@ export function mapShopifyOrder(order: ShopifyOrder, shopUrl?: string): EventSub
       value: order.total_price,
       currency: order.currency,
       order_id,
-      contents: order.line_items.slice(0, 50).map(mapLine),
-      num_items: order.line_items.reduce((count, { quantity }) => count + quantity, 0),
+      ...mapLines(order.line_items.map(mapLine), text => log(`${purchaseId}: ${text}.`)),
     },
   }
   const refunds = order.refunds.flatMap(refund => {
@@ -156,7 +164,8 @@ function mapCustomer(
 
 function mapLine({ product_id, variant_id, quantity, price }: ShopifyOrder['line_items'][0]) {
   // A number, as the platform documents it. Only `value` counts as money.
-  return { id: String(variant_id ?? product_id), quantity, item_price: Number(price) }
+  const id = findProductId(variant_id, product_id)
+  return { id, quantity, item_price: Number(price) }
 }
 
 /** Erases by every identifier that an event of the customer may have had. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import { it } from 'node:test'
 import {
   importGuide,
@@ -150,4 +150,49 @@ it('works as the guide shows it', async test => {
   const webhook = await importGuide(test, { page: 'woocommerce.md', environment })
   assert.equal((await webhook(delivery(readOrder()))).status, 200)
   assert.deepEqual([...(await deliver()).keys()], ['woocommerce-order-4750'])
+})
+
+it('does not start without its secret, and takes no request signed with an empty one', async test => {
+  const { options, service } = await startShopService(test)
+  for (const secret of ['', '  ', undefined]) {
+    assert.throws(
+      () => createWooCommerceWebhook({ ...options, secret: secret as string }),
+      /secret/,
+    )
+  }
+  for (const missing of ['WOOCOMMERCE_WEBHOOK_SECRET', 'SIGNALBOX_TOKEN']) {
+    const environment = {
+      SIGNALBOX_TOKEN: service.tracker.trackerSecret,
+      SIGNALBOX_BASE_URL: service.url,
+      WOOCOMMERCE_WEBHOOK_SECRET: SECRET,
+      [missing]: ' ',
+    }
+    const guide = importGuide(test, { page: 'woocommerce.md', environment })
+    await assert.rejects(guide, new RegExp(`Set ${missing}`))
+  }
+  const forged = delivery(readOrder())
+  const body = await forged.clone().text()
+  forged.headers.set(HEADER, createHmac('sha256', '').update(body).digest('base64'))
+  assert.equal((await createWooCommerceWebhook(options)(forged)).status, 401)
+})
+
+it('keeps a purchase of many lines, of parts of a piece, and of what is no product', async test => {
+  const { service, options, lines, deliver } = await startShopService(test)
+  const product = readPayload('woocommerce-order.json').line_items[0]
+  const line_items = [
+    { ...product, product_id: 0, variation_id: 0, quantity: 1.5, name: 'Gift wrap' },
+    ...Array.from({ length: 51 }, (_, at) => ({ ...product, product_id: at + 1 })),
+  ]
+  const webhook = createWooCommerceWebhook(options)
+  assert.equal((await webhook(delivery(readOrder({ line_items })))).status, 200)
+  const { custom_data } = (await deliver()).get('woocommerce-order-4750') ?? {}
+  const { contents, num_items, value } = custom_data as Record<string, unknown>
+  assert.deepEqual([(contents as unknown[]).length, num_items, value], [50, undefined, 49.8])
+  const { event } = (await service.read('woocommerce-order-4750')).body
+  assert.doesNotMatch(JSON.stringify(event.value_data), /"id":"(0|null|undefined)"/)
+  assert.deepEqual(lines, [
+    'woocommerce-order-4750: lines without a product are not in contents.',
+    'woocommerce-order-4750: only the first 50 lines are in contents.',
+    'woocommerce-order-4750: num_items is left out, because a quantity is no whole number.',
+  ])
 })

@@ -2,7 +2,10 @@ import type { EventSubmission } from '@signalbox/sdk'
 import {
   answer,
   findClickId,
+  findProductId,
+  mapLines,
   readSignedBody,
+  requireSecret,
   sendEvents,
   toConsent,
   type WebhookOptions,
@@ -24,6 +27,7 @@ export interface WooCommerceOrder {
   customer_user_agent: string
   billing: Record<string, string>
   line_items: {
+    /** 0 for a line that is no product of the shop. */
     product_id: number
     variation_id: number
     quantity: number
@@ -42,6 +46,7 @@ const TOPICS = new Set(['order.created', 'order.updated', 'order.restored'])
  * events are sent again each time; the service knows them by their ids.
  */
 export function createWooCommerceWebhook(options: WebhookOptions) {
+  requireSecret(options.secret)
   return async (request: Request): Promise<Response> => {
     // WooCommerce checks the address of a new webhook with a form that has no signature.
     if (!request.headers.has('x-wc-webhook-topic')) return answer(200, 'Nothing to do.')
@@ -52,12 +57,20 @@ export function createWooCommerceWebhook(options: WebhookOptions) {
       return answer(200, 'Nothing to do.')
     }
     const shopUrl = request.headers.get('x-wc-webhook-source') ?? undefined
-    return sendEvents(mapWooCommerceOrder(JSON.parse(signed.text), shopUrl), options)
+    const events = mapWooCommerceOrder(JSON.parse(signed.text), shopUrl, options.log)
+    return sendEvents(events, options)
   }
 }
 
-/** The events of an order. None before it is paid, and none if the customer refused advertising. */
-export function mapWooCommerceOrder(order: WooCommerceOrder, shopUrl?: string): EventSubmission[] {
+/**
+ * The events of an order. None before it is paid, and none if the customer refused advertising.
+ * `log` gets a line for what an event cannot have.
+ */
+export function mapWooCommerceOrder(
+  order: WooCommerceOrder,
+  shopUrl?: string,
+  log: WebhookOptions['log'] = console.warn,
+): EventSubmission[] {
   const { date_paid_gmt, currency } = order
   const meta = (key: string) => {
     const value = order.meta_data.find(entry => entry.key === key)?.value
@@ -85,8 +98,7 @@ export function mapWooCommerceOrder(order: WooCommerceOrder, shopUrl?: string): 
       value: order.total,
       currency,
       order_id: order.number,
-      contents: order.line_items.slice(0, 50).map(mapLine),
-      num_items: order.line_items.reduce((count, { quantity }) => count + quantity, 0),
+      ...mapLines(order.line_items.map(mapLine), text => log(`${purchaseId}: ${text}.`)),
     },
   }
   const refunds = order.refunds.map(({ id, total }) => ({
@@ -124,5 +136,5 @@ function mapCustomer(
 }
 
 function mapLine({ product_id, variation_id, quantity, price }: WooCommerceOrder['line_items'][0]) {
-  return { id: String(variation_id || product_id), quantity, item_price: price }
+  return { id: findProductId(variation_id, product_id), quantity, item_price: price }
 }

@@ -17,6 +17,7 @@ const DAY_SECONDS = 86_400
 export function tinyPlatform({ baseUrl }: { baseUrl: string }): Platform<TinyTarget> {
   return {
     name: 'tiny',
+    identityMark: 't',
     label: 'Tiny',
     targetFields: TINY_TARGET_FIELDS,
     batchMax: 50,

@@ -1,7 +1,9 @@
 import * as operations from '@signalbox/contract/agent-action-operations.ts'
+import Type from 'typebox'
 import { limitAddresses } from '../runtime/http/address-limits.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { readPathParameters, Validator } from '../runtime/http/validator.ts'
 import { parseRowId } from '../runtime/util/row-id.ts'
 import {
   type AgentPrincipal,
@@ -35,14 +37,8 @@ export function agentActionRoutes(app: ServiceApp, context: AgentsContext): void
   policyRoute(app, context)
 }
 
-interface PathParams {
-  workspace: string
-  action: string
-  batch: string
-}
-
 function requireOwnWorkspace(agent: AgentPrincipal, params: unknown): void {
-  const { workspace } = params as PathParams
+  const { workspace } = readPathParameters(params, 'workspace')
   if (parseRowId(workspace) === agent.workspaceId) return
   throw Refusal.notFound(WORKSPACE_MISMATCH)
 }
@@ -74,31 +70,28 @@ function readingRoutes(app: ServiceApp, context: AgentsContext): void {
   app.route({
     ...operations.listActions,
     async handler({ agent, query }, reply) {
-      const { status, page, account_id: accountId } = query as Record<string, unknown>
-      requireOwnAccount(agent, accountId)
-      return reply
-        .code(200)
-        .send(await listActions(context, requireReadScope(agent), { status, page }))
+      requireOwnAccount(agent, query)
+      return reply.code(200).send(await listActions(context, requireReadScope(agent), query))
     },
   })
   app.route({
     ...operations.getAction,
     async handler({ agent, params }, reply) {
-      const { action } = params as unknown as PathParams
+      const { action } = readPathParameters(params, 'action')
       return reply.code(200).send(await readAction(context, requireReadScope(agent), action))
     },
   })
   app.route({
     ...operations.getActionDecisionReceipt,
     async handler({ agent, params }, reply) {
-      const { action } = params as unknown as PathParams
+      const { action } = readPathParameters(params, 'action')
       return reply.code(200).send(await readReceipt(context, requireReadScope(agent), action))
     },
   })
   app.route({
     ...operations.getActionBatch,
     async handler({ agent, params }, reply) {
-      const { batch } = params as unknown as PathParams
+      const { batch } = readPathParameters(params, 'batch')
       return reply.code(200).send(await readBatch(context, requireReadScope(agent), batch))
     },
   })
@@ -108,7 +101,7 @@ function cancelRoute(app: ServiceApp, context: AgentsContext): void {
   app.route({
     ...operations.cancelProposal,
     async handler({ agent, params }, reply) {
-      const { batch } = params as unknown as PathParams
+      const { batch } = readPathParameters(params, 'batch')
       return reply.code(200).send(await cancelProposal(context, agent, batch))
     },
   })
@@ -129,7 +122,13 @@ function requireReadScope(agent: AgentPrincipal): ReadScope {
   return agentScope(agent)
 }
 
-function requireOwnAccount({ adAccountId }: AgentPrincipal, accountId: unknown): void {
-  if (accountId === undefined || parseRowId(accountId) === adAccountId) return
-  throw Refusal.ofFields({ account_id: [ACCOUNT_MISMATCH] })
+const { account_id } = operations.listActions.schema.querystring.properties
+const accountValidator = new Validator(Type.Object({ account_id }), {
+  coerceTypes: true,
+  members: { account_id: { error: ACCOUNT_MISMATCH } },
+})
+
+function requireOwnAccount({ adAccountId }: AgentPrincipal, query: unknown): void {
+  const { account_id: accountId = adAccountId } = accountValidator.validate(query)
+  if (accountId !== adAccountId) throw Refusal.ofFields({ account_id: [ACCOUNT_MISMATCH] })
 }

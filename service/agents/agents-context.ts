@@ -3,14 +3,14 @@ import type { AuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../runtime/db/database.ts'
 import type { RequestLimits } from '../runtime/http/request-limits.ts'
 import type { ServiceLogger } from '../runtime/http/service-app.ts'
-import type { AdPlatform } from './campaigns/campaign-api.ts'
+import type { Settings } from '../runtime/settings/settings.ts'
+import type { CampaignApi } from './campaigns/campaign-api.ts'
 
 /** Dependencies of the agent routes. */
 export interface AgentsContext extends ProposalContext {
   logger: ServiceLogger
   limits: RequestLimits
-  /** Additional origins whose pages may call the MCP server. */
-  mcpOrigins: readonly string[]
+  settings: Pick<Settings, 'mcpOrigins'>
   auditKeys: AuditKeys
   onTouchError: (err: unknown) => void
   /** Stores a verification event for one tracker, through the normal group commit. */
@@ -23,5 +23,5 @@ export interface ProposalContext {
   now: () => Date
   publicOrigin: () => string
   audit: AuditTrail
-  platform: AdPlatform
+  campaigns: CampaignApi
 }

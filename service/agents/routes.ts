@@ -7,13 +7,13 @@ import { mcpRoutes } from './mcp/routes.ts'
 import { approvalPageRoutes } from './pages/approval-page-routes.ts'
 import { auditPageRoutes } from './pages/audit-page-routes.ts'
 import { policyPageRoutes } from './pages/policy-page-routes.ts'
-import { actionBrowserRoutes } from './session-routes.ts'
+import { actionSessionRoutes } from './session-routes.ts'
 
 /** Every route for agents, and for people who review them. */
 export function agentsRoutes(app: ServiceApp, context: AgentsContext): void {
   mcpRoutes(app, context)
   app.register(async api => agentActionRoutes(api, context), { prefix: BASE_PATH })
-  actionBrowserRoutes(app, context)
+  actionSessionRoutes(app, context)
   agentPageRoutes(app, context)
 }
 

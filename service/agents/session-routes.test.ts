@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/session/action-operations.ts'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import {
   type AgentActionsFixture,
   buildBudgetProposal,
   createAgentActionsFixture,
   startAgentActionsFixture,
 } from '../../testing/fixtures/agent-actions.ts'
-import type { BrowserClient } from '../../testing/fixtures/page-client.ts'
-import { addMember, createTestPerson } from '../../testing/fixtures/users.ts'
+import type { PageClient } from '../../testing/fixtures/page-client.ts'
+import { addMember, createTestUser } from '../../testing/fixtures/users.ts'
 
 it('lists, approves and executes a proposal, and returns its result', async test => {
   const fixture = await startAgentActionsFixture(test)
@@ -81,7 +81,7 @@ it('returns 403 for cross-site requests', async test => {
   const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
   for (const { method, url } of BROWSER_ACTION_OPERATIONS) {
     const path = url.replace(':workspace', String(fixture.workspace.workspaceId))
-    const asked = BROWSER_PATH + path.replaceAll(/:\w+/g, '1')
+    const asked = SESSION_API_PATH + path.replaceAll(/:\w+/g, '1')
     assert.equal((await client.call(method, asked, { headers })).status, 403, url)
   }
 })
@@ -164,19 +164,16 @@ it('returns 422 naming every invalid field of a decision, a policy and a query',
 })
 
 /** Calls the dashboard API of one workspace, by default as its owner. */
-function pagesOf(
-  { workspace }: AgentActionsFixture,
-  client: BrowserClient = workspace.owner.client,
-) {
-  const base = `${BROWSER_PATH}/workspaces/${workspace.workspaceId}`
+function pagesOf({ workspace }: AgentActionsFixture, client: PageClient = workspace.owner.client) {
+  const base = `${SESSION_API_PATH}/workspaces/${workspace.workspaceId}`
   return {
     call: (method: string, path: string, body?: unknown) =>
       client.call(method, base + path, body === undefined ? {} : { body }),
   }
 }
 
-async function newAdmin({ service, workspace }: AgentActionsFixture): Promise<BrowserClient> {
-  const { userId, client } = await createTestPerson(service)
+async function newAdmin({ service, workspace }: AgentActionsFixture): Promise<PageClient> {
+  const { userId, client } = await createTestUser(service)
   await addMember(service, { workspaceId: workspace.workspaceId, userId, role: 'admin' })
   return client
 }

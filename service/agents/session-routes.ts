@@ -1,13 +1,15 @@
+import { AUDIT_SUBJECT_CHARACTERS_MAX, AuditQuery } from '@signalbox/contract/agents/audit.ts'
+import { stringEnum } from '@signalbox/contract/scalars.ts'
 import * as operations from '@signalbox/contract/session/action-operations.ts'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
+import Type from 'typebox'
 import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '../audit/audit-entry.ts'
 import { exportAudit } from '../audit/export-audit.ts'
-import { type AuditQuery, readAudit } from '../audit/read-audit.ts'
+import { readAudit, type AuditQuery as StoredAuditQuery } from '../audit/read-audit.ts'
 import { verifyChain } from '../audit/verify-chain.ts'
-import { addTextError, FieldErrorList } from '../runtime/http/body-schema.ts'
-import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
-import type { CurrentPerson } from '../workspaces/users/session-store.ts'
+import { readPathParameters, Validator } from '../runtime/http/validator.ts'
+import type { CurrentUser } from '../workspaces/users/session-store.ts'
 import { requireSession } from '../workspaces/users/signed-in-session.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
 import type { AgentsContext } from './agents-context.ts'
@@ -19,16 +21,16 @@ import { listActions, type ReadScope, readReceipt } from './proposals/read-actio
 import { verifyProposalRecords } from './proposals/verify-records.ts'
 
 /** The JSON API of the dashboard for approvals, the policy and the audit log. */
-export function actionBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
+export function actionSessionRoutes(app: ServiceApp, context: AgentsContext): void {
   app.register(
     async api => {
       requireSession(api, context)
       approvalRoutes(api, context)
       policyRoutes(api, context)
       actionRoutes(api, context)
-      auditBrowserRoutes(api, context)
+      auditSessionRoutes(api, context)
     },
-    { prefix: BROWSER_PATH },
+    { prefix: SESSION_API_PATH },
   )
 }
 
@@ -36,17 +38,16 @@ function approvalRoutes(app: ServiceApp, context: AgentsContext): void {
   app.route({
     ...operations.readApprovalQueue,
     async handler(request) {
-      const { page } = request.query as Record<string, unknown>
-      return readApprovalQueue(context, toRequestScope(request), { page })
+      return readApprovalQueue(context, toWorkspaceScope(request), request.query)
     },
   })
   app.route({
     ...operations.readQueuedBatch,
-    handler: async request => readQueuedBatch(context, toRequestScope(request)),
+    handler: async request => readQueuedBatch(context, toBatchScope(request)),
   })
   app.route({
     ...operations.decideActions,
-    handler: async request => decideAndExecute(context, toRequestScope(request), request.body),
+    handler: async request => decideAndExecute(context, toBatchScope(request), request.body),
   })
 }
 
@@ -61,7 +62,7 @@ function policyRoutes(app: ServiceApp, context: AgentsContext): void {
   app.route({
     ...operations.changePolicy,
     async handler(request) {
-      return { policy: await changePolicy(context, toRequestScope(request), request.body) }
+      return { policy: await changePolicy(context, toWorkspaceScope(request), request.body) }
     },
   })
 }
@@ -71,15 +72,14 @@ function actionRoutes(app: ServiceApp, context: AgentsContext): void {
     ...operations.listAgentActions,
     async handler(request) {
       const scope = await requireReadScope(context, request)
-      const { status, page } = request.query as Record<string, unknown>
-      return listActions(context, scope, { status, page })
+      return listActions(context, scope, request.query)
     },
   })
   app.route({
     ...operations.undoAction,
     async handler(request, reply) {
-      const { action: actionId } = request.params as PathParams
-      const undo = { ...toRequestScope(request), actionId }
+      const { action: actionId } = readPathParameters(request.params, 'action')
+      const undo = { ...toWorkspaceScope(request), actionId }
       return reply.code(201).send(await undoAndExecute(context, undo, request.body))
     },
   })
@@ -87,26 +87,24 @@ function actionRoutes(app: ServiceApp, context: AgentsContext): void {
     ...operations.getActionReceipt,
     async handler(request) {
       const scope = await requireReadScope(context, request)
-      return readReceipt(context, scope, (request.params as PathParams).action)
+      const { action } = readPathParameters(request.params, 'action')
+      return readReceipt(context, scope, action)
     },
   })
 }
 
-/** Each route has a subset of these. */
-interface PathParams {
-  workspace: string
-  batch: string
-  action: string
-}
-
 interface SignedInRequest {
-  person: CurrentPerson
+  user: CurrentUser
   params: unknown
 }
 
-function toRequestScope({ person, params }: SignedInRequest) {
-  const { workspace, batch } = params as PathParams
-  return { person, workspaceId: workspace, batchId: batch }
+function toWorkspaceScope({ user, params }: SignedInRequest) {
+  return { user, workspaceId: readPathParameters(params, 'workspace').workspace }
+}
+
+function toBatchScope(request: SignedInRequest) {
+  const { batch: batchId } = readPathParameters(request.params, 'batch')
+  return { ...toWorkspaceScope(request), batchId }
 }
 
 /** Members may read every action of their workspace. */
@@ -114,19 +112,19 @@ async function requireReadScope(
   { database }: AgentsContext,
   request: SignedInRequest,
 ): Promise<ReadScope> {
-  const { person, workspaceId: given } = toRequestScope(request)
+  const { user, workspaceId: given } = toWorkspaceScope(request)
   const intent = { workspaceId: given, action: 'read' } as const
-  const { workspaceId } = await requireRole(database, person, intent)
+  const { workspaceId } = await requireRole(database, user, intent)
   return { workspaceId, adAccountId: null }
 }
 
-function auditBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
+function auditSessionRoutes(app: ServiceApp, context: AgentsContext): void {
   const { database, auditKeys, now } = context
   app.route({
     ...operations.readAuditLog,
     async handler(request) {
       const workspaceId = await requireReadableWorkspace(context, request)
-      return readAudit(database, workspaceId, parseAuditFilter(request.query))
+      return readAudit(database, workspaceId, readAuditQuery(request.query))
     },
   })
   app.route({
@@ -151,63 +149,48 @@ function auditBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
 
 async function requireReadableWorkspace(
   { database }: AgentsContext,
-  { person, params }: SignedInRequest,
+  { user, params }: SignedInRequest,
 ): Promise<number> {
-  const { workspace } = params as { workspace: string }
+  const { workspace } = readPathParameters(params, 'workspace')
   const intent = { workspaceId: workspace, action: 'read_audit' } as const
-  const { workspaceId } = await requireRole(database, person, intent)
+  const { workspaceId } = await requireRole(database, user, intent)
   return workspaceId
 }
 
 const LIMIT_DEFAULT = 50
 const ENTRIES_MAX = 200
-const SUBJECT_CHARACTERS_MAX = 100
 
-/**
- * Parses the query parameters `before`, `action`, `subject_type`, `subject_id` and `limit`. Throws
- * a 422 refusal with every invalid one.
- */
-function parseAuditFilter(query: unknown): AuditQuery {
-  const params = query as Record<string, unknown>
-  const errors = new FieldErrorList()
-  const filter = {
-    before: parseCount(errors, 'before', params.before),
-    action: parseChoice(errors, 'action', { text: params.action, options: AUDIT_ACTIONS }),
-    subjectType: parseChoice(errors, 'subject_type', {
-      text: params.subject_type,
-      options: AUDIT_SUBJECT_TYPES,
-    }),
-    subjectId: parseSubjectId(errors, params.subject_id),
-    limit: Math.min(parseCount(errors, 'limit', params.limit) ?? LIMIT_DEFAULT, ENTRIES_MAX),
+const auditValidator = new Validator(
+  Type.Object({
+    ...AuditQuery.properties,
+    action: Type.Optional(stringEnum(AUDIT_ACTIONS)),
+    subject_type: Type.Optional(stringEnum(AUDIT_SUBJECT_TYPES)),
+  }),
+  {
+    coerceTypes: true,
+    textMembers: ['subject_id'],
+    members: {
+      before: { error: 'The before field must be an integer of at least 1.' },
+      action: { error: `The action field must be one of: ${AUDIT_ACTIONS.join(', ')}.` },
+      subject_type: {
+        error: `The subject_type field must be one of: ${AUDIT_SUBJECT_TYPES.join(', ')}.`,
+      },
+      subject_id: {
+        error: `The subject_id field has at most ${AUDIT_SUBJECT_CHARACTERS_MAX} characters.`,
+      },
+      limit: { error: 'The limit field must be an integer of at least 1.' },
+    },
+  },
+)
+
+/** Throws a 422 refusal with every invalid parameter. */
+function readAuditQuery(query: unknown): StoredAuditQuery {
+  const { before, action, limit = LIMIT_DEFAULT, ...subject } = auditValidator.validate(query)
+  return {
+    before,
+    action,
+    subjectType: subject.subject_type,
+    subjectId: subject.subject_id,
+    limit: Math.min(limit, ENTRIES_MAX),
   }
-  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
-  return filter
-}
-
-function parseCount(errors: FieldErrorList, field: string, text: unknown): number | undefined {
-  if (text === undefined) return undefined
-  const number = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : 0
-  if (number >= 1) return number
-  errors.add(field, `The ${field} field must be an integer of at least 1.`)
-  return undefined
-}
-
-function parseChoice(
-  errors: FieldErrorList,
-  field: string,
-  { text, options }: { text: unknown; options: readonly string[] },
-): string | undefined {
-  if (text === undefined) return undefined
-  const known = options.find(option => option === text)
-  if (known === undefined)
-    errors.add(field, `The ${field} field must be one of: ${options.join(', ')}.`)
-  return known
-}
-
-function parseSubjectId(errors: FieldErrorList, text: unknown): string | undefined {
-  if (text === undefined) return undefined
-  addTextError(errors, 'subject_id', text)
-  if (typeof text === 'string' && text.length <= SUBJECT_CHARACTERS_MAX) return text
-  errors.add('subject_id', `The subject_id field has at most ${SUBJECT_CHARACTERS_MAX} characters.`)
-  return undefined
 }

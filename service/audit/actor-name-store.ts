@@ -24,7 +24,7 @@ export async function findActorNames(
   const credentialsOf = (type: keyof typeof TABLES) =>
     findCredentialNames(database, workspaceId, { type, ids: idsOf(type, ROW_ID) })
   const found = [
-    ...(await findPeopleNames(database, idsOf('person', ROW_ID))),
+    ...(await findUserNames(database, idsOf('person', ROW_ID))),
     ...(await credentialsOf('connection')),
     ...(await credentialsOf('execution_token')),
     ...(await findTrackerNames(database, workspaceId, idsOf('tracker', TRACKER_ID))),
@@ -38,7 +38,7 @@ const TRACKER_ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
 type NamedActor = [key: string, name: string]
 
-async function findPeopleNames({ query }: Database, ids: string[]): Promise<NamedActor[]> {
+async function findUserNames({ query }: Database, ids: string[]): Promise<NamedActor[]> {
   if (ids.length === 0) return []
   const rows = await query
     .selectFrom('people.users')

@@ -79,8 +79,10 @@ export const AUDIT_SUBJECT_TYPES = [
   'action',
 ] as const
 
+export type AuditSubjectType = (typeof AUDIT_SUBJECT_TYPES)[number]
+
 export interface AuditSubject {
-  type: (typeof AUDIT_SUBJECT_TYPES)[number]
+  type: AuditSubjectType
   id: string
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../runtime/db/database.ts'
+import type { AuditAction, AuditSubjectType } from './audit-entry.ts'
 import type { AuditHead } from './signed-head.ts'
 
 /** A row of the log as stored; nothing in it is verified. */
@@ -16,7 +17,7 @@ export interface StoredHead extends AuditHead {
 }
 
 /** A receipt with the log entry that it names; nothing in it is verified. */
-export interface StoredReceipt {
+export interface ActionReceipt {
   actionId: number
   sequence: number
   hash: Buffer
@@ -65,8 +66,8 @@ export async function readEntries(
 
 export interface EntryFilter {
   before?: number | undefined
-  action?: string | undefined
-  subjectType?: string | undefined
+  action?: AuditAction | undefined
+  subjectType?: AuditSubjectType | undefined
   subjectId?: string | undefined
   limit: number
 }
@@ -91,7 +92,7 @@ export async function findNewestEntries(
 export async function findEntriesSince(
   transaction: Transaction,
   workspaceId: number,
-  { actions, since, limit }: { actions: readonly string[]; since: Date; limit: number },
+  { actions, since, limit }: { actions: readonly AuditAction[]; since: Date; limit: number },
 ): Promise<StoredEntry[]> {
   const rows = await selectEntries(transaction, workspaceId)
     .where('action', 'in', actions)
@@ -110,6 +111,8 @@ interface RoleLoss {
   since: Date
 }
 
+const ROLE_LOSSES: readonly AuditAction[] = ['member.role_changed', 'member.removed']
+
 /**
  * Whether another person lost one of these roles since a given time, by a change of the role or by
  * leaving the workspace.
@@ -122,7 +125,7 @@ export async function hasRoleLossSince(
     .selectFrom('audit_entries')
     .select('sequence')
     .where('workspace_id', '=', workspaceId)
-    .where('action', 'in', ['member.role_changed', 'member.removed'])
+    .where('action', 'in', ROLE_LOSSES)
     .where('subject_id', '<>', String(exceptUserId))
     .where(sql<boolean>`body::jsonb ->> 'at' >= ${since.toISOString()}`)
     .where(
@@ -188,7 +191,7 @@ export function findLogExtent(database: Database, workspaceId: number): Promise<
 export async function readReceipts(
   { query }: Transaction,
   { workspaceId, after, until, limit }: EntryRange,
-): Promise<StoredReceipt[]> {
+): Promise<ActionReceipt[]> {
   let selection = query
     .selectFrom('agent_receipts')
     .select([

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import { type JsonObject, objectOrEmpty, parseJsonObject } from '../runtime/util/is-object.ts'
 import { type ChainLink, GENESIS_LINK, hashBody } from './audit-entry.ts'
-import type { StoredEntry, StoredHead, StoredReceipt } from './audit-read-store.ts'
+import type { ActionReceipt, StoredEntry, StoredHead } from './audit-read-store.ts'
 
 /** An entry that the chain must contain according to a source outside its table. */
 export interface TrustedEntry extends ChainLink {
@@ -57,7 +57,7 @@ export class ChainVerifier {
     return this.#input.from ?? GENESIS_LINK
   }
 
-  verifyNext(stored: StoredEntry, receipts: readonly StoredReceipt[]): ChainFinding | null {
+  verifyNext(stored: StoredEntry, receipts: readonly ActionReceipt[]): ChainFinding | null {
     const expected = this.last.sequence + 1
     if (stored.sequence !== expected) return this.#missingEntry(stored.sequence, expected)
     const entry = inspectEntry(stored, this.#input.workspaceId)
@@ -126,7 +126,7 @@ export class ChainVerifier {
     return null
   }
 
-  #checkContent(entry: InspectedEntry, receipts: readonly StoredReceipt[]): ChainFinding | null {
+  #checkContent(entry: InspectedEntry, receipts: readonly ActionReceipt[]): ChainFinding | null {
     if (this.#isLastInDoubt) return null
     const message = entry.problem ?? findReceiptProblem(entry, receipts)
     return message === null ? null : { sequence: entry.sequence, message }
@@ -220,7 +220,7 @@ function isCanonical(text: string, body: object): boolean {
 /** Compares an entry with the receipts that name it; null if they match. */
 function findReceiptProblem(
   entry: InspectedEntry,
-  receipts: readonly StoredReceipt[],
+  receipts: readonly ActionReceipt[],
 ): string | null {
   const { sequence, documentSha256 } = entry
   const [receipt, another] = receipts
@@ -236,7 +236,7 @@ function findReceiptProblem(
     : `The receipt of action ${receipt.actionId} does not match entry ${sequence}.`
 }
 
-function isReceiptOf(receipt: StoredReceipt, { subject, documentSha256, digest }: InspectedEntry) {
+function isReceiptOf(receipt: ActionReceipt, { subject, documentSha256, digest }: InspectedEntry) {
   const documentDigest = hash('sha256', receipt.document, 'buffer')
   return (
     documentDigest.toString('hex') === documentSha256 &&

@@ -2,14 +2,15 @@ import type { AuditLogEntry, AuditPage } from '@signalbox/contract/agents/audit.
 import type { Database } from '../runtime/db/database.ts'
 import { objectOrEmpty, parseJsonObject } from '../runtime/util/is-object.ts'
 import { type ActorNames, findActorNames } from './actor-name-store.ts'
+import type { AuditAction, AuditSubjectType } from './audit-entry.ts'
 import { findEntriesSince, findNewestEntries, type StoredEntry } from './audit-read-store.ts'
 
 /** Filters of a page, newest first. */
 export interface AuditQuery {
   /** Only entries older than this sequence. */
   before?: number | undefined
-  action?: string | undefined
-  subjectType?: string | undefined
+  action?: AuditAction | undefined
+  subjectType?: AuditSubjectType | undefined
   subjectId?: string | undefined
   limit: number
 }

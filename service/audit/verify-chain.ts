@@ -2,11 +2,11 @@ import type { AuditVerification } from '@signalbox/contract/agents/audit.ts'
 import type { Database, Transaction } from '../runtime/db/database.ts'
 import { type ChainLink, GENESIS_LINK } from './audit-entry.ts'
 import {
+  type ActionReceipt,
   findHead,
   readEntries,
   readReceipts,
   type StoredEntry,
-  type StoredReceipt,
   withSnapshot,
 } from './audit-read-store.ts'
 import { type ChainFinding, ChainVerifier, type TrustedEntry } from './chain-verifier.ts'
@@ -104,9 +104,9 @@ export function scanChain(
 
 interface ChainPage {
   entries: readonly StoredEntry[]
-  receipts: ReadonlyMap<number, StoredReceipt[]>
+  receipts: ReadonlyMap<number, ActionReceipt[]>
   /** A receipt that names a sequence below 1. */
-  stray: StoredReceipt | null
+  stray: ActionReceipt | null
 }
 
 async function* readPages(
@@ -142,7 +142,7 @@ async function findReceiptAfterEnd(
   return { sequence: last + 1, message: `Entry ${last + 1} is missing: ${evidence}.` }
 }
 
-function strayReceiptFinding({ actionId, sequence }: StoredReceipt): ChainFinding {
+function strayReceiptFinding({ actionId, sequence }: ActionReceipt): ChainFinding {
   const receipt = `The receipt of action ${actionId}`
   return { sequence: 1, message: `${receipt} names entry ${sequence}, which was never written.` }
 }

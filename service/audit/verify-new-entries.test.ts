@@ -16,7 +16,10 @@ async function startVerifying(test: TestContext) {
   test.after(() => rmSync(dataDirectory, { recursive: true, force: true }))
   const run = (changes: { entriesMax?: number; excluded?: ReadonlySet<number> } = {}) =>
     verifyNewEntries({
-      ...{ database, keys, dataDirectory, excluded: new Set() },
+      database,
+      keys,
+      dataDirectory,
+      excluded: new Set(),
       onCheckpointError: error => assert.fail(String(error)),
       signal: new AbortController().signal,
       ...changes,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
-import { BrowserClient } from '../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
-import { createTestPerson } from '../../testing/fixtures/users.ts'
+import { createTestUser } from '../../testing/fixtures/users.ts'
 
 it('serves one document below /w/:workspace, with a new nonce each time', async test => {
   const service = await startTestService(test)
@@ -49,8 +49,8 @@ it('has no file but scripts and styles', async test => {
 it('sends a visitor to sign in and answers 404 to a stranger', async test => {
   const service = await startTestService(test)
   const path = `/w/${service.tracker.workspaceId}/events?name=Purchase`
-  const visitor = await new BrowserClient(service.url).get(path)
+  const visitor = await new PageClient(service.url).get(path)
   assert.equal(visitor.path, `/sign-in?return_to=${encodeURIComponent(path)}`)
-  const stranger = await createTestPerson(service)
+  const stranger = await createTestUser(service)
   assert.equal((await stranger.client.get(path)).status, 404)
 })

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { readPathParameters } from '../runtime/http/validator.ts'
 import { pageHeaders, servePages } from '../runtime/pages/serve-pages.ts'
 import { forSignedIn, SIGNED_IN, type SignedInRequest } from '../workspaces/users/page-visit.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
@@ -38,9 +39,9 @@ export function appRoutes(app: ServiceApp, context: DashboardContext): void {
       maxAge: '365d',
     })
     assets.get(`${ASSETS_PATH}*`, { config: { credential: 'none' } }, (request, reply) => {
-      const { '*': name } = request.params as Record<string, string>
-      if (!/^[\w-]+\.(js|css)$/.test(name ?? '')) throw Refusal.notFound('There is no such file.')
-      return reply.sendFile(name ?? '')
+      const { '*': name } = readPathParameters(request.params, '*')
+      if (!/^[\w-]+\.(js|css)$/.test(name)) throw Refusal.notFound('There is no such file.')
+      return reply.sendFile(name)
     })
   })
 }
@@ -48,10 +49,10 @@ export function appRoutes(app: ServiceApp, context: DashboardContext): void {
 /** A stranger gets the same 404 as for a workspace that does not exist. */
 async function sendDocument(
   { database }: DashboardContext,
-  { person, request, reply }: SignedInRequest,
+  { user, request, reply }: SignedInRequest,
 ): Promise<unknown> {
-  const { workspace: workspaceId } = request.params as Record<string, string>
-  await requireRole(database, person, { workspaceId, action: 'read' })
+  const { workspace: workspaceId } = readPathParameters(request.params, 'workspace')
+  await requireRole(database, user, { workspaceId, action: 'read' })
   const styleNonce = randomBytes(NONCE_BYTES).toString('base64')
   for (const [name, value] of Object.entries(pageHeaders({ app: { styleNonce } }))) {
     reply.header(name, value)

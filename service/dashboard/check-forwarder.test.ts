@@ -82,7 +82,8 @@ it('gives a command that sends an accepted event through the path, and refuses o
   assert.match(command, /^curl -i https:\/\/shop\.example\/shop\/sb\/events /)
   const rawBody = /-d '(.*)'$/.exec(command)?.[1] ?? ''
   const reply = await service.request('POST', '/api/v1/events', {
-    ...{ secret: tracker.publishableKey, rawBody },
+    secret: tracker.publishableKey,
+    rawBody,
   })
   assert.equal(reply.status, 202)
   for (const path of ["/sb' && rm", 'https://shop.example', '//shop.example']) {

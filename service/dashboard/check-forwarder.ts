@@ -2,18 +2,15 @@ import { REFUSAL_RULES } from '@signalbox/contract/refusal-rules.ts'
 import type { ForwarderCheck } from '@signalbox/contract/session/keys.ts'
 import type { Database } from '../runtime/db/database.ts'
 import { DAY_MILLISECONDS } from '../runtime/util/time.ts'
-import {
-  findLastForwarding,
-  listLiveTrackerKeys,
-  type TrackerKey,
-} from '../signals/access/key-store.ts'
+import { findLastForwarding } from '../signals/access/forwarded-signature-store.ts'
+import { listLiveKeys, type TrackerKey } from '../signals/access/key-store.ts'
 import { listRefusalCauses } from '../signals/refusals/refusal-store.ts'
 import { readForwarderPath } from './describe-forwarder.ts'
 
 interface CheckRequest {
   trackerId: string
-  /** The path in the shop, from a query; not validated. */
-  path: unknown
+  /** With the path in the shop. Not validated. */
+  query: unknown
   at: Date
 }
 
@@ -26,10 +23,10 @@ const CAUSES_MAX = 1_000
  */
 export async function checkForwarder(
   database: Database,
-  { trackerId, path, at }: CheckRequest,
+  { trackerId, query, at }: CheckRequest,
 ): Promise<ForwarderCheck> {
-  const command = formatTestCommand(readForwarderPath(path))
-  const live = await listLiveTrackerKeys(database, trackerId)
+  const command = formatTestCommand(readForwarderPath(query))
+  const live = await listLiveKeys(database, trackerId)
   const secrets = live.filter(({ kind }) => kind === 'forwarding')
   const used = secrets.toSorted((one, other) => timeOf(other) - timeOf(one))[0]
   const forwardedAt = await findLastForwarding(database, trackerId)

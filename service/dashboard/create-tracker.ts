@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import type { CreatedTracker, TrackerSubmission } from '@signalbox/contract/session/trackers.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
-import { FieldErrorList } from '../runtime/http/body-schema.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import { FieldErrorList } from '../runtime/http/validator.ts'
 import { normalizeOriginPattern } from '../signals/access/origin-pattern.ts'
 import { createKey, type KeyKind } from '../signals/access/tracker-keys.ts'
 import {
   insertTracker,
   listNamedTrackers,
   TRACKERS_MAX,
+  type TrackerIdentity,
   updateTrackerName,
 } from '../signals/access/tracker-store.ts'
 import { NAME_ERROR, parseName } from '../workspaces/users/display-name.ts'
 import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
-import type { CurrentPerson } from '../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../workspaces/users/session-store.ts'
 import { lockMembers } from '../workspaces/users/workspace-store.ts'
-import { personActor } from '../workspaces/users/workspaces.ts'
+import { userActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
 interface TrackerCreation {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: number
   submission: TrackerSubmission
 }
@@ -33,11 +33,11 @@ interface TrackerCreation {
  */
 export async function createTracker(
   context: DashboardContext,
-  { person, workspaceId, submission }: TrackerCreation,
+  { user, workspaceId, submission }: TrackerCreation,
 ): Promise<CreatedTracker> {
-  requireRecentAuthentication(person, context.now())
+  requireRecentAuthentication(user, context.now())
   const { name, origins } = validateSubmission(submission)
-  const [trackerId, at, actor] = [randomUUID(), context.now(), personActor(person)]
+  const [trackerId, at, actor] = [randomUUID(), context.now(), userActor(user)]
   const keys = await commitAudited(context, async (transaction, record) => {
     await lockMembers(transaction, workspaceId)
     const existing = await listNamedTrackers(transaction, workspaceId)
@@ -83,7 +83,7 @@ const ORIGIN_ERROR =
   'https://*.shop.example.'
 
 interface TrackerRenaming {
-  person: CurrentPerson
+  user: CurrentUser
   tracker: TrackerIdentity
   name: string
 }
@@ -91,14 +91,14 @@ interface TrackerRenaming {
 /** Renames a tracker. The log of the workspace says who did, but not the names. */
 export async function renameTracker(
   context: DashboardContext,
-  { person, tracker, name: input }: TrackerRenaming,
+  { user, tracker, name: input }: TrackerRenaming,
 ): Promise<void> {
   const name = parseName(input)
   if (name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
   const { trackerId, workspaceId } = tracker
   await commitAudited(context, async (transaction, record) => {
     if (!(await updateTrackerName(transaction, { ...tracker, name }))) return
-    const [at, actor] = [context.now(), personActor(person)]
+    const [at, actor] = [context.now(), userActor(user)]
     const subject = { type: 'tracker', id: trackerId } as const
     record({ workspaceId, at, actor, action: 'tracker.renamed', subject, details: {} })
   })

@@ -1,5 +1,6 @@
-import { FieldErrorList } from '../runtime/http/body-schema.ts'
+import { DayRangeQuery } from '@signalbox/contract/session/reports.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
+import { Validator } from '../runtime/http/validator.ts'
 import {
   DAY_MILLISECONDS,
   formatUtcDay,
@@ -12,29 +13,37 @@ const DEFAULT_DAYS = 30
 /** A quarter of a year. */
 const DAYS_MAX = 92
 
+const rangeValidator = new Validator(DayRangeQuery, {
+  members: {
+    to: { error: describeInvalidDay('to'), parse: parseDay },
+    from: { error: describeInvalidDay('from'), parse: parseDay },
+  },
+})
+
+function describeInvalidDay(field: string): string {
+  return `The ${field} field must be a calendar day, such as 2026-11-20.`
+}
+
+/** An empty day is left out. */
+function parseDay(text: string): string | null {
+  return text === '' || isCalendarDay(text) ? text : null
+}
+
 /**
  * Reads `from` and `to` from a query: UTC days, both included, by default the last 30 days up to
  * today. Throws a 422 refusal naming every invalid field.
  */
 export function readDayRange(query: unknown, now: Date): DayRange {
-  const given = query as Record<string, unknown>
-  const errors = new FieldErrorList()
-  const to = readDay(errors, 'to', given.to) ?? formatUtcDay(now)
-  const from = readDay(errors, 'from', given.from) ?? subtractDays(startOf(to), DEFAULT_DAYS - 1)
-  if (errors.isEmpty && from > to) {
-    errors.add('from', 'The from field must not be after the to field.')
-  } else if (errors.isEmpty && countDays(from, to) > DAYS_MAX) {
-    errors.add('from', `The from field must be at most ${DAYS_MAX} days before the to field.`)
+  const given = rangeValidator.validate(query)
+  const to = given.to || formatUtcDay(now)
+  const from = given.from || subtractDays(startOf(to), DEFAULT_DAYS - 1)
+  if (from > to)
+    throw Refusal.ofFields({ from: ['The from field must not be after the to field.'] })
+  if (countDays(from, to) > DAYS_MAX) {
+    const sentence = `The from field must be at most ${DAYS_MAX} days before the to field.`
+    throw Refusal.ofFields({ from: [sentence] })
   }
-  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
   return { from, to }
-}
-
-function readDay(errors: FieldErrorList, field: string, input: unknown): string | null {
-  if (input === undefined || input === '') return null
-  if (typeof input === 'string' && isCalendarDay(input)) return input
-  errors.add(field, `The ${field} field must be a calendar day, such as 2026-11-20.`)
-  return null
 }
 
 function countDays(from: string, to: string): number {

@@ -3,13 +3,14 @@ import {
   type ForwarderKind,
   renderForwarder,
 } from '@signalbox/browser/forwarder-template.ts'
-import type { Forwarder } from '@signalbox/contract/session/keys.ts'
+import { type Forwarder, ForwarderQuery } from '@signalbox/contract/session/keys.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
+import { Validator } from '../runtime/http/validator.ts'
 
 interface ForwarderRequest {
   baseUrl: string
-  /** The path in the shop, from a query; not validated. */
-  path: unknown
+  /** With the path in the shop. Not validated. */
+  query: unknown
 }
 
 const DEFAULT_PATH = '/sb'
@@ -21,11 +22,11 @@ const DEFAULT_PATH = '/sb'
  */
 export function describeForwarder(
   kindInput: string,
-  { baseUrl, path: input }: ForwarderRequest,
+  { baseUrl, query }: ForwarderRequest,
 ): Forwarder {
   const kind = FORWARDER_KINDS.find(known => known === kindInput)
   if (!kind) throw Refusal.notFound(`There is no such forwarder: ${FORWARDER_KINDS.join(', ')}.`)
-  const path = readForwarderPath(input)
+  const path = readForwarderPath(query)
   const source = renderForwarder(kind, { baseUrl, path })
   const { fileName, steps } = SETUPS[kind](path)
   return {
@@ -37,16 +38,28 @@ export function describeForwarder(
   }
 }
 
+const pathValidator = new Validator(ForwarderQuery, {
+  members: {
+    path: {
+      error: 'The path field must be a path in your shop, such as /sb or /shop/sb.',
+      parse: parsePath,
+    },
+  },
+})
+
 /** The path of a forwarder in the shop, without a slash at its end. Throws a 422 on `path`. */
-export function readForwarderPath(input: unknown): string {
-  if (input === undefined || input === '') return DEFAULT_PATH
-  const path = typeof input === 'string' ? input.replace(/\/$/, '') : ''
-  if (/^(\/[\w.~-]+){1,8}$/.test(path) && path.length <= PATH_CHARACTERS_MAX) return path
-  const sentence = 'The path field must be a path in your shop, such as /sb or /shop/sb.'
-  throw Refusal.ofFields({ path: [sentence] })
+export function readForwarderPath(query: unknown): string {
+  return pathValidator.validate(query).path ?? DEFAULT_PATH
 }
 
 const PATH_CHARACTERS_MAX = 100
+
+/** An empty path is left out. */
+function parsePath(text: string): string | null {
+  if (text === '') return DEFAULT_PATH
+  const path = text.replace(/\/$/, '')
+  return /^(\/[\w.~-]+){1,8}$/.test(path) && path.length <= PATH_CHARACTERS_MAX ? path : null
+}
 
 const OPEN_A_PAGE = 'Open a page of your shop.'
 const VERIFY_SIGNED = `${OPEN_A_PAGE} The check below shows when its first signed request arrived.`

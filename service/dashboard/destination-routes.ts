@@ -3,12 +3,12 @@ import {
   CredentialSubmission,
   DestinationSubmission,
 } from '@signalbox/contract/session/destinations.ts'
-import { createBodyValidator } from '../runtime/http/body-schema.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { readPathParameters, Validator } from '../runtime/http/validator.ts'
 import { destinationView, isTestModeOn } from '../signals/delivery/destination-resource.ts'
 import type { Destination } from '../signals/delivery/destination-store.ts'
 import { setTestMode } from '../signals/delivery/test-mode.ts'
-import { personActor } from '../workspaces/users/workspaces.ts'
+import { userActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { readDestinationStatuses, readTestModes } from './destination-status.ts'
 import {
@@ -19,8 +19,8 @@ import {
 } from './manage-destinations.ts'
 import { requireTracker, type TrackerRequest } from './tracker-scope.ts'
 
-const checkSubmission = createBodyValidator<DestinationSubmission>(DestinationSubmission)
-const checkCredential = createBodyValidator<CredentialSubmission>(CredentialSubmission)
+const destinationValidator = new Validator(DestinationSubmission)
+const credentialValidator = new Validator(CredentialSubmission)
 
 /** The destinations of a tracker: what they do, and everything that a person may change. */
 export function destinationRoutes(app: ServiceApp, context: DashboardContext): void {
@@ -47,9 +47,9 @@ function credentialRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.createDestination,
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const submission = checkSubmission(request.body)
-      const { person } = request
-      const destination = await connectDestination(context, { person, tracker, submission })
+      const submission = destinationValidator.validate(request.body)
+      const { user } = request
+      const destination = await connectDestination(context, { user, tracker, submission })
       return reply.code(201).send(viewOf(context, destination, tracker.workspaceId))
     },
   })
@@ -57,8 +57,8 @@ function credentialRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.replaceCredential,
     async handler(request) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const submission = checkCredential(request.body)
-      const scope = { person: request.person, tracker, destinationId: destinationOf(request) }
+      const submission = credentialValidator.validate(request.body)
+      const scope = { user: request.user, tracker, destinationId: destinationOf(request) }
       const changed = await replaceDestinationCredential(context, { ...scope, submission })
       return viewOf(context, changed, tracker.workspaceId)
     },
@@ -67,7 +67,7 @@ function credentialRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.checkDestination,
     async handler(request) {
       const tracker = await requireTracker(context, request, 'manage_deliveries')
-      const scope = { person: request.person, tracker, destinationId: destinationOf(request) }
+      const scope = { user: request.user, tracker, destinationId: destinationOf(request) }
       const checked = await checkDestinationNow(context, scope)
       return viewOf(context, checked, tracker.workspaceId)
     },
@@ -81,9 +81,11 @@ function testRoutes(app: ServiceApp, context: DashboardContext): void {
       const tracker = await requireTracker(context, request, 'manage_deliveries')
       const at = context.now()
       const destination = await setTestMode(context, {
-        ...{ tracker, destinationId: destinationOf(request), body: request.body, at },
-        testModeSeconds: context.testModeSeconds,
-        actor: personActor(request.person),
+        tracker,
+        destinationId: destinationOf(request),
+        body: request.body,
+        at,
+        actor: userActor(request.user),
       })
       context.onDestinationChanged(tracker.trackerId)
       return {
@@ -96,16 +98,15 @@ function testRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.sendPurchase,
     async handler(request) {
       const tracker = await requireTracker(context, request, 'manage_deliveries')
-      const { person, body } = request
-      const scope = { person, tracker, destinationId: destinationOf(request) }
+      const { user, body } = request
+      const scope = { user, tracker, destinationId: destinationOf(request) }
       return sendDestinationTestPurchase(context, { ...scope, body })
     },
   })
 }
 
-/** From the path, not validated. */
 function destinationOf({ params }: TrackerRequest): string {
-  return (params as Record<string, string>).destination ?? ''
+  return readPathParameters(params, 'destination').destination
 }
 
 function viewOf({ now }: DashboardContext, destination: Destination, workspaceId: number) {

@@ -41,8 +41,12 @@ it('shows a rejected credential with what waits, and sends it after a new one', 
   assert.match(paused.destination.config.status_reason, /The platform rejects the credential/)
   assert.equal(paused.credential, 'rejected')
   assert.deepEqual(paused.queue, {
-    ...{ waiting: 1, retrying: 0, in_flight: 0, is_lower_bound: false },
-    ...{ oldest_at: '2026-11-21T12:00:00.000Z', next_attempt_at: paused.queue.next_attempt_at },
+    waiting: 1,
+    retrying: 0,
+    in_flight: 0,
+    is_lower_bound: false,
+    oldest_at: '2026-11-21T12:00:00.000Z',
+    next_attempt_at: paused.queue.next_attempt_at,
   })
   assert.equal(paused.next_check_at, '2026-11-21T12:01:00.000Z')
   assert.equal(paused.last_request.outcome, 'auth')

@@ -1,19 +1,20 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import type {
   DestinationStatus,
   DestinationStatusList,
   TestModeNoticeList,
 } from '@signalbox/contract/session/destinations.ts'
 import { openCredential } from '../runtime/util/sealed-credential.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
-import { destinationView, formatTarget } from '../signals/delivery/destination-resource.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import {
   findLastAttempts,
   type LastAttempt,
-  listDestinations,
   type QueueDepth,
   readQueueDepths,
-} from '../signals/delivery/destination-status-store.ts'
+} from '../signals/delivery/destination-health-store.ts'
+import { destinationView, formatTarget } from '../signals/delivery/destination-resource.ts'
 import type { Destination } from '../signals/delivery/destination-store.ts'
+import { listDestinations } from '../signals/delivery/destination-store.ts'
 import type { PlatformRegistry } from '../signals/platforms/registry.ts'
 import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
 import type { DashboardContext } from './dashboard-context.ts'
@@ -37,7 +38,11 @@ export async function readDestinationStatuses(
     destinations: destinations.map(destination => {
       const { id } = destination
       return statusView(destination, {
-        ...{ context, workspaceId, at, depth: depths.get(id), attempt: attempts.get(id) ?? null },
+        context,
+        workspaceId,
+        at,
+        depth: depths.get(id),
+        attempt: attempts.get(id) ?? null,
         alerts: alerts.filter(({ destinationId }) => destinationId === id),
       })
     }),
@@ -67,7 +72,7 @@ function statusView(destination: Destination, parts: StatusParts): DestinationSt
     test_mode_seconds_left: testModeSecondsLeft(destination, at),
     last_request: attempt && requestView(attempt),
     alerts: alerts.map(({ kind, sentence, raisedAt }) => ({
-      kind,
+      kind: storedText(kind),
       sentence,
       raised_at: raisedAt.toISOString(),
     })),

@@ -33,8 +33,10 @@ it('creates a destination that receives the next events', async test => {
   assert.equal(reply.status, 201, JSON.stringify(reply.body))
   assert.equal(reply.body.platform_ad_account_id, adAccountId)
   assert.deepEqual(reply.body.config, {
-    ...{ dataset_id: datasetId, test_event_code: null },
-    ...{ test_mode_until: null, status_reason: null },
+    dataset_id: datasetId,
+    test_event_code: null,
+    test_mode_until: null,
+    status_reason: null,
   })
   const after = samplePurchase({ event_id: 'after' })
   await service.request('POST', '/api/v1/events', { secret, body: after })
@@ -70,15 +72,15 @@ it('seals the token, audits the person, and shows the token nowhere', async test
   const written = entries
     .filter(({ subject }) => subject.type === 'destination')
     .map(({ action, actor, subject, details }) => [action, actor.id, subject.id, details])
-  const person = String(owner.userId)
+  const user = String(owner.userId)
   assert.deepEqual(written, [
     [
       'destination.created',
-      person,
+      user,
       created.body.id,
       { tracker_id: tracker.trackerId, platform: 'meta' },
     ],
-    ['credential.changed', person, tracker.destinationId, { changed_members: ['dataset_id'] }],
+    ['credential.changed', user, tracker.destinationId, { changed_members: ['dataset_id'] }],
   ])
 })
 

@@ -1,4 +1,4 @@
-import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
 import type {
   ConsentDecisionView,
   DeliveryDetails,
@@ -44,10 +44,10 @@ export async function readEventDetails(
     ...eventSummary(event),
     is_in_both_spaces: await isInOtherSpace(database, trackerId, event),
     event_source: event.eventSource?.replace(/[?#].*$/, '') ?? null,
-    consent_basis: event.consentBasis,
-    measurement_class: event.measurementClass,
-    attribution_join: event.attributionJoin,
-    enforcement_scope: event.enforcementScope,
+    consent_basis: storedText(event.consentBasis),
+    measurement_class: storedText(event.measurementClass),
+    attribution_join: storedText(event.attributionJoin),
+    enforcement_scope: storedText(event.enforcementScope),
     value_data: event.valueData,
     consent: consentView(event),
     identity: identityView(event),
@@ -165,8 +165,8 @@ function deliveryDetails(
     id: delivery.id,
     destination_id: delivery.destinationId,
     platform: delivery.platform,
-    status: delivery.status as DeliveryStatus,
-    status_reason: delivery.statusReason,
+    status: storedText(delivery.status),
+    status_reason: storedText(delivery.statusReason),
     is_test: delivery.isTest,
     explanation: explainDelivery(delivery, event, { at, attempts, windowEndsAt }),
     can_replay: canReplay(delivery, { event, windowEndsAt, at }),
@@ -195,7 +195,7 @@ function canReplay(
   { status }: StoredDelivery,
   { event, windowEndsAt, at }: { event: StoredEvent; windowEndsAt: Date | null; at: Date },
 ): boolean {
-  const isFailed = (FAILED_STATUSES as readonly string[]).includes(status)
+  const isFailed = isRecognized(status) && FAILED_STATUSES.includes(status)
   const endsAfter = at.getTime() + WINDOW_MARGIN_SECONDS * 1_000
   const isOpen = windowEndsAt === null || windowEndsAt.getTime() > endsAfter
   return isFailed && event.payload !== null && isOpen

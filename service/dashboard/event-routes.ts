@@ -1,8 +1,9 @@
 import { REPLAY_BYTES_MAX } from '@signalbox/contract/replays.ts'
 import * as contract from '@signalbox/contract/session/event-operations.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { readPathParameters } from '../runtime/http/validator.ts'
 import { readSpace } from '../signals/event-reads/read-events.ts'
-import { personActor } from '../workspaces/users/workspaces.ts'
+import { userActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { readEventDetails } from './event-details.ts'
 import { getReplayProgress, previewReplay, startReplay } from './replay-failures.ts'
@@ -25,7 +26,7 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
     ...contract.getEventDetails,
     async handler(request) {
       const { trackerId } = await requireTracker(context, request, 'read')
-      const { event: eventId } = request.params as { event: string }
+      const { event: eventId } = readPathParameters(request.params, 'event')
       const space = readSpace(request.query)
       return readEventDetails(database, trackerId, { eventId, space, platforms, at: now() })
     },
@@ -45,7 +46,7 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
     bodyLimit: REPLAY_BYTES_MAX,
     async handler(request) {
       const tracker = await requireTracker(context, request, 'manage_deliveries')
-      return startReplay(context, personActor(request.person), { tracker, body: request.body })
+      return startReplay(context, userActor(request.user), { tracker, body: request.body })
     },
   })
 
@@ -53,7 +54,7 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
     ...contract.getReplayProgress,
     async handler(request) {
       const tracker = await requireTracker(context, request, 'read')
-      const { replay } = request.params as { replay: string }
+      const { replay } = readPathParameters(request.params, 'replay')
       return getReplayProgress(context, tracker, replay)
     },
   })

@@ -1,16 +1,18 @@
-import { isRefusalRule } from '@signalbox/contract/refusal-rules.ts'
+import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
 import * as operations from '@signalbox/contract/session/issue-operations.ts'
 import {
-  type DeliveryIssue,
   ISSUE_DAYS,
   type IssueList,
+  IssueQuery,
   REFUSAL_DAYS,
   type RefusalList,
+  RefusalQuery,
 } from '@signalbox/contract/session/issues.ts'
-import { OVERVIEW_HOURS_MAX } from '@signalbox/contract/session/overview.ts'
+import { OVERVIEW_HOURS_MAX, OverviewQuery } from '@signalbox/contract/session/overview.ts'
 import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
-import { Refusal } from '../runtime/http/refusal.ts'
+import Type from 'typebox'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { Validator } from '../runtime/http/validator.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS, subtractDays } from '../runtime/util/time.ts'
 import { listIssueCounts } from '../signals/delivery/issue-store.ts'
 import { computeKeyedDigest } from '../signals/events/person-identifiers.ts'
@@ -28,7 +30,29 @@ const HOURS_DEFAULT = 24
 const DAYS_DEFAULT = 7
 const LISTED_MAX = 100
 
-type Query = Record<string, unknown>
+const hoursValidator = new Validator(OverviewQuery, {
+  coerceTypes: true,
+  members: { hours: { error: describeInvalidLength('hours', OVERVIEW_HOURS_MAX) } },
+})
+const issueDaysValidator = new Validator(IssueQuery, {
+  coerceTypes: true,
+  members: { days: { error: describeInvalidLength('days', ISSUE_DAYS) } },
+})
+const refusalDaysValidator = new Validator(Type.Pick(RefusalQuery, ['days']), {
+  coerceTypes: true,
+  members: { days: { error: describeInvalidLength('days', REFUSAL_DAYS) } },
+})
+const eventIdValidator = new Validator(Type.Pick(RefusalQuery, ['event_id']), {
+  members: {
+    event_id: {
+      error: `The event_id field must have 1 to ${EVENT_ID_CHARACTERS_MAX} characters.`,
+    },
+  },
+})
+
+function describeInvalidLength(field: string, max: number): string {
+  return `The ${field} field must be an integer from 1 to ${max}.`
+}
 
 /** The overview of a tracker, and what went wrong: refusals, and failures by cause. */
 export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
@@ -37,10 +61,7 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.getOverview,
     async handler(request) {
       const tracker = await requireTracker(context, request, 'read')
-      const hours = parseLength('hours', request.query as Query, {
-        max: OVERVIEW_HOURS_MAX,
-        initial: HOURS_DEFAULT,
-      })
+      const { hours = HOURS_DEFAULT } = hoursValidator.validate(request.query)
       return readOverview(database, { tracker, hours, now: now() })
     },
   })
@@ -48,7 +69,7 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.listIssues,
     async handler(request) {
       const { trackerId } = await requireTracker(context, request, 'read')
-      const days = parseDays(request.query as Query, ISSUE_DAYS)
+      const { days = DAYS_DEFAULT } = issueDaysValidator.validate(request.query)
       return listIssues(context, { trackerId, days })
     },
   })
@@ -56,9 +77,9 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.listRefusals,
     async handler(request) {
       const { trackerId } = await requireTracker(context, request, 'read')
-      const query = request.query as Query
-      if (query.event_id !== undefined) return listRefusalsOfEvent(context, trackerId, query)
-      const days = parseDays(query, REFUSAL_DAYS)
+      const { event_id: eventId } = eventIdValidator.validate(request.query)
+      if (eventId !== undefined) return listRefusalsOfEvent(context, trackerId, eventId)
+      const { days = DAYS_DEFAULT } = refusalDaysValidator.validate(request.query)
       const from = startOfHour(new Date(now().getTime() - days * DAY_MILLISECONDS))
       const causes = await listRefusalCauses(database, { trackerId, from, limit: LISTED_MAX })
       return toRefusalList(from, causes)
@@ -76,10 +97,10 @@ async function listIssues(
     from: `${from}T00:00:00.000Z`,
     issues: counts.map(count => ({
       destination_id: count.destinationId,
-      class: count.class as DeliveryIssue['class'],
+      class: storedText(count.class),
       code: count.code,
       subcode: count.subcode,
-      reason: count.reason === '' ? null : count.reason,
+      reason: count.reason && storedText(count.reason),
       attempts: count.attempts,
       failed: count.failed,
       first_seen_at: count.firstAt.toISOString(),
@@ -92,20 +113,12 @@ async function listIssues(
 async function listRefusalsOfEvent(
   { database, erasureKey, now }: DashboardContext,
   trackerId: string,
-  { event_id: eventId }: Query,
+  eventId: string,
 ): Promise<RefusalList> {
-  if (typeof eventId !== 'string' || eventId === '' || !isIdLength(eventId)) {
-    const sentence = `The event_id field must have 1 to ${EVENT_ID_CHARACTERS_MAX} characters.`
-    throw Refusal.ofFields({ event_id: [sentence] })
-  }
   const from = startOfHour(new Date(now().getTime() - REFUSAL_DAYS * DAY_MILLISECONDS))
   const idDigest = computeKeyedDigest(await erasureKey(), trackerId, digestRefusedId(eventId))
   const search = { trackerId, from, idDigest, limit: LISTED_MAX }
   return toRefusalList(from, await findRefusalsOfEvent(database, search))
-}
-
-function isIdLength(eventId: string): boolean {
-  return [...eventId].length <= EVENT_ID_CHARACTERS_MAX
 }
 
 function toRefusalList(from: Date, causes: readonly RefusalCause[]): RefusalList {
@@ -115,7 +128,7 @@ function toRefusalList(from: Date, causes: readonly RefusalCause[]): RefusalList
       status: cause.status,
       field: cause.field === '' ? null : cause.field,
       // A newer version may have stored a rule that this one does not know.
-      rule: isRefusalRule(cause.rule) ? cause.rule : 'other',
+      rule: isRecognized(cause.rule) ? cause.rule : 'other',
       requests: cause.requests,
       errors: cause.errors,
       first_seen_at: cause.firstAt.toISOString(),
@@ -123,23 +136,6 @@ function toRefusalList(from: Date, causes: readonly RefusalCause[]): RefusalList
       last_request_id: cause.lastRequestId,
     })),
   }
-}
-
-function parseDays(query: Query, max: number): number {
-  return parseLength('days', query, { max, initial: DAYS_DEFAULT })
-}
-
-/** The length of a period. Throws a 422 refusal for anything but an integer up to the maximum. */
-function parseLength(
-  name: string,
-  query: Query,
-  { max, initial }: { max: number; initial: number },
-): number {
-  const text = query[name]
-  if (text === undefined) return initial
-  const length = typeof text === 'string' && /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (length >= 1 && length <= max) return length
-  throw Refusal.ofFields({ [name]: [`The ${name} field must be an integer from 1 to ${max}.`] })
 }
 
 function startOfHour(time: Date): Date {

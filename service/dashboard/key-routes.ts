@@ -2,22 +2,18 @@ import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import * as operations from '@signalbox/contract/session/key-operations.ts'
 import type { TrackerKey as TrackerKeyView } from '@signalbox/contract/session/keys.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { readPathParameters } from '../runtime/http/validator.ts'
 import {
   type KeyPosition,
-  listLiveTrackerKeys,
-  listRevokedTrackerKeys,
+  listLiveKeys,
+  listRevokedKeys,
   type TrackerKey,
 } from '../signals/access/key-store.ts'
 import { isKeyId, type KeyKind, LIVE_KEYS_MAX } from '../signals/access/tracker-keys.ts'
 import { checkForwarder } from './check-forwarder.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { describeForwarder } from './describe-forwarder.ts'
-import {
-  type IssuedKey,
-  issueKeyByPerson,
-  revokeKeyByPerson,
-  rotateKeyByPerson,
-} from './manage-keys.ts'
+import { type IssuedKey, issueKeyByUser, revokeKeyByUser, rotateKeyByUser } from './manage-keys.ts'
 import { encodeCursor, PAGE_ROWS, readCursor } from './page-cursor.ts'
 import { requireTracker } from './tracker-scope.ts'
 
@@ -33,9 +29,9 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.issueTrackerKey,
     async handler(request, reply) {
-      const { person, body } = request
+      const { user, body } = request
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const issued = await issueKeyByPerson(context, { person, tracker }, body)
+      const issued = await issueKeyByUser(context, { user, tracker }, body)
       return reply.code(201).send(issuedView(issued))
     },
   })
@@ -43,8 +39,8 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.rotateTrackerKey,
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const { key } = request.params as KeyParams
-      const issued = await rotateKeyByPerson(context, { person: request.person, tracker }, key)
+      const { key } = readPathParameters(request.params, 'key')
+      const issued = await rotateKeyByUser(context, { user: request.user, tracker }, key)
       return reply.code(201).send(issuedView(issued))
     },
   })
@@ -52,8 +48,8 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.revokeTrackerKey,
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const { key } = request.params as KeyParams
-      await revokeKeyByPerson(context, { person: request.person, tracker }, key)
+      const { key } = readPathParameters(request.params, 'key')
+      await revokeKeyByUser(context, { user: request.user, tracker }, key)
       return reply.code(204).send()
     },
   })
@@ -61,23 +57,19 @@ export function keyRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.getForwarder,
     async handler(request) {
       await requireTracker(context, request, 'read')
-      const { kind } = request.params as { kind: string }
-      const { path } = request.query as { path?: unknown }
-      return describeForwarder(kind, { baseUrl: `${context.publicOrigin()}${BASE_PATH}`, path })
+      const { kind } = readPathParameters(request.params, 'kind')
+      const { query } = request
+      return describeForwarder(kind, { baseUrl: `${context.publicOrigin()}${BASE_PATH}`, query })
     },
   })
   app.route({
     ...operations.checkForwarder,
     async handler(request) {
       const { trackerId } = await requireTracker(context, request, 'read')
-      const { path } = request.query as { path?: unknown }
-      return checkForwarder(context.database, { trackerId, path, at: context.now() })
+      const { query } = request
+      return checkForwarder(context.database, { trackerId, query, at: context.now() })
     },
   })
-}
-
-interface KeyParams {
-  key: string
 }
 
 async function listKeys(
@@ -85,8 +77,8 @@ async function listKeys(
   trackerId: string,
   after: KeyPosition | null,
 ) {
-  const live = await listLiveTrackerKeys(database, trackerId)
-  const found = await listRevokedTrackerKeys(database, { trackerId, after, limit: PAGE_ROWS + 1 })
+  const live = await listLiveKeys(database, trackerId)
+  const found = await listRevokedKeys(database, { trackerId, after, limit: PAGE_ROWS + 1 })
   const revoked = found.slice(0, PAGE_ROWS)
   const last = found.length > PAGE_ROWS ? revoked.at(-1) : undefined
   return {

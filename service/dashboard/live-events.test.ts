@@ -3,16 +3,16 @@ import { it, type TestContext } from 'node:test'
 import { startDatabaseProxy } from '../../testing/crash/database-proxy.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { openLiveEvents } from '../../testing/fixtures/live-events.ts'
-import { BrowserClient } from '../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../testing/fixtures/page-client.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startSecondService } from '../../testing/fixtures/second-process.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { ledgerEntry, storeEntries } from '../../testing/fixtures/stored-events.ts'
 import {
   addMember,
-  createSignedInBrowser,
-  createTestPerson,
-  type TestPerson,
+  createSignedInClient,
+  createTestUser,
+  type TestUser,
 } from '../../testing/fixtures/users.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { ActivityAnnouncer } from '../signals/delivery/destination-queue-store.ts'
@@ -25,14 +25,14 @@ async function openLive(test: TestContext) {
     const { status } = await of.submit(samplePurchase({ event_id }))
     assert.equal(status, 202)
   }
-  const watch = (client: BrowserClient, lastEventId?: string) =>
+  const watch = (client: PageClient, lastEventId?: string) =>
     openLiveEvents(test, { client, path, ...(lastEventId !== undefined && { lastEventId }) })
   return { service, owner, path, tracker, submit, watch }
 }
 
 /** The browser of a person, at another process. */
-function browserAt(url: string, { client }: TestPerson): BrowserClient {
-  const browser = new BrowserClient(url)
+function browserAt(url: string, { client }: TestUser): PageClient {
+  const browser = new PageClient(url)
   for (const [name, value] of client.cookies) browser.cookies.set(name, value)
   return browser
 }
@@ -164,11 +164,11 @@ it('catches up after the database was unreachable', async test => {
 it('ends the streams of a session that ended, a disabled person and a former member', async test => {
   const { service, owner, tracker, submit, watch } = await openLive(test)
   const { workspaceId } = tracker
-  const [disabled, former] = [await createTestPerson(service), await createTestPerson(service)]
+  const [disabled, former] = [await createTestUser(service), await createTestUser(service)]
   for (const { userId } of [disabled, former]) {
     await addMember(service, { workspaceId, userId, role: 'member' })
   }
-  const otherBrowser = await createSignedInBrowser(service, owner.userId)
+  const otherBrowser = await createSignedInClient(service, owner.userId)
   const staying = await watch(owner.client)
   const signedOut = await watch(otherBrowser)
   const ofDisabled = await watch(disabled.client)

@@ -1,6 +1,7 @@
+import { LiveQuery } from '@signalbox/contract/session/live.ts'
 import { watchEvents } from '@signalbox/contract/session/live-operations.ts'
-import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { Validator } from '../runtime/http/validator.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { EventStream, STREAM_HEADERS } from './live/event-stream.ts'
 import { LiveEvents } from './live/worker.ts'
@@ -19,10 +20,25 @@ export function liveRoutes(app: ServiceApp, context: DashboardContext): void {
         const headers = Object.entries({ ...reply.getHeaders(), ...STREAM_HEADERS })
         for (const [name, value = ''] of headers) reply.raw.setHeader(name, value)
       })
-      await live.open(stream, { person: request.person, tracker, since })
+      await live.open(stream, { user: request.user, tracker, since })
       return reply.hijack()
     },
   })
+}
+
+const liveValidator = new Validator(LiveQuery, {
+  members: {
+    last_event_id: {
+      error: 'The last_event_id field must be the ID of a message of this stream.',
+      parse: parseMessageId,
+    },
+  },
+})
+
+/** An empty ID is left out. */
+function parseMessageId(text: string): string | null {
+  const time = new Date(text)
+  return text === '' || (time.getTime() > 0 && time.toISOString() === text) ? text : null
 }
 
 interface ResumingRequest {
@@ -32,11 +48,9 @@ interface ResumingRequest {
 
 /** The time of the last message that the page got. A browser that reconnects sends the header. */
 function readLastEventId({ headers, query }: ResumingRequest): Date | null {
-  const { last_event_id: parameter } = query as { last_event_id?: unknown }
-  const given = headers['last-event-id'] ?? parameter
-  if (given === undefined || given === '') return null
-  const time = typeof given === 'string' ? new Date(given) : new Date(Number.NaN)
-  if (time.getTime() > 0 && time.toISOString() === given) return time
-  const sentence = 'The last_event_id field must be the ID of a message of this stream.'
-  throw Refusal.ofFields({ last_event_id: [sentence] })
+  const header = headers['last-event-id']
+  const { last_event_id: given = '' } = liveValidator.validate(
+    header === undefined ? query : { last_event_id: header },
+  )
+  return given === '' ? null : new Date(given)
 }

@@ -5,29 +5,29 @@ import type {
 } from '@signalbox/contract/session/destinations.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import {
   createDestination,
   parseTargetInput,
   parseTokenInput,
 } from '../signals/delivery/create-destination.ts'
 import { setCredential } from '../signals/delivery/credential-store.ts'
+import { scheduleProbe } from '../signals/delivery/destination-health-store.ts'
 import { announceDeliveries } from '../signals/delivery/destination-queue-store.ts'
 import {
   assertDestinationId,
   destinationNotFound,
 } from '../signals/delivery/destination-resource.ts'
-import { scheduleProbe } from '../signals/delivery/destination-status-store.ts'
 import { type Destination, findDestination } from '../signals/delivery/destination-store.ts'
 import { requirePlatform, sendTestPurchase } from '../signals/ingestion/send-test-purchase.ts'
 import { findAdAccount } from '../workspaces/users/ad-account-store.ts'
 import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
-import type { CurrentPerson } from '../workspaces/users/session-store.ts'
-import { personActor } from '../workspaces/users/workspaces.ts'
+import type { CurrentUser } from '../workspaces/users/session-store.ts'
+import { userActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
 interface TrackerScope {
-  person: CurrentPerson
+  user: CurrentUser
   tracker: TrackerIdentity
 }
 
@@ -43,9 +43,9 @@ interface DestinationScope extends TrackerScope {
  */
 export async function connectDestination(
   context: DashboardContext,
-  { person, tracker, submission }: TrackerScope & { submission: DestinationSubmission },
+  { user, tracker, submission }: TrackerScope & { submission: DestinationSubmission },
 ): Promise<Destination> {
-  requireRecentAuthentication(person, context.now())
+  requireRecentAuthentication(user, context.now())
   const platform = context.platforms.find(submission.type)
   if (!platform) {
     const names = context.platforms.all.map(({ name }) => name).join(', ')
@@ -58,7 +58,7 @@ export async function connectDestination(
   if (platformAdAccountId !== null) {
     await assertAdAccount(context, { workspaceId, adAccountId: platformAdAccountId })
   }
-  const [actor, at] = [personActor(person), context.now()]
+  const [actor, at] = [userActor(user), context.now()]
   const input = { tracker, platform, config, accessToken, platformAdAccountId, actor, at }
   const destination = await createDestination(context, input)
   context.onDestinationChanged(trackerId)
@@ -81,18 +81,18 @@ async function assertAdAccount(
 export async function replaceDestinationCredential(
   context: DashboardContext,
   {
-    person,
+    user,
     tracker,
     destinationId,
     submission,
   }: DestinationScope & { submission: CredentialSubmission },
 ): Promise<Destination> {
-  requireRecentAuthentication(person, context.now())
+  requireRecentAuthentication(user, context.now())
   const { trackerId } = tracker
   const before = await requireDestination(context, { tracker, destinationId })
   const accessToken = parseTokenInput(submission.access_token)
   const config = changedConfig(context, before, submission.config ?? {})
-  const [actor, at] = [personActor(person), context.now()]
+  const [actor, at] = [userActor(user), context.now()]
   const change = { ...tracker, destinationId: before.id, accessToken, config, actor, at }
   if (!(await setCredential(context, context.credentialKeys, change))) throw destinationNotFound()
   context.onDestinationChanged(trackerId)
@@ -117,7 +117,7 @@ function changedConfig(
 /** Tries a paused destination now. It needs a waiting event, because platforms have no ping. */
 export async function checkDestinationNow(
   context: DashboardContext,
-  { person, tracker, destinationId }: DestinationScope,
+  { user, tracker, destinationId }: DestinationScope,
 ): Promise<Destination> {
   assertDestinationId(destinationId)
   const { trackerId, workspaceId } = tracker
@@ -126,7 +126,10 @@ export async function checkDestinationNow(
     const destination = await scheduleProbe(transaction, { trackerId, destinationId, at })
     if (destination?.status !== 'inactive') return destination
     record({
-      ...{ workspaceId, at, actor: personActor(person), action: 'destination.checked' },
+      workspaceId,
+      at,
+      actor: userActor(user),
+      action: 'destination.checked',
       subject: { type: 'destination', id: destination.id },
       details: {},
     })
@@ -140,7 +143,7 @@ export async function checkDestinationNow(
 /** Sends a test purchase at once, and records who did. */
 export async function sendDestinationTestPurchase(
   context: DashboardContext,
-  { person, tracker, destinationId, body }: DestinationScope & { body: unknown },
+  { user, tracker, destinationId, body }: DestinationScope & { body: unknown },
 ): Promise<TestPurchase> {
   const delivery = requirePlatform(context.delivery)
   const { trackerId, workspaceId } = tracker
@@ -148,7 +151,9 @@ export async function sendDestinationTestPurchase(
   const purchase = await sendTestPurchase(sending, { trackerId, destinationId, body })
   await commitAudited(context, async (_, record) =>
     record({
-      ...{ workspaceId, at: context.now(), actor: personActor(person) },
+      workspaceId,
+      at: context.now(),
+      actor: userActor(user),
       action: 'test_purchase.sent',
       subject: { type: 'destination', id: destinationId.toLowerCase() },
       details: { event_id: purchase.event_id, status: purchase.status },

@@ -72,9 +72,12 @@ it('rotates a tracker secret: both work until the first one is revoked', async t
   assert.partialDeepStrictEqual(written.slice(-2), [
     { action: 'key.issued', actor, subject: { type: 'key', id: idOf(second) } },
     {
-      ...{ action: 'key.revoked', actor, subject: { type: 'key', id: idOf(first) } },
+      action: 'key.revoked',
+      actor,
+      subject: { type: 'key', id: idOf(first) },
       details: {
-        ...{ tracker_id: trackerId, kind: 'tracker_secret' },
+        tracker_id: trackerId,
+        kind: 'tracker_secret',
         last_characters: first.slice(-4),
       },
     },

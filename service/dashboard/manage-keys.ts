@@ -1,14 +1,14 @@
 import { KeySubmission } from '@signalbox/contract/session/keys.ts'
 import { commitAudited } from '../audit/commit-audited.ts'
-import { createBodyValidator, FieldErrorList } from '../runtime/http/body-schema.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
-import { findTrackerKey, type TrackerKey } from '../signals/access/key-store.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import { FieldErrorList, Validator } from '../runtime/http/validator.ts'
+import { findKey, type TrackerKey } from '../signals/access/key-store.ts'
 import { normalizeOriginPattern } from '../signals/access/origin-pattern.ts'
 import { createKey, endKey, isKeyId, type KeyKind } from '../signals/access/tracker-keys.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
-import type { CurrentPerson } from '../workspaces/users/session-store.ts'
-import { personActor } from '../workspaces/users/workspaces.ts'
+import type { CurrentUser } from '../workspaces/users/session-store.ts'
+import { userActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
 export interface IssuedKey {
@@ -18,22 +18,23 @@ export interface IssuedKey {
 }
 
 interface KeyChange {
-  person: CurrentPerson
+  user: CurrentUser
   tracker: TrackerIdentity
 }
 
-const checkSubmission = createBodyValidator<KeySubmission>(KeySubmission)
+const keyValidator = new Validator(KeySubmission)
 
 /**
- * Issues a key of a tracker. Throws a 403 when the person has not confirmed their identity lately,
+ * Issues a key of a tracker. Throws a 403 when the user has not confirmed their identity
+ * recently,
  * or a 422 naming every invalid field, `kind` when the tracker has two live keys of the kind.
  */
-export async function issueKeyByPerson(
+export async function issueKeyByUser(
   context: DashboardContext,
   change: KeyChange,
   body: unknown,
 ): Promise<IssuedKey> {
-  const { kind, origins = [] } = checkSubmission(body)
+  const { kind, origins = [] } = keyValidator.validate(body)
   return issue(context, change, { kind, origins: readOrigins(kind, origins) })
 }
 
@@ -41,7 +42,7 @@ export async function issueKeyByPerson(
  * Issues a second key of the same kind and with the same origins. The first one stays valid until
  * it is revoked, so that no event is lost while the new one is deployed.
  */
-export async function rotateKeyByPerson(
+export async function rotateKeyByUser(
   context: DashboardContext,
   change: KeyChange,
   keyId: string,
@@ -54,13 +55,13 @@ export async function rotateKeyByPerson(
 }
 
 /** Revokes a key; every process refuses it within half a second. It may be revoked already. */
-export async function revokeKeyByPerson(
+export async function revokeKeyByUser(
   context: DashboardContext,
-  { person, tracker }: KeyChange,
+  { user, tracker }: KeyChange,
   keyId: string,
 ): Promise<void> {
   const key = await requireKey(context, tracker, keyId)
-  const end = { at: context.now(), actor: personActor(person) }
+  const end = { at: context.now(), actor: userActor(user) }
   await commitAudited(context, async (transaction, record) => {
     const entry = await endKey(transaction, { ...tracker, ...key }, end)
     if (entry) record(entry)
@@ -72,19 +73,19 @@ async function requireKey(
   { trackerId }: TrackerIdentity,
   keyId: string,
 ) {
-  const key = isKeyId(keyId) ? await findTrackerKey(database, trackerId, keyId) : null
+  const key = isKeyId(keyId) ? await findKey(database, trackerId, keyId) : null
   if (!key) throw Refusal.notFound('Key not found.')
   return key
 }
 
 async function issue(
   context: DashboardContext,
-  { person, tracker }: KeyChange,
+  { user, tracker }: KeyChange,
   { kind, origins }: { kind: KeyKind; origins: string[] },
 ): Promise<IssuedKey> {
   const issuedAt = context.now()
-  requireRecentAuthentication(person, issuedAt)
-  const request = { ...tracker, kind, origins, issuedAt, actor: personActor(person) }
+  requireRecentAuthentication(user, issuedAt)
+  const request = { ...tracker, kind, origins, issuedAt, actor: userActor(user) }
   const { id, token, lastCharacters } = await commitAudited(
     context,
     async (transaction, record) => {

@@ -1,3 +1,6 @@
+import type { AlertKind, WorkspaceAlertKind } from '@signalbox/contract/alerts.ts'
+import { type Stored, storedText } from '@signalbox/contract/closed-set.ts'
+import { reasonOf, type StageReason, type WaitingReason } from '@signalbox/contract/reasons.ts'
 import type {
   StageName,
   StageSummary,
@@ -11,8 +14,8 @@ import {
   HOUR_MILLISECONDS,
   subtractDays,
 } from '../runtime/util/time.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
-import { countWaitingByReason } from '../signals/delivery/backlog-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
+import { countWaitingByReason, type WaitingByReason } from '../signals/delivery/backlog-store.ts'
 import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
 import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
 import {
@@ -90,8 +93,16 @@ function alertView({
   kind,
   sentence,
   raisedAt,
-}: Pick<OpenAlert, 'sentence' | 'raisedAt'> & { destinationId: string | null; kind: string }) {
-  return { destination_id: destinationId, kind, sentence, raised_at: raisedAt.toISOString() }
+}: Pick<OpenAlert, 'sentence' | 'raisedAt'> & {
+  destinationId: string | null
+  kind: Stored<AlertKind | WorkspaceAlertKind>
+}) {
+  return {
+    destination_id: destinationId,
+    kind: storedText(kind),
+    sentence,
+    raised_at: raisedAt.toISOString(),
+  }
 }
 
 type Summary = Omit<StageSummary, 'from' | 'to'>
@@ -99,31 +110,45 @@ type Summary = Omit<StageSummary, 'from' | 'to'>
 function summarizeHours(
   stage: StageName,
   unit: Summary['unit'],
-  counts: readonly { hour: Date; reason: string; count: number }[],
+  counts: readonly { hour: Date; reason: Stored<StageReason> | null; count: number }[],
 ): Summary {
   const hours = sumBy(counts, ({ hour }) => hour.toISOString())
   return {
-    ...{ stage, unit, is_minimum: false },
+    stage,
+    unit,
+    is_minimum: false,
     count: counts.reduce((sum, { count }) => sum + count, 0),
-    reasons: listReasons(counts),
+    reasons: listReasons(
+      counts.map(({ reason, count }) => ({ reason: reason ? storedText(reason) : '', count })),
+    ),
     hours: [...hours].map(([hour, count]) => ({ hour, count })),
   }
 }
 
-/** A paused destination is the reason of everything that waits for it. */
 function summarizeWaiting({
   reasons,
   isTruncated,
 }: Awaited<ReturnType<typeof countWaitingByReason>>): Summary {
-  const named = reasons.map(({ status, reason, isPaused, count }) => ({
-    reason: isPaused ? 'destination_paused' : status === 'sent' ? 'sent' : reason,
-    count,
+  const named = reasons.map(waiting => ({
+    reason: storedText(nameWaitingReason(waiting)),
+    count: waiting.count,
   }))
   return {
-    ...{ stage: 'waiting', unit: 'deliveries', is_minimum: isTruncated, hours: [] },
+    stage: 'waiting',
+    unit: 'deliveries',
+    is_minimum: isTruncated,
+    hours: [],
     count: named.reduce((sum, { count }) => sum + count, 0),
     reasons: listReasons(named),
   }
+}
+
+/** A paused destination is the reason of everything that waits for it. */
+function nameWaitingReason({ status, reason, isPaused }: WaitingByReason): Stored<WaitingReason> {
+  if (isPaused) return 'destination_paused'
+  if (status === 'sent') return 'sent'
+  if (status === 'queued' || status === 'retrying') return reasonOf(status, reason)
+  return { unrecognized: storedText(reason) }
 }
 
 /** The platform counts whole days, and reports them on the next day. */
@@ -133,7 +158,10 @@ function summarizePlatformDays(
   today: string,
 ): StageSummary {
   return {
-    ...{ stage: 'platform_counted', unit: 'events', is_minimum: false, reasons: [] },
+    stage: 'platform_counted',
+    unit: 'events',
+    is_minimum: false,
+    reasons: [],
     from: addHoursToDay(firstDay, 0).toISOString(),
     to: addHoursToDay(today, 0).toISOString(),
     count: days.length === 0 ? null : days.reduce((sum, { count }) => sum + count, 0),

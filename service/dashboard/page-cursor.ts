@@ -1,4 +1,6 @@
+import { CursorQuery } from '@signalbox/contract/session/session-operation.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
+import { Validator } from '../runtime/http/validator.ts'
 
 /** Rows of one page of a list in the dashboard. */
 export const PAGE_ROWS = 50
@@ -8,7 +10,10 @@ export function encodeCursor(position: readonly string[]): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
-const CURSOR_CHARACTERS_MAX = 500
+const INVALID_CURSOR = 'The cursor field must be a next_cursor of this list.'
+const cursorValidator = new Validator(CursorQuery, {
+  members: { cursor: { error: INVALID_CURSOR } },
+})
 
 /**
  * Reads `cursor` from a query; null for the first page. `parse` returns null for texts that are no
@@ -18,16 +23,15 @@ export function readCursor<Position>(
   query: unknown,
   parse: (position: readonly string[]) => Position | null,
 ): Position | null {
-  const { cursor } = query as { cursor?: unknown }
+  const { cursor } = cursorValidator.validate(query)
   if (cursor === undefined) return null
-  const position = typeof cursor === 'string' ? decodeCursor(cursor) : null
+  const position = decodeCursor(cursor)
   const parsed = position && parse(position)
   if (parsed) return parsed
-  throw Refusal.ofFields({ cursor: ['The cursor field must be a next_cursor of this list.'] })
+  throw Refusal.ofFields({ cursor: [INVALID_CURSOR] })
 }
 
 function decodeCursor(cursor: string): string[] | null {
-  if (cursor.length > CURSOR_CHARACTERS_MAX) return null
   try {
     const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
     const isPosition = Array.isArray(decoded) && decoded.every(part => typeof part === 'string')

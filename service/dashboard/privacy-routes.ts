@@ -2,7 +2,7 @@ import * as operations from '@signalbox/contract/session/privacy-operations.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { listReceipts } from '../signals/erasure/receipt-store.ts'
 import { processDeletionRequest } from '../signals/erasure/routes.ts'
-import { personActor } from '../workspaces/users/workspaces.ts'
+import { userActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { encodeCursor, PAGE_ROWS, readCursor } from './page-cursor.ts'
 import { requireTracker } from './tracker-scope.ts'
@@ -13,7 +13,7 @@ export function privacyRoutes(app: ServiceApp, context: DashboardContext): void 
     ...operations.eraseUserData,
     async handler(request) {
       const tracker = await requireTracker(context, request, 'erase_people')
-      const actor = personActor(request.person)
+      const actor = userActor(request.user)
       return processDeletionRequest(context, { ...tracker, actor }, request.body)
     },
   })

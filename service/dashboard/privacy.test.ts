@@ -46,8 +46,8 @@ it('gives the request of a server and that of a person one receipt', async test 
   const { service, erase, list } = await openPrivacy(test)
   const body = { identifier_hash: DIGEST, identifier_type: 'email' }
   const byServer = await service.request('DELETE', '/api/v1/user-data', { body })
-  const byPerson = await erase(body)
-  assert.equal(byPerson.body.deletion_request_id, byServer.body.deletion_request_id)
+  const byUser = await erase(body)
+  assert.equal(byUser.body.deletion_request_id, byServer.body.deletion_request_id)
   assert.equal((await list()).body.receipts.length, 1)
 })
 

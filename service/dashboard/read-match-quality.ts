@@ -7,9 +7,9 @@ import type {
 import type { Database } from '../runtime/db/database.ts'
 import { type CsvCell, formatCsv } from '../runtime/util/csv.ts'
 import { isObject } from '../runtime/util/is-object.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { destinationView } from '../signals/delivery/destination-resource.ts'
-import { listDestinations } from '../signals/delivery/destination-status-store.ts'
+import { listDestinations } from '../signals/delivery/destination-store.ts'
 import { FINE_SCORE_MIN } from '../signals/reports/match-quality.ts'
 import {
   type DayRange,

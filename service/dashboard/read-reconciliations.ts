@@ -1,11 +1,12 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
 import type { ReconciliationRange } from '@signalbox/contract/session/reports.ts'
 import type { Database } from '../runtime/db/database.ts'
 import { type CsvCell, formatCsv } from '../runtime/util/csv.ts'
 import { isCalendarDay } from '../runtime/util/time.ts'
 import { isUuid } from '../runtime/util/uuid.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
-import { listDestinations } from '../signals/delivery/destination-status-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
+import { listDestinations } from '../signals/delivery/destination-store.ts'
 import type { DayRange } from '../signals/reports/match-quality-store.ts'
 import { reportView } from '../signals/reports/read-reports.ts'
 import {
@@ -71,7 +72,7 @@ export async function formatReconciliationCsv(
 function toRow(report: StoredReport): CsvCell[] {
   const { acceptedCount, platformCount, buckets } = report
   return [
-    ...[report.reportDate, report.destinationId, report.status],
+    ...[report.reportDate, report.destinationId, storedText(report.status)],
     ...[acceptedCount, platformCount, acceptedCount - platformCount],
     ...BUCKET_NAMES.map(name => buckets[name]?.count ?? 0),
     ...[report.unexplainedResidual, report.updatedAt.toISOString()],

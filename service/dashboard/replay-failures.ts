@@ -7,10 +7,10 @@ import {
 } from '@signalbox/contract/session/replays.ts'
 import type { AuditActor } from '../audit/audit-entry.ts'
 import type { Database } from '../runtime/db/database.ts'
-import { createBodyValidator, FieldErrorList } from '../runtime/http/body-schema.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
+import { FieldErrorList, Validator } from '../runtime/http/validator.ts'
 import { isUuid } from '../runtime/util/uuid.ts'
-import type { TrackerIdentity } from '../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { findDeliveries } from '../signals/delivery/delivery-store.ts'
 import { previewSelection, replaySelection } from '../signals/delivery/replay-deliveries.ts'
 import {
@@ -63,14 +63,14 @@ export async function getReplayProgress(
   return { waiting, failed, is_exact: isExact }
 }
 
-const checkSelection = createBodyValidator<ReplaySelection>(ReplaySelection, ['event_name'])
+const selectionValidator = new Validator(ReplaySelection, { textMembers: ['event_name'] })
 
 async function readSelection(
   database: Database,
   { trackerId }: TrackerIdentity,
   body: unknown,
 ): Promise<StoredSelection> {
-  const given = checkSelection(body)
+  const given = selectionValidator.validate(body)
   const { delivery_ids, event_ids, event_name, statuses, destination_id, cause, limit } = given
   if (destination_id !== undefined && !isUuid(destination_id)) {
     throw Refusal.ofFields({ destination_id: ['The destination_id field must be a UUID.'] })

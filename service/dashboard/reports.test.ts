@@ -39,8 +39,11 @@ it('returns the reports of a range of days, the newest day first', async test =>
   assert.deepEqual([body.from, body.to, body.next_cursor], ['2026-11-18', '2026-11-19', null])
   assert.partialDeepStrictEqual(body.reports, [
     {
-      ...{ report_date: '2026-11-19', observed_gap: 1, unexplained_residual: -1 },
-      ...{ status: 'unexplained', destination: { id: service.tracker.destinationId } },
+      report_date: '2026-11-19',
+      observed_gap: 1,
+      unexplained_residual: -1,
+      status: 'unexplained',
+      destination: { id: service.tracker.destinationId },
       buckets: { pending: { count: 2, explanation: 'Two wait.' } },
     },
     { report_date: '2026-11-18' },

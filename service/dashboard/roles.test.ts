@@ -7,15 +7,15 @@ import { KEY_OPERATIONS } from '@signalbox/contract/session/key-operations.ts'
 import { LIVE_OPERATIONS } from '@signalbox/contract/session/live-operations.ts'
 import { PRIVACY_OPERATIONS } from '@signalbox/contract/session/privacy-operations.ts'
 import { REPORT_OPERATIONS } from '@signalbox/contract/session/report-operations.ts'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { START_OPERATIONS } from '@signalbox/contract/session/start-operations.ts'
 import { TRACKER_OPERATIONS } from '@signalbox/contract/session/tracker-operations.ts'
 import { Ajv } from 'ajv'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
-import { BrowserClient } from '../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../testing/fixtures/page-client.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
-import { addMember, createTestPerson, createTestWorkspace } from '../../testing/fixtures/users.ts'
+import { addMember, createTestUser, createTestWorkspace } from '../../testing/fixtures/users.ts'
 import { hashToken } from '../runtime/util/token-format.ts'
 import { toKeyId } from '../signals/access/tracker-keys.ts'
 
@@ -107,7 +107,10 @@ it('enforces the permission table for every operation and role', async test => {
     for (const role of ROLES) {
       // Each role needs a fresh workspace: a change of one must not affect the next.
       const { clients, params } = method === 'GET' ? readers : await createScenario(service)
-      const path = `${BROWSER_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '')
+      const path = `${SESSION_API_PATH}${url}`.replaceAll(
+        /:(\w+)/g,
+        (_, name) => params[name] ?? '',
+      )
       const body = BODIES[operationId]
       const reply = await clients[role].call(method, path, body ? { body } : {})
       found[operationId] = { ...found[operationId], [role]: reply.status }
@@ -130,7 +133,7 @@ it('answers 404 for the tracker of another workspace, to its owner as well', asy
   }
   const ofTrackers = OPERATIONS.filter(({ url }: { url: string }) => url.includes(':tracker'))
   for (const { method, url, config } of ofTrackers) {
-    const path = `${BROWSER_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '1')
+    const path = `${SESSION_API_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '1')
     const body = BODIES[config.operationId]
     const reply = await owner.client.call(method, path, body ? { body } : {})
     assert.equal(reply.status, 404, config.operationId)
@@ -138,7 +141,7 @@ it('answers 404 for the tracker of another workspace, to its owner as well', asy
 })
 
 interface Scenario {
-  clients: Record<Role, BrowserClient>
+  clients: Record<Role, PageClient>
   params: Record<string, string>
 }
 
@@ -146,13 +149,16 @@ interface Scenario {
 async function createScenario(service: TestService): Promise<Scenario> {
   const { owner, tracker } = await openDashboardWorkspace(service, await service.newTracker())
   const { workspaceId, trackerId, destinationId } = tracker
-  const [admin, member] = [await createTestPerson(service), await createTestPerson(service)]
+  const [admin, member] = [await createTestUser(service), await createTestUser(service)]
   await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
   const { owner: outsider } = await createTestWorkspace(service)
   const clients = {
-    ...{ owner: owner.client, admin: admin.client, member: member.client },
-    ...{ outsider: outsider.client, anonymous: new BrowserClient(service.url) },
+    owner: owner.client,
+    admin: admin.client,
+    member: member.client,
+    outsider: outsider.client,
+    anonymous: new PageClient(service.url),
   }
   const { status } = await service.request('POST', '/api/v1/events', {
     secret: tracker.trackerSecret,
@@ -160,9 +166,13 @@ async function createScenario(service: TestService): Promise<Scenario> {
   })
   assert.equal(status, 202)
   const params = {
-    ...{ workspace: String(workspaceId), tracker: trackerId, destination: destinationId },
-    ...{ key: toKeyId(hashToken(tracker.forwardingSecret)), kind: 'express' },
-    ...{ event: 'order-1001', replay: service.clock.now().toISOString() },
+    workspace: String(workspaceId),
+    tracker: trackerId,
+    destination: destinationId,
+    key: toKeyId(hashToken(tracker.forwardingSecret)),
+    kind: 'express',
+    event: 'order-1001',
+    replay: service.clock.now().toISOString(),
   }
   return { clients, params }
 }

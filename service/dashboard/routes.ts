@@ -1,4 +1,4 @@
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { requireSession } from '../workspaces/users/signed-in-session.ts'
 import { appRoutes } from './app-routes.ts'
@@ -29,6 +29,6 @@ export function dashboardRoutes(app: ServiceApp, context: DashboardContext): voi
       reportRoutes(api, context)
       liveRoutes(api, context)
     },
-    { prefix: BROWSER_PATH },
+    { prefix: SESSION_API_PATH },
   )
 }

@@ -1,13 +1,15 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import {
   EventSearch,
   type EventSearchPage,
   type EventSummary,
   STATUS_GROUPS,
+  type StatusGroup,
 } from '@signalbox/contract/session/events.ts'
 import type { Database } from '../runtime/db/database.ts'
-import { addTextError, createBodyValidator, FieldErrorList } from '../runtime/http/body-schema.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
+import { addTextError, FieldErrorList, Validator } from '../runtime/http/validator.ts'
 import { searchDeliveries } from '../signals/delivery/delivery-search-store.ts'
 import { findDeliveries, type StoredDelivery } from '../signals/delivery/delivery-store.ts'
 import { toEventSpace } from '../signals/event-reads/read-events.ts'
@@ -29,12 +31,9 @@ import {
 
 const EVENTS_PER_PAGE = 50
 
-const checkSearch = createBodyValidator<EventSearch>(EventSearch, [
-  'event_id',
-  'event_name',
-  'order_id',
-  'parent_event_id',
-])
+const searchValidator = new Validator(EventSearch, {
+  textMembers: ['event_id', 'event_name', 'order_id', 'parent_event_id'],
+})
 
 /**
  * One page of a tracker's events that match the query parameters. Throws a 422 refusal that names
@@ -45,7 +44,7 @@ export async function searchEvents(
   trackerId: string,
   query: unknown,
 ): Promise<EventSearchPage> {
-  const search = checkSearch(query)
+  const search = searchValidator.validate(query)
   const range = { trackerId, ...readRange(search), limit: EVENTS_PER_PAGE + 1 }
   if (search.event_id !== undefined) {
     const events = await findInBothSpaces(database, trackerId, search.event_id)
@@ -93,8 +92,11 @@ function findMatches(
 }
 
 function statusesOf(status: NonNullable<EventSearch['status']>): readonly DeliveryStatus[] {
-  const groups: Partial<Record<string, readonly DeliveryStatus[]>> = STATUS_GROUPS
-  return groups[status] ?? [status as DeliveryStatus]
+  return isStatusGroup(status) ? STATUS_GROUPS[status] : [status]
+}
+
+function isStatusGroup(status: NonNullable<EventSearch['status']>): status is StatusGroup {
+  return Object.hasOwn(STATUS_GROUPS, status)
 }
 
 interface CutPage {
@@ -157,7 +159,7 @@ export function eventSummary(event: StoredEvent) {
     event_name: event.eventName,
     event_time: event.eventTime.toISOString(),
     created_at: event.createdAt.toISOString(),
-    event_class: event.eventClass,
+    event_class: storedText(event.eventClass),
     action_source: event.actionSource,
     order_id: event.orderId,
     parent_event_id: event.parentEventId,
@@ -170,7 +172,7 @@ export function toEventOutcome(delivery: StoredDelivery) {
   return {
     delivery_id: delivery.id,
     destination_id: delivery.destinationId,
-    status: delivery.status as DeliveryStatus,
+    status: storedText(delivery.status),
     is_test: delivery.isTest,
     attempt_count: delivery.attemptCount,
   }

@@ -5,9 +5,9 @@ import {
 } from '@signalbox/contract/session/start.ts'
 import { readStartChecklist } from '@signalbox/contract/session/start-operations.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
-import { listLiveKeys } from '../signals/access/live-key-store.ts'
+import { listLiveKeys } from '../signals/access/key-store.ts'
 import { hasAcceptedDelivery } from '../signals/delivery/delivery-store.ts'
-import { listDestinations } from '../signals/delivery/destination-status-store.ts'
+import { listDestinations } from '../signals/delivery/destination-store.ts'
 import { hasAcceptedTestPurchase } from '../signals/delivery/sent-counts-store.ts'
 import { findEventsById } from '../signals/events/event-store.ts'
 import { findLastReceipt } from '../signals/events/list-store.ts'
@@ -35,7 +35,7 @@ async function readChecklist(
   const destinationIds = destinations.map(({ id }) => id)
   const today = now().toISOString().slice(0, 10)
   const [keys, verifications, isPurchaseAccepted, lastReceipt, isDelivered] = await Promise.all([
-    listLiveKeys(database, trackerId, 'tracker_secret'),
+    listLiveKeys(database, trackerId),
     findEventsById(database, trackerId, [VERIFICATION_EVENT_ID], ['secret']),
     hasAcceptedTestPurchase(database, { trackerId, destinationIds, today }),
     findLastReceipt(database, trackerId),
@@ -43,7 +43,7 @@ async function readChecklist(
   ])
   const connected = destinations.find(({ status }) => status === 'active')
   const done: Record<StartStep, Date | boolean | undefined | null> = {
-    key_issued: keys[0]?.created_at,
+    key_issued: keys.find(({ kind }) => kind === 'tracker_secret')?.createdAt,
     verification_received: verifications[0]?.createdAt,
     destination_connected: connected?.createdAt,
     test_purchase_accepted: isPurchaseAccepted,

@@ -1,15 +1,15 @@
 import * as operations from '@signalbox/contract/session/tracker-operations.ts'
 import { TrackerChange, TrackerSubmission } from '@signalbox/contract/session/trackers.ts'
-import { createBodyValidator } from '../runtime/http/body-schema.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import { readPathParameters, Validator } from '../runtime/http/validator.ts'
 import { listNamedTrackers } from '../signals/access/tracker-store.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
 import { createTracker, renameTracker } from './create-tracker.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { requireTracker } from './tracker-scope.ts'
 
-const checkSubmission = createBodyValidator<TrackerSubmission>(TrackerSubmission)
-const checkChange = createBodyValidator<TrackerChange>(TrackerChange)
+const trackerValidator = new Validator(TrackerSubmission)
+const trackerChangeValidator = new Validator(TrackerChange)
 
 /** The trackers of a workspace. */
 export function trackerRoutes(app: ServiceApp, context: DashboardContext): void {
@@ -17,9 +17,9 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
 
   app.route({
     ...operations.listTrackers,
-    async handler({ person, params }) {
+    async handler({ user, params }) {
       const intent = { workspaceId: workspaceOf(params), action: 'read' } as const
-      const membership = await requireRole(database, person, intent)
+      const membership = await requireRole(database, user, intent)
       const rows = await listNamedTrackers(database, membership.workspaceId)
       const trackers = rows.map(({ id, name, created_at: createdAt }) => ({
         id,
@@ -31,24 +31,24 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
   })
   app.route({
     ...operations.createTracker,
-    async handler({ person, params, body }, reply) {
+    async handler({ user, params, body }, reply) {
       const intent = { workspaceId: workspaceOf(params), action: 'manage_trackers' } as const
-      const { workspaceId } = await requireRole(database, person, intent)
-      const submission = checkSubmission(body)
-      return reply.code(201).send(await createTracker(context, { person, workspaceId, submission }))
+      const { workspaceId } = await requireRole(database, user, intent)
+      const submission = trackerValidator.validate(body)
+      return reply.code(201).send(await createTracker(context, { user, workspaceId, submission }))
     },
   })
   app.route({
     ...operations.renameTracker,
     async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'manage_trackers')
-      const { name } = checkChange(request.body)
-      await renameTracker(context, { person: request.person, tracker, name })
+      const { name } = trackerChangeValidator.validate(request.body)
+      await renameTracker(context, { user: request.user, tracker, name })
       return reply.code(204).send()
     },
   })
 }
 
-function workspaceOf(params: unknown): string | undefined {
-  return (params as Record<string, string>).workspace
+function workspaceOf(params: unknown): string {
+  return readPathParameters(params, 'workspace').workspace
 }

@@ -1,14 +1,15 @@
 import { Refusal } from '../runtime/http/refusal.ts'
+import { readPathParameters } from '../runtime/http/validator.ts'
 import { isUuid } from '../runtime/util/uuid.ts'
-import { findTracker, type TrackerIdentity } from '../signals/access/live-key-store.ts'
-import type { CurrentPerson } from '../workspaces/users/session-store.ts'
+import { findTracker, type TrackerIdentity } from '../signals/access/tracker-store.ts'
+import type { CurrentUser } from '../workspaces/users/session-store.ts'
 import type { WorkspaceAction } from '../workspaces/users/workspace-role.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
 /** A request below `TRACKER_PATH`; its parameters are not validated yet. */
 export interface TrackerRequest {
-  person: CurrentPerson
+  user: CurrentUser
   params: unknown
 }
 
@@ -18,12 +19,12 @@ export interface TrackerRequest {
  */
 export async function requireTracker(
   { database }: DashboardContext,
-  { person, params }: TrackerRequest,
+  { user, params }: TrackerRequest,
   action: WorkspaceAction,
 ): Promise<TrackerIdentity> {
-  const { workspace, tracker: trackerId } = params as Record<string, string>
-  const { workspaceId } = await requireRole(database, person, { workspaceId: workspace, action })
-  const tracker = isUuid(trackerId ?? '') ? await findTracker(database, trackerId ?? '') : null
+  const { workspace, tracker: trackerId } = readPathParameters(params, 'workspace', 'tracker')
+  const { workspaceId } = await requireRole(database, user, { workspaceId: workspace, action })
+  const tracker = isUuid(trackerId) ? await findTracker(database, trackerId) : null
   if (tracker?.workspaceId !== workspaceId) throw Refusal.notFound('Tracker not found.')
   return tracker
 }

@@ -46,13 +46,16 @@ it('measures the verification of logs of proposals that were rejected', async te
 
 const ADS = Array.from({ length: ACTIONS_PER_BATCH }, (_, index) => ({
   ...({ type: 'ad', status: 'active' } as const),
-  ...{ id: String(1_001 + index), name: `Ad ${index}` },
-  ...{ parent_type: null, parent_id: null, daily_budget_minor: null },
+  id: String(1_001 + index),
+  name: `Ad ${index}`,
+  parent_type: null,
+  parent_id: null,
+  daily_budget_minor: null,
 }))
 
 /** A proposal whose actions are rejected, each with a receipt. Returns the number of entries. */
 async function writeBatch(fixture: AgentFixture): Promise<number> {
-  const { context, owner: person, workspaceId } = fixture
+  const { context, owner: user, workspaceId } = fixture
   const proposal = buildProposal(...ADS.map(() => ({ type: 'pause', entity: 3 }) as const))
   const actions = proposal.actions.map((action, index) => ({
     ...action,
@@ -62,7 +65,7 @@ async function writeBatch(fixture: AgentFixture): Promise<number> {
   const { result } = await submitProposal(context, principal, { ...proposal, actions })
   const batchId = result.proposal.id
   const rejection = { decision: 'reject', reason: 'Not now.' }
-  await decideActions(context, { person, workspaceId, batchId }, rejection)
+  await decideActions(context, { user, workspaceId, batchId }, rejection)
   return 1 + 2 * ACTIONS_PER_BATCH
 }
 
@@ -71,7 +74,8 @@ async function verify(
   comparesRecords: boolean,
 ): Promise<void> {
   const result = await verifyChain(database, FIXTURE_AUDIT_KEYS, {
-    ...{ workspaceId, now: clock.now() },
+    workspaceId,
+    now: clock.now(),
     ...(comparesRecords && { verifyRecords: verifyProposalRecords }),
   })
   if (!result.is_intact) throw new Error(result.finding)

@@ -7,6 +7,7 @@ import {
   provisionTracker,
 } from '../../service/program/provisioning/provision-tracker.ts'
 import { closeAll } from '../../service/program/roles/role.ts'
+import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
 import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
 import { migrate } from '../../service/runtime/db/migrate.ts'
 import { createLogger } from '../../service/runtime/http/logger.ts'
@@ -41,7 +42,7 @@ export async function openBenchStore(): Promise<BenchStore> {
   const open = async (connectionString: string) => {
     const database = openBenchDatabase(connectionString)
     closers.push(database.close)
-    await migrate(database)
+    await migrate(database, STORE_SCHEMA)
     await ensurePartitions(database, new Date(), PARTITION_DAYS)
     return { connectionString, database, tracker: await newTracker(database, dataDirectory) }
   }

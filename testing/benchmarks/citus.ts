@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
 import type { Database } from '../../service/runtime/db/database.ts'
 import { distributeTables } from '../../service/runtime/db/distribute-tables.ts'
 import { migrate } from '../../service/runtime/db/migrate.ts'
@@ -130,8 +131,8 @@ async function createSetup({ trackers }: CitusPlan, closers: Closers): Promise<C
 }
 
 async function prepareStore(database: Database): Promise<void> {
-  await migrate(database)
-  await distributeTables(database)
+  await migrate(database, STORE_SCHEMA)
+  await distributeTables(database, STORE_SCHEMA.placements)
   await ensurePartitions(database, new Date(), PARTITION_DAYS)
 }
 

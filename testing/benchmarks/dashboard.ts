@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { indexListPositions } from '../../service/signals/events/list-position-store.ts'
 import { sessionCookieName } from '../../service/workspaces/users/session-token.ts'
 import { TestClock } from '../fixtures/test-clock.ts'
-import { addMember, createTestPerson } from '../fixtures/users.ts'
+import { addMember, createTestUser } from '../fixtures/users.ts'
 import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
 import { openBenchStore } from './bench-store.ts'
 import { startServiceProcess } from './child-processes.ts'
@@ -53,10 +53,10 @@ export async function measureDashboard(
   closers.push(chromium.close)
 
   const people = { url: service.url, database, clock: new TestClock(new Date().toISOString()) }
-  const person = await createTestPerson(people)
+  const user = await createTestUser(people)
   const cookie = {
     name: sessionCookieName(service.url),
-    value: person.client.cookies.get(sessionCookieName(service.url)) ?? '',
+    value: user.client.cookies.get(sessionCookieName(service.url)) ?? '',
     url: service.url,
   }
   const newPage = async () => {
@@ -66,7 +66,7 @@ export async function measureDashboard(
   }
   const sizes: DashboardSize[] = []
   for (const { workspaceId, events } of trackers) {
-    await addMember(people, { workspaceId, userId: person.userId, role: 'owner' })
+    await addMember(people, { workspaceId, userId: user.userId, role: 'owner' })
     const size: DashboardSize = { events, firstVisit: [], laterVisit: [], eventsPage: [] }
     const overview = `${service.url}/w/${workspaceId}`
     for (let round = 0; round < dashboard.rounds; round += 1) {

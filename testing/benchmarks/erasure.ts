@@ -56,7 +56,7 @@ export async function measureErasure(
       await erase(target, { digest: hash('sha256', `stranger-${stranger}`), events: 0 })
     }
     const erasures: Erasure[] = []
-    for (const person of persons) erasures.push(await erase(target, person))
+    for (const user of persons) erasures.push(await erase(target, user))
     sizes.push({ events, erasures })
   }
   return { machine, sizes }
@@ -64,17 +64,17 @@ export async function measureErasure(
 
 async function erase(
   { origin, trackerSecret }: { origin: string; trackerSecret: string },
-  person: StoredPerson,
+  user: StoredPerson,
 ): Promise<Erasure> {
   const start = performance.now()
   const response = await fetch(`${origin}/api/v1/user-data`, {
     method: 'DELETE',
     headers: { authorization: `Bearer ${trackerSecret}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ identifier_hash: person.digest, identifier_type: 'email' }),
+    body: JSON.stringify({ identifier_hash: user.digest, identifier_type: 'email' }),
   })
   const receipt = (await response.json()) as { events_updated?: number }
   const milliseconds = performance.now() - start
-  return { ...person, erasedEvents: receipt.events_updated ?? null, milliseconds }
+  return { ...user, erasedEvents: receipt.events_updated ?? null, milliseconds }
 }
 
 const AIM = { limit: 100, direction: 'at most' } as const
@@ -148,8 +148,8 @@ const EVENTS_OF_PERSON_MAX = 30
 const STRIDE = 7
 
 /** From 1 to 30. */
-export function eventsOfPerson(person: number): number {
-  return 1 + ((person * STRIDE) % EVENTS_OF_PERSON_MAX)
+export function eventsOfPerson(user: number): number {
+  return 1 + ((user * STRIDE) % EVENTS_OF_PERSON_MAX)
 }
 
 /**
@@ -163,10 +163,10 @@ export async function storePersons(
   { count, persons }: PersonsPlan,
 ): Promise<StoredPerson[]> {
   const step = Math.floor(count / EVENTS_OF_PERSON_MAX)
-  const named = Array.from({ length: Math.min(persons, step) }, (_, person) => {
-    const numbers = Array.from({ length: eventsOfPerson(person) }, (_, at) => person + at * step)
-    const digest = hash('sha256', `person-${person}@shop.example`)
-    return { visitorId: `person-${person}`, digest, numbers }
+  const named = Array.from({ length: Math.min(persons, step) }, (_, user) => {
+    const numbers = Array.from({ length: eventsOfPerson(user) }, (_, at) => user + at * step)
+    const digest = hash('sha256', `person-${user}@shop.example`)
+    return { visitorId: `person-${user}`, digest, numbers }
   })
   const rows = named.flatMap(({ numbers, visitorId, digest }) => {
     const keys = listIdentifierDigests({ visitorId, digests: { em: [digest] } }).map(key =>

@@ -72,7 +72,9 @@ export async function measureOperations(
     'read one event': {
       run: recorded =>
         readEvent(recorded, OWNER, {
-          ...{ eventId: String(eventId), space: null, at: new Date() },
+          eventId: String(eventId),
+          space: null,
+          at: new Date(),
           platforms: createOfflinePlatforms(),
         }),
     },

@@ -1,11 +1,11 @@
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
-import { decideConsent } from '../../service/signals/consent/consent-decision.ts'
 import type { PlannedDelivery } from '../../service/signals/delivery/plan-store.ts'
 import type { EventRecord } from '../../service/signals/events/event-record.ts'
 import { formatEventKey } from '../../service/signals/ingestion/commit-store.ts'
 import { draftEvent, type EventDraft } from '../../service/signals/ingestion/event-draft.ts'
 import { planEvent } from '../../service/signals/ingestion/plan-event.ts'
 import { createOfflinePlatforms } from '../../service/signals/platforms/registry.ts'
+import { decideAccepted } from '../fixtures/sample-events.ts'
 import { buildPurchaseBody, createPurchaseMarks } from './purchase-request.ts'
 
 interface PurchaseDraftRequest {
@@ -34,7 +34,7 @@ export function createPurchaseDraft({
     eventId: String(body.event_id),
     receivedAt: at,
     eventTime: at,
-    decision: decideConsent(submission, { receivedAt: at, eventTime: at, identityPresent: true }),
+    decision: decideAccepted(submission, at),
     platforms: PLATFORMS,
   })
 }

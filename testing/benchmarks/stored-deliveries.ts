@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../service/runtime/db/database.ts'
+import { singleNode } from '../../service/runtime/db/store-nodes.ts'
 import { announceDeliveries } from '../../service/signals/delivery/destination-queue-store.ts'
 import { toOutboundEvent } from '../../service/signals/delivery/outbound-event.ts'
 import { DestinationRouteCache } from '../../service/signals/delivery/plan-store.ts'
@@ -67,7 +68,7 @@ export function createPurchaseCommitter(database: Database) {
   return createEventCommitter({
     database,
     platforms: createOfflinePlatforms(),
-    routes: new DestinationRouteCache(database, () => new Date()),
+    routes: new DestinationRouteCache(singleNode(database), () => new Date()),
     erasureKey: () => Promise.reject(new Error('no person is erased here')),
     onEventsStored: () => void announceDeliveries(database),
     onDuplicateRecordError: error => {

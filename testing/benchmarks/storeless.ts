@@ -13,7 +13,7 @@ import {
 } from '../../service/runtime/util/token-format.ts'
 import type { AuthenticateTracker } from '../../service/signals/access/authenticate-tracker.ts'
 import { guardRoutes } from '../../service/signals/access/guard-routes.ts'
-import type { TrackerIdentity } from '../../service/signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../../service/signals/access/tracker-store.ts'
 import type { CommitOutcome } from '../../service/signals/ingestion/commit-events.ts'
 import type { EventDraft } from '../../service/signals/ingestion/event-draft.ts'
 import { GroupCommit } from '../../service/signals/ingestion/group-commit.ts'
@@ -38,7 +38,7 @@ app.register(
   async api =>
     ingestionRoutes(api, {
       platforms: createOfflinePlatforms(),
-      additionalConsentProvider: null,
+      settings: {},
       commits: new GroupCommit<EventDraft, CommitOutcome>({
         commit: async drafts => drafts.map(() => ({ isNew: true })),
         itemsMax: COMMIT_EVENTS_MAX,

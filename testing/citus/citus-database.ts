@@ -1,14 +1,29 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
+import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
 import { openDatabase } from '../../service/runtime/db/database.ts'
 import { distributeTables } from '../../service/runtime/db/distribute-tables.ts'
 import { migrate } from '../../service/runtime/db/migrate.ts'
-import type { CitusAddresses } from './cluster.ts'
+import {
+  CITUS_CLUSTER,
+  type CitusAddresses,
+  type CitusCluster,
+  startCitusCluster,
+} from './cluster.ts'
 
 const TEMPLATE = 'signalbox_citus_template'
 const COPY_TRIES_MAX = 20
 const COPY_PAUSE_MILLISECONDS = 100
+
+/** A prepared cluster for the tests of one file only, which may stop or add nodes. */
+export async function startOwnCluster(): Promise<CitusCluster> {
+  const cluster = await startCitusCluster()
+  await prepareCitusTemplate(cluster)
+  const { connectionString, ports } = cluster
+  process.env[CITUS_CLUSTER] = JSON.stringify({ connectionString, ports })
+  return cluster
+}
 
 /** Tests copy this migrated and distributed database on every node: creating one takes seconds. */
 export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<void> {
@@ -24,8 +39,8 @@ export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<voi
   }
   const database = open(coordinator, 2)
   try {
-    await migrate(database)
-    await distributeTables(database)
+    await migrate(database, STORE_SCHEMA)
+    await distributeTables(database, STORE_SCHEMA.placements)
   } finally {
     await database.close()
   }

@@ -1,19 +1,21 @@
-import { execFile, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
+import pg from 'pg'
+import { type CitusInstallation, findCitusInstallation } from './installation.ts'
+import { PostgresServers } from './postgres-servers.ts'
 
-const SCRIPT = join(import.meta.dirname, 'cluster.sh')
-const DEFAULT_ARCHIVE = '/work/shared/citus/citus-13.0.5-pg15-linux-x64.tar.xz'
-const INSTALLED = '/usr/share/postgresql/15/extension/citus.control'
+/** A coordinator and two workers. */
 const NODES = 3
 /** Two on each worker: a table with 32 takes eight times as long to create and to copy. */
 const SHARDS = 4
+const DATABASE = 'signalbox'
 
 /** The environment variable with the addresses of the cluster that all test files share. */
 export const CITUS_CLUSTER = 'SIGNALBOX_TEST_CITUS'
+
+/** The environment variable with the folder in which a run starts its clusters. */
+export const CITUS_FOLDER = 'SIGNALBOX_TEST_CITUS_FOLDER'
 
 export interface CitusAddresses {
   /** Of the coordinator, for an empty database with the extension. */
@@ -34,28 +36,27 @@ export interface PlainServer {
 export interface CitusCluster extends CitusAddresses, PlainServer {
   /** Stops a node (0 is the coordinator) without a shutdown, like a power cut. */
   kill(node: number): Promise<void>
+  /**
+   * Stops a node without closing its connections, like a network that loses every packet. Returns a
+   * function that continues it.
+   */
+  freeze(node: number): () => void
   /** Starts a killed node again. */
   restart(node: number): Promise<void>
   /** Starts a fourth node, which is not part of the cluster yet. Returns its port. */
   addNode(): Promise<number>
 }
 
+const installed = findCitusInstallation()
+
 /**
  * The reason why this machine cannot run a cluster, or null if it can. Suites that need one are
- * skipped with this reason. Installs PostgreSQL 15 and Citus if missing.
+ * skipped with this reason.
  */
 export function findCitusObstacle(): string | null {
-  if (process.platform !== 'linux' || process.arch !== 'x64') return 'Citus needs Linux on x64'
-  if (process.getuid?.() !== 0) return 'the Citus cluster is started as root'
-  if (!/^VERSION_CODENAME=bookworm$/m.test(osRelease())) return 'the Citus archive is for Debian 12'
-  const archive = process.env.SIGNALBOX_CITUS_ARCHIVE ?? DEFAULT_ARCHIVE
-  if (!existsSync(INSTALLED) && !existsSync(archive)) {
-    return `there is no Citus archive at ${archive} (SIGNALBOX_CITUS_ARCHIVE)`
-  }
-  if (spawnSync('bash', [SCRIPT, 'install'], { stdio: 'ignore' }).status !== 0) {
-    return 'PostgreSQL 15 and Citus could not be installed'
-  }
-  return null
+  if (typeof installed === 'string') return installed
+  if (process.platform !== 'linux') return 'the servers of the cluster are started on Linux only'
+  return existsSync('/usr/bin/setpriv') ? null : 'the servers of the cluster need setpriv'
 }
 
 /** The cluster that all test files share; null when they run on one PostgreSQL. */
@@ -65,7 +66,7 @@ export function sharedCluster(): CitusAddresses | null {
 }
 
 export interface ServerOptions {
-  /** The parent of the servers' new folder; the user postgres must have access to it. */
+  /** The parent of the servers' new folder; an account without privileges must reach it. */
   parent?: string
   /** Whether commits wait for the disk. Default: false. */
   isFlushed?: boolean
@@ -78,66 +79,86 @@ export interface ServerOptions {
  * `findCitusObstacle`, if any.
  */
 export async function startCitusCluster(options: ServerOptions = {}): Promise<CitusCluster> {
-  const { folder, run, stop } = prepareServers(options)
+  const servers = await prepareServers(options)
   try {
     const first = await firstOfFreePorts()
-    const connectionString = await run('start', folder, String(first))
     const nodes = Array.from({ length: NODES }, (_, node) => node)
+    const ports = nodes.map(node => first + node)
+    const create = (node: number) =>
+      servers.create({ node, port: first + node, libraries: 'citus' })
+    await Promise.all(nodes.map(create))
+    await joinNodes(ports)
     return {
-      connectionString,
-      ports: nodes.map(node => first + node),
-      processIds: nodes.map(node => processIdOf(folder, node)),
-      kill: async node => void (await run('kill', folder, String(node))),
-      restart: async node => void (await run('restart', folder, String(node))),
+      connectionString: databaseUrl(first),
+      ports,
+      processIds: nodes.map(node => servers.processIdOf(node)),
+      kill: node => servers.kill(node),
+      freeze: node => servers.freeze(node),
+      restart: node => servers.start(node),
       addNode: async () => {
-        const port = first + NODES
-        await run('add', folder, String(NODES), String(port))
-        return port
+        await create(NODES)
+        return first + NODES
       },
-      stop,
+      stop: () => servers.stop(),
     }
   } catch (error) {
-    await stop()
+    await servers.stop()
     throw error
   }
 }
 
 /** The same PostgreSQL with the same settings, without Citus. */
 export async function startPlainServer(options: ServerOptions = {}): Promise<PlainServer> {
-  const { folder, run, stop } = prepareServers(options)
+  const servers = await prepareServers(options)
   try {
     const port = await firstOfFreePorts()
-    const connectionString = await run('plain', folder, String(port))
-    return { connectionString, processIds: [processIdOf(folder, 0)], stop }
+    await servers.create({ node: 0, port, libraries: '' })
+    await runStatements(databaseUrl(port, 'postgres'), [`create database ${DATABASE}`])
+    const processIds = [servers.processIdOf(0)]
+    return { connectionString: databaseUrl(port), processIds, stop: () => servers.stop() }
   } catch (error) {
-    await stop()
+    await servers.stop()
     throw error
   }
 }
 
-function prepareServers({ parent = tmpdir(), isFlushed = false, shards = SHARDS }: ServerOptions) {
+function prepareServers(options: ServerOptions) {
+  const { parent = process.env[CITUS_FOLDER] ?? tmpdir() } = options
+  const { isFlushed = false, shards = SHARDS } = options
   const reason = findCitusObstacle()
   if (reason) throw new Error(`No Citus cluster: ${reason}.`)
-  const folder = mkdtempSync(join(parent, 'signalbox-citus-'))
-  const settings = { CITUS_FSYNC: isFlushed ? 'on' : 'off', CITUS_SHARDS: String(shards) }
-  const run = async (...words: string[]) => {
-    const env = { ...process.env, ...settings }
-    const { stdout } = await promisify(execFile)('bash', [SCRIPT, ...words], { env })
-    return stdout.trim()
-  }
-  const stop = async () => {
-    await run('stop', folder)
-    rmSync(folder, { recursive: true, force: true })
-  }
-  return { folder, run, stop }
+  const installation = installed as CitusInstallation
+  return PostgresServers.prepare({ installation, parent, isFlushed, shards })
 }
 
-function processIdOf(folder: string, node: number): number {
-  return Number.parseInt(readFileSync(join(folder, `node${node}`, 'postmaster.pid'), 'utf8'), 10)
+/** Creates the database on each server, and makes the first one the coordinator of the others. */
+async function joinNodes(ports: readonly number[]): Promise<void> {
+  const [coordinator, ...workers] = ports as [number, ...number[]]
+  for (const port of ports) {
+    await runStatements(databaseUrl(port, 'postgres'), [`create database ${DATABASE}`])
+    await runStatements(databaseUrl(port), ['create extension citus'])
+  }
+  await runStatements(databaseUrl(coordinator), [
+    `select citus_set_coordinator_host('127.0.0.1', ${coordinator})`,
+    ...workers.map(port => `select citus_add_node('127.0.0.1', ${port})`),
+  ])
 }
 
-function osRelease(): string {
-  return existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : ''
+function databaseUrl(port: number, name = DATABASE): string {
+  return `postgres://postgres@127.0.0.1:${port}/${name}`
+}
+
+async function runStatements(
+  connectionString: string,
+  statements: readonly string[],
+): Promise<void> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
 }
 
 const PORT_TRIES_MAX = 100

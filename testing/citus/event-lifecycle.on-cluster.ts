@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { findPlacement } from '../../service/runtime/db/citus-tables.ts'
+import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
+import { findPlacement } from '../../service/runtime/db/distribute-tables.ts'
 import { enqueueJob, releaseAbandonedJobs } from '../../service/runtime/jobs/job-store.ts'
 import { DAY_MILLISECONDS } from '../../service/runtime/util/time.ts'
 import { insertAttempt } from '../../service/signals/delivery/attempt-store.ts'
@@ -231,7 +232,10 @@ it('waits for writers on every node before it erases', { skip }, async test => {
 
 it('keeps jobs on the coordinator', { skip }, async test => {
   const { database } = await startTestService(test)
-  assert.equal(findPlacement('signalbox_store', 'job_records'), 'local')
+  assert.equal(
+    findPlacement(STORE_SCHEMA.placements, { schema: 'signalbox_store', name: 'job_records' }),
+    'local',
+  )
   await enqueueJob(database, 'expire-payloads')
-  assert.equal(await releaseAbandonedJobs(database, [{ name: 'x', leaseSeconds: 1 }]), 0)
+  assert.equal(await releaseAbandonedJobs(database, [{ name: 'index-lists', leaseSeconds: 1 }]), 0)
 })

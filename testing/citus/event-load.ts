@@ -120,3 +120,10 @@ export async function assertStoredOnce(
     assert.ok(rows.length - ids.length <= unanswered + 1)
   }
 }
+
+export function summarizeLoad({ accepted, slowest, refused }: EventLoad): string {
+  const count = [...accepted.values()].flat().length
+  const refusals = [...refused.values()].flat().length
+  const most = Math.round(Math.max(...slowest.values()))
+  return `${count} accepted, ${refusals} refused, the slowest response took ${most} ms`
+}

@@ -1,37 +1,36 @@
 import assert from 'node:assert/strict'
-import { after, before, it, type TestContext } from 'node:test'
+import { after, before, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
 import type { ProvisionedTracker } from '../../service/program/provisioning/provision-tracker.ts'
-import { startDeliveryWorker } from '../../service/signals/delivery/worker.ts'
 import { startTestService, type TestService } from '../fixtures/service.ts'
-import { prepareCitusTemplate } from './citus-database.ts'
-import {
-  CITUS_CLUSTER,
-  type CitusCluster,
-  findCitusObstacle,
-  startCitusCluster,
-} from './cluster.ts'
+import { waitUntil } from '../fixtures/wait-until.ts'
+import { startOwnCluster } from './citus-database.ts'
+import { type CitusCluster, findCitusObstacle } from './cluster.ts'
 import {
   assertStoredOnce,
   type EventLoad,
   startEventLoad,
+  summarizeLoad,
   WITHDRAWN,
   withdrawAndErase,
   withdrawalEvent,
 } from './event-load.ts'
-import { createTrackersOnEachNode, findTrackerPort } from './tracker-placement.ts'
+import { isDelivered, refusals, startWorker } from './running-program.ts'
+import {
+  assertSentOnce,
+  countAnswers,
+  EVENTS_PER_ROUND,
+  firstEvent,
+  sendInRounds,
+} from './simultaneous-load.ts'
+import { createTrackersOnEachNode, splitByNode } from './tracker-placement.ts'
 
 const skip = findCitusObstacle() ?? false
 /** Not the shared cluster, because the tests kill its nodes. */
 let cluster: CitusCluster
 
 before(async () => {
-  if (skip) return
-  cluster = await startCitusCluster()
-  await prepareCitusTemplate(cluster)
-  const { connectionString, ports } = cluster
-  process.env[CITUS_CLUSTER] = JSON.stringify({ connectionString, ports })
+  if (!skip) cluster = await startOwnCluster()
 })
 
 after(() => cluster?.stop())
@@ -52,30 +51,14 @@ async function assertUnaffected(service: TestService, secret: string): Promise<v
   assert.deepEqual(refused, [], refusals(service))
 }
 
-async function serviceWithTrackers(test: TestContext) {
-  const service = await startTestService(test)
-  const trackers = await createTrackersOnEachNode(service, 2)
-  return { service, trackers }
-}
-
 it('a node failure affects only the trackers of that node, and no event is lost', {
   skip,
 }, async test => {
-  const { service, trackers } = await serviceWithTrackers(test)
-  const killedPort = cluster.ports[2]
-  const ports = await Promise.all(
-    trackers.map(({ trackerId }) => findTrackerPort(service, trackerId)),
-  )
-  const ofKilled = trackers.filter((_, index) => ports[index] === killedPort)
-  const ofOther = trackers.filter((_, index) => ports[index] !== killedPort)
+  const service = await startTestService(test)
+  const trackers = await createTrackersOnEachNode(service, 2)
+  const [ofOther, ofKilled] = await splitByNode(service, trackers, cluster.ports[2] as number)
   for (const { trackerSecret } of trackers) await withdrawAndErase(service, trackerSecret)
-  const errors: unknown[] = []
-  const worker = startDeliveryWorker({
-    context: service.delivery,
-    limits: { requestsMax: 8, destinationRequestsMax: 2, pollSeconds: 0.1 },
-    onError: error => errors.push((error as Error).stack),
-  })
-  test.after(() => worker.stop())
+  const errors = startWorker(test, service)
   const load = startEventLoad(service, trackers)
   for (const ids of load.accepted.values()) ids.push(`withdrawal of ${WITHDRAWN}`)
   await pause(2_000)
@@ -112,57 +95,63 @@ it('a node failure affects only the trackers of that node, and no event is lost'
     )
   }
   await assertStoredOnce(service, load)
-  test.diagnostic(summary(load))
+  test.diagnostic(summarizeLoad(load))
 })
 
-it('loses no event when a shard is moved under load', { skip }, async test => {
-  const { service, trackers } = await serviceWithTrackers(test)
-  const [moved] = trackers as [ProvisionedTracker]
-  const from = await findTrackerPort(service, moved.trackerId)
-  const to = cluster.ports.slice(1).find(port => port !== from) as number
-  const load = startEventLoad(service, trackers)
-  await pause(1_000)
-  await service.database.pool.query(
-    `select citus_move_shard_placement(
-       get_shard_id_for_distribution_column('destinations', $1::uuid), '127.0.0.1', $2::integer,
-       '127.0.0.1', $3::integer, shard_transfer_mode => 'auto')`,
-    [moved.trackerId, from, to],
+const TRACKERS_PER_NODE = 5
+const ROUNDS = 25
+
+it('refuses no request of other trackers while all trackers send at the same moment', {
+  skip,
+}, async test => {
+  const service = await startTestService(test)
+  const trackers = await createTrackersOnEachNode(service, TRACKERS_PER_NODE)
+  const [ofOther, ofKilled] = await splitByNode(service, trackers, cluster.ports[2] as number)
+  for (const { trackerSecret: secret } of trackers) {
+    await service.request('POST', '/api/v1/events', { secret, body: firstEvent() })
+  }
+  const errors = startWorker(test, service)
+  await cluster.kill(2)
+  const rounds = Array.from({ length: ROUNDS }, (_, number) => `round-${number}`)
+  const answers = await sendInRounds(service, trackers, rounds)
+  const events = TRACKERS_PER_NODE * ROUNDS * EVENTS_PER_ROUND
+  assert.equal(events, 500)
+  assert.deepEqual(
+    countAnswers(answers, ofOther),
+    { events, accepted: events, refused: {} },
+    refusals(service),
   )
-  await pause(1_000)
-  await load.end()
-  assert.equal(await findTrackerPort(service, moved.trackerId), to)
-  assert.deepEqual([...load.refused.values()].flat(), [])
-  await assertStoredOnce(service, load)
-  test.diagnostic(summary(load))
+  const affected = countAnswers(answers, ofKilled)
+  assert.equal(affected.accepted, 0)
+  assert.deepEqual(
+    Object.keys(affected.refused).filter(answer => !answer.endsWith(': 503')),
+    [],
+  )
+  await assertOneServerDown(service)
+  await waitUntil(`all of the other node is delivered: ${errors}`, async () =>
+    isDelivered(service, ofOther),
+  )
+  await cluster.restart(2)
+  const after = await sendInRounds(service, trackers, ['after-1', 'after-2'])
+  const later = trackers.length * 2 * EVENTS_PER_ROUND
+  assert.deepEqual(
+    countAnswers(after, trackers),
+    { events: later, accepted: later, refused: {} },
+    refusals(service),
+  )
+  await waitUntil(`everything is delivered: ${errors}`, async () => isDelivered(service, trackers))
+  await assertSentOnce(service, [answers, after])
 })
 
-it('loses no event when a node is added and shards are rebalanced', { skip }, async test => {
-  const { service, trackers } = await serviceWithTrackers(test)
-  const load = startEventLoad(service, trackers)
-  const port = await cluster.addNode()
-  const url = new URL(service.connectionString)
-  url.port = String(port)
-  const name = url.pathname.slice(1)
-  url.pathname = '/postgres'
-  await runAt(url.href, `create database ${name}`)
-  // Citus needs the template on the new node, because the copies refer to it.
-  await runAt(url.href, 'create database signalbox_citus_template')
-  url.pathname = `/${name}`
-  await runAt(url.href, 'create extension citus')
-  const { pool } = service.database
-  await pool.query(`select citus_add_node('127.0.0.1', $1::integer)`, [port])
-  await pool.query(`select rebalance_table_shards(shard_transfer_mode => 'auto')`)
-  await pause(1_000)
-  await load.end()
-  const { rows } = await pool.query(
-    `select count(*) as count from citus_shards where nodeport = $1::integer`,
-    [port],
-  )
-  assert.ok(rows[0].count > 0)
-  assert.deepEqual([...load.refused.values()].flat(), [])
-  await assertStoredOnce(service, load)
-  test.diagnostic(summary(load))
-})
+/** The service as a whole is ready, and the check of its servers names the one that is down. */
+async function assertOneServerDown({ request, delivery }: TestService): Promise<void> {
+  assert.equal((await request('GET', '/readyz', { secret: null })).status, 200)
+  assert.deepEqual([...((await delivery.nodes?.checkServers()) ?? [])].sort(), [
+    [`127.0.0.1:${cluster.ports[1]}`, true],
+    [`127.0.0.1:${cluster.ports[2]}`, false],
+    ['main', true],
+  ])
+}
 
 function acceptedBy({ accepted }: EventLoad): Map<string, number> {
   return new Map([...accepted].map(([trackerId, ids]) => [trackerId, ids.length]))
@@ -184,26 +173,4 @@ async function sentBy(
     counts.set(trackerId, answer?.rows[0].count ?? 0)
   }
   return counts
-}
-
-function summary({ accepted, slowest, refused }: EventLoad): string {
-  const count = [...accepted.values()].flat().length
-  const refusals = [...refused.values()].flat().length
-  const most = Math.round(Math.max(...slowest.values()))
-  return `${count} accepted, ${refusals} refused, the slowest response took ${most} ms`
-}
-
-/** The log lines about refused requests. */
-function refusals(service: TestService): string {
-  const lines = service.logged().split('\n')
-  return lines
-    .filter(line => /"err"|unavailable/.test(line))
-    .join('\n')
-    .slice(0, 4_000)
-}
-
-async function runAt(connectionString: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString })
-  await client.connect()
-  await client.query(statement).finally(() => client.end())
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, it, type TestContext } from 'node:test'
-import { findPlacement } from '../../service/runtime/db/citus-tables.ts'
+import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
 import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
 import { isStoreUnavailable } from '../../service/runtime/db/database-errors.ts'
 import {
   distributeTables,
+  findPlacement,
   setStatisticsTargets,
 } from '../../service/runtime/db/distribute-tables.ts'
 import { openStoreNodes } from '../../service/runtime/db/store-nodes.ts'
-import { listKeys } from '../../service/signals/access/key-store.ts'
-import { recordKeyUses } from '../../service/signals/access/live-key-store.ts'
+import { listKeys, recordKeyUses } from '../../service/signals/access/key-store.ts'
 import { probeCommit } from '../../service/signals/ingestion/commit-probe-store.ts'
 import { insertTrackerWithWorkspace } from '../fixtures/tracker.ts'
 import { createCitusDatabase, prepareCitusTemplate } from './citus-database.ts'
@@ -68,13 +68,16 @@ it('distributes every table once', { skip }, async test => {
   )
   const types: Record<string, string> = { local: 'managed_local' }
   assert.deepEqual(
-    rows.filter(({ schema, name, type }) => findPlacement(schema, name) !== (types[type] ?? type)),
+    rows.filter(
+      ({ schema, name, type }) =>
+        findPlacement(STORE_SCHEMA.placements, { schema, name }) !== (types[type] ?? type),
+    ),
     [],
   )
   const colocations = rows.filter(({ type }) => type === 'distributed').map(row => row.colocation)
   assert.ok(colocations.length > 20)
   assert.equal(new Set(colocations).size, 1)
-  assert.deepEqual(await distributeTables(database), [])
+  assert.deepEqual(await distributeTables(database, STORE_SCHEMA.placements), [])
 })
 
 it('keeps no statistics of identity columns on any shard', { skip }, async test => {
@@ -99,7 +102,7 @@ it('keeps no statistics of identity columns on any shard', { skip }, async test 
 
 it('uses the same planner settings on every node', { skip }, async test => {
   const { database, connectionString } = await storeUnderTest(test)
-  await distributeTables(database)
+  await distributeTables(database, STORE_SCHEMA.placements)
   const later = openDatabase({
     connectionString,
     connectionsMax: 1,
@@ -181,7 +184,7 @@ it('lists keys with their last use, including keys that were never used', { skip
   )
   await recordKeyUses(await nodes.findNode(trackerId), [{ trackerId, digest: digests[0] }], at)
   const keys = await listKeys(database, trackerId)
-  assert.deepEqual(keys.map(key => key.last_used_at?.getTime() ?? 0).sort(), [0, at.getTime()])
+  assert.deepEqual(keys.map(key => key.lastUsedAt?.getTime() ?? 0).sort(), [0, at.getTime()])
 })
 
 it('reports a failed node as an unavailable store', { skip }, async test => {

@@ -32,3 +32,18 @@ export async function createTrackersOnEachNode(
   }
   throw new Error(`cannot create ${count} trackers on each node`)
 }
+
+/** The trackers whose rows are on other nodes, and those on the node with this port. */
+export async function splitByNode(
+  service: Pick<TestService, 'database'>,
+  trackers: readonly ProvisionedTracker[],
+  port: number,
+): Promise<[elsewhere: ProvisionedTracker[], onNode: ProvisionedTracker[]]> {
+  const ports = await Promise.all(
+    trackers.map(({ trackerId }) => findTrackerPort(service, trackerId)),
+  )
+  return [
+    trackers.filter((_, index) => ports[index] !== port),
+    trackers.filter((_, index) => ports[index] === port),
+  ]
+}

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
 import type { ProposalContext } from '../../service/agents/agents-context.ts'
-import { createSimulatedPlatform } from '../../service/agents/campaigns/simulated-campaign-store.ts'
+import { createSimulatedCampaignApi } from '../../service/agents/campaigns/simulated-campaign-store.ts'
 import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
 
 /**
@@ -106,7 +106,7 @@ export async function runUntilCrash(
   process.arm(crashPoint, async () => {})
   try {
     const database = createCrashableDatabase(own, process)
-    await operation({ ...context, database, platform: createSimulatedPlatform(database) })
+    await operation({ ...context, database, campaigns: createSimulatedCampaignApi(database) })
   } catch (error) {
     if (!process.hasCrashed()) throw error
   } finally {

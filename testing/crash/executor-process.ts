@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createSimulatedPlatform } from '../../service/agents/campaigns/simulated-campaign-store.ts'
+import { createSimulatedCampaignApi } from '../../service/agents/campaigns/simulated-campaign-store.ts'
 import { resumeExecutions } from '../../service/agents/executor/execution-triggers.ts'
 import { createAuditTrail } from '../../service/audit/audit-store.ts'
 import { openDatabase } from '../../service/runtime/db/database.ts'
@@ -28,16 +28,16 @@ crashable.arm(null, async () => {
   if (statements === Number(stopBefore)) await halt()
 })
 const crashableDatabase = createCrashableDatabase(database, crashable)
-const platform = createSimulatedPlatform(crashableDatabase)
+const campaigns = createSimulatedCampaignApi(crashableDatabase)
 let changes = 0
 await resumeExecutions({
   database: crashableDatabase,
   now: () => new Date(moment),
   audit: createAuditTrail(FIXTURE_AUDIT_KEYS, createLogger('silent')),
-  platform: {
-    ...platform,
+  campaigns: {
+    ...campaigns,
     changeEntity: async (...change) => {
-      const after = await platform.changeEntity(...change)
+      const after = await campaigns.changeEntity(...change)
       changes += 1
       if (changes === Number(stopAfterChange)) await halt()
       return after

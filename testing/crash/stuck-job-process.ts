@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase } from '../../service/runtime/db/database.ts'
 import { startJobWorker } from '../../service/runtime/jobs/worker.ts'
 
-/** A program whose only job, `look`, never ends, so that a test can kill it during the job. */
+/** A program whose only job, `index-lists`, never ends, so that a test can kill it in between. */
 const [connectionString = ''] = process.argv.slice(2)
 
 startJobWorker({
@@ -14,7 +14,7 @@ startJobWorker({
   }),
   jobs: [
     {
-      name: 'look',
+      name: 'index-lists',
       schedule: null,
       timeoutSeconds: 60,
       run: async () => {

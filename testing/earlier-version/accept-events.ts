@@ -26,6 +26,11 @@ export interface EarlierDelivery {
 
 export const ACCEPT_EVENTS = readFileSync(join(import.meta.dirname, 'accept-events.sql'), 'utf8')
 
+/** The identity of a person as earlier versions store it: it names no platform. */
+export function encodeEarlierUserData(email: string): string {
+  return JSON.stringify({ digests: { em: [email] }, plain: {} })
+}
+
 /** The parameters of `accept-events.sql`, in its order. */
 export function buildAcceptanceValues(events: readonly EarlierEvent[]): string[] {
   const sorted = events.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
@@ -94,7 +99,7 @@ const PAYLOAD_COLUMNS: BatchColumn<EarlierEvent>[] = [
   {
     name: 'user_data',
     type: 'json',
-    text: ({ email }) => JSON.stringify({ digests: { em: [email] }, plain: {} }),
+    text: ({ email }) => encodeEarlierUserData(email),
   },
   constant('json', '{}'),
   constant('text', null),

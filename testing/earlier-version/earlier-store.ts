@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import pg from 'pg'
-import { LEDGER_UPGRADE } from '../../service/runtime/db/ledger-upgrade/upgrade-store.ts'
+import { LEDGER_UPGRADE } from '../../service/signals/events/ledger-upgrade/upgrade-store.ts'
 import { createDatabaseFromTemplate } from '../fixtures/database.ts'
 
 const FOLDER = join(import.meta.dirname, '../../service/migrations')
@@ -38,7 +38,7 @@ function migrations(): Record<string, Migration> {
   const names = readdirSync(FOLDER).map(name => name.replace(/\.sql$/, ''))
   return Object.fromEntries(
     names
-      .filter(name => name <= LEDGER_UPGRADE.from)
+      .filter(name => name <= LEDGER_UPGRADE.previous)
       .map(name => {
         const text = readFileSync(join(FOLDER, `${name}.sql`), 'utf8')
         const up = async (db: Kysely<unknown>) => void (await sql.raw(text).execute(db))

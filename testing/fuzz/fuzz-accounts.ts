@@ -3,7 +3,7 @@ import { insertSimulatedEntities } from '../../service/agents/campaigns/simulate
 import { buildSimulatedEntities } from '../../service/agents/campaigns/simulated-entities.ts'
 import type { ProvisionedTracker } from '../../service/program/provisioning/provision-tracker.ts'
 import { generateToken, hashToken } from '../../service/runtime/util/token-format.ts'
-import { revokeKey } from '../../service/signals/access/live-key-store.ts'
+import { revokeKey } from '../../service/signals/access/key-store.ts'
 import { issueKey } from '../../service/signals/access/tracker-keys.ts'
 import { issueAgentTokens } from '../fixtures/agent-tokens.ts'
 import { createTestAuditTrail } from '../fixtures/audit.ts'

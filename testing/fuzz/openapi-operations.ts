@@ -55,9 +55,16 @@ function toOperation([path, method]: Address, object: Schema): DocumentOperation
 /** Paths outside the document: the start page, health, and the published documents. */
 export function describeUndocumentedRoutes(paths: readonly string[]): DocumentOperation[] {
   return paths.map(path => ({
-    ...{ operationId: path, method: 'GET', path, address: null, schemes: [], parameters: [] },
+    operationId: path,
+    method: 'GET',
+    path,
+    address: null,
+    schemes: [],
+    parameters: [],
     // The start page sends a browser on, and is not there for programs.
-    ...{ body: null, bodyExamples: [], statuses: path === '/' ? [303, 404] : [200, 304] },
+    body: null,
+    bodyExamples: [],
+    statuses: path === '/' ? [303, 404] : [200, 304],
   }))
 }
 

@@ -109,7 +109,11 @@ export function openKeepAliveConnections(
     new Promise((resolve, reject) => {
       const { method, target, body } = sent
       const outgoing = httpRequest({
-        ...{ host, port, method, path: target, headers: encodeHeaders(sent) },
+        host,
+        port,
+        method,
+        path: target,
+        headers: encodeHeaders(sent),
         agent: isFresh ? false : agent,
         timeout: ANSWER_MILLISECONDS_MAX,
       })

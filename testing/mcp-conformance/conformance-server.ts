@@ -23,7 +23,7 @@ export async function startConformanceServer(test: TestContext): Promise<string>
     now: clock.now,
     publicOrigin: () => ORIGIN,
     limits: { agents: null },
-    mcpOrigins: [],
+    settings: { mcpOrigins: [] },
   }
   const makeServer = (_: unknown, era: Parameters<typeof createFixtureServer>[0]) =>
     createFixtureServer(era)

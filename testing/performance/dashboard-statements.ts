@@ -1,5 +1,4 @@
 import type { Database } from '../../service/runtime/db/database.ts'
-import { deleteOldRows } from '../../service/runtime/db/old-row-store.ts'
 import { countWaitingByReason } from '../../service/signals/delivery/backlog-store.ts'
 import { listIssueCounts } from '../../service/signals/delivery/issue-store.ts'
 import { countMatchKeys, countSentOfDay } from '../../service/signals/delivery/sent-counts-store.ts'
@@ -14,6 +13,7 @@ import {
   readPlatformCounts,
   readStageCounts,
 } from '../../service/signals/reports/stage-store.ts'
+import { deleteOldRows } from '../../service/signals/retention/retention-store.ts'
 import {
   LARGE_DESTINATION as DESTINATION,
   LARGE_STORE_DAY,
@@ -23,9 +23,16 @@ import {
 const FROM = new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`)
 const OF_DAY = { trackerId: TRACKER, from: FROM, limit: 100 }
 const REFUSAL = {
-  ...{ hour: FROM, status: 422, field: 'event_time', rule: 'required' as const },
-  ...{ requests: 1, errors: 1, firstAt: FROM, lastAt: FROM },
-  ...{ lastRequestId: 'req_1', idDigests: ['f'.repeat(64)] },
+  hour: FROM,
+  status: 422,
+  field: 'event_time',
+  rule: 'required' as const,
+  requests: 1,
+  errors: 1,
+  firstAt: FROM,
+  lastAt: FROM,
+  lastRequestId: 'req_1',
+  idDigests: ['f'.repeat(64)],
 }
 
 /** The statements of the dashboard and of reports on counts, and those that keep the counts. */

@@ -3,7 +3,7 @@ import { hasAcceptedDelivery } from '../../service/signals/delivery/delivery-sto
 import {
   findLastAttempts,
   readQueueDepths,
-} from '../../service/signals/delivery/destination-status-store.ts'
+} from '../../service/signals/delivery/destination-health-store.ts'
 import { hasAcceptedTestPurchase } from '../../service/signals/delivery/sent-counts-store.ts'
 import { findLastReceipt } from '../../service/signals/events/list-store.ts'
 import { listOpenAlerts } from '../../service/signals/reports/alert-store.ts'

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Database, isCitusCluster } from '../../service/runtime/db/database.ts'
-import { findLiveKeys } from '../../service/signals/access/live-key-store.ts'
+import { findLiveKeys } from '../../service/signals/access/key-store.ts'
 import { clearAnswers, findAttempts } from '../../service/signals/delivery/attempt-store.ts'
 import { countWaitingOfDay, readBacklog } from '../../service/signals/delivery/backlog-store.ts'
 import { claimDelivery } from '../../service/signals/delivery/claim-store.ts'

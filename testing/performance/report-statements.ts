@@ -1,5 +1,5 @@
 import type { Database } from '../../service/runtime/db/database.ts'
-import { findLastForwarding } from '../../service/signals/access/key-store.ts'
+import { findLastForwarding } from '../../service/signals/access/forwarded-signature-store.ts'
 import { listReceipts } from '../../service/signals/erasure/receipt-store.ts'
 import { listEventRefsFrom } from '../../service/signals/events/list-store.ts'
 import { findWorkspacesToUpdate } from '../../service/signals/reports/alert-announcement-store.ts'
@@ -22,7 +22,8 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
   'find scores': database => findScores(database, LARGE_TRACKER, RANGE),
   'find reports of a range': database =>
     findReportsOfRange(database, {
-      ...{ trackerId: LARGE_TRACKER, ...RANGE },
+      trackerId: LARGE_TRACKER,
+      ...RANGE,
       after: { reportDate: LARGE_STORE_DAY, destinationId: LARGE_DESTINATION },
       limit: PAGE_ROWS,
     }),

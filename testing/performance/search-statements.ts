@@ -1,6 +1,6 @@
 import type { Database } from '../../service/runtime/db/database.ts'
 import { searchDeliveries } from '../../service/signals/delivery/delivery-search-store.ts'
-import { previewReplay, readReplayProgress } from '../../service/signals/delivery/replay-store.ts'
+import { countReplayable, readReplayProgress } from '../../service/signals/delivery/replay-store.ts'
 import { searchChildRefs, searchEventRefs } from '../../service/signals/events/search-store.ts'
 import {
   CHILD_EVERY,
@@ -45,7 +45,7 @@ export const SEARCH_STATEMENTS: Record<string, (database: Database) => Promise<u
   'search a status that none has': database =>
     searchDeliveries(database, FIRST_PAGE, { ...ANY, statuses: ['skipped:consent'] }),
   'preview a replay': database =>
-    previewReplay(database, {
+    countReplayable(database, {
       trackerId: TRACKER,
       deliveryIds: null,
       eventName: null,

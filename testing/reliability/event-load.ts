@@ -78,8 +78,8 @@ export function startEventLoad(options: LoadOptions): EventLoad {
     if (!event.isAcknowledged) counts.acknowledged += 1
     event.isAcknowledged = true
   }
-  const erase = async (person: string) => {
-    const body = { identifier_hash: hash('sha256', person), identifier_type: 'email' }
+  const erase = async (user: string) => {
+    const body = { identifier_hash: hash('sha256', user), identifier_type: 'email' }
     for (;;) {
       const { status, text } = await call('DELETE', 'user-data', body)
       if (status === 200) break

@@ -40,8 +40,13 @@ it('says that nothing was checked when the registry does not answer audits', asy
 
 it('reports an advisory of the registry with exit code 1, and none with 0', async test => {
   const advisory = {
-    ...{ id: 1, url: 'https://advisories.example/1', title: 'A bug', severity: 'high' },
-    ...{ vulnerable_versions: '*', cwe: [], cvss: { score: 8, vectorString: null } },
+    id: 1,
+    url: 'https://advisories.example/1',
+    title: 'A bug',
+    severity: 'high',
+    vulnerable_versions: '*',
+    cwe: [],
+    cvss: { score: 8, vectorString: null },
   }
   const found = await runWith(test, 200, { kysely: [advisory] })
   assert.equal(found.code, 1, found.stderr)

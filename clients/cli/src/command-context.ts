@@ -38,16 +38,18 @@ export interface CommandContext {
 }
 
 export function createCommandContext(host: CliHost, options: GlobalOptions): CommandContext {
-  const { json = false, quiet = false, verbose = false } = options
+  const { json = false, quiet: isQuiet = false, verbose = false } = options
   const messageStyle = createStyle(host.stderr, host, options)
   const connection = () => resolveConnection(host, options.baseUrl)
-  const hooks = verbose ? createVerboseHooks(host, messageStyle) : {}
+  // Commands print the notices of an answer themselves.
+  const printed = { onWarning: () => {} }
+  const hooks = { ...printed, ...(verbose && createVerboseHooks(host, messageStyle)) }
   const appInfo = { name: 'signalbox-cli', version: VERSION }
   const createClient = (own: ClientOptions) => new Signalbox({ hooks, appInfo, ...own })
   return {
     host,
     isJson: json,
-    isQuiet: quiet,
+    isQuiet,
     style: createStyle(host.stdout, host, options),
     messageStyle,
     connection,
@@ -63,7 +65,7 @@ export function createCommandContext(host: CliHost, options: GlobalOptions): Com
     print: text => host.stdout.write(text),
     printJson: value => host.stdout.write(`${JSON.stringify(value, null, 2)}\n`),
     note: async text => {
-      if (!quiet) await host.stderr.write(text)
+      if (!isQuiet) await host.stderr.write(text)
     },
   }
 }

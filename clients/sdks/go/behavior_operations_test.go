@@ -112,6 +112,7 @@ var operations = map[string]operation{
 	},
 	"sandbox.validate": func(c *calledOperation) error {
 		event := convert[SandboxEventSubmission](c.t, c.given["event"])
+		event.UserData, _ = toNative(event.UserData).(object)
 		result, err := c.client.Sandbox.Validate(c.ctx, c.text("api_key"), event, c.options...)
 		return c.keep(result, err, func() *Response { return result.LastResponse })
 	},
@@ -182,6 +183,7 @@ func toEvent(t *testing.T, given any) EventSubmission {
 	}
 	delete(members, "event_time")
 	event := convert[EventSubmission](t, members)
+	setNativeValues(&event)
 	event.EventTime = toTime(t, given.(object)["event_time"])
 	return event
 }
@@ -195,16 +197,6 @@ func toTime(t *testing.T, given any) *EventTime {
 		return Time(parsed)
 	}
 	return convert[*EventTime](t, given)
-}
-
-func toSignal(given any) ConsentSignal {
-	switch given := given.(type) {
-	case bool:
-		return GrantedIf(given)
-	case string:
-		return ConsentSignal(given)
-	}
-	return ""
 }
 
 func (r *caseRun) queue() {

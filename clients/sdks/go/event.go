@@ -11,9 +11,11 @@ import (
 // this ID: nothing was counted twice.
 type CreatedEvent = NewEvent
 
-// preparedEvent is an event that has an ID, so that a retry does not count it twice.
+// preparedEvent is an event that has an ID, so that a retry does not count it twice. Its body is
+// JSON already: later changes of the caller's maps and lists do not reach it.
 type preparedEvent struct {
-	EventSubmission
+	id          string
+	body        json.RawMessage
 	isGenerated bool
 }
 
@@ -28,7 +30,8 @@ func prepareEvent(event EventSubmission) (preparedEvent, error) {
 	if isGenerated {
 		event.EventID = newEventID()
 	}
-	return preparedEvent{event, isGenerated}, nil
+	body, err := encodeBody(event)
+	return preparedEvent{event.EventID, body, isGenerated}, err
 }
 
 // newEventID returns evt_ and a random UUID (version 4 of RFC 9562).

@@ -31,17 +31,21 @@ func sendEvent(
 		operation: "events.create",
 		method:    http.MethodPost,
 		path:      "/events",
-		body:      event.EventSubmission,
+		body:      event.body,
 	}
 	// An ID of the caller may have characters that a header cannot hold.
 	if event.isGenerated {
-		request.idempotencyKey = event.EventID
+		request.idempotencyKey = event.id
 	}
 	created, err := send[CreatedEvent](ctx, s, request, options)
-	if err == nil && created.EventID == "" {
-		created.EventID = event.EventID
+	if err != nil {
+		return nil, err
 	}
-	return created, err
+	if created.EventID == "" {
+		created.EventID = event.id
+	}
+	s.hooks.warnOfDifference(ctx, created)
+	return created, nil
 }
 
 // Verify checks that the token can write events.

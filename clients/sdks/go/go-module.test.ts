@@ -70,6 +70,17 @@ it('has the tables for Unicode normalization of Node.js', () => {
   assert.equal(readFileSync(UNICODE_TABLES, 'utf8'), printUnicodeTables())
 })
 
+it('has no example that starts without its token', { timeout }, async test => {
+  const go = openGo(test)
+  if (!go) return
+  const environment = { SIGNALBOX_TOKEN: '', SIGNALBOX_BASE_URL: 'http://127.0.0.1:1' }
+  for (const example of ['nethttp', 'cdnow']) {
+    const { code, output } = await go.run(['run', `./examples/${example}`], { environment })
+    assert.equal(code, 1, example)
+    assert.match(output, /set SIGNALBOX_TOKEN/)
+  }
+})
+
 it('makes spans of OpenTelemetry with its hooks', { timeout }, async test => {
   const folder = join(MODULE, 'examples/opentelemetry')
   const go = openGo(test, folder)

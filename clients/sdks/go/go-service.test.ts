@@ -87,7 +87,7 @@ it('runs every program of README.md, each in an empty module', TIMEOUT, async te
     assert.notEqual(stdout, '')
     assert.equal(output, stdout)
   }
-  assert.equal((await service.read('order-1001')).body.event.value_amount, 19.9)
+  assert.equal((await service.read('purchase-go-1001')).body.event.value_amount, 19.9)
 })
 
 it('sends the CDNOW sample, equal to the cent and once', TIMEOUT, async test => {

@@ -2,6 +2,7 @@ package signalbox
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"time"
 )
@@ -35,6 +36,16 @@ type RetryInfo struct {
 	Delay time.Duration
 }
 
+// WarningInfo is what a success says that a program may not expect.
+type WarningInfo struct {
+	// Operation is such as "events.create".
+	Operation string
+	EventID   string
+	// Code is that of the notice: "differs_from_stored".
+	Code    string
+	Message string
+}
+
 // Hooks are called around each attempt, in the goroutine of the call.
 type Hooks struct {
 	// OnRequest is called before an attempt. The context that it returns is that of the attempt and
@@ -42,6 +53,9 @@ type Hooks struct {
 	OnRequest  func(ctx context.Context, request *RequestInfo) context.Context
 	OnResponse func(ctx context.Context, response ResponseInfo)
 	OnRetry    func(ctx context.Context, retry RetryInfo)
+	// OnWarning is called when a duplicate differs from what is stored under its ID. Without it, the
+	// default logger of log/slog gets the warning.
+	OnWarning func(ctx context.Context, warning WarningInfo)
 }
 
 func (h Hooks) request(ctx context.Context, info *RequestInfo) context.Context {
@@ -63,5 +77,28 @@ func (h Hooks) response(ctx context.Context, info ResponseInfo) {
 func (h Hooks) retry(ctx context.Context, info RetryInfo) {
 	if h.OnRetry != nil {
 		h.OnRetry(ctx, info)
+	}
+}
+
+const differsFromStored = "differs_from_stored"
+
+// warnOfDifference warns that another event is stored under the ID, so that this one does not
+// count. It is no error: a program that repeats an event with a new time gets it too.
+func (h Hooks) warnOfDifference(ctx context.Context, created *CreatedEvent) {
+	for _, notice := range created.Notices {
+		if notice.Code != differsFromStored {
+			continue
+		}
+		if h.OnWarning == nil {
+			slog.WarnContext(ctx, "signalbox: "+notice.Message, "event_id", created.EventID)
+			return
+		}
+		h.OnWarning(ctx, WarningInfo{
+			Operation: "events.create",
+			EventID:   created.EventID,
+			Code:      notice.Code,
+			Message:   notice.Message,
+		})
+		return
 	}
 }

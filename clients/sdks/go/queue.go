@@ -134,7 +134,7 @@ func (q *Queue) Add(event EventSubmission) (eventID string, err error) {
 	q.added++
 	q.waiting = append(q.waiting, &queueEntry{event: prepared, sequence: q.added})
 	q.start()
-	return prepared.EventID, nil
+	return prepared.id, nil
 }
 
 // Flush waits for every event that was added before, in flight or not, and returns the outcomes.
@@ -174,7 +174,7 @@ func (q *Queue) end() {
 	left := []string{}
 	for _, entry := range slices.Concat(q.inFlight, q.waiting) {
 		if entry.outcome == nil {
-			left = append(left, entry.event.EventID)
+			left = append(left, entry.event.id)
 		}
 	}
 	q.waiting, q.inFlight = nil, nil
@@ -242,7 +242,7 @@ func (q *Queue) run(entry *queueEntry) {
 
 func (q *Queue) sendEntry(entry *queueEntry) Outcome {
 	created, err := q.send(q.ctx, entry.event)
-	outcome := Outcome{EventID: entry.event.EventID, Created: created, Err: err}
+	outcome := Outcome{EventID: entry.event.id, Created: created, Err: err}
 	switch {
 	case err != nil:
 		outcome.Status = OutcomeFailed

@@ -3,8 +3,6 @@ package signalbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -87,14 +85,8 @@ func prepare(s *settings, request apiRequest) (*preparedRequest, error) {
 	if request.body == nil {
 		return prepared, nil
 	}
-	if prepared.bodyBytes, err = json.Marshal(request.body); err != nil {
-		if errors.Is(err, ErrInvalidArgument) {
-			return nil, errors.Unwrap(err)
-		}
-		// The text of the error may have a part of the request.
-		return nil, fmt.Errorf("%w: the body cannot be written as JSON (%T)", ErrInvalidArgument, err)
-	}
-	return prepared, nil
+	prepared.bodyBytes, err = encodeBody(request.body)
+	return prepared, err
 }
 
 func (p *preparedRequest) sendRepeatedly(

@@ -47,7 +47,9 @@ func isRetried(err error) bool {
 	}
 	hint := strings.ToLower(apiError.Header().Get("X-Should-Retry"))
 	switch apiError.Status {
-	case 408, 429, 500, 502, 503, 504:
+	case 408, 429, 500, 502, 503, 504,
+		// Those of Cloudflare, which could not reach the service behind it.
+		520, 521, 522, 523, 524, 525, 526, 527:
 		return hint != "false"
 	}
 	return hint == "true" && apiError.Status >= 500

@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 802d4b36fe168090480ecfe5c37b961672ec126db5ed3787e83ec2eee152ad07). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 cc5ad41b71c245fa2f05f0c3fe9e19b58b70fe2a0005533006c87078bd1c1f9e). DO NOT EDIT.
 
 package signalbox
 
@@ -161,24 +161,28 @@ func (v EventSubmission) MarshalJSON() ([]byte, error) {
 	})
 }
 
-type DuplicateEvent struct {
-	Result
-	EventID   string `json:"event_id"`
-	Duplicate bool   `json:"duplicate"`
-}
-
-type IngestionWarning struct {
-	Code    string `json:"code"`
+type IngestionNotice struct {
+	// `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
+	// used. `member_redacted`: held an email address or a phone number, which a token replaces.
+	// `consent_unreadable`: a consent input that neither grants nor denies. `differs_from_stored`: a
+	// duplicate whose body is not the one that is stored.
+	Code string `json:"code"`
+	// Dotted path of the member; `*` for an unreadable name.
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
-type IngestionNotice struct {
-	// `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
-	// used. `member_redacted`: held an email address or a phone number, which a token replaces.
-	// `consent_unreadable`: a consent input that neither grants nor denies.
-	Code string `json:"code"`
-	// Dotted path of the member; `*` for an unreadable name.
+type DuplicateEvent struct {
+	Result
+	EventID   string `json:"event_id"`
+	Duplicate bool   `json:"duplicate"`
+	// `differs_from_stored` when the body differs from that of the stored event, which counts. Left
+	// out when it is the same or cannot be compared, and with a publishable key.
+	Notices []IngestionNotice `json:"notices,omitempty"`
+}
+
+type IngestionWarning struct {
+	Code    string `json:"code"`
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }

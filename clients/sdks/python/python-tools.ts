@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { findProgram, installPinnedPython, openToolchain } from '../../../testing/toolchains.ts'
 
 const HERE = import.meta.dirname
-export const CACHE = join(HERE, '../../node_modules/.cache')
+export const CACHE = join(HERE, '../../../node_modules/.cache')
 
 /** A Python with the packages of the lock. Null when it is missing, which skips the test. */
 export function openPython(test: TestContext): string | null {

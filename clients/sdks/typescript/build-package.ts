@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const SOURCE = import.meta.dirname
-const COMPILER = join(SOURCE, '../../node_modules/typescript/bin/tsc')
+const COMPILER = join(SOURCE, '../../../node_modules/typescript/bin/tsc')
 
 /**
  * Writes the package as it is published: JavaScript with its types, README and license. In the
@@ -16,7 +16,7 @@ export function buildPackage(folder: string): void {
   execFileSync(process.execPath, [COMPILER, '--project', project])
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
   copyFileSync(join(SOURCE, 'README.md'), join(folder, 'README.md'))
-  copyFileSync(join(SOURCE, '../../LICENSE'), join(folder, 'LICENSE'))
+  copyFileSync(join(SOURCE, '../../../LICENSE'), join(folder, 'LICENSE'))
 }
 
 function projectFor(folder: string) {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { startTestService } from '../../../testing/fixtures/service.ts'
+import { buildPackage } from './build-package.ts'
 import { AuthenticationError, hash, Signalbox, UnprocessableEntityError } from './src/sdk.ts'
 
 async function startClient(test: TestContext) {
@@ -76,24 +78,37 @@ it('throws typed errors of a service', async test => {
   await assert.rejects(stranger.events.verify(), AuthenticationError)
 })
 
-it('runs every program of README.md', async test => {
+it('runs every program of README.md in a project that npm init made', async test => {
   const { service, baseUrl } = await startClient(test)
-  const folder = mkdtempSync(join(import.meta.dirname, 'readme-'))
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-readme-'))
   test.after(() => rmSync(folder, { recursive: true }))
-  const readme = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
-  const programs = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, program = '']) => program)
-  assert.equal(programs.length, 4)
+  const project = join(folder, 'shop')
+  mkdirSync(project)
   const env = {
     ...process.env,
     SIGNALBOX_TOKEN: service.tracker.trackerSecret,
     SIGNALBOX_BASE_URL: baseUrl,
   }
+  const run = async (program: string, ...parameters: string[]) =>
+    (await promisify(execFile)(program, parameters, { cwd: project, env })).stdout
+  buildPackage(join(folder, 'sdk'))
+  await run('npm', 'pack', '--pack-destination', folder, join(folder, 'sdk'))
+  await run('npm', 'init', '-y')
+  const packed = join(folder, 'signalbox-sdk-0.5.0.tgz')
+  await run('npm', 'install', '--offline', '--no-audit', '--no-fund', packed)
+
+  const readme = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
+  const programs = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, program = '']) => program)
+  assert.equal(programs.length, 4)
+  // The service has its own clock, hours away from that of the program.
+  const now = `new Date('${service.clock.now().toISOString()}')`
+  const outputs: string[] = []
   for (const [at, program] of programs.entries()) {
-    const path = join(folder, `program-${at}.ts`)
-    // The service has its own clock, hours away from that of the program.
-    const now = `new Date('${service.clock.now().toISOString()}')`
-    writeFileSync(path, program.replaceAll('new Date()', now))
-    const { stdout } = await promisify(execFile)(process.execPath, [path], { env })
-    assert.notEqual(stdout, '')
+    writeFileSync(join(project, `program-${at}.mjs`), program.replaceAll('new Date()', now))
+    outputs.push(await run(process.execPath, `program-${at}.mjs`))
   }
+  assert.match(outputs[0] ?? '', /^purchase-ts-1001 false req_/)
+  assert.ok(outputs.every(output => output !== ''))
+  const required = "console.log(typeof require('@signalbox/sdk').Signalbox)"
+  assert.equal(await run(process.execPath, '--eval', required), 'function\n')
 })

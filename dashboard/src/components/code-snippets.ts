@@ -180,7 +180,10 @@ function toPython(value: unknown, indent: string): string {
     return wrapItems(
       value.map(item => toPython(item, inner)),
       {
-        ...{ open: '[', close: ']', indent, step: '    ' },
+        open: '[',
+        close: ']',
+        indent,
+        step: '    ',
       },
     )
   }

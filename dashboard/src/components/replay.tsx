@@ -130,7 +130,9 @@ function ReplayReport({ outcome, onClose }: { outcome: ReplayOutcome; onClose: (
     refetchInterval: ({ state }) => (state.data?.waiting === 0 ? false : POLL_MILLISECONDS),
   })
   const { waiting, failed, is_exact } = progress.data ?? {
-    ...{ waiting: outcome.queued, failed: 0, is_exact: true },
+    waiting: outcome.queued,
+    failed: 0,
+    is_exact: true,
   }
   const done = outcome.queued - waiting
   return (

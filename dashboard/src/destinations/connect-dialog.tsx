@@ -31,7 +31,9 @@ export function ConnectDialog({ params, platforms, onClose }: ConnectDialogProps
       call('POST /workspaces/:workspace/trackers/:tracker/destinations', {
         params,
         body: {
-          ...{ type, config, access_token: token },
+          type,
+          config,
+          access_token: token,
           ad_account_id: account === '' ? null : Number(account),
         },
       }),

@@ -49,9 +49,7 @@ export function CredentialDialog({ params, status, platform, onClose }: Credenti
       onSubmit={() => replace.mutate()}
       onClose={onClose}
     >
-      <Text size="sm">
-        The new token is used from the next request on. Events that wait are sent at once.
-      </Text>
+      <Text size="sm">The next request uses the new token. Waiting events are sent at once.</Text>
       <TokenInput value={token} onChange={setToken} error={error} />
       <TargetFields fields={fields} values={config} onChange={setConfig} error={error} />
     </FormDialog>

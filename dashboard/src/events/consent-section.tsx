@@ -1,5 +1,5 @@
 import { Badge, Stack, Table, Text } from '@mantine/core'
-import { CONSENT_OUTCOMES, CONSENT_REASONS } from '@signalbox/contract/consent-texts.ts'
+import { describeConsentOutcome, describeConsentReason } from '@signalbox/contract/consent-texts.ts'
 import type { EventDetails } from '@signalbox/contract/session/events.ts'
 import { Facts, Section } from '../components/facts.tsx'
 import { Time } from '../components/time.tsx'
@@ -13,8 +13,8 @@ export function ConsentSection({ event }: { event: EventDetails }) {
     <Section title="Consent">
       <Stack gap="md">
         <Text maw="46rem">
-          {CONSENT_OUTCOMES[consent.outcome] ?? consent.outcome}{' '}
-          {CONSENT_REASONS[consent.reason] ?? decidingSentence(consent)}
+          {describeConsentOutcome(consent.outcome) ?? consent.outcome}{' '}
+          {describeConsentReason(consent.reason) ?? decidingSentence(consent)}
         </Text>
         <Facts
           facts={[

@@ -1,3 +1,5 @@
+import { isMember, keysOf } from '@signalbox/contract/closed-set.ts'
+import type { FailureClass, FailureReason } from '@signalbox/contract/reasons.ts'
 import type { DeliveryIssue } from '@signalbox/contract/session/issues.ts'
 
 interface IssueText {
@@ -6,22 +8,23 @@ interface IssueText {
   advice: string
 }
 
-const CLASS_TEXTS: Record<DeliveryIssue['class'], IssueText> = {
+const CLASS_TEXTS: Record<FailureClass, IssueText> = {
   auth: {
     title: 'The platform refused the access token',
-    advice: 'Replace the credential of the destination. What waits is then sent, without a replay.',
+    advice:
+      'Replace the credential of the destination. Waiting events are then sent without a replay.',
   },
   config: {
     title: 'The platform refused the target or the permissions',
     advice:
-      'Check the target of the destination and the permissions of its token. What waits is then ' +
-      'sent, without a replay.',
+      'Check the target of the destination and the permissions of its token. Waiting events are ' +
+      'then sent without a replay.',
   },
   permanent: {
     title: 'The platform refused the content of the events',
     advice:
-      'Open an event below for the answer of the platform. Correct the sender, and replay what ' +
-      'is right as it is.',
+      'Open an event below for the answer of the platform. Correct the sender, and replay the ' +
+      'events that need no correction.',
   },
   retry: {
     title: 'The platform had a temporary error',
@@ -43,10 +46,15 @@ const CLASS_TEXTS: Record<DeliveryIssue['class'], IssueText> = {
   },
 }
 
-const REASON_TEXTS: Record<string, IssueText> = {
+/** Null where the class of the answer says it. */
+const REASON_TEXTS: Record<FailureReason, IssueText | null> = {
+  destination_refused: null,
+  refused_by_platform: null,
+  handed_back: null,
+  single_attempt: null,
   payload_expired: {
     title: 'Not sent: the identity payload was deleted',
-    advice: 'These events cannot be sent anymore. Solve failures before the payload expires.',
+    advice: 'These events can no longer be sent. Fix failures before the payload expires.',
   },
   no_test_code: {
     title: 'Not sent: the destination has no test event code',
@@ -70,9 +78,12 @@ const REASON_TEXTS: Record<string, IssueText> = {
   },
 }
 
+const REASONS = keysOf(REASON_TEXTS)
+
 /** The cause of an issue and what to do about it, in plain words. */
 export function describeIssue({ class: name, reason }: DeliveryIssue): IssueText {
-  return REASON_TEXTS[reason ?? ''] ?? CLASS_TEXTS[name]
+  const own = reason !== null && isMember(REASONS, reason) ? REASON_TEXTS[reason] : null
+  return own ?? CLASS_TEXTS[name]
 }
 
 /** For example "code 100, subcode 2804048". */

@@ -30,13 +30,20 @@ export function KeySection(props: KeySectionProps) {
       title={title}
       description={purpose}
       actions={
-        canIssue && <IssueButton kind={kind} isFirst={keys.length === 0} {...{ onIntent }} />
+        canIssue && <IssueButton kind={kind} isFirst={keys.length === 0} onIntent={onIntent} />
       }
     >
       {keys.length === 0 ? (
         <Text size="sm">No live key.</Text>
       ) : (
-        <KeyTable {...{ title, keys, kind, canManage, onIntent }} canRotate={canIssue} />
+        <KeyTable
+          title={title}
+          keys={keys}
+          kind={kind}
+          canManage={canManage}
+          canRotate={canIssue}
+          onIntent={onIntent}
+        />
       )}
       {keys.length > 1 && (
         <Text size="sm">

@@ -1,4 +1,10 @@
-import { isRefusalRule, REFUSAL_RULES } from '@signalbox/contract/refusal-rules.ts'
+import { isMember, keysOf } from '@signalbox/contract/closed-set.ts'
+import type { StageReason } from '@signalbox/contract/reasons.ts'
+import {
+  isRefusalRule,
+  REFUSAL_RULES,
+  type RefusalRule,
+} from '@signalbox/contract/refusal-rules.ts'
 import type { StageName } from '@signalbox/contract/session/overview.ts'
 
 interface StageText {
@@ -63,13 +69,12 @@ export const STAGE_TEXTS: Record<StageName, StageText> = {
   },
 }
 
-const REASON_TEXTS: Record<string, string> = {
+const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
   consent_withdrawn: 'Consent withdrawn',
-  conflicting_signals: 'Consent signals conflict',
+  credential_unreadable: 'The credential cannot be read',
   destination_paused: 'The destination is paused',
   destination_refused: 'The platform refused the destination',
   erased: 'The person was erased',
-  gpc_opt_out: 'Global Privacy Control',
   accepted_for_delivery: 'In the next batch',
   handed_back: 'Back in the queue',
   no_destination: 'No destination',
@@ -83,13 +88,17 @@ const REASON_TEXTS: Record<string, string> = {
   replayed: 'Replayed',
   retry: 'Retried after an error of the platform',
   sent: 'Being sent',
+  single_attempt: 'The only attempt failed',
+  test_purchase: 'Sent by the request of a test purchase',
   throttle: 'The platform asked for a pause',
   time_used_up: 'Retried until it was too old',
   unknown: 'Retried without a usable answer',
 }
 
-/** A reason in words; an unknown one as it is stored. */
+const REASONS = keysOf(REASON_TEXTS)
+
+/** A reason in words; one of another version as it is stored. */
 export function describeReason(reason: string): string {
   if (isRefusalRule(reason)) return REFUSAL_RULES[reason].title
-  return REASON_TEXTS[reason] ?? reason.replaceAll('_', ' ')
+  return isMember(REASONS, reason) ? REASON_TEXTS[reason] : reason.replaceAll('_', ' ')
 }

@@ -26,7 +26,10 @@ export function KeysPage() {
         KEY_KINDS.map(({ kind, title, purpose }) => (
           <KeySection
             key={kind}
-            {...{ kind, title, purpose, canManage }}
+            kind={kind}
+            title={title}
+            purpose={purpose}
+            canManage={canManage}
             keys={first.live.filter(key => key.kind === kind)}
             liveMax={first.live_max}
             onIntent={setIntent}

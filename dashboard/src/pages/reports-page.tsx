@@ -70,7 +70,9 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
     <>
       <RangeFilter
         key={`${from} ${to}`}
-        {...{ search, destinations, chosen }}
+        search={search}
+        destinations={destinations}
+        chosen={chosen}
         range={{ from, to }}
       />
       <div style={{ height: 'var(--space-6)' }} />
@@ -82,7 +84,7 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
           command={`npx signalbox-server report --date ${previousDay()} --refresh`}
         >
           The report of a day is made on the next day at 06:00 UTC, for each destination that sent
-          events lately. The command makes the report of yesterday now.
+          events recently. The command makes the report of yesterday now.
         </EmptyState>
       )}
     </>
@@ -104,7 +106,9 @@ function MatchQualityPanel({ search }: { search: ReportSearch }) {
     <>
       <RangeFilter
         key={`${from} ${to}`}
-        {...{ search, destinations, chosen }}
+        search={search}
+        destinations={destinations}
+        chosen={chosen}
         range={{ from, to }}
       />
       <div style={{ height: 'var(--space-6)' }} />

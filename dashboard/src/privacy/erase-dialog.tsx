@@ -33,7 +33,8 @@ export function EraseDialog({ params, type, digests, onClose }: EraseDialogProps
           <Text>
             {formatCount(result.events, 'event')} lost their identity, and{' '}
             {formatCount(result.sessions, 'session')} were deleted.
-            {result.isRepeat && ' This digest was erased before; this erased what came since.'}
+            {result.isRepeat &&
+              ' This digest was erased before. This time, data that arrived since was erased.'}
           </Text>
           <Text size="sm">Keep the receipt number with the request of the person:</Text>
           <CopyBlock text={result.receipts.join('\n')} label="Copy the number" />

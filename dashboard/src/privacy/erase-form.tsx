@@ -107,7 +107,8 @@ export function EraseForm({ params }: { params: TrackerParams }) {
       )}
       {isConfirming && computed?.digest && (
         <EraseDialog
-          {...{ params, type }}
+          params={params}
+          type={type}
           digests={[computed.digest, ...computed.others]}
           onClose={isErased => {
             setConfirming(false)

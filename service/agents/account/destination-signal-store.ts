@@ -1,4 +1,5 @@
 import type { Database } from '../../runtime/db/database.ts'
+import { createWorkspaceCondition } from '../../runtime/db/workspace-condition.ts'
 
 /** The time of the newest event of each tracker, excluding verification events. */
 export async function findLastEvents(
@@ -131,10 +132,11 @@ interface AdAccountScope {
 
 /** The destinations of a workspace that are bound to the ad account, ordered by tracker. */
 export async function findBoundDestinations(
-  { pool }: Database,
+  database: Database,
   { workspaceId, adAccountId }: AdAccountScope,
 ): Promise<BoundDestination[]> {
-  const { rows } = await pool.query({
+  const own = await createWorkspaceCondition(database, workspaceId)
+  const { rows } = await database.pool.query({
     name: 'find-bound-destinations',
     text: `select tracker.id as tracker_id, tracker.name as tracker_name, destination.id,
              destination.type || ' ' || destination.config::text as reporting_key,
@@ -142,10 +144,11 @@ export async function findBoundDestinations(
            from trackers tracker
            join destinations destination on destination.tracker_id = tracker.id
              and destination.platform_ad_account_id = $2::integer
+             ${own.condition('destination.tracker_id', 3)}
            where tracker.workspace_id = $1::integer
            order by tracker.created_at, tracker.id, destination.created_at, destination.id
            limit ${DESTINATIONS_MAX}`,
-    values: [workspaceId, adAccountId],
+    values: [workspaceId, adAccountId, ...own.values],
   })
   return rows.map(row => ({
     trackerId: row.tracker_id,

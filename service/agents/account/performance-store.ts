@@ -1,4 +1,4 @@
-import type { Database } from '../../runtime/db/database.ts'
+import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
 import { OTHER_NAMES } from '../../signals/delivery/sent-counts-store.ts'
 
@@ -108,7 +108,10 @@ export async function sumPurchasesByDay(
     values: [arrayLiteral(trackerIds), since],
   })
   return rows.map(({ day, value_currency: currency, purchases, amount }) => ({
-    ...{ day, currency, purchases, amount },
+    day,
+    currency,
+    purchases,
+    amount,
   }))
 }
 
@@ -185,20 +188,33 @@ interface ReportedDaysQuery {
  * on an escaped NUL in a name.
  */
 export async function findReportedDays(
-  { pool }: Database,
+  database: Database,
   { trackerIds, destinationIds, since, until }: ReportedDaysQuery,
 ): Promise<ReportedDay[]> {
-  const { rows } = await pool.query({
-    name: 'find-reported-days',
-    text: `select report.destination_id, report.report_date, report.event_counts
-           from unnest($1::uuid[], $2::uuid[]) destination(tracker_id, destination_id)
-           cross join lateral (
-             select * from reconciliation_reports
-             where reconciliation_reports.tracker_id = destination.tracker_id
-               and reconciliation_reports.destination_id = destination.destination_id
-               and report_date between $3::date and $4::date and status <> 'unavailable'
-           ) report`,
-    values: [arrayLiteral(trackerIds), arrayLiteral(destinationIds), since, until],
+  const pairs = trackerIds.map((trackerId, index) => {
+    return { trackerId, destinationId: destinationIds[index] as string }
+  })
+  const rows = await queryByTracker(database, pairs, async (batch, own) => {
+    const found = await database.pool.query({
+      name: 'find-reported-days',
+      text: `select report.destination_id, report.report_date, report.event_counts
+             from unnest($1::uuid[], $2::uuid[]) destination(tracker_id, destination_id)
+             cross join lateral (
+               select * from reconciliation_reports
+               where reconciliation_reports.tracker_id = destination.tracker_id
+                 and reconciliation_reports.destination_id = destination.destination_id
+                 and report_date between $3::date and $4::date and status <> 'unavailable'
+                 ${own.condition('reconciliation_reports.tracker_id', 5)}
+             ) report`,
+      values: [
+        arrayLiteral(batch.map(({ trackerId }) => trackerId)),
+        arrayLiteral(batch.map(({ destinationId }) => destinationId)),
+        since,
+        until,
+        ...own.values,
+      ],
+    })
+    return found.rows
   })
   return rows.map(row => ({
     destinationId: row.destination_id,

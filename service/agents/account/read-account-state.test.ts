@@ -19,16 +19,25 @@ it('returns the credential, its permissions, the policy and the entities', async
   assert.deepEqual(rest, {
     workspace: { id: workspaceId, name: 'Test' },
     ad_account: {
-      ...{ id: adAccountId, name: 'Shop EU', platform: 'meta', currency: 'EUR' },
-      ...{ time_zone: 'Europe/Berlin', is_simulated: true },
+      id: adAccountId,
+      name: 'Shop EU',
+      platform: 'meta',
+      currency: 'EUR',
+      time_zone: 'Europe/Berlin',
+      is_simulated: true,
     },
     credential: {
-      ...{ type: 'execution_token', name: 'Test token' },
+      type: 'execution_token',
+      name: 'Test token',
       permissions: ['ad-account.read', 'actions.propose'],
       expires_at: '2027-01-01T00:00:00.000Z',
     },
-    ...{ entities_omitted: 0, page: 1, per_page: 100, has_more: false },
-    ...{ pending_actions: 0, read_at: '2026-11-21T12:00:00.000Z' },
+    entities_omitted: 0,
+    page: 1,
+    per_page: 100,
+    has_more: false,
+    pending_actions: 0,
+    read_at: '2026-11-21T12:00:00.000Z',
   })
   assert.equal(entities.length, 17)
   assert.deepEqual([policy.version, policy.execution_mode], [0, 'suggest_only'])
@@ -64,9 +73,17 @@ it('lists the entities of a type, status, parent or name, and of a page', async 
   ])
   const [ad] = all.filter(({ type }) => type === 'ad')
   const copies = Array.from({ length: 183 }, (_, index) => ({
-    ...{ ad_account_id: adAccountId, type: 'ad', id: String(700_000 + index), name: `Ad ${index}` },
-    ...{ parent_type: 'ad_set', parent_id: ad?.parent_id ?? null, status: 'active', version: 1 },
-    ...{ daily_budget_minor: null, next_fault: null, last_change_key: null },
+    ad_account_id: adAccountId,
+    type: 'ad',
+    id: String(700_000 + index),
+    name: `Ad ${index}`,
+    parent_type: 'ad_set',
+    parent_id: ad?.parent_id ?? null,
+    status: 'active',
+    version: 1,
+    daily_budget_minor: null,
+    next_fault: null,
+    last_change_key: null,
     changed_at: clock.now(),
   }))
   await database.query.insertInto('ad_entities').values(copies).execute()
@@ -175,12 +192,22 @@ async function storePending(
   const { id } = await query
     .insertInto('agent_batches')
     .values({
-      ...{ workspace_id: workspaceId, ad_account_id: adAccountId, idempotency_key: `key-${count}` },
+      workspace_id: workspaceId,
+      ad_account_id: adAccountId,
+      idempotency_key: `key-${count}`,
       proposal_key: `key-${count}`,
-      ...{ content_sha256: Buffer.alloc(32), rationale: 'x', target_source: 'human_supplied' },
-      ...{ evidence: '[]', proposer_kind: 'execution_token', proposer_id: 1, proposer_name: 'x' },
-      ...{ person_id: principal.personId, policy_version: 0, policy_decision: 'require_approval' },
-      ...{ created_at: at, expires_at: new Date(at.getTime() + 72 * HOUR_MILLISECONDS) },
+      content_sha256: Buffer.alloc(32),
+      rationale: 'x',
+      target_source: 'human_supplied',
+      evidence: '[]',
+      proposer_kind: 'execution_token',
+      proposer_id: 1,
+      proposer_name: 'x',
+      person_id: principal.userId,
+      policy_version: 0,
+      policy_decision: 'require_approval',
+      created_at: at,
+      expires_at: new Date(at.getTime() + 72 * HOUR_MILLISECONDS),
     })
     .returning('id')
     .executeTakeFirstOrThrow()
@@ -188,10 +215,21 @@ async function storePending(
     await query
       .insertInto('agent_actions')
       .values({
-        ...{ batch_id: id, position, workspace_id: workspaceId, ad_account_id: adAccountId },
-        ...{ type: 'pause', target_type: 'campaign', target_id: '1', params: '{}' },
-        ...{ rationale: 'x', status: 'pending', policy_decision: 'require_approval' },
-        ...{ policy_reasons: '[]', policy_evidence: '{}', created_at: at, updated_at: at },
+        batch_id: id,
+        position,
+        workspace_id: workspaceId,
+        ad_account_id: adAccountId,
+        type: 'pause',
+        target_type: 'campaign',
+        target_id: '1',
+        params: '{}',
+        rationale: 'x',
+        status: 'pending',
+        policy_decision: 'require_approval',
+        policy_reasons: '[]',
+        policy_evidence: '{}',
+        created_at: at,
+        updated_at: at,
       })
       .execute()
   }

@@ -1,6 +1,6 @@
 import type { AccountState } from '@signalbox/contract/agents/account.ts'
 import { AccountStateInput } from '@signalbox/contract/agents/tool-inputs.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import {
   type AgentPrincipal,
   requirePermission,
@@ -10,7 +10,7 @@ import { ENTITIES_PER_PAGE, listEntities } from '../campaigns/simulated-campaign
 import { readPolicy } from '../policy/policy-store.ts'
 import { countOpenApprovals } from '../proposals/open-action-store.ts'
 
-const checkArguments = createBodyValidator<AccountStateInput>(AccountStateInput, ['name_contains'])
+const accountStateValidator = new Validator(AccountStateInput, { textMembers: ['name_contains'] })
 
 /**
  * get_account_state: the credential, the policy of its workspace and a page of the current entities
@@ -22,7 +22,7 @@ export async function readAccountState(
   input: unknown = {},
 ): Promise<AccountState> {
   requirePermission(principal, 'ad-account.read')
-  const filter = checkArguments(input)
+  const filter = accountStateValidator.validate(input)
   const { page = 1 } = filter
   const { workspaceId, adAccountId } = principal
   const readAt = now()

@@ -32,7 +32,9 @@ it('returns stored and accepted events by name and currency', async test => {
   )
   assert.deepEqual(performance.ledger.events, [
     {
-      ...{ event_name: 'Purchase', stored: 4, accepted: 3 },
+      event_name: 'Purchase',
+      stored: 4,
+      accepted: 3,
       revenue: [
         { currency: 'EUR', amount: '20.05' },
         { currency: 'USD', amount: '123456789012345.678' },
@@ -152,7 +154,8 @@ it('combines rare event names, with their accepted events', async test => {
   await submitAll(
     account,
     ['Purchase', 'Purchase', ...names].map((event_name, index) => ({
-      ...{ event_id: `e${index}`, event_name },
+      event_id: `e${index}`,
+      event_name,
       value_data: { value: '1', currency: 'EUR' },
     })),
   )
@@ -161,7 +164,9 @@ it('combines rare event names, with their accepted events', async test => {
   assert.equal(events.length, 101)
   assert.deepEqual(events[0]?.stored, 2)
   assert.deepEqual(events.at(-1), {
-    ...{ event_name: '(other names)', stored: 3, accepted: 3 },
+    event_name: '(other names)',
+    stored: 3,
+    accepted: 3,
     revenue: [{ currency: 'EUR', amount: '3' }],
   })
 })

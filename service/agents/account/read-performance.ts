@@ -1,7 +1,7 @@
 import type { Performance } from '@signalbox/contract/agents/account.ts'
 import { PERFORMANCE_DAYS, PerformanceInput } from '@signalbox/contract/agents/tool-inputs.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { DAY_MILLISECONDS, subtractDays, toDaySpan } from '../../runtime/util/time.ts'
 import {
   type AgentPrincipal,
@@ -21,7 +21,7 @@ import { readSpendFigures } from './spend-figures.ts'
 /** Limit of events that one call reads. A busier ad account starts on a later day. */
 export const EVENTS_READ_MAX = 2_000_000
 
-const checkArguments = createBodyValidator<PerformanceInput>(PerformanceInput)
+const performanceValidator = new Validator(PerformanceInput)
 
 export interface PerformanceContext extends Pick<ProposalContext, 'database' | 'now'> {
   eventsReadMax?: number
@@ -38,7 +38,7 @@ export async function readPerformance(
   input: unknown,
 ): Promise<Performance> {
   requirePermission(principal, 'ad-account.read')
-  const { days = PERFORMANCE_DAYS } = checkArguments(input)
+  const { days = PERFORMANCE_DAYS } = performanceValidator.validate(input)
   const at = now()
   const until = subtractDays(at, 0)
   const requested = subtractDays(at, days - 1)
@@ -123,7 +123,9 @@ async function storedEvents(database: Database, trackerIds: readonly string[], s
     namesMax: NAMES_MAX,
   })
   return buildEventFigures(figures, new Map()).map(({ event_name, stored, revenue }) => ({
-    ...{ event_name, stored, revenue },
+    event_name,
+    stored,
+    revenue,
   }))
 }
 

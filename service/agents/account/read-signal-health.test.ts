@@ -23,16 +23,23 @@ it('is healthy if events arrive and are accepted', async test => {
   const health = await read(account)
   assertMatchesSchema(SignalHealth, health)
   assert.deepEqual(health, {
-    ...{ ad_account_id: adAccountId, status: 'healthy', findings: [] },
+    ad_account_id: adAccountId,
+    status: 'healthy',
+    findings: [],
     trackers: [
       {
-        ...{ id: tracker.trackerId, name: 'Test tracker' },
+        id: tracker.trackerId,
+        name: 'Test tracker',
         last_event_at: '2026-11-21T12:00:00.000Z',
         destinations: [
           {
-            ...{ id: tracker.destinationId, status: 'active', status_reason: null },
-            ...{ test_mode: false, last_accepted_at: '2026-11-21T12:00:00.000Z' },
-            ...{ deliveries_last_day: { accepted: 1 }, match_quality: 7.25 },
+            id: tracker.destinationId,
+            status: 'active',
+            status_reason: null,
+            test_mode: false,
+            last_accepted_at: '2026-11-21T12:00:00.000Z',
+            deliveries_last_day: { accepted: 1 },
+            match_quality: 7.25,
           },
         ],
       },
@@ -189,8 +196,14 @@ async function setDestination(
 function storeSnapshot(account: AdAccountFixture, measuredOn: string, score: string) {
   const { trackerId, destinationId } = account.tracker
   return insertSnapshot(account.service.database, {
-    ...{ trackerId, destinationId, measuredOn, score, weekOverWeekChange: null, alerted: false },
-    ...{ platformResponse: '{}', measuredAt: account.service.clock.now() },
+    trackerId,
+    destinationId,
+    measuredOn,
+    score,
+    weekOverWeekChange: null,
+    alerted: false,
+    platformResponse: '{}',
+    measuredAt: account.service.clock.now(),
   })
 }
 

@@ -80,8 +80,11 @@ it('computes cost per purchase and return on spend without binary fractions', ()
   assert.equal(addAmounts([]), '0')
   const input = { purchases: 3, revenue: '50.00', spendMinor: 2_000, currency: 'EUR' }
   assert.deepEqual(computeEfficiency(input), {
-    ...{ purchases: 3, revenue: '50.00', spend_minor: 2_000 },
-    ...{ cost_per_purchase_minor: 667, roas: '2.50' },
+    purchases: 3,
+    revenue: '50.00',
+    spend_minor: 2_000,
+    cost_per_purchase_minor: 667,
+    roas: '2.50',
   })
   const yen = computeEfficiency({ ...input, currency: 'JPY' })
   assert.equal(yen.roas, '0.03')

@@ -102,8 +102,13 @@ it('follows a budget that an approved action changed', async test => {
     ({ daily_budget_minor }) => daily_budget_minor === 12_000,
   )
   const before = {
-    ...{ type: 'campaign', id: campaign?.id, name: 'x', parent_id: null, status: 'active' },
-    ...{ daily_budget_minor: 100, version: 1 },
+    type: 'campaign',
+    id: campaign?.id,
+    name: 'x',
+    parent_id: null,
+    status: 'active',
+    daily_budget_minor: 100,
+    version: 1,
   }
   await pool.query(
     `with batch as (
@@ -118,7 +123,7 @@ it('follows a budget that an approved action changed', async test => {
        state_before, execution_started_at, executed_at, created_at, updated_at)
      select id, 0, $1, $2, 'increase_budget', 'campaign', $5, '{}', 'x', 'verified', 'allow',
        '[]', '{}', $6, $4, $4, $4, $4 from batch`,
-    [workspaceId, adAccountId, principal.personId, '2026-11-05T08:00:00Z', campaign?.id, before],
+    [workspaceId, adAccountId, principal.userId, '2026-11-05T08:00:00Z', campaign?.id, before],
   )
   const ofDay = async (days: number) => {
     const { campaigns } = (await read(account, { days })).spend

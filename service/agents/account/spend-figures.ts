@@ -114,7 +114,10 @@ function campaignFigures(
       const byDay = spend.get(id) ?? new Map<string, number>()
       const ofCampaign = bought.filter(({ campaignId }) => campaignId === id)
       return {
-        ...{ id, name, status, daily_budget_minor },
+        id,
+        name,
+        status,
+        daily_budget_minor,
         spend_minor: sumSpend([byDay], days),
         previous_spend_minor: previousDays.length === 0 ? null : sumSpend([byDay], previousDays),
         known_purchases: ofCampaign.reduce((sum, { purchases }) => sum + purchases, 0),

@@ -20,8 +20,8 @@ import { decideAndExecute } from '../executor/execution-triggers.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import { decideActions } from './decide-actions.ts'
 
-function requestOf({ owner: person, workspaceId }: AgentFixture, batchId: number) {
-  return { person, workspaceId, batchId }
+function requestOf({ owner: user, workspaceId }: AgentFixture, batchId: number) {
+  return { user, workspaceId, batchId }
 }
 
 async function outcomesOf({ database }: AgentFixture, batchId: number) {

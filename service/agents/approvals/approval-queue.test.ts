@@ -32,7 +32,7 @@ it('returns pages of pending batches of the workspace, oldest first', async test
     ids.push((await propose(fixture, number % 2 === 0 ? RAISE : PAUSE)).batchId)
     fixture.clock.advance(60)
   }
-  const request = { person: fixture.owner, workspaceId: fixture.workspaceId }
+  const request = { user: fixture.owner, workspaceId: fixture.workspaceId }
   const body = { decision: 'reject', reason: 'No.' }
   await decideActions(fixture.context, { ...request, batchId: ids.shift() }, body)
 
@@ -60,8 +60,8 @@ it('tells the reader whether they may decide, and why not', async test => {
   const { workspaceId, context } = fixture
   await setPolicy(fixture, 'ask')
   const { batchId } = await propose(fixture, RAISE)
-  const readAs = async (person = fixture.owner) => {
-    const answer = await readQueuedBatch(context, { person, workspaceId, batchId })
+  const readAs = async (user = fixture.owner) => {
+    const answer = await readQueuedBatch(context, { user, workspaceId, batchId })
     assert.ok(fitsAnswer(answer), ajv.errorsText(fitsAnswer.errors))
     return answer.batch
   }
@@ -74,12 +74,12 @@ it('tells the reader whether they may decide, and why not', async test => {
   assert.match(String((await readAs(member)).may_not_reason), /admins can decide/)
   fixture.clock.advance(72 * 3_600)
   assert.match(String((await readAs()).may_not_reason), /approval period has ended/)
-  const request = { person: fixture.owner, workspaceId, batchId }
+  const request = { user: fixture.owner, workspaceId, batchId }
   await decideActions(context, request, { decision: 'approve', reason: 'Now.' })
   assert.match(String((await readAs()).may_not_reason), /no pending actions/)
   const stranger = await createAgentFixture(database)
   await assert.rejects(
-    readQueuedBatch(context, { ...request, person: stranger.owner }),
+    readQueuedBatch(context, { ...request, user: stranger.owner }),
     error => error instanceof Refusal && error.status === 404,
   )
 })
@@ -90,7 +90,7 @@ it('lists stale actions, whose entity changed since the proposal', async test =>
   const { adAccountId, otherAccountId, workspaceId, context, clock } = fixture
   await setPolicy(fixture, 'ask')
   const { batchId, actionIds } = await propose(fixture, RAISE, PAUSE)
-  const request = { person: fixture.owner, workspaceId, batchId }
+  const request = { user: fixture.owner, workspaceId, batchId }
   const change = { status: 'paused', at: clock.now() } as const
   await applyExternalChange(database, { adAccountId: otherAccountId, ...ENTITIES[1] }, change)
   const before = await readQueuedBatch(context, request)

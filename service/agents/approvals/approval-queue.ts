@@ -5,14 +5,15 @@ import type {
   QueuedBatchAnswer,
 } from '@signalbox/contract/agents/approvals.ts'
 import type { DecisionReceipt } from '@signalbox/contract/agents/proposals.ts'
+import { PageQuery } from '@signalbox/contract/session/session-operation.ts'
 import { findActorNames } from '../../audit/actor-name-store.ts'
 import { readRecentAudit } from '../../audit/read-audit.ts'
-import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import type { Membership } from '../../workspaces/users/workspace-store.ts'
-import { requireRole } from '../../workspaces/users/workspaces.ts'
+import { requireRole, userActor } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import { type Action, isFinal } from '../proposals/action.ts'
@@ -29,7 +30,7 @@ import { findOtherPendingActions } from '../proposals/open-action-store.ts'
 import { deriveBatchStatus } from '../proposals/proposal-view.ts'
 import { readReceipt } from '../proposals/read-actions.ts'
 import { hasExpired, isStale } from './action-preconditions.ts'
-import type { DecisionRequest } from './decide-actions.ts'
+import { type DecisionRequest, proposalNotFound } from './decide-actions.ts'
 import { toCurrentEvaluation, toOtherPendingAction } from './decision-context.ts'
 import { reevaluateActions } from './reevaluate-actions.ts'
 import { findApprovalDenial, governanceFilter } from './two-person-rule.ts'
@@ -39,7 +40,12 @@ export const BATCHES_PER_PAGE = 20
 /** Higher than any workspace reaches. */
 const PAGE_MAX = 10_000_000
 
-type QueueContext = Pick<ProposalContext, 'database' | 'now' | 'platform'>
+const pageValidator = new Validator(PageQuery, {
+  coerceTypes: true,
+  members: { page: { error: 'The page field must be an integer of at least 1.' } },
+})
+
+type QueueContext = Pick<ProposalContext, 'database' | 'now' | 'campaigns'>
 
 /**
  * Reads the pending proposals of a workspace, those that expire first on top. Every member may read
@@ -47,14 +53,11 @@ type QueueContext = Pick<ProposalContext, 'database' | 'now' | 'platform'>
  */
 export async function readApprovalQueue(
   context: QueueContext,
-  { person, workspaceId }: Omit<DecisionRequest, 'batchId'>,
-  { page: pageText = 1 }: { page?: unknown },
+  { user, workspaceId }: Omit<DecisionRequest, 'batchId'>,
+  query: unknown,
 ): Promise<ApprovalQueue> {
-  const reader = await findReader(context, person, workspaceId)
-  const page = parseRowId(pageText)
-  if (page === null) {
-    throw Refusal.ofFields({ page: ['The page field must be an integer of at least 1.'] })
-  }
+  const reader = await findReader(context, user, workspaceId)
+  const { page = 1 } = pageValidator.validate(query)
   const rows = await findQueuedBatches(context.database, reader.workspaceId, {
     offset: (Math.min(page, PAGE_MAX) - 1) * BATCHES_PER_PAGE,
     // One extra row reveals whether there is another page.
@@ -67,15 +70,15 @@ export async function readApprovalQueue(
   return { batches, page, per_page: BATCHES_PER_PAGE, has_more: rows.length > BATCHES_PER_PAGE }
 }
 
-/** Reads one proposal in any status, as the deciding person sees it. Throws a 404 refusal. */
+/** Reads one proposal in any status, as the deciding user sees it. Throws a 404 refusal. */
 export async function readQueuedBatch(
   context: QueueContext,
-  { person, workspaceId, batchId }: DecisionRequest,
+  { user, workspaceId, batchId }: DecisionRequest,
 ): Promise<QueuedBatchAnswer> {
-  const reader = await findReader(context, person, workspaceId)
+  const reader = await findReader(context, user, workspaceId)
   const ref = { workspaceId: reader.workspaceId, batchId: parseRowId(batchId) ?? 0 }
   const row = await findQueuedBatch(context.database, ref)
-  if (!row) throw Refusal.notFound('There is no such proposal in this workspace.')
+  if (!row) throw proposalNotFound()
   const recent_changes = await readRecentAudit(
     context.database,
     reader.workspaceId,
@@ -90,11 +93,11 @@ interface Reader extends Membership {
 
 async function findReader(
   { database }: QueueContext,
-  person: CurrentPerson,
+  user: CurrentUser,
   workspaceId: unknown,
 ): Promise<Reader> {
-  const membership = await requireRole(database, person, { workspaceId, action: 'read' })
-  return { ...membership, userId: person.userId }
+  const membership = await requireRole(database, user, { workspaceId, action: 'read' })
+  return { ...membership, userId: user.userId }
 }
 
 async function toQueuedBatch(
@@ -131,11 +134,11 @@ type CurrentMembers = 'stale_action_ids' | 'today' | 'evaluations' | 'other_pend
 
 /** What an approval of the pending actions would mean now. */
 async function readCurrentState(
-  { database, platform, now }: QueueContext,
+  { database, campaigns, now }: QueueContext,
   { batch: { workspaceId, adAccountId }, timeZone, currency }: QueuedBatchRow,
   pending: readonly Action[],
 ): Promise<Pick<QueuedBatch, CurrentMembers>> {
-  const targets = await readTargetStates(platform, adAccountId, pending)
+  const targets = await readTargetStates(campaigns, adAccountId, pending)
   const policy = await readPolicy(database, workspaceId)
   const preconditions = { policy, timeZone, currency, at: now() }
   const usage = await findDayUsage(database, { adAccountId, timeZone, at: preconditions.at })
@@ -168,7 +171,7 @@ function isPending({ status }: { status: ActionStatus }): boolean {
 
 /** Who decided on an action, and its receipt. */
 export interface DecisionRecord {
-  /** Email of the person who decided; null without a decision or for a deleted user. */
+  /** Email of the user who decided; null without a decision or for a deleted user. */
   decidedBy: string | null
   /** Null until the action is completed. */
   receipt: DecisionReceipt | null
@@ -184,7 +187,7 @@ export async function readDecisionRecords(
   const { database } = context
   const actions = await findActionsOfBatch(database, batchId)
   const actors = actions.flatMap(({ decidedBy }) =>
-    decidedBy === null ? [] : [{ type: 'person', id: String(decidedBy) }],
+    decidedBy === null ? [] : [userActor({ userId: decidedBy })],
   )
   const names = await findActorNames(database, workspaceId, actors)
   const undoes = await findStandingUndoes(

@@ -20,13 +20,10 @@ import {
   RAISE,
 } from '../../../testing/fixtures/executions.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
-import {
-  changeConnectionAdAccount,
-  revokeWorkspaceConnection,
-} from '../../workspaces/oauth/connections.ts'
+import { revokeWorkspaceConnection, updateConnection } from '../../workspaces/oauth/connections.ts'
 import { revokeWorkspaceToken } from '../../workspaces/oauth/execution-tokens.ts'
 import { setAdAccountStatus } from '../../workspaces/users/ad-account-store.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { lockMembers, updateMemberRole } from '../../workspaces/users/workspace-store.ts'
 import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
 import { submitProposal } from '../executor/execution-triggers.ts'
@@ -38,9 +35,9 @@ const REJECT = { decision: 'reject', reason: 'Not this week.' } as const
 function decide(
   { context, workspaceId, owner }: AgentFixture,
   batchId: unknown,
-  { person = owner, body = APPROVAL }: { person?: CurrentPerson; body?: unknown } = {},
+  { user = owner, body = APPROVAL }: { user?: CurrentUser; body?: unknown } = {},
 ) {
-  return decideActions(context, { person, workspaceId, batchId }, body)
+  return decideActions(context, { user, workspaceId, batchId }, body)
 }
 
 it('executes on approval, ends the action on rejection, and stores the decision', async test => {
@@ -52,7 +49,7 @@ it('executes on approval, ends the action on rejection, and stores the decision'
   assert.equal(others.length, 0)
   assert.equal(approved?.status, 'executing')
   assert.deepEqual(approved.executionStartedAt, fixture.clock.now())
-  const [rejected] = await decide(fixture, batchId, { body: REJECT, person: fixture.responsible })
+  const [rejected] = await decide(fixture, batchId, { body: REJECT, user: fixture.responsible })
   assert.deepEqual(
     [rejected?.id, rejected?.status, rejected?.outcome, rejected?.decisionReason],
     [second, 'rejected', null, REJECT.reason],
@@ -87,18 +84,18 @@ it('returns 404 for a proposal of another workspace, and for an invalid ID', asy
   for (const id of [batchId, 0, 'x', 2 ** 40, undefined]) {
     await assert.rejects(decide(fixture, id), isRefusal(404))
   }
-  await assert.rejects(decide(other, batchId, { person: fixture.owner }), isRefusal(404))
+  await assert.rejects(decide(other, batchId, { user: fixture.owner }), isRefusal(404))
 })
 
 it('returns 403 for a member, and for the proposer if there is another owner', async test => {
   const fixture = await createExecutionFixture(test, 'ask')
   const { batchId } = await propose(fixture, RAISE)
   const member = await createFixtureMember(fixture, 'member')
-  await assert.rejects(decide(fixture, batchId, { person: member }), isRefusal(403, /role/))
-  const own = { person: fixture.responsible }
+  await assert.rejects(decide(fixture, batchId, { user: member }), isRefusal(403, /role/))
+  const own = { user: fixture.responsible }
   await assert.rejects(decide(fixture, batchId, own), isRefusal(403, /your own credential/))
   const admin = await createFixtureMember(fixture, 'admin')
-  const [action] = await decide(fixture, batchId, { person: admin })
+  const [action] = await decide(fixture, batchId, { user: admin })
   assert.equal(action?.status, 'executing')
 })
 
@@ -137,12 +134,12 @@ it('returns 422 naming every invalid field, and each action of another proposal'
 
 it('accepts one of two concurrent decisions and returns 409 to the other', async test => {
   const fixture = await createExecutionFixture(test, 'ask')
-  const person = await createFixtureMember(fixture, 'admin')
+  const user = await createFixtureMember(fixture, 'admin')
   for (let round = 0; round < 5; round += 1) {
     const { batchId, actionIds } = await propose(fixture, PAUSE, RAISE)
     const answers = await Promise.allSettled([
       decide(fixture, batchId, { body: REJECT }),
-      decide(fixture, batchId, { person, body: round % 2 === 0 ? APPROVAL : REJECT }),
+      decide(fixture, batchId, { user, body: round % 2 === 0 ? APPROVAL : REJECT }),
     ])
     const [accepted] = answers.filter(answer => answer.status === 'fulfilled')
     const [refused] = answers.filter(answer => answer.status === 'rejected')
@@ -187,8 +184,8 @@ function changeName({ database, adAccountId, clock }: AgentFixture) {
   return applyExternalChange(database, place, { name: 'Winter', at: clock.now() })
 }
 
-function ownerOf({ owner: person, workspaceId }: AgentFixture) {
-  return { person, workspaceId }
+function ownerOf({ owner: user, workspaceId }: AgentFixture) {
+  return { user, workspaceId }
 }
 
 for (const [when, [change, status, outcome]] of Object.entries(ENDINGS)) {
@@ -214,7 +211,7 @@ it('ends actions of a connection that was revoked or moved to another ad account
     const principal = await resolvePrincipal(credential, 'connection')
     const { result } = await submitProposal(context, principal, buildProposal(RAISE))
     await change()
-    const request = { person: credential.owner, workspaceId: credential.workspaceId }
+    const request = { user: credential.owner, workspaceId: credential.workspaceId }
     const [action] = await decideActions(
       context,
       { ...request, batchId: result.proposal.id },
@@ -223,7 +220,7 @@ it('ends actions of a connection that was revoked or moved to another ad account
     return action?.outcome
   }
   const connection = { ...ownerOf(fixture), connectionId: 1 }
-  const move = () => changeConnectionAdAccount(context, connection, otherAccountId)
+  const move = () => updateConnection(context, connection, { ad_account_id: otherAccountId })
   assert.equal(await outcomeAfter(fixture, move), 'proposer_revoked')
   const other = await createAgentFixture(fixture.database)
   await setPolicy(other, 'ask')

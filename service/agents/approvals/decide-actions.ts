@@ -1,13 +1,11 @@
 import { type DecisionContext, DecisionSubmission } from '@signalbox/contract/agents/approvals.ts'
 import type { AuditAction } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
 import { type FieldErrors, Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
-import { hasPermission } from '../../workspaces/users/workspace-role.ts'
-import { findMemberRole } from '../../workspaces/users/workspace-store.ts'
-import { requireRole } from '../../workspaces/users/workspaces.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
+import { requireRole, requireRoleUnderLock, userActor } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
 import { findActionsOfBatch, lockActions, orderForExecution } from '../proposals/action-store.ts'
@@ -24,16 +22,16 @@ import { readDecisionContexts, requireAcceptedLimits } from './decision-context.
 import { reevaluateActions } from './reevaluate-actions.ts'
 import { findApprovalDenial } from './two-person-rule.ts'
 
-/** The person and the unparsed IDs of a request about a batch. */
+/** The user and the unparsed IDs of a request about a batch. */
 export interface DecisionRequest {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: unknown
   batchId: unknown
 }
 
-type OperationContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'platform'>
+type OperationContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'campaigns'>
 
-const checkDecision = createBodyValidator<DecisionSubmission>(DecisionSubmission, ['reason'])
+const decisionValidator = new Validator(DecisionSubmission, { textMembers: ['reason'] })
 
 /**
  * Approves or rejects all or some pending actions of a batch, and returns them. An approval that is
@@ -42,13 +40,13 @@ const checkDecision = createBodyValidator<DecisionSubmission>(DecisionSubmission
  */
 export async function decideActions(
   context: OperationContext,
-  { person, ...ids }: DecisionRequest,
+  { user, ...ids }: DecisionRequest,
   body: unknown,
 ): Promise<Action[]> {
   const { database, now } = context
   const intent = { workspaceId: ids.workspaceId, action: 'decide_actions' } as const
-  const { workspaceId } = await requireRole(database, person, intent)
-  const decision = checkDecision(body)
+  const { workspaceId } = await requireRole(database, user, intent)
+  const decision = decisionValidator.validate(body)
   const batchId = parseRowId(ids.batchId) ?? 0
   const batch = { workspaceId, batchId }
   const selected = await selectActions(database, batch, decision.action_ids)
@@ -64,7 +62,7 @@ export async function decideActions(
     if (!first) throw nothingPending(actions)
     const lock = isApproval ? 'exclusive' : 'shared'
     const preconditions = await lockPreconditions({ query }, first, { at: now(), lock })
-    const input = { decision, userId: person.userId, at: preconditions.at }
+    const input = { decision, userId: user.userId, at: preconditions.at }
     await requireDecider({ query }, first, input)
     const decided = isApproval
       ? await approve({ query }, pending, { input, preconditions, targets })
@@ -81,13 +79,13 @@ const NO_TARGETS: TargetStates = { entities: [], budgetsInMotion: new Map() }
 
 /** Called before the transaction: the executor compares the entities with the approval again. */
 async function readTargets(
-  { platform }: OperationContext,
+  { campaigns }: OperationContext,
   actions: readonly Action[],
 ): Promise<TargetStates> {
   const pending = actions.filter(({ status }) => status === 'pending')
   const [first] = pending
   return first
-    ? readTargetStates(platform, first.adAccountId, orderForExecution(pending))
+    ? readTargetStates(campaigns, first.adAccountId, orderForExecution(pending))
     : NO_TARGETS
 }
 
@@ -99,7 +97,7 @@ async function selectActions(
 ): Promise<Action[]> {
   const stored = await findActionsOfBatch(transaction, batchId)
   const actions = stored.filter(action => action.workspaceId === workspaceId)
-  if (actions.length === 0) throw Refusal.notFound('There is no such proposal in this workspace.')
+  if (actions.length === 0) throw proposalNotFound()
   const errors: FieldErrors = {}
   actionIds?.forEach((id, index) => {
     if (actions.some(action => action.id === id)) return
@@ -108,6 +106,10 @@ async function selectActions(
   if (Object.keys(errors).length > 0) throw Refusal.ofFields(errors)
   requireWhole(actions, actionIds)
   return actions.filter(({ id }) => actionIds?.includes(id) ?? true)
+}
+
+export function proposalNotFound(): Refusal {
+  return Refusal.notFound('There is no such proposal in this workspace.')
 }
 
 /** Throws a 422 refusal if only a part of an all-or-nothing proposal is chosen. */
@@ -128,7 +130,7 @@ function nothingPending(actions: readonly Action[]): Refusal {
 }
 
 /**
- * Checks the role again under the lock of the workspace, which role changes also take: a person who
+ * Checks the role again under the lock of the workspace, which role changes also take: a user who
  * lost the role must not approve anything.
  */
 async function requireDecider(
@@ -137,10 +139,7 @@ async function requireDecider(
   { userId, decision, at }: DecisionInput,
 ): Promise<void> {
   const { workspaceId } = action
-  const role = await findMemberRole(transaction, { workspaceId, userId })
-  if (role === null || !hasPermission(role, 'decide_actions')) {
-    throw new Refusal(403, 'Your role in this workspace does not allow this. Ask an owner.')
-  }
+  await requireRoleUnderLock(transaction, { workspaceId, userId }, 'decide_actions')
   if (decision.decision === 'reject') return
   const denial = await findApprovalDenial(transaction, action, { userId, at })
   if (denial !== null) throw new Refusal(403, denial)
@@ -188,7 +187,9 @@ async function approve(
     possible.length < pending.length && pending.some(action => action.isAllOrNothing)
   if (!isRefused) requireAcceptedLimits(possible, { evaluations, acceptedLimits })
   const contexts = await readDecisionContexts(transaction, possible, {
-    ...{ evaluations, acceptedLimits, at: input.at },
+    evaluations,
+    acceptedLimits,
+    at: input.at,
   })
   return pending.map(action => {
     const overrule = findOverrule(action, preconditions, targets)
@@ -218,7 +219,7 @@ function recordDecision(
 ): RecordedDecision {
   return {
     at,
-    actor: { type: 'person', id: String(userId) },
+    actor: userActor({ userId }),
     auditAction: to === 'rejected' ? 'action.rejected' : 'action.approved',
     ...(context && { details: toAuditedContext(context) }),
     changes: {
@@ -239,7 +240,7 @@ function toAuditedContext({ policy_evidence, policy_reasons, accepted_limits }: 
   }
 }
 
-/** Preconditions overruled the person, so the system is the actor and no person decided. */
+/** Preconditions overruled the user, so the system is the actor and no user decided. */
 function recordOverrule(
   { to }: ActionTransition,
   { decision, userId, at }: DecisionInput,

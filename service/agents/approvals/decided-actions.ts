@@ -2,6 +2,7 @@ import type { AgentAction } from '@signalbox/contract/agents/actions.ts'
 import { findActorNames } from '../../audit/actor-name-store.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
+import { userActor } from '../../workspaces/users/workspaces.ts'
 import { toActionView } from '../proposals/action-view.ts'
 import { findDecidedActions } from '../proposals/decided-action-store.ts'
 
@@ -12,7 +13,7 @@ export interface DecidedAction {
   action: AgentAction
   /** ISO 4217, of its ad account. */
   currency: string
-  /** Email of the person who decided; null if none did, or for a deleted user. */
+  /** Email of the user who decided; null if none did, or for a deleted user. */
   decidedBy: string | null
 }
 
@@ -24,7 +25,7 @@ export interface DecidedPage {
 
 /**
  * Reads the actions of a workspace that wait for no decision, newest first. The caller has checked
- * that the person may read the workspace. An invalid `before` shows the first page.
+ * that the user may read the workspace. An invalid `before` shows the first page.
  */
 export async function readDecidedActions(
   database: Database,
@@ -39,7 +40,7 @@ export async function readDecidedActions(
   })
   const page = found.slice(0, DECIDED_PER_PAGE)
   const people = page.flatMap(({ action: { decidedBy } }) =>
-    decidedBy === null ? [] : [{ type: 'person', id: String(decidedBy) }],
+    decidedBy === null ? [] : [userActor({ userId: decidedBy })],
   )
   const names = await findActorNames(database, workspaceId, people)
   return {

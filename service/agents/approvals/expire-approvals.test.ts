@@ -46,7 +46,7 @@ it('ends the action once under a concurrent decision and expiry', async test => 
   await setPolicy(fixture, 'ask')
   const { batchId } = await propose(fixture, PAUSE)
   fixture.clock.advance(HOURS_72)
-  const request = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId }
+  const request = { user: fixture.owner, workspaceId: fixture.workspaceId, batchId }
   const body = { decision: 'reject', reason: 'Too late.' }
   await Promise.allSettled([
     decideActions(fixture.context, request, body),

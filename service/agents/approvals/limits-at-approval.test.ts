@@ -30,8 +30,8 @@ async function proposeRaiseBy49(fixture: AgentFixture) {
   return propose(fixture, { type: 'increase_budget', entity: 1, budgetMinor })
 }
 
-function requestOf({ owner: person, workspaceId }: AgentFixture, batchId: number) {
-  return { person, workspaceId, batchId }
+function requestOf({ owner: user, workspaceId }: AgentFixture, batchId: number) {
+  return { user, workspaceId, batchId }
 }
 
 it('refuses approvals one by one beyond the total of the day', async test => {

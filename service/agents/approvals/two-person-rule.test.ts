@@ -13,8 +13,8 @@ import {
   RAISE,
 } from '../../../testing/fixtures/executions.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
-import { setPersonStatus } from '../../workspaces/users/user-store.ts'
-import type { PeopleContext } from '../../workspaces/users/users-context.ts'
+import { setUserStatus } from '../../workspaces/users/user-store.ts'
+import type { UsersContext } from '../../workspaces/users/users-context.ts'
 import { changeMemberRole, removeMember } from '../../workspaces/users/workspaces.ts'
 import { readQueuedBatch } from './approval-queue.ts'
 import { decideActions } from './decide-actions.ts'
@@ -26,18 +26,22 @@ async function stage(test: TestContext, options?: { isAlone: boolean }) {
 }
 
 /** Roles are changed with these members of the context only. */
-function peopleContext({ context }: AgentFixture): PeopleContext {
-  return { ...context, logger: { info: () => {} } } as unknown as PeopleContext
+function usersContext({ context }: AgentFixture): UsersContext {
+  return { ...context, logger: { info: () => {} } } as unknown as UsersContext
 }
 
 function setRole(fixture: AgentFixture, userId: number, role: string) {
   const { workspaceId, responsible } = fixture
-  return changeMemberRole(peopleContext(fixture), responsible, { workspaceId, userId, role })
+  return changeMemberRole(usersContext(fixture), responsible, {
+    workspaceId,
+    userId,
+    body: { role },
+  })
 }
 
-/** As the person who is responsible for the proposing credential. */
-function approveOwn({ context, workspaceId, responsible: person }: AgentFixture, batchId: number) {
-  return decideActions(context, { person, workspaceId, batchId }, APPROVAL)
+/** As the user who is responsible for the proposing credential. */
+function approveOwn({ context, workspaceId, responsible: user }: AgentFixture, batchId: number) {
+  return decideActions(context, { user, workspaceId, batchId }, APPROVAL)
 }
 
 it('refuses the own proposal of an owner who demotes the other owner first', async test => {
@@ -45,7 +49,7 @@ it('refuses the own proposal of an owner who demotes the other owner first', asy
   const { context, workspaceId, owner, responsible } = fixture
   await setRole(fixture, owner.userId, 'member')
   await assert.rejects(approveOwn(fixture, batchId), isRefusal(403, /in the last 72 hours/))
-  const request = { person: responsible, workspaceId, batchId }
+  const request = { user: responsible, workspaceId, batchId }
   const { batch, recent_changes } = await readQueuedBatch(context, request)
   assert.equal(batch.may_decide, false)
   assert.match(batch.may_not_reason ?? '', /in the last 72 hours/)
@@ -62,7 +66,7 @@ it('refuses the own proposal of an owner who demotes the other owner first', asy
   await setRole(fixture, owner.userId, 'owner')
   const roles = await readAuditEntries(fixture.database, workspaceId, 'member.role_changed')
   assert.equal(roles.length, 2)
-  const [approved] = await decideActions(context, { ...request, person: owner }, APPROVAL)
+  const [approved] = await decideActions(context, { ...request, user: owner }, APPROVAL)
   assert.deepEqual(
     approved?.decisionContext?.recent_changes.map(({ action }) => action),
     ['member.role_changed', 'member.role_changed', 'policy.changed'],
@@ -75,7 +79,7 @@ it('refuses the own proposal of an owner who removes the only admin first', asyn
   await assert.rejects(approveOwn(fixture, batchId), isRefusal(403, /Another owner or admin/))
   const { workspaceId, responsible } = fixture
   const member = { workspaceId, userId: admin.userId }
-  await removeMember(peopleContext(fixture), responsible, member)
+  await removeMember(usersContext(fixture), responsible, member)
   await assert.rejects(approveOwn(fixture, batchId), isRefusal(403, /in the last 72 hours/))
 })
 
@@ -103,7 +107,7 @@ it('does not count an owner whom the operator disabled', async test => {
     'select email from people.users where id = $1',
     [fixture.owner.userId],
   )
-  await setPersonStatus(fixture.database, rows[0].email, 'disabled')
+  await setUserStatus(fixture.database, rows[0].email, 'disabled')
   const [action] = await approveOwn(fixture, batchId)
   assert.equal(action?.status, 'executing')
 })

@@ -34,7 +34,7 @@ function startOfGovernanceWindow(at: Date): Date {
 }
 
 /**
- * Why a person may not approve a proposal of their own or of their credential, as a sentence; null
+ * Why a user may not approve a proposal of their own or of their credential, as a sentence; null
  * if they may. Two people are needed if another one could decide. Roles count as they were over the
  * last 72 hours, so that an owner cannot demote the others, approve, and promote them again.
  */
@@ -43,7 +43,7 @@ export async function findApprovalDenial(
   { workspaceId, proposer }: Pick<Action, 'workspaceId' | 'proposer'>,
   { userId, at }: { userId: number; at: Date },
 ): Promise<string | null> {
-  if (proposer.personId !== userId) return null
+  if (proposer.userId !== userId) return null
   const own = proposer.kind === 'person' ? 'your own proposal' : 'a proposal of your own credential'
   const roles = WORKSPACE_ROLES.filter(role => hasPermission(role, 'decide_actions'))
   const others = { workspaceId, exceptUserId: userId, roles }

@@ -25,9 +25,9 @@ import {
   RAISE,
 } from '../../../testing/fixtures/executions.ts'
 import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { lockMembers, updateMemberRole } from '../../workspaces/users/workspace-store.ts'
 import { decideAndExecute, undoAndExecute } from '../executor/execution-triggers.ts'
 import { verifyProposalRecords } from '../proposals/verify-records.ts'
@@ -36,8 +36,8 @@ import { decideActions } from './decide-actions.ts'
 /** Executes a change; its approver is the second owner. */
 async function execute(fixture: AgentFixture, change: ProposedChange = RAISE): Promise<number> {
   const { batchId, actionIds } = await propose(fixture, change)
-  const { owner: person, workspaceId, context } = fixture
-  const { batch } = await decideAndExecute(context, { person, workspaceId, batchId }, APPROVAL)
+  const { owner: user, workspaceId, context } = fixture
+  const { batch } = await decideAndExecute(context, { user, workspaceId, batchId }, APPROVAL)
   assert.equal(batch.status, 'completed')
   return actionIds[0] ?? 0
 }
@@ -45,9 +45,9 @@ async function execute(fixture: AgentFixture, change: ProposedChange = RAISE): P
 function undo(
   { context, workspaceId, owner }: AgentFixture,
   actionId: unknown,
-  { person = owner, body = {} }: { person?: CurrentPerson; body?: unknown } = {},
+  { user = owner, body = {} }: { user?: CurrentUser; body?: unknown } = {},
 ) {
-  return undoAndExecute(context, { person, workspaceId, actionId }, body)
+  return undoAndExecute(context, { user, workspaceId, actionId }, body)
 }
 
 it('proposes the change back as the person, and needs another person to approve it', async test => {
@@ -63,10 +63,10 @@ it('proposes the change back as the person, and needs another person to approve 
     [action?.type, action?.params, action?.policy_reasons.map(({ code }) => code)],
     ['decrease_budget', { new_daily_budget_minor: 10_000 }, ['ask']],
   )
-  const request = { person: owner, workspaceId, batchId: batch.id }
+  const request = { user: owner, workspaceId, batchId: batch.id }
   const refused = isRefusal(403, /You cannot approve your own proposal/)
   await assert.rejects(decideActions(context, request, APPROVAL), refused)
-  const other = { ...request, person: fixture.responsible }
+  const other = { ...request, user: fixture.responsible }
   const decided = await decideAndExecute(context, other, APPROVAL)
   assert.equal(decided.batch.status, 'completed')
   assert.equal((await readCurrentEntity(fixture, 1)).daily_budget_minor, 10_000)
@@ -77,7 +77,9 @@ it('proposes the change back as the person, and needs another person to approve 
     [{ type: 'person', id: String(owner.userId) }, actionId],
   )
   const chain = await verifyChain(database, FIXTURE_AUDIT_KEYS, {
-    ...{ workspaceId, now: clock.now(), verifyRecords: verifyProposalRecords },
+    workspaceId,
+    now: clock.now(),
+    verifyRecords: verifyProposalRecords,
   })
   assert.equal(chain.is_intact, true, chain.finding)
 })
@@ -113,11 +115,11 @@ it('allows one undo while it is pending or done, and another one after it ended'
   )
   assert.deepEqual((await Promise.all(attempts)).sort(), [409, 409, 'pending_approval'])
   await assert.rejects(undo(fixture, actionId), isRefusal(409, /^Proposal 2 already undoes this/))
-  const { context, owner: person, workspaceId } = fixture
+  const { context, owner: user, workspaceId } = fixture
   const reject = { ...APPROVAL, decision: 'reject' }
-  await decideActions(context, { person, workspaceId, batchId: 2 }, reject)
+  await decideActions(context, { user, workspaceId, batchId: 2 }, reject)
   const { batch } = await undo(fixture, actionId)
-  const other = { person: fixture.responsible, workspaceId, batchId: batch.id }
+  const other = { user: fixture.responsible, workspaceId, batchId: batch.id }
   await decideAndExecute(context, other, APPROVAL)
   await assert.rejects(undo(fixture, actionId), isRefusal(409, /already undoes this action/))
 })
@@ -138,25 +140,25 @@ it('lets owners and admins propose an undo, members and strangers not', async te
   const fixture = await createExecutionFixture(test, 'ask')
   const actionId = await execute(fixture)
   const member = await createFixtureMember(fixture, 'member')
-  await assert.rejects(undo(fixture, actionId, { person: member }), { status: 403 })
+  await assert.rejects(undo(fixture, actionId, { user: member }), { status: 403 })
   const stranger = { ...member, userId: 999_999 }
-  await assert.rejects(undo(fixture, actionId, { person: stranger }), { status: 404 })
+  await assert.rejects(undo(fixture, actionId, { user: stranger }), { status: 404 })
   const admin = await createFixtureMember(fixture, 'admin')
-  const { batch } = await undo(fixture, actionId, { person: admin })
+  const { batch } = await undo(fixture, actionId, { user: admin })
   assert.deepEqual(batch.proposed_by, { type: 'person', id: admin.userId })
 })
 
 it('rejects an undo whose proposer lost the role before the approval', async test => {
   const fixture = await createExecutionFixture(test, 'ask')
-  const { context, database, workspaceId, responsible: person } = fixture
+  const { context, database, workspaceId, responsible: user } = fixture
   const actionId = await execute(fixture)
   const admin = await createFixtureMember(fixture, 'admin')
-  const { batch } = await undo(fixture, actionId, { person: admin })
+  const { batch } = await undo(fixture, actionId, { user: admin })
   await database.query.transaction().execute(async query => {
     await lockMembers({ query }, workspaceId)
     await updateMemberRole({ query }, { workspaceId, userId: admin.userId }, 'member')
   })
-  const request = { person, workspaceId, batchId: batch.id }
+  const request = { user, workspaceId, batchId: batch.id }
   const [action] = await decideActions(context, request, APPROVAL)
   assert.deepEqual([action?.status, action?.outcome], ['rejected', 'proposer_revoked'])
 })
@@ -195,12 +197,12 @@ it('has one button on the page of a verified action, which goes to the proposal'
 it('shows no undo to members, and refuses their form and that of strangers', async test => {
   const fixture = await startAgentActionsFixture(test)
   const path = await approvedPage(fixture)
-  const member = await createTestPerson(fixture.service)
+  const member = await createTestUser(fixture.service)
   const { workspaceId } = fixture.workspace
   await addMember(fixture.service, { workspaceId, userId: member.userId, role: 'member' })
   assert.doesNotMatch((await member.client.get(path)).text, /Propose to undo/)
   const form = { action_id: '1' }
   assert.equal((await member.client.post(`${path}/undo`, form)).status, 403)
-  const stranger = await createTestPerson(fixture.service)
+  const stranger = await createTestUser(fixture.service)
   assert.equal((await stranger.client.post(`${path}/undo`, form)).status, 404)
 })

@@ -3,13 +3,11 @@ import type { ActionSubmission, ActionType } from '@signalbox/contract/agents/ac
 import { UndoSubmission } from '@signalbox/contract/agents/approvals.ts'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
-import { hasPermission } from '../../workspaces/users/workspace-role.ts'
-import { findMemberRole } from '../../workspaces/users/workspace-store.ts'
-import { requireRole } from '../../workspaces/users/workspaces.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
+import { requireRole, requireRoleUnderLock } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import { findEntity } from '../campaigns/campaign-api.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
@@ -32,42 +30,42 @@ import {
 } from '../proposals/save-proposal.ts'
 import { isUnchanged } from './action-preconditions.ts'
 
-/** The person and the unparsed IDs of a request about an action. */
+/** The user and the unparsed IDs of a request about an action. */
 export interface UndoRequest {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: unknown
   actionId: unknown
 }
 
-type OperationContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'platform'>
+type OperationContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'campaigns'>
 
-const checkUndo = createBodyValidator<UndoSubmission>(UndoSubmission, ['reason'])
+const undoValidator = new Validator(UndoSubmission, { textMembers: ['reason'] })
 
 /**
- * Proposes to set back what a verified action changed, as the person who asks for it. It passes the
+ * Proposes to set back what a verified action changed, as the user who asks for it. It passes the
  * same policy, limits and two-person rule as a proposal of an agent. Nothing is executed here.
  * Throws a Refusal: 403, 404, 422, or 409 if the action was not verified, the entity changed since,
  * or an undo is pending or done.
  */
 export async function proposeUndo(
   context: OperationContext,
-  { person, ...ids }: UndoRequest,
+  { user, ...ids }: UndoRequest,
   body: unknown,
 ): Promise<Proposal> {
-  const { database, platform } = context
+  const { database, campaigns } = context
   const intent = { workspaceId: ids.workspaceId, action: 'decide_actions' } as const
-  const { workspaceId } = await requireRole(database, person, intent)
+  const { workspaceId } = await requireRole(database, user, intent)
   const actionId = parseRowId(ids.actionId) ?? 0
-  const { reason } = checkUndo(body ?? {})
+  const { reason } = undoValidator.validate(body ?? {})
   const seen = await findAction(database, { workspaceId, actionId })
   if (!seen) throw Refusal.notFound('There is no such action in this workspace.')
   const submission = reverseAction(seen, reason ?? defaultUndoReason(seen))
-  const targets = await readSubmittedTargets(platform, seen.adAccountId, [submission])
+  const targets = await readSubmittedTargets(campaigns, seen.adAccountId, [submission])
   return database.query.transaction().execute(async query => {
     // The lock makes one of two concurrent requests see the proposal of the other.
     const [action = seen] = await lockActions({ query }, [actionId])
     await requireUndoable({ query }, action, targets)
-    return save({ query }, context, { action, submission, targets, userId: person.userId })
+    return save({ query }, context, { action, submission, targets, userId: user.userId })
   })
 }
 
@@ -145,10 +143,7 @@ async function save(
   const at = context.now()
   const policy = await lockPolicy(transaction, workspaceId)
   // The policy's lock of the workspace makes role changes wait.
-  const role = await findMemberRole(transaction, { workspaceId, userId })
-  if (role === null || !hasPermission(role, 'decide_actions')) {
-    throw new Refusal(403, 'Your role in this workspace does not allow this. Ask an owner.')
-  }
+  await requireRoleUnderLock(transaction, { workspaceId, userId }, 'decide_actions')
   const submissions = [submission]
   const evaluated = await evaluateActions(transaction, {
     submissions,
@@ -189,7 +184,7 @@ function buildUndoBatch(
     rationale: submission.rationale,
     provenance: { target_source: 'human_supplied', evidence: [] },
     // Without a name: the record is never erased, and pages look the name up.
-    proposer: { kind: 'person', id: userId, name: 'A person', personId: userId },
+    proposer: { kind: 'person', id: userId, name: 'A person', userId: userId },
     policyVersion,
     policyDecision: strictestDecision(evaluated),
     isAllOrNothing: false,

@@ -22,7 +22,7 @@ export interface EntityChange {
  * (docs/decisions/0028). The only implementation is simulated and uses our database
  * (service/agents/executor/).
  */
-export interface AdPlatform {
+export interface CampaignApi {
   /** Current entities in the requested order, without those that do not exist. */
   readEntities(adAccountId: number, refs: readonly EntityRef[]): Promise<EntityState[]>
   /** The first entities of one type, by ID. */

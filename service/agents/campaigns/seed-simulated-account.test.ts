@@ -5,7 +5,7 @@ import { TestClock } from '../../../testing/fixtures/test-clock.ts'
 import {
   addAdAccount,
   createTestWorkspace,
-  type PeopleContext,
+  type UsersContext,
 } from '../../../testing/fixtures/users.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { seedSimulatedAccount } from './simulated-account-store.ts'
@@ -25,8 +25,13 @@ it('creates the ad account, 3 campaigns, 5 ad sets and 8 ads, parents first', as
   ]
   assert.deepEqual(types, expected)
   assert.deepEqual(entities[0], {
-    ...{ type: 'ad_account', id: '42', name: 'Shop', parent_id: null },
-    ...{ status: 'active', daily_budget_minor: null, version: 1 },
+    type: 'ad_account',
+    id: '42',
+    name: 'Shop',
+    parent_id: null,
+    status: 'active',
+    daily_budget_minor: null,
+    version: 1,
   })
   const seen = new Set<string | null>([null])
   for (const { id, parent_id } of entities) {
@@ -95,7 +100,7 @@ it('truncates a long list and returns the number of omitted entities', async tes
 async function account(test: TestContext) {
   const { database } = await createTestDatabase(test)
   const clock = new TestClock()
-  const installation: PeopleContext = { url: 'http://127.0.0.1:1', database, clock }
+  const installation: UsersContext = { url: 'http://127.0.0.1:1', database, clock }
   const { workspaceId, adAccountId } = await createTestWorkspace(installation)
   const entry = { adAccountId, platformAccountId: '42', name: 'Shop', at: clock.now() }
   const seed = (changes: Partial<typeof entry> = {}) => seeded(database, { ...entry, ...changes })

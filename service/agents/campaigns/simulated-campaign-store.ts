@@ -2,13 +2,13 @@ import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import { type Selectable, sql } from 'kysely'
 import type { Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
-import type { AdPlatform, EntityChange, EntityRef } from './campaign-api.ts'
+import type { CampaignApi, EntityChange, EntityRef } from './campaign-api.ts'
 
 /**
  * Simulated campaigns in the database; nothing here calls a real platform. Like one, it commits a
  * change before it answers.
  */
-export function createSimulatedPlatform(database: Transaction): AdPlatform {
+export function createSimulatedCampaignApi(database: Transaction): CampaignApi {
   return {
     readEntities: (adAccountId, refs) => readEntities(database, adAccountId, refs),
     listEntities: async (adAccountId, type, perPage) =>
@@ -41,7 +41,7 @@ async function readEntities(
 
 const RELATED_ENTITIES_MAX = 10_000
 
-/** See AdPlatform. Goes up to the top of the branch, then down from there. */
+/** See CampaignApi. Goes up to the top of the branch, then down from there. */
 async function readRelatedEntities(
   { query }: Transaction,
   adAccountId: number,
@@ -69,7 +69,7 @@ async function readRelatedEntities(
   return rows.length > RELATED_ENTITIES_MAX ? null : rows.map(toEntityState)
 }
 
-/** See AdPlatform. Locks the row, so that one of two concurrent changes fails on the version. */
+/** See CampaignApi. Locks the row, so that one of two concurrent changes fails on the version. */
 async function changeEntity(
   { query }: Transaction,
   adAccountId: number,

@@ -28,7 +28,7 @@ const CAMPAIGNS: readonly CampaignPlan[] = [
     adSets: [
       {
         name: 'Broad, 25 to 54',
-        ads: [{ name: 'Video - Behind the seams, 15 s' }, { name: 'Carousel - Six favourites' }],
+        ads: [{ name: 'Video - Behind the seams, 15 s' }, { name: 'Carousel - Six favorites' }],
       },
       {
         name: 'Lookalike of buyers, 1 %',

@@ -19,7 +19,7 @@ import {
 } from '../../../testing/fixtures/executions.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import type { ProposalContext } from '../agents-context.ts'
-import type { AdPlatform } from '../campaigns/campaign-api.ts'
+import type { CampaignApi } from '../campaigns/campaign-api.ts'
 import { applyExternalChange, setNextFault } from '../campaigns/simulated-account-store.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import { verifyProposalRecords } from '../proposals/verify-records.ts'
@@ -31,20 +31,20 @@ function watchChanges(
   before: (count: number) => Promise<unknown> = async () => {},
 ): { context: ProposalContext; keys: string[] } {
   const keys: string[] = []
-  const changeEntity: AdPlatform['changeEntity'] = async (adAccountId, change) => {
+  const changeEntity: CampaignApi['changeEntity'] = async (adAccountId, change) => {
     keys.push(change.key)
     await before(keys.length)
-    return context.platform.changeEntity(adAccountId, change)
+    return context.campaigns.changeEntity(adAccountId, change)
   }
-  return { context: { ...context, platform: { ...context.platform, changeEntity } }, keys }
+  return { context: { ...context, campaigns: { ...context.campaigns, changeEntity } }, keys }
 }
 
 async function approve(
-  { owner: person, workspaceId, context: own }: AgentFixture,
+  { owner: user, workspaceId, context: own }: AgentFixture,
   batchId: number,
   context = own,
 ) {
-  const { batch } = await decideAndExecute(context, { person, workspaceId, batchId }, APPROVAL)
+  const { batch } = await decideAndExecute(context, { user, workspaceId, batchId }, APPROVAL)
   return batch
 }
 
@@ -60,7 +60,9 @@ async function budgetsOf(fixture: AgentFixture) {
 
 async function assertIntact({ database, workspaceId, clock }: AgentFixture): Promise<void> {
   const { is_intact, finding } = await verifyChain(database, FIXTURE_AUDIT_KEYS, {
-    ...{ workspaceId, now: clock.now(), verifyRecords: verifyProposalRecords },
+    workspaceId,
+    now: clock.now(),
+    verifyRecords: verifyProposalRecords,
   })
   assert.equal(is_intact, true, finding)
 }
@@ -162,13 +164,13 @@ it('sets nothing back over a change that was made elsewhere', async test => {
 it('fails the batch if an entity changes before all are verified', async test => {
   const fixture = await createExecutionFixture(test, 'ask')
   const { batchId } = await proposeTogether(fixture, ...LESS_AND_MORE)
-  const { platform } = fixture.context
-  const readEntities: AdPlatform['readEntities'] = async (adAccountId, refs) => {
+  const { campaigns } = fixture.context
+  const readEntities: CampaignApi['readEntities'] = async (adAccountId, refs) => {
     const isLast = refs.length === 2 && (await budgetsOf(fixture)).join() === '12000,3000'
     if (isLast) await changeBudgetExternally(fixture, 15_000)
-    return platform.readEntities(adAccountId, refs)
+    return campaigns.readEntities(adAccountId, refs)
   }
-  const context = { ...fixture.context, platform: { ...platform, readEntities } }
+  const context = { ...fixture.context, campaigns: { ...campaigns, readEntities } }
   await approve(fixture, batchId, context)
   assert.deepEqual(await resultsOf(fixture, batchId), [
     ['execution_uncertain', 'changed_elsewhere'],

@@ -9,7 +9,7 @@ import { type ExecutionContext, lockAction, readTarget, SYSTEM } from './execute
 
 /**
  * Verifies a change. The entity has the proposed state, or the previous state is restored, or a
- * person must check. Returns an action in any other status unchanged. A verified action of an
+ * user must check. Returns an action in any other status unchanged. A verified action of an
  * all-or-nothing batch stays pending: it ends with the other actions.
  */
 export async function confirmExecution(
@@ -109,11 +109,11 @@ function resolveVerification(
 
 /** Restores the previous state unless the version changed: never undoes other changes. */
 async function rollBack(context: ExecutionContext, failed: Action): Promise<Action> {
-  const { database, now, platform } = context
+  const { database, now, campaigns } = context
   const { id, adAccountId, target, before: desired, after: expected } = failed
   if (!desired || !expected) throw new Error(`action ${id} has no state to restore`)
   const change = { key: `action-${id}-rollback`, expected, desired, at: now() }
-  const after = await platform.changeEntity(adAccountId, change)
+  const after = await campaigns.changeEntity(adAccountId, change)
   const found = await readTarget(context, { adAccountId, target })
   const verification = verifyChange({ proposed: desired, after }, found)
   const confirmation =

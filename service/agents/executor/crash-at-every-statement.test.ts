@@ -78,7 +78,7 @@ it('executes an approved action once after a crash before any statement', async 
   const body = { decision: 'approve', reason: 'It is worth it.' }
   const crashCount = await crashEverywhere(fixture, connectionString, async change => {
     const { batchId } = await propose(fixture, change)
-    const target = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId }
+    const target = { user: fixture.owner, workspaceId: fixture.workspaceId, batchId }
     const act = (context: ProposalContext) => decideAndExecute(context, target, body)
     const retry = async () => {
       // 409: the decision was stored.

@@ -49,7 +49,7 @@ it('executes an approved action before the response, with a receipt', async test
   const { batchId, actionIds, approval_required } = await propose(fixture, RAISE)
   assert.equal(approval_required, true)
   assert.equal((await readCurrentEntity(fixture, 1)).version, 1)
-  const target = { person: fixture.owner, workspaceId: String(fixture.workspaceId), batchId }
+  const target = { user: fixture.owner, workspaceId: String(fixture.workspaceId), batchId }
   const { batch } = await decideAndExecute(fixture.context, target, APPROVAL)
   assert.equal(batch.status, 'completed')
   assert.equal(batch.actions[0]?.after?.daily_budget_minor, 12_000)
@@ -174,13 +174,13 @@ it('resumes an interrupted action after its lease', async test => {
 it('resumes other actions if one fails', async test => {
   const fixture = await createExecutionFixture(test, 'ask')
   const [broken, sound] = [await approveAction(fixture), await approveAction(fixture, PAUSE)]
-  const { platform } = fixture.context
-  const changeEntity: typeof platform.changeEntity = (...given) =>
+  const { campaigns } = fixture.context
+  const changeEntity: typeof campaigns.changeEntity = (...given) =>
     given[1].expected.type === 'campaign'
       ? Promise.reject(new Error('the platform is down'))
-      : platform.changeEntity(...given)
+      : campaigns.changeEntity(...given)
   fixture.clock.advance(EXECUTION_LEASE_SECONDS)
-  const context = { ...fixture.context, platform: { ...platform, changeEntity } }
+  const context = { ...fixture.context, campaigns: { ...campaigns, changeEntity } }
   await assert.rejects(resumeExecutions(context), /1 actions could not be finished/)
   const statuses = [broken, sound].map(async ({ batchId }) => {
     const [action] = await findActionsOfBatch(fixture.database, batchId)

@@ -19,7 +19,7 @@ import {
 import { readTargetStates, type TargetStates } from '../proposals/evaluate-actions.ts'
 import { type TransitionInput, transitionAction } from '../proposals/transition-action.ts'
 
-export type ExecutionContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'platform'>
+export type ExecutionContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'campaigns'>
 
 export const SYSTEM = { type: 'system', id: null } as const
 
@@ -33,7 +33,7 @@ export async function executeAction(context: ExecutionContext, actionId: number)
   const action = await requestChange(context, actionId)
   if (action.status !== 'executing') return action
   const change = { ...toEntityChange(action), at: context.now() }
-  const after = await context.platform.changeEntity(action.adAccountId, change)
+  const after = await context.campaigns.changeEntity(action.adAccountId, change)
   return settleChange(context, action, after)
 }
 
@@ -94,8 +94,8 @@ async function lockWithBatch(
 
 const NO_TARGETS: TargetStates = { entities: [], budgetsInMotion: new Map() }
 
-function readCurrentTarget({ platform }: ExecutionContext, action: Action): Promise<TargetStates> {
-  return readTargetStates(platform, action.adAccountId, [action])
+function readCurrentTarget({ campaigns }: ExecutionContext, action: Action): Promise<TargetStates> {
+  return readTargetStates(campaigns, action.adAccountId, [action])
 }
 
 async function reevaluate(
@@ -186,7 +186,7 @@ const EXECUTED = {
 
 /**
  * Nothing was changed if the request was sent once. An earlier attempt may have made the change
- * before another one replaced it; then a person must check.
+ * before another one replaced it; then a user must check.
  */
 function resolveStaleAnswer({ changeRequest }: Action, found: EntityState | null): Settlement {
   return changeRequest?.attempts === 1
@@ -207,9 +207,9 @@ export async function lockAction(transaction: Transaction, actionId: number): Pr
 
 /** Asks the platform, so call it outside of transactions. */
 export async function readTarget(
-  { platform }: ExecutionContext,
+  { campaigns }: ExecutionContext,
   { adAccountId, target }: Pick<Action, 'adAccountId' | 'target'>,
 ): Promise<EntityState | null> {
-  const [found = null] = await platform.readEntities(adAccountId, [target])
+  const [found = null] = await campaigns.readEntities(adAccountId, [target])
   return found
 }

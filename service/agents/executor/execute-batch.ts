@@ -39,11 +39,11 @@ async function verifyTogether(
   context: ExecutionContext,
   actions: readonly Action[],
 ): Promise<boolean> {
-  const { database, platform } = context
+  const { database, campaigns } = context
   const [first] = actions
   if (!first) return true
   const targets = actions.map(({ target }) => target)
-  const entities = await platform.readEntities(first.adAccountId, targets)
+  const entities = await campaigns.readEntities(first.adAccountId, targets)
   return database.query.transaction().execute(async query => {
     const locked = await lockActions({ query }, idsOf(actions))
     if (locked.every(({ status }) => isFinal(status))) return locked.every(isVerified)

@@ -37,7 +37,7 @@ export async function submitProposal(
   const after =
     allowed.length > 0 ? await findActionsOfBatch(context.database, batch.id) : [...actions]
   const outcomes = after.map(({ target, policyReasons: reasons }) => ({ target, reasons }))
-  const valid = await listValidEntities(context.platform, principal.adAccountId, outcomes)
+  const valid = await listValidEntities(context.campaigns, principal.adAccountId, outcomes)
   return { result: { ...toProposalResult(context, { batch, actions: after }), ...valid }, isNew }
 }
 
@@ -52,9 +52,8 @@ export async function decideAndExecute(
   body: unknown,
 ): Promise<ActionBatchAnswer> {
   const decided = await decideActions(context, request, body)
-  await runExecutions(context, decided.filter(isInProgress))
-  const scope = { workspaceId: parseRowId(request.workspaceId) ?? 0, adAccountId: null }
-  return readBatch(context, scope, request.batchId)
+  const workspaceId = parseRowId(request.workspaceId) ?? 0
+  return executeAndRead(context, decided, { workspaceId, batchId: request.batchId })
 }
 
 /**
@@ -67,8 +66,17 @@ export async function undoAndExecute(
   body: unknown,
 ): Promise<ActionBatchAnswer> {
   const { batch, actions } = await proposeUndo(context, request, body)
+  const { workspaceId, id: batchId } = batch
+  return executeAndRead(context, actions, { workspaceId, batchId })
+}
+
+async function executeAndRead(
+  context: ProposalContext,
+  actions: readonly Action[],
+  { workspaceId, batchId }: { workspaceId: number; batchId: unknown },
+): Promise<ActionBatchAnswer> {
   await runExecutions(context, actions.filter(isInProgress))
-  return readBatch(context, { workspaceId: batch.workspaceId, adAccountId: null }, batch.id)
+  return readBatch(context, { workspaceId, adAccountId: null }, batchId)
 }
 
 /** Executes actions of one batch. */

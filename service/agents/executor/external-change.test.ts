@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { TestClock } from '../../../testing/fixtures/test-clock.ts'
-import { createTestWorkspace, type PeopleContext } from '../../../testing/fixtures/users.ts'
+import { createTestWorkspace, type UsersContext } from '../../../testing/fixtures/users.ts'
 import {
   applyExternalChange,
   type EntityLocation,
@@ -10,7 +10,7 @@ import {
   seedSimulatedAccount,
   setNextFault,
 } from '../campaigns/simulated-account-store.ts'
-import { createSimulatedPlatform, listEntities } from '../campaigns/simulated-campaign-store.ts'
+import { createSimulatedCampaignApi, listEntities } from '../campaigns/simulated-campaign-store.ts'
 
 it('returns an external change with a new version', async test => {
   const { database, at, campaign, place } = await campaignUnderTest(test)
@@ -22,11 +22,14 @@ it('returns an external change with a new version', async test => {
   const outcome = await applyExternalChange(database, place, { ...change, at })
   const expected = {
     ...campaign,
-    ...{ name: change.name, status: 'paused', daily_budget_minor: 9, version: 2 },
+    name: change.name,
+    status: 'paused',
+    daily_budget_minor: 9,
+    version: 2,
   }
   assert.deepEqual(outcome, { changed: expected })
   assert.deepEqual(
-    await createSimulatedPlatform(database).readEntities(place.adAccountId, [place]),
+    await createSimulatedCampaignApi(database).readEntities(place.adAccountId, [place]),
     [expected],
   )
 })
@@ -57,12 +60,12 @@ it('injects a fault into one change, and can remove it', async test => {
     const [expected = campaign] = await read()
     const desired = { ...expected, daily_budget_minor: budget }
     const change = { key: `key-${expected.version}`, expected, desired, at }
-    const after = await platform.changeEntity(place.adAccountId, change)
+    const after = await campaigns.changeEntity(place.adAccountId, change)
     assert.deepEqual([after], await read())
     return after?.daily_budget_minor
   }
-  const platform = createSimulatedPlatform(database)
-  const read = () => platform.readEntities(place.adAccountId, [place])
+  const campaigns = createSimulatedCampaignApi(database)
+  const read = () => campaigns.readEntities(place.adAccountId, [place])
   assert.equal(await budgetAfter('ignored', 500), campaign.daily_budget_minor)
   assert.equal(await budgetAfter('altered', 500), 250)
   await setNextFault(database, place, 'ignored')
@@ -73,35 +76,35 @@ it('injects a fault into one change, and can remove it', async test => {
 it('applies a change once for its key and answers a repeat with the same state', async test => {
   const { database, at, campaign: expected, place } = await campaignUnderTest(test)
   const { adAccountId } = place
-  const platform = createSimulatedPlatform(database)
+  const campaigns = createSimulatedCampaignApi(database)
   const change = { key: 'one', expected, desired: { ...expected, daily_budget_minor: 500 }, at }
-  const send = () => platform.changeEntity(adAccountId, change)
+  const send = () => campaigns.changeEntity(adAccountId, change)
   const answers = await Promise.all([send(), send(), send()])
   const after = { ...change.desired, version: 2 }
   assert.deepEqual(answers, [after, after, after])
-  assert.equal(await platform.changeEntity(adAccountId, { ...change, key: 'two' }), null)
-  assert.deepEqual(await platform.readEntities(adAccountId, [place]), [after])
+  assert.equal(await campaigns.changeEntity(adAccountId, { ...change, key: 'two' }), null)
+  assert.deepEqual(await campaigns.readEntities(adAccountId, [place]), [after])
 })
 
 it('answers a repeat as stale after an external change or another key', async test => {
   const { database, at, campaign: expected, place } = await campaignUnderTest(test)
   const { adAccountId } = place
-  const platform = createSimulatedPlatform(database)
+  const campaigns = createSimulatedCampaignApi(database)
   const first = { key: 'one', expected, desired: { ...expected, daily_budget_minor: 500 }, at }
-  const after = await platform.changeEntity(adAccountId, first)
+  const after = await campaigns.changeEntity(adAccountId, first)
   assert.ok(after)
-  await platform.changeEntity(adAccountId, { ...first, key: 'two', expected: after })
-  assert.equal(await platform.changeEntity(adAccountId, first), null)
+  await campaigns.changeEntity(adAccountId, { ...first, key: 'two', expected: after })
+  assert.equal(await campaigns.changeEntity(adAccountId, first), null)
   await applyExternalChange(database, place, { dailyBudgetMinor: 700, at })
-  assert.equal(await platform.changeEntity(adAccountId, { ...first, key: 'two' }), null)
-  const [found] = await platform.readEntities(adAccountId, [place])
+  assert.equal(await campaigns.changeEntity(adAccountId, { ...first, key: 'two' }), null)
+  const [found] = await campaigns.readEntities(adAccountId, [place])
   assert.deepEqual([found?.daily_budget_minor, found?.version], [700, 4])
 })
 
 async function campaignUnderTest(test: TestContext) {
   const { database } = await createTestDatabase(test)
   const clock = new TestClock()
-  const installation: PeopleContext = { url: 'http://127.0.0.1:1', database, clock }
+  const installation: UsersContext = { url: 'http://127.0.0.1:1', database, clock }
   const { adAccountId } = await createTestWorkspace(installation)
   const at = clock.now()
   const entry = { adAccountId, platformAccountId: '42', name: 'Shop', at }

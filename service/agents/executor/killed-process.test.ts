@@ -134,7 +134,7 @@ it('ends with all or nothing if a process is killed after any change of a batch'
       { type: 'increase_budget', entity: 1, budgetMinor: 13_000 },
       { type: 'decrease_budget', entity: 2, budgetMinor: 3_000 },
     )
-    const target = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId }
+    const target = { user: fixture.owner, workspaceId: fixture.workspaceId, batchId }
     await decideActions(fixture.context, target, APPROVAL)
     if (fault) await failNextChange(fixture, fault)
     assert.equal(await resume({ afterChange }), 'stopped')

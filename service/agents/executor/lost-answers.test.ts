@@ -12,7 +12,7 @@ import {
   createExecutionFixture,
   failNextChange,
 } from '../../../testing/fixtures/executions.ts'
-import type { AdPlatform } from '../campaigns/campaign-api.ts'
+import type { CampaignApi } from '../campaigns/campaign-api.ts'
 import { getAction } from '../proposals/action-store.ts'
 import { confirmExecution } from './confirm-execution.ts'
 import { type ExecutionContext, executeAction } from './execute-action.ts'
@@ -22,12 +22,12 @@ const LOST = new Error('the connection was lost')
 
 /** The platform applies the change or not, and its answer is lost. */
 function loseAnswer({ context }: AgentFixture, isApplied: boolean): ExecutionContext {
-  const { platform } = context
-  const changeEntity: AdPlatform['changeEntity'] = async (...change) => {
-    if (isApplied) await platform.changeEntity(...change)
+  const { campaigns } = context
+  const changeEntity: CampaignApi['changeEntity'] = async (...change) => {
+    if (isApplied) await campaigns.changeEntity(...change)
     throw LOST
   }
-  return { ...context, platform: { ...platform, changeEntity } }
+  return { ...context, campaigns: { ...campaigns, changeEntity } }
 }
 
 for (const isApplied of [true, false]) {

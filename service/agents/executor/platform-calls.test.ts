@@ -20,7 +20,7 @@ import {
 import { revokeWorkspaceToken } from '../../workspaces/oauth/execution-tokens.ts'
 import { setAdAccountStatus } from '../../workspaces/users/ad-account-store.ts'
 import type { ProposalContext } from '../agents-context.ts'
-import type { AdPlatform } from '../campaigns/campaign-api.ts'
+import type { CampaignApi } from '../campaigns/campaign-api.ts'
 import { dryRunActions } from '../proposals/dry-run-actions.ts'
 import { executeAction } from './execute-action.ts'
 import { decideAndExecute, runExecution, submitProposal } from './execution-triggers.ts'
@@ -28,12 +28,12 @@ import { decideAndExecute, runExecution, submitProposal } from './execution-trig
 it('fails as stale if the entity changes between the request and the change', async test => {
   const fixture = await createExecutionFixture(test, 'ask')
   const { id } = await approveAction(fixture)
-  const { platform } = fixture.context
-  const changeEntity: AdPlatform['changeEntity'] = async (...change) => {
+  const { campaigns } = fixture.context
+  const changeEntity: CampaignApi['changeEntity'] = async (...change) => {
     await changeBudgetExternally(fixture, 15_000)
-    return platform.changeEntity(...change)
+    return campaigns.changeEntity(...change)
   }
-  const context = { ...fixture.context, platform: { ...platform, changeEntity } }
+  const context = { ...fixture.context, campaigns: { ...campaigns, changeEntity } }
   const { status, outcome, after } = await runExecution(context, id)
   assert.deepEqual([status, outcome, after], ['failed', 'stale', null])
   assert.equal((await readCurrentEntity(fixture, 1)).daily_budget_minor, 15_000)
@@ -41,8 +41,8 @@ it('fails as stale if the entity changes between the request and the change', as
 
 /** Changes that revoke a precondition. */
 const REVOCATIONS: Record<string, (fixture: AgentFixture) => Promise<unknown>> = {
-  'revokes the token': ({ context, workspaceId, owner: person }) =>
-    revokeWorkspaceToken(context, { person, workspaceId, tokenId: 1 }),
+  'revokes the token': ({ context, workspaceId, owner: user }) =>
+    revokeWorkspaceToken(context, { user, workspaceId, tokenId: 1 }),
   'disables the ad account': ({ database, ...name }) =>
     setAdAccountStatus(database, name, 'disabled'),
   'changes the policy': fixture => setPolicy(fixture, 'suggest_only'),
@@ -52,12 +52,12 @@ for (const [change, revoke] of Object.entries(REVOCATIONS)) {
   it(`does not wait for the platform when an owner ${change}`, async test => {
     const fixture = await createExecutionFixture(test, 'ask')
     const { id } = await approveAction(fixture)
-    const { platform } = fixture.context
-    const changeEntity: AdPlatform['changeEntity'] = async (...given) => {
+    const { campaigns } = fixture.context
+    const changeEntity: CampaignApi['changeEntity'] = async (...given) => {
       await revoke(fixture)
-      return platform.changeEntity(...given)
+      return campaigns.changeEntity(...given)
     }
-    const context = { ...fixture.context, platform: { ...platform, changeEntity } }
+    const context = { ...fixture.context, campaigns: { ...campaigns, changeEntity } }
     const { status } = await executeAction(context, id)
     assert.equal(status, 'executed_pending_verification')
   })
@@ -65,13 +65,13 @@ for (const [change, revoke] of Object.entries(REVOCATIONS)) {
   it(`fails if an owner ${change} before the change is requested`, async test => {
     const fixture = await createExecutionFixture(test, 'ask')
     const { id } = await approveAction(fixture)
-    const { platform } = fixture.context
-    const readEntities: AdPlatform['readEntities'] = async (...given) => {
-      const found = await platform.readEntities(...given)
+    const { campaigns } = fixture.context
+    const readEntities: CampaignApi['readEntities'] = async (...given) => {
+      const found = await campaigns.readEntities(...given)
       await revoke(fixture)
       return found
     }
-    const context = { ...fixture.context, platform: { ...platform, readEntities } }
+    const context = { ...fixture.context, campaigns: { ...campaigns, readEntities } }
     assert.equal((await executeAction(context, id)).status, 'failed')
     assert.equal((await readCurrentEntity(fixture, 1)).version, 1)
   })
@@ -80,25 +80,25 @@ for (const [change, revoke] of Object.entries(REVOCATIONS)) {
 it('calls the platform outside of transactions', async test => {
   const fixture = await createExecutionFixture(test, 'auto_with_limits')
   const calls: string[] = []
-  const { platform } = fixture.context
+  const { campaigns } = fixture.context
   const context: ProposalContext = {
     ...fixture.context,
-    platform: {
+    campaigns: {
       readEntities: async (...given) => {
         calls.push(`read ${await countTransactions(fixture)}`)
-        return platform.readEntities(...given)
+        return campaigns.readEntities(...given)
       },
       listEntities: async (...given) => {
         calls.push(`list ${await countTransactions(fixture)}`)
-        return platform.listEntities(...given)
+        return campaigns.listEntities(...given)
       },
       readRelatedEntities: async (...given) => {
         calls.push(`read related ${await countTransactions(fixture)}`)
-        return platform.readRelatedEntities(...given)
+        return campaigns.readRelatedEntities(...given)
       },
       changeEntity: async (...given) => {
         calls.push(`change ${await countTransactions(fixture)}`)
-        return platform.changeEntity(...given)
+        return campaigns.changeEntity(...given)
       },
     },
   }
@@ -118,7 +118,7 @@ it('calls the platform outside of transactions', async test => {
   assert.deepEqual(calls.splice(0), ['read 0', ...execution, 'change 0', 'read 0'])
   await setPolicy(fixture, 'ask')
   const { batchId } = await propose(fixture, PAUSE)
-  const target = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId }
+  const target = { user: fixture.owner, workspaceId: fixture.workspaceId, batchId }
   await decideAndExecute(context, target, APPROVAL)
   assert.deepEqual(calls, ['read 0', ...execution])
 })

@@ -26,7 +26,7 @@ import {
   readBatch,
   readReceipt,
 } from '../proposals/read-actions.ts'
-import { type AgentTool, READ_ONLY } from './agent-tool.ts'
+import { type AgentTool, operationTool, READ_ONLY, schemaTool } from './agent-tool.ts'
 
 /**
  * Results with a whole proposal: its actions are those of get_action, which is listed with all
@@ -37,7 +37,7 @@ const PROPOSAL_LEVELS = 2
 
 /** Tools that read the actions of the ad account, of every proposer. */
 export const ACTION_READ_TOOLS: readonly AgentTool[] = [
-  {
+  schemaTool({
     name: 'list_actions',
     title: 'List actions',
     description:
@@ -49,13 +49,11 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
       'nothing.',
     input: ActionListInput,
     output: ActionList,
-    validatedBy: 'schema',
     annotations: READ_ONLY,
     permission: 'ad-account.read',
-    run: (context, principal, input) =>
-      listActions(context, agentScope(principal), input as object),
-  },
-  {
+    run: (context, principal, input) => listActions(context, agentScope(principal), input),
+  }),
+  schemaTool({
     name: 'get_action',
     title: 'Get action',
     description:
@@ -66,13 +64,11 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
       'this at most once a minute. It changes nothing.',
     input: ActionIdInput,
     output: ActionAnswer,
-    validatedBy: 'schema',
     annotations: READ_ONLY,
     permission: 'ad-account.read',
-    run: (context, principal, input) =>
-      readAction(context, agentScope(principal), (input as { action_id: number }).action_id),
-  },
-  {
+    run: (context, principal, input) => readAction(context, agentScope(principal), input.action_id),
+  }),
+  schemaTool({
     name: 'get_action_batch',
     title: 'Get proposal',
     description:
@@ -83,13 +79,11 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
     input: BatchIdInput,
     output: ActionBatchAnswer,
     outputLevels: PROPOSAL_LEVELS,
-    validatedBy: 'schema',
     annotations: READ_ONLY,
     permission: 'ad-account.read',
-    run: (context, principal, input) =>
-      readBatch(context, agentScope(principal), (input as { batch_id: number }).batch_id),
-  },
-  {
+    run: (context, principal, input) => readBatch(context, agentScope(principal), input.batch_id),
+  }),
+  schemaTool({
     name: 'get_action_decision_receipt',
     title: 'Decision receipt',
     description:
@@ -99,13 +93,12 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
       'receipt. A receipt never changes.',
     input: ActionIdInput,
     output: DecisionReceipt,
-    validatedBy: 'schema',
     annotations: READ_ONLY,
     permission: 'ad-account.read',
     run: (context, principal, input) =>
-      readReceipt(context, agentScope(principal), (input as { action_id: number }).action_id),
-  },
-  {
+      readReceipt(context, agentScope(principal), input.action_id),
+  }),
+  schemaTool({
     name: 'get_action_policy',
     title: 'Action policy',
     description:
@@ -116,13 +109,12 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
       'not ask a person to relax it for one proposal. It changes nothing.',
     input: NoInput,
     output: PolicyAnswer,
-    validatedBy: 'schema',
     annotations: READ_ONLY,
     permission: 'ad-account.read',
     run: async ({ database }, { workspaceId }) => ({
       policy: await readPolicy(database, workspaceId),
     }),
-  },
+  }),
 ]
 
 const ACTION_SYNTAX =
@@ -133,7 +125,7 @@ const ACTION_SYNTAX =
 
 /** Tools that propose changes; no tool makes changes directly. */
 export const PROPOSAL_TOOLS: readonly AgentTool[] = [
-  {
+  operationTool({
     name: 'dry_run_actions',
     title: 'Preview actions',
     description:
@@ -146,12 +138,11 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       'without approval: propose what the person you work for asked for.',
     input: DryRunInput,
     output: DryRunResult,
-    validatedBy: 'operation',
     annotations: READ_ONLY,
     permission: 'actions.propose',
     run: dryRunActions,
-  },
-  {
+  }),
+  operationTool({
     name: 'propose-actions',
     title: 'Propose actions',
     description:
@@ -171,7 +162,6 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
     input: ProposalSubmission,
     output: ProposalResult,
     outputLevels: PROPOSAL_LEVELS,
-    validatedBy: 'operation',
     annotations: {
       readOnlyHint: false,
       destructiveHint: true,
@@ -183,8 +173,8 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       const { result } = await submitProposal(context, principal, input)
       return result
     },
-  },
-  {
+  }),
+  schemaTool({
     name: 'cancel_proposal',
     title: 'Cancel proposal',
     description:
@@ -196,7 +186,6 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
     input: BatchIdInput,
     output: ActionBatchAnswer,
     outputLevels: 1,
-    validatedBy: 'schema',
     annotations: {
       readOnlyHint: false,
       destructiveHint: false,
@@ -204,9 +193,8 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       openWorldHint: false,
     },
     permission: 'actions.propose',
-    run: (context, principal, input) =>
-      cancelProposal(context, principal, (input as { batch_id: number }).batch_id),
-  },
+    run: (context, principal, input) => cancelProposal(context, principal, input.batch_id),
+  }),
 ]
 
 /** Some clients and models write every name with underscores. */

@@ -1,4 +1,6 @@
+import type { Static, TSchema } from 'typebox'
 import type { FieldErrors, Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
 import type { Permission } from '../../workspaces/oauth/permissions.ts'
 import type { AgentsContext } from '../agents-context.ts'
@@ -14,15 +16,41 @@ export interface AgentTool {
   description: string
   /** JSON Schema without additional properties. */
   input: object
-  /** Who validates the arguments: operations with more rules name all errors themselves. */
-  validatedBy: 'schema' | 'operation'
   /** JSON Schema of the structured content. */
   output: object
   /** How many levels of it the list of tools shows; all if absent. */
   outputLevels?: number
   annotations: ToolAnnotations
   permission: Permission
-  run: (context: AgentsContext, principal: AgentPrincipal, input: unknown) => Promise<object>
+  /** Validates the arguments, unless the operation does, and returns the call. */
+  prepare: (
+    input: unknown,
+  ) => (context: AgentsContext, principal: AgentPrincipal) => Promise<object>
+}
+
+type ToolDefinition<Input> = Omit<AgentTool, 'input' | 'prepare'> & {
+  run: (context: AgentsContext, principal: AgentPrincipal, input: Input) => Promise<object>
+}
+
+/** A tool whose schema describes its arguments in full. */
+export function schemaTool<Input extends TSchema>({
+  run,
+  ...tool
+}: ToolDefinition<Static<Input>> & { input: Input }): AgentTool {
+  const validator = new Validator<Input>(tool.input)
+  const prepare: AgentTool['prepare'] = given => {
+    const input = validator.validate(given)
+    return (context, principal) => run(context, principal, input)
+  }
+  return { ...tool, prepare }
+}
+
+/** A tool whose operation validates the arguments, because it has more rules than their schema. */
+export function operationTool({
+  run,
+  ...tool
+}: ToolDefinition<unknown> & { input: TSchema }): AgentTool {
+  return { ...tool, prepare: given => (context, principal) => run(context, principal, given) }
 }
 
 /** Hints about the effects of a call (MCP, Tool annotations). */

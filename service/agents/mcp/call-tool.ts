@@ -1,5 +1,4 @@
 import { EVIDENCE_TOOLS } from '@signalbox/contract/agents/evidence.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
 import { toRefusal } from '../../runtime/http/error-responses.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import {
@@ -39,13 +38,12 @@ interface ToolCall {
  * on protocol errors. Internal errors are logged.
  */
 export async function callTool(context: AgentsContext, call: ToolCall): Promise<ToolResult> {
-  const { tool, principal, input: rawInput } = call
+  const { tool, principal, input } = call
   try {
     requirePermission(principal, tool.permission)
-    const input =
-      tool.validatedBy === 'schema' ? INPUT_VALIDATORS.get(tool.name)?.(rawInput) : rawInput
+    const run = tool.prepare(input)
     if (!(await hasRecentAccountState(context, call))) return ACCOUNT_STATE_REQUIRED
-    const result = await tool.run(context, principal, input)
+    const result = await run(context, principal)
     // Only successful calls count as read: they can be evidence of a proposal.
     const answeredAt = context.now()
     await recordToolUse(context.database, principal, tool.name, answeredAt)
@@ -60,10 +58,6 @@ export async function callTool(context: AgentsContext, call: ToolCall): Promise<
 }
 
 const EVIDENCE_TOOL_NAMES = new Set<string>(EVIDENCE_TOOLS)
-
-const INPUT_VALIDATORS = new Map(
-  AGENT_TOOLS.map(({ name, input }) => [name, createBodyValidator<object>(input)]),
-)
 
 const ACCOUNT_STATE_REQUIRED = toToolError(
   `${FIRST_TOOL} has not been called with this credential within the last hour.`,

@@ -14,14 +14,15 @@ it('returns 401 with the metadata URL for an invalid credential', async test => 
   const { body: sandbox } = await service.request('GET', '/api/v1/sandbox/keys', { secret: null })
   const session = tokens.workspace.owner.client.cookies.get(sessionCookieName(service.url)) ?? ''
   const credentials = {
-    ...{ trackerSecret, publishableKey, forwardingSecret },
-    ...{
-      sandbox: sandbox.api_key,
-      unknownToken: generateToken('execution'),
-      session,
-      garbage: 'garbage',
-    },
-    ...{ management: tokens.management, none: null },
+    trackerSecret,
+    publishableKey,
+    forwardingSecret,
+    sandbox: sandbox.api_key,
+    unknownToken: generateToken('execution'),
+    session,
+    garbage: 'garbage',
+    management: tokens.management,
+    none: null,
   }
   for (const [kind, token] of Object.entries(credentials)) {
     const reply = await send(PING, { token })

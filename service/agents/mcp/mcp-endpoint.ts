@@ -8,6 +8,7 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import type { RequestLimits } from '../../runtime/http/request-limits.ts'
 import { recordFailure } from '../../runtime/http/request-log.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import {
   type AgentPrincipal,
   requireAgentToken,
@@ -32,8 +33,7 @@ interface McpEndpoint {
   now: () => Date
   publicOrigin: () => string
   limits: Pick<RequestLimits, 'agents'>
-  /** Additional origins whose pages may call. */
-  mcpOrigins: readonly string[]
+  settings: Pick<Settings, 'mcpOrigins'>
   onTouchError: (err: unknown) => void
   /** Creates the server for one request of this caller. */
   makeServer: (caller: McpCaller, era: McpEra) => McpToolServer | Promise<McpToolServer>
@@ -121,10 +121,10 @@ function setErrorFormat(mcp: ServiceApp): void {
 }
 
 /** Preflights pass; the actual request is rejected with a response that the page can read. */
-function rejectForeignOrigins(mcp: ServiceApp, { publicOrigin, mcpOrigins }: McpEndpoint): void {
+function rejectForeignOrigins(mcp: ServiceApp, { publicOrigin, settings }: McpEndpoint): void {
   mcp.addHook('onRequest', async ({ method, headers }) => {
     if (method === 'OPTIONS') return
-    const problem = findOriginProblem(headers, publicOrigin(), mcpOrigins)
+    const problem = findOriginProblem(headers, publicOrigin(), settings.mcpOrigins)
     if (problem !== null) throw new Refusal(403, problem)
   })
 }

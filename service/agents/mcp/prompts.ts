@@ -2,8 +2,8 @@ import { PERFORMANCE_DAYS } from '@signalbox/contract/agents/tool-inputs.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 
 /**
- * An MCP prompt: a task that a person starts from the menu of their client. Its text is constant
- * except for the arguments, which the person wrote.
+ * An MCP prompt: a task that a user starts from the menu of their client. Its text is constant
+ * except for the arguments, which the user wrote.
  */
 export interface AgentPrompt {
   name: string

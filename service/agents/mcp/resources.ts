@@ -2,7 +2,7 @@ import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.t
 import type { AgentsContext } from '../agents-context.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 
-/** An MCP resource: something that a person attaches to a conversation, read when it is needed. */
+/** An MCP resource: something that a user attaches to a conversation, read when it is needed. */
 export interface AgentResource {
   name: string
   title: string

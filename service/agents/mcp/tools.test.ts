@@ -254,8 +254,13 @@ async function tokenOf({ service, tokens }: McpFixture, tier: Tier): Promise<str
   const { workspaceId, adAccountId, owner } = tokens.workspace
   const scope = { database: service.database, audit: createTestAuditTrail(service) }
   const { token } = await issueExecutionToken(scope, {
-    ...{ workspaceId, adAccountId, tier },
-    ...{ issuedBy: owner.userId, days: 30, name: tier, issuedAt: service.clock.now() },
+    workspaceId,
+    adAccountId,
+    tier,
+    issuedBy: owner.userId,
+    days: 30,
+    name: tier,
+    issuedAt: service.clock.now(),
   })
   return token
 }

@@ -1,8 +1,11 @@
 import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
+import { PageQuery } from '@signalbox/contract/session/session-operation.ts'
+import Type from 'typebox'
 import type { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
+import { Notices } from '../../runtime/pages/page-links.ts'
 import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
 import { requirePageMembership } from '../../workspaces/users/page-membership.ts'
 import { requirePageSession, type WorkspacePageRequest } from '../../workspaces/users/page-visit.ts'
 import type { AgentsContext } from '../agents-context.ts'
@@ -20,7 +23,7 @@ import {
   decisionFormErrors,
   parseDecisionForm,
   type RejectedDecisionForm,
-  toDecisionSubmission,
+  toDecisionBody,
 } from './decision-form.ts'
 import { parseUndoForm, toUndoError } from './undo-form.ts'
 
@@ -39,9 +42,9 @@ export function approvalPageRoutes(pages: ServiceApp, context: AgentsContext): v
   pages.get(batchUrl, PAGE, async (request, reply) => {
     const visit = await requirePageSession(context, { request, reply })
     if (!visit) return reply
-    const { done } = request.query as { done?: unknown }
+    const { query } = request
     reply.headers(pageHeaders({ hasScript: true }))
-    return reply.send(await renderBatch(context, toBatchPageRequest(visit, request), { done }))
+    return reply.send(await renderBatch(context, toBatchPageRequest(visit, request), { query }))
   })
   undoRoute(pages, context, batchUrl)
   pages.post(batchUrl, PAGE, async (request, reply) => {
@@ -50,9 +53,9 @@ export function approvalPageRoutes(pages: ServiceApp, context: AgentsContext): v
     const batch = toBatchPageRequest(visit, request)
     const submitted = parseDecisionForm(request.body)
     try {
-      const { decision, ...body } = toDecisionSubmission(submitted)
-      await decideAndExecute(context, batch, { decision, ...body })
-      return reply.redirect(`${pathOf(batch)}?done=${decision}`, 303)
+      await decideAndExecute(context, batch, toDecisionBody(submitted))
+      const notice = submitted.decision === 'approve' ? 'approve' : 'reject'
+      return reply.redirect(NOTICES.addTo(pathOf(batch), notice), 303)
     } catch (error) {
       const errors = decisionFormErrors(error)
       const { status } = error as Refusal
@@ -91,41 +94,50 @@ function toBatchPageRequest(
   visit: WorkspacePageRequest,
   { params }: { params: unknown },
 ): BatchPageRequest {
-  return { ...visit, batchId: (params as { batch: string }).batch }
+  return { ...visit, batchId: readPathParameters(params, 'batch').batch }
 }
 
 function pathOf({ workspaceId, batchId }: BatchPageRequest): string {
   return `/workspaces/${encodeURIComponent(workspaceId)}/approvals/${encodeURIComponent(batchId)}`
 }
 
+const queueQuery = new Validator(
+  Type.Object({
+    ...PageQuery.properties,
+    view: Type.Optional(Type.String()),
+    before: Type.Optional(Type.String()),
+  }),
+  { coerceTypes: true },
+)
+
 async function renderQueue(context: AgentsContext, visit: WorkspacePageRequest, query: unknown) {
   const { database, now } = context
-  const { person, workspaceId } = visit
-  const membership = await requirePageMembership(database, person, { workspaceId })
-  const { view, page, before } = query as Record<string, unknown>
+  const { user, workspaceId } = visit
+  const membership = await requirePageMembership(database, user, { workspaceId })
+  const { view, page = 1, before } = queueQuery.pickValid(query)
   if (view === 'decided') {
     const decided = await readDecidedActions(database, membership.workspaceId, before)
-    return decidedApprovalsPage({ person, membership, decided })
+    return decidedApprovalsPage({ user, membership, decided })
   }
-  const queue = await readApprovalQueue(context, visit, { page: parseRowId(page) ?? 1 })
-  return approvalsPage({ person, membership, queue, now: now() })
+  const queue = await readApprovalQueue(context, visit, { page })
+  return approvalsPage({ user, membership, queue, now: now() })
 }
 
 async function renderBatch(
   context: AgentsContext,
   visit: BatchPageRequest,
-  { done, rejectedForm, undoError }: BatchPageState,
+  { query, rejectedForm, undoError }: BatchPageState,
 ): Promise<string> {
   const { database, now } = context
-  const { person, workspaceId } = visit
-  const membership = await requirePageMembership(database, person, { workspaceId })
+  const { user, workspaceId } = visit
+  const membership = await requirePageMembership(database, user, { workspaceId })
   const { batch, recent_changes: recentChanges } = await readQueuedBatch(context, visit)
   const policy = await readPolicy(database, membership.workspaceId)
   const ref = { workspaceId: membership.workspaceId, batchId: batch.id }
   const decisionRecords = await readDecisionRecords(context, ref)
-  const notice = noticeOf(done, batch)
+  const notice = findNotice(query, batch)
   return batchPage({
-    person,
+    user,
     membership,
     batch,
     policy,
@@ -139,19 +151,18 @@ async function renderBatch(
 }
 
 interface BatchPageState {
-  done?: unknown
+  query?: unknown
   rejectedForm?: RejectedDecisionForm
   undoError?: string
 }
 
-const NOTICES: Record<string, string> = {
+const NOTICES = new Notices({
   approve: 'Your decision is saved. The results are below.',
   reject: 'Your decision is saved: rejected changes are not made.',
-}
+})
 
 /** A crafted link must not claim a decision that was not made. */
-function noticeOf(done: unknown, { actions }: QueuedBatch): string | undefined {
+function findNotice(query: unknown, { actions }: QueuedBatch): string | undefined {
   const isUndecided = actions.every(({ status }) => status === 'pending')
-  if (isUndecided || typeof done !== 'string' || !Object.hasOwn(NOTICES, done)) return undefined
-  return NOTICES[done]
+  return isUndecided ? undefined : NOTICES.find(query)
 }

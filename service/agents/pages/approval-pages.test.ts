@@ -10,12 +10,12 @@ import {
   submitTestProposal,
 } from '../../../testing/fixtures/agent-actions.ts'
 import {
-  type BrowserClient,
   type FormPairs,
   formsOf,
+  type PageClient,
   submitFormPairs,
 } from '../../../testing/fixtures/page-client.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
 import type { WorkspaceRole } from '../../workspaces/users/workspace-role.ts'
 import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
@@ -212,7 +212,7 @@ it('allows only rejection after 72 hours', async test => {
 type Pairs = FormPairs
 
 /** Adds a reason unless the fields have one. */
-function decide(client: BrowserClient, path: string, pairs: Pairs) {
+function decide(client: PageClient, path: string, pairs: Pairs) {
   const given = pairs.some(([name]) => name === 'reason')
   return submitFormPairs(client, path, given ? pairs : [...pairs, ['reason', REASON]])
 }
@@ -239,9 +239,9 @@ async function signInAs(
   { service, workspace }: AgentActionsFixture,
   role: WorkspaceRole,
   name = 'Grace Example',
-): Promise<BrowserClient> {
+): Promise<PageClient> {
   const email = `${role}@people.example`
-  const { userId, client } = await createTestPerson(service, { email, name })
+  const { userId, client } = await createTestUser(service, { email, name })
   await addMember(service, { workspaceId: workspace.workspaceId, userId, role })
   return client
 }

@@ -3,7 +3,7 @@ import { html } from 'ghtml'
 import { SHORTCUT_SCRIPT_PATH, shortcutHint } from '../../runtime/pages/shortcuts.ts'
 import { formatTimeLeft } from '../../runtime/util/time.ts'
 import type { PageMembership } from '../../workspaces/users/page-membership.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
 import type { DecidedPage } from '../approvals/decided-actions.ts'
 import { decidedRow } from './decision-results.ts'
@@ -12,7 +12,7 @@ import { changeLine, isStalePending } from './proposal-details.ts'
 import { escapeInvisibleLine, untrustedName } from './untrusted-text.ts'
 
 interface ApprovalsFrame {
-  person: CurrentPerson
+  user: CurrentUser
   membership: PageMembership
 }
 
@@ -26,7 +26,7 @@ const CHANGES_SHOWN_MAX = 3
 const RATIONALE_CHARACTERS_MAX = 200
 
 /** Pending proposals of a workspace, those that expire first on top. */
-export function approvalsPage({ person, membership, queue, now }: ApprovalsPage): string {
+export function approvalsPage({ user, membership, queue, now }: ApprovalsPage): string {
   const { batches } = queue
   const base = pathOf(membership)
   const rows = batches.map(batch => proposalRow(batch, { base, now }))
@@ -36,8 +36,12 @@ export function approvalsPage({ person, membership, queue, now }: ApprovalsPage)
 !${batches.length === 0 ? NOTHING : list}
 !${queueLinks(queue, base)}`
   return workspacePage({
-    ...{ person, membership, content },
-    ...{ tab: 'approvals', title: 'Pending approvals', script: SHORTCUT_SCRIPT_PATH },
+    user,
+    membership,
+    content,
+    tab: 'approvals',
+    title: 'Pending approvals',
+    script: SHORTCUT_SCRIPT_PATH,
   })
 }
 
@@ -86,7 +90,7 @@ export interface DecidedApprovalsPage extends ApprovalsFrame {
 
 /** Actions that wait for no decision, newest first, with their outcome. */
 export function decidedApprovalsPage(page: DecidedApprovalsPage): string {
-  const { person, membership, decided } = page
+  const { user, membership, decided } = page
   const base = pathOf(membership)
   const rows = decided.actions.map(entry => decidedRow(entry, base))
   const list = html`<ol class="card list" aria-label="Decided changes">!${rows.join('')}</ol>`
@@ -96,7 +100,7 @@ export function decidedApprovalsPage(page: DecidedApprovalsPage): string {
 !${rows.length === 0 ? '<section class="card"><p>No decided changes.</p></section>' : list}
 !${decided.nextBefore === null ? '' : older}`
   const title = 'Decided approvals'
-  return workspacePage({ person, membership, tab: 'approvals', title, content })
+  return workspacePage({ user, membership, tab: 'approvals', title, content })
 }
 
 function viewLinks(membership: PageMembership, current: 'pending' | 'decided'): string {

@@ -1,5 +1,12 @@
 import type { AuditLogEntry } from '@signalbox/contract/agents/audit.ts'
-import type { AuditAction } from '../../audit/audit-entry.ts'
+import { isMember, keysOf } from '@signalbox/contract/closed-set.ts'
+import {
+  AUDIT_ACTIONS,
+  AUDIT_SUBJECT_TYPES,
+  type AuditAction,
+  type AuditActor,
+  type AuditSubjectType,
+} from '../../audit/audit-entry.ts'
 
 const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'connection.approved': 'Agent connected',
@@ -55,12 +62,10 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
 
 /** The label of an action; its code if this version does not know it. */
 export function auditActionLabel(action: string): string {
-  return Object.hasOwn(AUDIT_ACTION_LABELS, action)
-    ? AUDIT_ACTION_LABELS[action as AuditAction]
-    : action
+  return isMember(AUDIT_ACTIONS, action) ? AUDIT_ACTION_LABELS[action] : action
 }
 
-const ACTOR_LABELS: Record<string, string> = {
+const ACTOR_LABELS: Record<AuditActor['type'], string> = {
   person: 'person',
   connection: 'agent',
   execution_token: 'token',
@@ -70,10 +75,25 @@ const ACTOR_LABELS: Record<string, string> = {
 }
 
 export function actorLabel({ type, id }: AuditLogEntry['actor']): string {
-  const label = Object.hasOwn(ACTOR_LABELS, type) ? ACTOR_LABELS[type] : type
+  const label = isMember(keysOf(ACTOR_LABELS), type) ? ACTOR_LABELS[type] : type
   return id === null ? `${label}` : `${label} ${id}`
 }
 
+const SUBJECT_LABELS: Record<AuditSubjectType, string> = {
+  workspace: 'workspace',
+  member: 'member',
+  invitation: 'invitation',
+  ad_account: 'ad account',
+  connection: 'connection',
+  execution_token: 'execution token',
+  key: 'key',
+  policy: 'policy',
+  destination: 'destination',
+  tracker: 'tracker',
+  batch: 'proposal',
+  action: 'action',
+}
+
 export function subjectLabel(type: string): string {
-  return type === 'batch' ? 'proposal' : type.replaceAll('_', ' ')
+  return isMember(AUDIT_SUBJECT_TYPES, type) ? SUBJECT_LABELS[type] : type.replaceAll('_', ' ')
 }

@@ -3,6 +3,7 @@ import { readAudit } from '../../audit/read-audit.ts'
 import { findSubjectNames } from '../../audit/subject-name-store.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import { requirePageMembership } from '../../workspaces/users/page-membership.ts'
 import { requirePageSession, type WorkspacePageRequest } from '../../workspaces/users/page-visit.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
@@ -34,20 +35,22 @@ export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void
     const { database, auditKeys, now } = context
     const { workspaceId } = frame.membership
     const verification = await verifyChain(database, auditKeys, {
-      ...{ workspaceId, now: now(), verifyRecords: verifyProposalRecords },
+      workspaceId,
+      now: now(),
+      verifyRecords: verifyProposalRecords,
     })
     return reply.send(await renderAuditLog(context, frame, {}, verification))
   })
-  // Where the browser comes back to after signing in, when a signed-out person sent the form.
+  // Where the browser comes back to after signing in, when a signed-out user sent the form.
   pages.get(`${url}/verify`, PAGE, async (request, reply) => {
-    const { workspace } = request.params as { workspace: string }
+    const { workspace } = readPathParameters(request.params, 'workspace')
     return reply.redirect(`/workspaces/${encodeURIComponent(workspace)}/audit`, 303)
   })
   pages.get(`${url}/export`, PAGE, async (request, reply) => {
     const visit = await requirePageSession(context, { request, reply })
     if (!visit) return reply
     const intent = { workspaceId: visit.workspaceId, action: 'read_audit' } as const
-    const { workspaceId } = await requireRole(context.database, visit.person, intent)
+    const { workspaceId } = await requireRole(context.database, visit.user, intent)
     return reply
       .header('content-type', 'application/x-ndjson; charset=utf-8')
       .header('content-disposition', `attachment; filename="audit-${workspaceId}.ndjson"`)
@@ -55,20 +58,20 @@ export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void
   })
 }
 
-type AuditFrame = Pick<AuditPage, 'person' | 'membership'>
+type AuditFrame = Pick<AuditPage, 'user' | 'membership'>
 
 /** Who belongs to the workspace and may not read its log is told so on a page of the workspace. */
 async function loadAuditFrame(
   { database }: AgentsContext,
-  { person, workspaceId }: WorkspacePageRequest,
+  { user, workspaceId }: WorkspacePageRequest,
 ) {
-  const membership = await requirePageMembership(database, person, { workspaceId })
-  return { person, membership, mayRead: hasPermission(membership.role, 'read_audit') }
+  const membership = await requirePageMembership(database, user, { workspaceId })
+  return { user, membership, mayRead: hasPermission(membership.role, 'read_audit') }
 }
 
 async function renderAuditLog(
   { database }: AgentsContext,
-  { person, membership }: AuditFrame,
+  { user, membership }: AuditFrame,
   given: unknown,
   verification?: AuditPage['verification'],
 ): Promise<string> {
@@ -84,7 +87,7 @@ async function renderAuditLog(
   const subjects = entriesPage.entries.map(namedSubject)
   const subjectNames = await findSubjectNames(database, membership.workspaceId, subjects)
   return auditPage({
-    person,
+    user,
     membership,
     entriesPage,
     subjectNames,

@@ -7,7 +7,7 @@ import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '../../audit/audit-entry.ts'
 import { buttonForm, selectField, textField } from '../../runtime/pages/form-controls.ts'
 import { formatDateTime } from '../../runtime/util/time.ts'
 import type { PageMembership } from '../../workspaces/users/page-membership.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
 import { entryList } from './audit-entries.ts'
 import { auditActionLabel, subjectLabel } from './audit-labels.ts'
@@ -15,7 +15,7 @@ import { type AuditPageQuery, newerPageQuery, olderPageQuery } from './audit-que
 import { escapeInvisibleLine } from './untrusted-text.ts'
 
 export interface AuditPage {
-  person: CurrentPerson
+  user: CurrentUser
   membership: PageMembership
   entriesPage: AuditEntries
   /** Current names of the subjects, by `type id`. */
@@ -27,7 +27,7 @@ export interface AuditPage {
 
 /** The audit log of a workspace, newest first, with filters, verification and export. */
 export function auditPage({
-  person,
+  user,
   membership,
   entriesPage,
   subjectNames,
@@ -45,11 +45,11 @@ cannot be changed: each one contains the hash of its predecessor.</p>
 !${filterForm(query, base)}
 !${entryList({ ...entriesPage, workspaceId: membership.workspaceId, subjectNames })}
 !${pageLinks(entriesPage, query, base)}`
-  return workspacePage({ person, membership, tab: 'audit', content })
+  return workspacePage({ user, membership, tab: 'audit', content })
 }
 
 /** Shown instead of the log to members without permission. */
-export function auditForbiddenPage(given: Pick<AuditPage, 'person' | 'membership'>): string {
+export function auditForbiddenPage(given: Pick<AuditPage, 'user' | 'membership'>): string {
   const content = '<p>Only owners and administrators of the workspace can read its log.</p>'
   return workspacePage({ ...given, tab: 'audit', content })
 }

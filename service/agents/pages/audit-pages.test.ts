@@ -8,7 +8,7 @@ import {
 } from '../../../testing/fixtures/agent-actions.ts'
 import { createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
 import type { TestService } from '../../../testing/fixtures/service.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import type { AuditAction, AuditEntry, AuditSubject } from '../../audit/audit-entry.ts'
 
 async function withEntries(fixture: AgentActionsFixture, proposals: number): Promise<string> {
@@ -42,7 +42,7 @@ it('names on each line what the entry is about, and the ending of a key', async 
   const { trackerId } = service.tracker
   const setWorkspace = 'update trackers set workspace_id = $1 where id = $2'
   await service.database.pool.query(setWorkspace, [workspaceId, trackerId])
-  const { userId } = await createTestPerson(service, { email: 'new.member@people.example' })
+  const { userId } = await createTestUser(service, { email: 'new.member@people.example' })
   const key = { tracker_id: trackerId, kind: 'tracker_secret', last_characters: 'd76f' }
   await appendEntries(service, workspaceId, [
     ['key.issued', { type: 'key', id: 'ab'.repeat(32) }, key],
@@ -143,7 +143,7 @@ it('downloads the whole log as NDJSON', async test => {
 it('returns 403 to a member with an explanation', async test => {
   const fixture = await startAgentActionsFixture(test)
   const path = await withEntries(fixture, 1)
-  const { userId, client } = await createTestPerson(fixture.service)
+  const { userId, client } = await createTestUser(fixture.service)
   await addMember(fixture.service, {
     workspaceId: fixture.workspace.workspaceId,
     userId,

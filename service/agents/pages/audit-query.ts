@@ -1,9 +1,16 @@
-import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '../../audit/audit-entry.ts'
+import Type from 'typebox'
+import {
+  AUDIT_ACTIONS,
+  AUDIT_SUBJECT_TYPES,
+  type AuditAction,
+  type AuditSubjectType,
+} from '../../audit/audit-entry.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 
 /** The filters and position of a page of the log. */
 export interface AuditPageQuery {
-  action: string
-  subjectType: string
+  action: AuditAction | ''
+  subjectType: AuditSubjectType | ''
   subjectId: string
   /** Only entries older than this sequence; null for the newest. */
   before: number | null
@@ -15,14 +22,24 @@ export interface AuditPageQuery {
 const SUBJECT_ID = /^[\w-]{1,100}$/
 const PAGES_REMEMBERED_MAX = 50
 
+const auditQuery = new Validator(
+  Type.Partial(
+    Type.Object({
+      action: Type.String(),
+      subject_type: Type.String(),
+      subject_id: Type.String(),
+      before: Type.String(),
+      newer: Type.String(),
+    }),
+  ),
+)
+
 /** Ignores invalid values, so that a truncated link still shows the log. */
 export function parseAuditPageQuery(query: unknown): AuditPageQuery {
-  const text = (name: string) => {
-    const value = (query as Record<string, unknown> | null)?.[name]
-    return typeof value === 'string' ? value.trim() : ''
-  }
-  const known = (name: string, options: readonly string[]) =>
-    options.includes(text(name)) ? text(name) : ''
+  const texts = auditQuery.pickValid(query)
+  const text = (name: keyof typeof texts) => (texts[name] ?? '').trim()
+  const known = <Choice extends string>(name: keyof typeof texts, options: readonly Choice[]) =>
+    options.find(option => option === text(name)) ?? ''
   return {
     action: known('action', AUDIT_ACTIONS),
     subjectType: known('subject_type', AUDIT_SUBJECT_TYPES),

@@ -6,7 +6,7 @@ import { errorSummary, type FormErrors, message } from '../../runtime/pages/form
 import { SHORTCUT_SCRIPT_PATH, shortcutHint } from '../../runtime/pages/shortcuts.ts'
 import { formatDateTime } from '../../runtime/util/time.ts'
 import type { PageMembership } from '../../workspaces/users/page-membership.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
 import type { DecisionRecord } from '../approvals/approval-queue.ts'
 import { decisionBar, decisionForm, type RejectedDecisionForm } from './decision-form.ts'
@@ -17,7 +17,7 @@ import { undoErrorMessage, undoneAction, undoPart } from './undo-form.ts'
 import { untrustedName, untrustedText } from './untrusted-text.ts'
 
 export interface BatchPage {
-  person: CurrentPerson
+  user: CurrentUser
   membership: PageMembership
   batch: QueuedBatch
   policy: ActionPolicy
@@ -34,7 +34,7 @@ export interface BatchPage {
 
 /** One proposal: its changes, the decision form, and the results. */
 export function batchPage(page: BatchPage): string {
-  const { person, membership, batch, now, notice, rejectedForm } = page
+  const { user, membership, batch, now, notice, rejectedForm } = page
   const pending = batch.actions.filter(({ status }) => status === 'pending')
   const decided = batch.actions.filter(({ status }) => status !== 'pending')
   const base = `/workspaces/${membership.workspaceId}`
@@ -57,8 +57,13 @@ export function batchPage(page: BatchPage): string {
 !${pending.length === 0 ? '' : decisionBar({ ...page, pending })}
 !${pending.length === 0 ? '' : shortcutHint('proposal')}`
   return workspacePage({
-    ...{ person, membership, notice, content },
-    ...{ tab: 'approvals', title: `Proposal ${batch.id}`, script: SHORTCUT_SCRIPT_PATH },
+    user,
+    membership,
+    notice,
+    content,
+    tab: 'approvals',
+    title: `Proposal ${batch.id}`,
+    script: SHORTCUT_SCRIPT_PATH,
   })
 }
 
@@ -70,7 +75,7 @@ function rejectionMessage(errors: FormErrors): string {
 <h2>Your decision was not saved</h2><p>${formError}</p></div>`
 }
 
-/** Another person decided while this page was open. */
+/** Another user decided while this page was open. */
 function nothingPending({ rejectedForm }: BatchPage, pendingCount: number): string {
   if (!rejectedForm || pendingCount > 0) return ''
   const { reason } = rejectedForm

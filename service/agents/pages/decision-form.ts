@@ -10,8 +10,9 @@ import {
   type LimitCode,
 } from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
+import Type from 'typebox'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { formChoices, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import { choiceOption, type FormErrors, textArea } from '../../runtime/pages/form-controls.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
@@ -110,7 +111,7 @@ function denialNotice({ batch }: DecisionForm): string {
 
 /**
  * The buttons of the form. The bar is the last part of the page, so that it stays at the bottom of
- * a phone from the first line on. A person who may not approve may still reject, which is always
+ * a phone from the first line on. A user who may not approve may still reject, which is always
  * safe. Returns HTML.
  */
 export function decisionBar({ membership, batch, now }: DecisionForm): string {
@@ -138,30 +139,41 @@ interface SubmittedDecision {
 const REASON_CHARACTERS_MAX = 4_000
 const ACTIONS_MAX = 30
 
-export function parseDecisionForm(form: unknown): SubmittedDecision {
-  const ids = form instanceof URLSearchParams ? form.getAll('action_ids') : []
-  const limits = form instanceof URLSearchParams ? form.getAll('accepted_limits') : []
+const DECISION_FORM = Type.Object({
+  decision: formText(),
+  reason: formText(REASON_CHARACTERS_MAX),
+  action_ids: formChoices(),
+  accepted_limits: formChoices(),
+})
+
+export function parseDecisionForm(body: unknown): SubmittedDecision {
+  const {
+    decision,
+    reason,
+    action_ids: ids,
+    accepted_limits: limits,
+  } = readForm(body, DECISION_FORM)
   return {
-    decision: readFormText(form, 'decision'),
+    decision,
     // Browsers send every line break as two characters (HTML standard, 4.10.22.4).
-    reason: readFormText(form, 'reason', REASON_CHARACTERS_MAX).replaceAll('\r\n', '\n'),
+    reason: reason.replaceAll('\r\n', '\n'),
     actionIds: ids.slice(0, ACTIONS_MAX).flatMap(id => parseRowId(id) ?? []),
     acceptedLimits: LIMIT_CODES.filter(limit => limits.includes(limit)),
   }
 }
 
 /** The body for `decideActions`, which validates it. An empty choice never means all actions. */
-export function toDecisionSubmission({
+export function toDecisionBody({
   decision,
   reason,
   actionIds,
   acceptedLimits,
-}: SubmittedDecision): DecisionSubmission {
+}: SubmittedDecision): Record<keyof DecisionSubmission, unknown> {
   return {
-    decision: decision as DecisionSubmission['decision'],
+    decision,
     reason,
     action_ids: [...new Set(actionIds)],
-    accepted_limits: [...acceptedLimits],
+    accepted_limits: acceptedLimits,
   }
 }
 

@@ -5,7 +5,7 @@ import {
   buildBudgetProposal,
   startAgentActionsFixture,
 } from '../../../testing/fixtures/agent-actions.ts'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
 
 const PAGES = ['approvals', 'approvals/1', 'policy', 'audit', 'audit/export']
@@ -35,7 +35,7 @@ it('redirects to sign-in and back to the page', async test => {
     assert.match(response.headers.get('location') ?? '', /^\/sign-in\?return_to=/)
   }
   assert.equal(await pendingCount(fixture), 1)
-  const client = new BrowserClient(url)
+  const client = new PageClient(url)
   client.cookies.set('session', 'made-up')
   assert.match((await client.get(`${base}/policy`)).path, /^\/sign-in/)
 })

@@ -9,7 +9,7 @@ import {
   submitHostileProposal,
 } from '../../../testing/fixtures/agent-actions.ts'
 import { openMobilePage, signInWithPassword } from '../../../testing/fixtures/mobile-page.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 
 /** Cookies expire by the real clock of the browser. */
 const NOW = { startAt: new Date().toISOString() }
@@ -96,7 +96,7 @@ it('rejects a change with the keyboard alone', async test => {
 it('shows a member disabled controls with the reason', async test => {
   const fixture = await startAgentActionsFixture(test, NOW)
   const { page, assertAccessible: look } = await openMobilePage(test)
-  const member = await createTestPerson(fixture.service)
+  const member = await createTestUser(fixture.service)
   const { workspaceId } = fixture.workspace
   await addMember(fixture.service, { workspaceId, userId: member.userId, role: 'member' })
   await page.goto(await proposed(fixture, 'key-1'))
@@ -149,7 +149,7 @@ function baseOf({ workspace }: AgentActionsFixture): string {
   return `/workspaces/${workspace.workspaceId}`
 }
 
-/** Proposes two changes and returns the URL for the person. */
+/** Proposes two changes and returns the URL for the user. */
 async function proposed(fixture: AgentActionsFixture, idempotency_key: string): Promise<string> {
   const target = (position: number) => ({ type: 'campaign', id: fixture.entityId(position) })
   const actions = [

@@ -1,7 +1,8 @@
 import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy, PolicyLimits } from '@signalbox/contract/agents/policy.ts'
+import Type from 'typebox'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { formChoices, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import type { FormErrors } from '../../runtime/pages/form-controls.ts'
 import { formatMinorUnits, minorUnitDigits, parseMinorUnits } from '../policy/format-amount.ts'
 
@@ -30,17 +31,19 @@ export interface CurrencyFormValues {
 
 export type PolicyField = keyof PolicyFormValues
 
-const TEXT_FIELDS = [
-  'version',
-  'amount_digits',
-  'execution_mode',
-  'change_percent_max',
-  'change_minor_max',
-  'daily_total_minor_max',
-  'actions_per_day_max',
-  'quiet_from',
-  'quiet_until',
-] as const satisfies readonly PolicyField[]
+const POLICY_FORM = Type.Object({
+  version: formText(),
+  amount_digits: formText(),
+  execution_mode: formText(),
+  change_percent_max: formText(),
+  change_minor_max: formText(),
+  daily_total_minor_max: formText(),
+  actions_per_day_max: formText(),
+  quiet_from: formText(),
+  quiet_until: formText(),
+  allowed_types: formChoices(),
+  limit_currency: formChoices(),
+})
 
 /**
  * Decimal digits of amounts in the form. Limits apply to all ad accounts of a workspace, so this is
@@ -99,26 +102,27 @@ export function currencyField(name: string, currency: string): string {
 }
 
 /** The form as submitted. */
-export function parsePolicyForm(form: unknown): PolicyFormValues {
-  const lines = Object.fromEntries(TEXT_FIELDS.map(name => [name, readFormText(form, name)]))
-  const sent = form instanceof URLSearchParams ? form.getAll('allowed_types') : []
-  const allowed_types = ACTION_TYPES.filter(type => sent.includes(type))
-  const texts = lines as Record<(typeof TEXT_FIELDS)[number], string>
-  return { ...texts, allowed_types, currency_limits: parseCurrencyForms(form) }
+export function parsePolicyForm(body: unknown): PolicyFormValues {
+  const { allowed_types: types, limit_currency, ...texts } = readForm(body, POLICY_FORM)
+  const currencies = limit_currency.filter(code => /^[A-Z]{3}$/.test(code)).slice(0, CURRENCIES_MAX)
+  return {
+    ...texts,
+    allowed_types: ACTION_TYPES.filter(type => types.includes(type)),
+    currency_limits: currencies.map(currency => parseCurrencyForm(body, currency)),
+  }
 }
 
 const CURRENCIES_MAX = 50
 
-function parseCurrencyForms(form: unknown): CurrencyFormValues[] {
-  const sent = form instanceof URLSearchParams ? form.getAll('limit_currency') : []
-  return sent
-    .filter(currency => /^[A-Z]{3}$/.test(currency))
-    .slice(0, CURRENCIES_MAX)
-    .map(currency => ({
-      currency,
-      change_minor_max: readFormText(form, currencyField('change_minor_max', currency)),
-      daily_total_minor_max: readFormText(form, currencyField('daily_total_minor_max', currency)),
-    }))
+function parseCurrencyForm(body: unknown, currency: string): CurrencyFormValues {
+  const change = currencyField('change_minor_max', currency)
+  const total = currencyField('daily_total_minor_max', currency)
+  const form = readForm(body, Type.Object({ [change]: formText(), [total]: formText() }))
+  return {
+    currency,
+    change_minor_max: form[change] ?? '',
+    daily_total_minor_max: form[total] ?? '',
+  }
 }
 
 /**
@@ -157,7 +161,7 @@ function toCurrencySubmission({ currency, ...limits }: CurrencyFormValues) {
 }
 
 /**
- * Digits of the submitted form, not of the current ad accounts: an amount must mean what the person
+ * Digits of the submitted form, not of the current ad accounts: an amount must mean what the user
  * saw. Defaults to minor units, the smallest interpretation.
  */
 export function formMinorUnitDigits({ amount_digits }: PolicyFormValues): number {

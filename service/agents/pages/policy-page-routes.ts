@@ -1,4 +1,5 @@
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { Notices } from '../../runtime/pages/page-links.ts'
 import { listAdAccounts } from '../../workspaces/users/ad-account-store.ts'
 import { requirePageMembership } from '../../workspaces/users/page-membership.ts'
 import { requirePageSession, type WorkspacePageRequest } from '../../workspaces/users/page-visit.ts'
@@ -11,7 +12,9 @@ import { type PolicyPage, policyPage } from './policy-page.ts'
 const PAGE = { config: { credential: 'none' } } as const
 const UNPROCESSABLE = 422
 const CONFLICT = 409
-const SAVED = 'The policy is saved. It applies immediately, including to pending proposals.'
+const NOTICES = new Notices({
+  saved: 'The policy is saved. It applies immediately, including to pending proposals.',
+})
 
 /** The policy page of a workspace: members read the policy, owners change it. */
 export function policyPageRoutes(pages: ServiceApp, context: AgentsContext): void {
@@ -19,10 +22,8 @@ export function policyPageRoutes(pages: ServiceApp, context: AgentsContext): voi
   pages.get(url, PAGE, async (request, reply) => {
     const visit = await requirePageSession(context, { request, reply })
     if (!visit) return reply
-    const { done } = request.query as { done?: unknown }
-    return reply.send(
-      await renderPolicy(context, visit, { notice: done === 'saved' ? SAVED : undefined }),
-    )
+    const notice = NOTICES.find(request.query)
+    return reply.send(await renderPolicy(context, visit, { notice }))
   })
   pages.post(url, PAGE, async (request, reply) => {
     const visit = await requirePageSession(context, { request, reply })
@@ -30,7 +31,7 @@ export function policyPageRoutes(pages: ServiceApp, context: AgentsContext): voi
     const submitted = parsePolicyForm(request.body)
     try {
       await changePolicy(context, visit, toPolicySubmission(submitted))
-      return reply.redirect(`/workspaces/${visit.workspaceId}/policy?done=saved`, 303)
+      return reply.redirect(NOTICES.addTo(`/workspaces/${visit.workspaceId}/policy`, 'saved'), 303)
     } catch (error) {
       if (isConflict(error)) {
         return reply
@@ -54,15 +55,15 @@ async function renderPolicy(
 ): Promise<string> {
   const { membership, currencies } = await loadPolicyFrame(context, visit)
   const policy = await readPolicy(context.database, membership.workspaceId)
-  return policyPage({ person: visit.person, membership, policy, currencies, ...state })
+  return policyPage({ user: visit.user, membership, policy, currencies, ...state })
 }
 
 /** Loads the membership and the currencies of active ad accounts, which format the limits. */
 async function loadPolicyFrame(
   { database }: AgentsContext,
-  { person, workspaceId }: WorkspacePageRequest,
+  { user, workspaceId }: WorkspacePageRequest,
 ) {
-  const membership = await requirePageMembership(database, person, { workspaceId })
+  const membership = await requirePageMembership(database, user, { workspaceId })
   const accounts = await listAdAccounts(database, membership.workspaceId)
   const active = accounts.filter(({ status }) => status === 'active')
   return { membership, currencies: [...new Set(active.map(({ currency }) => currency))] }

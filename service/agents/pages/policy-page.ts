@@ -16,7 +16,7 @@ import {
 } from '../../runtime/pages/form-controls.ts'
 import { formatDateTime } from '../../runtime/util/time.ts'
 import type { PageMembership } from '../../workspaces/users/page-membership.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import { formatAmount } from '../policy/format-amount.ts'
@@ -31,27 +31,27 @@ import {
 } from './policy-form.ts'
 
 export interface PolicyPage {
-  person: CurrentPerson
+  user: CurrentUser
   membership: PageMembership
   policy: ActionPolicy
   /** Distinct currencies of the active ad accounts. */
   currencies: readonly string[]
   submitted?: PolicyFormValues
   errors?: FormErrors
-  /** Another person changed the policy while the form was open. */
+  /** Another user changed the policy while the form was open. */
   isConflict?: boolean
   notice?: string | undefined
 }
 
 /** The policy of a workspace; owners can change it. */
 export function policyPage(page: PolicyPage): string {
-  const { person, membership, errors = {}, isConflict = false, notice } = page
+  const { user, membership, errors = {}, isConflict = false, notice } = page
   const mayChange = hasPermission(membership.role, 'change_policy')
   const content = html`!${isConflict ? message('danger', CONFLICT) : ''}
 !${errorSummary(errors)}
 !${policyCard(page)}
 !${mayChange ? changeForm(page) : OWNERS_ONLY}`
-  return workspacePage({ person, membership, tab: 'policy', notice, content })
+  return workspacePage({ user, membership, tab: 'policy', notice, content })
 }
 
 const OWNERS_ONLY = '<p>Only an owner of the workspace can change the policy.</p>'
@@ -121,7 +121,7 @@ function changeForm(page: PolicyPage): string {
   const field = (name: keyof typeof FIELDS, hint?: string) =>
     textField({ name, value: form[name], errors, ...FIELDS[name], ...(hint && { hint }) })
   const amountHint = amountHintOf(currencies, formMinorUnitDigits(form))
-  // After a conflict the person has seen the current policy, so saving again may replace it.
+  // After a conflict the user has seen the current policy, so saving again may replace it.
   const version = page.isConflict ? String(policy.version) : form.version
   return html`<section class="card" aria-labelledby="change">
 <h2 id="change">Change the policy</h2>

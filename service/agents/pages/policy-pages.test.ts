@@ -5,7 +5,7 @@ import { startTestService } from '../../../testing/fixtures/service.ts'
 import {
   addAdAccount,
   addMember,
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
   type TestWorkspace,
 } from '../../../testing/fixtures/users.ts'
@@ -131,7 +131,7 @@ it('lets members and admins read the policy, and returns 403 for changes', async
   const service = await startTestService(test)
   const workspace = await createTestWorkspace(service)
   for (const role of ['admin', 'member'] as const) {
-    const { userId, client } = await createTestPerson(service)
+    const { userId, client } = await createTestUser(service)
     await addMember(service, { workspaceId: workspace.workspaceId, userId, role })
     const page = await client.get(pathOf(workspace))
     assert.match(page.text, /Current policy: Suggest only/)

@@ -79,7 +79,7 @@ const STALE = html`<div class="message notice"><p>The entity was changed elsewhe
 proposal, so the values above are out of date. If you approve this change, it is rejected and not
 executed.</p></div>`
 
-/** Warns if the agent's name for the entity differs, which could mislead the person. */
+/** Warns if the agent's name for the entity differs, which could mislead the user. */
 function nameMismatch({ target_entity, before }: AgentAction): string {
   const { name } = target_entity
   if (before === null) return ENTITY_MISSING

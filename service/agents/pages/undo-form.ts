@@ -1,8 +1,9 @@
 import type { AgentAction } from '@signalbox/contract/agents/actions.ts'
 import type { QueuedBatch, UndoSubmission } from '@signalbox/contract/agents/approvals.ts'
 import { html } from 'ghtml'
+import Type from 'typebox'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { readFormText } from '../../runtime/pages/form-body.ts'
+import { formText, readForm } from '../../runtime/pages/form-body.ts'
 import { textArea } from '../../runtime/pages/form-controls.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import type { Membership } from '../../workspaces/users/workspace-store.ts'
@@ -54,7 +55,7 @@ function reasonField(actionId: string): string {
 const REASON_HINT =
   'The reason is stored permanently and cannot be erased: do not write about people.'
 
-/** What a proposal of a person undoes. Returns HTML. */
+/** What a proposal of a user undoes. Returns HTML. */
 export function undoneAction({ undoes }: QueuedBatch, base: string): string {
   if (undoes === null) return ''
   return html`<p>It undoes <a href="${base}/audit?subject_type=action&subject_id=${undoes}">action
@@ -70,9 +71,15 @@ export function undoErrorMessage(error: string | undefined): string {
 /** More than the contract allows, so that a long reason is rejected and not truncated. */
 const REASON_CHARACTERS_MAX = 4_000
 
+const UNDO_FORM = Type.Object({ action_id: formText() })
+
 export function parseUndoForm(form: unknown): { actionId: string; body: UndoSubmission } {
-  const actionId = readFormText(form, 'action_id')
-  const text = readFormText(form, reasonField(actionId), REASON_CHARACTERS_MAX)
+  const { action_id: actionId } = readForm(form, UNDO_FORM)
+  const name = reasonField(actionId)
+  const { [name]: text = '' } = readForm(
+    form,
+    Type.Object({ [name]: formText(REASON_CHARACTERS_MAX) }),
+  )
   const reason = text.replaceAll('\r\n', '\n')
   return { actionId, body: reason === '' ? {} : { reason } }
 }

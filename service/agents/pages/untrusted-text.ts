@@ -8,7 +8,7 @@ export function untrustedName(name: string): string {
   return html`<bdi>${escapeInvisibleLine(name)}</bdi>`
 }
 
-/** A text from an agent, platform or person, as a block quote. Returns HTML. */
+/** A text from an agent, platform or user, as a block quote. Returns HTML. */
 export function untrustedText(text: string): string {
   return html`<blockquote class="written" dir="auto">${escapeInvisible(text)}</blockquote>`
 }

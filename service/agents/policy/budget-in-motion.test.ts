@@ -60,7 +60,9 @@ it('counts what some of the earlier changes make possible', () => {
     target: PlannedChange['target'],
     budget?: number,
   ) => ({
-    ...{ type, target, params: budget === undefined ? {} : { new_daily_budget_minor: budget } },
+    type,
+    target,
+    params: budget === undefined ? {} : { new_daily_budget_minor: budget },
   })
   const resumeChild = change('resume', adSet('23'))
   assert.equal(sumBudgetInMotion(campaign('20'), ALL, [resumeChild]), 347)

@@ -4,7 +4,7 @@ import type {
   EntityState,
   EntityType,
 } from '@signalbox/contract/agents/actions.ts'
-import { type AdPlatform, type EntityRef, findEntity } from '../campaigns/campaign-api.ts'
+import { type CampaignApi, type EntityRef, findEntity } from '../campaigns/campaign-api.ts'
 
 /** In minor units by `entityKey`; null for an entity that belongs to too many others to add up. */
 export type BudgetsInMotion = ReadonlyMap<string, number | null>
@@ -25,14 +25,14 @@ export interface PlannedChange {
  * platform.
  */
 export async function readBudgetsInMotion(
-  platform: AdPlatform,
+  campaigns: CampaignApi,
   adAccountId: number,
   changes: readonly PlannedChange[],
 ): Promise<BudgetsInMotion> {
   const budgets = new Map<string, number | null>()
   for (const [position, { type, target }] of changes.entries()) {
     if (type !== 'resume') continue
-    const related = await platform.readRelatedEntities(adAccountId, target)
+    const related = await campaigns.readRelatedEntities(adAccountId, target)
     const earlier = changes.slice(0, position)
     budgets.set(entityKey(target), related && sumBudgetInMotion(target, related, earlier))
   }

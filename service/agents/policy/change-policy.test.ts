@@ -9,21 +9,25 @@ import { changePolicy } from './change-policy.ts'
 import { DEFAULT_POLICY, readPolicy } from './policy-store.ts'
 
 const LIMITS: PolicySubmission['limits'] = {
-  ...{ change_percent_max: 30, change_minor_max: null, daily_total_minor_max: 9_000 },
-  ...{ actions_per_day_max: 0, allowed_types: ['resume', 'pause'] },
+  change_percent_max: 30,
+  change_minor_max: null,
+  daily_total_minor_max: 9_000,
+  actions_per_day_max: 0,
+  allowed_types: ['resume', 'pause'],
   quiet_hours: { from: '22:00', until: '06:30' },
   currency_limits: [],
 }
 const BODY: PolicySubmission = {
-  ...{ version: 0, execution_mode: 'auto_with_limits' },
+  version: 0,
+  execution_mode: 'auto_with_limits',
   limits: LIMITS,
 }
 
 async function stageOf(test: TestContext) {
   const fixture = await createAgentFixture((await createTestDatabase(test)).database)
-  const { database, context, workspaceId, owner: person } = fixture
-  const change = (body: unknown, by = person) =>
-    changePolicy(context, { person: by, workspaceId: String(workspaceId) }, body)
+  const { database, context, workspaceId, owner: user } = fixture
+  const change = (body: unknown, by = user) =>
+    changePolicy(context, { user: by, workspaceId: String(workspaceId) }, body)
   return { ...fixture, change, read: () => readPolicy(database, workspaceId) }
 }
 
@@ -37,7 +41,9 @@ it('replaces the whole policy and increments its version', async test => {
   const { change, read, clock } = await stageOf(test)
   const changed = await change(BODY)
   const expected = {
-    ...{ version: 1, execution_mode: 'auto_with_limits', changed_at: clock.now().toISOString() },
+    version: 1,
+    execution_mode: 'auto_with_limits',
+    changed_at: clock.now().toISOString(),
     limits: { ...LIMITS, allowed_types: ['pause', 'resume'] },
   }
   assert.deepEqual(changed, expected)
@@ -95,8 +101,8 @@ it('returns 409 for all but one of many concurrent changes', async test => {
 it('returns 403 unless the person is an owner, and 404 unless they are a member', async test => {
   const fixture = await stageOf(test)
   for (const role of ['admin', 'member'] as const) {
-    const person = await createFixtureMember(fixture, role)
-    await assert.rejects(fixture.change(BODY, person), { status: 403 })
+    const user = await createFixtureMember(fixture, role)
+    await assert.rejects(fixture.change(BODY, user), { status: 403 })
   }
   const stranger = (await createAgentFixture(fixture.database)).owner
   await assert.rejects(fixture.change(BODY, stranger), { status: 404 })
@@ -109,8 +115,11 @@ it('returns 422 naming every invalid field', async test => {
     version: '0',
     execution_mode: 'always',
     limits: {
-      ...{ change_percent_max: -1, change_minor_max: 1.5, actions_per_day_max: 10_001 },
-      ...{ allowed_types: ['pause', 'pause', 'delete'], quiet_hours: { from: '24:00' } },
+      change_percent_max: -1,
+      change_minor_max: 1.5,
+      actions_per_day_max: 10_001,
+      allowed_types: ['pause', 'pause', 'delete'],
+      quiet_hours: { from: '24:00' },
     },
     more: true,
   }

@@ -7,23 +7,23 @@ import {
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
-import { createBodyValidator, FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import type { CurrentPerson } from '../../workspaces/users/session-store.ts'
-import { requireRole } from '../../workspaces/users/workspaces.ts'
+import { FieldErrorList, Validator } from '../../runtime/http/validator.ts'
+import type { CurrentUser } from '../../workspaces/users/session-store.ts'
+import { requireRole, userActor } from '../../workspaces/users/workspaces.ts'
 import { lockPolicyForChange, readPolicy, savePolicy } from './policy-store.ts'
 
 export interface PolicyContext extends AuditedContext {
   now: () => Date
 }
 
-/** The person and the unparsed workspace ID of a request. */
+/** The user and the unparsed workspace ID of a request. */
 export interface PolicyRequest {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: unknown
 }
 
-const checkBody = createBodyValidator<PolicySubmission>(PolicySubmission)
+const policyValidator = new Validator(PolicySubmission)
 
 /**
  * Replaces the policy of a workspace and appends an audit entry. Throws a Refusal: 403, 404, 422
@@ -31,20 +31,20 @@ const checkBody = createBodyValidator<PolicySubmission>(PolicySubmission)
  */
 export async function changePolicy(
   context: PolicyContext,
-  { person, workspaceId: given }: PolicyRequest,
+  { user, workspaceId: given }: PolicyRequest,
   body: unknown,
 ): Promise<ActionPolicy> {
   const intent = { workspaceId: given, action: 'change_policy' } as const
-  const { workspaceId } = await requireRole(context.database, person, intent)
+  const { workspaceId } = await requireRole(context.database, user, intent)
   const submission = parseSubmission(body)
-  const change = { workspaceId, submission, changedBy: person.userId }
+  const change = { workspaceId, submission, changedBy: user.userId }
   return commitAudited(context, async (transaction, record) => {
     const { before, after, at } = await replacePolicy(transaction, context.now, change)
     record({
       workspaceId,
       at,
       action: 'policy.changed',
-      actor: { type: 'person', id: String(person.userId) },
+      actor: userActor(user),
       subject: { type: 'policy', id: String(workspaceId) },
       details: { before: toAuditedPolicy(before), after: toAuditedPolicy(after) },
     })
@@ -53,7 +53,7 @@ export async function changePolicy(
 }
 
 function parseSubmission(body: unknown): PolicySubmission {
-  const submission = checkBody(body)
+  const submission = policyValidator.validate(body)
   const errors = new FieldErrorList()
   const { quiet_hours, currency_limits = [] } = submission.limits
   if (quiet_hours !== null && quiet_hours.from === quiet_hours.until) {

@@ -7,14 +7,21 @@ import { POLICY_REASON_CODES } from './policy-reasons.ts'
 import { DEFAULT_POLICY } from './policy-store.ts'
 
 const CAMPAIGN: EntityState = {
-  ...{ type: 'campaign', id: '901', name: 'Autumn', parent_id: '900' },
-  ...{ status: 'active', daily_budget_minor: 10_000, version: 7 },
+  type: 'campaign',
+  id: '901',
+  name: 'Autumn',
+  parent_id: '900',
+  status: 'active',
+  daily_budget_minor: 10_000,
+  version: 7,
 }
 const NOON = new Date('2026-11-21T12:00:00.000Z')
 const NO_LIMITS: PolicyLimits = {
   ...DEFAULT_POLICY.limits,
-  ...{ change_percent_max: null, change_minor_max: null },
-  ...{ daily_total_minor_max: null, actions_per_day_max: null },
+  change_percent_max: null,
+  change_minor_max: null,
+  daily_total_minor_max: null,
+  actions_per_day_max: null,
 }
 
 type Mode = (typeof EXECUTION_MODES)[number]
@@ -156,8 +163,10 @@ const EXCEEDED: [string, CandidateAction, Case][] = [
     TO_12_000,
     {
       limits: {
-        ...{ change_percent_max: 1, change_minor_max: 1 },
-        ...{ daily_total_minor_max: 1, actions_per_day_max: 1 },
+        change_percent_max: 1,
+        change_minor_max: 1,
+        daily_total_minor_max: 1,
+        actions_per_day_max: 1,
       },
       used: [1, 1],
     },
@@ -175,8 +184,10 @@ it('requires approval for an exceeded limit, and names it in every mode', () => 
 
 it('allows an action that meets a limit exactly', () => {
   const limits = {
-    ...{ change_percent_max: 20, change_minor_max: 2_000 },
-    ...{ daily_total_minor_max: 10_000, actions_per_day_max: 5 },
+    change_percent_max: 20,
+    change_minor_max: 2_000,
+    daily_total_minor_max: 10_000,
+    actions_per_day_max: 5,
   }
   assert.equal(decide(TO_12_000, { limits, used: [8_000, 4] }), 'allow within_limits')
   assert.equal(

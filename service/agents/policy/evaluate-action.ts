@@ -106,7 +106,7 @@ function findImpossibility(
   }
 }
 
-/** Why a person must approve; empty if the action may be executed immediately. */
+/** Why a user must approve; empty if the action may be executed immediately. */
 function approvalReasons(
   { target }: CandidateAction,
   change: MoneyChange,

@@ -6,8 +6,13 @@ import { computeMoneyChange, findExceededLimits, largestPercent } from './money-
 import { DEFAULT_POLICY } from './policy-store.ts'
 
 const CAMPAIGN: EntityState = {
-  ...{ type: 'campaign', id: '901', name: 'Autumn', parent_id: '900' },
-  ...{ status: 'active', daily_budget_minor: 11_500, version: 7 },
+  type: 'campaign',
+  id: '901',
+  name: 'Autumn',
+  parent_id: '900',
+  status: 'active',
+  daily_budget_minor: 11_500,
+  version: 7,
 }
 const UNUSED = { changedMinor: 0, actionCount: 0 }
 

@@ -13,14 +13,14 @@ import {
 } from '../../../testing/fixtures/agent-actions.ts'
 import { blockAuditWrites, createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import { expireApprovals } from '../approvals/expire-approvals.ts'
 
 async function startFixture(test: TestContext) {
   const agents = await startAgentActionsFixture(test)
   const { service, workspace } = agents
   const notifications = await startNotificationsFixture(test, { service, workspace })
-  const admin = await createTestPerson(service)
+  const admin = await createTestUser(service)
   const { workspaceId } = workspace
   await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
   const nextDigest = async () => {

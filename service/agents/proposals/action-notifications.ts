@@ -1,4 +1,5 @@
 import type { ActionOutcome, ActionStatus } from '@signalbox/contract/agents/actions.ts'
+import type { NotificationType } from '@signalbox/contract/alerts.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { plainName } from '../../runtime/util/plain-name.ts'
 import { formatDateTime } from '../../runtime/util/time.ts'
@@ -10,7 +11,7 @@ import { type Action, isFinal } from './action.ts'
 import type { Batch } from './batch-store.ts'
 import { hasPendingActions } from './open-action-store.ts'
 
-const APPROVAL_REQUESTED = 'approval.requested'
+const APPROVAL_REQUESTED: NotificationType = 'approval.requested'
 
 /** Tells the people who may decide that actions of a new batch wait for them. */
 export async function notifyApprovers(
@@ -26,7 +27,7 @@ export async function notifyApprovers(
     workspaceId,
     topic: 'approvals',
     type: APPROVAL_REQUESTED,
-    recipients: { permission: 'decide_actions', personId: null },
+    recipients: { permission: 'decide_actions', userId: null },
     subject: batchSubject(id),
     text:
       `${plainName(proposer.name)} proposes ${changes} (proposal ${id}${together}). ` +
@@ -37,22 +38,22 @@ export async function notifyApprovers(
 }
 
 /**
- * Tells the person behind the agent how an action ended, unless they decided on it themselves or
- * the agent canceled it. An uncertain execution is for everyone who may decide, since a person has
+ * Tells the user behind the agent how an action ended, unless they decided on it themselves or
+ * the agent canceled it. An uncertain execution is for everyone who may decide, since a user has
  * to look at it.
  */
 export async function notifyResult(transaction: Transaction, action: Action): Promise<void> {
   const { id, workspaceId, batchId, status, outcome, proposer, updatedAt: at } = action
   if (!isFinal(status) || outcome === 'canceled') return
-  if (isDecision(status) && action.decidedBy === proposer.personId) return
+  if (isDecision(status) && action.decidedBy === proposer.userId) return
   await raiseNotification(transaction, {
     workspaceId,
     topic: 'results',
     type: `action.${status}`,
     recipients:
       status === 'execution_uncertain'
-        ? { permission: 'decide_actions', personId: null }
-        : { permission: null, personId: proposer.personId },
+        ? { permission: 'decide_actions', userId: null }
+        : { permission: null, userId: proposer.userId },
     subject: { type: 'action', id: String(id) },
     text: resultText(action),
     path: batchPath(workspaceId, batchId),

@@ -253,7 +253,7 @@ export function toAction(row: ActionRow): Action {
       kind: row.proposer_kind as Action['proposer']['kind'],
       id: row.proposer_id,
       name: row.proposer_name,
-      personId: row.person_id,
+      userId: row.person_id,
     },
     isAllOrNothing: row.all_or_nothing,
     expiresAt: row.expires_at,

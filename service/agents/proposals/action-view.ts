@@ -7,7 +7,7 @@ import type {
 } from '@signalbox/contract/agents/actions.ts'
 import type { Action, ActionProposer } from './action.ts'
 
-/** The public view of an action. Only the audit log and the receipt name the person who decided. */
+/** The public view of an action. Only the audit log and the receipt name the user who decided. */
 export function toActionView(action: Action): AgentAction {
   return {
     id: action.id,

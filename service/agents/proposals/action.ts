@@ -22,7 +22,7 @@ export interface Action extends NewAction {
   decidedBy: number | null
   decidedAt: Date | null
   decisionReason: string | null
-  /** What a person approved; null without an approval, and for those of earlier versions. */
+  /** What a user approved; null without an approval, and for those of earlier versions. */
   decisionContext: DecisionContext | null
   executedAt: Date | null
   finishedAt: Date | null
@@ -70,12 +70,12 @@ export interface NewAction {
 }
 
 export interface ActionProposer {
-  /** A person proposes only to undo an action; the ID is that of the person then. */
+  /** A user proposes only to undo an action; the ID is that of the user then. */
   kind: 'connection' | 'execution_token' | 'person'
   id: number
   name: string
   /** Who approved the connection or issued the token. */
-  personId: number
+  userId: number
 }
 
 /**
@@ -132,8 +132,8 @@ export interface ActionTransition {
 
 /** The proposer that a credential stands for, with its current name. */
 export function toProposer(principal: AgentPrincipal): ActionProposer {
-  const { kind, personId } = principal
+  const { kind, userId } = principal
   return kind === 'connection'
-    ? { kind, id: principal.connectionId, name: principal.connectionName, personId }
-    : { kind, id: principal.tokenId, name: principal.tokenName, personId }
+    ? { kind, id: principal.connectionId, name: principal.connectionName, userId }
+    : { kind, id: principal.tokenId, name: principal.tokenName, userId }
 }

@@ -25,7 +25,7 @@ export interface NewBatch {
   policyDecision: PolicyDecision
   /** All actions are executed, or none. */
   isAllOrNothing: boolean
-  /** The action that a person proposes to undo; null for proposals of agents. */
+  /** The action that a user proposes to undo; null for proposals of agents. */
   undoes: number | null
   createdAt: Date
   /** When the approval period ends. */
@@ -92,7 +92,7 @@ export async function insertBatch({ query }: Transaction, batch: NewBatch): Prom
       proposer_kind: batch.proposer.kind,
       proposer_id: batch.proposer.id,
       proposer_name: batch.proposer.name,
-      person_id: batch.proposer.personId,
+      person_id: batch.proposer.userId,
       policy_version: batch.policyVersion,
       policy_decision: batch.policyDecision,
       all_or_nothing: batch.isAllOrNothing,
@@ -127,7 +127,9 @@ export async function findUndoes(
     .orderBy('batch.id', 'desc')
     .execute()
   return rows.map(({ undoes, id, status }) => ({
-    ...{ actionId: undoes ?? 0, batchId: id, status: status as Action['status'] },
+    actionId: undoes ?? 0,
+    batchId: id,
+    status: status as Action['status'],
   }))
 }
 
@@ -148,7 +150,7 @@ function toBatch(row: Selectable<Tables['agent_batches']>): Batch {
       kind: row.proposer_kind as ActionProposer['kind'],
       id: row.proposer_id,
       name: row.proposer_name,
-      personId: row.person_id,
+      userId: row.person_id,
     },
     policyVersion: row.policy_version,
     policyDecision: row.policy_decision as PolicyDecision,
@@ -176,7 +178,7 @@ export interface QueuedBatchRow {
   currency: string
   /** IANA name. */
   timeZone: string
-  /** Email of the person responsible for the credential. */
+  /** Email of the user responsible for the credential. */
   responsible: string
 }
 

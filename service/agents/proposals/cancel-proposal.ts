@@ -12,7 +12,7 @@ import { transitionAction } from './transition-action.ts'
 
 /**
  * Ends the pending actions of a proposal, for the credential that proposed it. Actions that a
- * person decided on are not affected. Throws a Refusal: 403, 404, or 409 if nothing is pending.
+ * user decided on are not affected. Throws a Refusal: 403, 404, or 409 if nothing is pending.
  */
 export async function cancelProposal(
   context: ProposalContext,

@@ -24,8 +24,10 @@ const AT_ONCE = 24
 async function stageOf(test: TestContext, { startAt = LATE } = {}) {
   const { connectionString } = await createTestDatabase(test)
   const database = openDatabase({
-    ...{ connectionString, connectionsMax: AT_ONCE },
-    ...{ applicationName: 'signalbox test', onIdleError: () => {} },
+    connectionString,
+    connectionsMax: AT_ONCE,
+    applicationName: 'signalbox test',
+    onIdleError: () => {},
   })
   test.after(() => database.close())
   const fixture = await createAgentFixture(database, { clock: new TestClock(startAt) })
@@ -42,7 +44,9 @@ async function stageOf(test: TestContext, { startAt = LATE } = {}) {
 }
 
 const by = (minor: number): ProposedChange => ({
-  ...{ type: 'increase_budget', entity: 1, budgetMinor: 10_000 + minor },
+  type: 'increase_budget',
+  entity: 1,
+  budgetMinor: 10_000 + minor,
 })
 
 it('counts increases and decreases of the day towards its total', async test => {
@@ -68,7 +72,9 @@ it('counts actions without a budget change towards the daily number', async test
 it('counts earlier actions of a proposal, except blocked ones', async test => {
   const { fixture, propose, codes } = await stageOf(test)
   await setPolicy(fixture, 'auto_with_limits', {
-    ...{ daily_total_minor_max: 1_000, actions_per_day_max: 2, change_minor_max: 800 },
+    daily_total_minor_max: 1_000,
+    actions_per_day_max: 2,
+    change_minor_max: 800,
   })
   const set = (minor: number) =>
     ({ type: 'increase_budget', entity: 2, budgetMinor: 4_000 + minor }) as const

@@ -60,8 +60,11 @@ it('returns the decisions of the same proposal', async test => {
       assert.deepEqual(
         predicted,
         actions.map(({ type, policyDecision, policyReasons, before, proposed }, at) => ({
-          ...{ type, target_entity: body.actions[at]?.target_entity, status: 'evaluated' },
-          ...{ policy_decision: policyDecision, policy_reasons: policyReasons },
+          type,
+          target_entity: body.actions[at]?.target_entity,
+          status: 'evaluated',
+          policy_decision: policyDecision,
+          policy_reasons: policyReasons,
           approval_required: policyDecision === 'require_approval',
           would_auto_execute: policyDecision === 'allow',
           diff: { before, proposed },
@@ -88,7 +91,9 @@ it('returns a reason instead of a diff for a missing entity', async test => {
   const actions = [{ ...body.actions[0], target_entity }]
   assert.deepEqual(await dryRun({ actions }), [
     {
-      ...{ type: 'pause', target_entity, status: 'dry_run_unavailable' },
+      type: 'pause',
+      target_entity,
+      status: 'dry_run_unavailable',
       reason: 'The ad account has no such entity; check its type and ID.',
     },
   ])

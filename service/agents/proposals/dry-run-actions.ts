@@ -21,14 +21,14 @@ import { validateDryRun } from './validate-proposal.ts'
  * 422 with every invalid field.
  */
 export async function dryRunActions(
-  { database, platform, now }: ProposalContext,
+  { database, campaigns, now }: ProposalContext,
   principal: AgentPrincipal,
   body: unknown,
 ): Promise<DryRunResult> {
   requirePermission(principal, 'actions.propose')
   const { actions, all_or_nothing = false } = validateDryRun(body, principal.adAccountId)
   const submissions = toExecutionOrder(actions, all_or_nothing)
-  const targets = await readSubmittedTargets(platform, principal.adAccountId, submissions)
+  const targets = await readSubmittedTargets(campaigns, principal.adAccountId, submissions)
   const evaluated = await database.query
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -43,11 +43,12 @@ export async function dryRunActions(
     (one, other) => actions.indexOf(one.submission) - actions.indexOf(other.submission),
   )
   const outcomes = inOrder.map(({ submission, evaluation }) => ({
-    ...{ target: submission.target_entity, reasons: evaluation.reasons },
+    target: submission.target_entity,
+    reasons: evaluation.reasons,
   }))
   return {
     dry_run: { actions: inOrder.map(toDryRunAction) },
-    ...(await listValidEntities(platform, principal.adAccountId, outcomes)),
+    ...(await listValidEntities(campaigns, principal.adAccountId, outcomes)),
   }
 }
 

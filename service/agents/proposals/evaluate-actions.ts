@@ -7,7 +7,7 @@ import type {
 } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
-import { type AdPlatform, type EntityRef, findEntity } from '../campaigns/campaign-api.ts'
+import { type CampaignApi, type EntityRef, findEntity } from '../campaigns/campaign-api.ts'
 import {
   type BudgetsInMotion,
   entityKey,
@@ -128,25 +128,27 @@ export function toBudgetContext(
 
 /** Reads the targets of actions, and what their resumes would set in motion. */
 export async function readTargetStates(
-  platform: AdPlatform,
+  campaigns: CampaignApi,
   adAccountId: number,
   changes: readonly PlannedChange[],
 ): Promise<TargetStates> {
   const refs = changes.map(({ target }) => target)
-  const entities = await platform.readEntities(adAccountId, refs)
-  return { entities, budgetsInMotion: await readBudgetsInMotion(platform, adAccountId, changes) }
+  const entities = await campaigns.readEntities(adAccountId, refs)
+  return { entities, budgetsInMotion: await readBudgetsInMotion(campaigns, adAccountId, changes) }
 }
 
 /** The same for actions that are not stored yet. */
 export function readSubmittedTargets(
-  platform: AdPlatform,
+  campaigns: CampaignApi,
   adAccountId: number,
   submissions: readonly ActionSubmission[],
 ): Promise<TargetStates> {
   const changes = submissions.map(({ type, params, target_entity: target }) => ({
-    ...{ type, params, target },
+    type,
+    params,
+    target,
   }))
-  return readTargetStates(platform, adAccountId, changes)
+  return readTargetStates(campaigns, adAccountId, changes)
 }
 
 export function addUsage({ changedMinor, actionCount }: DayUsage, changeMinor: number): DayUsage {

@@ -22,8 +22,10 @@ const AT_ONCE = 16
 async function stageOf(test: TestContext) {
   const { connectionString } = await createTestDatabase(test)
   const database = openDatabase({
-    ...{ connectionString, connectionsMax: AT_ONCE },
-    ...{ applicationName: 'signalbox test', onIdleError: () => {} },
+    connectionString,
+    connectionsMax: AT_ONCE,
+    applicationName: 'signalbox test',
+    onIdleError: () => {},
   })
   test.after(() => database.close())
   const fixture = await createAgentFixture(database)

@@ -101,7 +101,7 @@ it('fails an allowed resume if it would now set more money in motion', async tes
   await applyExternalChange(database, child, { dailyBudgetMinor: 4_000_001, at: clock.now() })
   const { status, outcome } = await runExecution(context, action.id)
   assert.deepEqual([status, outcome], ['failed', 'stale'])
-  const [found] = await context.platform.readEntities(adAccountId, [
+  const [found] = await context.campaigns.readEntities(adAccountId, [
     { type: 'campaign', id: '950' },
   ])
   assert.equal(found?.status, 'paused')

@@ -109,7 +109,7 @@ export async function findOtherPendingActions(
   }))
 }
 
-/** Counts the actions of an ad account that a person can still approve at `at`. */
+/** Counts the actions of an ad account that a user can still approve at `at`. */
 export async function countOpenApprovals(
   { query }: Transaction,
   { workspaceId, adAccountId }: { workspaceId: number; adAccountId: number },

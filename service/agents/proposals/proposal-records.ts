@@ -5,12 +5,33 @@ import type { NewAction } from './action.ts'
 import type { NewBatch } from './batch-store.ts'
 import type { ActionRow, BatchRow } from './record-store.ts'
 
+/** What a new action stores and nothing may change later. */
+const ACTION_COLUMNS = [
+  'batch_id',
+  'position',
+  'workspace_id',
+  'ad_account_id',
+  'type',
+  'target_type',
+  'target_id',
+  'target_name',
+  'params',
+  'rationale',
+  'policy_decision',
+  'policy_reasons',
+  'policy_evidence',
+  'state_before',
+  'state_proposed',
+  'change_minor',
+  'created_at',
+] as const satisfies (keyof ActionRow)[]
+
 /**
- * The digest of what a new action stores and nothing may change later. Its first audit entry
- * contains it, so that `audit verify` detects a changed row, also while the action is pending.
+ * The digest of these columns of a new action. Its first audit entry contains it, so that `audit
+ * verify` detects a changed row, also while the action is pending.
  */
 export function digestAction(batchId: number, action: NewAction): string {
-  return digest({
+  const columns: Record<(typeof ACTION_COLUMNS)[number], unknown> = {
     batch_id: batchId,
     position: action.position,
     workspace_id: action.workspaceId,
@@ -28,53 +49,59 @@ export function digestAction(batchId: number, action: NewAction): string {
     state_proposed: action.proposed,
     change_minor: action.changeMinor,
     created_at: action.createdAt,
-  })
+  }
+  return digest(columns)
 }
 
 /** The same digest of a stored row. */
 export function digestActionRow(row: ActionRow): string {
-  return digest({
-    batch_id: row.batch_id,
-    position: row.position,
-    workspace_id: row.workspace_id,
-    ad_account_id: row.ad_account_id,
-    type: row.type,
-    target_type: row.target_type,
-    target_id: row.target_id,
-    target_name: row.target_name,
-    params: row.params,
-    rationale: row.rationale,
-    policy_decision: row.policy_decision,
-    policy_reasons: row.policy_reasons,
-    policy_evidence: row.policy_evidence,
-    state_before: row.state_before,
-    state_proposed: row.state_proposed,
-    change_minor: row.change_minor,
-    created_at: row.created_at,
-  })
+  return digest(pick(row, ACTION_COLUMNS))
 }
 
-/**
- * The digest of a new batch, without its actions. Its audit entry contains it. A member that
- * earlier versions do not have is left out where it has its default: their digests stay valid.
- */
+/** What a new batch stores, without its actions, and nothing may change later. */
+const BATCH_COLUMNS = [
+  'workspace_id',
+  'ad_account_id',
+  'proposal_key',
+  'content_sha256',
+  'rationale',
+  'target_source',
+  'evidence',
+  'proposer_kind',
+  'proposer_id',
+  'proposer_name',
+  'person_id',
+  'policy_version',
+  'policy_decision',
+  'all_or_nothing',
+  'undoes',
+  'created_at',
+  'expires_at',
+] as const satisfies (keyof BatchRow)[]
+
+/** JSON columns are parsed. */
+type BatchColumns = Omit<Pick<BatchRow, (typeof BATCH_COLUMNS)[number]>, 'evidence'> & {
+  evidence: unknown
+}
+
+/** The digest of these columns of a new batch. Its audit entry contains it. */
 export function digestBatch(batch: NewBatch): string {
-  return digest({
+  return digestBatchColumns({
     workspace_id: batch.workspaceId,
     ad_account_id: batch.adAccountId,
     proposal_key: batch.idempotencyKey,
-    content_sha256: batch.contentSha256.toString('hex'),
+    content_sha256: batch.contentSha256,
     rationale: batch.rationale,
     target_source: batch.provenance.target_source,
     evidence: batch.provenance.evidence,
     proposer_kind: batch.proposer.kind,
     proposer_id: batch.proposer.id,
     proposer_name: batch.proposer.name,
-    person_id: batch.proposer.personId,
+    person_id: batch.proposer.userId,
     policy_version: batch.policyVersion,
     policy_decision: batch.policyDecision,
-    ...(batch.isAllOrNothing && { all_or_nothing: true }),
-    ...(batch.undoes !== null && { undoes: batch.undoes }),
+    all_or_nothing: batch.isAllOrNothing,
+    undoes: batch.undoes,
     created_at: batch.createdAt,
     expires_at: batch.expiresAt,
   })
@@ -82,25 +109,29 @@ export function digestBatch(batch: NewBatch): string {
 
 /** The same digest of a stored row. */
 export function digestBatchRow(row: BatchRow): string {
+  return digestBatchColumns(pick(row, BATCH_COLUMNS))
+}
+
+/**
+ * A member that earlier versions do not have is left out where it has its default: their digests
+ * stay valid.
+ */
+function digestBatchColumns({
+  content_sha256,
+  all_or_nothing,
+  undoes,
+  ...columns
+}: BatchColumns): string {
   return digest({
-    workspace_id: row.workspace_id,
-    ad_account_id: row.ad_account_id,
-    proposal_key: row.proposal_key,
-    content_sha256: row.content_sha256.toString('hex'),
-    rationale: row.rationale,
-    target_source: row.target_source,
-    evidence: row.evidence,
-    proposer_kind: row.proposer_kind,
-    proposer_id: row.proposer_id,
-    proposer_name: row.proposer_name,
-    person_id: row.person_id,
-    policy_version: row.policy_version,
-    policy_decision: row.policy_decision,
-    ...(row.all_or_nothing && { all_or_nothing: true }),
-    ...(row.undoes !== null && { undoes: row.undoes }),
-    created_at: row.created_at,
-    expires_at: row.expires_at,
+    ...columns,
+    content_sha256: content_sha256.toString('hex'),
+    ...(all_or_nothing && { all_or_nothing: true }),
+    ...(undoes !== null && { undoes }),
   })
+}
+
+function pick<Row, Name extends keyof Row>(row: Row, names: readonly Name[]): Pick<Row, Name> {
+  return Object.fromEntries(names.map(name => [name, row[name]])) as Pick<Row, Name>
 }
 
 /** Leaves out undefined members and writes times as text, as the columns do. */

@@ -104,7 +104,7 @@ function approvalQueueUrl(origin: string, workspaceId: number): string {
   return `${origin}/workspaces/${workspaceId}/approvals`
 }
 
-/** The page where a person decides on one batch. */
+/** The page where a user decides on one batch. */
 function inboxUrl(
   origin: string,
   { workspaceId, batchId }: { workspaceId: number; batchId: number },

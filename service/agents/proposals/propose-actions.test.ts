@@ -158,7 +158,9 @@ it('audits the proposal, then each action with its decision', async test => {
   const receipt = await findReceipt(database, { workspaceId, actionId: actions[2]?.id ?? 0 })
   assert.ok(receipt)
   assert.deepEqual(blocked, {
-    ...{ ...common, status: 'blocked', reason_codes: ['already_active'] },
+    ...common,
+    status: 'blocked',
+    reason_codes: ['already_active'],
     document_sha256: receipt.documentSha256.toString('hex'),
   })
   assert.equal(hash('sha256', receipt.document, 'hex'), receipt.documentSha256.toString('hex'))
@@ -184,7 +186,9 @@ it('stores and returns the text of an agent unchanged, and never in the audit lo
   const target_entity = { ...ENTITIES[3], name: hostile }
   const target = { type: target_entity.type, id: target_entity.id, name: hostile }
   const { batch, actions } = await propose({
-    ...{ ...body, rationale: hostile, idempotency_key: hostile.slice(0, 60) },
+    ...body,
+    rationale: hostile,
+    idempotency_key: hostile.slice(0, 60),
     actions: [{ ...action, target_entity: target, rationale: hostile }],
   })
   const { proposal } = toProposalResult(context, { batch, actions })
@@ -256,8 +260,8 @@ it('names the connection as the proposer', async test => {
   const connection = await resolvePrincipal(fixture, 'connection')
   const { actions } = await propose(buildProposal(RAISE), connection)
   const id = 'connectionId' in connection ? connection.connectionId : 0
-  const { personId } = connection
-  assert.deepEqual(actions[0]?.proposer, { kind: 'connection', id, name: 'Test agent', personId })
+  const { userId } = connection
+  assert.deepEqual(actions[0]?.proposer, { kind: 'connection', id, name: 'Test agent', userId })
   const [entry] = await readAuditEntries(database, workspaceId, 'proposal.submitted')
   assert.deepEqual(entry?.actor, { type: 'connection', id: String(id) })
 })

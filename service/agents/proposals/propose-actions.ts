@@ -67,12 +67,12 @@ interface ProposalInput extends ProposalContent {
 }
 
 async function readTargets(
-  { database, platform }: ProposalContext,
+  { database, campaigns }: ProposalContext,
   content: ProposalContent,
 ): Promise<TargetStates | null> {
   if (await findBatchByKey(database, toProposalKey(content))) return null
   const { adAccountId } = content.principal
-  return readSubmittedTargets(platform, adAccountId, orderSubmissions(content))
+  return readSubmittedTargets(campaigns, adAccountId, orderSubmissions(content))
 }
 
 async function propose(

@@ -1,13 +1,14 @@
-import { ACTION_STATUSES, type ActionStatus } from '@signalbox/contract/agents/actions.ts'
+import { ACTION_STATUSES } from '@signalbox/contract/agents/actions.ts'
 import type {
   ActionAnswer,
   ActionBatchAnswer,
   ActionList,
   DecisionReceipt,
 } from '@signalbox/contract/agents/proposals.ts'
+import { ActionQuery } from '@signalbox/contract/agents/tool-inputs.ts'
 import { INTEGER_MAX } from '@signalbox/contract/scalars.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
 import type { ProposalContext } from '../agents-context.ts'
@@ -30,12 +31,6 @@ export function agentScope({ workspaceId, adAccountId }: AgentPrincipal): ReadSc
   return { workspaceId, adAccountId }
 }
 
-/** Unparsed, from a query string or tool arguments. */
-export interface ActionQuery {
-  status?: unknown
-  page?: unknown
-}
-
 export const ACTIONS_PER_PAGE = 25
 
 const BATCH_NOT_FOUND =
@@ -46,13 +41,22 @@ const RECEIPT_NOT_FOUND =
   'This action has no receipt yet: it gets one when it is completed. Read the action, and ask ' +
   'again when its finished_at is set.'
 
+/** The page is a number in the arguments of a tool, and text in a query. */
+const queryValidator = new Validator(ActionQuery, {
+  coerceTypes: true,
+  members: {
+    status: { error: `The status field must be one of: ${ACTION_STATUSES.join(', ')}.` },
+    page: { error: `The page field must be an integer from 1 to ${INTEGER_MAX}.` },
+  },
+})
+
 /** Lists actions, newest first. Throws a 422 refusal for an invalid status or page. */
 export async function listActions(
   { database }: ProposalContext,
   scope: ReadScope,
-  query: ActionQuery,
+  query: unknown,
 ): Promise<ActionList> {
-  const { status, page } = parseQuery(query)
+  const { status = null, page = 1 } = queryValidator.validate(query)
   const found = await findActionsPage(database, {
     ...scope,
     status,
@@ -66,23 +70,6 @@ export async function listActions(
     per_page: ACTIONS_PER_PAGE,
     has_more: found.length > ACTIONS_PER_PAGE,
   }
-}
-
-function parseQuery({ status, page = 1 }: ActionQuery): {
-  status: ActionStatus | null
-  page: number
-} {
-  const errors = new FieldErrorList()
-  const knownStatus = ACTION_STATUSES.find(known => known === status) ?? null
-  if (status !== undefined && knownStatus === null) {
-    errors.add('status', `The status field must be one of: ${ACTION_STATUSES.join(', ')}.`)
-  }
-  const number = parseRowId(page)
-  if (number === null) {
-    errors.add('page', `The page field must be an integer from 1 to ${INTEGER_MAX}.`)
-  }
-  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
-  return { status: knownStatus, page: number ?? 1 }
 }
 
 /** Reads one action. Throws a 404 refusal if it is not in the scope. */

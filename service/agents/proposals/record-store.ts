@@ -1,4 +1,6 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import { type Selectable, sql } from 'kysely'
+import { AUDIT_ACTIONS, type AuditAction, type AuditSubjectType } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
 import { objectOrEmpty, parseJsonObject } from '../../runtime/util/is-object.ts'
@@ -17,7 +19,7 @@ export interface RecordEntry {
   sequence: number
   actorType: unknown
   actorId: unknown
-  action: string
+  action: Stored<AuditAction>
   details: Record<string, unknown>
 }
 
@@ -50,7 +52,7 @@ export async function readActionRecords(
     .orderBy('agent_actions.id')
     .limit(limit)
     .execute()
-  const subject = { workspaceId, type: 'action', ids: rows.map(({ id }) => id) }
+  const subject = { workspaceId, type: 'action' as const, ids: rows.map(({ id }) => id) }
   const entries = await readEntriesAbout({ query }, subject)
   return rows.map(row => ({
     row,
@@ -80,14 +82,14 @@ export async function readBatchRecords(
     .orderBy('id')
     .limit(limit)
     .execute()
-  const subject = { workspaceId, type: 'batch', ids: rows.map(({ id }) => id) }
+  const subject = { workspaceId, type: 'batch' as const, ids: rows.map(({ id }) => id) }
   const entries = await readEntriesAbout({ query }, subject)
   return rows.map(row => ({ row, entries: entries.get(String(row.id)) ?? [] }))
 }
 
 interface EntrySubjects {
   workspaceId: number
-  type: string
+  type: AuditSubjectType
   ids: readonly number[]
 }
 
@@ -97,7 +99,7 @@ async function readEntriesAbout(
   { workspaceId, type, ids }: EntrySubjects,
 ): Promise<Map<string, RecordEntry[]>> {
   if (ids.length === 0) return new Map()
-  // One look-up for each record: an `in` list may be read as a filter over the whole log.
+  // One lookup for each record: an `in` list may be read as a filter over the whole log.
   const { rows } = await sql<EntryRow & { subject_id: string }>`
     select entry.sequence, entry.action, entry.subject_id, entry.body
     from unnest(${ids.map(String)}::text[]) as subject (id)
@@ -115,6 +117,8 @@ async function readEntriesAbout(
   return entries
 }
 
+const POLICY_CHANGED: AuditAction = 'policy.changed'
+
 /** The last change of the policy in the log; null if it was never changed. */
 export async function findLastPolicyEntry(
   { query }: Transaction,
@@ -124,7 +128,7 @@ export async function findLastPolicyEntry(
     .selectFrom('audit_entries')
     .select(['sequence', 'action', 'body'])
     .where('workspace_id', '=', workspaceId)
-    .where('action', '=', 'policy.changed')
+    .where('action', '=', POLICY_CHANGED)
     .orderBy('sequence', 'desc')
     .limit(1)
     .executeTakeFirst()
@@ -136,7 +140,13 @@ type EntryRow = Pick<Selectable<Tables['audit_entries']>, 'sequence' | 'action' 
 function toRecordEntry({ sequence, action, body }: EntryRow): RecordEntry {
   const { actor, details } = parseJsonObject(body) ?? {}
   const { type: actorType, id: actorId } = objectOrEmpty(actor)
-  return { sequence, action, actorType, actorId, details: objectOrEmpty(details) }
+  return {
+    sequence,
+    action: parseStored(AUDIT_ACTIONS, action),
+    actorType,
+    actorId,
+    details: objectOrEmpty(details),
+  }
 }
 
 const RECORD_TABLES = { action: 'agent_actions', batch: 'agent_batches' } as const

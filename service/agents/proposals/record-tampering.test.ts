@@ -13,7 +13,7 @@ async function stage(
 ): Promise<AgentFixture & { verified: number; pending: number }> {
   const fixture = await createExecutionFixture(test, 'ask')
   const first = await propose(fixture, RAISE)
-  const request = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId: first.id }
+  const request = { user: fixture.owner, workspaceId: fixture.workspaceId, batchId: first.id }
   await decideAndExecute(fixture.context, request, APPROVAL)
   const second = await propose(fixture, { type: 'pause', entity: 2 })
   const [verified = 0] = first.actionIds
@@ -24,7 +24,9 @@ async function stage(
 
 async function findingOf({ database, workspaceId, clock }: AgentFixture): Promise<string | null> {
   const verification = await verifyChain(database, FIXTURE_AUDIT_KEYS, {
-    ...{ workspaceId, now: clock.now(), verifyRecords: verifyProposalRecords },
+    workspaceId,
+    now: clock.now(),
+    verifyRecords: verifyProposalRecords,
   })
   assert.equal(verification.is_intact, verification.broken_at === null)
   return verification.is_intact ? null : verification.finding

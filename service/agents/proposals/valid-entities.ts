@@ -3,7 +3,7 @@ import {
   VALID_ENTITIES_PER_TYPE_MAX,
   type ValidEntity,
 } from '@signalbox/contract/agents/proposals.ts'
-import type { AdPlatform, EntityRef } from '../campaigns/campaign-api.ts'
+import type { CampaignApi, EntityRef } from '../campaigns/campaign-api.ts'
 import type { PolicyReasonCode } from '../policy/policy-reasons.ts'
 
 interface EvaluatedTarget {
@@ -21,7 +21,7 @@ interface ValidEntities {
  * turn. Lists only entities of this ad account, and nothing if every entity was found.
  */
 export async function listValidEntities(
-  platform: AdPlatform,
+  campaigns: CampaignApi,
   adAccountId: number,
   evaluated: readonly EvaluatedTarget[],
 ): Promise<ValidEntities> {
@@ -29,7 +29,7 @@ export async function listValidEntities(
   if (missing.length === 0) return {}
   const valid: ValidEntity[] = []
   for (const type of new Set(missing.map(({ target }) => target.type))) {
-    const entities = await platform.listEntities(adAccountId, type, VALID_ENTITIES_PER_TYPE_MAX)
+    const entities = await campaigns.listEntities(adAccountId, type, VALID_ENTITIES_PER_TYPE_MAX)
     valid.push(...entities.map(({ id, name }) => ({ type, id, name })))
   }
   return { valid_entities: valid }

@@ -1,38 +1,31 @@
 import { ACTIONS_MAX } from '@signalbox/contract/agents/actions.ts'
 import { DryRunSubmission, ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
 import {
-  addSchemaErrors,
   addTextError,
-  compileBodySchema,
-  FieldErrorList,
-  type SchemaValidator,
-} from '../../runtime/http/body-schema.ts'
-import { Refusal } from '../../runtime/http/refusal.ts'
+  type FieldErrorList,
+  type Validation,
+  Validator,
+} from '../../runtime/http/validator.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 
-const checkProposal = compileBodySchema(ProposalSubmission)
-const checkDryRun = compileBodySchema(DryRunSubmission)
+const proposalValidator = new Validator(ProposalSubmission)
+const dryRunValidator = new Validator(DryRunSubmission)
 
 /**
  * Validates the body of propose-actions for a credential of one ad account. Throws a 422 refusal
  * with every invalid field. Does not check entities or the policy.
  */
 export function validateProposal(body: unknown, adAccountId: number): ProposalSubmission {
-  return validateBody(checkProposal, body, adAccountId) as ProposalSubmission
+  const validation = proposalValidator.begin(body)
+  addProposalErrors(validation, adAccountId)
+  return validation.finish()
 }
 
 /** Validates the body of dry_run_actions in the same way. */
 export function validateDryRun(body: unknown, adAccountId: number): DryRunSubmission {
-  return validateBody(checkDryRun, body, adAccountId) as DryRunSubmission
-}
-
-function validateBody(check: SchemaValidator, body: unknown, adAccountId: number): unknown {
-  const submission = body ?? {}
-  const errors = new FieldErrorList()
-  addSchemaErrors(errors, check(submission) ?? [])
-  if (isObject(submission)) addProposalErrors(errors, submission, adAccountId)
-  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
-  return submission
+  const validation = dryRunValidator.begin(body)
+  addProposalErrors(validation, adAccountId)
+  return validation.finish()
 }
 
 /**
@@ -40,8 +33,7 @@ function validateBody(check: SchemaValidator, body: unknown, adAccountId: number
  * store. Each rule skips members of the wrong type, so that one response names every invalid field.
  */
 function addProposalErrors(
-  errors: FieldErrorList,
-  body: UntrustedObject,
+  { errors, input: body }: Pick<Validation<unknown>, 'errors' | 'input'>,
   adAccountId: number,
 ): void {
   for (const name of ['rationale', 'idempotency_key']) addBlankTextError(errors, name, body[name])

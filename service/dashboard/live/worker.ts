@@ -7,12 +7,12 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import { singleFlight } from '../../runtime/util/single-flight.ts'
 import { sleep } from '../../runtime/util/wait.ts'
-import type { TrackerIdentity } from '../../signals/access/live-key-store.ts'
+import type { TrackerIdentity } from '../../signals/access/tracker-store.ts'
 import {
   ACTIVITY_CHANNEL,
   parseTrackerIds,
 } from '../../signals/delivery/destination-queue-store.ts'
-import { type CurrentPerson, findLiveSessions } from '../../workspaces/users/session-store.ts'
+import { type CurrentUser, findLiveSessions } from '../../workspaces/users/session-store.ts'
 import { requireRole } from '../../workspaces/users/workspaces.ts'
 import { type EventStream, type StreamCounts, StreamLimit } from './event-stream.ts'
 import { TrackerFeed } from './tracker-feed.ts'
@@ -27,7 +27,7 @@ export interface LiveOptions {
 }
 
 interface StreamRequest {
-  person: CurrentPerson
+  user: CurrentUser
   tracker: TrackerIdentity
   since: Date | null
 }
@@ -201,12 +201,12 @@ export class LiveEvents {
   async #endRevokedStreams(): Promise<void> {
     const { database, now } = this.#options
     const open = [...this.#streams]
-    const sessionIds = [...new Set(open.map(([, { person }]) => person.sessionId))]
+    const sessionIds = [...new Set(open.map(([, { user }]) => user.sessionId))]
     const people = await findLiveSessions(database, sessionIds, now())
     const checks = new Map<string, Promise<boolean>>()
-    for (const [stream, { person, tracker }] of open) {
-      const current = people.get(person.sessionId)
-      const key = `${person.sessionId} ${tracker.workspaceId}`
+    for (const [stream, { user, tracker }] of open) {
+      const current = people.get(user.sessionId)
+      const key = `${user.sessionId} ${tracker.workspaceId}`
       const check = checks.get(key) ?? this.#mayRead(current, tracker)
       checks.set(key, check)
       if (!(await check)) stream.end()
@@ -214,12 +214,12 @@ export class LiveEvents {
   }
 
   async #mayRead(
-    person: CurrentPerson | undefined,
+    user: CurrentUser | undefined,
     { workspaceId }: TrackerIdentity,
   ): Promise<boolean> {
-    if (!person || person.mustChangePassword) return false
+    if (!user || user.mustChangePassword) return false
     try {
-      await requireRole(this.#options.database, person, { workspaceId, action: 'read' })
+      await requireRole(this.#options.database, user, { workspaceId, action: 'read' })
       return true
     } catch (error) {
       if (error instanceof Refusal) return false

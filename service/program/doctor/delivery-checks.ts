@@ -1,4 +1,5 @@
 import type { Database } from '../../runtime/db/database.ts'
+import type { JobName } from '../../runtime/jobs/job.ts'
 import { readJobStatistics } from '../../runtime/jobs/job-store.ts'
 import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-credential.ts'
 import { readBacklog } from '../../signals/delivery/backlog-store.ts'
@@ -151,7 +152,7 @@ async function checkWorkers(
 }
 
 /** Runs every hour. */
-const HOURLY_JOB = 'prepare-partitions'
+const HOURLY_JOB: JobName = 'prepare-partitions'
 const AGE_SECONDS_MAX = 3 * 3_600
 
 async function checkJobs(database: Database, { roles }: StoreServer): Promise<Finding> {

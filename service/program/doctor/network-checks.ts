@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { findTracesUrl } from '../../runtime/settings/tracing-settings.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
+import type { UnavailableCause } from '../../signals/platforms/platform.ts'
 import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { findSmtpError } from '../../workspaces/users/mail/client.ts'
 import { requestPage } from './client.ts'
@@ -182,7 +183,7 @@ async function tryCredential(
   platforms: PlatformRegistry,
   { platform: name, config, accessToken }: OpenedDestination,
   at: Date,
-): Promise<string> {
+): Promise<UnavailableCause | 'works'> {
   const platform = platforms.find(name)
   const target = platform?.parseTarget(config) ?? null
   if (!platform || target === null) return 'unsupported'

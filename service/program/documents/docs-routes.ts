@@ -1,5 +1,7 @@
+import Type from 'typebox'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
 import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
 import { QUERY_CHARACTERS_MAX, renderMissingPage, renderSearchPage } from './docs-search-page.ts'
 import { type DocsPage, type DocsSite, readDocsSite } from './docs-site.ts'
@@ -7,6 +9,8 @@ import { isEtagMatch, PUBLIC_HEADERS, type TextWithEtag } from './published-docu
 
 /** Fills the addresses of this installation in, and keeps the result under its key. */
 export type FillText = (key: string, text: () => string) => TextWithEtag
+
+const searchValidator = new Validator(Type.Object({ q: Type.Optional(Type.String()) }))
 
 const PUBLIC = { config: { credential: 'none' } } as const
 
@@ -17,8 +21,7 @@ const PUBLIC = { config: { credential: 'none' } } as const
 export function docsRoutes(app: ServiceApp, fill: FillText): void {
   for (const url of ['/docs', '/docs.md', '/docs/:name'] as const) {
     app.get(url, PUBLIC, ({ params, headers }, reply) => {
-      const { name = '' } = params as { name?: string }
-      const path = url.replace(':name', () => name)
+      const path = url.replace(':name', () => readPathParameters(params, 'name').name)
       const isMarkdown = path.endsWith('.md')
       const page = findPage(path)
       if (!page && isMarkdown) throw Refusal.notFound('There is no such page.')
@@ -32,15 +35,15 @@ export function docsRoutes(app: ServiceApp, fill: FillText): void {
     })
   }
   app.get('/docs/assets/:file', PUBLIC, (request, reply) => {
-    const { file } = request.params as { file: string }
+    const { file } = readPathParameters(request.params, 'file')
     const { path, text } = requireDocs().stylesheet
     if (path !== `/docs/assets/${file}`) throw Refusal.notFound('There is no such file.')
     reply.header('cache-control', 'public, max-age=31536000, immutable')
     return reply.type('text/css; charset=utf-8').send(text)
   })
   app.get('/docs/search', PUBLIC, (request, reply) => {
-    const { q } = request.query as { q?: unknown }
-    const query = typeof q === 'string' ? q.trim().slice(0, QUERY_CHARACTERS_MAX) : ''
+    const { q = '' } = searchValidator.pickValid(request.query)
+    const query = q.trim().slice(0, QUERY_CHARACTERS_MAX)
     return reply.headers(pageHeaders()).send(renderSearchPage(requireDocs(), query))
   })
 }

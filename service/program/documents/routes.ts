@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { formatDocument } from '@signalbox/contract/print-openapi.ts'
 import { type ContractKeys, publicKeySet } from '@signalbox/contract/signing-key.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import { docsRoutes, type FillText, requireDocs } from './docs-routes.ts'
 import { fillAddresses, joinPagesForAgents, listPagesForAgents } from './docs-site.ts'
 import {
@@ -14,10 +15,10 @@ import {
   withEtag,
 } from './published-documents.ts'
 
-interface DocumentRoutesContext {
+export interface DocumentsContext {
   contractKeys: ContractKeys
-  /** Where to report a vulnerability; without it, there is no security.txt. */
-  securityContact: string | undefined
+  /** Without a contact, there is no security.txt. */
+  settings: Pick<Settings, 'securityContact'>
   now: () => Date
   publicOrigin: () => string
 }
@@ -27,8 +28,8 @@ const TEXT_TYPE = 'text/plain; charset=utf-8'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** The published documents, at the origin and not below the base path. */
-export function documentRoutes(app: ServiceApp, context: DocumentRoutesContext): void {
-  const { contractKeys, securityContact: contact, now, publicOrigin } = context
+export function documentRoutes(app: ServiceApp, context: DocumentsContext): void {
+  const { contractKeys, settings, now, publicOrigin } = context
   const contract = createSignedContract(contractKeys.current)
   serveDocument(app, {
     url: '/openapi.json',
@@ -40,6 +41,7 @@ export function documentRoutes(app: ServiceApp, context: DocumentRoutesContext):
   const fill = createFiller(publicOrigin)
   serveAgentGuides(app, fill)
   docsRoutes(app, fill)
+  const contact = settings.securityContact
   if (contact === undefined) return
   serveDocument(app, {
     url: '/.well-known/security.txt',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { AlertKind } from '../../signals/reports/alert-store.ts'
+import type { AlertKind } from '@signalbox/contract/alerts.ts'
 import {
   registerAlertMetrics,
   registerNotificationMetrics,

@@ -8,6 +8,7 @@ import {
   registerConnectionMetrics,
   registerJobMetrics,
   registerPendingActionMetrics,
+  registerServerMetrics,
   registerWaitingDeliveryMetrics,
 } from './database-metrics.ts'
 import { createMetricsRegistry, type MetricsRegistry, renderMetrics } from './metrics-registry.ts'
@@ -55,6 +56,22 @@ it('shows no stale value while the database is unavailable', async () => {
   assert.equal((await shown(registry)).length, 5)
 })
 
+it('shows which server of the store does not answer', async () => {
+  const registry = createMetricsRegistry()
+  const answers = new Map([
+    ['main', true],
+    ['10.0.0.7:5432', false],
+  ])
+  registerServerMetrics(registry, async () => answers)
+  const lines = [
+    'signalbox_store_node_up{node="main"} 1',
+    'signalbox_store_node_up{node="10.0.0.7:5432"} 0',
+  ]
+  assert.deepEqual(await shown(registry), lines)
+  answers.delete('10.0.0.7:5432')
+  assert.deepEqual(await shown(registry), lines.slice(0, 1))
+})
+
 it('shows busy and idle connections', async () => {
   const registry = createMetricsRegistry()
   registerConnectionMetrics(registry, { totalCount: 10, idleCount: 3, waitingCount: 2 })
@@ -87,13 +104,17 @@ it('shows waiting deliveries, and no stale value while they cannot be counted', 
 
 const JOB_STATISTICS: JobStatistics = {
   counts: { queued: 2, running: 1, failed: 0 },
-  successAgeSeconds: new Map([['daily', 7_200.5]]),
+  successAgeSeconds: new Map([['verify-audit', 7_200.5]]),
 }
 
 function meteredJobs(read: () => Promise<JobStatistics>) {
   const registry = createMetricsRegistry()
-  const periodSeconds = new Map([['daily', 86_400]])
-  const meter = registerJobMetrics(registry, { names: ['daily', 'asked'], periodSeconds, read })
+  const periodSeconds = new Map([['verify-audit', 86_400]] as const)
+  const meter = registerJobMetrics(registry, {
+    names: ['verify-audit', 'refresh-report'],
+    periodSeconds,
+    read,
+  })
   return { registry, meter }
 }
 
@@ -104,21 +125,21 @@ async function shownJobs(registry: MetricsRegistry, name: string): Promise<strin
 
 it('counts job runs by outcome, from zero', async () => {
   const { registry, meter } = meteredJobs(async () => JOB_STATISTICS)
-  meter.onDone({ name: 'daily', outcome: 'failed', seconds: 0.5, error: new Error('no') })
-  meter.onDone({ name: 'daily', outcome: 'succeeded', seconds: 2, error: null })
+  meter.onDone({ name: 'verify-audit', outcome: 'failed', seconds: 0.5, error: new Error('no') })
+  meter.onDone({ name: 'verify-audit', outcome: 'succeeded', seconds: 2, error: null })
   meter.onError()
   assert.deepEqual(await shownJobs(registry, '_runs'), [
-    'signalbox_job_runs_total{task="daily",outcome="succeeded"} 1',
-    'signalbox_job_runs_total{task="daily",outcome="failed"} 1',
-    'signalbox_job_runs_total{task="daily",outcome="interrupted"} 0',
-    'signalbox_job_runs_total{task="asked",outcome="succeeded"} 0',
-    'signalbox_job_runs_total{task="asked",outcome="failed"} 0',
-    'signalbox_job_runs_total{task="asked",outcome="interrupted"} 0',
+    'signalbox_job_runs_total{task="verify-audit",outcome="succeeded"} 1',
+    'signalbox_job_runs_total{task="verify-audit",outcome="failed"} 1',
+    'signalbox_job_runs_total{task="verify-audit",outcome="interrupted"} 0',
+    'signalbox_job_runs_total{task="refresh-report",outcome="succeeded"} 0',
+    'signalbox_job_runs_total{task="refresh-report",outcome="failed"} 0',
+    'signalbox_job_runs_total{task="refresh-report",outcome="interrupted"} 0',
   ])
   const durations = await shownJobs(registry, '_duration_seconds_count')
   assert.deepEqual(durations, [
-    'signalbox_job_duration_seconds_count{task="daily"} 2',
-    'signalbox_job_duration_seconds_count{task="asked"} 0',
+    'signalbox_job_duration_seconds_count{task="verify-audit"} 2',
+    'signalbox_job_duration_seconds_count{task="refresh-report"} 0',
   ])
   assert.deepEqual(await shownJobs(registry, '_errors'), ['signalbox_job_errors_total 1'])
 })
@@ -138,13 +159,13 @@ it('shows the jobs of all processes with one query per scrape and no stale value
   ])
   assert.equal(asked, 1)
   assert.deepEqual(await shownJobs(registry, '_success'), [
-    'signalbox_job_success_age_seconds{task="daily"} 7200.5',
+    'signalbox_job_success_age_seconds{task="verify-audit"} 7200.5',
   ])
   isAway = true
   assert.deepEqual(await shownJobs(registry, 's{'), [])
   assert.deepEqual(await shownJobs(registry, '_success'), [])
   assert.deepEqual(await shownJobs(registry, '_period'), [
-    'signalbox_job_period_seconds{task="daily"} 86400',
+    'signalbox_job_period_seconds{task="verify-audit"} 86400',
   ])
 })
 

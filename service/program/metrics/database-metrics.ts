@@ -1,9 +1,13 @@
-import { Counter, Gauge, Histogram } from 'prom-client'
-import type { JobOutcome, JobRun } from '../../runtime/jobs/job.ts'
+import type { JobName, JobOutcome, JobRun } from '../../runtime/jobs/job.ts'
 import type { JobStatistics } from '../../runtime/jobs/job-store.ts'
 import { singleFlight } from '../../runtime/util/single-flight.ts'
 import type { BacklogByStatus, WaitingByStatus } from '../../signals/delivery/backlog-store.ts'
-import type { MetricsRegistry } from './metrics-registry.ts'
+import {
+  createCounter,
+  createGauge,
+  createHistogram,
+  type MetricsRegistry,
+} from './metrics-registry.ts'
 
 /** The connections of one process to PostgreSQL. */
 interface ConnectionPool {
@@ -14,22 +18,28 @@ interface ConnectionPool {
 
 /** Shows the database connections of this process. */
 export function registerConnectionMetrics(registry: MetricsRegistry, pool: ConnectionPool): void {
-  new Gauge({
-    name: 'signalbox_store_connections',
-    help: 'Connections to PostgreSQL that this process holds.',
-    labelNames: ['state'],
-    registers: [registry],
+  createGauge(registry, 'signalbox_store_connections', {
     collect() {
       this.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
       this.set({ state: 'idle' }, pool.idleCount)
     },
   })
-  new Gauge({
-    name: 'signalbox_store_connections_waiting',
-    help: 'Statements that wait for a connection.',
-    registers: [registry],
+  createGauge(registry, 'signalbox_store_connections_waiting', {
     collect() {
       this.set(pool.waitingCount)
+    },
+  })
+}
+
+/** Shows which servers of the store answer: on a Citus cluster, some may be down. */
+export function registerServerMetrics(
+  registry: MetricsRegistry,
+  check: () => Promise<ReadonlyMap<string, boolean>>,
+): void {
+  createGauge(registry, 'signalbox_store_node_up', {
+    async collect() {
+      this.reset()
+      for (const [node, isUp] of await check()) this.set({ node }, isUp ? 1 : 0)
     },
   })
 }
@@ -43,21 +53,12 @@ export function registerBacklogMetrics(
   read: () => Promise<BacklogByStatus>,
 ): void {
   const backlog = singleFlight(() => read().catch(() => null))
-  const labelNames = ['destination']
-  const registers = [registry]
-  new Gauge({
-    name: 'signalbox_store_up',
-    help: 'Whether PostgreSQL answered at this scrape.',
-    registers,
+  createGauge(registry, 'signalbox_store_up', {
     async collect() {
       this.set((await backlog()) ? 1 : 0)
     },
   })
-  new Gauge({
-    name: 'signalbox_delivery_due_queues',
-    help: 'Destination queues with due deliveries, of the whole store, by destination status.',
-    labelNames,
-    registers,
+  createGauge(registry, 'signalbox_delivery_due_queues', {
     async collect() {
       this.reset()
       for (const [destination, { dueQueues }] of Object.entries((await backlog()) ?? {})) {
@@ -65,11 +66,7 @@ export function registerBacklogMetrics(
       }
     },
   })
-  new Gauge({
-    name: 'signalbox_delivery_oldest_due_seconds',
-    help: 'Time since the oldest due delivery became due, of the whole store.',
-    labelNames,
-    registers,
+  createGauge(registry, 'signalbox_delivery_oldest_due_seconds', {
     async collect() {
       this.reset()
       for (const [destination, { oldestDueSeconds }] of Object.entries((await backlog()) ?? {})) {
@@ -88,13 +85,7 @@ export function registerWaitingDeliveryMetrics(
   read: () => Promise<WaitingByStatus>,
 ): void {
   const waiting = singleFlight(() => read().catch(() => null))
-  const labelNames = ['destination']
-  const registers = [registry]
-  new Gauge({
-    name: 'signalbox_deliveries_waiting',
-    help: 'Deliveries that are not final, of the whole store; 100000 means "or more".',
-    labelNames,
-    registers,
+  createGauge(registry, 'signalbox_deliveries_waiting', {
     async collect() {
       this.reset()
       for (const [destination, { deliveries }] of Object.entries((await waiting()) ?? {})) {
@@ -102,11 +93,7 @@ export function registerWaitingDeliveryMetrics(
       }
     },
   })
-  new Gauge({
-    name: 'signalbox_delivery_oldest_waiting_seconds',
-    help: 'Age of the oldest delivery that is not final, since it was planned.',
-    labelNames,
-    registers,
+  createGauge(registry, 'signalbox_delivery_oldest_waiting_seconds', {
     async collect() {
       this.reset()
       for (const [destination, { oldestSeconds }] of Object.entries((await waiting()) ?? {})) {
@@ -127,22 +114,14 @@ export function registerRetentionMetrics(
   registry: MetricsRegistry,
   { readLag, readLastDeliveryId }: RetentionReaders,
 ): void {
-  const registers = [registry]
-  new Gauge({
-    name: 'signalbox_retention_days_behind',
-    help: 'Days since the oldest remaining partition should have been dropped.',
-    labelNames: ['kind'],
-    registers,
+  createGauge(registry, 'signalbox_retention_days_behind', {
     async collect() {
       this.reset()
       const lag = await readLag().catch(() => ({}))
       for (const [kind, days] of Object.entries(lag)) this.set({ kind }, days)
     },
   })
-  new Gauge({
-    name: 'signalbox_delivery_id_last',
-    help: 'Highest delivery id of any tracker; the limit is 2^53 - 1.',
-    registers,
+  createGauge(registry, 'signalbox_delivery_id_last', {
     async collect() {
       this.reset()
       const last = await readLastDeliveryId().catch(() => null)
@@ -153,9 +132,9 @@ export function registerRetentionMetrics(
 
 interface MeteredJobs {
   /** All jobs of this process. */
-  names: readonly string[]
+  names: readonly JobName[]
   /** The interval of each job with a schedule. */
-  periodSeconds: ReadonlyMap<string, number>
+  periodSeconds: ReadonlyMap<JobName, number>
   read: () => Promise<JobStatistics>
 }
 
@@ -172,24 +151,9 @@ const RUN_SECONDS_BUCKETS = [0.01, 0.1, 1, 10, 60, 300, 1_800]
  * the worker. The label is `task`, because Prometheus uses `job` for the scraped target.
  */
 export function registerJobMetrics(registry: MetricsRegistry, jobs: MeteredJobs): JobMeter {
-  const runs = new Counter({
-    name: 'signalbox_job_runs_total',
-    help: 'Job runs of this process by outcome.',
-    labelNames: ['task', 'outcome'],
-    registers: [registry],
-  })
-  const seconds = new Histogram({
-    name: 'signalbox_job_duration_seconds',
-    help: 'Time of one job run.',
-    labelNames: ['task'],
-    buckets: RUN_SECONDS_BUCKETS,
-    registers: [registry],
-  })
-  const errors = new Counter({
-    name: 'signalbox_job_errors_total',
-    help: 'Errors of the job worker: the database was unavailable, or a bug.',
-    registers: [registry],
-  })
+  const runs = createCounter(registry, 'signalbox_job_runs_total')
+  const seconds = createHistogram(registry, 'signalbox_job_duration_seconds', RUN_SECONDS_BUCKETS)
+  const errors = createCounter(registry, 'signalbox_job_errors_total')
   // Shown from the start, so that rates include the first increment.
   for (const task of jobs.names) {
     seconds.zero({ task })
@@ -207,35 +171,21 @@ export function registerJobMetrics(registry: MetricsRegistry, jobs: MeteredJobs)
 
 function registerJobGauges(registry: MetricsRegistry, { periodSeconds, read }: MeteredJobs): void {
   const readJobs = singleFlight(() => read().catch(() => null))
-  const registers = [registry]
-  new Gauge({
-    name: 'signalbox_jobs',
-    help: 'Jobs of the whole store: queued, running, or failed after all attempts.',
-    labelNames: ['state'],
-    registers,
+  createGauge(registry, 'signalbox_jobs', {
     async collect() {
       this.reset()
       const { counts } = (await readJobs()) ?? {}
       for (const [state, count] of Object.entries(counts ?? {})) this.set({ state }, count)
     },
   })
-  new Gauge({
-    name: 'signalbox_job_success_age_seconds',
-    help: 'Time since a scheduled job last succeeded in any process.',
-    labelNames: ['task'],
-    registers,
+  createGauge(registry, 'signalbox_job_success_age_seconds', {
     async collect() {
       this.reset()
       const { successAgeSeconds } = (await readJobs()) ?? {}
       for (const [task, age] of successAgeSeconds ?? []) this.set({ task }, age)
     },
   })
-  const periods = new Gauge({
-    name: 'signalbox_job_period_seconds',
-    help: 'Interval of a scheduled job.',
-    labelNames: ['task'],
-    registers,
-  })
+  const periods = createGauge(registry, 'signalbox_job_period_seconds')
   for (const [task, period] of periodSeconds) periods.set({ task }, period)
 }
 
@@ -245,10 +195,7 @@ export function registerPendingActionMetrics(
   read: () => Promise<number>,
 ): void {
   const pending = singleFlight(() => read().catch(() => null))
-  new Gauge({
-    name: 'signalbox_actions_pending',
-    help: 'Actions of agents that wait for approval, of all workspaces.',
-    registers: [registry],
+  createGauge(registry, 'signalbox_actions_pending', {
     async collect() {
       this.remove()
       const count = await pending()
@@ -259,10 +206,6 @@ export function registerPendingActionMetrics(
 
 /** Shows the result of the last audit log verification. Returns the callback for each one. */
 export function registerAuditLogMetrics(registry: MetricsRegistry): (brokenCount: number) => void {
-  const broken = new Gauge({
-    name: 'signalbox_audit_logs_broken',
-    help: 'Audit logs that failed the last verification by this process; 0 before the first one.',
-    registers: [registry],
-  })
+  const broken = createGauge(registry, 'signalbox_audit_logs_broken')
   return brokenCount => broken.set(brokenCount)
 }

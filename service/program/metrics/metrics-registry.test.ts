@@ -4,22 +4,18 @@ import { createLabelCounter, createMetricsRegistry, renderMetrics } from './metr
 
 it('shows every label value from the start, and its sum', async () => {
   const registry = createMetricsRegistry()
-  const count = createLabelCounter(registry, {
-    name: 'test_things_total',
-    help: 'Things.',
-    label: 'colour',
-    values: ['red', 'green'],
-  })
+  const name = 'signalbox_notifications_failed_total'
+  const count = createLabelCounter(registry, name, ['email', 'webhook'])
   const shown = async () => {
     const { text } = await renderMetrics(registry)
-    return text.match(/^test_things_total.*$/gm)
+    return text.match(new RegExp(`^${name}.*$`, 'gm'))
   }
-  const nothing = ['test_things_total{colour="red"} 0', 'test_things_total{colour="green"} 0']
+  const nothing = [`${name}{channel="email"} 0`, `${name}{channel="webhook"} 0`]
   assert.deepEqual(await shown(), nothing)
-  count('red')
-  count('red', 1_000)
-  count('green', 0)
-  const some = ['test_things_total{colour="red"} 1001', nothing[1]]
+  count('email')
+  count('email', 1_000)
+  count('webhook', 0)
+  const some = [`${name}{channel="email"} 1001`, nothing[1]]
   assert.deepEqual(await shown(), some)
   assert.deepEqual(await shown(), some)
 })
@@ -27,10 +23,10 @@ it('shows every label value from the start, and its sum', async () => {
 it('keeps two registries separate', async () => {
   const registries = [createMetricsRegistry(), createMetricsRegistry()]
   const counts = registries.map(registry =>
-    createLabelCounter(registry, { name: 'test_total', help: 'x', label: 'a', values: ['b'] }),
+    createLabelCounter(registry, 'signalbox_events_total', ['accepted']),
   )
-  counts[0]?.('b')
+  counts[0]?.('accepted')
   const pages = await Promise.all(registries.map(renderMetrics))
-  assert.match(pages[0]?.text ?? '', /^test_total\{a="b"\} 1$/m)
-  assert.match(pages[1]?.text ?? '', /^test_total\{a="b"\} 0$/m)
+  assert.match(pages[0]?.text ?? '', /^signalbox_events_total\{result="accepted"\} 1$/m)
+  assert.match(pages[1]?.text ?? '', /^signalbox_events_total\{result="accepted"\} 0$/m)
 })

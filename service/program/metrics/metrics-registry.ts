@@ -2,10 +2,13 @@ import {
   AggregatorRegistry,
   Counter,
   collectDefaultMetrics,
+  Gauge,
+  Histogram,
   type MetricObject,
   Registry,
 } from 'prom-client'
 import type { MetricsPage } from '../../runtime/http/metrics-server.ts'
+import { type LabelOf, METRICS, type MetricName, type NamesOf } from './metric-table.ts'
 
 /** The metrics of one thread. There is no global registry, so a test can have two. */
 export type MetricsRegistry = Registry
@@ -69,27 +72,54 @@ function setAggregators(metrics: readonly MetricObject[]): MetricsSnapshot {
   })
 }
 
-interface LabelCounterOptions<Value extends string> {
-  name: string
-  help: string
-  label: string
-  /** All values; each is shown from the start, so that rates include the first increment. */
-  values: readonly Value[]
+interface MetricOptions<Metric> {
+  /** Sets the current value at each scrape. */
+  collect?: (this: Metric) => void | Promise<void>
+  /** How the values of several threads become one; their sum by default. */
+  aggregator?: 'max'
+}
+
+export function createCounter<Name extends NamesOf<'counter'>>(
+  registry: MetricsRegistry,
+  name: Name,
+  options: MetricOptions<Counter<LabelOf<Name>>> = {},
+): Counter<LabelOf<Name>> {
+  return new Counter<LabelOf<Name>>({ ...describe(registry, name), ...options })
+}
+
+export function createGauge<Name extends NamesOf<'gauge'>>(
+  registry: MetricsRegistry,
+  name: Name,
+  options: MetricOptions<Gauge<LabelOf<Name>>> = {},
+): Gauge<LabelOf<Name>> {
+  return new Gauge<LabelOf<Name>>({ ...describe(registry, name), ...options })
+}
+
+export function createHistogram<Name extends NamesOf<'histogram'>>(
+  registry: MetricsRegistry,
+  name: Name,
+  buckets: number[],
+): Histogram<LabelOf<Name>> {
+  return new Histogram<LabelOf<Name>>({ ...describe(registry, name), buckets })
 }
 
 /**
- * A counter with one label. Counting is an addition, without a lookup in the library, which reads
- * the sums at each scrape.
+ * A counter with one label, whose values are all shown from the start, so that rates include the
+ * first increment. Counting is an addition, without a lookup in the library, which reads the sums
+ * at each scrape.
  */
 export function createLabelCounter<Value extends string>(
   registry: MetricsRegistry,
-  { name, help, label, values }: LabelCounterOptions<Value>,
+  name: NamesOf<'counter'>,
+  values: readonly Value[],
 ): (value: Value, count?: number) => void {
   const sums = Object.fromEntries(values.map(value => [value, 0])) as Record<Value, number>
-  new Counter({
+  const { help, labels } = METRICS[name]
+  const [label = ''] = labels
+  new Counter<string>({
     name,
     help,
-    labelNames: [label],
+    labelNames: [...labels],
     registers: [registry],
     collect() {
       this.reset()
@@ -99,4 +129,9 @@ export function createLabelCounter<Value extends string>(
   return (value, count = 1) => {
     sums[value] += count
   }
+}
+
+function describe<Name extends MetricName>(registry: MetricsRegistry, name: Name) {
+  const { help, labels } = METRICS[name]
+  return { name, help, labelNames: [...labels] as LabelOf<Name>[], registers: [registry] }
 }

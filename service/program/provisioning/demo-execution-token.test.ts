@@ -33,9 +33,9 @@ it('issues a 30-day token that can propose changes to the demo account', async t
   assert.match(execution_token ?? '', /^sbx_wet_[0-9a-f]{72}$/)
   const principal = await principalOf(database, execution_token, clock.now())
   const [owner] = await listMembers(database, workspace_id)
-  const { tier, adAccountId, workspaceId, personId, expiresAt } = principal ?? {}
+  const { tier, adAccountId, workspaceId, userId, expiresAt } = principal ?? {}
   assert.deepEqual(
-    [tier, adAccountId, workspaceId, personId],
+    [tier, adAccountId, workspaceId, userId],
     ['write', ad_account_id, workspace_id, owner?.userId],
   )
   assert.equal(expiresAt?.getTime(), clock.now().getTime() + 30 * DAY_SECONDS * 1_000)
@@ -135,8 +135,13 @@ it('keeps the ad account of the file, even when another sorts before it', async 
   const { database, clock, start } = await demo(test)
   const first = await start()
   await insertAdAccount(database, {
-    ...{ workspaceId: first.workspace_id, platform: 'meta', platformAccountId: '77' },
-    ...{ name: 'AAA', currency: 'EUR', timeZone: 'UTC', createdAt: clock.now() },
+    workspaceId: first.workspace_id,
+    platform: 'meta',
+    platformAccountId: '77',
+    name: 'AAA',
+    currency: 'EUR',
+    timeZone: 'UTC',
+    createdAt: clock.now(),
   })
   assert.deepEqual(await start(), first)
 })
@@ -159,8 +164,12 @@ async function demo(test: TestContext) {
   const clock = new TestClock()
   const start = async (): Promise<Credentials> => {
     const isTrue = await provisionDemo(database, {
-      ...{ path, baseUrl: 'http://127.0.0.1:1/api/v1', simulatorUrl: null, at: clock.now() },
-      ...{ credentialKeys: { current: Buffer.alloc(32, 7), previous: [] }, isOwnDatabase: true },
+      path,
+      baseUrl: 'http://127.0.0.1:1/api/v1',
+      simulatorUrl: null,
+      at: clock.now(),
+      credentialKeys: { current: Buffer.alloc(32, 7), previous: [] },
+      isOwnDatabase: true,
       logger: createLogger('silent'),
     })
     assert.ok(isTrue)

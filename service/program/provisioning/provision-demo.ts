@@ -5,18 +5,14 @@ import type { Database } from '../../runtime/db/database.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { hashToken } from '../../runtime/util/token-format.ts'
-import {
-  findFirstTracker,
-  findLiveKey,
-  listLiveKeys,
-  type TrackerIdentity,
-} from '../../signals/access/live-key-store.ts'
+import { findLiveKey, listLiveKeys } from '../../signals/access/key-store.ts'
 import {
   issueKey,
   type KeyKind,
   LIVE_KEYS_MAX,
   revokeTrackerKey,
 } from '../../signals/access/tracker-keys.ts'
+import { findFirstTracker, type TrackerIdentity } from '../../signals/access/tracker-store.ts'
 import { findDestinationRoutes } from '../../signals/delivery/plan-store.ts'
 import { listLiveTokenIds } from '../../workspaces/oauth/execution-token-store.ts'
 import {
@@ -25,7 +21,7 @@ import {
 } from '../../workspaces/oauth/execution-tokens.ts'
 import { findExecutionTokenPrincipal } from '../../workspaces/oauth/principal-store.ts'
 import { listOwnedAdAccounts } from '../../workspaces/users/ad-account-store.ts'
-import { findPersonByEmail } from '../../workspaces/users/user-store.ts'
+import { findUserByEmail } from '../../workspaces/users/user-store.ts'
 import {
   type Credentials,
   readCredentialsFile,
@@ -81,24 +77,24 @@ export async function provisionDemo(database: Database, request: DemoRequest): P
     forwarding_secret: await findKey('forwarding', issued.forwardingSecret),
     destination_id: issued.destinationId,
     simulator_url: request.simulatorUrl,
-    ...(await provisionDemoPeople(scope, request, { issued, stored })),
+    ...(await provisionDemoUsers(scope, request, { issued, stored })),
   }
   if (JSON.stringify(credentials) === JSON.stringify(stored)) return true
   writeCredentialsFile(request.path, credentials)
   return true
 }
 
-interface DemoPeopleInput {
+interface DemoUsersInput {
   issued: IssuedCredentials
   stored: StoredCredentials | null
 }
 
 /** Provisions the owner, the ad account and the execution token. */
-async function provisionDemoPeople(
+async function provisionDemoUsers(
   { database, audit }: AuditedContext,
   { baseUrl, at }: DemoRequest,
-  { issued, stored }: DemoPeopleInput,
-): Promise<PeopleCredentials> {
+  { issued, stored }: DemoUsersInput,
+): Promise<UserCredentials> {
   const { workspaceId, trackerId, destinationId } = issued
   const mustChangePassword = baseUrl.startsWith('https:')
   const owner = await provisionDemoOwner(
@@ -114,7 +110,7 @@ async function provisionDemoPeople(
   return { workspace_id: workspaceId, ad_account_id: adAccountId, ...owner, execution_token }
 }
 
-type PeopleCredentials = OwnerCredentials &
+type UserCredentials = OwnerCredentials &
   Pick<Credentials, 'workspace_id' | 'ad_account_id' | 'execution_token'>
 
 interface IssuedCredentials {
@@ -162,15 +158,14 @@ async function issueCredentials(
   const destinationId =
     route?.id ?? (await provisionDestination(database, { trackerId, at, credentialKeys }))
   const kind = 'tracker_secret'
-  for (const live of await listLiveKeys(database, trackerId, kind)) {
-    const { key_digest: digest, last_characters: lastCharacters } = live
-    await revokeTrackerKey(scope, { trackerId, workspaceId, kind, digest, lastCharacters }, at)
+  for (const key of await listLiveKeys(database, trackerId)) {
+    if (key.kind === kind) await revokeTrackerKey(scope, { trackerId, workspaceId, ...key }, at)
   }
   const trackerSecret = await issueKey(scope, { trackerId, workspaceId, kind, issuedAt: at })
   return { trackerId, workspaceId, trackerSecret, destinationId }
 }
 
-interface KeyRequest extends TrackerIdentity {
+interface DemoKeyRequest extends TrackerIdentity {
   kind: KeyKind
   /** From the file; it may belong to another tracker. */
   stored: string | undefined
@@ -183,15 +178,14 @@ interface KeyRequest extends TrackerIdentity {
  */
 async function findOrIssueKey(
   scope: AuditedContext,
-  { trackerId, workspaceId, kind, stored, at }: KeyRequest,
+  { trackerId, workspaceId, kind, stored, at }: DemoKeyRequest,
 ): Promise<string> {
   const { database } = scope
   const tracker = stored && (await findLiveKey(database, kind, hashToken(stored)))
   if (stored && tracker && tracker.trackerId === trackerId) return stored
-  const live = await listLiveKeys(database, trackerId, kind)
+  const live = (await listLiveKeys(database, trackerId)).filter(key => key.kind === kind)
   for (const key of live.slice(0, -(LIVE_KEYS_MAX - 1))) {
-    const { key_digest: digest, last_characters: lastCharacters } = key
-    await revokeTrackerKey(scope, { trackerId, workspaceId, kind, digest, lastCharacters }, at)
+    await revokeTrackerKey(scope, { trackerId, workspaceId, ...key }, at)
   }
   const origins = kind === 'publishable' ? DEMO_ORIGINS : []
   return issueKey(scope, { trackerId, workspaceId, kind, origins, issuedAt: at })
@@ -223,7 +217,7 @@ async function provisionDemoToken(
 ): Promise<string | null> {
   const { database } = scope
   const { workspaceId, adAccountId, ownerEmail, at } = request
-  const owner = ownerEmail === null ? null : await findPersonByEmail(database, ownerEmail)
+  const owner = ownerEmail === null ? null : await findUserByEmail(database, ownerEmail)
   if (!owner) return null
   if (typeof stored === 'string') {
     const principal = await findExecutionTokenPrincipal(database, hashToken(stored), at)

@@ -9,7 +9,7 @@ import {
 } from '../../workspaces/users/ad-account-store.ts'
 import { AD_PLATFORM } from '../../workspaces/users/ad-accounts.ts'
 import { createPasswordHash } from '../../workspaces/users/password-hash.ts'
-import { findPersonByEmail, insertPerson, setPassword } from '../../workspaces/users/user-store.ts'
+import { findUserByEmail, insertUser, setPassword } from '../../workspaces/users/user-store.ts'
 import { insertMember, listMembers } from '../../workspaces/users/workspace-store.ts'
 
 /** 24 characters of base64url: 144 random bits. */
@@ -31,13 +31,13 @@ export async function provisionOwner(
   database: Database,
   { workspaceId, email, mustChangePassword, at }: OwnerRequest,
 ): Promise<string | null> {
-  const existing = await findPersonByEmail(database, email)
+  const existing = await findUserByEmail(database, email)
   const password = existing ? null : generatePassword()
   const hash = password === null ? null : await createPasswordHash(password)
   await database.query.transaction().execute(async query => {
-    const person = { email, name: 'Owner', mustChangePassword, createdAt: at }
+    const user = { email, name: 'Owner', mustChangePassword, createdAt: at }
     const inserted =
-      hash === null ? null : await insertPerson({ query }, { ...person, passwordHash: hash })
+      hash === null ? null : await insertUser({ query }, { ...user, passwordHash: hash })
     const userId = existing?.userId ?? inserted
     if (userId === null) throw new Error('two processes created the same owner concurrently')
     await insertMember({ query }, { workspaceId, userId, role: 'owner', createdAt: at })
@@ -80,11 +80,11 @@ async function resetDemoPassword(
   database: Database,
   { mustChangePassword, at }: Omit<OwnerRequest, 'email'>,
 ): Promise<string> {
-  const person = await findPersonByEmail(database, DEMO_OWNER)
+  const user = await findUserByEmail(database, DEMO_OWNER)
   const password = generatePassword()
   const hash = await createPasswordHash(password)
-  if (person) {
-    await setPassword(database, person.userId, { passwordHash: hash, at, mustChangePassword })
+  if (user) {
+    await setPassword(database, user.userId, { passwordHash: hash, at, mustChangePassword })
   }
   return password
 }

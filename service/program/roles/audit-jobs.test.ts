@@ -12,12 +12,16 @@ import { openDashboardWorkspace } from '../../../testing/fixtures/dashboard.ts'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
 import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
+import { verifyProposalRecords } from '../../agents/proposals/verify-records.ts'
+import { auditJobs } from '../../audit/jobs.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { VerifiedChain } from '../../audit/verify-chains.ts'
-import type { WorkspaceAlertTransition } from '../../workspaces/notifications/audit-alert.ts'
+import {
+  createAuditAlerts,
+  type WorkspaceAlertTransition,
+} from '../../workspaces/notifications/audit-alert.ts'
 import { countOpenWorkspaceAlerts } from '../../workspaces/notifications/audit-alert-store.ts'
-import { buildAuditJobs } from './audit-jobs.ts'
 
 /** The jobs over the log of a workspace with an owner, an administrator and two members. */
 async function startWithLog(test: TestContext) {
@@ -27,20 +31,26 @@ async function startWithLog(test: TestContext) {
   const { workspaceId } = service.tracker
   const workspace = { workspaceId, workspaceName: 'Shop', adAccountId: 0, owner }
   const fixture = await startNotificationsFixture(test, { service, workspace })
-  const [admin, member, other] = await Promise.all([1, 2, 3].map(() => createTestPerson(service)))
+  const [admin, member, other] = await Promise.all([1, 2, 3].map(() => createTestUser(service)))
   assert.ok(admin && member && other)
-  for (const [person, role] of [[admin, 'admin'] as const, [member, 'member'] as const]) {
-    await addMember(service, { workspaceId, userId: person.userId, role })
+  for (const [user, role] of [[admin, 'admin'] as const, [member, 'member'] as const]) {
+    await addMember(service, { workspaceId, userId: user.userId, role })
   }
   await addMember(service, { workspaceId, userId: other.userId, role: 'member' })
   const dataDirectory = mkdtempSync(join(tmpdir(), 'signalbox-audit-'))
   test.after(() => rmSync(dataDirectory, { recursive: true, force: true }))
   const transitions: WorkspaceAlertTransition[] = []
   const tampered: VerifiedChain[] = []
-  const jobs = buildAuditJobs({
-    ...{ database, dataDirectory },
-    auditKeys: deriveAuditKeys(service.delivery.credentialKeys),
+  const alerts = createAuditAlerts({
+    database,
     onWorkspaceAlert: transition => void transitions.push(transition),
+  })
+  const jobs = auditJobs({
+    database,
+    settings: { dataDirectory },
+    verifyRecords: verifyProposalRecords,
+    alerts,
+    auditKeys: deriveAuditKeys(service.delivery.credentialKeys),
     onTamperedLog: chain => void tampered.push(chain),
     onVerifiedLogs: () => {},
     onCheckpointError: error => assert.fail(String(error)),
@@ -60,7 +70,11 @@ async function startWithLog(test: TestContext) {
   }
   return {
     ...fixture,
-    ...{ run, write, transitions, tampered, people: { owner, admin, member, other } },
+    run,
+    write,
+    transitions,
+    tampered,
+    people: { owner, admin, member, other },
     readAlerts: async () =>
       (await owner.client.call('GET', `${path}/overview?hours=24`)).body.alerts,
     asOwner: (text: string) =>

@@ -3,13 +3,13 @@ import { it } from 'node:test'
 import { runCommand } from '../../../testing/fixtures/command-line.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { TestClock } from '../../../testing/fixtures/test-clock.ts'
-import { createTestWorkspace, type PeopleContext } from '../../../testing/fixtures/users.ts'
+import { createTestWorkspace, type UsersContext } from '../../../testing/fixtures/users.ts'
 import { seedSimulatedAccount } from '../../agents/campaigns/simulated-account-store.ts'
 
 it('lists the simulated campaigns, changes one, and makes its next change fail', async test => {
   const { database, connectionString } = await createTestDatabase(test)
   const clock = new TestClock()
-  const people: PeopleContext = { url: 'http://127.0.0.1:1', database, clock }
+  const people: UsersContext = { url: 'http://127.0.0.1:1', database, clock }
   const { adAccountId } = await createTestWorkspace(people)
   const entry = { adAccountId, platformAccountId: '42', name: 'Shop', at: clock.now() }
   await database.query.transaction().execute(query => seedSimulatedAccount({ query }, entry))

@@ -1,3 +1,4 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { Command } from 'commander'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { resignHeads } from '../../audit/sign-heads.ts'
@@ -24,9 +25,9 @@ import {
   parseTracker,
   type TrackerReference,
 } from './option-values.ts'
-import { requireTracker } from './require-tracker.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { formatTable, stripControlCharacters } from './terminal-table.ts'
+import { findTrackerArgument } from './tracker-argument.ts'
 
 /** Lists the platform credentials of a store, sets one, or reseals all under the current key. */
 export async function runCredential(
@@ -96,7 +97,7 @@ async function setDestinationCredential(
   const { config } = request
   requireConfigMembers(destination, config)
   const accessToken = await readPlatformToken(request.tokenFrom, standardInput)
-  const { workspaceId } = await requireTracker(database, { trackerId })
+  const { workspaceId } = await findTrackerArgument(database, { trackerId })
   const audit = createAuditTrail(deriveAuditKeys(keys), logger)
   const actor = { type: 'operator', id: null } as const
   const change = { workspaceId, trackerId, destinationId, accessToken, config, actor, at: now() }
@@ -123,7 +124,7 @@ async function findDestination(
   database: Database,
   { destinationId: id, tracker }: SetRequest,
 ): Promise<Destination> {
-  const trackerId = tracker && (await requireTracker(database, tracker)).trackerId
+  const trackerId = tracker && (await findTrackerArgument(database, tracker)).trackerId
   const [found, another] = await findDestinationsOfId(database, { id, trackerId })
   if (!found) throw new StartError(`There is no destination ${id} here.`)
   if (another) {
@@ -201,6 +202,6 @@ export function formatCredentialRow(keys: CredentialKeys, destination: Destinati
   const { id, trackerId, config, status, statusReason, sealedCredential } = destination
   const key = openCredential(keys, id, sealedCredential)?.key ?? 'none'
   const reason = stripControlCharacters(statusReason ?? '').slice(0, REASON_CHARACTERS_MAX)
-  const row = [id, trackerId, formatTarget(config), status, key, reason]
+  const row = [id, trackerId, formatTarget(config), storedText(status), key, reason]
   return formatTable([row], { columns: COLUMNS })
 }

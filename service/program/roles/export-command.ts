@@ -8,9 +8,9 @@ import {
 import { EXPORT_FORMATS, type ExportFormat, formatHeader, formatRecord } from './export-format.ts'
 import { runOnStore } from './open-store.ts'
 import { parseTracker, type TrackerReference } from './option-values.ts'
-import { requireTracker } from './require-tracker.ts'
 import { exists, ResumableFile, readCheckpoint } from './resumable-file.ts'
 import { type RoleContext, StartError } from './role.ts'
+import { findTrackerArgument } from './tracker-argument.ts'
 
 export interface ExportRequest {
   kind: ExportKind
@@ -53,7 +53,7 @@ export async function runExport(context: RoleContext, request: ExportRequest): P
     return
   }
   await runOnStore(context, 'export', async ({ database }) => {
-    const tracker = await requireTracker(database, request.tracker)
+    const tracker = await findTrackerArgument(database, request.tracker)
     let state = checkpoint?.state ?? startState(request, tracker.trackerId, context.now())
     requireSameExport(state, request, tracker.trackerId)
     const file = checkpoint

@@ -111,7 +111,10 @@ export class HttpWorker {
     this.#closing.abort()
     if (this.#isGone) return
     // A worker that was never started has nothing to finish.
-    if (!this.#config) return void (await this.#thread.terminate())
+    if (!this.#config) {
+      await this.#thread.terminate()
+      return
+    }
     const exited = once(this.#thread, 'exit')
     this.#send({ kind: 'close' })
     const [code] = await exited

@@ -9,7 +9,7 @@ import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import { hashToken, type TokenKind } from '../../runtime/util/token-format.ts'
-import { findLiveKey, insertKey } from '../../signals/access/live-key-store.ts'
+import { findLiveKey, insertKey } from '../../signals/access/key-store.ts'
 import { toKeyId } from '../../signals/access/tracker-keys.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 import { formatKeyTable } from './key-command.ts'
@@ -220,16 +220,16 @@ it('list accepts the ID of the workspace, which single-event reads show as the t
 
 it('list shows the kind, the last characters, the times and the origins of each key', () => {
   const publishable = {
-    kind: 'publishable',
-    last_characters: 'c0de',
-    created_at: new Date('2026-11-21T12:00:59.000Z'),
-    last_used_at: new Date('2026-11-22T00:30:00.000Z'),
-    revoked_at: null,
+    kind: 'publishable' as const,
+    lastCharacters: 'c0de',
+    createdAt: new Date('2026-11-21T12:00:59.000Z'),
+    lastUsedAt: new Date('2026-11-22T00:30:00.000Z'),
+    revokedAt: null,
     origins: ['https://shop.example', 'http://127.0.0.1:*'],
   }
-  const secret = { ...publishable, kind: 'tracker_secret', last_used_at: null, origins: [] }
+  const secret = { ...publishable, kind: 'tracker_secret' as const, lastUsedAt: null, origins: [] }
   assert.equal(
-    formatKeyTable([publishable, { ...secret, revoked_at: publishable.created_at }]),
+    formatKeyTable([publishable, { ...secret, revokedAt: publishable.createdAt }]),
     [
       'KIND         LAST  ISSUED            LAST USED         REVOKED           ORIGINS',
       'publishable  c0de  2026-11-21 12:00  2026-11-22 00:30  -                 ' +

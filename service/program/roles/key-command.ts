@@ -4,8 +4,7 @@ import { type AuditTrail, createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { formatIsoMinute } from '../../runtime/util/time.ts'
-import { type ListedKey, listKeys } from '../../signals/access/key-store.ts'
-import { listLiveKeys, type TrackerIdentity } from '../../signals/access/live-key-store.ts'
+import { listKeys, listLiveDigests, type TrackerKey } from '../../signals/access/key-store.ts'
 import { ORIGINS_MAX } from '../../signals/access/origin-pattern.ts'
 import {
   issueKey,
@@ -13,6 +12,7 @@ import {
   LIVE_KEYS_MAX,
   revokeKeyByLastCharacters,
 } from '../../signals/access/tracker-keys.ts'
+import type { TrackerIdentity } from '../../signals/access/tracker-store.ts'
 import { reserveCredentialsFile, writeKeyFile } from '../provisioning/credentials-file.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { runOnStore } from './open-store.ts'
@@ -22,15 +22,15 @@ import {
   parseTracker,
   type TrackerReference,
 } from './option-values.ts'
-import { requireTracker } from './require-tracker.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { formatTable } from './terminal-table.ts'
+import { findTrackerArgument } from './tracker-argument.ts'
 
 /** Lists the keys of a tracker, issues one into a file, or revokes one. */
-export async function runKey(context: RoleContext, request: KeyRequest): Promise<void> {
+export async function runKey(context: RoleContext, request: KeyCommandRequest): Promise<void> {
   const { settings } = context
   await runOnStore(context, 'key', async ({ database }) => {
-    const tracker = await requireTracker(database, request.tracker)
+    const tracker = await findTrackerArgument(database, request.tracker)
     const command = { ...context, database, tracker }
     if (request.task === 'list') return await listTrackerKeys(command)
     // The key that all processes sign with: an entry signed with another one would look forged.
@@ -60,9 +60,9 @@ async function listTrackerKeys({ database, printStatus, tracker }: CommandContex
 
 async function issueTrackerKey(
   { database, audit, now, printStatus, tracker }: AuditedCommandContext,
-  { kind, origins, path }: Extract<KeyRequest, { task: 'issue' }>,
+  { kind, origins, path }: Extract<KeyCommandRequest, { task: 'issue' }>,
 ): Promise<void> {
-  const live = await listLiveKeys(database, tracker.trackerId, kind)
+  const live = await listLiveDigests(database, tracker.trackerId, kind)
   if (live.length >= LIVE_KEYS_MAX) {
     const name = formatKeyKind(kind)
     throw new StartError(
@@ -88,7 +88,7 @@ const FILE_MEMBERS = {
 
 async function revokeTrackerKey(
   { database, audit, now, printStatus, tracker }: AuditedCommandContext,
-  { lastCharacters, kind }: Extract<KeyRequest, { task: 'revoke' }>,
+  { lastCharacters, kind }: Extract<KeyCommandRequest, { task: 'revoke' }>,
 ): Promise<void> {
   const key = { ...tracker, lastCharacters, kind, revokedAt: now() }
   const count = await revokeKeyByLastCharacters({ database, audit }, key)
@@ -99,7 +99,7 @@ async function revokeTrackerKey(
   printStatus(`The key that ends in ${lastCharacters} is revoked; requests with it get 401.\n`)
 }
 
-export type KeyRequest = { tracker: TrackerReference } & (
+export type KeyCommandRequest = { tracker: TrackerReference } & (
   | { task: 'list' }
   | { task: 'issue'; kind: KeyKind; origins: string[]; path: string }
   | { task: 'revoke'; lastCharacters: string; kind: KeyKind | null }
@@ -117,7 +117,7 @@ type KindName = keyof typeof KIND_NAMES
 const KIND_OPTION = '--kind <kind>'
 const parseKind = parseChoiceOf('--kind', Object.keys(KIND_NAMES) as KindName[])
 
-export function defineKeyCommand(handle: (request: KeyRequest) => Promise<void>): Command {
+export function defineKeyCommand(handle: (request: KeyCommandRequest) => Promise<void>): Command {
   const command = new Command()
   command
     .command('list')
@@ -177,14 +177,14 @@ function readIssueOptions({ tracker, kind, origin, out }: IssueOptions) {
 }
 
 /** A key is named by its last four characters; the store has no more of it. */
-export function formatKeyTable(keys: readonly ListedKey[]): string {
+export function formatKeyTable(keys: readonly Omit<TrackerKey, 'id'>[]): string {
   const header = ['KIND', 'LAST', 'ISSUED', 'LAST USED', 'REVOKED', 'ORIGINS']
   const rows = keys.map(key => [
     formatKeyKind(key.kind),
-    key.last_characters,
-    formatOptionalTime(key.created_at),
-    formatOptionalTime(key.last_used_at),
-    formatOptionalTime(key.revoked_at),
+    key.lastCharacters,
+    formatOptionalTime(key.createdAt),
+    formatOptionalTime(key.lastUsedAt),
+    formatOptionalTime(key.revokedAt),
     key.origins.join(' '),
   ])
   return formatTable([header, ...rows])

@@ -1,5 +1,6 @@
 import { openDatabase } from '../../runtime/db/database.ts'
 import { migrate } from '../../runtime/db/migrate.ts'
+import { STORE_SCHEMA } from '../store-schema.ts'
 import { openStore, type Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 
@@ -34,7 +35,7 @@ export async function migrateStore(
     hasNoTimeouts: true,
   })
   try {
-    return await migrate(database)
+    return await migrate(database, STORE_SCHEMA)
   } finally {
     await database.close()
   }

@@ -4,6 +4,7 @@ import {
   startEmbeddedPostgres,
 } from '@signalbox/embedded-postgres'
 import { type Database, openDatabase } from '../../runtime/db/database.ts'
+import { isConnectTimeout } from '../../runtime/db/database-errors.ts'
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
 import { openStoreNodes, type StoreNodes } from '../../runtime/db/store-nodes.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
@@ -65,7 +66,7 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
     await embedded?.stop()
   }
   try {
-    await database.ping()
+    await awaitAnswer(database, logger)
     nodes = await openStoreNodes(database, options)
     return { database, nodes, connectionString, embedded, close }
   } catch (error) {
@@ -73,6 +74,26 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
     throw settings.databaseUrl === undefined
       ? error
       : createConnectionError(settings.databaseUrl, error)
+  }
+}
+
+/** Of five seconds each. */
+const CONNECT_TRIES_MAX = 12
+
+/**
+ * Nobody waits for a response during a start, and a busy machine may need more than five seconds
+ * for the first connection, while the program compiles and other processes start. Any other failure
+ * ends the start at once.
+ */
+async function awaitAnswer(database: Database, logger: ServiceLogger): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await database.ping()
+      return
+    } catch (error) {
+      if (!isConnectTimeout(error) || tries === CONNECT_TRIES_MAX) throw error
+      logger.warn('PostgreSQL has not answered yet; trying again')
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import { createLogger } from '../../runtime/http/logger.ts'
-import { findTokensOfPerson } from '../../workspaces/oauth/execution-token-store.ts'
+import { findTokensOfUser } from '../../workspaces/oauth/execution-token-store.ts'
 import { issueExecutionToken } from '../../workspaces/oauth/execution-tokens.ts'
 
 it('disable ends the execution tokens of a person, and enable does not revive them', async test => {
@@ -30,13 +30,18 @@ it('disable ends the execution tokens of a person, and enable does not revive th
   await issueExecutionToken(
     { database, audit },
     {
-      ...{ workspaceId, adAccountId, tier: 'read', days: 30, name: 'Token' },
-      ...{ issuedBy: owner.userId, issuedAt: clock.now() },
+      workspaceId,
+      adAccountId,
+      tier: 'read',
+      days: 30,
+      name: 'Token',
+      issuedBy: owner.userId,
+      issuedAt: clock.now(),
     },
   )
-  assert.equal((await findTokensOfPerson(database, owner.userId)).length, 1)
+  assert.equal((await findTokensOfUser(database, owner.userId)).length, 1)
   assert.match(await run('people', 'disable', owner.email), /is disabled now/)
-  assert.deepEqual(await findTokensOfPerson(database, owner.userId), [])
+  assert.deepEqual(await findTokensOfUser(database, owner.userId), [])
   assert.match(await run('people', 'enable', owner.email), /is active now/)
-  assert.deepEqual(await findTokensOfPerson(database, owner.userId), [])
+  assert.deepEqual(await findTokensOfUser(database, owner.userId), [])
 })

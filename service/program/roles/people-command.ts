@@ -3,15 +3,15 @@ import { createAuditTrail } from '../../audit/audit-store.ts'
 import type { AuditedContext } from '../../audit/commit-audited.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
-import { revokeCredentialsOfPerson } from '../../workspaces/oauth/user-credentials.ts'
-import { parseEmailAddress } from '../../workspaces/users/account-fields.ts'
+import { revokeCredentialsOfUser } from '../../workspaces/oauth/user-credentials.ts'
+import { parseEmailAddress } from '../../workspaces/users/email-address.ts'
+import { createSecurityEventRecorder } from '../../workspaces/users/security-events.ts'
 import {
-  changePersonStatus,
+  changeUserStatus,
   changeWorkspaceStatus,
   removeSecondFactors,
-} from '../../workspaces/users/account-status.ts'
-import { createSecurityEventRecorder } from '../../workspaces/users/security-events.ts'
-import { findPersonByEmail } from '../../workspaces/users/user-store.ts'
+} from '../../workspaces/users/user-status.ts'
+import { findUserByEmail } from '../../workspaces/users/user-store.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { runOnStore } from './open-store.ts'
 import { parseRowIdOf } from './option-values.ts'
@@ -50,8 +50,8 @@ interface ChangeContext extends AuditedContext {
 
 /** For good: enabling the person again must not revive what agents hold. */
 async function revokeCredentials(context: ChangeContext, email: string): Promise<void> {
-  const person = await findPersonByEmail(context.database, email)
-  if (person) await revokeCredentialsOfPerson(context, person.userId)
+  const user = await findUserByEmail(context.database, email)
+  if (user) await revokeCredentialsOfUser(context, user.userId)
 }
 
 function applyRequest(context: ChangeContext, request: PeopleRequest): Promise<boolean> {
@@ -62,7 +62,7 @@ function applyRequest(context: ChangeContext, request: PeopleRequest): Promise<b
     const recordSecurityEvent = createSecurityEventRecorder({ ...context, addressOf: () => '' })
     return removeSecondFactors({ ...context, recordSecurityEvent }, name)
   }
-  return changePersonStatus(context, name, status)
+  return changeUserStatus(context, name, status)
 }
 
 export function definePeopleCommand(handle: (request: PeopleRequest) => Promise<void>): Command {
@@ -74,7 +74,7 @@ export function definePeopleCommand(handle: (request: PeopleRequest) => Promise<
       .argument('[address]', 'email address of the user')
       .option('--address <address>', 'the same, as an option')
       .option('--workspace <id>', 'ID of the workspace', parseRowIdOf('--workspace'))
-      .action((address: string | undefined, options: PeopleOptions) =>
+      .action((address: string | undefined, options: UsersOptions) =>
         handle({ status, ...readTarget(task, address, options) }),
       )
   }
@@ -91,12 +91,12 @@ export function definePeopleCommand(handle: (request: PeopleRequest) => Promise<
 
 const STATUSES = { disable: 'disabled', enable: 'active' } as const
 
-interface PeopleOptions {
+interface UsersOptions {
   address?: string
   workspace?: number
 }
 
-function readTarget(task: string, argument: string | undefined, options: PeopleOptions) {
+function readTarget(task: string, argument: string | undefined, options: UsersOptions) {
   const { workspace } = options
   const given = [argument, options.address, workspace].filter(value => value !== undefined)
   if (given.length !== 1) {

@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { TargetConfig } from '../../signals/platforms/platform.ts'
 import { createOfflinePlatforms, type PlatformRegistry } from '../../signals/platforms/registry.ts'
-import { parseEmailAddress } from '../../workspaces/users/account-fields.ts'
+import { parseEmailAddress } from '../../workspaces/users/email-address.ts'
 import {
   readCredentialsFile,
   reserveCredentialsFile,

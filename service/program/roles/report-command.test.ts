@@ -26,8 +26,9 @@ async function startReporting(test: TestContext) {
       database: service.database,
       jobs: buildJobs({
         settings: readSettings(environment),
+        database: service.database,
+        credentialKeys: service.delivery.credentialKeys,
         delivery: service.delivery,
-        preparePartitions: async () => {},
         onAlert: () => {},
         auditKeys: deriveAuditKeys(service.delivery.credentialKeys),
         audit: createTestAuditTrail(service),

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { Database } from '../../runtime/db/database.ts'
+import type { JobName } from '../../runtime/jobs/job.ts'
 import { enqueueJob, hasPendingJob } from '../../runtime/jobs/job-store.ts'
 import {
   addHoursToDay,
@@ -15,8 +16,8 @@ import { firstDueAt, REPORT_DAYS_MAX } from '../../signals/reports/report-schedu
 import { runOnStore } from './open-store.ts'
 import { parseTracker, type TrackerReference } from './option-values.ts'
 import { formatReportTable } from './report-table.ts'
-import { requireTracker } from './require-tracker.ts'
 import { type RoleContext, StartError } from './role.ts'
+import { findTrackerArgument } from './tracker-argument.ts'
 
 /** Shows the reconciliation reports of a day; with `refresh`, the workers make them first. */
 export async function runReport(context: RoleContext, request: ReportRequest): Promise<void> {
@@ -36,12 +37,12 @@ async function findDestinations(
   database: Database,
   { tracker }: ReportRequest,
 ): Promise<Destination[]> {
-  const trackerId = tracker && (await requireTracker(database, tracker)).trackerId
+  const trackerId = tracker && (await findTrackerArgument(database, tracker)).trackerId
   const all = await Array.fromAsync(everyDestination(database))
   return all.filter(destination => trackerId === null || destination.trackerId === trackerId)
 }
 
-const REFRESH_JOB = 'refresh-report'
+const REFRESH_JOB: JobName = 'refresh-report'
 const POLL_SECONDS = 0.1
 /** One minute. */
 const POLLS_MAX = 600

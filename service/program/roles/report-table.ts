@@ -1,3 +1,4 @@
+import { isRecognized } from '@signalbox/contract/closed-set.ts'
 import { BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
 import { formatIsoMinute } from '../../runtime/util/time.ts'
 import { formatTarget } from '../../signals/delivery/destination-resource.ts'
@@ -20,9 +21,13 @@ const STATUS_SENTENCES: Record<ReportStatus, string> = {
   unavailable: 'the platform returned no counts, so nothing was compared.',
 }
 
+function describeStatus(status: StoredReport['status']): string {
+  return isRecognized(status) ? `${status}: ${STATUS_SENTENCES[status]}` : status.unrecognized
+}
+
 /** One report as text for a terminal, at most 80 columns wide and without color. */
 export function formatReportTable(report: StoredReport, destination: Destination): string {
-  const status = report.status as ReportStatus
+  const { status } = report
   const isCompared = status !== 'unavailable'
   const lines = [
     `Reconciliation of ${report.reportDate} (UTC)`,
@@ -30,7 +35,7 @@ export function formatReportTable(report: StoredReport, destination: Destination
     `  Destination  ${destination.id}`,
     `  Target       ${formatTarget(destination.config)}`,
     `  Made         ${formatIsoMinute(report.updatedAt)} UTC`,
-    ...wrapText('  Status       ', `${status}: ${STATUS_SENTENCES[status]}`),
+    ...wrapText('  Status       ', describeStatus(status)),
     '',
     ...formatEventNames(report, isCompared),
     '',

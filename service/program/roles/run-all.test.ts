@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import {
   createInstallation,
   DEFAULT_HTTP_WORKERS,
@@ -62,7 +62,7 @@ it('the first start on an empty folder needs no settings', async test => {
 
   await part('the demo owner signs in, and an email is written to a file', async () => {
     const { owner_email: email, owner_password: password, workspace_id } = place.credentials()
-    const browser = new BrowserClient(program.url)
+    const browser = new PageClient(program.url)
     const fields = { email: email ?? '', password: password ?? '' }
     assert.equal((await browser.post('/sign-in', fields)).path, '/workspaces')
     const accounts = await browser.get(`/workspaces/${workspace_id}/ad-accounts`)

@@ -17,7 +17,7 @@ import {
 import { createBatchTracer, withPlatformTraces } from '../../signals/delivery/trace-deliveries.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../../signals/delivery/worker.ts'
 import { createErasureKeyProvider } from '../../signals/erasure/erasure-key-store.ts'
-import { ensurePartitions } from '../../signals/events/partition-store.ts'
+import { ensurePartitions, PARTITION_DAYS_AHEAD } from '../../signals/events/partition-store.ts'
 import {
   createOfflinePlatforms,
   createPlatforms,
@@ -33,7 +33,6 @@ import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 
 const PLATFORM_MILLISECONDS_MAX = 10_000
-const PARTITION_DAYS_AHEAD = 14
 
 /** Without an address: for a process that sends nothing. */
 export function platformsOf(

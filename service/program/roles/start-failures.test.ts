@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { runCommand } from '../../../testing/fixtures/command-line.ts'
 import { createDataFolder } from '../../../testing/fixtures/data-folder.ts'
-import { createDatabaseFromTemplate, databaseUrl } from '../../../testing/fixtures/database.ts'
+import {
+  createDatabaseFromTemplate,
+  createTestDatabase,
+  databaseUrl,
+} from '../../../testing/fixtures/database.ts'
+import { listen } from '../../../testing/fixtures/listen.ts'
 import { createInstallation, DEFAULT_HTTP_WORKERS } from '../../../testing/fixtures/program.ts'
 
 interface Refusal {
@@ -147,6 +152,23 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     )
   })
 
+  it('waits for a store that does not answer the first connection', async test => {
+    const { connectionString } = await createTestDatabase(test)
+    const { url, connections } = await ignoreFirstConnection(test, connectionString)
+    const { dataFolder } = createDataFolder(test)
+    const { code, stdout, stderr } = await runCommand(['serve'], {
+      environment: {
+        DATABASE_URL: url,
+        PORT: '0',
+        SIGNALBOX_DATA_DIR: dataFolder,
+        SIGNALBOX_HTTP_WORKERS: '0',
+      },
+    })
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /"PostgreSQL has not answered yet; trying again"/)
+    assert.ok(connections() > 1)
+  })
+
   it('ends the store that it started when the port is taken', async test => {
     const other = createServer().listen({ host: '127.0.0.1', port: 0 })
     test.after(() => other.close())
@@ -197,3 +219,19 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     assert.equal(place.postgresProcessId(), null)
   })
 })
+
+/** A store behind a network that swallows what the first connection sends. */
+async function ignoreFirstConnection(test: TestContext, connectionString: string) {
+  const url = new URL(connectionString)
+  const storePort = Number(url.port)
+  let connections = 0
+  const server = createServer(client => {
+    connections += 1
+    client.on('error', () => {})
+    if (connections === 1) return void client.resume()
+    const upstream = connect(storePort, '127.0.0.1').on('error', () => client.destroy())
+    client.pipe(upstream).pipe(client)
+  })
+  url.port = String(await listen(test, server))
+  return { url: url.href, connections: () => connections }
+}

@@ -1,10 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import type { Database } from '../../runtime/db/database.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
-import type { Settings } from '../../runtime/settings/settings.ts'
 import type { Tracer } from '../../runtime/tracing/tracer.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
-import { HOUR_SECONDS } from '../../runtime/util/time.ts'
 import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
 import type { DeliveryContext } from '../../signals/delivery/delivery-context.ts'
 import { verifyErasureKey } from '../../signals/erasure/erasure-key-store.ts'
@@ -61,27 +59,17 @@ export async function startHttp(
   { registry, reusePort = false, ...options }: HttpOptions,
 ): Promise<HttpService> {
   const { settings, logger, now } = context
-  const mails = createEmailQueue(context)
+  const mailer = createEmailQueue(context)
   await verifyErasureKey(options.database, options.credentialKeys)
   let origin = settings.publicOrigin ?? ''
   const server = createServer({
     ...options,
+    settings,
     contractKeys: await loadContractKeys(settings),
-    securityContact: settings.securityContact,
-    testModeSeconds: settings.testModeHours * HOUR_SECONDS,
-    additionalConsentProvider: settings.additionalConsentProvider ?? null,
     logger,
     now,
     publicOrigin: () => origin,
-    trustedProxies: settings.trustedProxies,
-    nativeSchemes: settings.nativeSchemes,
-    mcpOrigins: settings.mcpOrigins,
-    mails,
-    social: socialClients(settings),
-    signUp: { mode: settings.signUp, domains: settings.signUpDomains },
-    ingestQueueMax: settings.ingestQueueMax,
-    commitEventsMax: settings.commitEventsMax,
-    limits: pickLimits(settings),
+    mailer,
     onAnswered: registerHttpMetrics(registry),
     onCommitted: registerCommitMetrics(registry),
     ...registerRateLimitMetrics(registry),
@@ -102,48 +90,9 @@ export async function startHttp(
     const timeout = AbortSignal.timeout(DRAIN_TIMEOUT_MILLISECONDS)
     timeout.addEventListener('abort', () => server.app.server.closeAllConnections())
     await server.close()
-    await mails.drain()
+    await mailer.drain()
   }
   return { origin, markReady: async () => server.markReady(), close }
-}
-
-function pickLimits(settings: Settings): ServerOptions['limits'] {
-  const { trackerRatePerSecond, publishableRatePerSecond, browserRatePerMinute } = settings
-  const { sandboxRatePerMinute, failedAuthRatePerMinute } = settings
-  const { signInRatePerMinute, registrationRatePerMinute, oauthRatePerMinute } = settings
-  const { invitationsPerPersonPerDay, invitationsPerWorkspacePerDay } = settings
-  const { invitationsPerRecipientPerDay } = settings
-  const { userCodeRatePerMinute, agentRatePerMinute, eventLoopDelayMillisecondsMax } = settings
-  return {
-    trackerRatePerSecond,
-    publishableRatePerSecond,
-    browserRatePerMinute,
-    sandboxRatePerMinute,
-    failedAuthRatePerMinute,
-    signInRatePerMinute,
-    invitationsPerPersonPerDay,
-    invitationsPerWorkspacePerDay,
-    invitationsPerRecipientPerDay,
-    registrationRatePerMinute,
-    oauthRatePerMinute,
-    userCodeRatePerMinute,
-    agentRatePerMinute,
-    eventLoopDelayMillisecondsMax,
-  }
-}
-
-function socialClients(settings: Settings): ServerOptions['social'] {
-  const { googleClientId, googleClientSecret, githubClientId, githubClientSecret } = settings
-  return {
-    ...(googleClientId &&
-      googleClientSecret && {
-        google: { clientId: googleClientId, clientSecret: googleClientSecret },
-      }),
-    ...(githubClientId &&
-      githubClientSecret && {
-        github: { clientId: githubClientId, clientSecret: githubClientSecret },
-      }),
-  }
 }
 
 function createEmailQueue(context: RoleContext): MailQueue {

@@ -55,7 +55,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
     'verify-audit',
     'verify-new-audit-entries',
     'collect-ended-access',
-  ]
+  ] as const
   const day = { trackerId: '0190bbbb-0000-7000-8000-000000000001', date: '2026-11-01' }
   for (const name of periodic) await enqueueJob(database, name)
   await enqueueJob(database, 'refresh-report', day)
@@ -79,17 +79,17 @@ it('writes the email of a notification to the outbox, with links to the public o
   const { database, start, dataFolder } = await deliverOn(test, {
     SIGNALBOX_PUBLIC_ORIGIN: 'https://signalbox.example',
   })
-  const person = { database, clock: new TestClock(), url: 'http://127.0.0.1:9' }
-  const { workspaceId, owner } = await createTestWorkspace(person)
+  const user = { database, clock: new TestClock(), url: 'http://127.0.0.1:9' }
+  const { workspaceId, owner } = await createTestWorkspace(user)
   await raiseNotification(database, {
     workspaceId,
     topic: 'approvals',
     type: 'approval.requested',
-    recipients: { permission: 'decide_actions', personId: null },
+    recipients: { permission: 'decide_actions', userId: null },
     subject: { type: 'proposal', id: '7' },
     text: 'A robot proposes a change.',
     path: '/workspaces/1/approvals/7',
-    at: person.clock.now(),
+    at: user.clock.now(),
   })
   const program = await start()
   await enqueueJob(database, 'send-notifications')
@@ -154,7 +154,10 @@ async function raiseTestAlert(database: Database): Promise<void> {
   const [trackerId, destinationId] = [randomUUID(), randomUUID()]
   await insertTracker(database, { id: trackerId, workspaceId, name: 'Web', createdAt })
   await insertDestination(database, {
-    ...{ trackerId, id: destinationId, platform: 'meta', createdAt },
+    trackerId,
+    id: destinationId,
+    platform: 'meta',
+    createdAt,
     config: { dataset_id: '1234567890' },
     sealedCredential: Buffer.alloc(1),
   })

@@ -1,7 +1,7 @@
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import { openDatabase } from '../../runtime/db/database.ts'
-import { type Job, type JobRun, parsePeriodSeconds } from '../../runtime/jobs/job.ts'
+import { type Job, type JobName, type JobRun, parsePeriodSeconds } from '../../runtime/jobs/job.ts'
 import { readJobStatistics } from '../../runtime/jobs/job-store.ts'
 import { startJobWorker } from '../../runtime/jobs/worker.ts'
 import type { DeliveryContext } from '../../signals/delivery/delivery-context.ts'
@@ -16,7 +16,6 @@ import { buildJobs, type JobDependencies } from './job-registry.ts'
 import { formatUrlHost } from './listen-address.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
-import { preparePartitions } from './start-delivery.ts'
 
 /**
  * Jobs that one process runs at the same time. Two, so that a long one does not block the others.
@@ -40,8 +39,9 @@ export function startJobs(
   const auditKeys = deriveAuditKeys(delivery.credentialKeys)
   const jobs = buildJobs({
     settings,
+    database: store.database,
+    credentialKeys: delivery.credentialKeys,
     delivery,
-    preparePartitions: () => preparePartitions(store, context),
     ...createAlertHandlers(context, registry),
     auditKeys,
     audit: createAuditTrail(auditKeys, logger),
@@ -143,8 +143,8 @@ function logJobRun({ logger }: RoleContext, { name, outcome, seconds, error: err
   }
 }
 
-function collectPeriods(jobs: readonly Job[]): Map<string, number> {
-  const periods = new Map<string, number>()
+function collectPeriods(jobs: readonly Job[]): Map<JobName, number> {
+  const periods = new Map<JobName, number>()
   for (const { name, schedule } of jobs) {
     if (schedule !== null) periods.set(name, parsePeriodSeconds(schedule))
   }

@@ -16,6 +16,7 @@ import {
   registerConnectionMetrics,
   registerPendingActionMetrics,
   registerRetentionMetrics,
+  registerServerMetrics,
   registerWaitingDeliveryMetrics,
 } from '../metrics/database-metrics.ts'
 import { registerOpenAlertMetrics } from '../metrics/delivery-metrics.ts'
@@ -46,10 +47,11 @@ const PORT_MAX = 65_535
  */
 export async function startMetrics(
   context: RoleContext,
-  { database }: Store,
+  { database, nodes }: Store,
 ): Promise<RunningMetrics> {
   const registry = createMetricsRegistry()
   registerConnectionMetrics(registry, database.pool)
+  registerServerMetrics(registry, () => nodes.checkServers())
   registerBacklogMetrics(registry, () => readBacklog(database, context.now()))
   registerWaitingDeliveryMetrics(registry, () => readWaiting(database, context.now()))
   registerRetentionMetrics(registry, {

@@ -1,16 +1,22 @@
+import { seedSimulatedAccount } from '../../agents/campaigns/simulated-account-store.ts'
+import { createSimulatedCampaignApi } from '../../agents/campaigns/simulated-campaign-store.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
-import { singleNode } from '../../runtime/db/store-nodes.ts'
+import { type StoreNodes, singleNode } from '../../runtime/db/store-nodes.ts'
 import {
   createClientAddressReader,
   createTrustedProxies,
 } from '../../runtime/http/client-address.ts'
 import { healthRoutes } from '../../runtime/http/health-routes.ts'
 import { limitRequests, type RequestLimits } from '../../runtime/http/request-limits.ts'
-import { createServiceApp, type ServiceApp } from '../../runtime/http/service-app.ts'
+import {
+  createServiceApp,
+  type ServiceApp,
+  type ServiceLogger,
+} from '../../runtime/http/service-app.ts'
 import { traceRequests } from '../../runtime/http/trace-requests.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
-import { createBrowserAuthenticator } from '../../signals/access/authenticate-publishable-key.ts'
+import { createPublishableKeyAuthenticator } from '../../signals/access/authenticate-publishable-key.ts'
 import { createTrackerAuthenticator } from '../../signals/access/authenticate-tracker.ts'
 import { guardRoutes } from '../../signals/access/guard-routes.ts'
 import { limitTrackers } from '../../signals/access/tracker-limits.ts'
@@ -20,13 +26,14 @@ import {
 } from '../../signals/delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from '../../signals/delivery/plan-store.ts'
 import { createErasureKeyProvider } from '../../signals/erasure/erasure-key-store.ts'
-import type { ErasureKeyProvider } from '../../signals/events/person-identifiers.ts'
+import { verifyIngestion } from '../../signals/ingestion/accept-event.ts'
 import { type CommitHealth, createCommitHealth } from '../../signals/ingestion/commit-health.ts'
 import { createEventCommitQueue } from '../../signals/ingestion/event-commit-queue.ts'
 import { RefusalRecorder } from '../../signals/refusals/refusal-recorder.ts'
 import { startRefusalWorker } from '../../signals/refusals/worker.ts'
-import type { CommitQueue } from '../metrics/ingestion-metrics.ts'
-import { createTouchErrorHandler, registerRoutes } from './register-routes.ts'
+import type { AdAccountListener } from '../../workspaces/users/users-context.ts'
+import type { CommitQueueState } from '../metrics/ingestion-metrics.ts'
+import { registerRoutes, type ServiceContext } from './register-routes.ts'
 import type { ServerOptions } from './server-options.ts'
 
 export interface Server {
@@ -34,7 +41,7 @@ export interface Server {
   /** The start is complete: `/readyz` may return 200. */
   markReady(): void
   /** Events that wait for a commit now. */
-  commitQueue(): CommitQueue
+  commitQueue(): CommitQueueState
   commitHealth: CommitHealth
   /** Stores the refusals that were counted so far, which otherwise happens every five seconds. */
   flushRefusals(): Promise<void>
@@ -42,27 +49,15 @@ export interface Server {
   close(): Promise<void>
 }
 
-/** Assembles the HTTP service: requests, group commits, limits, and the routes of all modules. */
+/** Assembles the HTTP service: requests, group commits, limits, and the routes of all rooms. */
 export function createServer(options: ServerOptions): Server {
-  const { database, logger, now } = options
+  const { database, logger } = options
   const app = createServiceApp(logger, options.onAnswered, options.publicOrigin)
   if (options.tracer) traceRequests(app, options.tracer)
-  const routes = new DestinationRouteCache(database, now, options.shared?.destinationChanges)
-  const announce = createAnnouncement(options)
-  const { credentialKeys } = options
-  const erasureKey = createErasureKeyProvider({ database, credentialKeys, now })
   const nodes = options.nodes ?? singleNode(database)
   const commitHealth = createCommitHealth({ monotonicSeconds, ...options, nodes })
-  const parts = { nodes, routes, announce, erasureKey }
-  const commits = createEventCommitQueue({
-    ...options,
-    ...parts,
-    health: commitHealth,
-    onEventsStored: announce,
-  })
   let pause: string | null = 'start'
-
-  const limits = limitAndGuard(app, options)
+  const limits = limitAndGuard(app, options, nodes)
   healthRoutes(app, {
     checks: [
       { name: 'store', check: () => database.ping() },
@@ -71,39 +66,95 @@ export function createServer(options: ServerOptions): Server {
     pauseReason: () => pause,
     ...(options.circuits && { circuits: options.circuits }),
   })
-  const keys = deriveAuditKeys(credentialKeys)
-  const written = { auditKeys: keys, audit: createAuditTrail(keys, logger) }
-  const refusals = startRefusals(options, erasureKey)
-  const { recorder, flush: flushRefusals } = refusals
-  registerRoutes(app, options, { ...parts, commits, limits, recorder, ...written })
-
-  const close = async () => {
-    pause = 'shutdown'
-    await app.close()
-    await commits.drain()
-    await refusals.stop()
+  const context = createServiceContext(options, { nodes, commitHealth, limits })
+  registerRoutes(app, context)
+  const { commits, refusals, erasureKey } = context
+  const refusalWorker = startRefusalWorker({
+    database,
+    nodes,
+    recorder: refusals,
+    erasureKey,
+    onError: err => logger.warn({ err }, 'the counts of refused events were not stored'),
+  })
+  return {
+    app,
+    markReady: () => {
+      pause = null
+    },
+    commitQueue: () => ({ queued: commits.queued, refusals: commits.refusals }),
+    commitHealth,
+    flushRefusals: refusalWorker.flush,
+    close: async () => {
+      pause = 'shutdown'
+      await app.close()
+      await commits.drain()
+      await refusalWorker.stop()
+    },
   }
-  const markReady = () => {
-    pause = null
-  }
-  const commitQueue = () => ({ queued: commits.queued, refusals: commits.refusals })
-  return { app, markReady, commitQueue, commitHealth, flushRefusals, close }
 }
 
-function startRefusals({ database, logger }: ServerOptions, erasureKey: ErasureKeyProvider) {
-  const recorder = new RefusalRecorder()
-  const onError = (err: unknown) =>
-    logger.warn({ err }, 'the counts of refused events were not stored')
-  return { recorder, ...startRefusalWorker({ database, recorder, erasureKey, onError }) }
+interface ServerParts {
+  nodes: StoreNodes
+  commitHealth: CommitHealth
+  limits: RequestLimits
+}
+
+/** What the rooms depend on: the options, and what the rooms of one process share. */
+function createServiceContext(
+  options: ServerOptions,
+  { nodes, commitHealth, limits }: ServerParts,
+): ServiceContext {
+  const { database, logger, now, settings, credentialKeys, platforms } = options
+  const auditKeys = deriveAuditKeys(credentialKeys)
+  const erasureKey = createErasureKeyProvider({ database, credentialKeys, now })
+  const routes = new DestinationRouteCache(nodes, now, options.shared?.destinationChanges)
+  const announce = createAnnouncement(options)
+  const commits = createEventCommitQueue({
+    ...options,
+    nodes,
+    routes,
+    erasureKey,
+    health: commitHealth,
+    onEventsStored: announce,
+  })
+  return {
+    ...options,
+    nodes,
+    limits,
+    auditKeys,
+    audit: createAuditTrail(auditKeys, logger),
+    erasureKey,
+    commits,
+    refusals: new RefusalRecorder(),
+    streamCounts: options.shared?.streamCounts,
+    addressOf: createClientAddressReader(createTrustedProxies(settings.trustedProxies)),
+    campaigns: createSimulatedCampaignApi(database),
+    onAdAccountAdded: addSimulatedCampaigns,
+    onDestinationChanged: () => routes.invalidate(),
+    onDeliveriesQueued: trackerId => announce({ trackerIds: [trackerId], hasDueDeliveries: true }),
+    onTouchError: createTouchErrorHandler(logger),
+    verifyTracker: trackerId => verifyIngestion({ commits, platforms }, { trackerId }, now()),
+  }
+}
+
+/** Every new ad account gets simulated campaigns. */
+const addSimulatedCampaigns: AdAccountListener = (transaction, account) => {
+  const { id: adAccountId, platformAccountId, name, createdAt: at } = account
+  return seedSimulatedAccount(transaction, { adAccountId, platformAccountId, name, at })
+}
+
+/** Requests do not wait until the time of last use is stored, so a failure is logged here. */
+function createTouchErrorHandler(logger: ServiceLogger) {
+  return (err: unknown) => logger.warn({ err }, 'the time of last use was not stored')
 }
 
 /** Limits requests to what this process can serve, and to each caller's share. */
-function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
+function limitAndGuard(app: ServiceApp, options: ServerOptions, nodes: StoreNodes): RequestLimits {
   const { database, logger, now } = options
   const onTouchError = createTouchErrorHandler(logger)
-  const proxies = createTrustedProxies(options.trustedProxies)
+  const proxies = createTrustedProxies(options.settings.trustedProxies)
   return limitRequests(app, {
-    ...options.limits,
+    settings: options.settings,
     addressOf: createClientAddressReader(proxies),
     monotonicSeconds: options.monotonicSeconds ?? monotonicSeconds,
     readDelaySeconds: options.readDelaySeconds,
@@ -113,8 +164,8 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
     guard: limits => {
       guardRoutes(
         app,
-        createTrackerAuthenticator(database, { now, onTouchError }),
-        createBrowserAuthenticator(database, { now, onTouchError, proxies }),
+        createTrackerAuthenticator(database, { nodes, now, onTouchError }),
+        createPublishableKeyAuthenticator(database, { nodes, now, onTouchError, proxies }),
       )
       limitTrackers(app, limits)
     },

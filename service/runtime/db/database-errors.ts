@@ -38,6 +38,13 @@ export function isStoreUnavailable(error: unknown): boolean {
   return DRIVER_MESSAGES.test(error.message)
 }
 
+/** The server took the connection or the packets, but did not answer in time. */
+export function isConnectTimeout(error: unknown): boolean {
+  return error instanceof Error && CONNECT_TIMEOUTS.test(error.message)
+}
+
+const CONNECT_TIMEOUTS = /^(timeout exceeded when trying to connect|.+due to connection timeout)$/
+
 /** Why the store is unavailable, as `/readyz` and the log name it. */
 export type StoreFailureCause =
   | 'unreachable'

@@ -74,7 +74,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', client => client.on('error', options.onIdleError))
   pool.on('error', () => {})
   const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  const ping = async () => void (await pool.query('select 1'))
+  const ping = async () => {
+    await pool.query('select 1')
+  }
   const close = async () => {
     await query.destroy()
     // Kysely ends the pool only if it has run a query.
@@ -102,17 +104,6 @@ export async function inTransaction<T>(
   }
 }
 
-/**
- * Waits five milliseconds in PostgreSQL, because only workers may use timers. Returns the time of
- * PostgreSQL in seconds.
- */
-export async function sleepInDatabase({ pool }: Pick<Database, 'pool'>): Promise<number> {
-  const { rows } = await pool.query(
-    'select extract(epoch from clock_timestamp())::float8 as now from pg_sleep(0.005)',
-  )
-  return rows[0].now
-}
-
 /** Whether the database has the Citus extension. */
 export async function hasCitus({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
   const { rows } = await pool.query(`select 1 from pg_extension where extname = 'citus'`)
@@ -134,7 +125,7 @@ export function isCitusCluster({ pool }: Pick<Database, 'pool'>): Promise<boolea
   return check
 }
 
-/** A condition on the tracker of a statement, or none. */
+/** A condition on the trackers of a statement, or none. */
 export interface TrackerCondition {
   /** The value of the parameter in `condition`; empty without a condition. */
   values: readonly string[]
@@ -142,7 +133,7 @@ export interface TrackerCondition {
   condition: (column: string, parameter: number) => string
 }
 
-const NO_CONDITION: TrackerCondition = { values: [], condition: () => '' }
+export const NO_TRACKER_CONDITION: TrackerCondition = { values: [], condition: () => '' }
 
 function createTrackerCondition(trackerId: string): TrackerCondition {
   return {
@@ -161,7 +152,7 @@ export async function queryByTracker<Row extends { trackerId: string }, Result>(
   rows: readonly Row[],
   query: (rows: readonly Row[], tracker: TrackerCondition) => Promise<Result[]>,
 ): Promise<Result[]> {
-  if (!(await isCitusCluster(database))) return query(rows, NO_CONDITION)
+  if (!(await isCitusCluster(database))) return query(rows, NO_TRACKER_CONDITION)
   const results: Result[] = []
   for (const [trackerId, trackerRows] of Map.groupBy(rows, row => row.trackerId)) {
     results.push(...(await query(trackerRows, createTrackerCondition(trackerId))))

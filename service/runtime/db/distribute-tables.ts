@@ -1,15 +1,38 @@
-import { findPlacement, PLACED_TABLES, STORE_SCHEMAS, type TablePlacement } from './citus-tables.ts'
 import { type Database, hasCitus, PLANNER_SETTINGS } from './database.ts'
+import type { TablePlacement, TablePlacements } from './tables.ts'
+
+/** Schemas whose tables have no schema in their names. */
+const STORE_SCHEMAS = ['signalbox_store', 'public']
+
+/** The tables that the migrator of `migrate.ts` creates itself. */
+const MIGRATOR_PLACEMENTS: TablePlacements = {
+  kysely_migration: 'local',
+  kysely_migration_lock: 'local',
+}
+
+/** Null for a table that the placements do not name. */
+export function findPlacement(
+  placements: readonly TablePlacements[],
+  { schema, name }: Pick<StoreTable, 'schema' | 'name'>,
+): TablePlacement | null {
+  const placed = [MIGRATOR_PLACEMENTS, ...placements].find(each =>
+    Object.hasOwn(each, nameOfTable({ schema, name })),
+  )
+  return placed?.[nameOfTable({ schema, name })] ?? null
+}
 
 /**
- * Distributes the tables over a Citus cluster as `citus-tables.ts` lists them, with the rows that
- * they have. Does nothing on a database without Citus. Call it on the coordinator, after the
- * migrations and under their lock. Idempotent. Returns the tables that it placed.
+ * Distributes the tables over a Citus cluster as the placements say, with the rows that they have.
+ * Does nothing on a database without Citus. Call it on the coordinator, after the migrations and
+ * under their lock. Idempotent. Returns the tables that it placed.
  */
-export async function distributeTables(database: Database): Promise<string[]> {
+export async function distributeTables(
+  database: Database,
+  placements: readonly TablePlacements[],
+): Promise<string[]> {
   if (!(await hasCitus(database))) return []
   const placed: string[] = []
-  for (const { table, placement } of await findMisplacedTables(database)) {
+  for (const { table, placement } of await findMisplacedTables(database, placements)) {
     // A foreign key may have placed it together with an earlier table.
     if ((await readPlacement(database, table)) === placement) continue
     await placeTable(database, table, placement)
@@ -41,16 +64,26 @@ interface MisplacedTable {
   placement: Exclude<TablePlacement, 'local'>
 }
 
-/** In the order of `PLACED_TABLES`. */
-async function findMisplacedTables(database: Database): Promise<MisplacedTable[]> {
-  const misplaced = new Map<string, MisplacedTable[]>()
-  for (const { schema, name, table, current } of await readTables(database)) {
-    const placement = findPlacement(schema, name)
-    if (placement === null || placement === 'local' || placement === current) continue
-    const listed = STORE_SCHEMAS.includes(schema) ? name : `${schema}.${name}`
-    misplaced.set(listed, [...(misplaced.get(listed) ?? []), { table, placement }])
-  }
-  return PLACED_TABLES.flatMap(({ name }) => misplaced.get(name) ?? [])
+/** Statements on distributed tables need the reference tables, so these are placed first. */
+const PLACEMENT_ORDER = ['reference', 'distributed', 'managed_local'] as const
+
+async function findMisplacedTables(
+  database: Database,
+  placements: readonly TablePlacements[],
+): Promise<MisplacedTable[]> {
+  const tables = Map.groupBy(await readTables(database), nameOfTable)
+  const wanted = placements.flatMap(each => Object.entries(each))
+  return PLACEMENT_ORDER.flatMap(placement =>
+    wanted
+      .filter(([, asked]) => asked === placement)
+      .flatMap(([name]) => tables.get(name) ?? [])
+      .filter(({ current }) => current !== placement)
+      .map(({ table }) => ({ table, placement })),
+  )
+}
+
+function nameOfTable({ schema, name }: Pick<StoreTable, 'schema' | 'name'>): string {
+  return STORE_SCHEMAS.includes(schema) ? name : `${schema}.${name}`
 }
 
 export interface StoreTable {

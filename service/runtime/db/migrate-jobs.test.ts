@@ -6,6 +6,7 @@ import {
   createTestDatabase,
   runAsAdmin,
 } from '../../../testing/fixtures/database.ts'
+import { STORE_SCHEMA } from '../../program/store-schema.ts'
 import { type Database, openDatabase } from './database.ts'
 import {
   JOBS_SCHEMA,
@@ -48,7 +49,7 @@ it('refuses missing tables of the jobs to a role that does not migrate', async t
     requireCurrentSchema(database),
     isSchemaError(/lacks tables of the jobs: run "signalbox-server migrate"/),
   )
-  await migrate(database)
+  await migrate(database, STORE_SCHEMA)
   await requireCurrentSchema(database)
   await database.pool.query(`drop schema ${JOBS_SCHEMA} cascade`)
   await assert.rejects(
@@ -65,11 +66,11 @@ it('refuses breaking changes of a newer program, but not its additions', async t
       breaking,
     ])
   await add(990, false)
-  await migrate(database)
+  await migrate(database, STORE_SCHEMA)
   await requireCurrentSchema(database)
   await add(991, true)
   const sentence = /^The database holds jobs that this version does not know: .*backup\.$/
-  await assert.rejects(migrate(database), isSchemaError(sentence))
+  await assert.rejects(migrate(database, STORE_SCHEMA), isSchemaError(sentence))
   await assert.rejects(requireCurrentSchema(database), isSchemaError(sentence))
   assert.equal(process.exitCode, undefined)
 })
@@ -85,7 +86,7 @@ it('names the privilege that an account needs to create schemas', async test => 
   url.password = 'none'
   const limited = openTestDatabase(test, url.href)
   await assert.rejects(
-    migrate(limited),
+    migrate(limited, STORE_SCHEMA),
     isSchemaError(/may not create schemas: have the owner .* grant it CREATE/),
   )
 })

@@ -6,6 +6,7 @@ import {
   createDatabaseFromTemplate,
   createTestDatabase,
 } from '../../../testing/fixtures/database.ts'
+import { STORE_SCHEMA } from '../../program/store-schema.ts'
 import { type Database, openDatabase } from './database.ts'
 import { migrate, requireCurrentSchema, SchemaError } from './migrate.ts'
 
@@ -34,7 +35,7 @@ async function tableNames({ pool }: Database): Promise<string[]> {
 
 it('creates the schema on an empty database and returns the migrations that ran', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
-  assert.deepEqual(await migrate(database), MIGRATIONS)
+  assert.deepEqual(await migrate(database, STORE_SCHEMA), MIGRATIONS)
   const tables = await tableNames(database)
   assert.ok(tables.includes('deliveries') && tables.includes('event_payloads'))
   await requireCurrentSchema(database)
@@ -42,15 +43,15 @@ it('creates the schema on an empty database and returns the migrations that ran'
 
 it('runs no migration the second time', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
-  await migrate(database)
+  await migrate(database, STORE_SCHEMA)
   const before = await tableNames(database)
-  assert.deepEqual(await migrate(database), [])
+  assert.deepEqual(await migrate(database, STORE_SCHEMA), [])
   assert.deepEqual(await tableNames(database), before)
 })
 
 it('runs each migration once when several processes start together', async test => {
   const databases = await emptyStore(test, 3)
-  const ran = await Promise.all(databases.map(migrate))
+  const ran = await Promise.all(databases.map(database => migrate(database, STORE_SCHEMA)))
   assert.deepEqual(ran.flat(), MIGRATIONS)
   for (const database of databases) await requireCurrentSchema(database)
 })
@@ -58,7 +59,7 @@ it('runs each migration once when several processes start together', async test 
 it('finds the schema current immediately after a migration', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
   for (let again = 0; again < 20; again += 1) {
-    await migrate(database)
+    await migrate(database, STORE_SCHEMA)
     await requireCurrentSchema(database)
   }
 })
@@ -73,7 +74,7 @@ it('refuses a database that a newer program has migrated', async test => {
     assert.match(error.message, /^The database holds migration 9999-from-the-future, .*backup\.$/)
     return true
   }
-  await assert.rejects(migrate(database), refusal)
+  await assert.rejects(migrate(database, STORE_SCHEMA), refusal)
   await assert.rejects(requireCurrentSchema(database), refusal)
 })
 
@@ -90,7 +91,7 @@ it('names the missing migrations to a role that does not migrate', async test =>
 it('rolls back a migration that fails, and names it', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
   await database.pool.query('create table sessions (foreign_column integer)')
-  await assert.rejects(migrate(database), error => {
+  await assert.rejects(migrate(database, STORE_SCHEMA), error => {
     assert.ok(error instanceof SchemaError)
     assert.equal(
       error.message,
@@ -102,7 +103,7 @@ it('rolls back a migration that fails, and names it', async test => {
   assert.deepEqual(await tableNames(database), ['sessions'])
 
   await database.pool.query('drop table sessions')
-  assert.deepEqual(await migrate(database), MIGRATIONS)
+  assert.deepEqual(await migrate(database, STORE_SCHEMA), MIGRATIONS)
 })
 
 it('refuses a schema that is being migrated to a role that does not migrate', async test => {
@@ -121,7 +122,9 @@ it('refuses a schema that is being migrated to a role that does not migrate', as
 
 it('lets processes migrate an empty database at the same time, again and again', async test => {
   for (let round = 0; round < 4; round += 1) {
-    const ran = await Promise.all((await emptyStore(test, 3)).map(migrate))
+    const ran = await Promise.all(
+      (await emptyStore(test, 3)).map(database => migrate(database, STORE_SCHEMA)),
+    )
     assert.deepEqual(ran.flat(), MIGRATIONS)
   }
 })

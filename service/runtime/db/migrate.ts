@@ -5,13 +5,7 @@ import { type Migration, type MigrationResultSet, Migrator } from 'kysely/migrat
 import type { Database } from './database.ts'
 import { isInsufficientPrivilege } from './database-errors.ts'
 import { distributeTables } from './distribute-tables.ts'
-import {
-  LEDGER_UPGRADE,
-  needsLedgerUpgrade,
-  prepareLedgerUpgrade,
-  releaseBound,
-} from './ledger-upgrade/upgrade-store.ts'
-import type { Tables } from './tables.ts'
+import type { TablePlacements, Tables } from './tables.ts'
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
 const VERSIONS = { oldest: 15, newest: 18 }
@@ -22,6 +16,30 @@ export class SchemaError extends Error {
   override name = 'SchemaError'
 }
 
+/** What the rooms of the service declare about the tables that the migrations create. */
+export interface StoreSchema {
+  placements: readonly TablePlacements[]
+  /** In the order of their migrations. */
+  upgrades: readonly StoreUpgrade[]
+}
+
+/**
+ * Prepares a store in use for one migration, while processes of the previous version run, so that
+ * the migration itself takes moments.
+ */
+export interface StoreUpgrade {
+  /** The name of the migration. */
+  migration: string
+  /** The name of the migration before it. */
+  previous: string
+  /** Asked only while the migration is pending. */
+  isNeeded: (database: Database) => Promise<boolean>
+  /** Runs at the schema of `previous`. Resumes after an interruption. */
+  prepare: (database: Database) => Promise<void>
+  /** Lets the previous version continue after the migration has failed. */
+  abandon: (database: Database) => Promise<void>
+}
+
 /**
  * Migrates the schema, forward only, to the newest version that this program knows, and the schema
  * of the jobs with it. Processes that start at the same time run one after the other, and take the
@@ -30,12 +48,12 @@ export class SchemaError extends Error {
  * SchemaError on a database that a newer program has migrated, or where the account may not create
  * schemas.
  */
-export async function migrate(database: Database): Promise<string[]> {
+export async function migrate(database: Database, schema: StoreSchema): Promise<string[]> {
   await requireSupportedServer(database)
   const lock = await database.pool.connect()
   try {
     await lock.query('select pg_advisory_lock(hashtext($1::text))', [MIGRATION_LOCK])
-    return await migrateUnderLock(database)
+    return await migrateUnderLock(database, schema)
   } finally {
     // Unlock before returning: the server notices a closed connection only later. Closing it as
     // well covers a connection that is broken.
@@ -46,36 +64,47 @@ export async function migrate(database: Database): Promise<string[]> {
   }
 }
 
-async function migrateUnderLock(database: Database): Promise<string[]> {
+async function migrateUnderLock(
+  database: Database,
+  { placements, upgrades }: StoreSchema,
+): Promise<string[]> {
   const migrator = createMigrator(database.query)
   await refuseNewerSchema(migrator, database)
-  const prepared = await prepareStoreInUse(migrator, database)
-  const { results = [], error } = prepared.error ? prepared : await migrator.migrateToLatest()
-  if (error) {
-    if (prepared.isPrepared) await releaseBound(database)
-    if (isInsufficientPrivilege(error)) throwMissingPrivilege(error)
-    const failed = results.find(result => result.status === 'Error')?.migrationName
-    throw new SchemaError(`Migration ${failed ?? 'set'} failed; nothing of it was kept.`, {
-      cause: error,
-    })
+  const ran: string[] = []
+  let prepared: StoreUpgrade | null = null
+  try {
+    for (const upgrade of upgrades) {
+      if (!(await isUpgradeDue(migrator, database, upgrade))) continue
+      ran.push(...(await namesOfRun(migrator.migrateTo(upgrade.previous))))
+      await upgrade.prepare(database)
+      prepared = upgrade
+    }
+    ran.push(...(await namesOfRun(migrator.migrateToLatest())))
+  } catch (error) {
+    await prepared?.abandon(database)
+    throw error
   }
   await migrateJobs(database).catch(throwMissingPrivilege)
-  await distributeTables(database)
-  return [...(prepared.results ?? []), ...results].map(result => result.migrationName)
+  await distributeTables(database, placements)
+  return ran
 }
 
-/** Migrates a store in use to the previous version, and prepares it while that version runs. */
-async function prepareStoreInUse(
+async function isUpgradeDue(
   migrator: Migrator,
   database: Database,
-): Promise<MigrationResultSet & { isPrepared: boolean }> {
-  const isPrepared = false
-  if (!(await pendingMigrations(migrator)).includes(LEDGER_UPGRADE.to)) return { isPrepared }
-  if (!(await needsLedgerUpgrade(database))) return { isPrepared }
-  const migrated = await migrator.migrateTo(LEDGER_UPGRADE.from)
-  if (migrated.error) return { ...migrated, isPrepared }
-  await prepareLedgerUpgrade(database)
-  return { ...migrated, isPrepared: true }
+  { migration, isNeeded }: StoreUpgrade,
+): Promise<boolean> {
+  return (await pendingMigrations(migrator)).includes(migration) && isNeeded(database)
+}
+
+async function namesOfRun(run: Promise<MigrationResultSet>): Promise<string[]> {
+  const { results = [], error } = await run
+  if (!error) return results.map(({ migrationName }) => migrationName)
+  if (isInsufficientPrivilege(error)) throwMissingPrivilege(error)
+  const failed = results.find(({ status }) => status === 'Error')?.migrationName
+  throw new SchemaError(`Migration ${failed ?? 'set'} failed; nothing of it was kept.`, {
+    cause: error,
+  })
 }
 
 /** For roles that do not migrate: throws a SchemaError unless the schema is current. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { STORE_SCHEMA } from '../../program/store-schema.ts'
 import { distributeTables } from './distribute-tables.ts'
 import { openStoreNodes } from './store-nodes.ts'
 
@@ -27,5 +28,5 @@ it('returns the database itself on one PostgreSQL, without a query', async test 
 
 it('distributes nothing on one PostgreSQL', async test => {
   const { database } = await createTestDatabase(test)
-  assert.deepEqual(await distributeTables(database), [])
+  assert.deepEqual(await distributeTables(database, STORE_SCHEMA.placements), [])
 })

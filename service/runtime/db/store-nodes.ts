@@ -13,13 +13,29 @@ export interface StoreNodes {
   findNode(trackerId: string): Promise<Database>
   /** The known nodes that own trackers; at least one. */
   all(): Database[]
+  /** Whether each server answers now: `main`, to which `DATABASE_URL` points, and `host:port`. */
+  checkServers(): Promise<Map<string, boolean>>
   close(): Promise<void>
 }
 
 /** A store that is one PostgreSQL. `close` leaves the database open for its owner. */
 export function singleNode(database: Database): StoreNodes {
   const findNode = async () => database
-  return { isCluster: false, findNode, all: () => [database], close: async () => {} }
+  const checkServers = async () => new Map([[MAIN_SERVER, await isAnswering(database)]])
+  const all = () => [database]
+  return { isCluster: false, findNode, all, checkServers, close: async () => {} }
+}
+
+const MAIN_SERVER = 'main'
+/** A metrics request does not wait longer. */
+const CHECK_MILLISECONDS_MAX = 3_000
+
+async function isAnswering({ pool }: Database): Promise<boolean> {
+  const statement = { text: 'select 1', query_timeout: CHECK_MILLISECONDS_MAX }
+  return pool.query(statement).then(
+    () => true,
+    () => false,
+  )
 }
 
 export interface StoreNodesOptions extends DatabaseOptions {
@@ -79,6 +95,16 @@ class CitusNodes implements StoreNodes {
     const addresses = new Set(this.#shards?.map(({ address }) => address))
     if (addresses.size === 0) return [this.#coordinator]
     return [...addresses].map(address => this.#nodeAt(address))
+  }
+
+  async checkServers(): Promise<Map<string, boolean>> {
+    // Without the coordinator, the last map stays in use.
+    const shards = await this.#findShards().catch(() => [])
+    const addresses = new Set([null, ...shards.map(({ address }) => address)])
+    const checks = [...addresses].map(
+      async address => [address ?? MAIN_SERVER, await isAnswering(this.#nodeAt(address))] as const,
+    )
+    return new Map(await Promise.all(checks))
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { objectOrEmpty } from '../util/is-object.ts'
 import type { AddressedRequest } from './client-address.ts'
 import { consumeRateLimit, createRateLimitRefusal, type RateLimit } from './rate-limit.ts'
 import { Refusal } from './refusal.ts'
@@ -37,7 +38,7 @@ export function allocateValidCredentialMemory(): SharedArrayBuffer {
 
 /**
  * Limits how often an address can guess. After too many failures, a credential that has not worked
- * lately is refused with 429 before the store is queried.
+ * recently is refused with 429 before the store is queried.
  *
  * Several callers may share an address (an office, a proxy), so one that guesses must not lock out
  * the others: a credential that has worked since the failures began still reaches the guard. While
@@ -124,6 +125,6 @@ function requiresCredential({ routeOptions }: GuardedRequest): boolean {
 
 /** Covers every place of a credential. Secrets are stored as digests only, in memory too. */
 function digestCredential({ headers, query }: GuardedRequest): string {
-  const { key = '' } = query as { key?: unknown }
+  const { key = '' } = objectOrEmpty(query)
   return hash('sha256', `${headers.authorization ?? ''} ${key}`, 'base64')
 }

@@ -125,7 +125,7 @@ export function createNotFoundHandler(app: RouteLister) {
     const path = readPath(request.url)
     const allowed = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
     if (allowed.length === 0) {
-      sendErrorResponse(Refusal.notFound('There is nothing at this path.'), request, reply)
+      sendErrorResponse(Refusal.notFound(), request, reply)
       return
     }
     const allow = [...new Set(allowed)].join(', ')

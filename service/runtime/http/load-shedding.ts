@@ -4,7 +4,7 @@ import type { ServiceApp } from './service-app.ts'
 
 export interface SheddingOptions {
   /** The longest acceptable event loop delay. 0 disables shedding. */
-  eventLoopDelayMillisecondsMax: number
+  settings: { eventLoopDelayMillisecondsMax: number }
   monotonicSeconds: () => number
   /** Returns the median delay since the last call; measured by default. */
   readDelaySeconds?: (() => number) | undefined
@@ -22,7 +22,8 @@ const ALWAYS_ANSWERED = new Set<string | undefined>(['/livez', '/readyz'])
  * before the body is read, so that the requests in progress finish in time.
  */
 export function shedLoad(app: ServiceApp, options: SheddingOptions): void {
-  const { eventLoopDelayMillisecondsMax, monotonicSeconds, onShed } = options
+  const { monotonicSeconds, onShed } = options
+  const { eventLoopDelayMillisecondsMax } = options.settings
   if (eventLoopDelayMillisecondsMax === 0) return
   const overload = new OverloadDetector({
     delaySecondsMax: eventLoopDelayMillisecondsMax / 1_000,

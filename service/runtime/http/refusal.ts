@@ -59,7 +59,7 @@ export class Refusal extends Error {
     return new Refusal(401, message, { headers: { 'www-authenticate': 'Bearer' }, reason })
   }
 
-  static notFound(message: string): Refusal {
+  static notFound(message = 'There is nothing at this path.'): Refusal {
     return new Refusal(404, message)
   }
 

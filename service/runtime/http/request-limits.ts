@@ -10,6 +10,7 @@ import { createRateLimit, type Rate, type RateLimit, RateLimiter } from './rate-
 import type { ServiceApp } from './service-app.ts'
 
 interface LimitOptions extends RequestLimitsOptions, SheddingOptions {
+  settings: RequestLimitsOptions['settings'] & SheddingOptions['settings']
   /** Registers the hooks that authenticate requests and limit each credential. */
   guard: (limits: RequestLimits) => void
 }
@@ -86,9 +87,9 @@ const PUBLISHABLE_MESSAGE =
   'Too many events with this publishable key; wait, then send the same event again.'
 
 /** Limits whose key is an account or an address, not the client: the name and the message. */
-const ACCOUNT_LIMITS = {
+const USER_LIMITS = {
   /** Passwords tried on one account. */
-  signInAccount: {
+  signInUser: {
     name: 'sign_in_account',
     message:
       'Too many attempts for this account; wait a few minutes, or sign in by an emailed link.',
@@ -96,7 +97,7 @@ const ACCOUNT_LIMITS = {
     rate: { perSecond: 1 / 60, burst: 10 },
   },
   /** Emails to one address that anyone can request. */
-  accountEmails: {
+  userEmails: {
     name: 'account_emails',
     message: 'Too many emails to this address; use the newest one, or wait ten minutes.',
     /** More often than links expire, so that one of the links that were sent always works. */
@@ -104,13 +105,13 @@ const ACCOUNT_LIMITS = {
   },
 } as const
 
-type AccountLimitRule = (typeof ACCOUNT_LIMITS)[keyof typeof ACCOUNT_LIMITS]
+type UserLimitRule = (typeof USER_LIMITS)[keyof typeof USER_LIMITS]
 
 /** Invitations per day: the name of the limit, its setting and its message. */
 const INVITATION_LIMITS = {
-  invitationsOfPerson: {
+  invitationsOfUser: {
     name: 'invitations_person',
-    setting: 'invitationsPerPersonPerDay',
+    setting: 'invitationsPerUserPerDay',
     message: 'You sent too many invitations; wait some hours, then invite the others.',
   },
   invitationsOfWorkspace: {
@@ -132,25 +133,26 @@ type AddressLimitRule = (typeof ADDRESS_LIMITS)[keyof typeof ADDRESS_LIMITS]
 export type LimitName =
   | 'tracker'
   | 'publishable_key'
-  | (AccountLimitRule | InvitationLimitRule | AddressLimitRule)['name']
+  | (UserLimitRule | InvitationLimitRule | AddressLimitRule)['name']
 
 export const LIMIT_NAMES: readonly LimitName[] = [
   'tracker',
   'publishable_key',
-  ...Object.values(ACCOUNT_LIMITS).map(({ name }) => name),
+  ...Object.values(USER_LIMITS).map(({ name }) => name),
   ...Object.values(INVITATION_LIMITS).map(({ name }) => name),
   ...Object.values(ADDRESS_LIMITS).map(({ name }) => name),
 ]
 
 /** The settings of the same names. 0 means no limit. */
-export type RequestRates = Record<
+type RequestRates = Record<
   | 'trackerRatePerSecond'
   | 'publishableRatePerSecond'
   | (AddressLimitRule | InvitationLimitRule)['setting'],
   number
 >
 
-interface RequestLimitsOptions extends RequestRates {
+interface RequestLimitsOptions {
+  settings: RequestRates
   /** Returns the key under which a request counts. */
   addressOf: (request: AddressedRequest) => string
   monotonicSeconds: () => number
@@ -171,7 +173,7 @@ export function allocateLimitMemory(): LimitMemory {
 
 export interface RequestLimits
   extends Record<keyof typeof ADDRESS_LIMITS, AddressLimit | null>,
-    Record<keyof (typeof ACCOUNT_LIMITS & typeof INVITATION_LIMITS), RateLimit | null> {
+    Record<keyof (typeof USER_LIMITS & typeof INVITATION_LIMITS), RateLimit | null> {
   tracker: RateLimit | null
   publishableKey: RateLimit | null
 }
@@ -181,29 +183,29 @@ const BURST_SECONDS = 2
 
 /** The limits of this process. Several processes let more requests through together. */
 function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
-  const { trackerRatePerSecond, publishableRatePerSecond, signInRatePerMinute } = options
-  const { addressOf } = options
+  const { settings, addressOf } = options
+  const { trackerRatePerSecond, publishableRatePerSecond, signInRatePerMinute } = settings
   const limitKey = (name: LimitName, message: string, perSecond: number) =>
     createLimit({ name, message, rate: { perSecond, burst: perSecond * BURST_SECONDS } }, options)
   const limitAddress = ({ name, setting, message }: AddressLimitRule): AddressLimit | null => {
-    const perMinute = options[setting]
+    const perMinute = settings[setting]
     const rate = { perSecond: perMinute / MINUTE_SECONDS, burst: perMinute }
     const limit = createLimit({ name, message, rate }, options)
     return limit && { limit, addressOf }
   }
-  const limitAccount = (rule: AccountLimitRule): RateLimit | null =>
+  const limitUserAttempts = (rule: UserLimitRule): RateLimit | null =>
     signInRatePerMinute === 0 ? null : createLimit(rule, options)
   const limitInvitations = ({ name, setting, message }: InvitationLimitRule) => {
-    const perDay = options[setting]
+    const perDay = settings[setting]
     const rate = { perSecond: perDay / DAY_SECONDS, burst: perDay }
     return createLimit({ name, message, rate }, options)
   }
   return {
     tracker: limitKey('tracker', TRACKER_MESSAGE, trackerRatePerSecond),
     publishableKey: limitKey('publishable_key', PUBLISHABLE_MESSAGE, publishableRatePerSecond),
-    signInAccount: limitAccount(ACCOUNT_LIMITS.signInAccount),
-    accountEmails: limitAccount(ACCOUNT_LIMITS.accountEmails),
-    invitationsOfPerson: limitInvitations(INVITATION_LIMITS.invitationsOfPerson),
+    signInUser: limitUserAttempts(USER_LIMITS.signInUser),
+    userEmails: limitUserAttempts(USER_LIMITS.userEmails),
+    invitationsOfUser: limitInvitations(INVITATION_LIMITS.invitationsOfUser),
     invitationsOfWorkspace: limitInvitations(INVITATION_LIMITS.invitationsOfWorkspace),
     invitationsToAddress: limitInvitations(INVITATION_LIMITS.invitationsToAddress),
     sandbox: limitAddress(ADDRESS_LIMITS.sandbox),

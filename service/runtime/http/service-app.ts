@@ -28,9 +28,13 @@ const KEEP_ALIVE_MILLISECONDS = 72_000
 /** An event id has up to 128 characters, each up to 4 bytes, each percent-encoded as 3. */
 const PATH_PARAMETER_CHARACTERS_MAX = 128 * 4 * 3
 
-/** Derives the types of a route from the TypeBox schemas of its contract operation. */
+/**
+ * Types a route by its contract operation: responses by their schemas. The body, the query and the
+ * parameters of the path are `unknown` whatever their schemas say, because nothing has validated
+ * them when the handler runs: the operation does, by a `Validator` of the same schema.
+ */
 export interface ContractTypes extends FastifyTypeProvider {
-  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+  validator: unknown
   serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
 }
 
@@ -66,8 +70,8 @@ export interface CompletedRequest {
 
 /**
  * Creates the HTTP layer: body parsing, request ids, security headers and uniform error bodies for
- * every route. The contract's schemas only type the bodies; operations validate them, because one
- * request can break a schema and a rule and the caller should learn of both.
+ * every route. Fastify validates nothing: operations do, because one request can break a schema and
+ * a rule and the caller should learn of both.
  */
 export function createServiceApp(
   logger: FastifyBaseLogger,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
-import { JOB_ATTEMPTS_MAX, type JobPayload } from './job.ts'
+import { JOB_ATTEMPTS_MAX, type JobName, type JobPayload } from './job.ts'
 
 const ENQUEUE_TRIES_MAX = 3
 const FAILED_RETENTION_DAYS = 7
@@ -17,7 +17,7 @@ const QUERY_TIMEOUT_MILLISECONDS = 3_000
  */
 export async function enqueueJob(
   { query }: Pick<Database, 'query'>,
-  name: string,
+  name: JobName,
   payload: JobPayload = {},
 ): Promise<void> {
   const text = JSON.stringify(payload)
@@ -33,7 +33,7 @@ export async function enqueueJob(
 }
 
 /** Whether jobs of this name wait, run or will be retried. */
-export async function hasPendingJob({ pool }: Database, name: string): Promise<boolean> {
+export async function hasPendingJob({ pool }: Database, name: JobName): Promise<boolean> {
   const { rows } = await pool.query({
     name: 'has-pending-job',
     text: `select exists (
@@ -57,7 +57,7 @@ function buildJobKey(name: string, payload: string): string {
  */
 export async function releaseAbandonedJobs(
   { pool }: Database,
-  leases: readonly { name: string; leaseSeconds: number }[],
+  leases: readonly { name: JobName; leaseSeconds: number }[],
 ): Promise<number> {
   const { rows } = await pool.query({
     name: 'release-abandoned-jobs',
@@ -95,14 +95,14 @@ export async function deleteFailedJobs({ pool }: Database): Promise<void> {
 }
 
 /** Records the jobs, so that the time since their last success is known. */
-export async function registerJobs({ pool }: Database, names: readonly string[]): Promise<void> {
+export async function registerJobs({ pool }: Database, names: readonly JobName[]): Promise<void> {
   await pool.query(
     `insert into job_records (name) select unnest($1::text[]) on conflict (name) do nothing`,
     [names],
   )
 }
 
-export async function recordJobSuccess({ pool }: Database, name: string): Promise<void> {
+export async function recordJobSuccess({ pool }: Database, name: JobName): Promise<void> {
   await pool.query({
     name: 'record-job-success',
     text: `insert into job_records (name, succeeded_at) values ($1::text, now())
@@ -115,12 +115,12 @@ export async function recordJobSuccess({ pool }: Database, name: string): Promis
 export interface JobStatistics {
   counts: Record<'queued' | 'running' | 'failed', number>
   /** Seconds since each last succeeded, or since it was registered. */
-  successAgeSeconds: Map<string, number>
+  successAgeSeconds: Map<JobName, number>
 }
 
 export async function readJobStatistics(
   { pool }: Database,
-  names: readonly string[],
+  names: readonly JobName[],
 ): Promise<JobStatistics> {
   const counted = await pool.query({
     name: 'count-jobs',
@@ -140,6 +140,11 @@ export async function readJobStatistics(
   } as { text: string })
   return {
     counts: counted.rows[0],
-    successAgeSeconds: new Map(recorded.rows.map(({ name, age }) => [name, age])),
+    successAgeSeconds: new Map(
+      names.flatMap(name => {
+        const record = recorded.rows.find(row => row.name === name)
+        return record ? [[name, record.age]] : []
+      }),
+    ),
   }
 }

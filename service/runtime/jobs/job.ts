@@ -1,13 +1,36 @@
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../util/time.ts'
 
 /**
+ * Every job. A name is in kebab-case and part of logs, metrics and stored jobs, so it does not
+ * change.
+ */
+export const JOB_NAMES = [
+  'prepare-partitions',
+  'index-lists',
+  'make-due-reports',
+  'refresh-report',
+  'take-due-snapshots',
+  'announce-alerts',
+  'expire-payloads',
+  'expire-ledger',
+  'expire-attempts',
+  'expire-counts',
+  'finish-agent-actions',
+  'expire-approvals',
+  'send-notifications',
+  'verify-audit',
+  'verify-new-audit-entries',
+  'collect-ended-access',
+] as const
+export type JobName = (typeof JOB_NAMES)[number]
+
+/**
  * Background work apart from requests and deliveries. A job can run twice: its process can die
  * before the success is recorded, and it can be enqueued again. A job is therefore idempotent: it
  * looks for due work instead of relying on when it runs, and a second run finds nothing to do.
  */
 export interface Job {
-  /** In kebab-case. It is part of logs, metrics and stored jobs, so it does not change. */
-  name: string
+  name: JobName
   /** When it runs, in UTC (see `parsePeriodSeconds`); null for a job that is only enqueued. */
   schedule: string | null
   /** The signal aborts after this long; a minute later another process may take over. */
@@ -32,11 +55,26 @@ export type JobOutcome = 'succeeded' | 'failed' | 'interrupted'
 
 /** A finished attempt. `interrupted`: the process was stopping, and another one retries. */
 export interface JobRun {
-  name: string
+  name: JobName
   outcome: JobOutcome
   seconds: number
   /** The thrown error; null when it succeeded. */
   error: unknown
+}
+
+const REPEATS_MAX = 100
+
+/** Repeats a step until nothing is left, nothing changes (a table is locked), or time is up. */
+export function repeatUntilDone(
+  step: (context: JobContext) => Promise<{ more: boolean }>,
+): Job['run'] {
+  return async (_, context) => {
+    for (let repeat = 0; repeat < REPEATS_MAX && !context.signal.aborted; repeat += 1) {
+      const { more, ...counts } = await step(context)
+      const hasChanged = Object.values(counts).some(count => Number(count) > 0)
+      if (!more || !hasChanged) return
+    }
+  }
 }
 
 const SCHEDULE_FORMS = /^(?:\*\/(?<minutes>\d+) \*|(?<minute>\d+) (?<hour>\*|\d+)) \* \* \*$/

@@ -18,19 +18,19 @@ it('aborts running jobs on stop and releases them to other processes', async tes
   const place = await createJobsFixture(test)
   const started = Promise.withResolvers<void>()
   const worker = place.start([
-    createJob('look', async (_, { signal }) => {
+    createJob('index-lists', async (_, { signal }) => {
       started.resolve()
       await once(signal, 'abort')
     }),
   ])
-  await enqueueJob(place.database, 'look')
+  await enqueueJob(place.database, 'index-lists')
   await started.promise
   await worker.stop()
   assert.equal(place.runs[0]?.outcome, 'interrupted')
   const [left] = await place.queued()
   assert.deepEqual([left?.locked, left?.attempts], [false, 1])
 
-  place.start([createJob('look', async () => {})])
+  place.start([createJob('index-lists', async () => {})])
   await place.skipRetryDelays()
   await waitUntil('another one did it', () => place.runs.length === 2)
 })
@@ -40,12 +40,12 @@ it('stops although a job ignores the signal', async test => {
   const started = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
   const worker = place.start([
-    createJob('look', async () => {
+    createJob('index-lists', async () => {
       started.resolve()
       await end.promise
     }),
   ])
-  await enqueueJob(place.database, 'look')
+  await enqueueJob(place.database, 'index-lists')
   await started.promise
   await worker.stop()
   assert.equal((await place.queued())[0]?.locked, false)
@@ -54,27 +54,27 @@ it('stops although a job ignores the signal', async test => {
 
 it('runs the jobs of a killed process in another one', async test => {
   const place = await createJobsFixture(test)
-  await enqueueJob(place.database, 'look')
+  await enqueueJob(place.database, 'index-lists')
   const program = spawnProgram([STUCK_JOB, place.connectionString])
   test.after(() => program.kill('SIGKILL'))
   await program.waitForOutput(/working/)
   await program.kill('SIGKILL')
 
-  const worker = place.start([createJob('look', async () => {})])
+  const worker = place.start([createJob('index-lists', async () => {})])
   await place.workersListen(1)
   await worker.stop()
   assert.equal((await place.queued())[0]?.locked, true, 'its time is not over yet')
   assert.deepEqual(place.runs, [])
 
   await place.expireLeases()
-  place.start([createJob('look', async () => {})])
+  place.start([createJob('index-lists', async () => {})])
   await waitUntil('it was done', () => place.runs.length === 1)
   await waitUntil('it left the queue', async () => (await place.queued()).length === 0)
 })
 
 it('continues after the database was unavailable and repeats unrecorded jobs', async test => {
   const place = await createJobsFixture(test)
-  const { end } = await startEndlessJob(place, 'look')
+  const { end } = await startEndlessJob(place, 'index-lists')
   const bringBack = await storeAway(place)
   end()
   await waitUntil('its end could not be noted', () =>
@@ -87,20 +87,20 @@ it('continues after the database was unavailable and repeats unrecorded jobs', a
 
 it('continues after the database was unavailable while idle', async test => {
   const place = await createJobsFixture(test)
-  place.start([createJob('look', async () => {})])
+  place.start([createJob('index-lists', async () => {})])
   await place.workersListen(1)
   const bringBack = await storeAway(place)
   await waitUntil('the error was reported', () => place.errors.length > 0)
   await bringBack()
-  await enqueueJob(place.database, 'look')
+  await enqueueJob(place.database, 'index-lists')
   await waitUntil('it ran', () => place.runs.length === 1)
 })
 
 it('waits for a database that is unavailable at the start', async test => {
   const place = await createJobsFixture(test)
-  await enqueueJob(place.database, 'look')
+  await enqueueJob(place.database, 'index-lists')
   const bringBack = await storeAway(place)
-  place.start([createJob('look', async () => {})])
+  place.start([createJob('index-lists', async () => {})])
   await waitUntil('the error was reported', () => place.errors.length > 0)
   await bringBack()
   await waitUntil('it ran', () => place.runs.length === 1)
@@ -108,7 +108,7 @@ it('waits for a database that is unavailable at the start', async test => {
 
 it('stops while the database is unavailable', async test => {
   const place = await createJobsFixture(test)
-  const worker = place.start([createJob('look', async () => {})])
+  const worker = place.start([createJob('index-lists', async () => {})])
   await place.workersListen(1)
   const bringBack = await storeAway(place)
   await waitUntil('the error was reported', () => place.errors.length > 0)

@@ -11,11 +11,11 @@ it('runs an enqueued job with its payload and the time of the clock', async test
   const place = await createJobsFixture(test)
   const seen: [JobPayload, Date][] = []
   place.start([
-    createJob('look', async (payload, { now }) => {
+    createJob('index-lists', async (payload, { now }) => {
       seen.push([payload, now])
     }),
   ])
-  await enqueueJob(place.database, 'look', { date: '2026-11-20' })
+  await enqueueJob(place.database, 'index-lists', { date: '2026-11-20' })
   await waitUntil('it ran', () => place.runs.length === 1)
   assert.deepEqual(seen, [[{ date: '2026-11-20' }, JOBS_NOW]])
   assert.equal(place.runs[0]?.outcome, 'succeeded')
@@ -28,7 +28,7 @@ it('never runs a job in two workers, in parallel or twice', async test => {
   let atOnce = 0
   let atOnceMost = 0
   const seen: unknown[] = []
-  const look = createJob('look', async ({ number }) => {
+  const look = createJob('index-lists', async ({ number }) => {
     atOnce += 1
     atOnceMost = Math.max(atOnceMost, atOnce)
     seen.push(number)
@@ -39,7 +39,7 @@ it('never runs a job in two workers, in parallel or twice', async test => {
   place.start([look])
   await place.workersListen(2)
   const numbers = Array.from({ length: 30 }, (_, number) => number)
-  await Promise.all(numbers.map(number => enqueueJob(place.database, 'look', { number })))
+  await Promise.all(numbers.map(number => enqueueJob(place.database, 'index-lists', { number })))
   await waitUntil('all ran', () => place.runs.length >= numbers.length)
   assert.deepEqual(
     (seen as number[]).toSorted((a, b) => a - b),
@@ -51,11 +51,14 @@ it('never runs a job in two workers, in parallel or twice', async test => {
 it('starts a job while a long one is running', async test => {
   const place = await createJobsFixture(test)
   const end = Promise.withResolvers<void>()
-  place.start([createJob('long', () => end.promise), createJob('short', async () => {})])
-  await enqueueJob(place.database, 'long')
-  await enqueueJob(place.database, 'short')
+  place.start([
+    createJob('expire-ledger', () => end.promise),
+    createJob('announce-alerts', async () => {}),
+  ])
+  await enqueueJob(place.database, 'expire-ledger')
+  await enqueueJob(place.database, 'announce-alerts')
   await waitUntil('the short one ran', () => place.runs.length === 1)
-  assert.equal(place.runs[0]?.name, 'short')
+  assert.equal(place.runs[0]?.name, 'announce-alerts')
   end.resolve()
 })
 
@@ -65,7 +68,7 @@ it('makes up the last missed run at the start', async test => {
   const look = async () => {
     ran += 1
   }
-  const periodic = createJob('look', look, { schedule: '*/15 * * * *' })
+  const periodic = createJob('index-lists', look, { schedule: '*/15 * * * *' })
   const first = place.start([periodic])
   await waitUntil('its schedule is known', async () => {
     const { rows } = await place.database.pool.query(
@@ -93,23 +96,23 @@ it('reports a failed job once, stores it without its message, and retries it', a
   const place = await createJobsFixture(test)
   let tries = 0
   place.start([
-    createJob('look', async () => {
+    createJob('index-lists', async () => {
       tries += 1
       if (tries === 1) throw Object.assign(new TypeError('secret@example.com'), { code: '22P02' })
     }),
   ])
-  await enqueueJob(place.database, 'look')
+  await enqueueJob(place.database, 'index-lists')
   await waitUntil('it failed', async () => (await place.queued())[0]?.last_error !== null)
   assert.deepEqual(await place.queued(), [
-    { key: 'look', attempts: 1, last_error: 'failed: TypeError 22P02', locked: false },
+    { key: 'index-lists', attempts: 1, last_error: 'failed: TypeError 22P02', locked: false },
   ])
   await place.skipRetryDelays()
   await waitUntil('it was tried again', () => place.runs.length === 2)
   assert.deepEqual(
     place.runs.map(({ name, outcome }) => [name, outcome]),
     [
-      ['look', 'failed'],
-      ['look', 'succeeded'],
+      ['index-lists', 'failed'],
+      ['index-lists', 'succeeded'],
     ],
   )
   assert.match(String(place.runs[0]?.error), /secret@example\.com/)
@@ -119,11 +122,11 @@ it('reports a failed job once, stores it without its message, and retries it', a
 it('aborts a job that times out and counts it as failed', async test => {
   const place = await createJobsFixture(test)
   place.start([
-    createJob('look', async (_, { signal }) => void (await once(signal, 'abort')), {
+    createJob('index-lists', async (_, { signal }) => void (await once(signal, 'abort')), {
       timeoutSeconds: 0.01,
     }),
   ])
-  await enqueueJob(place.database, 'look')
+  await enqueueJob(place.database, 'index-lists')
   await waitUntil('it was over', () => place.runs.length === 1)
   assert.equal(place.runs[0]?.outcome, 'failed')
   assert.match(String(place.runs[0]?.error), /the job timed out/)

@@ -10,7 +10,7 @@ import {
 } from 'graphile-worker'
 import type { Database } from '../db/database.ts'
 import { JOBS_SCHEMA } from '../db/migrate.ts'
-import { JOB_ATTEMPTS_MAX, type Job, type JobRun, parsePeriodSeconds } from './job.ts'
+import { JOB_ATTEMPTS_MAX, type Job, type JobName, type JobRun, parsePeriodSeconds } from './job.ts'
 import {
   deleteFailedJobs,
   registerJobs,
@@ -246,7 +246,7 @@ function buildCronItems(jobs: readonly Job[]) {
   )
 }
 
-function listNames(jobs: readonly Job[]): string[] {
+function listNames(jobs: readonly Job[]): JobName[] {
   return jobs.map(({ name }) => name)
 }
 

@@ -1,5 +1,5 @@
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { html } from 'ghtml'
 import type { NextStep, Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
@@ -19,7 +19,7 @@ export function useErrorPages(app: ServiceApp, headers: () => Record<string, str
 const VARY = { vary: 'accept' }
 
 const API_PATHS = [
-  ...[BASE_PATH, BROWSER_PATH, '/mcp', '/oauth2', '/.well-known'],
+  ...[BASE_PATH, SESSION_API_PATH, '/mcp', '/oauth2', '/.well-known'],
   ...['/openapi.json', '/livez', '/readyz'],
 ]
 

@@ -1,3 +1,4 @@
+import Type, { type TArray, type TObject, type TProperties, type TSchema } from 'typebox'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import type { FormErrors } from './form-controls.ts'
@@ -15,15 +16,52 @@ export function acceptFormBodies(app: ServiceApp): void {
   )
 }
 
-/** Returns the trimmed, truncated value of a field; empty when it is missing. */
-export function readFormText(form: unknown, name: string, charactersMax = 300): string {
-  const text = form instanceof URLSearchParams ? (form.get(name) ?? '') : ''
-  return text.trim().slice(0, charactersMax)
+const TEXT_CHARACTERS_MAX = 300
+
+interface FormField extends TSchema {
+  /** Cuts a longer text. */
+  cutAt?: number
+  isSecret?: boolean
 }
 
-/** Returns a secret untrimmed: a space at its end may be part of it. */
-export function readFormSecret(form: unknown, name: string): string {
-  return form instanceof URLSearchParams ? (form.get(name) ?? '') : ''
+/** A field of text, which is trimmed and cut. */
+export function formText(cutAt = TEXT_CHARACTERS_MAX) {
+  return Type.String({ cutAt })
+}
+
+/** A secret is neither trimmed nor cut: a space at its end may be part of it. */
+export function formSecret() {
+  return Type.String({ isSecret: true })
+}
+
+/** Checkboxes of one name. */
+export function formChoices() {
+  return Type.Array(Type.String())
+}
+
+/** All text, also of fields that are numbers in a body. */
+export type FormValues<Fields extends TProperties> = {
+  [Name in keyof Fields]: Fields[Name] extends TArray ? string[] : string
+}
+
+/**
+ * Returns the fields of a submitted form, those of a schema: of a page's own, or of the contract
+ * where an operation validates them. A missing field is empty.
+ */
+export function readForm<Fields extends TProperties>(
+  body: unknown,
+  { properties }: TObject<Fields>,
+): FormValues<Fields> {
+  const form = body instanceof URLSearchParams ? body : new URLSearchParams()
+  const values = Object.entries(properties).map(([name, field]) => [
+    name,
+    'items' in field ? form.getAll(name) : readField(form.get(name) ?? '', field),
+  ])
+  return Object.fromEntries(values)
+}
+
+function readField(text: string, { cutAt = TEXT_CHARACTERS_MAX, isSecret }: FormField): string {
+  return isSecret ? text : text.trim().slice(0, cutAt)
 }
 
 /** What a form shows of a 422: the first sentence about each field. Rethrows any other error. */

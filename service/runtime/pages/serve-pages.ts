@@ -35,14 +35,14 @@ export function servePages(app: ServiceApp, publicOrigin: () => string): void {
   })
 }
 
-interface PageRequest {
+interface SentForm {
   method: string
   url: string
   headers: { referer?: string | undefined }
 }
 
 /** The requested page, or the page whose form was submitted. */
-function findPagePath({ method, url, headers }: PageRequest, publicOrigin: string): string {
+function findPagePath({ method, url, headers }: SentForm, publicOrigin: string): string {
   if (method === 'GET') return safeReturnPath(url)
   const { referer = '' } = headers
   return safeReturnPath(

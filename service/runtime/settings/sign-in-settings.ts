@@ -7,7 +7,7 @@ export const SIGN_IN_SETTINGS = {
     max: 100_000,
     description: 'Sign-ins, sign-ups and emailed links per minute and address. 0: no limit.',
   }),
-  invitationsPerPersonPerDay: integer('SIGNALBOX_INVITATIONS_PER_PERSON_PER_DAY', {
+  invitationsPerUserPerDay: integer('SIGNALBOX_INVITATIONS_PER_PERSON_PER_DAY', {
     default: 50,
     max: 100_000,
     description: 'Invitations that a person may send per day; per process. 0: no limit.',

@@ -1,5 +1,3 @@
-import { parseRowId } from './row-id.ts'
-
 /** Rows of one page of a list. */
 const PAGE_ROWS = 50
 
@@ -8,11 +6,6 @@ export interface ListPage<Row> {
   /** From 1. */
   page: number
   hasMore: boolean
-}
-
-/** Reads `page` from a query. Returns the first page for anything that is not a number. */
-export function readPageNumber(query: unknown): number {
-  return parseRowId((query as { page?: unknown } | null)?.page) ?? 1
 }
 
 /** What to select for a page: one more row than it shows, to know whether another page follows. */

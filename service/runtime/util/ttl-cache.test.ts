@@ -7,13 +7,10 @@ import { TtlCache } from './ttl-cache.ts'
 function setUp(answer: (key: string, call: number) => Promise<string> = async key => key) {
   const calls: string[] = []
   const clock = { milliseconds: 1_000, now: () => clock.milliseconds }
-  const load = (keys: readonly string[]) =>
-    Promise.all(
-      keys.map(key => {
-        calls.push(key)
-        return answer(key, calls.length)
-      }),
-    )
+  const load = (key: string) => {
+    calls.push(key)
+    return answer(key, calls.length)
+  }
   const limits = { ttlMilliseconds: 500, entriesMax: 3, perf: clock }
   return { cache: new TtlCache(load, limits), calls, clock }
 }
@@ -30,7 +27,7 @@ it('looks a key up again only after its TTL', async () => {
   assert.deepEqual(calls, ['a', 'a'])
 })
 
-it('counts the TTL from the start of the look-up', async () => {
+it('counts the TTL from the start of the lookup', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const { cache, clock, calls } = setUp(() => promise)
   const first = cache.get('a')
@@ -41,7 +38,7 @@ it('counts the TTL from the start of the look-up', async () => {
   assert.deepEqual(calls, ['a', 'a'])
 })
 
-it('shares a look-up among concurrent callers', async () => {
+it('shares a lookup among concurrent callers', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const { cache, calls } = setUp(() => promise)
   const answers = Promise.all([cache.get('a'), cache.get('a'), cache.get('a')])
@@ -50,7 +47,7 @@ it('shares a look-up among concurrent callers', async () => {
   assert.deepEqual(calls, ['a'])
 })
 
-it('rejects for every waiting caller when a look-up fails, and looks up again', async () => {
+it('rejects for every waiting caller when a lookup fails, and looks up again', async () => {
   const { cache } = setUp(async (key, call) => {
     if (call === 1) throw new Error('the store is unavailable')
     return key
@@ -80,7 +77,7 @@ it('evicts the least recently used entry beyond its limit', async () => {
   assert.deepEqual(calls, ['a', 'b', 'c', 'd', 'b'])
 })
 
-it('keeps a newer result when an older look-up fails late', async () => {
+it('keeps a newer result when an older lookup fails late', async () => {
   const first = Promise.withResolvers<string>()
   const { cache, calls } = setUp((key, call) => (call === 1 ? first.promise : Promise.resolve(key)))
   const failing = cache.get('a')
@@ -91,28 +88,4 @@ it('keeps a newer result when an older look-up fails late', async () => {
   await assert.rejects(failing, /too late/)
   assert.equal(await cache.get('a'), 'a')
   assert.deepEqual(calls, ['a', 'a'])
-})
-
-it('looks up all keys that are missing at the same moment at once', async () => {
-  const batches: string[][] = []
-  const load = async (keys: readonly string[]) => {
-    batches.push([...keys])
-    return keys.map(key => key.toUpperCase())
-  }
-  const cache = new TtlCache(load, { ttlMilliseconds: 60_000, entriesMax: 10_000 })
-  await cache.get('known')
-  const keys = ['a', 'known', 'b', 'a']
-  assert.deepEqual(await Promise.all(keys.map(key => cache.get(key))), ['A', 'KNOWN', 'B', 'A'])
-  assert.deepEqual(batches, [['known'], ['a', 'b']])
-})
-
-it('limits the keys of one look-up', async () => {
-  const sizes: number[] = []
-  const load = async (keys: readonly string[]) => {
-    sizes.push(keys.length)
-    return keys
-  }
-  const cache = new TtlCache(load, { ttlMilliseconds: 60_000, entriesMax: 10_000 })
-  await Promise.all(Array.from({ length: 2_500 }, (_, index) => cache.get(String(index))))
-  assert.deepEqual(sizes, [1_000, 1_000, 500])
 })

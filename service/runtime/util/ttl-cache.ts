@@ -1,4 +1,3 @@
-import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 
 export interface TtlCacheLimits {
@@ -8,35 +7,24 @@ export interface TtlCacheLimits {
   perf?: { now(): number }
 }
 
-/** Values in the order of the keys. */
-export type LoadMany<Value> = (keys: readonly string[]) => Promise<readonly Value[]>
-
-/** Keys of one look-up: a statement with more of them would delay the first. */
-const KEYS_MAX = 1_000
-
 /**
- * Caches look-ups for a moment, so that thousands of requests a second cost one query. Concurrent
- * requests for a key share a look-up, and keys that are missing in the same iteration of the event
- * loop share a query: with ten thousand trackers, nearly every request misses. A failed look-up is
- * not cached, whereas `null` is a result like any other. The TTL counts from the start of the
- * look-up: it is the longest time for which a change elsewhere, such as a revocation, stays
- * unseen. `fetchMethod` of lru-cache counts from the end and keeps no `null`, so the cache holds
- * the promises themselves.
+ * Caches lookups for a moment, so that thousands of requests a second cost one query. Concurrent
+ * requests for a key share a lookup; `batchLoads` and `batchLoadsByNode` share a query among keys.
+ * A failed lookup is not cached, whereas `null` is a result like any other. The TTL counts from
+ * the start of the lookup: it is the longest time for which a change elsewhere, such as a
+ * revocation, stays unseen. `fetchMethod` of lru-cache counts from the end and keeps no `null`, so
+ * the cache holds the promises themselves.
  */
 export class TtlCache<Value> {
-  readonly #loader: DataLoader<string, Value>
+  readonly #load: (key: string) => Promise<Value>
   readonly #lookups: LRUCache<string, Promise<Value>>
 
   constructor(
-    load: LoadMany<Value>,
+    load: (key: string) => Promise<Value>,
     { ttlMilliseconds, entriesMax, perf = performance }: TtlCacheLimits,
   ) {
-    this.#loader = new DataLoader(load, {
-      cache: false,
-      maxBatchSize: KEYS_MAX,
-      batchScheduleFn: dispatch => setImmediate(dispatch),
-    })
-    // Resolution 0: otherwise each millisecond with a look-up sets a timer.
+    this.#load = load
+    // Resolution 0: otherwise each millisecond with a lookup sets a timer.
     this.#lookups = new LRUCache({ max: entriesMax, ttl: ttlMilliseconds, ttlResolution: 0, perf })
   }
 
@@ -44,7 +32,7 @@ export class TtlCache<Value> {
     const cached = this.#lookups.get(key)
     if (cached) return cached
 
-    const lookup = this.#loader.load(key)
+    const lookup = this.#load(key)
     this.#lookups.set(key, lookup)
     lookup.catch(() => {
       if (this.#lookups.peek(key) === lookup) this.#lookups.delete(key)
@@ -52,7 +40,7 @@ export class TtlCache<Value> {
     return lookup
   }
 
-  /** Whether `get` would answer without a new look-up. */
+  /** Whether `get` would answer without a new lookup. */
   has(key: string): boolean {
     return this.#lookups.has(key)
   }

@@ -13,8 +13,9 @@ import {
   isGpcHeader,
   readForwardingHeaders,
 } from './forwarding-signature.ts'
-import { findLiveKeys, type TrackerIdentity } from './live-key-store.ts'
+import { findLiveKeys } from './key-store.ts'
 import { matchesOrigin } from './origin-pattern.ts'
+import type { TrackerIdentity } from './tracker-store.ts'
 
 interface BrowserRequest {
   key: string
@@ -23,7 +24,7 @@ interface BrowserRequest {
   peer: string | undefined
 }
 
-interface AuthenticatedBrowser {
+interface AuthenticatedPublishableKey {
   tracker: TrackerIdentity
   browser: BrowserCaller
   /** Verifies the bytes of the body once they are read; null when there is nothing to verify. */
@@ -31,9 +32,11 @@ interface AuthenticatedBrowser {
 }
 
 /** Throws a Refusal: 401 for the key or the forwarder's signature, 403 for the page's origin. */
-export type AuthenticateBrowser = (request: BrowserRequest) => Promise<AuthenticatedBrowser>
+export type AuthenticatePublishableKey = (
+  request: BrowserRequest,
+) => Promise<AuthenticatedPublishableKey>
 
-interface BrowserAuthenticationOptions extends LastUseOptions {
+interface PublishableKeyOptions extends LastUseOptions {
   proxies: TrustedProxies
 }
 
@@ -43,11 +46,11 @@ interface BrowserAuthenticationOptions extends LastUseOptions {
  * agent of the browser come from a forwarder's signature or from a trusted proxy, never from the
  * socket, whose peer may be a server of the shop.
  */
-export function createBrowserAuthenticator(
+export function createPublishableKeyAuthenticator(
   database: Database,
-  options: BrowserAuthenticationOptions,
-): AuthenticateBrowser {
-  const onUsed = createLastUseRecorder(database, options)
+  options: PublishableKeyOptions,
+): AuthenticatePublishableKey {
+  const onUsed = createLastUseRecorder(options)
   const findKey = createTokenCache('publishable', {
     findMany: async digests => {
       const found = await findLiveKeys(database, 'publishable', digests)

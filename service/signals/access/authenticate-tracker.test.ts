@@ -9,7 +9,7 @@ import {
   TOKEN_PREFIXES,
   type TokenKind,
 } from '../../runtime/util/token-format.ts'
-import { insertKey, revokeKey } from './live-key-store.ts'
+import { insertKey, revokeKey } from './key-store.ts'
 import { issueKey, type KeyRequest } from './tracker-keys.ts'
 
 const OPERATIONS = [

@@ -1,19 +1,18 @@
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../runtime/db/database.ts'
+import { perNode } from '../../runtime/db/node-batches.ts'
+import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import { readBearerToken } from '../../runtime/http/headers.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { batchLoads } from '../../runtime/util/batch-loads.ts'
 import {
   hashTokenToBase64,
   parseTokenKind,
   type TokenKind,
 } from '../../runtime/util/token-format.ts'
 import { TtlCache } from '../../runtime/util/ttl-cache.ts'
-import {
-  findLiveKeys,
-  recordKeyUses,
-  type TrackerIdentity,
-  type UsedKey,
-} from './live-key-store.ts'
+import { findLiveKeys, recordKeyUses, type UsedKey } from './key-store.ts'
+import type { TrackerIdentity } from './tracker-store.ts'
 
 export type AuthenticateTracker = (authorization: string | undefined) => Promise<TrackerIdentity>
 
@@ -27,7 +26,7 @@ export function createTrackerAuthenticator(
 ): AuthenticateTracker {
   const findTracker = createTokenCache('tracker_secret', {
     findMany: digests => findLiveKeys(database, 'tracker_secret', digests),
-    onUsed: createLastUseRecorder(database, options),
+    onUsed: createLastUseRecorder(options),
   })
   return authorization => findTracker(readBearerToken(authorization))
 }
@@ -49,14 +48,16 @@ export function createTokenCache<Identity extends { trackerId: string }>(
   kind: TokenKind,
   { findMany, onUsed }: TokenLookup<Identity>,
 ): (token: string | null) => Promise<Identity> {
-  const tokens = new TtlCache(async keys => {
+  // Not by node: keys are a reference table, which the coordinator reads by itself.
+  const loadToken = batchLoads(async keys => {
     const digests = keys.map(key => Buffer.from(key, 'base64'))
     const identities = await findMany(digests)
     return digests.map((digest, index) => {
       const identity = identities[index] ?? null
       return identity && { identity, digest }
     })
-  }, KEY_CACHE_LIMITS)
+  })
+  const tokens = new TtlCache(loadToken, KEY_CACHE_LIMITS)
 
   return async token => {
     if (token === null) throw Refusal.unauthenticated()
@@ -76,6 +77,7 @@ const KEYS_MAX = 10_000
 const BATCH_KEYS_MAX = 1_000
 
 export interface LastUseOptions {
+  nodes: StoreNodes
   now: () => Date
   /** Recording the time of last use must not fail the request. */
   onTouchError: (error: unknown) => void
@@ -83,18 +85,30 @@ export interface LastUseOptions {
 
 /**
  * Records when a key was last used, at most once a minute for each key. No request waits for it.
- * One statement runs at a time, with all keys that are due: a thousand trackers that start together
- * must not take the connections that requests wait for.
+ * Each node runs one statement at a time, with all keys that are due: a thousand trackers that
+ * start together must not take the connections that requests wait for.
  */
-export function createLastUseRecorder(
-  database: Database,
-  { now, onTouchError }: LastUseOptions,
-): (key: UsedKey) => void {
+export function createLastUseRecorder(options: LastUseOptions): (key: UsedKey) => void {
+  const { nodes, onTouchError } = options
   const recent = new LRUCache<string, true>({
     max: KEYS_MAX,
     ttl: RECORD_INTERVAL_MILLISECONDS,
     ttlResolution: 0,
   })
+  const writerOf = perNode(node => createLastUseWriter(node, options))
+  return key => {
+    const digest = key.digest.toString('base64')
+    if (recent.has(digest)) return
+    recent.set(digest, true)
+    nodes.findNode(key.trackerId).then(node => writerOf(node)(digest, key), onTouchError)
+  }
+}
+
+/** Writes the uses of keys whose trackers are on this node. */
+function createLastUseWriter(
+  node: Database,
+  { now, onTouchError }: LastUseOptions,
+): (digest: string, key: UsedKey) => void {
   /** By digest, because a statement cannot write a row twice. */
   const due = new Map<string, UsedKey>()
   let isWriting = false
@@ -104,14 +118,11 @@ export function createLastUseRecorder(
       const batch = [...due].slice(0, BATCH_KEYS_MAX)
       for (const [digest] of batch) due.delete(digest)
       const keys = batch.map(([, key]) => key)
-      await recordKeyUses(database, keys, now()).catch(onTouchError)
+      await recordKeyUses(node, keys, now()).catch(onTouchError)
     }
     isWriting = false
   }
-  return key => {
-    const digest = key.digest.toString('base64')
-    if (recent.has(digest)) return
-    recent.set(digest, true)
+  return (digest, key) => {
     due.set(digest, key)
     if (!isWriting) write()
   }

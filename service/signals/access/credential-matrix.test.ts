@@ -11,7 +11,7 @@ import { samplePageView } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { generateToken, hashToken } from '../../runtime/util/token-format.ts'
 import { sessionCookieName } from '../../workspaces/users/session-token.ts'
-import { revokeKey } from './live-key-store.ts'
+import { revokeKey } from './key-store.ts'
 
 /** The headers for each kind of credential. */
 type Kind = keyof Awaited<ReturnType<typeof credentials>>

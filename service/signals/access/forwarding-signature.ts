@@ -3,7 +3,8 @@ import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { TtlCache } from '../../runtime/util/ttl-cache.ts'
 import { KEY_CACHE_LIMITS } from './authenticate-tracker.ts'
-import { insertForwardedSignature, listLiveKeys, type UsedKey } from './live-key-store.ts'
+import { insertForwardedSignature } from './forwarded-signature-store.ts'
+import { listLiveDigests, type UsedKey } from './key-store.ts'
 
 interface ForwardingVerificationOptions {
   now: () => Date
@@ -25,12 +26,7 @@ export function createForwardingVerifier(
   { now, onUsed }: ForwardingVerificationOptions,
 ): VerifyForwarding {
   const secrets = new TtlCache(
-    trackerIds =>
-      Promise.all(
-        trackerIds.map(async trackerId =>
-          (await listLiveKeys(database, trackerId, 'forwarding')).map(key => key.key_digest),
-        ),
-      ),
+    (trackerId: string) => listLiveDigests(database, trackerId, 'forwarding'),
     KEY_CACHE_LIMITS,
   )
 

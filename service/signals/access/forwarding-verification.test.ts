@@ -10,7 +10,7 @@ import {
 } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { generateToken, hashToken } from '../../runtime/util/token-format.ts'
-import { revokeKey } from './live-key-store.ts'
+import { revokeKey } from './key-store.ts'
 import { issueKey } from './tracker-keys.ts'
 
 const EVENTS = '/api/v1/events'

@@ -1,10 +1,11 @@
 import { corsHeaders, readBearerToken } from '../../runtime/http/headers.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { RouteConfig, ServiceApp } from '../../runtime/http/service-app.ts'
+import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 import { parseTokenKind, TOKEN_PREFIXES } from '../../runtime/util/token-format.ts'
-import type { AuthenticateBrowser, BrowserCaller } from './authenticate-publishable-key.ts'
+import type { AuthenticatePublishableKey, BrowserCaller } from './authenticate-publishable-key.ts'
 import type { AuthenticateTracker } from './authenticate-tracker.ts'
-import type { TrackerIdentity } from './live-key-store.ts'
+import type { TrackerIdentity } from './tracker-store.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,12 +22,12 @@ const NO_TRACKER = null as unknown as TrackerIdentity
 /**
  * Enforces each route's credential before its body is read, so that an unauthenticated caller
  * learns nothing about the body. A route without a declared credential fails the start, so that an
- * omission cannot open it. Without `authenticateBrowser` no publishable key is accepted.
+ * omission cannot open it. Without `authenticatePublishableKey` no publishable key is accepted.
  */
 export function guardRoutes(
   app: ServiceApp,
   authenticate: AuthenticateTracker,
-  authenticateBrowser?: AuthenticateBrowser,
+  authenticatePublishableKey?: AuthenticatePublishableKey,
 ): void {
   app.decorateRequest('tracker', NO_TRACKER)
   app.decorateRequest('browser', null)
@@ -38,7 +39,7 @@ export function guardRoutes(
     const { credential } = request.routeOptions.config
     if (credential !== 'tracker' && credential !== 'tracker_or_publishable') return
     const key = credential === 'tracker' ? null : readPublishableKey(request)
-    if (key === null || !authenticateBrowser) {
+    if (key === null || !authenticatePublishableKey) {
       request.tracker = await authenticate(request.headers.authorization)
       // Only browsers send an Origin. A secret in a page is public.
       if (request.headers.origin !== undefined) {
@@ -47,7 +48,7 @@ export function guardRoutes(
       return
     }
     const { headers, socket } = request
-    const caller = await authenticateBrowser({ key, headers, peer: socket.remoteAddress })
+    const caller = await authenticatePublishableKey({ key, headers, peer: socket.remoteAddress })
     request.tracker = caller.tracker
     request.browser = caller.browser
     request.bodyRules = { isTextAllowed: true, verify: caller.verifyBody }
@@ -82,9 +83,9 @@ interface CredentialSource {
  * value there is 401, also beside a valid header: a secret in a URL is already in many logs.
  */
 function readPublishableKey({ headers, query }: CredentialSource): string | null {
-  const { key } = query as { key?: unknown }
+  const { key } = objectOrEmpty(query)
   if (key !== undefined && !hasPublishablePrefix(key)) throw Refusal.unauthenticated()
-  if (headers.authorization === undefined) return (key as string | undefined) ?? null
+  if (headers.authorization === undefined) return hasPublishablePrefix(key) ? key : null
   const token = readBearerToken(headers.authorization)
   return hasPublishablePrefix(token) ? token : null
 }

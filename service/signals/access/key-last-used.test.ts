@@ -5,6 +5,7 @@ import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { insertTrackerWithWorkspace } from '../../../testing/fixtures/tracker.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 import type { Database } from '../../runtime/db/database.ts'
+import { singleNode } from '../../runtime/db/store-nodes.ts'
 import { createLastUseRecorder } from './authenticate-tracker.ts'
 
 const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
@@ -23,7 +24,8 @@ async function keyUnderTest(test: TestContext) {
     [DIGEST, TRACKER_ID, 'tracker_secret', createdAt],
   )
   const errors: unknown[] = []
-  const recordUse = createLastUseRecorder(database, {
+  const recordUse = createLastUseRecorder({
+    nodes: singleNode(database),
     now: () => clock.now,
     onTouchError: error => errors.push(error),
   })

@@ -24,7 +24,7 @@ it('migrates the times of last use', async test => {
   await database.pool.query(readFileSync(MIGRATION, 'utf8'))
   const keys = await listKeys(database, TRACKER_ID)
   assert.deepEqual(
-    keys.map(key => [key.last_characters, key.last_used_at?.toISOString() ?? null]).sort(),
+    keys.map(key => [key.lastCharacters, key.lastUsedAt?.toISOString() ?? null]).sort(),
     [
       ['idle', null],
       ['used', '2026-11-21T12:00:00.000Z'],

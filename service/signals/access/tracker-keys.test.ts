@@ -10,10 +10,10 @@ import {
 } from '../../../testing/fixtures/audit.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { hashToken } from '../../runtime/util/token-format.ts'
-import { listLiveKeys } from './live-key-store.ts'
-import { issueKey, revokeTrackerKey, toKeyId } from './tracker-keys.ts'
+import { listLiveDigests } from './key-store.ts'
+import { issueKey, type KeyKind, revokeTrackerKey, toKeyId } from './tracker-keys.ts'
 
-const KIND = 'forwarding'
+const KIND: KeyKind = 'forwarding'
 
 it('audits one entry when a key is revoked several times concurrently', async test => {
   const service = await startTestService(test)
@@ -91,11 +91,8 @@ it('neither issues nor revokes a key when the audit entry fails', async test => 
   const digest = hashToken(forwardingSecret)
   const key = { trackerId, workspaceId, kind: KIND, digest, lastCharacters: 'abcd' }
   await assert.rejects(revokeTrackerKey(scope, key, clock.now()), { code: '23514' })
-  const live = await listLiveKeys(database, trackerId, KIND)
-  assert.deepEqual(
-    live.map(({ key_digest }) => key_digest),
-    [digest],
-  )
+  const live = await listLiveDigests(database, trackerId, KIND)
+  assert.deepEqual(live, [digest])
 })
 
 it('issues one second key when it is requested several times concurrently', async test => {
@@ -107,7 +104,7 @@ it('issues one second key when it is requested several times concurrently', asyn
   const issue = () => issueKey(scope, request).catch(error => error)
   const results = await runSimultaneously(database, 'trackers', [issue, issue, issue])
   assert.equal(results.filter(result => typeof result === 'string').length, 1)
-  assert.equal((await listLiveKeys(database, trackerId, KIND)).length, 2)
+  assert.equal((await listLiveDigests(database, trackerId, KIND)).length, 2)
 })
 
 it('never writes the digest of a forwarding secret, which signs requests, to the audit log', async test => {

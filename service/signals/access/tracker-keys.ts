@@ -4,14 +4,8 @@ import { type AuditedContext, commitAudited } from '../../audit/commit-audited.t
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { generateToken, hashToken, type TokenKind } from '../../runtime/util/token-format.ts'
-import { lockTracker } from './key-store.ts'
-import {
-  findLiveKeysByLastCharacters,
-  insertKey,
-  listLiveKeys,
-  revokeKey,
-  type TrackerIdentity,
-} from './live-key-store.ts'
+import { insertKey, listLiveDigests, listLiveKeys, revokeKey, type StoredKey } from './key-store.ts'
+import { lockTracker, type TrackerIdentity } from './tracker-store.ts'
 
 /** The kinds of key that belong to a tracker. */
 export type KeyKind = Extract<TokenKind, 'tracker_secret' | 'publishable' | 'forwarding'>
@@ -54,7 +48,7 @@ export async function createKey(
   { trackerId, workspaceId, kind, origins = [], issuedAt, actor = OPERATOR }: KeyRequest,
 ): Promise<CreatedKey> {
   await lockTracker(transaction, trackerId)
-  const live = await listLiveKeys(transaction, trackerId, kind)
+  const live = await listLiveDigests(transaction, trackerId, kind)
   if (live.length >= LIVE_KEYS_MAX) {
     const reason = `the tracker has ${LIVE_KEYS_MAX} live keys of the kind ${kind}`
     throw Refusal.ofFields({ kind: [`Revoke a key first: ${reason}.`] })
@@ -95,21 +89,13 @@ export async function revokeKeyByLastCharacters(
   context: AuditedContext,
   { trackerId, workspaceId, lastCharacters, kind, revokedAt }: KeySelector,
 ): Promise<number> {
-  const matches = await findLiveKeysByLastCharacters(context.database, {
-    trackerId,
-    lastCharacters,
-    kind,
-  })
+  const live = await listLiveKeys(context.database, trackerId)
+  const matches = live.filter(
+    key => key.lastCharacters === lastCharacters && (kind === null || key.kind === kind),
+  )
   const [match] = matches
   if (!match || matches.length > 1) return matches.length
-  const key = {
-    trackerId,
-    workspaceId,
-    kind: match.kind,
-    digest: match.key_digest,
-    lastCharacters,
-  }
-  const isRevoked = await revokeTrackerKey(context, key, revokedAt)
+  const isRevoked = await revokeTrackerKey(context, { trackerId, workspaceId, ...match }, revokedAt)
   return isRevoked ? 1 : 0
 }
 
@@ -119,7 +105,7 @@ export async function revokeKeyByLastCharacters(
  */
 export async function revokeTrackerKey(
   context: AuditedContext,
-  key: StoredKey,
+  key: RevocableKey,
   revokedAt: Date,
 ): Promise<boolean> {
   return commitAudited(context, async (transaction, record) => {
@@ -135,7 +121,7 @@ export async function revokeTrackerKey(
  */
 export async function endKey(
   transaction: Transaction,
-  key: StoredKey,
+  key: RevocableKey,
   { at, actor }: { at: Date; actor: AuditActor },
 ): Promise<AuditEntry | null> {
   const { trackerId, digest } = key
@@ -143,11 +129,8 @@ export async function endKey(
   return isRevoked ? createKeyAuditEntry(key, { action: 'key.revoked', at, actor }) : null
 }
 
-export interface StoredKey extends TrackerIdentity {
-  kind: string
-  digest: Buffer
-  lastCharacters: string
-}
+/** A key with its tracker. */
+type RevocableKey = TrackerIdentity & Pick<StoredKey, 'kind' | 'digest' | 'lastCharacters'>
 
 /**
  * Names a key outside of the store, in the audit log and the dashboard. It is derived from the
@@ -166,7 +149,7 @@ export function isKeyId(text: string): boolean {
 }
 
 function createKeyAuditEntry(
-  { workspaceId, trackerId, kind, digest, lastCharacters }: StoredKey,
+  { workspaceId, trackerId, kind, digest, lastCharacters }: RevocableKey,
   change: Pick<AuditEntry, 'action' | 'at' | 'actor'>,
 ): AuditEntry {
   return {

@@ -9,7 +9,7 @@ import type { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { parseIpAddress } from '../../runtime/util/ip-address.ts'
 import type { BrowserCaller } from './authenticate-publishable-key.ts'
-import type { TrackerIdentity } from './live-key-store.ts'
+import type { TrackerIdentity } from './tracker-store.ts'
 
 interface PublishableLimits {
   /** Per visitor's address and tracker. */

@@ -1,4 +1,10 @@
-import type { Transaction } from '../../runtime/db/database.ts'
+import type { Database, Transaction } from '../../runtime/db/database.ts'
+
+/** A tracker, as a key or a user is authorized for it. */
+export interface TrackerIdentity {
+  trackerId: string
+  workspaceId: number
+}
 
 export interface NewTracker {
   id: string
@@ -17,6 +23,51 @@ export async function insertTracker({ query }: Transaction, tracker: NewTracker)
       created_at: tracker.createdAt,
     })
     .execute()
+}
+
+/** Held until the transaction ends: two requests must not both issue the last key of a kind. */
+export async function lockTracker({ query }: Transaction, trackerId: string): Promise<void> {
+  await query.selectFrom('trackers').select('id').where('id', '=', trackerId).forUpdate().execute()
+}
+
+export async function findTracker(
+  { query }: Database,
+  trackerId: string,
+): Promise<TrackerIdentity | null> {
+  const row = await query
+    .selectFrom('trackers')
+    .select('workspace_id')
+    .where('id', '=', trackerId)
+    .executeTakeFirst()
+  return row ? { trackerId, workspaceId: row.workspace_id } : null
+}
+
+const LISTED_TRACKERS_MAX = 10
+
+/** Mostly one; the oldest first. */
+export async function listTrackersOfWorkspace(
+  { query }: Database,
+  workspaceId: number,
+): Promise<TrackerIdentity[]> {
+  const rows = await query
+    .selectFrom('trackers')
+    .select('id')
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('id')
+    .limit(LISTED_TRACKERS_MAX)
+    .execute()
+  return rows.map(({ id }) => ({ trackerId: id, workspaceId }))
+}
+
+/** The oldest tracker: the demo's, when `npm start` created the store. */
+export async function findFirstTracker({ query }: Database): Promise<TrackerIdentity | null> {
+  const row = await query
+    .selectFrom('trackers')
+    .select(['id', 'workspace_id'])
+    .orderBy('workspace_id')
+    .limit(1)
+    .executeTakeFirst()
+  return row ? { trackerId: row.id, workspaceId: row.workspace_id } : null
 }
 
 /** More would not fit on one page, and every one of them costs the caches a place. */

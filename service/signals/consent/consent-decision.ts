@@ -21,15 +21,16 @@ import { readTcfConsent } from './tcf-consent.ts'
 export const CONSENT_RULES_VERSION = '2'
 
 /**
- * The members of a submission that the decision reads. Global Privacy Control and GPP strings may
- * also be at the top level, under names of any spelling (`findPrivacyMembers`).
+ * The members of a submission that the decision reads. Apart from the basis, nothing has validated
+ * them. Global Privacy Control and GPP strings may also be at the top level, under names of any
+ * spelling (`findPrivacyMembers`).
  */
 export interface ConsentInputs {
-  event_name: string
   consent_basis: 'consent' | 'legitimate_interest'
-  consent?: UntrustedObject | undefined
-  consent_mode?: UntrustedObject | undefined
-  tcf?: UntrustedObject | undefined
+  event_name?: unknown
+  consent?: unknown
+  consent_mode?: unknown
+  tcf?: unknown
 }
 
 /** The signal of each input. Global Privacy Control is read separately. */
@@ -121,7 +122,7 @@ function readSignals(
   captured: CapturedAt,
   context: ConsentContext,
 ): ConsentSignals {
-  const { receivedAt, additionalConsentProvider, hasGpcHeader } = context
+  const { receivedAt, settings, hasGpcHeader } = context
   const consentObject = toObject(inputs.consent)
   const consentMode = toObject(inputs.consent_mode)
   const tcf = toObject(inputs.tcf)
@@ -137,7 +138,7 @@ function readSignals(
     consent,
     tcf:
       tcf || gppTcStrings.length > 0
-        ? readTcfConsent(tcf, receivedAt, { gppTcStrings, additionalConsentProvider })
+        ? readTcfConsent(tcf, receivedAt, { gppTcStrings, settings })
         : noSignal('tcf'),
     consent_mode: consentMode
       ? readConsentMode(consentMode, captured, receivedAt)

@@ -188,9 +188,9 @@ function hasConsentSwitch(value: UntrustedObject): boolean {
 
 /** The objects of a submission in which opt-outs are looked for. */
 export interface PrivacyInputs {
-  consent?: UntrustedObject | undefined
-  consent_mode?: UntrustedObject | undefined
-  tcf?: UntrustedObject | undefined
+  consent?: unknown
+  consent_mode?: unknown
+  tcf?: unknown
 }
 
 /** A member with a known name. `field` is its dotted path. */

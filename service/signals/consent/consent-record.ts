@@ -1,5 +1,6 @@
+import type { ConsentOutcome, ConsentReason } from '@signalbox/contract/reasons.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import type { ConsentInputs } from './consent-decision.ts'
+import type { ConsentDecision, ConsentInputs } from './consent-decision.ts'
 import { classifyMember, GCS, isPrivacyMember, US_PRIVACY_STRING } from './consent-members.ts'
 import { normalizeMemberName, parseCapturedAt, parseConsentValue } from './consent-signal.ts'
 import { decodeGppString } from './gpp-string.ts'
@@ -15,6 +16,15 @@ export interface ConsentRecord {
   dropped: string[]
   /** Number of other dropped members: unsafe names, and members beyond the limits. */
   dropped_unnamed: number
+}
+
+/** The decision about an event that is stored; a denied one is refused. */
+export type AcceptedDecision = Exclude<ConsentDecision, { outcome: 'denied' }>
+
+/** The part of a stored decision that texts explain. */
+export interface StoredConsentOutcome {
+  outcome: ConsentOutcome
+  reason: ConsentReason
 }
 
 const MEMBERS_KEPT_MAX = 64

@@ -242,6 +242,12 @@ export interface ConsentContext {
   identityPresent: boolean
   /** Whether the browser sent `Sec-GPC: 1`. Only for requests with a publishable key. */
   hasGpcHeader?: boolean
-  /** Id of the platform in Google's Additional Consent strings. Null: they are not looked at. */
-  additionalConsentProvider?: number | null
+  /** Default: none is set. */
+  settings?: ConsentSettings
+}
+
+/** The settings of the service that the consent rules read, by the names in `runtime/settings`. */
+export interface ConsentSettings {
+  /** Id of the platform in Google's Additional Consent strings. Unset: they are not looked at. */
+  additionalConsentProvider?: number | undefined
 }

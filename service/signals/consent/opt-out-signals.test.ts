@@ -155,8 +155,10 @@ describe('the Sec-GPC header', () => {
 
   it('is as recent as the event, so that no dated consent overrules it', () => {
     const consent = {
-      ...{ ...GRANTED, captured_at: '2026-11-20T00:00:00Z' },
-      ...{ gpc: true, gpc_captured_at: '2026-11-01T00:00:00Z' },
+      ...GRANTED,
+      captured_at: '2026-11-20T00:00:00Z',
+      gpc: true,
+      gpc_captured_at: '2026-11-01T00:00:00Z',
     }
     assert.equal(decide({ consent }).outcome, 'granted')
     assert.equal(decide({ consent }, { hasGpcHeader: true }).denied_field, 'Sec-GPC')
@@ -185,7 +187,9 @@ function decide(body: Record<string, unknown>, context: { hasGpcHeader?: boolean
   const inputs = { event_name: 'Purchase', consent_basis: 'consent', ...body } as ConsentInputs
   const eventTime = RECEIVED_AT
   return decideConsent(inputs, {
-    ...{ receivedAt: RECEIVED_AT, eventTime, identityPresent: true },
+    receivedAt: RECEIVED_AT,
+    eventTime,
+    identityPresent: true,
     ...context,
   })
 }

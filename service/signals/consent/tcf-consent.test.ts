@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { buildTcString } from '../../../testing/fixtures/tc-string.ts'
+import type { ConsentSettings } from './consent-signal.ts'
 import { readTcfConsent } from './tcf-consent.ts'
 import vectors from './vectors/tcf-vectors.json' with { type: 'json' }
 
@@ -59,9 +60,9 @@ describe('readTcfConsent', () => {
 
   it('requires the provider in an Additional Consent string only when the id is set', () => {
     const string = buildTcString()
-    const read = (addtlConsent: unknown, additionalConsentProvider: number | null = 89) => {
-      const tcf = { string, addtlConsent }
-      const { state, why } = readTcfConsent(tcf, RECEIVED_AT, { additionalConsentProvider })
+    const options = { settings: { additionalConsentProvider: 89 } }
+    const read = (addtlConsent: unknown, given: { settings?: ConsentSettings } = options) => {
+      const { state, why } = readTcfConsent({ string, addtlConsent }, RECEIVED_AT, given)
       return `${state}: ${why}`
     }
     const granted = 'granted: tc_ad_purposes_granted'
@@ -71,13 +72,12 @@ describe('readTcfConsent', () => {
     }
     for (const unlisted of ['1~', '1~1.890', '2~1.35~dv.89', '2~~dv.89']) {
       assert.equal(read(unlisted), notConsented)
-      assert.equal(read(unlisted, null), granted)
+      assert.equal(read(unlisted, {}), granted)
     }
     for (const junk of ['3~89', '1~89.', '89', 89, ['89'], '1~4915112345678']) {
       assert.equal(read(junk), 'unknown: ac_string_undecodable')
     }
     const refused = { string: buildTcString({ purposes: [] }), addtlConsent: '1~89' }
-    const options = { additionalConsentProvider: 89 }
     assert.equal(readTcfConsent(refused, RECEIVED_AT, options).why, 'tc_ad_purposes_refused')
   })
 

@@ -3,6 +3,7 @@ import { classifyMember } from './consent-members.ts'
 import {
   type CapturedAt,
   CONSENT_AGE_DAYS_MAX,
+  type ConsentSettings,
   type ConsentSignal,
   isOlderThanDays,
   normalizeMemberName,
@@ -65,7 +66,7 @@ const DAY_PRECISION_DAYS = 1
 export function readTcfConsent(
   tcf: UntrustedObject | undefined,
   receivedAt: Date,
-  { gppTcStrings = [], additionalConsentProvider = null }: TcfConsentOptions = {},
+  { gppTcStrings = [], settings = {} }: TcfConsentOptions = {},
 ): ConsentSignal {
   if (tcf === undefined && gppTcStrings.length === 0) return noSignal('tcf')
   const members = collectMembers(tcf ?? {})
@@ -75,15 +76,15 @@ export function readTcfConsent(
   )
   if (signals.length === 0) return explainMissingString(members)
   const combined = combineSignals(signals)
-  if (combined.state !== 'granted' || additionalConsentProvider === null) return combined
-  return requireAdditionalConsent(combined, members.additional, additionalConsentProvider)
+  const provider = settings.additionalConsentProvider
+  if (combined.state !== 'granted' || provider === undefined) return combined
+  return requireAdditionalConsent(combined, members.additional, provider)
 }
 
 interface TcfConsentOptions {
   /** The EU sections of GPP strings. */
   gppTcStrings?: readonly TcStringMember[] | undefined
-  /** Id of the platform among Google's ad technology providers; null: not looked at. */
-  additionalConsentProvider?: number | null | undefined
+  settings?: ConsentSettings | undefined
 }
 
 interface TcStringMember {

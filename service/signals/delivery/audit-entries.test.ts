@@ -39,7 +39,10 @@ it('audits each switch of test mode with its end, without the code', async test 
   await switchTo(service, { enabled: false })
   const written = await readAuditEntries(service.database, workspaceId, 'test_mode.switched')
   const details = (on: boolean, was: boolean, until: string | null, code: boolean) => ({
-    ...{ is_on: on, was_on: was, until, is_code_changed: code },
+    is_on: on,
+    was_on: was,
+    until,
+    is_code_changed: code,
   })
   assert.deepEqual(
     written.map(entry => entry.details),
@@ -119,7 +122,8 @@ it('audits each replay with its counts, even one that found nothing', async test
       at: '2026-11-21T12:00:00.000Z',
       action: 'deliveries.replayed' as const,
       details,
-      ...{ actor: tracker, subject: tracker },
+      actor: tracker,
+      subject: tracker,
     })),
   )
   assert.equal(written.length, 3)

@@ -77,7 +77,8 @@ it('reads one row per queue, however many wait, like the search for due queues',
     (await storeDestinations(database, KEYS, 1)) as [StoredDestination],
     20_000,
   )
-  await database.pool.query('analyze delivery_queue, destinations')
+  // As autovacuum does at any time: then an index alone answers, and its table counts no row.
+  await database.pool.query('vacuum analyze delivery_queue, destinations')
   const session = oneSession(test, connectionString)
   const now = after(60)
   const backlog = await rowsRead(session, () => readBacklog(session, now))
@@ -99,12 +100,16 @@ function oneSession(test: TestContext, connectionString: string): Database {
   return session
 }
 
-/** Rows of deliveries that one piece of work has read, by an index or without. */
+/** Rows that one piece of work has read of the queue and entries of its indexes. */
 async function rowsRead({ pool }: Database, work: () => Promise<unknown>): Promise<number> {
   const soFar = async () => {
     const { rows } = await pool.query(
-      `select seq_tup_read + coalesce(idx_tup_fetch, 0) as rows_read
-       from pg_stat_xact_user_tables where relname = 'delivery_queue'`,
+      `select sum(pg_stat_get_xact_tuples_returned(oid))::integer as rows_read
+       from (
+         select 'delivery_queue'::regclass as oid
+         union all
+         select indexrelid from pg_index where indrelid = 'delivery_queue'::regclass
+       ) relations`,
     )
     return rows[0].rows_read as number
   }

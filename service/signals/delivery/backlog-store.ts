@@ -1,3 +1,7 @@
+import { isMember, parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { DESTINATION_STATUSES, type DestinationStatus } from '@signalbox/contract/destinations.ts'
+import { ALL_DELIVERY_REASONS, type DeliveryReason } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { localSettings } from '../../runtime/db/local-settings.ts'
 
@@ -8,7 +12,7 @@ interface Backlog {
   oldestDueSeconds: number
 }
 
-export type BacklogByStatus = Record<'active' | 'inactive', Backlog>
+export type BacklogByStatus = Record<DestinationStatus, Backlog>
 
 /** A metrics request omits the value rather than wait longer. */
 const ANSWER_MILLISECONDS_MAX = 3_000
@@ -21,7 +25,7 @@ interface Waiting {
   oldestSeconds: number
 }
 
-export type WaitingByStatus = Record<'active' | 'inactive', Waiting>
+export type WaitingByStatus = Record<DestinationStatus, Waiting>
 
 /**
  * Reading this many takes 70 to 190 ms on two busy cores; reading a thousand beside a million
@@ -45,6 +49,7 @@ export async function readWaiting({ pool }: Database, now: Date): Promise<Waitin
     inactive: { deliveries: 0, oldestSeconds: 0 },
   }
   for (const row of results.flatMap(({ rows }) => rows)) {
+    if (!isMember(DESTINATION_STATUSES, row.status)) continue
     // A database clock that runs ahead of this process creates rows in the future.
     const oldestSeconds = Math.max(0, (now.getTime() - row.oldest_at.getTime()) / 1_000)
     waiting[row.status] = { deliveries: row.deliveries, oldestSeconds }
@@ -53,7 +58,7 @@ export async function readWaiting({ pool }: Database, now: Date): Promise<Waitin
 }
 
 interface WaitingRow {
-  status: keyof WaitingByStatus
+  status: string
   deliveries: number
   oldest_at: Date
 }
@@ -111,11 +116,18 @@ export async function readBacklog({ pool }: Database, now: Date): Promise<Backlo
     active: { dueQueues: 0, oldestDueSeconds: 0 },
     inactive: { dueQueues: 0, oldestDueSeconds: 0 },
   }
-  for (const row of rows) {
-    const oldestDueSeconds = (now.getTime() - row.oldest_at.getTime()) / 1_000
-    backlog[row.status as keyof BacklogByStatus] = { dueQueues: row.due_queues, oldestDueSeconds }
+  for (const { status, due_queues: dueQueues, oldest_at: oldestAt } of rows as BacklogRow[]) {
+    if (!isMember(DESTINATION_STATUSES, status)) continue
+    const oldestDueSeconds = (now.getTime() - oldestAt.getTime()) / 1_000
+    backlog[status] = { dueQueues, oldestDueSeconds }
   }
   return backlog
+}
+
+interface BacklogRow {
+  status: string
+  due_queues: number
+  oldest_at: Date
 }
 
 /** Waiting deliveries that are read. With more, the counts are lower bounds. */
@@ -193,8 +205,8 @@ function toWaitingOfDay(row: WaitingOfDayRow): WaitingOfDay {
 const WAITING_OF_DESTINATION_MAX = 10_000
 
 export interface WaitingByReason {
-  status: string
-  reason: string
+  status: Stored<DeliveryStatus>
+  reason: Stored<DeliveryReason>
   /** The destination is inactive: nothing is sent until its problem is solved. */
   isPaused: boolean
   count: number
@@ -225,6 +237,11 @@ export async function countWaitingByReason(
   )
   const reasons = rows
     .filter(row => !row.is_test)
-    .map(({ status, reason, isPaused, count }) => ({ status, reason, isPaused, count }))
+    .map(({ status, reason, isPaused, count }) => ({
+      status: parseStored(DELIVERY_STATUSES, status),
+      reason: parseStored(ALL_DELIVERY_REASONS, reason),
+      isPaused,
+      count,
+    }))
   return { reasons, isTruncated }
 }

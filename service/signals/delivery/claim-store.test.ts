@@ -182,13 +182,15 @@ it('claims a single delivery before it is due, and only once', async test => {
   assert.deepEqual([status, status_reason], ['sent', 'handed_over'])
 })
 
+const REFUSED = { status: 'failed:permanent', reason: 'refused_by_platform' } as const
+
 it('settles once per lease', async test => {
   const database = await storeWithQueue(test, 1)
   const claimed = await claim(database)
   const [delivery] = claimed.deliveries as [ClaimedDelivery]
   assert.equal(await settle(database, claimed, [accepted(delivery)]), 1)
   const done = await row(database, 1)
-  const refused = { ...accepted(delivery), status: 'failed:permanent' as const }
+  const refused = { ...accepted(delivery), ...REFUSED }
   assert.equal(await settle(database, claimed, [refused]), 0)
   assert.deepEqual(await row(database, 1), done)
   assert.deepEqual([done.next_attempt_at, done.leased_until], [null, null])
@@ -209,12 +211,12 @@ it('never claims test events and live events together, and alternates between th
 it('does not count the attempt of a delivery that is handed back', async test => {
   const database = await storeWithQueue(test, 1)
   const back = {
-    status: 'queued' as const,
+    status: 'queued',
     reason: 'handed_back',
     nextAttemptAt: after(1),
     isUncounted: true,
     attemptId: null,
-  }
+  } as const
   const claimed = await claim(database)
   const [fresh] = claimed.deliveries as [ClaimedDelivery]
   await settle(database, claimed, [{ ...accepted(fresh), ...back }])
@@ -244,7 +246,7 @@ it("stores any text of a platform's answer", async test => {
     user_message: 'Ünïcode 日本',
     http_status: 400,
   }
-  await settle(database, claimed, [{ ...accepted(delivery), status: 'failed:permanent', error }])
+  await settle(database, claimed, [{ ...accepted(delivery), ...REFUSED, error }])
   assert.deepEqual((await row(database, 1)).last_error, error)
 })
 

@@ -1,11 +1,13 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { type EventRef, eventRefKey } from '../events/event-columns.ts'
 import { findEventsByRef, type StoredEvent } from '../events/event-store.ts'
+import { outcomeLiterals } from './delivery-columns.ts'
 import { statusesBefore, WAITING_STATUSES } from './delivery-status.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'
 import { type Destination, findDestination } from './destination-store.ts'
 
 const CLAIMABLE_STATUSES = statusesBefore('sent')
+const HANDED_OVER = outcomeLiterals({ status: 'sent', reason: 'handed_over' })
 
 interface BatchClaim {
   queue: Omit<DestinationQueue, 'platform'>
@@ -109,7 +111,8 @@ export async function claimDelivery(
 /** The lease has milliseconds, which a `Date` can represent, to be compared when settling. */
 function assignClaim(claimedAt: string, leaseSeconds: string): string {
   return `
-    status = 'sent', status_reason = 'handed_over', attempt_count = attempt_count + 1,
+    status = ${HANDED_OVER.status}, status_reason = ${HANDED_OVER.reason},
+    attempt_count = attempt_count + 1,
     leased_until = date_trunc('milliseconds', statement_timestamp())
       + make_interval(secs => ${leaseSeconds}::double precision),
     first_sent_at = coalesce(first_sent_at, ${claimedAt}::timestamptz),

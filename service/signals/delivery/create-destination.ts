@@ -1,19 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { FieldErrorList } from '../../runtime/http/validator.ts'
 import {
   type CredentialKeys,
   isPlatformToken,
   sealCredential,
 } from '../../runtime/util/sealed-credential.ts'
-import { lockTracker } from '../access/key-store.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import { lockTracker, type TrackerIdentity } from '../access/tracker-store.ts'
 import type { Platform, TargetConfig } from '../platforms/platform.ts'
 import { formatTarget } from './destination-resource.ts'
-import { DESTINATIONS_MAX, listDestinations } from './destination-status-store.ts'
-import { type Destination, findDestination, insertDestination } from './destination-store.ts'
+import {
+  DESTINATIONS_MAX,
+  type Destination,
+  findDestination,
+  insertDestination,
+  listDestinations,
+} from './destination-store.ts'
 
 interface NewDestination {
   tracker: TrackerIdentity
@@ -41,12 +45,19 @@ export async function createDestination(
     await lockTracker(transaction, trackerId)
     assertNewTarget(await listDestinations(transaction, trackerId), { platform, config })
     await insertDestination(transaction, {
-      ...{ trackerId, id, platform: platform.name, config, platformAdAccountId },
+      trackerId,
+      id,
+      platform: platform.name,
+      config,
+      platformAdAccountId,
       sealedCredential: sealCredential(context.credentialKeys, id, accessToken),
       createdAt: at,
     })
     record({
-      ...{ workspaceId, at, actor, action: 'destination.created' },
+      workspaceId,
+      at,
+      actor,
+      action: 'destination.created',
       subject: { type: 'destination', id },
       details: { tracker_id: trackerId, platform: platform.name },
     })

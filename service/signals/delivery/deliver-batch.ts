@@ -12,11 +12,13 @@ import type { BatchContext, DeliveryContext } from './delivery-context.ts'
 import {
   assessHealth,
   type DestinationHealth,
+  PAUSE_SENTENCES,
   updateDestinationHealth,
   updateHealthAfterProbe,
 } from './destination-health.ts'
+import { clearOutage } from './destination-health-store.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'
-import { clearOutage, findDestination } from './destination-store.ts'
+import { findDestination } from './destination-store.ts'
 import {
   DEFAULT_RETRY_POLICY,
   NO_RETRY_POLICY,
@@ -96,7 +98,7 @@ async function pauseUnknownPlatform(
   context: DeliveryContext,
   { trackerId, destinationId, platform, isProbe }: DestinationQueue,
 ): Promise<DeliveryRun> {
-  const reason = `This server has no plug-in for the platform "${platform}".`
+  const reason = `${PAUSE_SENTENCES.platform_not_installed} "${platform}".`
   const health = { kind: 'unreadable' as const, reason }
   const destination = await findDestination(context.database, trackerId, destinationId)
   if (destination) {
@@ -145,14 +147,6 @@ export async function deliverNow(
 /** A request may take ten seconds; it is not started when the lease could end before its answer. */
 const REQUEST_SECONDS_MAX = 12
 
-/** Another key sealed it, or its bytes were changed. The events are not to blame. */
-const UNREADABLE_CREDENTIAL =
-  "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY."
-
-/** The platform cannot parse the destination's `config`. */
-const INVALID_CONFIGURATION =
-  'The configuration of the destination does not fit its platform: enter it again.'
-
 interface BatchToSend {
   batch: ClaimedBatch
   /** The deliveries of the batch that may be sent. */
@@ -175,12 +169,12 @@ async function reviewAndSend(
   const opened = openCredential(credentialKeys, destination.id, destination.sealedCredential)
   if (opened === null) {
     await settleUnsent(context, toSend, { unsent: deliveries, reason: 'credential_unreadable' })
-    return { kind: 'unreadable', reason: UNREADABLE_CREDENTIAL }
+    return { kind: 'unreadable', reason: PAUSE_SENTENCES.credential_unreadable }
   }
   const target = platform.parseTarget(destination.config)
   if (target === null) {
     await settleUnsent(context, toSend, { unsent: deliveries, reason: 'handed_back' })
-    return { kind: 'refused', reason: INVALID_CONFIGURATION }
+    return { kind: 'refused', reason: PAUSE_SENTENCES.configuration_invalid }
   }
   const testCode = isTest ? destination.testCode : null
   const hasTime = () => monotonicSeconds() + REQUEST_SECONDS_MAX < leaseEndsAtSeconds

@@ -1,3 +1,5 @@
+import type { DeliveryOutcome } from '@signalbox/contract/reasons.ts'
+
 /** Columns that a delivery keeps for good, in the queue and in the history. */
 export const FIXED_COLUMNS = [
   'tracker_id',
@@ -50,3 +52,8 @@ export function rowsFromJson(
 }
 
 const LAST_ERROR = 'last_error'
+
+/** A status with its reason, as SQL literals. */
+export function outcomeLiterals({ status, reason }: DeliveryOutcome) {
+  return { status: `'${status}'`, reason: `'${reason}'` }
+}

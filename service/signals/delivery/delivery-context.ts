@@ -1,3 +1,4 @@
+import type { DestinationStatus } from '@signalbox/contract/destinations.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
@@ -56,7 +57,7 @@ export interface BatchContext extends DeliveryContext {
 export interface DestinationStatusChange {
   trackerId: string
   destinationId: string
-  status: 'active' | 'inactive'
+  status: DestinationStatus
   /** Why it is inactive; null when it works again. */
   reason: string | null
 }

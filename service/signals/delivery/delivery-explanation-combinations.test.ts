@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { Stored } from '@signalbox/contract/closed-set.ts'
 import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { DELIVERY_REASONS, type DeliveryReason } from '@signalbox/contract/reasons.ts'
 import { emptyPayload, sampleStoredEvent } from '../../../testing/fixtures/sample-events.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { SendError } from '../platforms/platform.ts'
@@ -10,32 +12,12 @@ import type { StoredDelivery } from './delivery-store.ts'
 const NOON = new Date('2026-11-21T12:00:00.000Z')
 const THREE_DAYS_LATER = new Date('2026-11-24T12:00:00.000Z')
 
-/** Every reason that the code stores with a status. */
-const REASONS: Record<DeliveryStatus, string[]> = {
-  queued: [
-    'accepted_for_delivery',
-    'destination_refused',
-    'handed_back',
-    'credential_unreadable',
-    'replayed',
-    'test_purchase',
-  ],
-  sent: ['handed_over'],
-  accepted: ['accepted'],
-  retrying: ['retry', 'throttle', 'unknown'],
-  'failed:auth': ['destination_refused', 'credential_unreadable'],
-  'failed:permanent': [
-    'refused_by_platform',
-    'refused_before_sending',
-    'payload_expired',
-    'no_test_code',
-  ],
-  'failed:unknown': ['time_used_up', 'single_attempt', 'handed_back'],
-  expired: ['outside_window'],
-  'skipped:consent': ['consent_withdrawn', 'no_signal', 'gpc_opt_out', 'erased'],
-  'skipped:no_destination': ['no_destination'],
-  'skipped:duplicate': ['duplicate'],
+/** Every reason that is stored with a status, and one of another version. */
+function reasonsOf(status: DeliveryStatus): Stored<DeliveryReason>[] {
+  return [...DELIVERY_REASONS[status], { unrecognized: 'reason_of_another_version' }]
 }
+
+const firstReasonOf = (status: DeliveryStatus) => reasonsOf(status)[0] as Stored<DeliveryReason>
 
 /** No delivery has these statuses without a counted attempt. */
 const TRIED: DeliveryStatus[] = ['accepted', 'retrying', 'failed:unknown']
@@ -54,7 +36,7 @@ const EVENTS = [
     consentCapturedAt: NOON,
     notes: {
       dropped: [{ field: 'user_data.ph', reason: 'Not a phone number.' }],
-      unknown_members: ['colour', 'shape'],
+      unknown_members: ['color', 'shape'],
     },
     differingSubmissions: 2,
     lastDifferingAt: NOON,
@@ -78,9 +60,9 @@ it('explains every combination of status, reason, error and event in full senten
 })
 
 it('distinguishes all statuses and the reasons of a permanent failure', () => {
-  const texts = DELIVERY_STATUSES.map(status => explain(status, REASONS[status][0] ?? ''))
+  const texts = DELIVERY_STATUSES.map(status => explain(status, firstReasonOf(status)))
   assert.equal(new Set(texts).size, DELIVERY_STATUSES.length)
-  const failures = REASONS['failed:permanent'].map(statusReason =>
+  const failures = DELIVERY_REASONS['failed:permanent'].map(statusReason =>
     explain('failed:permanent', statusReason),
   )
   assert.equal(new Set(failures).size, failures.length)
@@ -93,13 +75,34 @@ const CONTEXT = {
   windowEndsAt: new Date('2026-11-27T12:00:00.000Z'),
 }
 
-function explain(status: DeliveryStatus, statusReason: string): string {
+function explain(status: DeliveryStatus, statusReason: StoredDelivery['statusReason']): string {
   return explainDelivery(delivery({ status, statusReason }), event(), CONTEXT)
 }
 
+it('explains a status and a reason of another version', () => {
+  const foreign = { unrecognized: 'of_another_version' }
+  const text = (changes: Partial<StoredDelivery>) =>
+    explainDelivery(delivery(changes), event(), CONTEXT)
+  assert.equal(text({ status: foreign }), 'Another version stored the status of_another_version.')
+  assert.match(
+    text({ status: 'skipped:consent', statusReason: foreign }),
+    /none of them could be read as granted \(of_another_version\)/,
+  )
+  const failed = { status: 'failed:permanent', attemptCount: 1 } as const
+  assert.equal(
+    text({ ...failed, statusReason: foreign }),
+    text({ ...failed, statusReason: 'refused_by_platform' }),
+  )
+  // The reason of another status is as foreign as one that no version has.
+  assert.equal(
+    text({ ...failed, statusReason: 'outside_window' }),
+    text({ ...failed, statusReason: foreign }),
+  )
+})
+
 function* everyDelivery(): Generator<StoredDelivery> {
   for (const status of DELIVERY_STATUSES)
-    for (const statusReason of REASONS[status])
+    for (const statusReason of reasonsOf(status))
       for (const lastError of ERRORS)
         for (const attemptCount of TRIED.includes(status) ? [1, 7] : [0, 1, 7])
           for (const platformTraceId of [null, 'Atrace1'])
@@ -108,8 +111,15 @@ function* everyDelivery(): Generator<StoredDelivery> {
                 for (const destinationProblem of [null, 'The platform refuses the credential'])
                   for (const isTest of [false, true])
                     yield delivery({
-                      ...{ status, statusReason, lastError, attemptCount, platformTraceId },
-                      ...{ nextAttemptAt, destinationProblem, isTest, replayedAt },
+                      status,
+                      statusReason,
+                      lastError,
+                      attemptCount,
+                      platformTraceId,
+                      nextAttemptAt,
+                      destinationProblem,
+                      isTest,
+                      replayedAt,
                       firstSentAt: NOON,
                     })
 }

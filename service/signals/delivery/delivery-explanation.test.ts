@@ -74,7 +74,7 @@ it('prefers the user message of the platform, with code and subcode', () => {
 })
 
 it('distinguishes a withdrawal from unreadable consent', () => {
-  const withdrawn = { status: 'skipped:consent', statusReason: 'consent_withdrawn' }
+  const withdrawn = { status: 'skipped:consent', statusReason: 'consent_withdrawn' } as const
   assert.equal(
     explain(withdrawn, { consentCapturedAt: AT }),
     'Not sent: the visitor withdrew consent, and the consent of 2026-11-21T12:00:00.000Z does ' +
@@ -82,7 +82,7 @@ it('distinguishes a withdrawal from unreadable consent', () => {
       'and no later than the receipt of the event. It stays in the ledger.',
   )
   assert.match(explain(withdrawn), /withdrew consent, and no later consent is known\./)
-  const unread = { status: 'skipped:consent', statusReason: 'no_signal' }
+  const unread = { status: 'skipped:consent', statusReason: 'no_signal' } as const
   assert.match(explain(unread), /^Not sent: consent signals came with the event, .+\(no_signal\)/)
 })
 

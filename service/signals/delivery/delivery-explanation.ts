@@ -1,10 +1,15 @@
-import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
+import { type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
 import { SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
-import { platformMessage } from './platform-message.ts'
-import { type ExplanationContext, explainSending, explainWaiting } from './waiting-explanation.ts'
+import {
+  type ExplanationContext,
+  explainSending,
+  explainWaiting,
+  platformMessage,
+} from './waiting-explanation.ts'
 
 /**
  * Explains what happened to a delivery, why, and what happens next, for marketers and engineers. It
@@ -31,8 +36,9 @@ function statusSentences(
   event: StoredEvent,
   context: ExplanationContext,
 ): string[] {
-  const status = delivery.status as DeliveryStatus
+  const { status } = delivery
   const message = platformMessage(delivery)
+  if (!isRecognized(status)) return [`Another version stored the status ${status.unrecognized}.`]
   switch (status) {
     case 'queued':
       return explainWaiting(delivery, event, context)
@@ -74,27 +80,36 @@ function acceptedSentence(delivery: StoredDelivery): string {
 }
 
 function permanentSentences(delivery: StoredDelivery, message: string): string[] {
-  const notSent = notSentWords(delivery)
-  switch (delivery.statusReason) {
-    case 'payload_expired':
-      return [
-        `${notSent}: the identity payload of the event has expired, so nothing could be matched.`,
-      ]
-    case 'no_platform_identity':
-      return [
-        `${notSent}: the event was accepted without identifiers for this platform, which are ` +
-          'made only at acceptance. Events from after the destination was connected have them.',
-      ]
-    case 'no_test_code':
-      return [
-        `${notSent}: it is a test event and the destination had no test_event_code, without ` +
-          'which the platform would count it as live.',
-      ]
-    case 'refused_before_sending':
-      return [`${notSent}, because the platform would reject it.`, message, SEND_AGAIN]
-    default:
-      return ['The platform rejected the event permanently.', message, SEND_AGAIN]
-  }
+  const reason = reasonOf('failed:permanent', delivery.statusReason)
+  const known = isRecognized(reason) ? reason : 'refused_by_platform'
+  return PERMANENT_FAILURES[known](notSentWords(delivery), message)
+}
+
+const PERMANENT_FAILURES: Record<
+  ReasonOf<'failed:permanent'>,
+  (notSent: string, message: string) => string[]
+> = {
+  payload_expired: notSent => [
+    `${notSent}: the identity payload of the event has expired, so nothing could be matched.`,
+  ],
+  no_platform_identity: notSent => [
+    `${notSent}: the event was accepted without identifiers for this platform, which are ` +
+      'made only at acceptance. Events from after the destination was connected have them.',
+  ],
+  no_test_code: notSent => [
+    `${notSent}: it is a test event and the destination had no test_event_code, without ` +
+      'which the platform would count it as live.',
+  ],
+  refused_before_sending: (notSent, message) => [
+    `${notSent}, because the platform would reject it.`,
+    message,
+    SEND_AGAIN,
+  ],
+  refused_by_platform: (_, message) => [
+    'The platform rejected the event permanently.',
+    message,
+    SEND_AGAIN,
+  ],
 }
 
 /** A retry or a replay may end unsent after earlier attempts. */
@@ -111,22 +126,25 @@ function authSentences(
   message: string,
   context: ExplanationContext,
 ): string[] {
+  const reason = reasonOf('failed:auth', delivery.statusReason)
   const canReplay = isInWindow(context)
-  if (delivery.statusReason === 'credential_unreadable') {
-    return [
-      `${notSentWords(delivery)}: the destination's stored credential could not be opened with ` +
-        "this server's key.",
-      `Set the right SIGNALBOX_CREDENTIAL_KEY or a new credential${
-        canReplay ? ', then replay it.' : '.'
-      }`,
-      canReplay ? '' : TOO_OLD_TO_REPLAY,
-    ]
+  switch (isRecognized(reason) ? reason : 'destination_refused') {
+    case 'credential_unreadable':
+      return [
+        `${notSentWords(delivery)}: the destination's stored credential could not be opened with ` +
+          "this server's key.",
+        `Set the right SIGNALBOX_CREDENTIAL_KEY or a new credential${
+          canReplay ? ', then replay it.' : '.'
+        }`,
+        canReplay ? '' : TOO_OLD_TO_REPLAY,
+      ]
+    case 'destination_refused':
+      return [
+        "The platform rejected the destination's credential or configuration.",
+        message,
+        canReplay ? 'Fix it, then replay the delivery.' : TOO_OLD_TO_REPLAY,
+      ]
   }
-  return [
-    "The platform rejected the destination's credential or configuration.",
-    message,
-    canReplay ? 'Fix it, then replay the delivery.' : TOO_OLD_TO_REPLAY,
-  ]
 }
 
 const TOO_OLD_TO_REPLAY = 'The platform no longer accepts the event, so it cannot be replayed.'
@@ -140,8 +158,9 @@ function exhaustedSentences(
   message: string,
   context: ExplanationContext,
 ): string[] {
+  const reason = reasonOf('failed:unknown', delivery.statusReason)
   const canReplay = isInWindow(context)
-  switch (delivery.statusReason) {
+  switch (isRecognized(reason) ? reason : 'time_used_up') {
     case 'single_attempt':
       return [
         'The platform did not accept the test purchase, which is tried only once.',
@@ -150,7 +169,7 @@ function exhaustedSentences(
       ]
     case 'handed_back':
       return ['Not sent: the service was stopping. Send another test purchase.']
-    default:
+    case 'time_used_up':
       return [`Given up after ${countAttempts(delivery)}: ${endOfWindow(context)}.`, message]
   }
 }
@@ -166,25 +185,33 @@ function endOfWindow(context: ExplanationContext): string {
 
 function consentSentence(delivery: StoredDelivery, event: StoredEvent): string {
   const { statusReason } = delivery
+  const reason = reasonOf('skipped:consent', statusReason)
   const notSent = notSentWords(delivery)
-  if (statusReason === 'erased') {
-    return (
-      `${notSent}: the person's data was erased on request. ` +
-      'The event stays in the ledger, without identity.'
-    )
+  switch (isRecognized(reason) ? reason : 'no_signal') {
+    case 'erased':
+      return (
+        `${notSent}: the person's data was erased on request. ` +
+        'The event stays in the ledger, without identity.'
+      )
+    case 'consent_withdrawn':
+      return (
+        `${notSent}: the visitor withdrew consent, and ${withdrawalClause(event)}. ` +
+        'It stays in the ledger.'
+      )
+    case 'no_signal':
+      return (
+        `${notSent}: consent signals came with the event, but none of them could be read as ` +
+        `granted (${storedText(statusReason)}). It stays in the ledger.`
+      )
   }
-  if (statusReason === 'consent_withdrawn') {
-    const reason = event.consentCapturedAt
-      ? `the consent of ${event.consentCapturedAt.toISOString()} does not overrule that: it ` +
+}
+
+function withdrawalClause({ consentCapturedAt }: StoredEvent): string {
+  return consentCapturedAt
+    ? `the consent of ${consentCapturedAt.toISOString()} does not overrule that: it ` +
         'would have to be captured more than 5 minutes after the withdrawal, and no later than ' +
         'the receipt of the event'
-      : 'no later consent is known'
-    return `${notSent}: the visitor withdrew consent, and ${reason}. It stays in the ledger.`
-  }
-  return (
-    `${notSent}: consent signals came with the event, but none of them could be read as granted ` +
-    `(${statusReason}). It stays in the ledger.`
-  )
+    : 'no later consent is known'
 }
 
 function attemptsSentence(delivery: StoredDelivery): string {

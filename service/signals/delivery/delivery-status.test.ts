@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { DELIVERY_STATUSES } from '@signalbox/contract/deliveries.ts'
+import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import { INITIAL_STATUSES, STATUS_TRANSITIONS, statusesBefore } from './delivery-status.ts'
 
 const FINAL = [
@@ -29,7 +29,7 @@ it('has no transition from a final status', () => {
 })
 
 it('reaches every status from the initial ones', () => {
-  const reached = new Set(INITIAL_STATUSES)
+  const reached = new Set<DeliveryStatus>(INITIAL_STATUSES)
   for (const status of reached) for (const next of STATUS_TRANSITIONS[status]) reached.add(next)
   assert.deepEqual([...reached].sort(), [...DELIVERY_STATUSES].sort())
 })

@@ -1,3 +1,4 @@
+import { keysOf } from '@signalbox/contract/closed-set.ts'
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 
 /**
@@ -35,12 +36,13 @@ export const STATUS_TRANSITIONS = {
 export type StatusAfterSent = (typeof STATUS_TRANSITIONS.sent)[number]
 
 /** The statuses of a new delivery. */
-export const INITIAL_STATUSES: readonly DeliveryStatus[] = [
+export const INITIAL_STATUSES = [
   'queued',
   'expired',
   'skipped:consent',
   'skipped:no_destination',
-]
+] as const satisfies readonly DeliveryStatus[]
+export type InitialStatus = (typeof INITIAL_STATUSES)[number]
 
 /** Waiting to be sent, and claimed by no worker. */
 export const WAITING_STATUSES: readonly DeliveryStatus[] = ['queued', 'retrying']
@@ -59,6 +61,5 @@ export function nextStatuses(status: DeliveryStatus): readonly DeliveryStatus[] 
 
 /** The statuses that can change to `next`; an update in the store is bound to them. */
 export function statusesBefore(next: DeliveryStatus): DeliveryStatus[] {
-  const statuses = Object.keys(STATUS_TRANSITIONS) as DeliveryStatus[]
-  return statuses.filter(status => nextStatuses(status).includes(next))
+  return keysOf(STATUS_TRANSITIONS).filter(status => nextStatuses(status).includes(next))
 }

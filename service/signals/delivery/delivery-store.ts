@@ -1,3 +1,6 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { ALL_DELIVERY_REASONS, type DeliveryReason } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
 import type { SendError } from '../platforms/platform.ts'
@@ -9,8 +12,8 @@ export interface StoredDelivery {
   eventId: string
   space: number
   destinationId: string | null
-  status: string
-  statusReason: string
+  status: Stored<DeliveryStatus>
+  statusReason: Stored<DeliveryReason>
   isTest: boolean
   attemptCount: number
   lastError: SendError | null
@@ -76,8 +79,8 @@ export async function findDeliveries(
     eventId: row.event_id,
     space: row.space,
     destinationId: row.destination_id,
-    status: row.status,
-    statusReason: row.status_reason,
+    status: parseStored(DELIVERY_STATUSES, row.status),
+    statusReason: parseStored(ALL_DELIVERY_REASONS, row.status_reason),
     isTest: row.is_test,
     attemptCount: row.attempt_count,
     lastError: row.last_error,

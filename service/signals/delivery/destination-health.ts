@@ -1,11 +1,19 @@
-import type { SendAnswer } from '../platforms/platform.ts'
+import { keysOf } from '@signalbox/contract/closed-set.ts'
+import type { PauseReason } from '@signalbox/contract/reasons.ts'
+
+import { INVALID_CONFIGURATION, type SendAnswer } from '../platforms/platform.ts'
+import type { CircuitBreakers, CircuitChange } from './circuit-breaker.ts'
+
 import type { DeliveryContext } from './delivery-context.ts'
 import {
-  type Destination,
+  clearOutage,
   pauseDestination,
   postponeProbe,
+  recordBackoff,
   resumeDestination,
-} from './destination-store.ts'
+} from './destination-health-store.ts'
+import { bringForwardRetries, type DestinationQueue } from './destination-queue-store.ts'
+import type { Destination } from './destination-store.ts'
 
 /** What a batch shows about its destination, as opposed to its events. */
 export type DestinationHealth =
@@ -31,7 +39,7 @@ export function assessHealth(lastAnswer: SendAnswer | null): DestinationHealth {
       return { kind: 'works', waitSeconds }
     case 'auth':
     case 'config':
-      return { kind: 'refused', reason: rejectionReason(lastAnswer) }
+      return { kind: 'refused', reason: rejectionReason(outcome, lastAnswer) }
     case 'throttle':
       return { kind: 'throttled', waitSeconds }
     case 'retry':
@@ -40,11 +48,31 @@ export function assessHealth(lastAnswer: SendAnswer | null): DestinationHealth {
   }
 }
 
-function rejectionReason({ outcome, error }: SendAnswer): string {
-  const subject = outcome === 'auth' ? 'credential' : 'configuration'
+function rejectionReason(outcome: 'auth' | 'config', { error }: SendAnswer): string {
   const code = error?.code === null || error?.code === undefined ? '' : ` (code ${error.code})`
   const message = error?.user_message || error?.message || 'no reason given'
-  return `The platform rejects the ${subject}${code}: ${message}`
+  const reason = outcome === 'auth' ? 'credential_rejected' : 'configuration_rejected'
+  return `${PAUSE_SENTENCES[reason]}${code}: ${message}`
+}
+
+/** What is stored as the reason of a paused destination, as `status_reason`, and shown. */
+export const PAUSE_SENTENCES: Record<PauseReason, string> = {
+  /** The code and the message of the platform follow. */
+  credential_rejected: 'The platform rejects the credential',
+  configuration_rejected: 'The platform rejects the configuration',
+  /** Another key sealed it, or its bytes were changed. The events are not to blame. */
+  credential_unreadable:
+    "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
+  /** The platform cannot parse the destination's `config`. */
+  configuration_invalid: INVALID_CONFIGURATION,
+  /** The name of the platform follows. */
+  platform_not_installed: 'This server has no plug-in for the platform',
+}
+
+/** The reason of a stored sentence; null for none, and for a sentence of another version. */
+export function findPauseReason(statusReason: string | null): PauseReason | null {
+  const reasons = keysOf(PAUSE_SENTENCES)
+  return reasons.find(reason => statusReason?.startsWith(PAUSE_SENTENCES[reason])) ?? null
 }
 
 /**
@@ -102,4 +130,87 @@ const PROBE_SECONDS_MAX = 3_600
 /** How long an inactive destination waits for its next probe. */
 export function probeWaitSeconds(failedProbes: number): number {
   return Math.min(PROBE_SECONDS_MIN * 2 ** Math.min(failedProbes, 10), PROBE_SECONDS_MAX)
+}
+
+interface FinishedRun {
+  queue: DestinationQueue
+  run: {
+    health: DestinationHealth
+    /** The store says that the platform is unreachable, as of the claim. */
+    hasRecordedOutage: boolean
+  }
+  /** The clock of the circuits. */
+  monotonicSeconds: () => number
+  onCircuitChanged?: ((change: CircuitChange) => void) | undefined
+}
+
+/**
+ * Applies what a run shows about its destination to the worker's circuit: whether the platform was
+ * reached, and how long it asks for a pause. An open circuit and a pause are written to the
+ * destination, so that a read of any process can tell why a delivery waits; this costs one update a
+ * pause and one at its end.
+ */
+export async function applyHealth(
+  context: DeliveryContext,
+  circuits: CircuitBreakers,
+  finished: FinishedRun,
+): Promise<void> {
+  const { queue, run, monotonicSeconds } = finished
+  const { trackerId, destinationId } = queue
+  const { health } = run
+  if (!('waitSeconds' in health)) return
+  const hadOpened = circuits.hasOpened(destinationId)
+  const atSeconds = monotonicSeconds()
+  const wasOnTrial = moveCircuit(circuits, { destinationId, health, atSeconds })
+  const hasOpened = circuits.hasOpened(destinationId)
+  if (hadOpened !== hasOpened) {
+    const state = hasOpened ? 'open' : 'closed'
+    finished.onCircuitChanged?.({ trackerId, destinationId, state })
+  }
+
+  const database = await findDatabase(context, trackerId)
+  const isWorking = health.kind === 'works'
+  if (isWorking && (hadOpened || run.hasRecordedOutage)) await clearOutage(database, queue)
+  if (health.waitSeconds > 0 || (hasOpened && !isWorking)) {
+    const since = context.now()
+    const milliseconds = circuits.secondsLeft(destinationId, atSeconds) * 1_000
+    const until = new Date(since.getTime() + milliseconds)
+    const cause = hasOpened ? 'unreachable' : 'throttled'
+    await recordBackoff(database, queue, { cause, since, until })
+  }
+  if (!wasOnTrial) return
+  await bringForwardRetries(database, { trackerId, destinationId, at: context.now() })
+}
+
+type HealthWithWait = Extract<DestinationHealth, { waitSeconds: number }>
+
+interface CircuitMove {
+  destinationId: string
+  health: HealthWithWait
+  atSeconds: number
+}
+
+/** True when a request reached the platform after others had not. */
+function moveCircuit(
+  circuits: CircuitBreakers,
+  { destinationId, health, atSeconds }: CircuitMove,
+): boolean {
+  let wasOnTrial = false
+  switch (health.kind) {
+    case 'works':
+      wasOnTrial = circuits.recordSuccess(destinationId, atSeconds)
+      break
+    case 'unreachable':
+      circuits.recordFailure(destinationId, atSeconds)
+      break
+    case 'throttled':
+      break
+  }
+  if (health.waitSeconds > 0) circuits.backOff(destinationId, health.waitSeconds, atSeconds)
+  return wasOnTrial
+}
+
+/** On a Citus cluster, the node that stores the tracker. */
+async function findDatabase({ database, nodes }: DeliveryContext, trackerId: string) {
+  return nodes ? nodes.findNode(trackerId) : database
 }

@@ -13,13 +13,9 @@ import {
 import { insertTrackerWithWorkspace } from '../../../testing/fixtures/tracker.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { claimDeliveries } from './claim-store.ts'
+import { pauseDestination, postponeProbe, resumeDestination } from './destination-health-store.ts'
 import { findDueQueues } from './destination-queue-store.ts'
-import {
-  insertDestination,
-  pauseDestination,
-  postponeProbe,
-  resumeDestination,
-} from './destination-store.ts'
+import { insertDestination } from './destination-store.ts'
 
 const SEALED_CREDENTIAL = Buffer.alloc(40)
 

@@ -20,6 +20,8 @@ export interface DueQueueQuery {
   queuesMax: number
   /** Destinations to leave out, so that they take no places within the limit. */
   excludedDestinationIds: readonly string[]
+  /** Left out, the limit of the connection. */
+  millisecondsMax?: number
 }
 
 /**
@@ -30,7 +32,7 @@ export interface DueQueueQuery {
  */
 export async function findDueQueues(
   { pool }: Database,
-  { now, queuesMax, excludedDestinationIds }: DueQueueQuery,
+  { now, queuesMax, excludedDestinationIds, millisecondsMax }: DueQueueQuery,
   trackerIds: readonly string[] | null = null,
 ): Promise<DestinationQueue[]> {
   const trackerCondition = (table: string) =>
@@ -57,6 +59,7 @@ export async function findDueQueues(
              and destination.id <> all($3::uuid[]) ${trackerCondition('destination')}
            order by random() limit $2::integer`,
     values,
+    ...(millisecondsMax !== undefined && { query_timeout: millisecondsMax }),
   })
   return rows.map(row => ({
     trackerId: row.tracker_id,
@@ -68,6 +71,8 @@ export async function findDueQueues(
 
 /** After a failed query of the whole cluster, each node is queried by itself for this long. */
 const BY_NODE_SECONDS = 30
+/** On a cluster, a node that stopped without closing its connections must not hold the others. */
+const SEARCH_MILLISECONDS_MAX = 5_000
 
 export interface DueQueueSearchOptions {
   database: Database
@@ -78,10 +83,13 @@ export interface DueQueueSearchOptions {
 
 /**
  * Finds due queues even while nodes of a Citus cluster are down: one statement asks all nodes, and
- * when it fails, each node is asked for the queues of its own trackers.
+ * when it fails, each node is asked for the queues of its own trackers. A node that does not answer
+ * is left out until it does, so that no search waits for it twice.
  */
 export class DueQueueSearch {
   readonly #options: DueQueueSearchOptions
+  /** Nodes whose last search failed, and whether a ping of them is under way. */
+  readonly #failing = new Map<Database, 'idle' | 'pinging'>()
   #byNodeUntilSeconds = Number.NEGATIVE_INFINITY
 
   constructor(options: DueQueueSearchOptions) {
@@ -91,35 +99,66 @@ export class DueQueueSearch {
   async find(query: DueQueueQuery): Promise<DestinationQueue[]> {
     const { database, nodes, onError } = this.#options
     if (!nodes?.isCluster) return findDueQueues(database, query)
-    if (monotonicSeconds() >= this.#byNodeUntilSeconds) {
+    const limited = { ...query, millisecondsMax: SEARCH_MILLISECONDS_MAX }
+    if (this.#failing.size === 0 && monotonicSeconds() >= this.#byNodeUntilSeconds) {
       try {
-        return await findDueQueues(database, query)
+        return await findDueQueues(database, limited)
       } catch (error) {
         onError(error)
         this.#byNodeUntilSeconds = monotonicSeconds() + BY_NODE_SECONDS
       }
     }
-    return this.#findByNode(database, nodes, query)
+    this.#pingFailing()
+    return this.#findByNode(await locateTrackers(database, nodes), limited)
   }
 
   async #findByNode(
-    database: Database,
-    nodes: StoreNodes,
+    trackers: readonly LocatedTracker[],
     query: DueQueueQuery,
   ): Promise<DestinationQueue[]> {
-    const trackersByNode = Map.groupBy(await locateTrackers(database, nodes), ({ node }) => node)
-    const results = await Promise.allSettled(
-      [...trackersByNode].map(([node, trackers]) => {
-        const trackerIds = trackers.map(({ trackerId }) => trackerId)
-        return findDueQueues(node, query, trackerIds)
-      }),
+    const trackersByNode = Map.groupBy(trackers, ({ node }) => node)
+    const results = await Promise.all(
+      [...trackersByNode]
+        .filter(([node]) => !this.#failing.has(node))
+        .map(([node, own]) => this.#findOnNode(node, own, query)),
     )
-    return results.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
+    return results.flat()
+  }
+
+  async #findOnNode(
+    node: Database,
+    trackers: readonly LocatedTracker[],
+    query: DueQueueQuery,
+  ): Promise<DestinationQueue[]> {
+    const trackerIds = trackers.map(({ trackerId }) => trackerId)
+    try {
+      return await findDueQueues(node, query, trackerIds)
+    } catch {
+      this.#failing.set(node, 'idle')
+      return []
+    }
+  }
+
+  /** Without waiting: the next search includes the nodes that answered. */
+  #pingFailing(): void {
+    for (const [node, state] of this.#failing) {
+      if (state === 'pinging') continue
+      this.#failing.set(node, 'pinging')
+      node.ping().then(
+        () => this.#failing.delete(node),
+        () => this.#failing.set(node, 'idle'),
+      )
+    }
   }
 }
 
+interface LocatedTracker {
+  trackerId: string
+  node: Database
+}
+
 /** All trackers, which every node knows, with the node that stores each. */
-async function locateTrackers({ pool }: Database, nodes: StoreNodes) {
+async function locateTrackers({ pool }: Database, nodes: StoreNodes): Promise<LocatedTracker[]> {
   const { rows } = await pool.query('select id from trackers')
   return Promise.all(
     rows.map(async ({ id }) => ({ trackerId: id as string, node: await nodes.findNode(id) })),

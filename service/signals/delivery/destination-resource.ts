@@ -1,3 +1,4 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import type { Destination as DestinationView } from '@signalbox/contract/destinations.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
@@ -24,7 +25,7 @@ export function destinationView(
         : null,
       status_reason: destination.statusReason,
     },
-    status: destination.status,
+    status: storedText(destination.status),
     created_at: destination.createdAt.toISOString(),
     updated_at: destination.updatedAt.toISOString(),
   }

@@ -1,4 +1,7 @@
-import { type Selectable, sql } from 'kysely'
+import { isMember, parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import { DESTINATION_STATUSES, type DestinationStatus } from '@signalbox/contract/destinations.ts'
+import { BACKOFF_CAUSES, type BackoffCause } from '@signalbox/contract/reasons.ts'
+import type { Selectable } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
@@ -10,7 +13,7 @@ export interface Destination {
   platform: string
   config: TargetConfig
   sealedCredential: Buffer
-  status: 'active' | 'inactive'
+  status: Stored<DestinationStatus>
   statusReason: string | null
   /** Marks test events at the platform; kept while test mode is off. */
   testCode: string | null
@@ -35,9 +38,6 @@ export interface Backoff {
   until: Date
 }
 
-/** `unreachable`: the circuit is open. `throttled`: the platform asked for a pause. */
-export type BackoffCause = 'unreachable' | 'throttled'
-
 export async function findDestination(
   { query }: Database,
   trackerId: string,
@@ -52,6 +52,25 @@ export async function findDestination(
   return row ? destinationOf(row) : null
 }
 
+/** An event is planned for each of its tracker's destinations, so there are few. */
+export const DESTINATIONS_MAX = 20
+
+/** The destinations of a tracker, oldest first. Stores made before the limit may have more. */
+export async function listDestinations(
+  { query }: Transaction,
+  trackerId: string,
+): Promise<Destination[]> {
+  const rows = await query
+    .selectFrom('destinations')
+    .selectAll()
+    .where('tracker_id', '=', trackerId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(DESTINATIONS_MAX * 5)
+    .execute()
+  return rows.map(destinationOf)
+}
+
 export function destinationOf(row: Selectable<Tables['destinations']>): Destination {
   return {
     trackerId: row.tracker_id,
@@ -59,7 +78,7 @@ export function destinationOf(row: Selectable<Tables['destinations']>): Destinat
     platform: row.type,
     config: row.config as unknown as TargetConfig,
     sealedCredential: row.sealed_credential,
-    status: row.status as Destination['status'],
+    status: parseStored(DESTINATION_STATUSES, row.status),
     statusReason: row.status_reason,
     testCode: row.test_event_code,
     testModeUntil: row.test_mode_until,
@@ -77,10 +96,11 @@ type BackoffColumns = Pick<
   'backoff_cause' | 'backoff_since' | 'backoff_until'
 >
 
+/** Null also for a cause of another version, which says nothing to this one. */
 export function backoffOf(row: BackoffColumns): Backoff | null {
   const { backoff_cause: cause, backoff_since: since, backoff_until: until } = row
   if (cause === null || since === null || until === null) return null
-  return { cause: cause as BackoffCause, since, until }
+  return isMember(BACKOFF_CAUSES, cause) ? { cause, since, until } : null
 }
 
 interface NewDestination {
@@ -135,121 +155,9 @@ export async function bindDestination(
     .execute()
 }
 
-interface UsedDestination {
+export interface DestinationKey {
   trackerId: string
   destinationId: string
-  /** The credential that was used. The answer proves nothing about a newer one. */
-  sealedCredential: Buffer
-  at: Date
-}
-
-interface DestinationPause extends UsedDestination {
-  reason: string | null
-  nextProbeAt: Date
-}
-
-/**
- * Pauses a destination that the platform rejects: its deliveries wait, and probes follow. False
- * when it was inactive already, or has another credential by now.
- */
-export async function pauseDestination(
-  { query }: Database,
-  pause: DestinationPause,
-): Promise<boolean> {
-  const changed = await query
-    .updateTable('destinations')
-    .set({
-      status: 'inactive',
-      status_reason: pause.reason,
-      next_probe_at: pause.nextProbeAt,
-      failed_probes: 0,
-      updated_at: pause.at,
-    })
-    .where('tracker_id', '=', pause.trackerId)
-    .where('id', '=', pause.destinationId)
-    .where('status', '=', 'active')
-    .where('sealed_credential', '=', pause.sealedCredential)
-    .returning('id')
-    .executeTakeFirst()
-  return changed !== undefined
-}
-
-/** A probe failed: the destination stays inactive until a later one. */
-export async function postponeProbe({ query }: Database, pause: DestinationPause): Promise<void> {
-  await query
-    .updateTable('destinations')
-    .set({
-      status_reason: pause.reason,
-      next_probe_at: pause.nextProbeAt,
-      failed_probes: sql`failed_probes + 1`,
-      updated_at: pause.at,
-    })
-    .where('tracker_id', '=', pause.trackerId)
-    .where('id', '=', pause.destinationId)
-    .where('status', '=', 'inactive')
-    .where('sealed_credential', '=', pause.sealedCredential)
-    .execute()
-}
-
-/** Activates the destination. False when it was active already, or has another credential. */
-export async function resumeDestination(
-  { query }: Database,
-  probed: UsedDestination,
-): Promise<boolean> {
-  const changed = await query
-    .updateTable('destinations')
-    .set({
-      status: 'active',
-      status_reason: null,
-      next_probe_at: null,
-      failed_probes: 0,
-      updated_at: probed.at,
-    })
-    .where('tracker_id', '=', probed.trackerId)
-    .where('id', '=', probed.destinationId)
-    .where('status', '=', 'inactive')
-    .where('sealed_credential', '=', probed.sealedCredential)
-    .returning('id')
-    .executeTakeFirst()
-  return changed !== undefined
-}
-
-interface DestinationKey {
-  trackerId: string
-  destinationId: string
-}
-
-/** Records that a worker sends nothing until a time. An outage keeps its beginning. */
-export async function recordBackoff(
-  { query }: Database,
-  { trackerId, destinationId }: DestinationKey,
-  { cause, since, until }: Backoff,
-): Promise<void> {
-  await query
-    .updateTable('destinations')
-    .set({
-      backoff_cause: cause,
-      backoff_since: sql`case when backoff_cause = 'unreachable' and ${cause}::text = 'unreachable'
-        then backoff_since else ${since}::timestamptz end`,
-      backoff_until: until,
-    })
-    .where('tracker_id', '=', trackerId)
-    .where('id', '=', destinationId)
-    .execute()
-}
-
-/** A request reached the platform again. A pause that the platform asked for goes on. */
-export async function clearOutage(
-  { query }: Database,
-  { trackerId, destinationId }: DestinationKey,
-): Promise<void> {
-  await query
-    .updateTable('destinations')
-    .set({ backoff_cause: null, backoff_since: null, backoff_until: null })
-    .where('tracker_id', '=', trackerId)
-    .where('id', '=', destinationId)
-    .where('backoff_cause', '=', 'unreachable')
-    .execute()
 }
 
 export type TestMode = Pick<Destination, 'testModeUntil' | 'testCode'>

@@ -1,10 +1,13 @@
+import { isRecognized } from '@signalbox/contract/closed-set.ts'
+import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import type { SendOutcome } from '@signalbox/contract/reasons.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredAttempt } from './attempt-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { DEDUPLICATION_MILLISECONDS } from './replay-store.ts'
 
 /** The platform rejected the destination, so these answers count as no attempt of the event. */
-const UNCOUNTED_OUTCOMES = ['auth', 'config']
+const UNCOUNTED_OUTCOMES: readonly SendOutcome[] = ['auth', 'config']
 
 /**
  * How many attempts may have reached the platform without a known answer: requests without a usable
@@ -33,7 +36,7 @@ export function countUnknownAttempts(
  */
 export function repeatSentence(delivery: StoredDelivery, unknown: number, at: Date): string {
   const { status, replayedAt, firstSentAt, updatedAt } = delivery
-  const isOver = !['queued', 'retrying', 'sent'].includes(status)
+  const isOver = !(isRecognized(status) && UNFINISHED.includes(status))
   const isLateReplay = replayedAt && isLate(firstSentAt, replayedAt)
   if (isLateReplay && (!isOver || status === 'accepted')) {
     return (
@@ -53,6 +56,9 @@ export function repeatSentence(delivery: StoredDelivery, unknown: number, at: Da
   const times = status === 'accepted' ? ' more than once' : ''
   return `${attempts} ended without a known answer, so the platform may have it${times}, ${count}.`
 }
+
+/** The statuses that are not final. */
+const UNFINISHED: readonly DeliveryStatus[] = ['queued', 'retrying', 'sent']
 
 function isLate(firstSentAt: Date | null, sentAt: Date): boolean {
   return firstSentAt !== null && Number(sentAt) - Number(firstSentAt) > DEDUPLICATION_MILLISECONDS

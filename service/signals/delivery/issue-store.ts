@@ -1,3 +1,10 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import {
+  FAILURE_CLASSES,
+  FAILURE_REASONS,
+  type FailureClass,
+  type FailureReason,
+} from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD } from '../../runtime/db/sql-fragments.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
@@ -7,8 +14,12 @@ const CAUSES_MAX = 200
 const SAMPLES_MAX = 3
 const NO_CODE = -1
 
+/** Between an event and the milliseconds of its settlement. No ID has U+001E or U+001F. */
+const TIME_SEPARATOR = '\x1e'
+const SAMPLE_SEPARATOR = '\x1f'
+
 /** The columns of a settled delivery that the counts of issues read, with their types. */
-export const ISSUE_SOURCE_TYPES = 'event_id text, space smallint, issue text'
+export const ISSUE_SOURCE_COLUMNS = { event_id: 'text', space: 'smallint', issue: 'text' }
 
 export interface IssueParameters {
   /** As SQL, such as `$1`. */
@@ -32,8 +43,8 @@ export function countedIssues({ trackerId, destinationId, at }: IssueParameters)
       select split_part(issue, ' ', 1) as class, split_part(issue, ' ', 2)::integer as code,
         split_part(issue, ' ', 3)::integer as subcode, split_part(issue, ' ', 4) as reason,
         count(*) as attempts, count(*) filter (where status like 'failed:%') as failed,
-        (array_agg(space || ':' || event_id order by created_at desc, event_id))[1:${SAMPLES_MAX}]
-          as event_ids
+        (array_agg(space || ':' || event_id || ${asSampleTime(at)}
+          order by created_at desc, event_id))[1:${SAMPLES_MAX}] as event_ids
       from settled where issue is not null and not is_test
       group by 1, 2, 3, 4
     ), known_issues as materialized (
@@ -63,10 +74,23 @@ export const COUNTED_ISSUE_TYPES =
   'class text, code integer, subcode integer, reason text, attempts bigint, failed bigint, ' +
   'event_ids text[]'
 
-const KNOWN_SAMPLES = Array.from({ length: SAMPLES_MAX }).reduce<string>(
-  (known, _, index) => `array_remove(${known}, excluded.event_ids[${index + 1}])`,
-  'delivery_issues.event_ids',
-)
+const SAMPLE_NUMBERS = Array.from({ length: SAMPLES_MAX }, (_, index) => index + 1)
+
+/** The stored samples, without those of the events that are written again. */
+const KEPT_SAMPLES = SAMPLE_NUMBERS.map(keepUnlessWritten).join(', ')
+const OTHER_SAMPLES = `array_remove(array[${KEPT_SAMPLES}], null)`
+
+function keepUnlessWritten(number: number): string {
+  const eventOf = (sample: string) => `split_part(${sample}, E'\\x1e', 1)`
+  const stored = `delivery_issues.event_ids[${number}]`
+  const written = SAMPLE_NUMBERS.map(each => eventOf(`coalesce(excluded.event_ids[${each}], '')`))
+  return `case when ${eventOf(stored)} not in (${written.join(', ')}) then ${stored} end`
+}
+
+/** Shards are written by several connections, so a sample carries its time: see `readSamples`. */
+function asSampleTime(at: string): string {
+  return `E'\\x1e' || floor(extract(epoch from ${at}::timestamptz) * 1000)`
+}
 
 /** Writes in the order of the keys, so that two workers cannot deadlock. */
 export function writeIssues(
@@ -85,17 +109,18 @@ export function writeIssues(
       failed = delivery_issues.failed + excluded.failed,
       first_at = least(delivery_issues.first_at, excluded.first_at),
       last_at = greatest(delivery_issues.last_at, excluded.last_at),
-      event_ids = (excluded.event_ids || ${KNOWN_SAMPLES})[1:${SAMPLES_MAX}]`
+      event_ids = (excluded.event_ids || ${OTHER_SAMPLES})[1:${SAMPLES_MAX}]`
 }
 
 /** A cause at a destination, over some days. */
 export interface IssueCount {
   destinationId: string
-  class: string
+  class: Stored<FailureClass>
   /** Null for no code. */
   code: number | null
   subcode: number | null
-  reason: string
+  /** Why nothing was sent; null when the platform's answer says it. */
+  reason: Stored<FailureReason> | null
   attempts: number
   failed: number
   firstAt: Date
@@ -113,8 +138,8 @@ export async function listIssueCounts(
     name: 'list-issue-counts',
     text: `select destination_id, ${CAUSE}, sum(attempts) as attempts, sum(failed) as failed,
              min(first_at) as first_at, max(last_at) as last_at,
-             string_agg(array_to_string(event_ids, E'\\x1f'), E'\\x1f' order by last_at desc)
-               as event_ids
+             string_agg(array_to_string(event_ids, E'\\x1f'), E'\\x1f'
+               order by last_at desc, slot) as event_ids
            from delivery_issues where tracker_id = $1::uuid and day >= $2::date
            group by destination_id, ${CAUSE}
            order by max(last_at) desc, destination_id, ${CAUSE} limit $3::integer`,
@@ -122,20 +147,33 @@ export async function listIssueCounts(
   })
   return rows.map(row => ({
     destinationId: row.destination_id,
-    class: row.class,
+    class: parseStored(FAILURE_CLASSES, row.class),
     code: row.code === NO_CODE ? null : row.code,
     subcode: row.subcode === NO_CODE ? null : row.subcode,
-    reason: row.reason,
+    reason: row.reason === '' ? null : parseStored(FAILURE_REASONS, row.reason),
     attempts: row.attempts,
     failed: row.failed,
     firstAt: row.first_at,
     lastAt: row.last_at,
-    events: [...new Set(String(row.event_ids).split('\x1f'))].slice(0, SAMPLES_MAX).map(toSample),
+    events: readSamples(String(row.event_ids)),
   }))
 }
 
+/**
+ * The latest events of all shards. A shard has its own latest ones, in their order. Samples from
+ * before they carried a time come last.
+ */
+function readSamples(text: string): IssueCount['events'] {
+  const samples = text.split(SAMPLE_SEPARATOR).map(sample => {
+    const [event = '', milliseconds = '0'] = sample.split(TIME_SEPARATOR)
+    return { event, milliseconds: Number(milliseconds) }
+  })
+  samples.sort((one, other) => other.milliseconds - one.milliseconds)
+  return [...new Set(samples.map(({ event }) => event))].slice(0, SAMPLES_MAX).map(toEvent)
+}
+
 /** An event from before there were two spaces is found in the space of secrets. */
-function toSample(text: string): { id: string; space: EventSpace } {
+function toEvent(text: string): { id: string; space: EventSpace } {
   const isOfPage = text.startsWith(`${SPACE_NUMBERS.publishable}:`)
   return { id: text.slice(text.indexOf(':') + 1), space: isOfPage ? 'publishable' : 'secret' }
 }

@@ -1,6 +1,7 @@
-import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import type { ReasonOf } from '@signalbox/contract/reasons.ts'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../runtime/db/database.ts'
+import { batchLoadsByNode } from '../../runtime/db/node-batches.ts'
 import {
   type BatchColumn,
   type BatchWrite,
@@ -9,9 +10,11 @@ import {
   unnestColumns,
   utcDay,
 } from '../../runtime/db/sql-fragments.ts'
-import { countStages, stageLiteral } from '../../runtime/db/stage-count-store.ts'
+import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import { TtlCache } from '../../runtime/util/ttl-cache.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
+import { countStages, stageLiteral } from '../events/stage-count-store.ts'
+import type { InitialStatus } from './delivery-status.ts'
 
 /** A delivery that is created with its event, at the same time. */
 export interface PlannedDelivery {
@@ -20,8 +23,8 @@ export interface PlannedDelivery {
   eventId: string
   id: number
   destinationId: string | null
-  status: DeliveryStatus
-  statusReason: string
+  status: InitialStatus
+  statusReason: ReasonOf<InitialStatus>
   isTest: boolean
   /** When a queued delivery is due; immediately by default. */
   dueAt?: Date
@@ -267,19 +270,17 @@ export class DestinationRouteCache {
   readonly #changes: Int32Array
   #changesSeen = 0
 
-  constructor(database: Database, now: () => Date, changeCount = allocateChangeCounter()) {
+  constructor(nodes: StoreNodes, now: () => Date, changeCount = allocateChangeCounter()) {
     this.#changes = new Int32Array(changeCount)
     this.#routes = new TtlCache(
-      trackerIds => findRoutesOfTrackers(database, trackerIds, now()),
+      batchLoadsByNode(nodes, (node, trackerIds) => findRoutesOfTrackers(node, trackerIds, now())),
       LIMITS,
     )
   }
 
-  /** Trackers that are not cached share one query. */
+  /** Trackers that are not cached share one query per node. */
   async getMany(trackerIds: Iterable<string>): Promise<Map<string, DestinationRoute[]>> {
-    const routes = [...trackerIds].map(
-      async trackerId => [trackerId, await this.get(trackerId)] as const,
-    )
+    const routes = [...trackerIds].map(async id => [id, await this.get(id)] as const)
     return new Map(await Promise.all(routes))
   }
 

@@ -1,9 +1,9 @@
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
 import { type Database, isCitusCluster } from '../../runtime/db/database.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import {
-  previewReplay,
+  countReplayable,
   type ReplayCounts,
   type ReplaySelection,
   replayFailed,
@@ -41,7 +41,7 @@ export function previewSelection(
 ): Promise<ReplayCounts> {
   return query
     .transaction()
-    .execute(transaction => previewReplay({ query: transaction }, toReplay(request)))
+    .execute(transaction => countReplayable({ query: transaction }, toReplay(request)))
 }
 
 function toReplay({ selection, at }: Pick<ReplayRequest, 'selection' | 'at'>) {

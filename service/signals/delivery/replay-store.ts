@@ -6,7 +6,13 @@ import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { payloadCondition } from '../events/event-store.ts'
 import type { SendError } from '../platforms/platform.ts'
-import { ATTEMPT_COLUMNS, FIXED_COLUMNS, rowsFromJson, rowsToJson } from './delivery-columns.ts'
+import {
+  ATTEMPT_COLUMNS,
+  FIXED_COLUMNS,
+  outcomeLiterals,
+  rowsFromJson,
+  rowsToJson,
+} from './delivery-columns.ts'
 import { FAILED_STATUSES } from './delivery-status.ts'
 
 /** The failed deliveries of a replay: those that match every member. */
@@ -92,10 +98,12 @@ const deleteReplayable = (byId: boolean) => `
     returning deliveries.*
   )`
 
+const REPLAYED = outcomeLiterals({ status: 'queued', reason: 'replayed' })
+
 const insertQueued = (source: string, at: string) => `
     insert into delivery_queue (${UNCHANGED_NAMES}, status, status_reason, next_attempt_at,
       replayed_at, attempts_before_replay, updated_at)
-    select ${UNCHANGED_NAMES}, 'queued', 'replayed', ${at}::timestamptz,
+    select ${UNCHANGED_NAMES}, ${REPLAYED.status}, ${REPLAYED.reason}, ${at}::timestamptz,
       ${at}::timestamptz, attempt_count, ${at}::timestamptz
     from ${source}`
 
@@ -187,7 +195,10 @@ export async function replayFailed(
 }
 
 /** What `replayFailed` would do now. Changes and locks nothing. Needs its own transaction. */
-export async function previewReplay({ query }: Transaction, replay: Replay): Promise<ReplayCounts> {
+export async function countReplayable(
+  { query }: Transaction,
+  replay: Replay,
+): Promise<ReplayCounts> {
   await readInOrder({ query })
   const text = `${checkReplayable(replay.deliveryIds !== null, '')} ${selectCounts()}`
   const { rows } = await query.executeQuery(CompiledQuery.raw(text, replayValues(replay)))

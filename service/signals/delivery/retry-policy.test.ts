@@ -156,17 +156,17 @@ it('fails when the next attempt would be after the window', () => {
 })
 
 it('counts no attempt for an unsent delivery', () => {
-  const unsent = settleUnsent({ id: 1 }, 'expired', {
-    reason: 'outside_window',
-    error: null,
-    replayableUntil: null,
-  })
+  const unsent = settleUnsent(
+    { id: 1 },
+    { status: 'expired', reason: 'outside_window' },
+    { error: null, replayableUntil: null },
+  )
   assert.deepEqual([unsent.isUncounted, unsent.nextAttemptAt], [true, null])
   const back = handBack({ id: 1 }, { at: AT })
   assert.deepEqual([back.status, back.isUncounted, back.nextAttemptAt], ['queued', true, AT])
 })
 
-/** decisions section 5: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, then every 12 h. */
+/** The documented schedule: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, then every 12 h. */
 const SCHEDULE = [5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200, 43_200, 43_200]
 
 it('follows the schedule at the middle of the jitter', () => {

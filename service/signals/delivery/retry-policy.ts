@@ -1,3 +1,4 @@
+import type { DeliveryOutcome } from '@signalbox/contract/reasons.ts'
 import { HOUR_SECONDS, MINUTE_SECONDS } from '../../runtime/util/time.ts'
 import type { SendAnswer, SendError } from '../platforms/platform.ts'
 import type { StatusAfterSent } from './delivery-status.ts'
@@ -39,21 +40,18 @@ export const NO_RETRY_POLICY: RetryPolicy = {
     }
   },
   onUnsent({ id, windowEndsAt }, { reason }) {
-    return {
-      ...uncounted(id),
-      replayableUntil: windowEndsAt,
-      status: reason === 'credential_unreadable' ? 'failed:auth' : 'failed:unknown',
-      reason,
-    }
+    const failed = { ...uncounted(id), replayableUntil: windowEndsAt }
+    return reason === 'credential_unreadable'
+      ? { ...failed, status: 'failed:auth', reason }
+      : { ...failed, status: 'failed:unknown', reason }
   },
 }
 
-/** The outcome of one claimed delivery. */
-export interface Settlement {
+/** The outcome of one claimed delivery: a status with one of its reasons. */
+export type Settlement = DeliveryOutcome<StatusAfterSent> & SettlementDetails
+
+interface SettlementDetails {
   id: number
-  status: StatusAfterSent
-  /** A short code, which the explanation of a delivery turns into a sentence. */
-  reason: string
   nextAttemptAt: Date | null
   /** Until when a failure can be replayed; null for everything else. */
   replayableUntil: Date | null
@@ -143,7 +141,6 @@ export function settleByAnswer(
 export type UnsentStatus = 'expired' | 'skipped:consent' | 'failed:permanent' | 'failed:unknown'
 
 export interface UnsentInput {
-  reason: string
   error: SendError | null
   /** The end of the platform's window, when it failed and can be replayed. */
   replayableUntil: Date | null
@@ -152,10 +149,10 @@ export interface UnsentInput {
 /** Settles a delivery that ends without being sent. */
 export function settleUnsent(
   { id }: Pick<Settlement, 'id'>,
-  status: UnsentStatus,
-  { reason, error, replayableUntil }: UnsentInput,
+  outcome: DeliveryOutcome<UnsentStatus>,
+  { error, replayableUntil }: UnsentInput,
 ): Settlement {
-  return { ...uncounted(id), status, reason, replayableUntil, error }
+  return { ...uncounted(id), ...outcome, replayableUntil, error }
 }
 
 /** Returns a claimed delivery to the queue as it was, without counting the attempt. */
@@ -163,7 +160,7 @@ export function handBack({ id }: Pick<Settlement, 'id'>, { at }: { at: Date }): 
   return { ...uncounted(id), status: 'queued', reason: 'handed_back', nextAttemptAt: at }
 }
 
-function uncounted(id: number): Omit<Settlement, 'status' | 'reason'> {
+function uncounted(id: number): SettlementDetails {
   return {
     id,
     nextAttemptAt: null,

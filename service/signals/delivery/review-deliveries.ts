@@ -1,3 +1,4 @@
+import type { DeliveryOutcome, ReasonOf } from '@signalbox/contract/reasons.ts'
 import { checkWithdrawal } from '../consent/consent-decision.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
@@ -26,7 +27,7 @@ export async function reviewDeliveries(
   context: BatchContext,
   batch: ClaimedBatch,
 ): Promise<ReviewedBatch> {
-  const { platform, platforms, now } = context
+  const { platform, now } = context
   const { destination, claimed, events } = batch
   const withdrawnAt = await findBatchWithdrawals(context, batch)
   const stored = [...events.values()]
@@ -40,7 +41,6 @@ export async function reviewDeliveries(
       originalEvent: event ? originalOf(event) : null,
       hasTestCode: destination.testCode !== null,
       platform,
-      defaultPlatform: platforms.default.name,
       at,
     })
   })
@@ -77,7 +77,6 @@ interface ReviewInput {
   /** The destination has a code for test events. */
   hasTestCode: boolean
   platform: Platform
-  defaultPlatform: string
   at: Date
 }
 
@@ -86,35 +85,37 @@ export const WINDOW_MARGIN_SECONDS = 60
 
 function reviewDelivery(
   delivery: ClaimedDelivery,
-  { event, withdrawnAt, originalEvent, hasTestCode, platform, defaultPlatform, at }: ReviewInput,
+  { event, withdrawnAt, originalEvent, hasTestCode, platform, at }: ReviewInput,
 ): Review {
   const end = event ? windowEnd(event, platform) : null
-  const fail = (status: FailedUnsent, reason: string, error: SendError | null = null) =>
-    settleReviewed(delivery, status, { reason, error, replayableUntil: end })
-  const skip = (status: 'expired' | 'skipped:consent', reason: string) =>
-    settleReviewed(delivery, status, { reason, error: null, replayableUntil: null })
+  const settle = (outcome: DeliveryOutcome<UnsentStatus>, error: SendError | null = null) =>
+    settleReviewed(delivery, outcome, { error, replayableUntil: end })
+  const fail = (reason: ReasonOf<'failed:permanent'>, error: SendError | null = null) =>
+    settle({ status: 'failed:permanent', reason }, error)
 
-  if (!event?.payload || !end) return fail('failed:permanent', 'payload_expired')
-  if (!isStillConsented(event, withdrawnAt)) return skip('skipped:consent', 'consent_withdrawn')
+  if (!event?.payload || !end) return fail('payload_expired')
+  if (!isStillConsented(event, withdrawnAt)) {
+    return settle({ status: 'skipped:consent', reason: 'consent_withdrawn' })
+  }
   if (at.getTime() >= end.getTime() - WINDOW_MARGIN_SECONDS * 1_000) {
     // After an attempt the platform may have the event, so it has not expired unsent.
     const wasTried = delivery.attemptCount > 1
-    return wasTried ? fail('failed:unknown', 'time_used_up') : skip('expired', 'outside_window')
+    return wasTried
+      ? settle({ status: 'failed:unknown', reason: 'time_used_up' })
+      : settle({ status: 'expired', reason: 'outside_window' })
   }
   // Without a code the platform would count it as live.
-  if (delivery.isTest && !hasTestCode) return fail('failed:permanent', 'no_test_code')
+  if (delivery.isTest && !hasTestCode) return fail('no_test_code')
 
-  const identity = findPlatformIdentity(event.payload, platform, defaultPlatform)
+  const identity = findPlatformIdentity(event.payload, platform)
   // Raw values are never stored, so the identity cannot be made later.
-  if (!identity) return fail('failed:permanent', 'no_platform_identity')
+  if (!identity) return fail('no_platform_identity')
 
   const outbound = toOutboundEvent({ event, identity, platform, originalEvent })
   const error = platform.validateEvent(outbound)
-  if (error) return fail('failed:permanent', 'refused_before_sending', error)
+  if (error) return fail('refused_before_sending', error)
   return { send: { id: delivery.id, event: outbound }, settle: null }
 }
-
-type FailedUnsent = Extract<UnsentStatus, `failed:${string}`>
 
 /** When the platform stops accepting the event. */
 export function windowEnd(
@@ -126,10 +127,12 @@ export function windowEnd(
 
 function settleReviewed(
   delivery: ClaimedDelivery,
-  status: UnsentStatus,
-  input: UnsentInput,
+  outcome: DeliveryOutcome<UnsentStatus>,
+  { error, replayableUntil }: UnsentInput,
 ): Review {
-  return { send: null, settle: settleUnsent(delivery, status, input) }
+  const isFailed = outcome.status.startsWith('failed:')
+  const input = { error, replayableUntil: isFailed ? replayableUntil : null }
+  return { send: null, settle: settleUnsent(delivery, outcome, input) }
 }
 
 function isStillConsented(
@@ -147,10 +150,10 @@ function isStillConsented(
  * no destination of the platform or its plug-in was not installed.
  */
 function findPlatformIdentity(
-  { digests, plain, platforms }: NonNullable<StoredEvent['payload']>,
-  { name }: Platform,
-  defaultName: string,
+  { identityMark, digests, plain, platforms }: NonNullable<StoredEvent['payload']>,
+  platform: Platform,
 ): PlatformIdentity | null {
-  if (name === defaultName) return { digests, plain }
+  if (platform.identityMark === identityMark) return { digests, plain }
+  const { name } = platform
   return platforms && Object.hasOwn(platforms, name) ? (platforms[name] ?? null) : null
 }

@@ -6,37 +6,34 @@ import {
   ReplaySubmission,
 } from '@signalbox/contract/replays.ts'
 import type { AuditedContext } from '../../audit/commit-audited.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
-import type { PlatformRegistry } from '../platforms/registry.ts'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { destinationView, isTestModeOn } from './destination-resource.ts'
 import { replaySelection } from './replay-deliveries.ts'
-import { setTestMode } from './test-mode.ts'
+import { setTestMode, type TestModeContext } from './test-mode.ts'
 
-interface DeliveryRoutes extends AuditedContext {
-  platforms: PlatformRegistry
+export interface DeliveryRoutesContext extends TestModeContext {
   now: () => Date
-  testModeSeconds: number
-  /** The test mode of one of the tracker's destinations was switched. */
-  onTestModeSwitched: (trackerId: string) => void
+  /** The destinations of a tracker changed, or the test mode of one. */
+  onDestinationChanged: (trackerId: string) => void
   /** Deliveries became due. */
-  onQueued: (trackerId: string) => void
+  onDeliveriesQueued: (trackerId: string) => void
 }
 
-export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
-  const { now, testModeSeconds, onTestModeSwitched, onQueued } = context
+export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutesContext): void {
+  const { now, onDestinationChanged, onDeliveriesQueued } = context
 
   app.route({
     ...setDestinationTestMode,
     async handler({ tracker, params, body }, reply) {
       const at = now()
-      const destinationId = params.destination
+      const { destination: destinationId } = readPathParameters(params, 'destination')
       const actor = { type: 'tracker', id: tracker.trackerId } as const
-      const request = { tracker, destinationId, body, at, testModeSeconds, actor }
+      const request = { tracker, destinationId, body, at, actor }
       const destination = await setTestMode(context, request)
       const { trackerId, workspaceId } = tracker
-      onTestModeSwitched(trackerId)
+      onDestinationChanged(trackerId)
       return reply.code(200).send({
         destination: destinationView(destination, { workspaceId, at }),
         test_mode: isTestModeOn(destination, at),
@@ -49,13 +46,13 @@ export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
     bodyLimit: REPLAY_BYTES_MAX,
     async handler({ tracker, body }, reply) {
       const result = await replayFailedDeliveries(context, { tracker, body, at: now() })
-      if (result.queued > 0) onQueued(tracker.trackerId)
+      if (result.queued > 0) onDeliveriesQueued(tracker.trackerId)
       return reply.code(200).send(result)
     },
   })
 }
 
-const checkReplayBody = createBodyValidator<ReplaySubmission>(ReplaySubmission, ['event_name'])
+const replayValidator = new Validator(ReplaySubmission, { textMembers: ['event_name'] })
 
 interface ReplayCall {
   tracker: TrackerIdentity
@@ -71,7 +68,7 @@ async function replayFailedDeliveries(
   context: AuditedContext,
   { tracker, body, at }: ReplayCall,
 ): Promise<ReplayResult> {
-  const { delivery_ids, event_name, limit } = checkReplayBody(body)
+  const { delivery_ids, event_name, limit } = replayValidator.validate(body)
   const { queued, expired, payloadExpired, isCapped } = await replaySelection(context, {
     tracker,
     actor: { type: 'tracker', id: tracker.trackerId },

@@ -106,7 +106,7 @@ interface TestPurchaseQuery {
   today: string
 }
 
-/** Whether a platform accepted a test purchase lately: one index lookup for each day. */
+/** Whether a platform accepted a test purchase recently: one index lookup for each day. */
 export async function hasAcceptedTestPurchase(
   { pool }: Database,
   { trackerId, destinationIds, today }: TestPurchaseQuery,

@@ -1,14 +1,24 @@
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
-import { type CountedStage, countStages } from '../../runtime/db/stage-count-store.ts'
+import { type CountedStage, countStages } from '../events/stage-count-store.ts'
 import { ADD_COUNTS } from './delivery-columns.ts'
-import { ISSUE_SOURCE_TYPES } from './issue-store.ts'
+import { ISSUE_SOURCE_COLUMNS } from './issue-store.ts'
 
 /** The columns of `settled`, from which a settlement is counted, with their types as SQL. */
-export const SETTLED_TYPES =
-  'created_at timestamptz, is_test boolean, status text, status_reason text, ' +
-  `group_number integer, unknown integer, ${ISSUE_SOURCE_TYPES}`
+const SETTLED_COLUMNS = {
+  created_at: 'timestamptz',
+  is_test: 'boolean',
+  status: 'text',
+  status_reason: 'text',
+  group_number: 'integer',
+  unknown: 'integer',
+  ...ISSUE_SOURCE_COLUMNS,
+}
 
-export const SETTLED_NAMES = SETTLED_TYPES.replaceAll(/ \w+(?=,|$)/g, '')
+export const SETTLED_NAMES = Object.keys(SETTLED_COLUMNS).join(', ')
+
+export const SETTLED_TYPES = Object.entries(SETTLED_COLUMNS)
+  .map(([name, type]) => `${name} ${type}`)
+  .join(', ')
 
 /** Adds to the counts of the day on which the deliveries were planned. */
 export const countSettled = (source: string, trackerId: string) => `

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { it, type TestContext } from 'node:test'
+import { deliverRound } from '../../../testing/fixtures/delivery-round.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
+import { type Database, openDatabase } from '../../runtime/db/database.ts'
+import { COUNTER_SHARD } from '../../runtime/db/sql-fragments.ts'
 import { listIssueCounts } from './issue-store.ts'
 
 const CONTENT = { respond: { status: 400, code: 100, subcode: 2_804_048 } }
@@ -60,7 +63,7 @@ it('counts each cause of a failure with the latest event IDs', async test => {
   await scriptFaults(simulatorUrl, [{ times: 1, respond: { status: 500, code: 2 } }, CONTENT])
   await submit(samplePurchase({ event_id: 'first' }))
   await deliver()
-  assert.deepEqual(await readIssues(service), [['retry', 2, null, '', 1, 0, 'first']])
+  assert.deepEqual(await readIssues(service), [['retry', 2, null, null, 1, 0, 'first']])
   clock.advance(60)
   await deliver()
   for (const event_id of ['second', 'third', 'fourth']) {
@@ -69,12 +72,55 @@ it('counts each cause of a failure with the latest event IDs', async test => {
     await deliver()
   }
   assert.deepEqual(await readIssues(service), [
-    ['permanent', 100, 2_804_048, '', 4, 4, 'fourth third second'],
-    ['retry', 2, null, '', 1, 0, 'first'],
+    ['permanent', 100, 2_804_048, null, 4, 4, 'fourth third second'],
+    ['retry', 2, null, null, 1, 0, 'first'],
   ])
   const stages = await readStages(service)
   assert.deepEqual(stages.at(-1), ['12:00', 'failed', 'refused_by_platform', 4])
 })
+
+it('names the latest event IDs of a cause in the order of settlement over all workers', async test => {
+  const service = await startTestService(test)
+  const workers = await openWorkers(test, service)
+  await scriptFaults(service.simulatorUrl, [CONTENT])
+  for (const [index, event_id] of ['first', 'second', 'third', 'fourth', 'fifth'].entries()) {
+    service.clock.advance(1)
+    await service.submit(samplePurchase({ event_id }))
+    await deliverRound({ ...service.delivery, database: workers[index % 2] as Database })
+  }
+  assert.deepEqual(await readIssues(service), [
+    ['permanent', 100, 2_804_048, '', 5, 5, 'fifth fourth third'],
+  ])
+})
+
+it('names an event once whose retries several workers settle', async test => {
+  const service = await startTestService(test)
+  const workers = await openWorkers(test, service)
+  await scriptFaults(service.simulatorUrl, [{ respond: { status: 500, code: 2 } }])
+  for (const event_id of ['a', 'b']) await service.submit(samplePurchase({ event_id }))
+  for (const worker of [...workers, ...workers]) {
+    service.clock.advance(3_600)
+    await deliverRound({ ...service.delivery, database: worker })
+  }
+  assert.deepEqual(await readIssues(service), [['retry', 2, null, '', 8, 0, 'a b']])
+})
+
+/** Two workers whose connections count in different shards. */
+async function openWorkers(test: TestContext, service: TestService): Promise<Database[]> {
+  const workers = new Map<number, Database>()
+  while (workers.size < 2) {
+    const database = openDatabase({
+      connectionString: service.connectionString,
+      connectionsMax: 1,
+      applicationName: 'signalbox test',
+      onIdleError: () => {},
+    })
+    test.after(() => database.close())
+    const { rows } = await database.pool.query(`select ${COUNTER_SHARD} as shard`)
+    workers.set(rows[0].shard, database)
+  }
+  return [...workers.values()]
+}
 
 it('counts a refused credential at every attempt and a failure before sending', async test => {
   const service = await startTestService(test)
@@ -88,7 +134,7 @@ it('counts a refused credential at every attempt and a failure before sending', 
   await database.pool.query('delete from event_payloads')
   await deliver()
   assert.deepEqual(await readIssues(service), [
-    ['auth', 190, null, '', 1, 0, 'a'],
+    ['auth', 190, null, null, 1, 0, 'a'],
     ['local', null, null, 'payload_expired', 1, 1, 'a'],
   ])
 })

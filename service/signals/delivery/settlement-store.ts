@@ -26,9 +26,7 @@ import {
 } from './settlement-counts-store.ts'
 
 /** A settlement with the time that its delivery's primary key begins with. */
-export interface KeyedSettlement extends Settlement {
-  createdAt: Date
-}
+export type KeyedSettlement = Settlement & { createdAt: Date }
 
 export interface SettledBatch {
   trackerId: string
@@ -67,7 +65,7 @@ export async function settleDeliveries(database: Database, batch: SettledBatch):
   return rows[0].count
 }
 
-interface SettlementRow extends KeyedSettlement {
+type SettlementRow = KeyedSettlement & {
   trackerId: string
   leaseEndsAt: Date
   mark: SentMark | undefined
@@ -225,13 +223,14 @@ const MOVE_ROWS = `${moveSettled(TRACKER_CONDITION)}
     (select json_agg(settled) from settled)::text as settled,
     (select count(*) from settled) as count`
 const INSERT_ROWS = insertFinished(rowsFromJson(SETTLED_COLUMNS, 'deliveries', '$1'))
-const SETTLED_ROWS = `json_to_recordset($2::json) as settled(${SETTLED_TYPES})`
-const COUNT_ROWS = countSettled(SETTLED_ROWS, '$1')
-const COUNT_STAGE_ROWS = countSettledStages(SETTLED_ROWS.replace('$2', '$3'), '$1', '$2')
+const settledRows = (parameter: number) =>
+  `json_to_recordset($${parameter}::json) as settled(${SETTLED_TYPES})`
+const COUNT_ROWS = countSettled(settledRows(2), '$1')
+const COUNT_STAGE_ROWS = countSettledStages(settledRows(3), '$1', '$2')
 const STEP_PARAMETERS = { trackerId: '$2', at: '$3', destinationId: '$4' }
 const GROUP_ISSUES = `
   with settled as materialized (
-    select * from json_to_recordset($1::json) as settled(${SETTLED_TYPES})
+    select * from ${settledRows(1)}
   ), ${countedIssues(STEP_PARAMETERS)}
   select json_agg(counted_issues)::text as issues from counted_issues`
 const WRITE_ISSUES = writeIssues(
@@ -240,7 +239,7 @@ const WRITE_ISSUES = writeIssues(
 )
 const NAME_GROUPS = `
   with settled as materialized (
-    select * from json_to_recordset($1::json) as settled(${SETTLED_TYPES})
+    select * from ${settledRows(1)}
   ), ${countedGroups(sentCountParameters(2))}
   select json_agg(counted_groups)::text as groups from counted_groups`
 const GROUP_ROWS = `json_to_recordset($1::json) as counted_groups(${COUNTED_GROUP_TYPES})`

@@ -1,7 +1,7 @@
+import type { ReasonOf } from '@signalbox/contract/reasons.ts'
 import type pg from 'pg'
 import { type Database, inTransaction, isCitusCluster } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
-import { countStages, stageLiteral } from '../../runtime/db/stage-count-store.ts'
 import { CLOCK_TOLERANCE_MINUTES } from '../consent/consent-signal.ts'
 import {
   FOUND_COLUMNS,
@@ -15,6 +15,7 @@ import {
   legacyIndexKey,
   listWithdrawableDigests,
 } from '../events/person-identifiers.ts'
+import { countStages, stageLiteral } from '../events/stage-count-store.ts'
 import {
   ADD_COUNTS,
   ATTEMPT_COLUMNS,
@@ -116,7 +117,7 @@ const DELETE_WAITING = `
     returning queue.*
   )`
 
-const WITHDRAWN = { reason: `'consent_withdrawn'`, lastError: 'last_error' }
+const WITHDRAWN = { reason: 'consent_withdrawn', lastError: 'last_error' } as const
 
 const SKIP_WAITING = `${DELETE_WAITING},
   inserted as (${insertSkipped('skipped', { ...WITHDRAWN, at: '$6' })}),
@@ -150,14 +151,17 @@ async function skipInSteps(
   return count
 }
 
+/** `at` is SQL. */
+type SkippedAs = { reason: ReasonOf<'skipped:consent'>; at: string }
+
 /** The SQL that inserts rows from the queue into the history as skipped. */
 function insertSkipped(
   rows: string,
-  { reason, lastError, at }: { reason: string; lastError: string; at: string },
+  { reason, lastError, at }: SkippedAs & { lastError: string },
 ): string {
   const unchanged = UNCHANGED_COLUMNS.join(', ')
   return `insert into deliveries (${unchanged}, status, status_reason, last_error, updated_at)
-       select ${unchanged}, 'skipped:consent', ${reason}, ${lastError}, ${at}::timestamptz
+       select ${unchanged}, 'skipped:consent', '${reason}', ${lastError}, ${at}::timestamptz
        from ${rows}`
 }
 
@@ -170,13 +174,13 @@ function uncountSkipped(rows: string): string {
 }
 
 /** The SQL that counts skipped deliveries as held in this hour; `$1` is the tracker. */
-function countHeld(source: string, { reason, at }: { reason: string; at: string }): string {
+function countHeld(source: string, { reason, at }: SkippedAs): string {
   return countStages({
     source,
     trackerId: '$1::uuid',
     at: `${at}::timestamptz`,
     stage: stageLiteral('held'),
-    reason,
+    reason: `'${reason}'`,
     where: 'not is_test',
   })
 }
@@ -271,7 +275,7 @@ const STOP_ERASED = `
     where ${SAME_ROW} and locked.is_waiting
     returning delivery.*
   ), inserted as (
-    ${insertSkipped('stopped', { reason: "'erased'", lastError: WITHOUT_TEXT, at: '$2' })}
+    ${insertSkipped('stopped', { reason: 'erased', lastError: WITHOUT_TEXT, at: '$2' })}
   ), redacted as (
     update delivery_queue delivery set last_error = ${WITHOUT_TEXT}, updated_at = $2::timestamptz
     from locked_queue locked
@@ -283,7 +287,7 @@ const STOP_ERASED = `
   ), counted as (
     ${uncountSkipped('stopped')}
   ), held as (
-    ${countHeld('stopped', { reason: `'erased'`, at: '$2' })}
+    ${countHeld('stopped', { reason: 'erased', at: '$2' })}
   ), concerned as materialized (
     select attempt_ids, needs_change, may_be_answered from concerned_queue
     union all

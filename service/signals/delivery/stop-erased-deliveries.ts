@@ -1,5 +1,6 @@
-import { type Database, sleepInDatabase } from '../../runtime/db/database.ts'
+import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { sleep } from '../../runtime/util/wait.ts'
 import { findEventsWithoutPayload } from '../events/erase-store.ts'
 import type { EventRef } from '../events/event-columns.ts'
 import { clearAnswers } from './attempt-store.ts'
@@ -11,6 +12,7 @@ interface StopErasedScope {
 }
 
 const TRIES_MAX = 1_000
+const RETRY_SECONDS = 0.005
 
 /**
  * Stops the deliveries of erased people: what waits is not sent, and the platform's answers are
@@ -28,7 +30,7 @@ export async function stopErasedDeliveries(
       await clearAnswers(database, trackerId, stopped.attemptIds)
       return stopped.mayBeAnswered
     }
-    await sleepInDatabase(database)
+    await sleep(RETRY_SECONDS)
   }
   throw Refusal.unavailable('Deliveries of this person are being written; try again.', 1)
 }

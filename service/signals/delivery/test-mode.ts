@@ -1,8 +1,10 @@
 import { TestModeSubmission } from '@signalbox/contract/destinations.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import { Validator } from '../../runtime/http/validator.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { assertDestinationId, destinationNotFound, isTestModeOn } from './destination-resource.ts'
 import {
@@ -12,7 +14,7 @@ import {
   type TestMode,
 } from './destination-store.ts'
 
-const checkTestModeBody = createBodyValidator<TestModeSubmission>(TestModeSubmission)
+const testModeValidator = new Validator(TestModeSubmission)
 
 interface TestModeRequest {
   tracker: TrackerIdentity
@@ -21,12 +23,12 @@ interface TestModeRequest {
   at: Date
   /** Who switches it, for the audit log. */
   actor: AuditActor
-  /** Test mode switches off after this long, because forgotten test mode loses conversions. */
-  testModeSeconds: number
 }
 
-interface TestModeScope extends AuditedContext {
+export interface TestModeContext extends AuditedContext {
   platforms: PlatformRegistry
+  /** Test mode ends by itself, because forgotten test mode loses conversions. */
+  settings: Pick<Settings, 'testModeHours'>
 }
 
 /**
@@ -36,14 +38,14 @@ interface TestModeScope extends AuditedContext {
  * destination of another tracker, and a 422 that names every invalid field.
  */
 export async function setTestMode(
-  context: TestModeScope,
-  { tracker, destinationId, body, at, testModeSeconds, actor }: TestModeRequest,
+  context: TestModeContext,
+  { tracker, destinationId, body, at, actor }: TestModeRequest,
 ): Promise<Destination> {
   assertDestinationId(destinationId)
-  const { enabled, test_event_code } = checkTestModeBody(body)
-  const until = new Date(at.getTime() + testModeSeconds * 1_000)
+  const { enabled, test_event_code } = testModeValidator.validate(body)
+  const { platforms, settings } = context
+  const until = new Date(at.getTime() + settings.testModeHours * HOUR_MILLISECONDS)
   const key = { trackerId: tracker.trackerId, destinationId }
-  const { platforms } = context
   return commitAudited(context, async (transaction, record) => {
     const before = await lockTestMode(transaction, key)
     if (!before) throw destinationNotFound()

@@ -207,7 +207,7 @@ it('does not say "not sent" of an event that the platform may have when consent 
   await service.deliver()
   assert.match(
     await explanationOf(service),
-    /It is tried again at 2026-11-21T12:00:05\.000Z, or when the platform answers before\./,
+    /It is tried again at 2026-11-21T12:00:05\.000Z, or as soon as the platform answers again\./,
   )
   const withdrawal = { event_name: 'consent_withdrawal', consent_basis: 'legitimate_interest' }
   await service.submit({ ...withdrawal, visitor_id: 'visitor-1' })

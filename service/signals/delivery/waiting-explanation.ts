@@ -1,8 +1,9 @@
+import { isRecognized } from '@signalbox/contract/closed-set.ts'
+import { reasonOf } from '@signalbox/contract/reasons.ts'
 import { LEASE_SECONDS_MAX } from '../../runtime/settings/settings.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredAttempt } from './attempt-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
-import { toSentence } from './platform-message.ts'
 import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
 
 /** What an explanation needs besides the rows of the delivery and its event. */
@@ -105,12 +106,12 @@ function dueSentence(delivery: StoredDelivery, at: Date): string {
   if (!nextAttemptAt || nextAttemptAt <= at) return ''
   const due = nextAttemptAt.toISOString()
   if (statusReason === 'test_purchase') {
-    return `Its request sends it now; if that ends before, a worker sends it after ${due}.`
+    return `Its request sends it now. If the request ends early, a worker sends it after ${due}.`
   }
   const clock = clockSentence(updatedAt ?? createdAt, at)
   // Retries that did not reach the platform are brought forward when it answers again.
   const isBroughtForward = status === 'retrying' && lastError?.http_status === null
-  const earlier = isBroughtForward ? ', or when the platform answers before' : ''
+  const earlier = isBroughtForward ? ', or as soon as the platform answers again' : ''
   const verb = status === 'queued' ? 'sent after' : 'tried again at'
   return `It is ${verb} ${due}${earlier}.${clock}`
 }
@@ -157,11 +158,42 @@ function nextBatchSentence({ status, statusReason, ...delivery }: StoredDelivery
   if (status === 'retrying' && nextAttemptAt) {
     return `It was due at ${nextAttemptAt.toISOString()} and is tried again with the next batch.`
   }
-  return statusReason === 'replayed' && replayedAt
-    ? `Waiting to be sent again: it was replayed at ${replayedAt.toISOString()}.`
-    : 'Waiting to be sent with the next batch to this destination.'
+  const reason = reasonOf('queued', statusReason)
+  switch (isRecognized(reason) ? reason : 'accepted_for_delivery') {
+    case 'replayed':
+      return replayedAt
+        ? `Waiting to be sent again: it was replayed at ${replayedAt.toISOString()}.`
+        : NEXT_BATCH
+    case 'accepted_for_delivery':
+    case 'test_purchase':
+    case 'handed_back':
+    case 'destination_refused':
+      return NEXT_BATCH
+  }
 }
+
+const NEXT_BATCH = 'Waiting to be sent with the next batch to this destination.'
 
 function secondsBetween(from: Date, until: Date): number {
   return (until.getTime() - from.getTime()) / 1_000
+}
+
+/** The platform's last error as a sentence, with its code; empty when there was none. */
+export function platformMessage({ lastError }: Pick<StoredDelivery, 'lastError'>): string {
+  if (!lastError) return ''
+  const code = lastError.code === null ? '' : `Code ${formatCode(lastError)}: `
+  const message = toSentence(lastError.user_message || lastError.message)
+  return message === '' ? '' : `${code}${message}`
+}
+
+function formatCode({ code, subcode }: { code: number | null; subcode: number | null }): string {
+  return subcode === null ? String(code) : `${code}/${subcode}`
+}
+
+/** Texts of the platform come with or without a period, in any case and any language. */
+function toSentence(text: string): string {
+  const trimmed = text.trim().replace(/[.\s]+$/, '')
+  if (trimmed === '') return ''
+  const end = /[!?…。！？]$/.test(trimmed) ? '' : '.'
+  return `${trimmed.slice(0, 1).toUpperCase()}${trimmed.slice(1)}${end}`
 }

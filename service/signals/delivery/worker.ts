@@ -3,7 +3,7 @@ import { monotonicSeconds } from '../../runtime/util/time.ts'
 import { CircuitBreakers, type CircuitChange, type CircuitCounts } from './circuit-breaker.ts'
 import { deliverDueBatch } from './deliver-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
-import { applyHealth } from './destination-backoff.ts'
+import { applyHealth } from './destination-health.ts'
 import { type DestinationQueue, DueQueueSearch } from './destination-queue-store.ts'
 
 export interface WorkerLimits {

@@ -5,7 +5,7 @@ import { dumpAsText, findEmailTraces } from '../../../testing/fixtures/database-
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
-import { sleepInDatabase } from '../../runtime/db/database.ts'
+import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 import { deliverDueBatch } from '../delivery/deliver-batch.ts'
 import { findDueQueues } from '../delivery/destination-queue-store.ts'
 import { tryStopErased } from '../delivery/skip-store.ts'
@@ -144,7 +144,7 @@ it('clears an answer that arrived before the payload was deleted', async test =>
   let erasing: Promise<unknown> | null = null
   await deliverWhile(service, async () => {
     erasing = forget(service)
-    while (!(await isBlocked(service))) await sleepInDatabase(service.database)
+    await waitUntil('the erasure waits', () => isBlocked(service))
   })
   // The worker has read the payload already, so the erasure must run last.
   assert.match(JSON.stringify(await deliveryOf(service)), /No user jane@example\.com/)

@@ -4,11 +4,11 @@ import { it, type TestContext } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
 import { dumpAsText, findEmailTraces } from '../../../testing/fixtures/database-dump.ts'
-import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
+import { decideAccepted, samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { assertCountersMatch } from '../../../testing/fixtures/stored-events.ts'
 import { openDatabase } from '../../runtime/db/database.ts'
-import { decideConsent } from '../consent/consent-decision.ts'
+import { singleNode } from '../../runtime/db/store-nodes.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createEventCommitter } from '../ingestion/commit-events.ts'
 import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
@@ -97,7 +97,7 @@ function processOf(test: TestContext, { connectionString, delivery, clock, track
     commit: createEventCommitter({
       database,
       platforms,
-      routes: new DestinationRouteCache(database, now),
+      routes: new DestinationRouteCache(singleNode(database), now),
       erasureKey,
       onEventsStored: () => {},
       onDuplicateRecordError: assert.ifError,
@@ -134,7 +134,7 @@ function groupOf(service: TestService, { email, person, writer, group }: Group):
         : { em: `customer-${eventId}@example.com` },
     }) as unknown as EventSubmission
     const moment = { receivedAt, eventTime: receivedAt }
-    const decision = decideConsent(submission, { ...moment, identityPresent: true })
+    const decision = decideAccepted(submission, receivedAt)
     return draftEvent(submission, { platforms: PLATFORMS, trackerId, eventId, decision, ...moment })
   })
 }

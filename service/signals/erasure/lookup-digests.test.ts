@@ -223,7 +223,7 @@ async function storeBefore(
   digests: Record<string, string[]>,
 ) {
   const { trackerId } = service.tracker
-  const payload = { visitorId: null, digests, plain: {}, clickIds: {} }
+  const payload = { visitorId: null, identityMark: 'm', digests, plain: {}, clickIds: {} }
   await storeEntries(service.database, [
     ledgerEntry({ trackerId, eventId, createdAt: service.clock.now(), payload }),
   ])

@@ -40,7 +40,7 @@ export async function upsertReceipt(
 }
 
 /** An erasure as the list shows it; it does not tell who was erased. */
-export interface StoredReceipt {
+export interface ListedDeletion {
   id: string
   requests: number
   events: number
@@ -60,7 +60,7 @@ interface ReceiptPage {
 export async function listReceipts(
   { pool }: Database,
   { trackerId, after, limit }: ReceiptPage,
-): Promise<StoredReceipt[]> {
+): Promise<ListedDeletion[]> {
   const { rows } = await pool.query({
     name: 'list-receipts',
     text: `select id, requests, events_updated, sessions_updated, created_at, completed_at

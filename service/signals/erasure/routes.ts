@@ -3,11 +3,11 @@ import { type DeletionResult, DeletionSubmission } from '@signalbox/contract/del
 import { deleteUserData } from '@signalbox/contract/report-operations.ts'
 import type { AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import { createBodyValidator } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import {
   computeKeyedDigest,
   IDENTIFYING_KEYS,
@@ -26,7 +26,7 @@ export function erasureRoutes(app: ServiceApp, context: DeletionContext): void {
   })
 }
 
-interface DeletionContext extends AuditedContext {
+export interface DeletionContext extends AuditedContext {
   now: () => Date
   /** See `createErasureKeyProvider`. */
   erasureKey: () => Promise<KeyObject>
@@ -40,7 +40,7 @@ const KEYS_OF_TYPE: Record<IdentifierType, readonly IdentifyingKey[]> = {
   external_id: ['external_id'],
 }
 
-const checkBody = createBodyValidator<DeletionSubmission>(DeletionSubmission)
+const deletionValidator = new Validator(DeletionSubmission)
 
 /**
  * deleteUserData: erases a person by the digest of one identifier. The order makes the erasure
@@ -56,7 +56,7 @@ export async function processDeletionRequest(
 ): Promise<DeletionResult> {
   const { database, now, erasureKey } = context
   const { trackerId } = tracker
-  const { identifier_hash, identifier_type } = checkBody(body)
+  const { identifier_hash, identifier_type } = deletionValidator.validate(body)
   const digest = identifier_hash.toLowerCase()
   const keys = identifier_type === undefined ? IDENTIFYING_KEYS : KEYS_OF_TYPE[identifier_type]
 

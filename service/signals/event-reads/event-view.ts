@@ -1,5 +1,6 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { decimalToken } from '@signalbox/contract/decimal.ts'
-import type { Delivery, DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import type { Delivery } from '@signalbox/contract/deliveries.ts'
 import type { Event, LineageEvent } from '@signalbox/contract/events.ts'
 import type { StoredAttempt } from '../delivery/attempt-store.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
@@ -27,15 +28,15 @@ export function lineageView(event: StoredEvent, owner: EventOwner): LineageEvent
     event_name: event.eventName,
     event_time: event.eventTime.toISOString(),
     action_source: event.actionSource,
-    event_class: event.eventClass as Event['event_class'],
+    event_class: storedText(event.eventClass),
     order_id: event.orderId,
     value_amount: event.valueAmount === null ? null : decimalToken(event.valueAmount),
     value_currency: event.valueCurrency,
     created_at: event.createdAt.toISOString(),
-    consent_basis: event.consentBasis as Event['consent_basis'],
-    measurement_class: event.measurementClass as Event['measurement_class'],
-    attribution_join: event.attributionJoin as Event['attribution_join'],
-    enforcement_scope: event.enforcementScope as Event['enforcement_scope'],
+    consent_basis: storedText(event.consentBasis),
+    measurement_class: storedText(event.measurementClass),
+    attribution_join: storedText(event.attributionJoin),
+    enforcement_scope: storedText(event.enforcementScope),
     consent_normalization_version: event.consentNormalizationVersion,
     consent: event.consent,
     ...identityMembers(event),
@@ -84,7 +85,7 @@ export function deliveryView(
     signal_tracker_id: owner.signalTrackerId,
     event_id: delivery.eventId,
     destination_id: delivery.destinationId,
-    status: delivery.status as DeliveryStatus,
+    status: storedText(delivery.status),
     is_test: delivery.isTest,
     attempt_count: delivery.attemptCount,
     last_error: delivery.lastError as Record<string, unknown> | null,

@@ -1,49 +1,40 @@
 import {
   type EventPage,
-  PAGE_MAX,
   type PageLink,
   PER_PAGE_DEFAULT,
   PER_PAGE_MAX,
-  PER_PAGE_NUMBER_MAX,
 } from '@signalbox/contract/event-pages.ts'
 import type { Event } from '@signalbox/contract/events.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
-import { Refusal } from '../../runtime/http/refusal.ts'
+import { listEvents } from '@signalbox/contract/report-operations.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 
-export interface PageRequest {
+export interface EventPageRequest {
   page: number
   perPage: number
+}
+
+const pageValidator = new Validator(listEvents.schema.querystring, {
+  coerceTypes: true,
+  members: {
+    page: { error: keyword => describeInvalidCount('page', keyword) },
+    per_page: { error: keyword => describeInvalidCount('per_page', keyword) },
+  },
+})
+
+function describeInvalidCount(field: string, keyword: string): string | null {
+  return keyword === 'maximum' ? null : `The ${field} field must be an integer of at least 1.`
 }
 
 /**
  * Reads `page` and `per_page` from the query. A page size above 100 is capped. Throws a 422 refusal
  * for anything but a positive integer within the bounds of the contract.
  */
-export function readPageRequest(query: Record<string, unknown>): PageRequest {
-  const errors = new FieldErrorList()
-  const page = readPositiveInteger(errors, 'page', { text: query.page, max: PAGE_MAX })
-  const perPage = readPositiveInteger(errors, 'per_page', {
-    text: query.per_page,
-    max: PER_PAGE_NUMBER_MAX,
-  })
-  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
-  return { page: page ?? 1, perPage: Math.min(perPage ?? PER_PAGE_DEFAULT, PER_PAGE_MAX) }
+export function readPageRequest(query: unknown): EventPageRequest {
+  const { page = 1, per_page: perPage = PER_PAGE_DEFAULT } = pageValidator.validate(query)
+  return { page, perPage: Math.min(perPage, PER_PAGE_MAX) }
 }
 
-function readPositiveInteger(
-  errors: FieldErrorList,
-  field: string,
-  { text, max }: { text: unknown; max: number },
-): number | null {
-  if (text === undefined) return null
-  const number = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : 0
-  if (number >= 1 && number <= max) return number
-  const rule = number > max ? `not be greater than ${max}` : 'be an integer of at least 1'
-  errors.add(field, `The ${field} field must ${rule}.`)
-  return null
-}
-
-export interface PageContent extends PageRequest {
+export interface PageContent extends EventPageRequest {
   events: Event[]
   total: number
   /** The absolute URL of the list. */

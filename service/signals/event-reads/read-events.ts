@@ -1,10 +1,11 @@
 import type { Delivery } from '@signalbox/contract/deliveries.ts'
 import type { DashboardMetrics, EventPage } from '@signalbox/contract/event-pages.ts'
-import type { EventDetail } from '@signalbox/contract/events.ts'
+import { type EventDetail, EventSpaceQuery } from '@signalbox/contract/events.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { subtractDays } from '../../runtime/util/time.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { findAttempts, type StoredAttempt } from '../delivery/attempt-store.ts'
 import { explainDelivery } from '../delivery/delivery-explanation.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
@@ -16,11 +17,11 @@ import { findChildEvents, findParentEvents } from '../events/lineage-store.ts'
 import { listEventRefs } from '../events/list-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
-import { buildEventPage, type PageRequest } from './pagination.ts'
+import { buildEventPage, type EventPageRequest } from './pagination.ts'
 
 interface ListRequest {
   tracker: TrackerIdentity
-  page: PageRequest
+  page: EventPageRequest
   /** The absolute URL of the list, for its links. */
   path: string
   at: Date
@@ -140,12 +141,12 @@ export async function readEvent(
 
 /** The query parameter `space`. Throws a 422 refusal for an unknown space. */
 export function readSpace(query: unknown): EventSpace | null {
-  const { space } = query as { space?: unknown }
-  if (space === undefined) return null
-  if (space === 'secret' || space === 'publishable') return space
-  const sentence = 'The space field must be "secret" or "publishable".'
-  throw Refusal.ofFields({ space: [sentence] })
+  return spaceValidator.validate(query).space ?? null
 }
+
+const spaceValidator = new Validator(EventSpaceQuery, {
+  members: { space: { error: 'The space field must be "secret" or "publishable".' } },
+})
 
 interface EventRead {
   detail: EventDetail

@@ -22,7 +22,7 @@ function visit(
   session: { landingSource?: string; clickIds?: Record<string, string>; visitorId?: string } = {},
 ): EventRecord {
   const { visitorId = 'visitor-1', landingSource = null, clickIds = {} } = session
-  const payload = { visitorId, digests: {}, plain: {}, clickIds }
+  const payload = { visitorId, identityMark: 'm', digests: {}, plain: {}, clickIds }
   const createdAt = after(seconds)
   return ledgerEntry({
     eventId,

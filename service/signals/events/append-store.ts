@@ -7,7 +7,6 @@ import {
   unnestColumns,
   utcDay,
 } from '../../runtime/db/sql-fragments.ts'
-import { countStages, stageLiteral } from '../../runtime/db/stage-count-store.ts'
 import {
   APPEND_COLUMNS,
   EVENT_COLUMNS,
@@ -17,6 +16,7 @@ import {
 } from './event-columns.ts'
 import type { EventRecord } from './event-record.ts'
 import { countInsertedEvents } from './list-position-store.ts'
+import { countStages, stageLiteral } from './stage-count-store.ts'
 import { WITHDRAWAL_WRITE } from './withdrawal-store.ts'
 
 /** An unchecked assumption behind an event: that the person with this key is not blocked. */
@@ -129,6 +129,11 @@ export function buildConflictStatement(events: readonly EventRecord[]): {
 
 const EVENT_NAMES = EVENT_COLUMNS.map(({ name }) => name).join(', ')
 
+/** An event without a time happened when it was received. */
+const EVENT_VALUES = EVENT_COLUMNS.map(({ name }) =>
+  name === 'event_time' ? 'coalesce(event_time, created_at)' : name,
+).join(', ')
+
 /** A key of the person who withdraws consent with an event. */
 interface WithdrawnKey {
   number: number
@@ -168,7 +173,7 @@ export const EVENT_WRITES = {
     columns: EVENT_COLUMNS,
     from: source => `
     insert into events (${EVENT_NAMES})
-    select ${EVENT_NAMES.replace('event_time', 'coalesce(event_time, created_at)')}
+    select ${EVENT_VALUES}
     from ${source}`,
   },
   payloads: {

@@ -55,6 +55,7 @@ const ENCODED_VALUE = "~0~DSKU-1~EChef~'s knife~F2~H29.95~J2}"
 
 const PAYLOAD: IdentityPayload = {
   visitorId: 'visitor-1',
+  identityMark: 'm',
   digests: { em: [hash('sha256', 'a'), hash('sha256', 'b')], country: [hash('sha256', 'de')] },
   plain: {
     client_ip_address: '203.0.113.7',
@@ -154,9 +155,10 @@ it('decodes rows from before the encoding', () => {
   assert.equal(decodeValueData({ ...columns, value_data: null }), null)
   const { digests, plain, clickIds } = PAYLOAD
   const row = { user_data: { digests, plain }, click_ids: clickIds }
-  assert.deepEqual(decodeIdentity(row), { digests, plain, clickIds })
+  assert.deepEqual(decodeIdentity(row), { identityMark: 'm', digests, plain, clickIds })
   assert.deepEqual(decodeDigests(row.user_data), { digests })
   assert.deepEqual(decodeIdentity({ user_data: {}, click_ids: {} }), {
+    identityMark: 'm',
     digests: {},
     plain: {},
     clickIds: {},

@@ -29,6 +29,12 @@ export const COLUMN_DEFAULTS = {
 } as const
 export type DefaultedColumn = keyof typeof COLUMN_DEFAULTS
 
+/**
+ * The mark of identities that were stored before rows had one: those of Meta, then the only
+ * platform. It is a constant, because the default platform of a registry may change.
+ */
+export const UNMARKED_IDENTITY = 'm'
+
 /** Most consents contain the same time three times; it has its own column. */
 export function encodeConsent({ consent, consentCapturedAt }: EventRecord): string | null {
   return consent && CONSENT_CODEC.encode(consent, quotedTime(consentCapturedAt))
@@ -74,10 +80,12 @@ export function encodeUserData({
   clickIds,
   platforms,
   details,
+  identityMark,
   lookup,
   ...identity
 }: IdentityPayload): string {
   const encoded: EncodedUserData = encodePlatformIdentity(identity, clickIds)
+  encoded.of = identityMark
   const others = encodeLookup(lookup, identity.digests)
   if (others) encoded.lookup = others
   if (details) encoded.details = details
@@ -103,12 +111,13 @@ export function encodeClickIds({ clickIds }: IdentityPayload): string {
 export function decodeIdentity(row: {
   user_data: unknown
   click_ids: unknown
-}): Pick<IdentityPayload, 'digests' | 'plain' | 'clickIds' | 'platforms' | 'details' | 'lookup'> {
+}): Omit<IdentityPayload, 'visitorId' | 'pageUrl'> {
   const clickIds = CLICK_IDS_CODEC.decode(row.click_ids) as Record<string, string>
   const stored = USER_DATA_CODEC.decode(row.user_data) as EncodedUserData
-  const { platforms, details, lookup, ...identity } = stored
+  const { platforms, details, lookup, of = UNMARKED_IDENTITY, ...identity } = stored
   const own = decodePlatformIdentity(identity, clickIds)
   const decoded = {
+    identityMark: of,
     ...own,
     clickIds,
     ...(details && { details }),
@@ -144,6 +153,8 @@ interface EncodedIdentity {
 
 /** Without `platforms` as long as the tracker has destinations of the default platform alone. */
 interface EncodedUserData extends EncodedIdentity {
+  /** The platform of `digests` and `plain`. Version 0.5 ignores it. */
+  of?: string
   lookup?: EncodedLookup
   details?: EventDetails
   platforms?: Record<string, EncodedIdentity>

@@ -29,7 +29,8 @@ function findPayloads(database: Database, digest: string): Promise<ErasablePaylo
 it('finds events of all days, page by page, in order of days', async test => {
   const { database } = await createTestDatabase(test)
   await ensurePartitions(database, STORED_AT, 2)
-  const payload = { visitorId: null, digests: { ph: ['a'.repeat(64), DIGEST] }, plain: {} }
+  const digests = { ph: ['a'.repeat(64), DIGEST] }
+  const payload = { visitorId: null, identityMark: 'm', digests, plain: {} }
   const entries = [3, 1, 0, 2].map(day =>
     ledgerEntry({
       eventId: `event-${day}`,
@@ -59,7 +60,7 @@ it('distinguishes digests that share an index key', async test => {
   const { database } = await createTestDatabase(test)
   const twin = DIGEST.slice(0, 8) + 'f'.repeat(56)
   const digests = { em: [twin] }
-  const payload = { visitorId: null, digests, plain: {}, clickIds: {} }
+  const payload = { visitorId: null, identityMark: 'm', digests, plain: {}, clickIds: {} }
   await storeEntries(database, [ledgerEntry({ payload })])
   const [candidate] = await findPayloads(database, DIGEST)
   assert.ok(candidate)
@@ -70,7 +71,13 @@ it('erases each event once when equal erasures run concurrently', async test => 
   const { database } = await createTestDatabase(test)
   const visitor = (index: number) => ({
     eventId: `event-${index}`,
-    payload: { visitorId: `v-${index % 7}`, digests: { em: [DIGEST] }, plain: {}, clickIds: {} },
+    payload: {
+      visitorId: `v-${index % 7}`,
+      identityMark: 'm',
+      digests: { em: [DIGEST] },
+      plain: {},
+      clickIds: {},
+    },
     session: { visitorId: `v-${index % 7}`, landingSource: null, clickIds: {} },
   })
   const entries = Array.from({ length: 50 }, (_, index) => ledgerEntry(visitor(index)))

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import type { Database } from '../../runtime/db/database.ts'
-import { findTrackersWithRows } from '../../runtime/db/old-row-store.ts'
+import { type Database, isCitusCluster } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { NIL_UUID } from '../../runtime/util/uuid.ts'
@@ -94,8 +93,41 @@ export function findExpiringTrackers(
   cutoffDay: string,
 ): Promise<string[]> {
   return findTrackersWithRows(database, {
-    ...{ table, condition: IS_EXPIRED[table], values: [cutoffDay] },
+    table,
+    condition: IS_EXPIRED[table],
+    values: [cutoffDay],
   })
+}
+
+interface TrackersWithRows {
+  /** Its rows have a `tracker_id`, and an index begins with it and the columns of the condition. */
+  table: string
+  /** SQL, with `$1` and so on for the values. */
+  condition: string
+  values: readonly unknown[]
+  limit?: number
+}
+
+/**
+ * The trackers that have such rows, by one index lookup per tracker. Citus accepts no limit in the
+ * lookup, so on a cluster PostgreSQL 15 reads all such rows.
+ */
+export async function findTrackersWithRows(
+  database: Database,
+  { table, condition, values, limit }: TrackersWithRows,
+): Promise<string[]> {
+  const isCluster = await isCitusCluster(database)
+  const { rows } = await database.pool.query(
+    `select trackers.id from trackers
+     cross join lateral (
+       select ${isCluster ? 'distinct' : ''} tracker_id from ${table}
+       where tracker_id = trackers.id and ${condition}
+       ${isCluster ? '' : 'limit 1'}
+     ) expired
+     order by trackers.id ${limit === undefined ? '' : `limit ${limit}`}`,
+    [...values],
+  )
+  return rows.map(({ id }) => id)
 }
 
 /**

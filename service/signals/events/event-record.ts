@@ -1,4 +1,10 @@
-import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
+import type {
+  AttributionJoin,
+  ConsentBasis,
+  EnforcementScope,
+  EventClass,
+  MeasurementClass,
+} from '@signalbox/contract/events.ts'
 import type { LookupDigests } from '../identity/lookup-digests.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { listVisitorDigests, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
@@ -28,10 +34,10 @@ export interface EventRecord {
   eventName: string
   eventClass: EventClass
   actionSource: string
-  consentBasis: 'consent' | 'legitimate_interest'
+  consentBasis: ConsentBasis
   measurementClass: MeasurementClass
-  attributionJoin: 'allowed' | 'none'
-  enforcementScope: 'event' | 'ledger'
+  attributionJoin: AttributionJoin
+  enforcementScope: EnforcementScope
   consentNormalizationVersion: string
   /** When the consent that allows delivery was given; null when unknown. */
   consentCapturedAt: Date | null
@@ -74,6 +80,8 @@ export interface EventNotes {
 /** The expiring part: digests, IP address, user agent, click IDs, visitor and full page URL. */
 export interface IdentityPayload {
   visitorId: string | null
+  /** The mark of the platform that `digests` and `plain` are for: the default one at acceptance. */
+  identityMark: string
   digests: Record<string, string[]>
   plain: Record<string, string>
   clickIds: Record<string, string>

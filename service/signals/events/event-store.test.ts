@@ -28,11 +28,12 @@ it('returns every member of an event as stored', async test => {
     consent: '{"decision":{"outcome":"granted"}}',
     notes: {
       dropped: [{ field: 'user_data.em', reason: 'no email' }],
-      unknownMembers: ['colour'],
+      unknownMembers: ['color'],
       redacted: ['value_data.order_id'],
     },
     payload: {
       visitorId: 'visitor-1',
+      identityMark: 'm',
       digests: { em: ['a'.repeat(64), 'b'.repeat(64)] },
       plain: { client_ip_address: '203.0.113.7' },
       clickIds: { fbp: 'fb.1.1795262400000.1' },
@@ -67,7 +68,7 @@ it('returns every member of an event as stored', async test => {
     consent: { decision: { outcome: 'granted' } },
     notes: {
       dropped: [{ field: 'user_data.em', reason: 'no email' }],
-      unknown_members: ['colour'],
+      unknown_members: ['color'],
       redacted: ['value_data.order_id'],
     },
     isErased: false,
@@ -158,12 +159,14 @@ it('counts only submissions with a different body', async test => {
     at: new Date(STORED_AT.getTime() + seconds * 1_000),
   })
   const other = Buffer.alloc(32, 1)
-  await recordDifferingSubmissions(database, [
+  const submissions = [
     again('event-1', 10, event.bodyDigest),
     again('event-1', 30, other),
     again('event-1', 20, other),
     again('unknown', 20, other),
-  ])
+  ]
+  const differing = await recordDifferingSubmissions(database, submissions)
+  assert.deepEqual(differing, submissions.slice(1, 3))
   const [first] = await findEventsById(database, TRACKER_ID, ['event-1'])
   assert.equal(first?.differingSubmissions, 2)
   assert.deepEqual(first?.lastDifferingAt, new Date(STORED_AT.getTime() + 30_000))

@@ -1,7 +1,21 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import {
+  ATTRIBUTION_JOINS,
+  type AttributionJoin,
+  CONSENT_BASES,
+  type ConsentBasis,
+  ENFORCEMENT_SCOPES,
+  type EnforcementScope,
+  EVENT_CLASSES,
+  type EventClass,
+  MEASUREMENT_CLASSES,
+  type MeasurementClass,
+} from '@signalbox/contract/events.ts'
 import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
 import {
   COLUMN_DEFAULTS,
+  type DefaultedColumn,
   decodeConsent,
   decodeIdentity,
   decodePageUrl,
@@ -25,12 +39,12 @@ import {
 export interface StoredEvent extends EventRef {
   eventTime: Date
   eventName: string
-  eventClass: string
+  eventClass: Stored<EventClass>
   actionSource: string
-  consentBasis: string
-  measurementClass: string
-  attributionJoin: string
-  enforcementScope: string
+  consentBasis: Stored<ConsentBasis>
+  measurementClass: Stored<MeasurementClass>
+  attributionJoin: Stored<AttributionJoin>
+  enforcementScope: Stored<EnforcementScope>
   consentNormalizationVersion: string
   consentCapturedAt: Date | null
   /** The full page URL while the payload exists, then the URL without its query. */
@@ -158,17 +172,17 @@ export interface Submission {
 }
 
 /**
- * Counts submissions that repeat an event ID with a different body. The first body is kept. Events
- * of erased people have no digest and are not compared. The count is taken before the update,
- * because an update changes each row once, even when several submissions match it.
+ * Counts submissions that repeat an event ID with a different body, and returns them. The first
+ * body is kept. Events of erased people have no digest and are not compared. The count is taken
+ * before the update, because an update changes each row once, even when several match it.
  */
-export async function recordDifferingSubmissions(
+export function recordDifferingSubmissions<Given extends Submission>(
   database: Database,
-  submissions: readonly Submission[],
-): Promise<void> {
-  await queryByTracker(database, submissions, async (batch, own) => {
+  submissions: readonly Given[],
+): Promise<Given[]> {
+  return queryByTracker(database, submissions, async (batch, own) => {
     const isOwn = (table: string) => own.condition(`${table}.tracker_id`, 6)
-    await database.pool.query({
+    const { rows } = await database.pool.query({
       text: `update events set
              differing_submissions = differing_submissions + differing.times,
              last_differing_at = differing.at
@@ -198,7 +212,8 @@ export async function recordDifferingSubmissions(
            where events.tracker_id = differing.tracker_id
              and events.created_at = differing.created_at
              and events.event_id = differing.event_id and events.space = differing.space
-             ${isOwn('events')}`,
+             ${isOwn('events')}
+           returning events.tracker_id, events.event_id, events.space, events.body_digest`,
       values: [
         arrayLiteral(batch.map(({ trackerId }) => trackerId)),
         arrayLiteral(batch.map(({ eventId }) => eventId)),
@@ -210,8 +225,23 @@ export async function recordDifferingSubmissions(
         ...own.values,
       ],
     })
-    return []
+    return rows.length === 0 ? [] : selectDiffering(batch, rows)
   })
+}
+
+/** The submissions whose body differs from that of their stored event. */
+function selectDiffering<Given extends Submission>(
+  submissions: readonly Given[],
+  stored: readonly { tracker_id: string; event_id: string; space: number; body_digest: Buffer }[],
+): Given[] {
+  const firsts = Map.groupBy(stored, row => `${row.tracker_id} ${row.event_id}`)
+  return submissions.filter(({ trackerId, eventId, space, bodyDigest }) =>
+    firsts.get(`${trackerId} ${eventId}`)?.some(first => {
+      if (first.space !== BOTH_SPACES && first.space !== SPACE_NUMBERS[space]) return false
+      const given = bodyDigest.subarray(0, BODY_DIGEST_BYTES)
+      return !given.equals(first.body_digest.subarray(0, BODY_DIGEST_BYTES))
+    }),
+  )
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
@@ -222,14 +252,7 @@ export function toStoredEvent(row: any): StoredEvent {
     space: row.space,
     eventTime: row.event_time,
     eventName: row.event_name,
-    eventClass: row.event_class ?? COLUMN_DEFAULTS.event_class,
-    actionSource: row.action_source ?? COLUMN_DEFAULTS.action_source,
-    consentBasis: row.consent_basis ?? COLUMN_DEFAULTS.consent_basis,
-    measurementClass: row.measurement_class ?? COLUMN_DEFAULTS.measurement_class,
-    attributionJoin: row.attribution_join ?? COLUMN_DEFAULTS.attribution_join,
-    enforcementScope: row.enforcement_scope ?? COLUMN_DEFAULTS.enforcement_scope,
-    consentNormalizationVersion:
-      row.consent_normalization_version ?? COLUMN_DEFAULTS.consent_normalization_version,
+    ...readClassification(row),
     consentCapturedAt: row.consent_captured_at,
     eventSource: decodePageUrl(row),
     parentEventId: row.parent_event_id,
@@ -252,5 +275,19 @@ export function toStoredEvent(row: any): StoredEvent {
           clickIds: row.session_click_ids,
         }
       : null,
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
+function readClassification(row: any) {
+  const textOf = (name: DefaultedColumn): string => row[name] ?? COLUMN_DEFAULTS[name]
+  return {
+    eventClass: parseStored(EVENT_CLASSES, textOf('event_class')),
+    actionSource: textOf('action_source'),
+    consentBasis: parseStored(CONSENT_BASES, textOf('consent_basis')),
+    measurementClass: parseStored(MEASUREMENT_CLASSES, textOf('measurement_class')),
+    attributionJoin: parseStored(ATTRIBUTION_JOINS, textOf('attribution_join')),
+    enforcementScope: parseStored(ENFORCEMENT_SCOPES, textOf('enforcement_scope')),
+    consentNormalizationVersion: textOf('consent_normalization_version'),
   }
 }

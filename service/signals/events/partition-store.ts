@@ -66,6 +66,9 @@ interface PartitionRange {
   end: Date
 }
 
+/** How far a start and the hourly job create partitions. */
+export const PARTITION_DAYS_AHEAD = 14
+
 /**
  * Creates the partitions for `days` days from `from` on, so that the default partitions stay empty.
  * A range that already has rows in the default partition keeps them there. When a backup or a long

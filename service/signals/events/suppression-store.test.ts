@@ -69,26 +69,27 @@ async function openWriter({ pool }: Database): Promise<pg.PoolClient> {
   return writer
 }
 
-/** The database, and a promise of its first pause: by then the earlier writers are known. */
-function watchPauses(database: Database) {
-  const paused = Promise.withResolvers<void>()
-  const query = (...statement: unknown[]) => {
-    if (String(statement[0]).includes('pg_sleep')) paused.resolve()
-    return database.pool.query(...(statement as [string]))
+/** The database, and a promise of the first check: then the earlier writers are known. */
+function watchChecks(database: Database) {
+  const checked = Promise.withResolvers<void>()
+  const query = async (...statement: [pg.QueryConfig]) => {
+    const result = await database.pool.query(...statement)
+    if (statement[0].name === 'payload-writers') checked.resolve()
+    return result
   }
   const pool = { query } as unknown as pg.Pool
-  return { watched: { ...database, pool }, firstPause: paused.promise }
+  return { watched: { ...database, pool }, firstCheck: checked.promise }
 }
 
 it('waits for current payload writers and not for later ones', async test => {
   const { database } = await createTestDatabase(test)
   const writer = await openWriter(database)
   let isDone = false
-  const { watched, firstPause } = watchPauses(database)
+  const { watched, firstCheck } = watchChecks(database)
   const waiting = waitForPayloadWriters(watched).then(result => {
     isDone = result
   })
-  await firstPause
+  await firstCheck
   assert.equal(isDone, false)
 
   const later = await database.pool.connect()

@@ -1,10 +1,7 @@
-import {
-  type Database,
-  hasCitus,
-  queryByTracker,
-  sleepInDatabase,
-} from '../../runtime/db/database.ts'
+import { type Database, hasCitus, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
+import { monotonicSeconds } from '../../runtime/util/time.ts'
+import { sleep } from '../../runtime/util/wait.ts'
 
 /** See `computeKeyedDigest`. */
 interface KeyedDigest {
@@ -77,6 +74,7 @@ export async function findTrackersWithErasures(
 
 /** One check takes 1 ms on one PostgreSQL and 25 ms on a cluster of three nodes. */
 const WAIT_SECONDS_MAX = 10
+const CHECK_SECONDS = 0.005
 
 /**
  * Waits until every statement that stores payloads now has ended, without blocking later ones. A
@@ -85,8 +83,7 @@ const WAIT_SECONDS_MAX = 10
  * function returns. Backups and reports hold another lock and are not waited for. On a Citus
  * cluster a statement holds the lock on one node, so all nodes are checked; an erasure fails while
  * a node is down. A withdrawal of consent concerns one tracker, whose node has just answered, so it
- * may skip nodes that are down. Returns false when the wait takes longer than `secondsMax`, by the
- * clock of PostgreSQL.
+ * may skip nodes that are down. Returns false when the wait takes longer than `secondsMax`.
  */
 export async function waitForPayloadWriters(
   database: Database,
@@ -99,11 +96,10 @@ export async function waitForPayloadWriters(
   const findCurrentWriters = () =>
     isCluster ? findWritersOfNodes(database, nodesDown) : findWriters(database)
   let writers = await findCurrentWriters()
-  let endsAt = Number.POSITIVE_INFINITY
+  const endsAt = monotonicSeconds() + secondsMax
   while (writers.length > 0) {
-    const now = await sleepInDatabase(database)
-    endsAt = Math.min(endsAt, now + secondsMax)
-    if (now >= endsAt) return false
+    if (monotonicSeconds() >= endsAt) return false
+    await sleep(CHECK_SECONDS)
     const current = new Set(await findCurrentWriters())
     writers = writers.filter(writer => current.has(writer))
   }

@@ -80,13 +80,13 @@ export async function findPersonWithdrawals(
   if (affected.length === 0) return { latest: latestPlain, keyedTrackers }
 
   const key = await erasureKey()
-  const keysByPerson = new Map(
+  const keysByUser = new Map(
     affected.map(person => [
       person,
       listKeyedWithdrawalKeys(key, person.trackerId, listWithdrawableDigests(person)),
     ]),
   )
-  const keyedKeys = (person: TrackedPerson) => keysByPerson.get(person) ?? []
+  const keyedKeys = (person: TrackedPerson) => keysByUser.get(person) ?? []
   const keyed = await findWithdrawals(database, listDistinctKeys(affected, keyedKeys))
   const latest = (person: TrackedPerson) =>
     findLatest([latestPlain(person), keyed(person.trackerId, keyedKeys(person))])

@@ -26,7 +26,7 @@ interface LookupContext {
 /**
  * The texts whose digests find a person by this identifier, without repeats: the normal form first,
  * then forms that other senders digest. Empty when the value identifies no one. Every form is of
- * the same value, so whoever is erased under one is erased under all.
+ * the same value, so a person who is erased under one is erased under all.
  */
 export function listLookupForms(key: LookupKey, text: string, context: LookupContext): string[] {
   const forms = LIST_FORMS[key](text, context)

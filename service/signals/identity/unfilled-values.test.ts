@@ -70,7 +70,7 @@ describe('a value that was never filled', () => {
     }
   })
 
-  it('is somebody when it only begins like one', () => {
+  it('names a person when it only begins like one', () => {
     for (const id of ['null-7', 'undefined1', 'nancy', 'none@example.com', '{7}', '-1', '00']) {
       assert.equal(reasonOf('external_id', id), null, id)
     }

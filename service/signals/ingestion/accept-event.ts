@@ -1,13 +1,14 @@
 import type { IngestionNotice, IngestionWarning } from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
+import type { ConsentSettings } from '../consent/consent-signal.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import { type ErasureKeyProvider, listPlainWithdrawalKeys } from '../events/person-identifiers.ts'
-import { PARTIAL_REASONS } from '../identity/dropped-fields.ts'
 import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
+import { buildNotices, DIFFERS_FROM_STORED } from './ingestion-notices.ts'
 import { createTokenMaker, holdsIdentifiers, redactSubmission } from './redact-submission.ts'
 import { validateSubmission } from './validate-submission.ts'
 import {
@@ -20,13 +21,12 @@ import {
 export interface AcceptanceContext extends WithdrawalContext {
   commits: CommitQueue<EventDraft, CommitOutcome>
   platforms: Platforms
-  /** Id of the platform in Additional Consent strings; null: they are not looked at. */
-  additionalConsentProvider: number | null
+  settings: ConsentSettings
 }
 
 interface EventRequest {
   platforms: Platforms
-  additionalConsentProvider: number | null
+  settings: ConsentSettings
   /** Called for an event whose free text holds an identifier. */
   erasureKey: ErasureKeyProvider
   tracker: TrackerIdentity
@@ -40,7 +40,7 @@ interface EventRequest {
 }
 
 type AcceptanceResult = { eventId: string; space: EventSpace } & (
-  | { isDuplicate: true }
+  | { isDuplicate: true; notices: IngestionNotice[] }
   | { isDuplicate: false; warnings: IngestionWarning[]; notices: IngestionNotice[] }
 )
 
@@ -65,7 +65,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     idempotencyKey,
     receivedAt,
     browser,
-    additionalConsentProvider: request.additionalConsentProvider,
+    settings: request.settings,
   })
   const { eventId, eventTime, decision } = validated
   const { trackerId } = tracker
@@ -89,60 +89,6 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
   return { draft, bodyBytes, warnings: decision.warnings, notices: buildNotices(draft) }
 }
 
-/** A hostile body has thousands of members; the first ones tell the caller what is wrong. */
-export const NOTICES_MAX = 100
-
-/**
- * The `notices` of a 202: what the caller sent that does not count in full. Built from what is
- * stored with the event, so that the answer and the trace agree. Names members and reasons, never a
- * submitted value.
- */
-function buildNotices(draft: Pick<EventDraft, 'notes' | 'decision'>): IngestionNotice[] {
-  return [
-    ...buildConsentNotices(draft),
-    ...draft.notes.redacted.map(buildRedactedNotice),
-    ...draft.notes.dropped.map(buildDroppedNotice),
-    ...draft.notes.unknownMembers.map(buildIgnoredNotice),
-  ].slice(0, NOTICES_MAX)
-}
-
-/** Inputs that were sent and read as neither granted nor denied. */
-function buildConsentNotices({ decision }: Pick<EventDraft, 'decision'>): IngestionNotice[] {
-  return Object.values(decision.inputs)
-    .filter(({ state, why }) => state === 'unknown' && why !== 'no_signal' && why !== 'not_read')
-    .map(({ field, why }) => ({
-      code: 'consent_unreadable',
-      field,
-      message: `The ${field} field is neither granted nor denied (${why}): it grants nothing.`,
-    }))
-}
-
-function buildRedactedNotice(field: string): IngestionNotice {
-  return {
-    code: 'member_redacted',
-    field,
-    message:
-      `The ${field} field held an email address or a phone number; a token was stored in its ` +
-      'place. Send identifiers in user_data.',
-  }
-}
-
-function buildDroppedNotice({ field, reason }: { field: string; reason: string }): IngestionNotice {
-  const because = reason.charAt(0).toLowerCase() + reason.slice(1).replace(/\.$/, '')
-  const message = PARTIAL_REASONS.has(reason)
-    ? `The ${field} field does not count in full. ${reason}`
-    : `The ${field} field was dropped: ${because}.`
-  return { code: 'member_dropped', field, message }
-}
-
-function buildIgnoredNotice(field: string): IngestionNotice {
-  return {
-    code: 'member_ignored',
-    field,
-    message: `The ${field} field is not a member of this API and was ignored.`,
-  }
-}
-
 /** Second half of createEvent: waits for the commit. Throws a 503 refusal if the queue is full. */
 export async function acceptEvent(
   context: AcceptanceContext,
@@ -151,11 +97,12 @@ export async function acceptEvent(
   const { eventId, space } = draft
   const isWithdrawal = draft.eventName === 'consent_withdrawal'
   const submitted = isWithdrawal ? await prepareWithdrawal(context, draft) : draft
-  const { isNew } = await context.commits.submit(submitted, bodyBytes)
+  const { isNew, isDiffering } = await context.commits.submit(submitted, bodyBytes)
   if (isWithdrawal) await finishWithdrawal(context, submitted, isNew)
-  return isNew
-    ? { eventId, space, isDuplicate: false, warnings, notices }
-    : { eventId, space, isDuplicate: true }
+  if (isNew) return { eventId, space, isDuplicate: false, warnings, notices }
+  // A page must not learn whether it guessed the body of another visitor's event.
+  const isTold = isDiffering === true && space === 'secret'
+  return { eventId, space, isDuplicate: true, notices: isTold ? [DIFFERS_FROM_STORED] : [] }
 }
 
 /** Adds the keys of the withdrawal, and tells in the trace how far it reaches. */
@@ -208,6 +155,7 @@ export async function verifyIngestion(
     eventTime,
     identityPresent: false,
   })
+  if (decision.outcome === 'denied') throw new Error('a verification has nothing to deny')
   const draft = draftEvent(VERIFICATION_SUBMISSION, {
     trackerId,
     eventId,

@@ -7,17 +7,15 @@ import {
   CUSTOM_PROPERTIES_MAX,
   VALUE_DATA_MEMBERS,
 } from '@signalbox/contract/value-data.ts'
-import { addTextError, type FieldErrorList } from '../../runtime/http/body-schema.ts'
-import { isObject } from '../../runtime/util/is-object.ts'
+import { addTextError, type FieldErrorList } from '../../runtime/http/validator.ts'
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
 import { findUserDataKey } from '../identity/user-data-keys.ts'
-
-type RawSubmission = Record<string, unknown>
 
 /** Adds the errors between members that are carried to the platform as they are. */
 export function addCarriedMemberErrors(
   errors: FieldErrorList,
-  body: RawSubmission,
+  body: UntrustedObject,
   browser: BrowserCaller | null,
 ): void {
   addTextError(errors, 'referrer_url', body.referrer_url)
@@ -30,7 +28,7 @@ export function addCarriedMemberErrors(
  * Empty text counts as absent, and an absent source is `website`, which needs no companions. Any
  * other word is stored and sent as `other`.
  */
-function addActionSourceErrors(errors: FieldErrorList, body: RawSubmission): void {
+function addActionSourceErrors(errors: FieldErrorList, body: UntrustedObject): void {
   const { action_source } = body
   if (typeof action_source !== 'string') return
   const source = readActionSource(action_source)
@@ -58,7 +56,7 @@ const OS_VERSION_PLACE = 4
 
 function addAppDataErrors(
   errors: FieldErrorList,
-  { action_source, app_data }: RawSubmission,
+  { action_source, app_data }: UntrustedObject,
 ): void {
   if (!isObject(app_data)) return
   for (const [name, value] of Object.entries(app_data)) {
@@ -93,7 +91,7 @@ function addAppDataErrors(
  */
 function addProcessingErrors(
   errors: FieldErrorList,
-  body: RawSubmission,
+  body: UntrustedObject,
   browser: BrowserCaller | null,
 ): void {
   const { data_processing_options: options, data_processing_options_country: country } = body
@@ -116,7 +114,7 @@ function addProcessingErrors(
   }
 }
 
-function hasAddress({ user_data }: RawSubmission, browser: BrowserCaller | null): boolean {
+function hasAddress({ user_data }: UntrustedObject, browser: BrowserCaller | null): boolean {
   if (browser?.edge) return true
   if (!isObject(user_data)) return false
   return Object.entries(user_data).some(
@@ -133,7 +131,7 @@ const THREE_LETTERS = /^[A-Za-z]{3}$/
  */
 export function addValueDataErrors(
   errors: FieldErrorList,
-  { event_name, value_data }: Record<string, unknown>,
+  { event_name, value_data }: UntrustedObject,
 ): void {
   if (!isObject(value_data)) return
   for (const name of TEXT_MEMBERS) addTextError(errors, `value_data.${name}`, value_data[name])
@@ -147,7 +145,7 @@ export function addValueDataErrors(
 function addCurrencyErrors(
   errors: FieldErrorList,
   eventName: unknown,
-  { value, currency }: Record<string, unknown>,
+  { value, currency }: UntrustedObject,
 ): void {
   const field = 'value_data.currency'
   if (eventName === 'Purchase' && value !== undefined && currency === undefined) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
-import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
+import { decideAccepted, samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import { decideConsent } from '../consent/consent-decision.ts'
+import { singleNode } from '../../runtime/db/store-nodes.ts'
 import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
@@ -126,7 +126,7 @@ function committer(
   onEventsStored: (activity: StoreActivity) => void = () => {},
 ): GroupCommit<EventDraft, CommitOutcome> {
   const { platforms } = delivery
-  const routes = new DestinationRouteCache(database, clock.now)
+  const routes = new DestinationRouteCache(singleNode(database), clock.now)
   const erasureKey = () => Promise.reject(new Error('no person is erased here'))
   return new GroupCommit({
     commit: createEventCommitter({
@@ -146,7 +146,7 @@ function draftOf(service: TestService, eventId: string, event_name: string): Eve
   const body = samplePurchase({ event_name }) as unknown as EventSubmission
   const receivedAt = service.clock.now()
   const moment = { receivedAt, eventTime: receivedAt }
-  const decision = decideConsent(body, { ...moment, identityPresent: true })
+  const decision = decideAccepted(body, receivedAt)
   const { trackerId } = service.tracker
   return draftEvent(body, { platforms: PLATFORMS, trackerId, eventId, decision, ...moment })
 }

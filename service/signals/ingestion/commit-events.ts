@@ -31,6 +31,8 @@ interface CommitterContext {
 
 export interface CommitOutcome {
   isNew: boolean
+  /** Set for a duplicate whose body is known to differ from the stored one. */
+  isDiffering?: true
 }
 
 /** Returns the function that commits a group of drafts in one transaction, for `GroupCommit`. */
@@ -58,13 +60,16 @@ async function commitEvents(
   const firsts = selectFirstByKey(drafts)
   const inserted = await storeDrafts(context, firsts)
 
-  const outcomes = drafts.map(draft => {
+  const isNew = (draft: EventDraft) => {
     const key = formatEventKey(draft)
-    return { isNew: inserted.has(key) && firsts.get(key) === draft }
-  })
-  const duplicates = drafts.filter((_, index) => outcomes[index]?.isNew === false)
-  if (duplicates.length > 0) await recordDuplicates(context, duplicates)
-  return outcomes
+    return inserted.has(key) && firsts.get(key) === draft
+  }
+  const duplicates = drafts.filter(draft => !isNew(draft))
+  if (duplicates.length === 0) return drafts.map(() => ({ isNew: true }))
+  const differing = await recordDuplicates(context, duplicates)
+  return drafts.map(draft =>
+    differing.has(draft) ? { isNew: false, isDiffering: true } : { isNew: isNew(draft) },
+  )
 }
 
 /** If a group has an event ID twice, the first draft is stored and the second is a duplicate. */
@@ -158,17 +163,19 @@ function compareByReceipt(one: EventDraft, other: EventDraft): number {
   return one.eventId < other.eventId ? -1 : 1
 }
 
-/** A duplicate gets the same response whether or not its body differs; the trace shows which. */
+/** Returns the duplicates whose body differs; none when they could not be compared. */
 async function recordDuplicates(
   { database, onDuplicateRecordError }: CommitterContext,
   drafts: readonly EventDraft[],
-): Promise<void> {
-  const submissions = drafts.map(({ trackerId, space, eventId, bodyDigest, receivedAt }) => ({
-    trackerId,
-    space,
-    eventId,
-    bodyDigest,
-    at: receivedAt,
-  }))
-  await recordDifferingSubmissions(database, submissions).catch(onDuplicateRecordError)
+): Promise<ReadonlySet<EventDraft>> {
+  const submissions = drafts.map(draft => {
+    const { trackerId, space, eventId, bodyDigest, receivedAt: at } = draft
+    return { trackerId, space, eventId, bodyDigest, at, draft }
+  })
+  const recorded = recordDifferingSubmissions(database, submissions)
+  const differing = await recorded.catch(error => {
+    onDuplicateRecordError(error)
+    return []
+  })
+  return new Set(differing.map(({ draft }) => draft))
 }

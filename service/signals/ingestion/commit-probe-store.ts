@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Database, isCitusCluster } from '../../runtime/db/database.ts'
+import { UNMARKED_IDENTITY } from '../events/column-encoding.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { insertEventsInTransaction } from './commit-store.ts'
 
@@ -59,7 +60,14 @@ function buildProbeRecord(trackerId: string, at: Date): EventRecord {
     consent: null,
     notes: { dropped: [], unknownMembers: [], redacted: [] },
     bodyDigest: Buffer.alloc(0),
-    payload: { visitorId: null, digests: {}, plain: {}, clickIds: {}, pageUrl },
+    payload: {
+      visitorId: null,
+      identityMark: UNMARKED_IDENTITY,
+      digests: {},
+      plain: {},
+      clickIds: {},
+      pageUrl,
+    },
     session: null,
     withdrawnKeys: [],
     assumedNotWithdrawn: [],

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
+import {
+  SHOP_ORIGIN,
+  samplePageView,
+  samplePurchase,
+} from '../../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 
 const RACERS = 50
@@ -32,6 +37,12 @@ it('returns 200 for a different body, keeps the first one, and explains it', asy
   })
   const reply = await service.submit(other)
   assert.equal(reply.status, 200)
+  const { notices, ...rest } = reply.body
+  assert.deepEqual(rest, { event_id: 'order-1001', duplicate: true })
+  assert.deepEqual(
+    notices.map(({ code, field }: { code: string; field: string }) => [code, field]),
+    [['differs_from_stored', 'event_id']],
+  )
   const after = (await service.read('order-1001')).body
   assert.deepEqual(after.event, before.event)
   assert.match(
@@ -41,6 +52,47 @@ it('returns 200 for a different body, keeps the first one, and explains it', asy
   const ofOther = { event_id: 'later', visitor_id: 'visitor-2' }
   await service.submit(samplePurchase(ofOther))
   assert.deepEqual((await service.read('later')).body.event.session.click_ids, {})
+})
+
+it('tells each caller of a group whether its own body differs', async test => {
+  const service = await startTestService(test)
+  const bodies = Array.from({ length: 30 }, (_, index) =>
+    samplePurchase({
+      event_id: `order-${index % 5}`,
+      event_name: index < 5 ? 'A' : `B${index % 2}`,
+    }),
+  )
+  for (const body of bodies.slice(0, 5)) assert.equal((await service.submit(body)).status, 202)
+  const repeated = [...bodies, ...bodies.slice(0, 5)]
+  const replies = await Promise.all(repeated.map(body => service.submit(body)))
+  for (const [index, { status, body }] of replies.entries()) {
+    assert.equal(status, 200)
+    const isSame = repeated[index]?.event_name === 'A'
+    assert.equal(body.notices?.[0].code, isSame ? undefined : 'differs_from_stored')
+  }
+})
+
+it('claims nothing of an event of an erased person, which has no digest', async test => {
+  const service = await startTestService(test)
+  await service.submit(samplePurchase())
+  const identifier_hash = hash('sha256', 'jane@example.com')
+  const erased = await service.request('DELETE', '/api/v1/user-data', { body: { identifier_hash } })
+  assert.equal(erased.body.events_updated, 1)
+  const reply = await service.submit(samplePurchase({ event_name: 'Refund' }))
+  assert.deepEqual(reply.body, { event_id: 'order-1001', duplicate: true })
+})
+
+it('tells a page nothing about the event whose ID it repeats', async test => {
+  const service = await startTestService(test)
+  const send = (changes: object) =>
+    service.request('POST', '/api/v1/events', {
+      secret: service.tracker.publishableKey,
+      headers: { origin: SHOP_ORIGIN },
+      body: samplePageView({ event_id: 'page-1', ...changes }),
+    })
+  assert.equal((await send({})).status, 202)
+  const reply = await send({ event_name: 'Lead' })
+  assert.deepEqual(reply.body, { event_id: 'page-1', duplicate: true })
 })
 
 it('returns 422 for an invalid body even when the event ID exists', async test => {

@@ -1,6 +1,7 @@
 import type { Database } from '../../runtime/db/database.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import type { Tracer } from '../../runtime/tracing/tracer.ts'
 import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import type { DestinationRouteCache } from '../delivery/plan-store.ts'
@@ -25,8 +26,7 @@ interface EventCommitQueueOptions {
   erasureKey: ErasureKeyProvider
   health: CommitHealth
   logger: ServiceLogger
-  commitEventsMax: number
-  ingestQueueMax: number
+  settings: Pick<Settings, 'commitEventsMax' | 'ingestQueueMax'>
   /** Tells delivery workers and live views. */
   onEventsStored: (activity: StoreActivity) => void
   /** Receives the figures of each commit, for metrics. */
@@ -38,7 +38,7 @@ interface EventCommitQueueOptions {
 export function createEventCommitQueue(
   options: EventCommitQueueOptions,
 ): CommitQueue<EventDraft, CommitOutcome> {
-  const { nodes, database, health, logger, onCommitted, tracer } = options
+  const { nodes, database, health, logger, settings, onCommitted, tracer } = options
   const traces = tracer ? new CommitTracer(tracer) : null
   const onDuplicateRecordError = (err: unknown) =>
     logger.warn({ err }, 'could not record a duplicate submission')
@@ -47,7 +47,7 @@ export function createEventCommitQueue(
     const measured = onCommitted ? measureCommits(commit, onCommitted) : commit
     return health.trackCommits(traces ? traces.traceCommits(measured) : measured)
   }
-  const bounds = { itemsMax: options.commitEventsMax, queueMax: options.ingestQueueMax }
+  const bounds = { itemsMax: settings.commitEventsMax, queueMax: settings.ingestQueueMax }
   const queue = nodes.isCluster
     ? new GroupCommitPerNode({ nodeOf: id => nodes.findNode(id), committerOf, ...bounds })
     : new GroupCommit({ commit: committerOf(database), ...bounds })

@@ -1,9 +1,14 @@
 import { type EventSubmission, SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import type { EdgeClient } from '../access/authenticate-publishable-key.ts'
-import type { ConsentDecision, ConsentSignals } from '../consent/consent-decision.ts'
+import type { ConsentSignals } from '../consent/consent-decision.ts'
 import { isPrivacyMember } from '../consent/consent-members.ts'
-import { buildConsentRecord, type ConsentRecord } from '../consent/consent-record.ts'
+import {
+  type AcceptedDecision,
+  buildConsentRecord,
+  type ConsentRecord,
+  type StoredConsentOutcome,
+} from '../consent/consent-record.ts'
 import {
   type EventDetails,
   type EventNotes,
@@ -51,8 +56,9 @@ export interface EventDraft {
   consentBasis: EventSubmission['consent_basis']
   parentEventId: string | null
   order: OrderDraft | null
-  decision: ConsentDecision
+  decision: AcceptedDecision
   visitorId: string | null
+  identityMark: string
   digests: Record<string, string[]>
   /** Computed for every event, whatever its platforms. */
   lookup: LookupDigests
@@ -77,7 +83,7 @@ interface DraftInput {
   space?: EventSpace
   receivedAt: Date
   eventTime: Date
-  decision: ConsentDecision
+  decision: AcceptedDecision
   platforms: Platforms
   /** The browser as a trusted edge saw it. Not part of the body digest. */
   edge?: EdgeClient | null
@@ -120,6 +126,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     order,
     decision,
     visitorId,
+    identityMark: identity.identityMark,
     digests: identity.digests,
     lookup: computePersonLookup(body, { eventTime, observedAt: receivedAt }),
     plain: identity.plain,
@@ -174,7 +181,7 @@ function listUnstoredIdentity(body: EventSubmission): string[] {
 /** The submitted `consent` object, plus Consent Mode, TCF, restrictions and the decision. */
 function buildStoredConsent(
   { consent, consent_mode, tcf }: ConsentRecord,
-  { outcome, reason, granted_by, denied_by, inputs, rules_version, captured_at }: ConsentDecision,
+  { outcome, reason, granted_by, denied_by, inputs, rules_version, captured_at }: AcceptedDecision,
   restrictions: UseRestrictions | null,
 ): Record<string, unknown> {
   const stored: Record<string, unknown> = { ...consent }
@@ -189,7 +196,7 @@ function buildStoredConsent(
     inputs: omitAbsentSignals(inputs),
     rules_version,
     captured_at,
-  }
+  } satisfies StoredConsentOutcome & Record<string, unknown>
   return stored
 }
 
@@ -226,6 +233,7 @@ interface IdentityInput extends SubmittedIdentity {
 
 /** Identity for the default platform, plus that of the other platforms by name. */
 interface DraftIdentity extends AcceptedIdentity {
+  identityMark: string
   platforms: Record<string, PlatformIdentity>
 }
 
@@ -248,7 +256,7 @@ export function acceptIdentity(
     clickIds = other.clickIds
     platforms[platform.name] = { digests: other.digests, plain: other.plain }
   }
-  return { ...accepted, clickIds, platforms }
+  return { ...accepted, identityMark: defaultPlatform.identityMark, clickIds, platforms }
 }
 
 function acceptForPlatform(

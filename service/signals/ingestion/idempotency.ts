@@ -61,7 +61,7 @@ function findKeyError(key: string | null): string | null {
   return `must not be greater than ${EVENT_ID_CHARACTERS_MAX} characters`
 }
 
-const HOLDS_IDENTIFIER = 'must hold no e-mail address or phone number'
+const HOLDS_IDENTIFIER = 'must hold no email address or phone number'
 
 function findEventIdError(id: string): string | null {
   if (/\p{Cc}/u.test(id)) return 'must not contain control characters'

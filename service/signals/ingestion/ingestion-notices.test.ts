@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { NOTICES_MAX } from './accept-event.ts'
+import { NOTICES_MAX } from './ingestion-notices.ts'
 
 it('returns no notices for an event of which every member counts', async test => {
   const service = await startTestService(test)
@@ -11,13 +11,13 @@ it('returns no notices for an event of which every member counts', async test =>
 
 it('returns notices for ignored members and names them in the trace', async test => {
   const service = await startTestService(test)
-  const body = samplePurchase({ colour: 'red', 'jane@example.com': 1, value2: true })
+  const body = samplePurchase({ color: 'red', 'jane@example.com': 1, value2: true })
   const reply = await service.submit(body)
   assert.deepEqual(reply.body.notices, [
     {
       code: 'member_ignored',
-      field: 'colour',
-      message: 'The colour field is not a member of this API and was ignored.',
+      field: 'color',
+      message: 'The color field is not a member of this API and was ignored.',
     },
     {
       code: 'member_ignored',
@@ -26,7 +26,7 @@ it('returns notices for ignored members and names them in the trace', async test
     },
   ])
   const { deliveries } = (await service.read('order-1001')).body
-  assert.match(deliveries[0].explanation, /Ignored unknown members: colour, \*\./)
+  assert.match(deliveries[0].explanation, /Ignored unknown members: color, \*\./)
 })
 
 it('returns notices for dropped identity and for unreadable consent', async test => {

@@ -99,7 +99,7 @@ it('returns 422 for identity, but accepts empty and unknown members', async test
     assert.equal(reply.status, 422)
     assert.deepEqual(Object.keys(reply.body.errors), ['user_data'])
   }
-  const withoutIdentity = { user_data: { em: '', ph: [], fn: null, favourite_colour: 'blue' } }
+  const withoutIdentity = { user_data: { em: '', ph: [], fn: null, favorite_color: 'blue' } }
   assert.equal((await service.submit({ ...WITHDRAWAL, ...withoutIdentity })).status, 202)
 })
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
-import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
-import { decideConsent } from '../consent/consent-decision.ts'
+import { decideAccepted, samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
 import { type PlanInput, planEvent } from './plan-event.ts'
@@ -175,7 +174,7 @@ function plan(body: Record<string, unknown>, input: Partial<PlanInput> = {}) {
 
 function draftOf(body: EventSubmission): EventDraft {
   const moment = { receivedAt: RECEIVED_AT, eventTime: RECEIVED_AT }
-  const decision = decideConsent(body, { ...moment, identityPresent: true })
+  const decision = decideAccepted(body, RECEIVED_AT)
   const eventId = body.event_id ?? 'evt_1'
   return draftEvent(body, {
     platforms: PLATFORMS,

@@ -1,5 +1,8 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
+import type { DeliveryOutcome, ReasonOf } from '@signalbox/contract/reasons.ts'
 import { type ConsentGranted, checkWithdrawal } from '../consent/consent-decision.ts'
+import type { StoredConsentOutcome } from '../consent/consent-record.ts'
+import type { InitialStatus } from '../delivery/delivery-status.ts'
 import type { DestinationRoute, PlannedDelivery } from '../delivery/plan-store.ts'
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
@@ -30,7 +33,7 @@ export type ErasureState =
 /** Whether the event is delivered, stored with skipped deliveries, or only stored. */
 type EventDisposition =
   | { kind: 'deliver' }
-  | { kind: 'withhold'; reason: string }
+  | { kind: 'withhold'; reason: ReasonOf<'skipped:consent'> }
   | { kind: 'store' }
 
 /** Turns a draft into an event record and its planned deliveries. Pure except for delivery IDs. */
@@ -61,7 +64,6 @@ function decideDisposition(draft: EventDraft, input: PlanInput): EventDispositio
     case 'withheld':
       return { kind: 'withhold', reason: decision.reason }
     case 'ledger_only':
-    case 'denied':
       return { kind: 'store' }
   }
 }
@@ -156,7 +158,7 @@ function overrideStoredConsent(
   disposition: EventDisposition,
 ): Record<string, unknown> {
   if (decision.outcome !== 'granted' || disposition.kind !== 'withhold') return consent
-  const override = { outcome: 'withheld', reason: disposition.reason }
+  const override: StoredConsentOutcome = { outcome: 'withheld', reason: disposition.reason }
   return { ...consent, decision: { ...(consent.decision as object), ...override } }
 }
 
@@ -184,8 +186,8 @@ function buildPayload(
   routes: readonly DestinationRoute[],
 ): IdentityPayload | null {
   if (!mayStoreIdentity(draft)) return null
-  const { visitorId, digests, lookup, plain, clickIds, details, eventSource } = draft
-  const payload: IdentityPayload = { visitorId, digests, lookup, plain, clickIds }
+  const { visitorId, identityMark, digests, lookup, plain, clickIds, details, eventSource } = draft
+  const payload: IdentityPayload = { visitorId, identityMark, digests, lookup, plain, clickIds }
   const others = routes.filter(({ platform }) => Object.hasOwn(draft.platforms, platform))
   if (others.length > 0) {
     payload.platforms = Object.fromEntries(
@@ -213,7 +215,7 @@ function planDeliveries(
     return windowEndsAt !== null && windowEndsAt <= draft.receivedAt
   }
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
-    const { status, statusReason } = decideDeliveryStatus(disposition, route, isOutsideWindow)
+    const { status, reason } = decideDeliveryStatus(disposition, route, isOutsideWindow)
     return {
       trackerId,
       eventId,
@@ -222,7 +224,7 @@ function planDeliveries(
       destinationId: route?.id ?? null,
       isTest: route?.isTest ?? false,
       status,
-      statusReason,
+      statusReason: reason,
     }
   }
   return input.routes.length === 0 ? [plan(null)] : input.routes.map(plan)
@@ -232,12 +234,13 @@ function decideDeliveryStatus(
   disposition: EventDisposition,
   route: DestinationRoute | null,
   isOutsideWindow: (route: DestinationRoute) => boolean,
-): Pick<PlannedDelivery, 'status' | 'statusReason'> {
-  if (disposition.kind === 'withhold')
-    return { status: 'skipped:consent', statusReason: disposition.reason }
-  if (route === null) return { status: 'skipped:no_destination', statusReason: 'no_destination' }
-  if (isOutsideWindow(route)) return { status: 'expired', statusReason: 'outside_window' }
-  return { status: 'queued', statusReason: 'accepted_for_delivery' }
+): DeliveryOutcome<InitialStatus> {
+  if (disposition.kind === 'withhold') {
+    return { status: 'skipped:consent', reason: disposition.reason }
+  }
+  if (route === null) return { status: 'skipped:no_destination', reason: 'no_destination' }
+  if (isOutsideWindow(route)) return { status: 'expired', reason: 'outside_window' }
+  return { status: 'queued', reason: 'accepted_for_delivery' }
 }
 
 /** A page URL without its query and fragment, which hold click IDs and details of the visitor. */

@@ -86,7 +86,7 @@ it('returns 422 for an identifier in the name or an ID of an event', async test 
     for (const name of ['event_name', 'event_id', 'parent_event_id']) {
       const { status, body } = await service.submit(samplePurchase({ [name]: text }))
       assert.equal(status, 422)
-      const message = `The ${name} field must hold no e-mail address or phone number.`
+      const message = `The ${name} field must hold no email address or phone number.`
       assert.deepEqual(body, { message, errors: { [name]: [message] } })
     }
   }

@@ -6,6 +6,7 @@ import {
 } from '@signalbox/contract/operations.ts'
 import { ingestionPreflightHeaders } from '../../runtime/http/headers.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
@@ -18,10 +19,12 @@ import {
 import { formatIdempotencyKey } from './idempotency.ts'
 import { requirePlatform, sendTestPurchase as send } from './send-test-purchase.ts'
 
-export function ingestionRoutes(
-  app: ServiceApp,
-  context: AcceptanceContext & { now: () => Date; publicOrigin: () => string },
-): void {
+export interface IngestionContext extends AcceptanceContext {
+  now: () => Date
+  publicOrigin: () => string
+}
+
+export function ingestionRoutes(app: ServiceApp, context: IngestionContext): void {
   const locationOf = (eventId: string, space: EventSpace = 'secret') => {
     const path = `${BASE_PATH}/events/${encodeURIComponent(eventId)}`
     return `${context.publicOrigin()}${path}${space === 'publishable' ? '?space=publishable' : ''}`
@@ -33,7 +36,7 @@ export function ingestionRoutes(
       const prepared = await prepareEvent({
         platforms: context.platforms,
         erasureKey: context.erasureKey,
-        additionalConsentProvider: context.additionalConsentProvider,
+        settings: context.settings,
         tracker: request.tracker,
         browser: request.browser,
         body: request.body,
@@ -47,8 +50,11 @@ export function ingestionRoutes(
       const event_id = accepted.eventId
       reply.header('location', locationOf(event_id, accepted.space))
       echoIdempotencyKey(reply, event_id)
-      if (accepted.isDuplicate) return reply.code(200).send({ event_id, duplicate: true })
-      const { warnings, notices } = accepted
+      const { notices } = accepted
+      if (accepted.isDuplicate) {
+        return reply.code(200).send({ event_id, duplicate: true, ...(notices[0] && { notices }) })
+      }
+      const { warnings } = accepted
       return reply.code(202).send({ event_id, duplicate: false, warnings, notices })
     },
   })
@@ -92,16 +98,22 @@ function echoIdempotencyKey(reply: ReplyWriter, eventId: string): void {
   reply.serializer(body => Buffer.from(JSON.stringify(body)) as unknown as string)
 }
 
-/** `delivery` is null in a process without a platform URL. */
+export interface TestPurchaseContext {
+  /** Null in a process without a platform URL. */
+  delivery: DeliveryContext | null
+  erasureKey: ErasureKeyProvider
+}
+
 export function testPurchaseRoutes(
   app: ServiceApp,
-  { delivery, erasureKey }: { delivery: DeliveryContext | null; erasureKey: ErasureKeyProvider },
+  { delivery, erasureKey }: TestPurchaseContext,
 ): void {
   app.route({
     ...sendTestPurchase,
     async handler({ tracker: { trackerId }, params, body }, reply) {
       const sending = { ...requirePlatform(delivery), erasureKey }
-      const purchase = await send(sending, { trackerId, destinationId: params.destination, body })
+      const { destination: destinationId } = readPathParameters(params, 'destination')
+      const purchase = await send(sending, { trackerId, destinationId, body })
       if (purchase.status === 'accepted') return reply.code(200).send(purchase)
       // A retry would send another purchase.
       return reply.code(502).header('x-should-retry', 'false').send(purchase)

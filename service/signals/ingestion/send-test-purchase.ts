@@ -1,9 +1,11 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { type TestPurchase, TestPurchaseSubmission } from '@signalbox/contract/destinations.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { createBodyValidator, FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { FieldErrorList, Validator } from '../../runtime/http/validator.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import { CONSENT_RULES_VERSION } from '../consent/consent-decision.ts'
+import type { StoredConsentOutcome } from '../consent/consent-record.ts'
 import { deliverNow } from '../delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import { findDeliveries } from '../delivery/delivery-store.ts'
@@ -25,7 +27,7 @@ import { acceptIdentity } from './event-draft.ts'
 import { digestBody } from './idempotency.ts'
 import { containsIdentifier, createTokenMaker, redactIdentifiers } from './redact-submission.ts'
 
-const parseBody = createBodyValidator<TestPurchaseSubmission>(TestPurchaseSubmission, ['order_id'])
+const purchaseValidator = new Validator(TestPurchaseSubmission, { textMembers: ['order_id'] })
 
 const RETRY_SECONDS = 60
 const NO_PLATFORM_MESSAGE = 'This process has no platform configured. Set SIGNALBOX_PLATFORM_URL.'
@@ -55,7 +57,7 @@ export async function sendTestPurchase(
   assertDestinationId(destinationId)
   const destination = await findDestination(database, trackerId, destinationId)
   if (!destination) throw destinationNotFound()
-  const submission = parseBody(body)
+  const submission = purchaseValidator.validate(body)
   assertCurrency(submission.currency)
   const at = context.now()
   if (!isTestModeOn(destination, at)) throw new Refusal(422, TEST_MODE_OFF_MESSAGE)
@@ -74,7 +76,7 @@ export async function sendTestPurchase(
     eventId,
     id,
     status: 'queued' as const,
-    statusReason: 'test_purchase',
+    statusReason: 'test_purchase' as const,
     isTest: true,
     // Reserved for this process. A worker takes over if the process dies.
     dueAt: new Date(at.getTime() + context.leaseSeconds * 1_000),
@@ -111,11 +113,17 @@ async function readResult(
 ): Promise<TestPurchase> {
   const [delivery] = await findDeliveries(database, trackerId, [event])
   if (!delivery) throw new Error(`found no delivery of event ${event.eventId}`)
-  return { event_id: event.eventId, status: delivery.status, trace_id: delivery.platformTraceId }
+  return {
+    event_id: event.eventId,
+    status: storedText(delivery.status),
+    trace_id: delivery.platformTraceId,
+  }
 }
 
 const VALUE_DEFAULT = '1.00'
 const CURRENCY_DEFAULT = 'USD'
+
+const NAMES_NO_PERSON: StoredConsentOutcome = { outcome: 'granted', reason: 'names_no_person' }
 
 interface TestPurchaseRecordInput {
   trackerId: string
@@ -161,7 +169,7 @@ function buildTestPurchaseRecord(
     valueAmount: value,
     valueCurrency,
     valueData: JSON.stringify({ value, currency: valueCurrency, order_id: orderId }),
-    consent: JSON.stringify({ decision: { outcome: 'granted', reason: 'names_no_person' } }),
+    consent: JSON.stringify({ decision: NAMES_NO_PERSON }),
     notes: { dropped: [], unknownMembers: [], redacted: [] },
     bodyDigest: digestBody(body, { trackerId, eventId }),
     payload,
@@ -176,7 +184,7 @@ function buildTestPayload(
   registry: PlatformRegistry,
   { platform, eventId, at }: { platform: string; eventId: string; at: Date },
 ): IdentityPayload {
-  const { digests, plain, clickIds, platforms } = acceptIdentity(registry, {
+  const { identityMark, digests, plain, clickIds, platforms } = acceptIdentity(registry, {
     userData: { external_id: hashIdentifier(eventId) },
     clickIds: {},
     eventSource: undefined,
@@ -184,7 +192,7 @@ function buildTestPayload(
     observedAt: at,
     edge: null,
   })
-  const payload: IdentityPayload = { visitorId: null, digests, plain, clickIds }
+  const payload: IdentityPayload = { visitorId: null, identityMark, digests, plain, clickIds }
   const other = platforms[platform]
   return other ? { ...payload, platforms: { [platform]: other } } : payload
 }

@@ -4,17 +4,13 @@ import {
   LIFECYCLE_EVENT_NAMES,
   UNIX_SECONDS_MAX,
 } from '@signalbox/contract/submissions.ts'
-import {
-  addSchemaErrors,
-  addTextError,
-  compileBodySchema,
-  FieldErrorList,
-} from '../../runtime/http/body-schema.ts'
-import { isObject } from '../../runtime/util/is-object.ts'
+import { addTextError, type FieldErrorList, Validator } from '../../runtime/http/validator.ts'
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
-import { type ConsentDecision, decideConsent } from '../consent/consent-decision.ts'
-import type { ConsentContext } from '../consent/consent-signal.ts'
+import { type ConsentInputs, decideConsent } from '../consent/consent-decision.ts'
+import type { AcceptedDecision } from '../consent/consent-record.ts'
+import type { ConsentContext, ConsentSettings } from '../consent/consent-signal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
 import type { Platforms } from './event-draft.ts'
@@ -28,8 +24,7 @@ interface SubmissionInput {
   receivedAt: Date
   /** Set when the request used a publishable key. */
   browser?: BrowserCaller | null
-  /** Id of the platform in Additional Consent strings; null: they are not looked at. */
-  additionalConsentProvider?: number | null
+  settings?: ConsentSettings
 }
 
 interface ValidatedSubmission {
@@ -37,46 +32,36 @@ interface ValidatedSubmission {
   /** From the caller, or generated. */
   eventId: string
   eventTime: Date
-  decision: ConsentDecision
+  decision: AcceptedDecision
 }
 
-const findSchemaErrors = compileBodySchema(EventSubmission)
+const submissionValidator = new Validator(EventSubmission, { omits: isTimeBound })
 
 /**
  * Validates a submission: schema, cross-field rules, event ID, event time, and consent. Throws a
  * 422 refusal naming every invalid field. Uses no store, so that the sandbox can share it.
  */
 export function validateSubmission(body: unknown, input: SubmissionInput): ValidatedSubmission {
-  const { platforms, idempotencyKey, receivedAt } = input
-  const { browser = null, additionalConsentProvider = null } = input
-  const submission = (body ?? {}) as EventSubmission
-  const errors = new FieldErrorList()
-  const schemaErrors = findSchemaErrors(submission) ?? []
-  addSchemaErrors(
-    errors,
-    schemaErrors.filter(error => !isTimeBound(error)),
-  )
-  if (typeof submission !== 'object' || Array.isArray(submission)) {
-    throw errors.toRefusal()
-  }
-  addCrossFieldErrors(errors, submission)
-  addCarriedMemberErrors(errors, submission, browser)
-  if (submission.event_name === 'consent_withdrawal') {
-    addWithdrawalErrors(errors, submission, platforms)
-  }
-  if (browser) addEdgeFieldErrors(errors, submission.user_data)
-  const givenEventId = readEventId(errors, submission, idempotencyKey)
-  const eventTime = readSubmittedTime(errors, submission, receivedAt)
-  const identityPresent =
-    Boolean(browser?.edge) || findIdentityMember(submission.user_data) !== null
-  const decision = decideSubmissionConsent(errors, submission, {
+  const { platforms, idempotencyKey, receivedAt, browser = null, settings = {} } = input
+  const validation = submissionValidator.begin(body)
+  const { errors, input: given } = validation
+  addCrossFieldErrors(errors, given)
+  addCarriedMemberErrors(errors, given, browser)
+  if (given.event_name === 'consent_withdrawal') addWithdrawalErrors(errors, given, platforms)
+  if (browser) addEdgeFieldErrors(errors, given.user_data)
+  const givenEventId = readEventId(errors, given, idempotencyKey)
+  const eventTime = readSubmittedTime(errors, given, receivedAt)
+  const identityPresent = Boolean(browser?.edge) || findIdentityMember(given.user_data) !== null
+  const decision = decideSubmissionConsent(errors, given, {
     receivedAt,
     eventTime,
     identityPresent,
     hasGpcHeader: browser?.hasGpcHeader ?? false,
-    additionalConsentProvider,
+    settings,
   })
-  if (!errors.isEmpty || decision === null) throw errors.toRefusal()
+  const submission = validation.finish()
+  // An invalid basis is the only reason for no decision, and an error.
+  if (decision === null) throw errors.toRefusal()
   return {
     submission,
     eventId: givenEventId ?? `evt_${generateUuidV7(receivedAt)}`,
@@ -92,7 +77,7 @@ function isTimeBound({ instancePath, keyword }: { instancePath: string; keyword:
 
 function readEventId(
   errors: FieldErrorList,
-  { event_id }: EventSubmission,
+  { event_id }: UntrustedObject,
   idempotencyKey: string | undefined,
 ): string | null {
   const submittedId = typeof event_id === 'string' ? event_id : undefined
@@ -104,37 +89,41 @@ function readEventId(
 
 function readSubmittedTime(
   errors: FieldErrorList,
-  { event_time }: EventSubmission,
+  { event_time }: UntrustedObject,
   receivedAt: Date,
 ): Date {
-  const isValidType = typeof event_time === 'string' || Number.isInteger(event_time)
+  const isValidType = typeof event_time === 'string' || isInteger(event_time)
   const time = parseEventTime(isValidType ? event_time : undefined, receivedAt)
   if ('at' in time) return time.at
   errors.add('event_time', time.error, time.rule)
   return receivedAt
 }
 
-/** Null for an invalid basis, which the schema reports. */
-function decideSubmissionConsent(
-  errors: FieldErrorList,
-  body: EventSubmission,
-  context: ConsentContext,
-): ConsentDecision | null {
-  if (body.consent_basis !== 'consent' && body.consent_basis !== 'legitimate_interest') return null
-  const decision = decideConsent(body, context)
-  if (decision.outcome === 'denied') {
-    const field = decision.denied_field
-    errors.add(
-      field,
-      `The ${field} field denies: use consent only with granted downstream advertising state.`,
-      'consent_denied',
-    )
-  }
-  return decision
+function isInteger(value: unknown): value is number {
+  return Number.isInteger(value)
 }
 
-/** A body before validation: members may be missing or of any type. */
-type RawSubmission = Record<string, unknown>
+/** Null for a denial, and for an invalid basis, which the schema reports. */
+function decideSubmissionConsent(
+  errors: FieldErrorList,
+  body: UntrustedObject,
+  context: ConsentContext,
+): AcceptedDecision | null {
+  if (!hasConsentBasis(body)) return null
+  const decision = decideConsent(body, context)
+  if (decision.outcome !== 'denied') return decision
+  const field = decision.denied_field
+  errors.add(
+    field,
+    `The ${field} field denies: use consent only with granted downstream advertising state.`,
+    'consent_denied',
+  )
+  return null
+}
+
+function hasConsentBasis(body: UntrustedObject): body is UntrustedObject & ConsentInputs {
+  return body.consent_basis === 'consent' || body.consent_basis === 'legitimate_interest'
+}
 
 const TEXT_MEMBERS = [
   'event_id',
@@ -150,7 +139,7 @@ const TEXT_MEMBERS = [
  * checks only members of the right type, so that it runs on any body and one response names every
  * invalid field.
  */
-function addCrossFieldErrors(errors: FieldErrorList, body: RawSubmission): void {
+function addCrossFieldErrors(errors: FieldErrorList, body: UntrustedObject): void {
   for (const name of TEXT_MEMBERS) addTextError(errors, name, body[name])
   for (const name of ['event_id', 'event_name']) {
     const text = body[name]
@@ -169,12 +158,12 @@ const ID_MEMBERS = ['event_name', 'parent_event_id']
 /** A token in place of the identifier would change which event or which kind of event it is. */
 function addIdentifierError(errors: FieldErrorList, field: string, text: unknown): void {
   if (typeof text !== 'string' || !containsIdentifier(text)) return
-  const sentence = `The ${field} field must hold no e-mail address or phone number.`
+  const sentence = `The ${field} field must hold no email address or phone number.`
   errors.add(field, sentence, 'identifier_not_allowed')
 }
 
 /** An event on legitimate interest may carry neither revenue nor identity. */
-function addLegitimateInterestErrors(errors: FieldErrorList, body: RawSubmission): void {
+function addLegitimateInterestErrors(errors: FieldErrorList, body: UntrustedObject): void {
   const value = isObject(body.value_data) ? body.value_data : {}
   const names = LIFECYCLE_EVENT_NAMES.join(' and ')
   if (value.value !== undefined) {

@@ -1,5 +1,5 @@
-import type { FieldErrorList } from '../../runtime/http/body-schema.ts'
-import { isObject } from '../../runtime/util/is-object.ts'
+import type { FieldErrorList } from '../../runtime/http/validator.ts'
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import {
   IDENTIFYING_KEYS,
   listWithdrawableDigests,
@@ -16,7 +16,7 @@ import type { Platforms } from './event-draft.ts'
  */
 export function addWithdrawalErrors(
   errors: FieldErrorList,
-  body: Record<string, unknown>,
+  body: UntrustedObject,
   platforms: Pick<Platforms, 'default'>,
 ): void {
   const userData = isObject(body.user_data) ? body.user_data : {}
@@ -35,7 +35,7 @@ export function addWithdrawalErrors(
 
 function addUnnamedPersonErrors(
   errors: FieldErrorList,
-  userData: Record<string, unknown>,
+  userData: UntrustedObject,
   platforms: Pick<Platforms, 'default'>,
 ): void {
   const times = { observedAt: new Date(0), eventTime: new Date(0) }

@@ -59,7 +59,7 @@ it('reaches the identifiers of an event that commits at the same moment', async 
   await writer.query('begin')
   const { trackerId } = service.tracker
   const digests = { em: [digestOf('em')] }
-  const payload = { visitorId: 'v1', digests, plain: {}, clickIds: {} }
+  const payload = { visitorId: 'v1', identityMark: 'm', digests, plain: {}, clickIds: {} }
   const racing = ledgerEntry({
     trackerId,
     eventId: 'racing',
@@ -88,7 +88,8 @@ it('skips at sending what was not yet in the queue when the withdrawal searched 
   await withdraw(service, { visitor_id: 'v1' })
   // As if another process had planned it without knowing of the withdrawal.
   const { trackerId, destinationId } = service.tracker
-  const payload = { visitorId: null, digests: { em: [digestOf('em')] }, plain: {}, clickIds: {} }
+  const digests = { em: [digestOf('em')] }
+  const payload = { visitorId: null, identityMark: 'm', digests, plain: {}, clickIds: {} }
   const late = { trackerId, eventId: 'late', createdAt: service.clock.now() }
   const delivery = plannedDelivery({ trackerId, eventId: 'late', id: 1_000, destinationId })
   await storeEntries(service.database, [ledgerEntry({ ...late, payload })], [delivery])
@@ -109,6 +110,7 @@ it('bounds its work for a visitor ID of many people', async test => {
       createdAt: service.clock.now(),
       payload: {
         visitorId: 'kiosk',
+        identityMark: 'm',
         digests: { em: [hash('sha256', `${index}@example.com`)] },
         plain: {},
         clickIds: {},

@@ -8,6 +8,7 @@ import {
   type PlatformUnderTest,
   testPlatformConformance,
 } from '../../../testing/platform-conformance.ts'
+import { UNMARKED_IDENTITY } from '../events/column-encoding.ts'
 import { metaPlatform } from './meta/client.ts'
 import type { MetaTarget } from './meta/payload.ts'
 import { createOfflinePlatforms, PlatformRegistry } from './registry.ts'
@@ -49,10 +50,18 @@ it('tests every platform of the registry', () => {
   assert.deepEqual(names, Object.keys(UNDER_TEST))
 })
 
-it('refuses a registry without platforms or with a name twice', () => {
+it('keeps the mark of each platform, which stored rows have', () => {
+  const marks = createOfflinePlatforms().all.map(({ name, identityMark }) => [name, identityMark])
+  assert.deepEqual(marks, [['meta', 'm']])
+  assert.equal(UNMARKED_IDENTITY, 'm')
+})
+
+it('refuses a registry without platforms or with a name or a mark twice', () => {
   const [meta] = createOfflinePlatforms().all
   assert.ok(meta)
   assert.throws(() => new PlatformRegistry([]), /needs a platform/)
   assert.throws(() => new PlatformRegistry([meta, meta]), /two platforms have one name/)
+  const other = { ...meta, name: 'other' }
+  assert.throws(() => new PlatformRegistry([meta, other]), /two platforms have one identity mark/)
   assert.equal(new PlatformRegistry([meta]).find('constructor'), null)
 })

@@ -1,6 +1,9 @@
+import type { FailureClass, SendOutcome, UnavailableCause } from '@signalbox/contract/reasons.ts'
 import type { ContentItem } from '../events/order-contents.ts'
 import type { DroppedField } from '../identity/dropped-fields.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+
+export type { SendOutcome, UnavailableCause }
 
 /** An event as an adapter needs it: identity only as digests, money as text. */
 export interface OutboundEvent {
@@ -74,6 +77,10 @@ export interface OriginalEvent {
 /** The target of a destination, in its platform's own form. Stored and sent as JSON. */
 export type TargetConfig = Record<string, unknown>
 
+/** Why nothing is sent when `parseTarget` returns null. */
+export const INVALID_CONFIGURATION =
+  'The configuration of the destination does not fit its platform: enter it again.'
+
 /** A member of a target that a person enters as text. */
 export interface TargetField {
   /** Its name in `TargetConfig`. */
@@ -84,13 +91,13 @@ export interface TargetField {
 }
 
 /** A target and its token. The token is in memory only during a request. */
-export interface Credentials<Target> {
+export interface PlatformCredentials<Target> {
   target: Target
   accessToken: string
 }
 
 /** A connection for one batch, whose events are all live events or all test events. */
-export interface Connection<Target> extends Credentials<Target> {
+export interface Connection<Target> extends PlatformCredentials<Target> {
   /** The code that marks test events; null for live events. */
   testCode: string | null
 }
@@ -103,6 +110,11 @@ export interface Connection<Target> extends Credentials<Target> {
 export interface Platform<Target = unknown> {
   /** The name under which destinations are stored, and their `type` in reads. */
   readonly name: string
+  /**
+   * One or two small letters that mark a stored identity as this platform's. Rows keep it, so it
+   * never changes.
+   */
+  readonly identityMark: string
   /** Its name for people. */
   readonly label: string
   /** The members of a destination's `config`, for the form that creates one. */
@@ -125,12 +137,12 @@ export interface Platform<Target = unknown> {
   send(connection: Connection<Target>, events: readonly OutboundEvent[]): Promise<SendAnswer>
   /** Reads the platform's counts for a time range, by event name. Never throws. */
   readDayCounts(
-    credentials: Credentials<Target>,
+    credentials: PlatformCredentials<Target>,
     day: CountedDay,
     source: CountedSource,
   ): Promise<DayCounts | Unavailable>
   /** Reads the platform's match quality, by event name. Never throws. */
-  readMatchQuality(credentials: Credentials<Target>): Promise<MatchQuality | Unavailable>
+  readMatchQuality(credentials: PlatformCredentials<Target>): Promise<MatchQuality | Unavailable>
   /** The identifiers that improve matching, most important first, for advice. */
   readonly matchKeys: readonly MatchKey[]
   /** Creates a test event code for a destination that has none. */
@@ -169,30 +181,9 @@ export interface SeenClickIds {
   eventTime: Date
 }
 
-/**
- * What a platform's response to one request means for its events. A rejection is an outcome, not an
- * exception.
- * - accepted: the platform accepted every event.
- * - retry: a temporary error, not caused by the events.
- * - throttle: too many requests.
- * - auth, config: the destination's credential or configuration was rejected, not the events.
- * - permanent: the platform rejected the content. One invalid event fails a whole batch, so half of
- *   the batch may still be accepted.
- * - unknown: no usable response; the platform may or may not have the events. They are sent again
- *   with the same id and time, so that the platform can deduplicate them.
- */
-export type SendOutcome =
-  | 'accepted'
-  | 'retry'
-  | 'throttle'
-  | 'auth'
-  | 'config'
-  | 'permanent'
-  | 'unknown'
-
 /** Why an event was not accepted, as the platform states it. Returned as `last_error`. */
 export interface SendError {
-  class: Exclude<SendOutcome, 'accepted'> | 'local'
+  class: FailureClass
   code: number | null
   subcode: number | null
   message: string
@@ -220,25 +211,6 @@ export interface CountedDay {
 
 /** The source of an event at the platform: a server, or the platform's script in a browser. */
 export type CountedSource = 'server' | 'browser'
-
-/**
- * Why a report is unavailable.
- * - permission: the credential is valid but may not read reports; sending may still work.
- * - credential: the platform rejected the credential itself.
- * - throttled: too many requests; retry after `waitSeconds`.
- * - out_of_reach: the platform did not respond, or only with an error; retry later.
- * - out_of_range: the platform does not keep data that old; a retry never helps.
- * - unreadable: the response is malformed or implausible.
- * - unsupported: the platform has no such report.
- */
-export type UnavailableCause =
-  | 'permission'
-  | 'credential'
-  | 'throttled'
-  | 'out_of_reach'
-  | 'out_of_range'
-  | 'unreadable'
-  | 'unsupported'
 
 /** An unavailable report. It must never be treated as zero. */
 export interface Unavailable {

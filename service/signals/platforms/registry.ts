@@ -37,6 +37,8 @@ export class PlatformRegistry {
     if (!first) throw new Error('a registry needs a platform')
     const names = new Set(platforms.map(({ name }) => name))
     if (names.size < platforms.length) throw new Error('two platforms have one name')
+    const marks = new Set(platforms.map(({ identityMark }) => identityMark))
+    if (marks.size < platforms.length) throw new Error('two platforms have one identity mark')
     this.all = platforms
     this.default = first
   }

@@ -1,36 +1,42 @@
 import { hash } from 'node:crypto'
 import type { Database } from '../../runtime/db/database.ts'
-import { findKeyOwners, type KeyOwner } from '../access/key-owner-store.ts'
+import { forEachNode } from '../../runtime/db/node-batches.ts'
+import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
+import { findKeyOwners, type KeyOwner } from '../access/key-store.ts'
 import { computeKeyedDigest, type ErasureKeyProvider } from '../events/person-identifiers.ts'
 import type { RefusalCount, RefusalRecorder } from './refusal-recorder.ts'
 import { addRefusals } from './refusal-store.ts'
 
 export interface RefusalFlush {
   database: Database
+  nodes: StoreNodes
   recorder: RefusalRecorder
   erasureKey: ErasureKeyProvider
 }
 
 /**
  * Stores what the recorder counted. A count of a credential that belongs to no tracker is dropped:
- * no one could be told. When the store fails, what is not stored yet is lost, which a count can
- * bear; keeping it could fill the memory of a process whose store is down.
+ * no one could be told. When a node fails, its counts that are not stored yet are lost, which a
+ * count can bear; keeping them could fill the memory of a process whose store is down.
  */
 export async function flushRefusals({
   database,
+  nodes,
   recorder,
   erasureKey,
 }: RefusalFlush): Promise<void> {
   const owned = await findOwners(database, recorder.take())
   if (owned.length === 0) return
   const key = await erasureKey()
-  for (const [trackerId, counts] of Map.groupBy(owned, count => count.trackerId)) {
-    const stored = counts.map(({ eventIds, ...count }) => ({
-      ...count,
-      idDigests: eventIds.map(id => computeKeyedDigest(key, trackerId, digestRefusedId(id))),
-    }))
-    await addRefusals(database, trackerId, stored)
-  }
+  await forEachNode(nodes, owned, async (node, ownedOfNode) => {
+    for (const [trackerId, counts] of Map.groupBy(ownedOfNode, count => count.trackerId)) {
+      const stored = counts.map(({ eventIds, ...count }) => ({
+        ...count,
+        idDigests: eventIds.map(id => computeKeyedDigest(key, trackerId, digestRefusedId(id))),
+      }))
+      await addRefusals(node, trackerId, stored)
+    }
+  })
 }
 
 /** Distinct from the digests of identifiers, which the same key protects. */

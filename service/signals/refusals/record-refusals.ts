@@ -9,14 +9,16 @@ import type { RefusalRecorder, RefusedRequest } from './refusal-recorder.ts'
 /** The statuses by which createEvent refuses an event for good, or until its sender slows down. */
 const COUNTED_STATUSES = new Set([400, 401, 403, 413, 415, 422, 429])
 
+export interface RefusalContext {
+  refusals: RefusalRecorder
+  now: () => Date
+}
+
 /**
  * Counts every event that createEvent refuses. A request without a credential, or with one that
  * cannot be a key, belongs to no tracker and is not counted.
  */
-export function recordRefusals(
-  app: ServiceApp,
-  { recorder, now }: { recorder: RefusalRecorder; now: () => Date },
-): void {
+export function recordRefusals(app: ServiceApp, { refusals, now }: RefusalContext): void {
   app.addHook('onError', (request, _reply, error, done) => {
     const { config, bodyLimit } = request.routeOptions
     if (config.operationId === 'createEvent') {
@@ -24,7 +26,7 @@ export function recordRefusals(
       const sender = findSender(request)
       if (sender && COUNTED_STATUSES.has(refusal.status)) {
         const { id: requestId } = request
-        recorder.record({ sender, refusal, requestId, eventId: readEventId(request), at: now() })
+        refusals.record({ sender, refusal, requestId, eventId: readEventId(request), at: now() })
       }
     }
     done()

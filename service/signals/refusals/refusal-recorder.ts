@@ -1,6 +1,7 @@
 import { isRefusalRule, type RefusalRule } from '@signalbox/contract/refusal-rules.ts'
 import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
 import type { Refusal } from '../../runtime/http/refusal.ts'
+import type { LimitName } from '../../runtime/http/request-limits.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 
 /** A refused request. Its event ID stays in memory until it is stored as a keyed digest. */
@@ -121,14 +122,14 @@ function generalizeField(field: string): string {
     .join('.')
 }
 
-const RATE_LIMIT_RULES: Record<string, RefusalRule> = {
+const RATE_LIMIT_RULES: Partial<Record<string, RefusalRule>> = {
   'rate_limited:tracker': 'tracker_rate_limit',
   'rate_limited:publishable_key': 'key_rate_limit',
   'rate_limited:browser_address': 'address_rate_limit',
   'rate_limited:failed_authentications': 'failed_authentication_limit',
-}
+} satisfies Partial<Record<`rate_limited:${LimitName}`, RefusalRule>>
 
-const STATUS_RULES: Record<number, RefusalRule> = {
+const STATUS_RULES: Partial<Record<number, RefusalRule>> = {
   400: 'unreadable_body',
   401: 'key_not_accepted',
   413: 'body_too_large',

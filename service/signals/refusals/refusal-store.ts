@@ -1,3 +1,5 @@
+import { keysOf, parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import { REFUSAL_RULES, type RefusalRule } from '@signalbox/contract/refusal-rules.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import {
   type BatchColumn,
@@ -125,11 +127,13 @@ function startOfDay(time: Date): number {
   return Math.floor(time.getTime() / DAY_MILLISECONDS) * DAY_MILLISECONDS
 }
 
+const RULES = keysOf(REFUSAL_RULES)
+
 /** A cause of refusals of a tracker, over some hours. */
 export interface RefusalCause {
   status: number
   field: string
-  rule: string
+  rule: Stored<RefusalRule>
   requests: number
   errors: number
   firstAt: Date
@@ -194,7 +198,7 @@ function toRefusalCause(row: RefusalRow): RefusalCause {
   return {
     status: row.status,
     field: row.field,
-    rule: row.rule,
+    rule: parseStored(RULES, row.rule),
     requests: row.requests,
     errors: row.errors,
     firstAt: row.first_at,
@@ -207,7 +211,7 @@ function toRefusalCause(row: RefusalRow): RefusalCause {
 export async function countRefusalsByHour(
   { pool }: Database,
   { trackerId, from }: Pick<RefusalQuery, 'trackerId' | 'from'>,
-): Promise<{ hour: Date; reason: string; count: number }[]> {
+): Promise<{ hour: Date; reason: Stored<RefusalRule>; count: number }[]> {
   const { rows } = await pool.query({
     name: 'count-refusals-by-hour',
     text: `select hour, rule as reason, sum(requests) as count from refusals
@@ -215,5 +219,9 @@ export async function countRefusalsByHour(
            group by hour, rule having sum(requests) > 0 order by hour, rule`,
     values: [trackerId, from],
   })
-  return rows
+  return rows.map(({ hour, reason, count }) => ({
+    hour,
+    reason: parseStored(RULES, reason),
+    count,
+  }))
 }

@@ -133,7 +133,12 @@ it('loses no count of processes that store the same causes at the same time', as
   const times = { hour: at, firstAt: at, lastAt: at, lastRequestId: 'req_1' }
   const rules = ['required', 'wrong_type', 'empty'] as const
   const counts = rules.map(rule => ({
-    ...{ ...times, status: 422, field: 'event_name', rule, requests: 1, errors: 2 },
+    ...times,
+    status: 422,
+    field: 'event_name',
+    rule,
+    requests: 1,
+    errors: 2,
     idDigests: ['a'.repeat(64)],
   }))
   const inEitherOrder = [counts, counts.toReversed()]

@@ -1,3 +1,5 @@
+import { PROBLEM_KINDS, type ProblemKind } from '@signalbox/contract/alerts.ts'
+import { parseStored, type Stored, storedText } from '@signalbox/contract/closed-set.ts'
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 
@@ -5,8 +7,7 @@ import type { Database, Transaction } from '../../runtime/db/database.ts'
 export interface Problem {
   /** Names one occurrence: a problem that ends and begins again has another key or is new. */
   key: string
-  /** An `AlertKind`, `destination_inactive` or `destination_unreachable`. */
-  kind: string
+  kind: Stored<ProblemKind>
   trackerId: string
   trackerName: string
   destinationId: string
@@ -84,7 +85,7 @@ export async function listProblems(
     order by alert_key limit ${limit}::integer`.execute(query)
   return rows.map(row => ({
     key: row.alert_key,
-    kind: row.kind,
+    kind: parseStored(PROBLEM_KINDS, row.kind),
     trackerId: row.tracker_id,
     trackerName: row.tracker_name,
     destinationId: row.destination_id,
@@ -110,7 +111,7 @@ interface ProblemRow {
 /** A problem that people were told about. */
 export interface AnnouncedAlert {
   key: string
-  kind: string
+  kind: Stored<ProblemKind>
   destinationId: string
   /** Where the problem is, for people. */
   place: string
@@ -131,7 +132,7 @@ export async function listAnnouncedAlerts(
     .execute()
   return rows.map(row => ({
     key: row.alert_key,
-    kind: row.kind,
+    kind: parseStored(PROBLEM_KINDS, row.kind),
     destinationId: row.destination_id,
     place: row.place,
     path: row.path,
@@ -147,7 +148,7 @@ export async function insertAnnouncedAlert(
     .values({
       workspace_id: alert.workspaceId,
       alert_key: alert.key,
-      kind: alert.kind,
+      kind: storedText(alert.kind),
       destination_id: alert.destinationId,
       place: alert.place,
       path: alert.path,

@@ -1,9 +1,7 @@
+import { ALERT_KINDS, type AlertKind } from '@signalbox/contract/alerts.ts'
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
-
-/** Long-running problems of a destination; the list may grow. */
-export const ALERT_KINDS = ['emq_fell', 'emq_low', 'reconciliation_unexplained'] as const
-export type AlertKind = (typeof ALERT_KINDS)[number]
 
 /** The subject of an alert. At most one alert per subject is open at a time. */
 export interface AlertSubject {
@@ -136,15 +134,15 @@ export async function resolveInactiveAlerts(
            returning tracker_id, destination_id, kind, sentence`,
     values: [arrayLiteral(kinds), from, until, at],
   })
-  return rows.map(row => ({
-    trackerId: row.tracker_id,
-    destinationId: row.destination_id,
-    kind: row.kind,
-    sentence: row.sentence,
-  }))
+  return rows.flatMap(row => {
+    const kind = kinds.find(each => each === row.kind)
+    const { tracker_id: trackerId, destination_id: destinationId, sentence } = row
+    return kind === undefined ? [] : [{ trackerId, destinationId, kind, sentence }]
+  })
 }
 
-export interface OpenAlert extends AlertSubject {
+export interface OpenAlert extends Omit<AlertSubject, 'kind'> {
+  kind: Stored<AlertKind>
   sentence: string
   raisedAt: Date
 }
@@ -161,7 +159,7 @@ export async function listOpenAlerts({ pool }: Database, trackerId: string): Pro
   return rows.map(row => ({
     trackerId,
     destinationId: row.destination_id,
-    kind: row.kind,
+    kind: parseStored(ALERT_KINDS, row.kind),
     sentence: row.sentence,
     raisedAt: row.raised_at,
   }))
@@ -172,7 +170,7 @@ const OPEN_ALERTS_MAX = 300
 /** A metrics request omits the figure instead of waiting longer. */
 const QUERY_TIMEOUT_MILLISECONDS = 3_000
 
-/** The number of open alerts of all trackers by kind, without kinds that have none. */
+/** The number of open alerts of all trackers by kind, without kinds that have none, as stored. */
 export async function countOpenAlerts({
   pool,
 }: Database): Promise<Partial<Record<AlertKind, number>>> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import type { AlertKind } from '@signalbox/contract/alerts.ts'
 import { openDashboardWorkspace } from '../../../testing/fixtures/dashboard.ts'
 import { deliverRound } from '../../../testing/fixtures/delivery-round.ts'
 import { startMailServer } from '../../../testing/fixtures/mail-server.ts'
@@ -18,7 +19,7 @@ import {
 import { createWebhookClient } from '../../workspaces/notifications/client.ts'
 import { createSmtpTransport } from '../../workspaces/users/mail/client.ts'
 import { CircuitBreakers } from '../delivery/circuit-breaker.ts'
-import { type AlertKind, raiseAlert, resolveAlert } from './alert-store.ts'
+import { raiseAlert, resolveAlert } from './alert-store.ts'
 
 /** The workspace of the service's tracker, with an owner, and what is sent to both. */
 async function startWithTracker(

@@ -1,6 +1,10 @@
+import type { AlertTransition, NotificationType, ProblemKind } from '@signalbox/contract/alerts.ts'
+import { isRecognized, type Stored, storedText } from '@signalbox/contract/closed-set.ts'
+import type { PauseReason } from '@signalbox/contract/reasons.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { plainName } from '../../runtime/util/plain-name.ts'
 import { formatDateTime, MINUTE_SECONDS } from '../../runtime/util/time.ts'
+import { findPauseReason } from '../delivery/destination-health.ts'
 import { formatTarget } from '../delivery/destination-resource.ts'
 import {
   type AnnouncedAlert,
@@ -24,8 +28,8 @@ const UNREACHABLE_SECONDS = 15 * MINUTE_SECONDS
 export interface AlertNotification {
   workspaceId: number
   topic: 'destinations' | 'match_quality' | 'reconciliation'
-  type: string
-  recipients: { permission: 'manage_deliveries'; personId: null }
+  type: NotificationType
+  recipients: { permission: 'manage_deliveries'; userId: null }
   subject: { type: 'destination'; id: string }
   text: string
   path: string
@@ -89,7 +93,7 @@ async function announceWorkspace(
     announcer.raise(transaction, toNotification(alert, { workspaceId, at, ...change }))
   for (const alert of resolved.slice(0, CHANGES_PER_RUN_MAX)) {
     await deleteAnnouncedAlert(transaction, { workspaceId, key: alert.key })
-    const text = `${alert.place} ${resolutionOf(alert.kind)}.`
+    const text = `${alert.place} ${textsOf(alert.kind).resolution}.`
     await raise(alert, { transition: 'resolved', text })
   }
   const raised = problems.filter(({ key }) => !knownKeys.has(key))
@@ -102,7 +106,7 @@ async function announceWorkspace(
 
 interface Transition {
   workspaceId: number
-  transition: 'raised' | 'resolved'
+  transition: AlertTransition
   text: string
   at: Date
 }
@@ -113,9 +117,9 @@ function toNotification(
 ): AlertNotification {
   return {
     workspaceId,
-    topic: topicOf(kind),
-    type: `alert.${kind}.${transition}`,
-    recipients: { permission: 'manage_deliveries', personId: null },
+    topic: textsOf(kind).topic,
+    type: `alert.${storedText(kind)}.${transition}`,
+    recipients: { permission: 'manage_deliveries', userId: null },
     subject: { type: 'destination', id: destinationId },
     text,
     path,
@@ -125,7 +129,7 @@ function toNotification(
 
 function toAlert(problem: Problem, workspaceId: number): AnnouncedAlert {
   const { key, kind, trackerId, trackerName, destinationId, platform, config } = problem
-  const page = topicOf(kind) === 'destinations' ? 'destinations' : 'reports'
+  const page = textsOf(kind).topic === 'destinations' ? 'destinations' : 'reports'
   return {
     key,
     kind,
@@ -135,21 +139,38 @@ function toAlert(problem: Problem, workspaceId: number): AnnouncedAlert {
   }
 }
 
+interface ProblemTexts {
+  topic: AlertNotification['topic']
+  /** What is true again, after the place. */
+  resolution: string
+}
+
+const QUALITY: ProblemTexts = {
+  topic: 'match_quality',
+  resolution: 'has no problem with its match quality any more',
+}
+
+const PROBLEM_TEXTS: Record<ProblemKind, ProblemTexts> = {
+  emq_fell: QUALITY,
+  emq_low: QUALITY,
+  reconciliation_unexplained: {
+    topic: 'reconciliation',
+    resolution: 'has no unexplained difference to the platform any more',
+  },
+  destination_inactive: { topic: 'destinations', resolution: 'is active again' },
+  destination_unreachable: { topic: 'destinations', resolution: 'can be reached again' },
+}
+
 /** A kind of a later version is about destinations until this one knows better. */
-function topicOf(kind: string): AlertNotification['topic'] {
-  switch (kind) {
-    case 'emq_fell':
-    case 'emq_low':
-      return 'match_quality'
-    case 'reconciliation_unexplained':
-      return 'reconciliation'
-    default:
-      return 'destinations'
-  }
+function textsOf(kind: Stored<ProblemKind>): ProblemTexts {
+  return isRecognized(kind)
+    ? PROBLEM_TEXTS[kind]
+    : { topic: 'destinations', resolution: 'has one problem fewer' }
 }
 
 /** Contains our own words only: the reason of the platform stays on the page. */
 function describeProblem({ kind, reason, since }: Problem, place: string): string {
+  if (!isRecognized(kind)) return `${place}: ${reason}`
   switch (kind) {
     case 'destination_inactive':
       return `${place} is inactive: ${inactiveCause(reason)}. Its deliveries wait.`
@@ -158,28 +179,24 @@ function describeProblem({ kind, reason, since }: Problem, place: string): strin
         `${place} cannot be reached${since ? ` since ${formatDateTime(since)}` : ''}. ` +
         'Its deliveries are retried.'
       )
-    default:
+    case 'emq_fell':
+    case 'emq_low':
+    case 'reconciliation_unexplained':
       return `${place}: ${reason}`
   }
 }
 
-function inactiveCause(reason: string | null): string {
-  const known = /^The (platform rejects the (?:credential|configuration))\b/.exec(reason ?? '')
-  return known?.[1] === undefined ? 'its credential cannot be used' : `the ${known[1]}`
+const UNUSABLE = 'its credential cannot be used'
+
+const INACTIVE_CAUSES: Record<PauseReason, string> = {
+  credential_rejected: 'the platform rejects the credential',
+  configuration_rejected: 'the platform rejects the configuration',
+  credential_unreadable: UNUSABLE,
+  configuration_invalid: UNUSABLE,
+  platform_not_installed: UNUSABLE,
 }
 
-function resolutionOf(kind: string): string {
-  switch (kind) {
-    case 'destination_inactive':
-      return 'is active again'
-    case 'destination_unreachable':
-      return 'can be reached again'
-    case 'emq_fell':
-    case 'emq_low':
-      return 'has no problem with its match quality any more'
-    case 'reconciliation_unexplained':
-      return 'has no unexplained difference to the platform any more'
-    default:
-      return 'has one problem fewer'
-  }
+function inactiveCause(reason: string | null): string {
+  const pause = findPauseReason(reason)
+  return pause === null ? UNUSABLE : INACTIVE_CAUSES[pause]
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { formatUtcDay } from '../../runtime/util/time.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { findDeliveries } from '../delivery/delivery-store.ts'
 import { deliveryView, lineageView } from '../event-reads/event-view.ts'
 import { toEventSpace } from '../event-reads/read-events.ts'

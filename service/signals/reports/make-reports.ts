@@ -5,7 +5,7 @@ import { countWaitingOfDay } from '../delivery/backlog-store.ts'
 import { type Destination, findDestination } from '../delivery/destination-store.ts'
 import { findDestinationRoutes } from '../delivery/plan-store.ts'
 import { countSentOfDay } from '../delivery/sent-counts-store.ts'
-import type { CountedSource, Platform } from '../platforms/platform.ts'
+import { type CountedSource, INVALID_CONFIGURATION, type Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { type AlertContext, type AlertSubject, raiseAlert, resolveAlert } from './alert-store.ts'
 import {
@@ -153,8 +153,6 @@ const NO_CREDENTIAL =
   'it, or a new credential.'
 
 const NO_PLUG_IN = "This server has no plug-in for the destination's platform."
-const INVALID_CONFIGURATION =
-  'The configuration of the destination does not fit its platform: enter it again.'
 
 /**
  * Makes, stores and returns the report of one destination and UTC day. Without counts of the

@@ -1,14 +1,14 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { decimalToken } from '@signalbox/contract/decimal.ts'
+import { getReconciliationReport } from '@signalbox/contract/report-operations.ts'
 import type {
   EmqSnapshot,
   ReconciliationBucket,
   ReconciliationReport,
-  ReportStatus,
 } from '@signalbox/contract/reports.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { Refusal } from '../../runtime/http/refusal.ts'
-import { isCalendarDay } from '../../runtime/util/time.ts'
-import type { TrackerIdentity } from '../access/live-key-store.ts'
+import { Validator } from '../../runtime/http/validator.ts'
+import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { destinationView } from '../delivery/destination-resource.ts'
 import { type Destination, findDestination } from '../delivery/destination-store.ts'
 import type { EventOwner } from '../event-reads/event-view.ts'
@@ -17,24 +17,24 @@ import { findSnapshots, type StoredSnapshot } from './snapshot-store.ts'
 
 interface ReconciliationRequest {
   tracker: TrackerIdentity
-  /** The query parameter, unchecked. */
-  date: unknown
+  /** Not validated. */
+  query: unknown
   at: Date
 }
 
 /** getReconciliationReport: the reports of a day, empty until they are made. */
 export async function readReconciliation(
   database: Database,
-  { tracker: { trackerId, workspaceId }, date, at }: ReconciliationRequest,
+  { tracker: { trackerId, workspaceId }, query, at }: ReconciliationRequest,
 ): Promise<{ date: string; reports: ReconciliationReport[] }> {
-  const day = requireDay(date)
+  const { date } = dayValidator.validate(query)
   const reports: ReconciliationReport[] = []
-  for (const report of await findReports(database, trackerId, day)) {
+  for (const report of await findReports(database, trackerId, date)) {
     const destination = await findDestination(database, trackerId, report.destinationId)
     if (!destination) continue
     reports.push(reportView(report, destination, { workspaceId, signalTrackerId: trackerId, at }))
   }
-  return { date: day, reports }
+  return { date, reports }
 }
 
 /** getEmqReport: snapshots of the match quality, newest first. */
@@ -47,18 +47,11 @@ export async function readSnapshots(
   return { snapshots: snapshots.map(snapshot => snapshotView(snapshot, owner)) }
 }
 
-/** A calendar day as YYYY-MM-DD. Throws a 422 refusal for anything else. */
-function requireDay(date: unknown): string {
-  if (date === undefined) throw invalidDate('is required')
-  if (typeof date !== 'string' || !isCalendarDay(date)) {
-    throw invalidDate('must be a calendar day, such as 2026-11-20')
-  }
-  return date
-}
+const INVALID_DAY = 'The date field must be a calendar day, such as 2026-11-20.'
 
-function invalidDate(rule: string): Refusal {
-  return Refusal.ofFields({ date: [`The date field ${rule}.`] })
-}
+const dayValidator = new Validator(getReconciliationReport.schema.querystring, {
+  members: { date: { error: keyword => (keyword === 'required' ? null : INVALID_DAY) } },
+})
 
 export interface ReportOwner extends EventOwner {
   at: Date
@@ -92,7 +85,7 @@ export function comparisonView(
     event_counts: report.eventCounts,
     buckets: report.buckets as Record<string, ReconciliationBucket>,
     unexplained_residual: report.unexplainedResidual,
-    status: report.status as ReportStatus,
+    status: storedText(report.status),
     created_at: report.createdAt.toISOString(),
     updated_at: report.updatedAt.toISOString(),
   }

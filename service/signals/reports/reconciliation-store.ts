@@ -1,3 +1,5 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import { REPORT_STATUSES, type ReportStatus } from '@signalbox/contract/reports.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { isUniqueViolation } from '../../runtime/db/database-errors.ts'
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
@@ -18,7 +20,7 @@ export interface DestinationPage {
   limit: number
 }
 
-/** A page of the destinations of all trackers that received events lately, in order. */
+/** A page of the destinations of all trackers that received events recently, in order. */
 export async function findActiveDestinations(
   { pool }: Database,
   { sentSince, after, limit }: DestinationPage,
@@ -166,7 +168,7 @@ export interface StoredReport {
   eventCounts: DayReconciliation['eventCounts']
   buckets: Record<string, { count: number; basis: string; explanation: string }>
   unexplainedResidual: number
-  status: string
+  status: Stored<ReportStatus>
   createdAt: Date
   updatedAt: Date
   /** The time of the last attempt; later than `updatedAt` when that attempt failed. */
@@ -233,7 +235,7 @@ function toStoredReport(row: any): StoredReport {
     eventCounts: row.event_counts,
     buckets: row.buckets,
     unexplainedResidual: row.unexplained_residual,
-    status: row.status,
+    status: parseStored(REPORT_STATUSES, row.status),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     triedAt: row.tried_at,

@@ -1,3 +1,4 @@
+import type { SnapshotCause } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import type { EarlierScore, EventNameCoverage } from './match-quality.ts'
 
@@ -65,7 +66,7 @@ export async function claimReading(
 
 /** Why a reading gave no snapshot, and when to retry; nulls after a snapshot. */
 export interface ReadingResult {
-  cause: string | null
+  cause: SnapshotCause | null
   sentence: string | null
   nextReadAt: Date
 }

@@ -1,11 +1,20 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import {
+  FAILURE_REASONS,
+  type FailureReason,
+  HELD_REASONS,
+  type HeldReason,
+} from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import type { CountedStage } from '../../runtime/db/stage-count-store.ts'
+import { COUNTED_STAGES, type CountedStage } from '../events/stage-count-store.ts'
+
+const FINAL_REASONS = [...HELD_REASONS, ...FAILURE_REASONS]
 
 export interface StageCount {
   hour: Date
-  stage: CountedStage
-  /** Empty: none. */
-  reason: string
+  stage: Stored<CountedStage>
+  /** As deliveries have it; null for none. */
+  reason: Stored<HeldReason | FailureReason> | null
   count: number
 }
 
@@ -21,7 +30,12 @@ export async function readStageCounts(
            group by hour, stage, reason order by hour, stage, reason`,
     values: [trackerId, from],
   })
-  return rows
+  return rows.map(row => ({
+    hour: row.hour,
+    stage: parseStored(COUNTED_STAGES, row.stage),
+    reason: row.reason === '' ? null : parseStored(FINAL_REASONS, row.reason),
+    count: row.count,
+  }))
 }
 
 /** The first hour with a count of the tracker; null when there is none. */

@@ -1,13 +1,14 @@
+import type { AlertKind } from '@signalbox/contract/alerts.ts'
+import type { SnapshotCause } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-credential.ts'
 import { formatUtcDay, subtractDays } from '../../runtime/util/time.ts'
 import { findDestination } from '../delivery/destination-store.ts'
 import { countMatchKeys } from '../delivery/sent-counts-store.ts'
-import type { MatchKey, MatchQuality, Unavailable } from '../platforms/platform.ts'
+import { INVALID_CONFIGURATION, type MatchKey, type MatchQuality } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import {
   type AlertContext,
-  type AlertKind,
   raiseAlert,
   resolveAlert,
   resolveInactiveAlerts,
@@ -118,7 +119,7 @@ interface SnapshotContext extends AlertContext {
 }
 
 export interface UnavailableReading extends SnapshotTarget {
-  cause: Unavailable['cause'] | 'credential_unreadable' | 'no_plug_in' | 'no_score'
+  cause: SnapshotCause
   /** One sentence for people. */
   sentence: string
 }
@@ -145,10 +146,6 @@ const UNREADABLE_CREDENTIAL = noReading(
 const NO_PLUG_IN = noReading(
   'no_plug_in',
   "This server has no plug-in for the destination's platform.",
-)
-const INVALID_CONFIGURATION = noReading(
-  'unreadable',
-  'The configuration of the destination does not fit its platform: enter it again.',
 )
 
 /** For a cause that names no time to wait. */
@@ -196,7 +193,7 @@ async function readQuality(
   const platform = platforms.find(destination.platform)
   if (!platform) return NO_PLUG_IN
   const target = platform.parseTarget(destination.config)
-  if (target === null) return INVALID_CONFIGURATION
+  if (target === null) return noReading('unreadable', INVALID_CONFIGURATION)
   const quality = await platform.readMatchQuality({ target, accessToken: opened.credential })
   return quality.kind === 'unavailable' ? quality : { quality, matchKeys: platform.matchKeys }
 }

@@ -1,4 +1,5 @@
-import { type Database, sleepInDatabase } from '../../runtime/db/database.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { pauseBetweenBatches } from '../../runtime/util/wait.ts'
 import {
   type AttemptPosition,
   deleteExpiredAttempts,
@@ -38,7 +39,7 @@ export async function expireAttempts(
       after = batch.last
       attempts += batch.attempts
       batches += 1
-      if (after !== null) await sleepInDatabase(database)
+      if (after !== null) await pauseBetweenBatches()
     } while (after !== null)
   }
   return { attempts, more: false }

@@ -1,6 +1,7 @@
-import { type Database, sleepInDatabase } from '../../runtime/db/database.ts'
-import { deleteOldRows } from '../../runtime/db/old-row-store.ts'
+import type { Database } from '../../runtime/db/database.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
+import { pauseBetweenBatches } from '../../runtime/util/wait.ts'
+import { deleteOldRows } from './retention-store.ts'
 
 export interface CountExpiry {
   database: Database
@@ -36,7 +37,7 @@ export async function expireCounts({
       if (batches === batchesMax) return { rows, more: true }
       deleted = await deleteOldRows(database, { ...aged, before })
       rows += deleted
-      if (deleted > 0) await sleepInDatabase(database)
+      if (deleted > 0) await pauseBetweenBatches()
     }
   }
   return { rows, more: false }

@@ -1,5 +1,5 @@
 import type { Database } from '../../runtime/db/database.ts'
-import { sleepInDatabase } from '../../runtime/db/database.ts'
+import { pauseBetweenBatches } from '../../runtime/util/wait.ts'
 import { deleteSentCounts, EXPIRED_ROWS_MAX } from '../delivery/expire-store.ts'
 import {
   deleteExpiredKeys,
@@ -87,7 +87,7 @@ async function expireWeeks(database: Database, cutoffDay: string) {
     // Trying the next week would block all other statements once more.
     if (!(await detachWeek(database, week))) return { dropped, more: false, isLocked: true }
     dropped += 1
-    await sleepInDatabase(database)
+    await pauseBetweenBatches()
   }
   return { dropped, more: dropped < weeks.length, isLocked: false }
 }
@@ -131,7 +131,7 @@ async function expireRowwise(
         batches += 1
         total.events += batch.events
         total.deliveries += batch.deliveries
-        if (after !== null) await sleepInDatabase(database)
+        if (after !== null) await pauseBetweenBatches()
       } while (after !== null)
     }
   }
@@ -155,7 +155,7 @@ async function deleteOldReports(database: Database, cutoffDay: string, batchesMa
     ) {
       return { rows, more: false }
     }
-    await sleepInDatabase(database)
+    await pauseBetweenBatches()
   }
   return { rows, more: true }
 }

@@ -59,7 +59,7 @@ const TIMES = {
 async function storeEventsAtTimes(database: Database): Promise<void> {
   const entries = Object.entries(TIMES).map(([eventId, createdAt]) => {
     const session = { visitorId: eventId, landingSource: null, clickIds: {} }
-    const payload = { visitorId: eventId, digests: {}, plain: {}, clickIds: {} }
+    const payload = { visitorId: eventId, identityMark: 'm', digests: {}, plain: {}, clickIds: {} }
     return ledgerEntry({ eventId, createdAt, payload, session })
   })
   await storeEntries(database, entries)

@@ -1,4 +1,5 @@
-import { type Database, sleepInDatabase } from '../../runtime/db/database.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { pauseBetweenBatches } from '../../runtime/util/wait.ts'
 import {
   deleteDefaultPartitionPayloads,
   deleteInactiveSessions,
@@ -62,7 +63,7 @@ async function dropPartitions(database: Database, cutoffDay: string) {
       return { dropped, more: false, isLocked: true }
     }
     dropped += 1
-    await sleepInDatabase(database)
+    await pauseBetweenBatches()
   }
   return { dropped, more: dropped < names.length, isLocked: false }
 }
@@ -77,7 +78,7 @@ async function deleteFromDefaultPartition(
     const deleted = await deleteDefaultPartitionPayloads(database, cutoffDay)
     rows += deleted
     if (deleted < EXPIRY_BATCH_ROWS) return { rows, more: false }
-    await sleepInDatabase(database)
+    await pauseBetweenBatches()
   }
   return { rows, more: true }
 }
@@ -97,7 +98,7 @@ async function deleteSessions(database: Database, cutoffDay: string, batchesMax:
       after = batch.last
       rows += batch.sessions
       if (batch.sessions > 0) batches += 1
-      if (after !== null || batch.sessions > 0) await sleepInDatabase(database)
+      if (after !== null || batch.sessions > 0) await pauseBetweenBatches()
     } while (after !== null)
   }
   return { rows, more: false }

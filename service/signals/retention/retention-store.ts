@@ -1,4 +1,4 @@
-import type { Database } from '../../runtime/db/database.ts'
+import { type Database, deleteByTracker } from '../../runtime/db/database.ts'
 import { subtractDays } from '../../runtime/util/time.ts'
 import {
   buildExpireDeliveriesCtes,
@@ -11,6 +11,7 @@ import {
   deleteAllEventCounts,
   deleteEventCounts,
   detachEventPartition,
+  findTrackersWithRows,
   type RowwisePartition,
 } from '../events/event-expiry-store.ts'
 import { changePartitions } from '../events/partition-store.ts'
@@ -90,4 +91,42 @@ export async function deleteCounts(
 ): Promise<void> {
   await deleteEventCounts(database, trackerId, cutoffDay)
   await deleteDeliveryCounts(database, trackerId, cutoffDay)
+}
+
+/** Tables of counts whose primary key begins with the tracker and a time. */
+interface AgedTable {
+  table: 'refusals' | 'stage_counts' | 'delivery_issues'
+  column: 'hour' | 'day'
+}
+
+const OLD_ROWS_MAX = 1_000
+
+/**
+ * Deletes a batch of rows from before a time: one index lookup per tracker, and a thousand rows at
+ * most. Locked rows are left to the next batch. Returns how many.
+ */
+export async function deleteOldRows(
+  database: Database,
+  { table, column, before }: AgedTable & { before: Date },
+): Promise<number> {
+  const cutoff = column === 'day' ? '$1::date' : '$1::timestamptz'
+  const value = column === 'day' ? before.toISOString().slice(0, 10) : before
+  const trackerIds = await findTrackersWithRows(database, {
+    table,
+    condition: `${column} < ${cutoff}`,
+    values: [value],
+    limit: OLD_ROWS_MAX,
+  })
+  return deleteByTracker(trackerIds, OLD_ROWS_MAX, async ({ trackerId, limit }) => {
+    const deleted = await database.pool.query({
+      text: `delete from ${table} where tracker_id = $2::uuid and ctid = any(array(
+               select ctid from ${table}
+               where tracker_id = $2::uuid and ${column} < ${cutoff}
+               order by ${column} limit $3::integer for update skip locked
+             ))
+             returning tracker_id`,
+      values: [value, trackerId, limit],
+    })
+    return deleted.rows.length
+  })
 }

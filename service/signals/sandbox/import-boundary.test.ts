@@ -10,9 +10,9 @@ const ROOT = join(import.meta.dirname, '../../..')
 const SANDBOX = 'service/signals/sandbox/routes.ts'
 
 const MODULES =
-  'agents|audit|db|delivery|erasure|metrics|people|platforms|provisioning|reports|retention|' +
-  'roles|settings'
-const FORBIDDEN = new RegExp(`^service/(${MODULES})/|store\\.ts$`)
+  '(agents|audit|dashboard|program|workspaces|runtime/(db|settings)|' +
+  'signals/(delivery|erasure|platforms|reports|retention))'
+const FORBIDDEN = new RegExp(`^service/${MODULES}/|store\\.ts$`)
 
 /** Imports as Node resolves them: without type imports, and in every spelling. */
 const importsSeen: { from: string; target: string }[] = []

@@ -11,21 +11,21 @@ import { type AddressLimit, limitAddresses } from '../../runtime/http/address-li
 import { preflightHeaders, readBearerToken } from '../../runtime/http/headers.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import type { ConsentSettings } from '../consent/consent-signal.ts'
 import type { Platforms } from '../ingestion/event-draft.ts'
 import { createSandboxKeys, issueSandboxKey, type SandboxKeys } from './sandbox-keys.ts'
 import { validateEvent } from './validate-event.ts'
 
 export interface SandboxContext {
   /** Sandbox keys are derived from it. Processes with the same secret accept each other's keys. */
-  sandboxKeySecret: Buffer
+  credentialKeys: { current: Buffer }
   /** They normalize identity as production does; none is contacted. */
   platforms: Platforms
-  /** Id of the platform in Additional Consent strings, as in production. Default: not looked at. */
-  additionalConsentProvider?: number | null
+  /** As in production. */
+  settings: ConsentSettings
   now: () => Date
   publicOrigin: () => string
-  /** Default: no limit. */
-  limit?: AddressLimit | null
+  limits: { sandbox: AddressLimit | null }
 }
 
 /**
@@ -33,13 +33,13 @@ export interface SandboxContext {
  * nor forward what it receives.
  */
 export function sandboxRoutes(app: ServiceApp, context: SandboxContext): void {
-  const keys = createSandboxKeys(context.sandboxKeySecret)
+  const keys = createSandboxKeys(context.credentialKeys.current)
   app.register(async sandbox => {
     // In onSend, so that refusals of earlier hooks have these headers too.
     sandbox.addHook('onSend', async (_request, reply) => {
       reply.headers({ ...CORS_HEADERS, 'cache-control': 'no-store, private' })
     })
-    if (context.limit) limitAddresses(sandbox, context.limit)
+    if (context.limits.sandbox) limitAddresses(sandbox, context.limits.sandbox)
     keyRoutes(sandbox, keys, context)
     validationRoute(sandbox, keys, context)
     preflightRoutes(sandbox)
@@ -70,8 +70,7 @@ function keyRoutes(
 }
 
 function validationRoute(app: ServiceApp, keys: SandboxKeys, context: SandboxContext): void {
-  const { now, platforms, additionalConsentProvider = null } = context
-  const rules = { platforms, additionalConsentProvider }
+  const { now, platforms, settings } = context
   app.route({
     ...validateSandboxEvent,
     // Runs before the body is read, as on every authenticated route.
@@ -81,9 +80,8 @@ function validationRoute(app: ServiceApp, keys: SandboxKeys, context: SandboxCon
     },
     async handler({ body, headers }, reply) {
       const idempotencyKey = headers['idempotency-key'] as string | undefined
-      return reply
-        .code(200)
-        .send(validateEvent({ ...rules, body, idempotencyKey, receivedAt: now() }))
+      const input = { platforms, settings, body, idempotencyKey, receivedAt: now() }
+      return reply.code(200).send(validateEvent(input))
     },
   })
 }

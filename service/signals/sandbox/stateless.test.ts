@@ -32,7 +32,9 @@ const PROGRAM = `
   guardRoutes(app, () => Promise.reject(new Error('unexpected authentication')))
   sandboxRoutes(app, {
     platforms: createOfflinePlatforms(),
-    sandboxKeySecret: Buffer.alloc(32, 7),
+    credentialKeys: { current: Buffer.alloc(32, 7) },
+    settings: {},
+    limits: { sandbox: null },
     now: () => new Date(),
     publicOrigin: () => 'https://signalbox.example',
   })

@@ -78,10 +78,10 @@ it('reports that an old event may expire', async test => {
 
 it('names dropped fields with reasons, and ignored members', async test => {
   const messageOf = await messenger(test)
-  const user_data = { em: 'jane@example.com', ph: '123', colour: 'red' }
+  const user_data = { em: 'jane@example.com', ph: '123', color: 'red' }
   const message = await messageOf({ user_data, utm_campaign: 'spring' })
   const dropped =
-    'Dropped: user_data.colour (This field is not known here, so it was not stored), ' +
+    'Dropped: user_data.color (This field is not known here, so it was not stored), ' +
     'user_data.ph (This is not a whole phone number. Send it with + and its country code, or add ' +
     'a country). Ignored: utm_campaign.'
   assert.ok(message.includes(dropped), message)

@@ -1,13 +1,14 @@
 import type { SandboxEventResult } from '@signalbox/contract/sandbox.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
+import type { ConsentSettings } from '../consent/consent-signal.ts'
 import { draftEvent, type EventDraft, type Platforms } from '../ingestion/event-draft.ts'
 import { redactSubmission } from '../ingestion/redact-submission.ts'
 import { validateSubmission } from '../ingestion/validate-submission.ts'
 
 interface SandboxEventInput {
   platforms: Platforms
-  additionalConsentProvider?: number | null
+  settings?: ConsentSettings
   body: unknown
   idempotencyKey: string | undefined
   receivedAt: Date
@@ -24,7 +25,7 @@ const TOKEN = 'redacted'
  */
 export function validateEvent({
   platforms,
-  additionalConsentProvider = null,
+  settings = {},
   body,
   idempotencyKey,
   receivedAt,
@@ -35,7 +36,7 @@ export function validateEvent({
     platforms,
     idempotencyKey,
     receivedAt,
-    additionalConsentProvider,
+    settings,
   })
   const { submission: redactedSubmission, redacted } = redactSubmission(submission, () => TOKEN)
   const draft = draftEvent(redactedSubmission, {
@@ -111,9 +112,6 @@ function describeDelivery(draft: EventDraft, platforms: Platforms): string {
       )
     case 'ledger_only':
       return 'Production would store it but not deliver it.'
-    // Rejected before there is a draft.
-    case 'denied':
-      return ''
   }
 }
 

@@ -1,8 +1,6 @@
+import { WORKSPACE_ALERT_KINDS, type WorkspaceAlertKind } from '@signalbox/contract/alerts.ts'
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
-
-/** Problems of a workspace as a whole; the list may grow. */
-export const WORKSPACE_ALERT_KINDS = ['audit_log_broken'] as const
-export type WorkspaceAlertKind = (typeof WORKSPACE_ALERT_KINDS)[number]
 
 export interface WorkspaceAlert {
   workspaceId: number
@@ -60,11 +58,16 @@ export interface ResolvedWorkspaceAlert {
   resolvedAt: Date
 }
 
+export interface OpenWorkspaceAlert extends Pick<WorkspaceAlert, 'workspaceId' | 'sentence'> {
+  kind: Stored<WorkspaceAlertKind>
+  raisedAt: Date
+}
+
 /** The open alerts of one workspace, at most one of each kind, or of all. */
 export async function listOpenWorkspaceAlerts(
   { query }: Pick<Database, 'query'>,
   workspaceId: number | null,
-): Promise<Omit<WorkspaceAlert, 'details'>[]> {
+): Promise<OpenWorkspaceAlert[]> {
   let selection = query
     .selectFrom('workspace_alerts')
     .select(['workspace_id', 'kind', 'sentence', 'raised_at'])
@@ -76,7 +79,7 @@ export async function listOpenWorkspaceAlerts(
   const rows = await selection.execute()
   return rows.map(row => ({
     workspaceId: row.workspace_id,
-    kind: row.kind as WorkspaceAlertKind,
+    kind: parseStored(WORKSPACE_ALERT_KINDS, row.kind),
     sentence: row.sentence,
     raisedAt: row.raised_at,
   }))

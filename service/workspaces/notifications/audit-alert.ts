@@ -1,9 +1,11 @@
+import type { AlertTransition, WorkspaceAlertKind } from '@signalbox/contract/alerts.ts'
+import type { AuditAlerts } from '../../audit/jobs.ts'
 import type { VerifiedChain } from '../../audit/verify-chains.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import {
   endWorkspaceAlert,
+  listOpenWorkspaceAlerts,
   upsertWorkspaceAlert,
-  type WorkspaceAlertKind,
   workspaceExists,
 } from './audit-alert-store.ts'
 import type { Notification } from './notification.ts'
@@ -13,7 +15,7 @@ import { raiseNotification } from './notification-store.ts'
 export interface WorkspaceAlertTransition {
   workspaceId: number
   kind: WorkspaceAlertKind
-  transition: 'raised' | 'resolved'
+  transition: AlertTransition
   sentence: string
 }
 
@@ -24,12 +26,23 @@ export interface AuditAlertContext {
 
 const KIND: WorkspaceAlertKind = 'audit_log_broken'
 
+export function createAuditAlerts(context: AuditAlertContext): AuditAlerts {
+  return {
+    async listOpen() {
+      const open = await listOpenWorkspaceAlerts(context.database, null)
+      const broken = open.filter(({ kind }) => kind === KIND)
+      return new Set(broken.map(({ workspaceId }) => workspaceId))
+    },
+    update: (chain, at) => updateAuditAlert(context, chain, at),
+  }
+}
+
 /**
  * Raises the alert about a log that was changed, or resolves it when the whole log was verified.
  * The notification is stored in the same transaction: processes of an earlier version, which do not
  * know this kind of alert, can neither repeat it nor take it back.
  */
-export async function updateAuditAlert(
+async function updateAuditAlert(
   { database, onWorkspaceAlert }: AuditAlertContext,
   chain: VerifiedChain,
   at: Date,
@@ -43,7 +56,10 @@ export async function updateAuditAlert(
       : await upsertWorkspaceAlert(
           { query },
           {
-            ...{ workspaceId, kind: KIND, sentence, raisedAt: at },
+            workspaceId,
+            kind: KIND,
+            sentence,
+            raisedAt: at,
             details: { broken_at: chain.broken_at },
           },
         )
@@ -74,7 +90,7 @@ function toNotification({
     workspaceId,
     topic: 'audit_log',
     type: `alert.${KIND}.${transition}`,
-    recipients: { permission: 'read_audit', personId: null },
+    recipients: { permission: 'read_audit', userId: null },
     subject: { type: 'workspace', id: String(workspaceId) },
     text: sentence,
     path: `/workspaces/${workspaceId}/audit`,

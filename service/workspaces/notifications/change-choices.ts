@@ -13,17 +13,17 @@ import { lockNotificationSettings } from './settings-store.ts'
  */
 export async function changeChoices(
   { database }: NotificationsContext,
-  { person, workspaceId: given }: SettingsRequest,
+  { user, workspaceId: given }: SettingsRequest,
   wanted: readonly string[],
 ): Promise<void> {
   const intent = { workspaceId: given, action: 'read' } as const
-  const { workspaceId, role } = await requireRole(database, person, intent)
+  const { workspaceId, role } = await requireRole(database, user, intent)
   const choices = new Map<string, boolean>()
   for (const topic of choosableTopics(role)) {
     const isWanted = wanted.includes(topic)
     if (isWanted !== isTopicWantedByDefault(role, topic)) choices.set(topic, isWanted)
   }
-  const key = { workspaceId, userId: person.userId }
+  const key = { workspaceId, userId: user.userId }
   await database.query.transaction().execute(query => saveTopicChoices({ query }, key, choices))
 }
 
@@ -33,17 +33,17 @@ export async function changeChoices(
  */
 export async function sendTestEmail(
   { database, now, publicOrigin }: NotificationsContext,
-  { person, workspaceId: given }: SettingsRequest,
+  { user, workspaceId: given }: SettingsRequest,
 ): Promise<void> {
   const intent = { workspaceId: given, action: 'read' } as const
-  const { workspaceId, workspaceName } = await requireRole(database, person, intent)
+  const { workspaceId, workspaceName } = await requireRole(database, user, intent)
   const at = now()
-  const personId = person.userId
+  const userId = user.userId
   const notification = {
     topic: 'email',
     type: 'email.test',
     permission: null,
-    personId,
+    userId,
     subject: { type: 'workspace', id: String(workspaceId) },
     text: 'This is a test message. Alerts and proposals are sent in the same way.',
     path: `/workspaces/${workspaceId}/notifications`,
@@ -55,10 +55,10 @@ export async function sendTestEmail(
   await database.query.transaction().execute(async query => {
     // The lock makes two clicks at the same time one email.
     await lockNotificationSettings({ query }, workspaceId)
-    if (await hasPendingEmail({ query }, { workspaceId, personId })) {
+    if (await hasPendingEmail({ query }, { workspaceId, userId })) {
       throw new Refusal(409, 'An email to you is still being sent. Try again when it is done.')
     }
-    const message = { workspaceId, channel: 'email', personId, body, createdAt: at } as const
+    const message = { workspaceId, channel: 'email', userId, body, createdAt: at } as const
     await insertMessage({ query }, { ...message, isTest: true })
   })
 }

@@ -5,8 +5,8 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { requireRecentAuthentication } from '../users/reauthentication.ts'
-import type { CurrentPerson, SessionContext } from '../users/session-store.ts'
-import { requireRole } from '../users/workspaces.ts'
+import type { CurrentUser, SessionContext } from '../users/session-store.ts'
+import { requireRole, userActor } from '../users/workspaces.ts'
 import { composeWebhookDigest } from './digest.ts'
 import { cancelWebhookMessages, insertMessage, listWebhookMessages } from './message-store.ts'
 import { NOTIFICATION_TOPICS } from './notification.ts'
@@ -28,9 +28,9 @@ export interface NotificationsContext extends SessionContext, AuditedContext {
   credentialKeys: CredentialKeys
 }
 
-/** The person and the unparsed workspace ID of a request. */
+/** The user and the unparsed workspace ID of a request. */
 export interface SettingsRequest {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: unknown
 }
 
@@ -80,7 +80,7 @@ export function setWebhook(
   submission: { url: string; format: string },
 ): Promise<string> {
   return changeLocked(context, request, async (transaction, { workspaceId, at }) => {
-    requireRecentAuthentication(request.person, at)
+    requireRecentAuthentication(request.user, at)
     const { url, format } = parseWebhook(submission)
     const secret = generateWebhookSecret()
     const secrets = { url: url.href, secret, previous: null }
@@ -124,7 +124,7 @@ export function rotateWebhookSecret(
 ): Promise<string> {
   const { credentialKeys: keys } = context
   return changeLocked(context, request, async (transaction, { workspaceId, at, settings }) => {
-    requireRecentAuthentication(request.person, at)
+    requireRecentAuthentication(request.user, at)
     const webhook = requireWebhook(settings)
     const opened = openWebhook(keys, workspaceId, webhook.sealed)
     if (!opened) throw new Refusal(409, 'The webhook cannot be read here. Set its URL again.')
@@ -191,7 +191,7 @@ export async function sendTestMessage(
       topic: 'webhook',
       type: 'webhook.test',
       permission: null,
-      personId: null,
+      userId: null,
       subject: { type: 'workspace', id: String(workspaceId) },
       text: 'This is a test message.',
       path: `/workspaces/${workspaceId}/notifications`,
@@ -202,7 +202,7 @@ export async function sendTestMessage(
     await insertMessage(transaction, {
       workspaceId,
       channel: 'webhook',
-      personId: null,
+      userId: null,
       body: composeWebhookDigest(digest, webhook.format),
       createdAt: at,
       isTest: true,
@@ -229,14 +229,14 @@ type ChangeResult<Result> = { result: Result } & (
   | { action: null }
 )
 
-/** Runs a change of an authorized person under the lock of the settings, with its audit entry. */
+/** Runs a change of an authorized user under the lock of the settings, with its audit entry. */
 async function changeLocked<Result>(
   context: NotificationsContext,
-  { person, workspaceId: given }: SettingsRequest,
+  { user, workspaceId: given }: SettingsRequest,
   change: (transaction: Transaction, input: LockedChange) => Promise<ChangeResult<Result>>,
 ): Promise<Result> {
   const intent = { workspaceId: given, action: 'manage_notifications' } as const
-  const { workspaceId, workspaceName } = await requireRole(context.database, person, intent)
+  const { workspaceId, workspaceName } = await requireRole(context.database, user, intent)
   return commitAudited(context, async (transaction, record) => {
     const settings = await lockNotificationSettings(transaction, workspaceId)
     const at = context.now()
@@ -246,7 +246,7 @@ async function changeLocked<Result>(
         workspaceId,
         at,
         action: changed.action,
-        actor: { type: 'person', id: String(person.userId) },
+        actor: userActor(user),
         subject: { type: 'workspace', id: String(workspaceId) },
         details: changed.details,
       })

@@ -21,7 +21,7 @@ export async function readTopicChoices(
   return new Map(rows.map(row => [row.topic, row.is_wanted]))
 }
 
-/** The choices of all members of a workspace, by person. */
+/** The choices of all members of a workspace, by user. */
 export async function listTopicChoices(
   { query }: Pick<Database, 'query'>,
   workspaceId: number,
@@ -31,12 +31,12 @@ export async function listTopicChoices(
     .select(['user_id', 'topic', 'is_wanted'])
     .where('workspace_id', '=', workspaceId)
     .execute()
-  const byPerson = new Map<number, Map<string, boolean>>()
+  const byUser = new Map<number, Map<string, boolean>>()
   for (const row of rows) {
-    const choices = byPerson.get(row.user_id) ?? new Map<string, boolean>()
-    byPerson.set(row.user_id, choices.set(row.topic, row.is_wanted))
+    const choices = byUser.get(row.user_id) ?? new Map<string, boolean>()
+    byUser.set(row.user_id, choices.set(row.topic, row.is_wanted))
   }
-  return byPerson
+  return byUser
 }
 
 /** Replaces the choices of a member. They end with the membership. */

@@ -2,7 +2,7 @@ import { promises as dns, type LookupAddress } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { type AddressRule, hostAddress, isPublicAddress } from './webhook-address.ts'
+import { type AddressRule, hostAddress, isWebhookAddress } from './webhook-address.ts'
 
 /** The arguments that tests replace. Nothing in the settings leads here. */
 export interface WebhookClientOptions {
@@ -43,7 +43,7 @@ const HEADER_BYTES_MAX = 16_384
  * bodies of answers are not read, and one time limit covers everything.
  */
 export function createWebhookClient(options: WebhookClientOptions = {}): PostWebhook {
-  const { isAllowedAddress = isPublicAddress, resolveHost = resolveByDns } = options
+  const { isAllowedAddress = isWebhookAddress, resolveHost = resolveByDns } = options
   const { timeoutMilliseconds = TIMEOUT_MILLISECONDS, certificateAuthority } = options
   return async ({ url: text, headers, body }) => {
     const url = new URL(text)

@@ -1,3 +1,4 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { listTopicChoices } from './choice-store.ts'
 import { composeEmailDigest, composeWebhookDigest, type Digest } from './digest.ts'
@@ -64,11 +65,11 @@ async function queueEmails(
   const unmuted = withoutTopics(digest.notifications, mutedEmailTopics)
   const choices = await listTopicChoices(transaction, workspaceId)
   for (const recipient of await listEmailRecipients(transaction, workspaceId)) {
-    const { personId } = recipient
-    const notifications = unmuted.filter(it => isRecipient(recipient, it, choices.get(personId)))
+    const { userId } = recipient
+    const notifications = unmuted.filter(it => isRecipient(recipient, it, choices.get(userId)))
     if (notifications.length === 0) continue
     const body = JSON.stringify(composeEmailDigest({ ...digest, notifications }))
-    await insertMessage(transaction, { workspaceId, channel: 'email', personId, body, createdAt })
+    await insertMessage(transaction, { workspaceId, channel: 'email', userId, body, createdAt })
   }
 }
 
@@ -82,7 +83,7 @@ async function queueWebhook(
   await insertMessage(transaction, {
     workspaceId: digest.workspaceId,
     channel: 'webhook',
-    personId: null,
+    userId: null,
     body: composeWebhookDigest({ ...digest, notifications }, webhook.format),
     createdAt: digest.at,
   })
@@ -92,5 +93,5 @@ function withoutTopics(
   notifications: readonly WaitingNotification[],
   muted: readonly string[],
 ): WaitingNotification[] {
-  return notifications.filter(({ topic }) => !muted.includes(topic))
+  return notifications.filter(({ topic }) => !muted.includes(storedText(topic)))
 }

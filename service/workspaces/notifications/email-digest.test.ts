@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
-import { addMember, createTestPerson } from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import { plainName } from '../../runtime/util/plain-name.ts'
 
 it('sends one email with a link to each person who may decide', async test => {
   const { service, workspace, emails, raise, runJob } = await startNotificationsFixture(test)
   const { workspaceId, owner } = workspace
-  const admin = await createTestPerson(service)
-  const member = await createTestPerson(service)
+  const admin = await createTestUser(service)
+  const member = await createTestUser(service)
   await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
   await raise()
@@ -25,9 +25,9 @@ it('sends one email with a link to each person who may decide', async test => {
 it('sends what is for one person to no one else', async test => {
   const { service, workspace, emails, raise, runJob } = await startNotificationsFixture(test)
   const { workspaceId } = workspace
-  const member = await createTestPerson(service)
+  const member = await createTestUser(service)
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
-  await raise({ topic: 'results', recipients: { permission: null, personId: member.userId } })
+  await raise({ topic: 'results', recipients: { permission: null, userId: member.userId } })
   await runJob()
   assert.deepEqual(
     emails.map(({ to, subject }) => [to, subject]),
@@ -38,7 +38,7 @@ it('sends what is for one person to no one else', async test => {
 it('sends no email to members who left, were disabled or have no verified address', async test => {
   const { service, workspace, emails, raise, runJob } = await startNotificationsFixture(test)
   const { workspaceId } = workspace
-  const people = await Promise.all([1, 2, 3].map(() => createTestPerson(service)))
+  const people = await Promise.all([1, 2, 3].map(() => createTestUser(service)))
   const [left, disabled, unverified] = people.map(({ userId }) => userId)
   for (const { userId } of people) await addMember(service, { workspaceId, userId, role: 'admin' })
   const { pool } = service.database

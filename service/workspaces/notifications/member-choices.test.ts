@@ -2,17 +2,13 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
 import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
-import {
-  addMember,
-  createTestPerson,
-  createTestWorkspace,
-} from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser, createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import type { Notification } from './notification.ts'
 
 const ALERT: Partial<Notification> = {
   topic: 'match_quality',
   type: 'alert.emq_low.raised',
-  recipients: { permission: 'manage_deliveries', personId: null },
+  recipients: { permission: 'manage_deliveries', userId: null },
   text: 'The score is 3.9.',
 }
 
@@ -21,8 +17,8 @@ async function startWithMembers(test: TestContext) {
   const fixture = await startNotificationsFixture(test)
   const { service, workspace, emails, raise, runJob, pathOfPage } = fixture
   const { workspaceId, owner } = workspace
-  const admin = await createTestPerson(service)
-  const member = await createTestPerson(service)
+  const admin = await createTestUser(service)
+  const member = await createTestUser(service)
   await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
   const names = new Map([
@@ -43,9 +39,9 @@ async function startWithMembers(test: TestContext) {
         .map(({ to }) => names.get(to) ?? to)
         .toSorted()
     },
-    choose: (person: typeof owner, topics: readonly string[]) =>
+    choose: (user: typeof owner, topics: readonly string[]) =>
       submitFormPairs(
-        person.client,
+        user.client,
         `${pathOfPage}/mine`,
         topics.map(topic => ['my_topics', topic] as const),
       ),
@@ -76,7 +72,7 @@ it('gives no proposals or results of others to a member by their own choice', as
   const { people, recipientsOf, choose } = await startWithMembers(test)
   await choose(people.member, ['approvals', 'results', 'webhook'])
   assert.deepEqual(await recipientsOf({}), ['admin', 'owner'])
-  const recipients = { permission: null, personId: people.owner.userId }
+  const recipients = { permission: null, userId: people.owner.userId }
   assert.deepEqual(await recipientsOf({ topic: 'results', recipients }), ['owner'])
 })
 

@@ -11,7 +11,7 @@ interface NewMessage {
   workspaceId: number
   channel: NotificationChannel
   /** Null for the webhook. */
-  personId: number | null
+  userId: number | null
   body: string
   createdAt: Date
   /** It does not delay the next digest. */
@@ -27,7 +27,7 @@ export async function insertMessage({ query }: Transaction, message: NewMessage)
       id: generateUuidV7(createdAt),
       workspace_id: message.workspaceId,
       channel: message.channel,
-      person_id: message.personId,
+      person_id: message.userId,
       body: message.body,
       status: 'pending',
       next_attempt_at: createdAt,
@@ -82,7 +82,7 @@ export async function claimMessage(
     id: row.id,
     workspaceId: row.workspace_id,
     channel,
-    personId: row.person_id,
+    userId: row.person_id,
     body: row.body,
     attempts: row.attempts,
     createdAt: row.created_at,
@@ -123,7 +123,7 @@ export async function settleMessage(
 /** Whether an email to a member is still being sent. */
 export async function hasPendingEmail(
   { query }: Transaction,
-  { workspaceId, personId }: { workspaceId: number; personId: number },
+  { workspaceId, userId }: { workspaceId: number; userId: number },
 ): Promise<boolean> {
   const row = await query
     .selectFrom('notification_messages')
@@ -131,7 +131,7 @@ export async function hasPendingEmail(
     .where('workspace_id', '=', workspaceId)
     .where('channel', '=', 'email')
     .where('status', '=', 'pending')
-    .where('person_id', '=', personId)
+    .where('person_id', '=', userId)
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

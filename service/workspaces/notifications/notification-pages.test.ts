@@ -5,14 +5,10 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
-import {
-  BrowserClient,
-  submitFormPairs,
-  unescapeHtml,
-} from '../../../testing/fixtures/page-client.ts'
+import { PageClient, submitFormPairs, unescapeHtml } from '../../../testing/fixtures/page-client.ts'
 import {
   addMember,
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
   TEST_PASSWORD,
 } from '../../../testing/fixtures/users.ts'
@@ -196,15 +192,15 @@ it('lets members read and only owners change', async test => {
   const { workspaceId } = workspace
   await setWebhook()
   for (const role of ['admin', 'member'] as const) {
-    const person = await createTestPerson(service)
-    await addMember(service, { workspaceId, userId: person.userId, role })
-    const { status, text } = await person.client.get(pathOfPage)
+    const user = await createTestUser(service)
+    await addMember(service, { workspaceId, userId: user.userId, role })
+    const { status, text } = await user.client.get(pathOfPage)
     assert.equal(status, 200)
     assert.match(text, /Only an owner of the workspace can change/)
     assert.doesNotMatch(text, /<form[^>]*notifications(?!\/mine)/)
     for (const form of ALL_FORMS) {
       const fields = { url: 'https://hooks.example.com/', format: 'text', digest_minutes: '5' }
-      const page = await person.client.post(`${pathOfPage}${form}`, fields)
+      const page = await user.client.post(`${pathOfPage}${form}`, fields)
       assert.equal(page.status, 403, `${role} ${form}`)
     }
   }
@@ -213,7 +209,7 @@ it('lets members read and only owners change', async test => {
   for (const form of ALL_FORMS) {
     assert.equal((await stranger.client.post(`${pathOfPage}${form}`, {})).status, 404, form)
   }
-  assert.match((await new BrowserClient(service.url).get(pathOfPage)).path, /^\/sign-in/)
+  assert.match((await new PageClient(service.url).get(pathOfPage)).path, /^\/sign-in/)
   const { webhook } = await readNotificationSettings(service.database, workspaceId)
   assert.match(webhook?.host ?? '', /^hooks\.example:/)
 })

@@ -1,7 +1,9 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import type { WorkspaceAction, WorkspaceRole } from '../users/workspace-role.ts'
 import {
+  ALL_NOTIFICATION_TOPICS,
   NOTIFICATION_TEXT_CHARACTERS_MAX,
   type Notification,
   type NotificationChannel,
@@ -16,13 +18,13 @@ export async function raiseNotification(
   { query }: Transaction,
   { workspaceId, topic, type, recipients, subject, text, path, at }: Notification,
 ): Promise<void> {
-  const { permission, personId } = recipients
+  const { permission, userId } = recipients
   const shortText = text.slice(0, NOTIFICATION_TEXT_CHARACTERS_MAX)
   await sql`
     insert into notifications (workspace_id, channel, topic, type, permission, person_id,
       subject_type, subject_id, text, path, created_at)
     select ${workspaceId}::integer, channel, ${topic}::text, ${type}::text, ${permission}::text,
-      ${personId}::integer, ${subject.type}::text, ${subject.id}::text, ${shortText}::text,
+      ${userId}::integer, ${subject.type}::text, ${subject.id}::text, ${shortText}::text,
       ${path}::text, ${at}::timestamptz
     from unnest(array['email', 'webhook']) as channel
     where channel = 'email' or ${topic}::text <> 'webhook' and exists (
@@ -89,10 +91,11 @@ export async function findDueDigests(
 }
 
 export interface WaitingNotification {
-  topic: NotificationTopic
+  topic: Stored<NotificationTopic>
+  /** A `NotificationType`, perhaps of another version: digests pass it on. */
   type: string
   permission: WorkspaceAction | null
-  personId: number | null
+  userId: number | null
   subject: { type: string; id: string }
   text: string
   path: string
@@ -124,10 +127,10 @@ export async function takeNotifications(
   return rows
     .toSorted((a, b) => a.id - b.id)
     .map(row => ({
-      topic: row.topic as NotificationTopic,
+      topic: parseStored(ALL_NOTIFICATION_TOPICS, row.topic),
       type: row.type,
       permission: row.permission as WorkspaceAction | null,
-      personId: row.person_id,
+      userId: row.person_id,
       subject: { type: row.subject_type, id: row.subject_id },
       text: row.text,
       path: row.path,
@@ -135,8 +138,8 @@ export async function takeNotifications(
     }))
 }
 
-export interface EmailRecipient {
-  personId: number
+export interface DigestRecipient {
+  userId: number
   email: string
   role: WorkspaceRole
 }
@@ -147,7 +150,7 @@ const RECIPIENTS_MAX = 200
 export async function listEmailRecipients(
   { query }: Pick<Database, 'query'>,
   workspaceId: number,
-): Promise<EmailRecipient[]> {
+): Promise<DigestRecipient[]> {
   const rows = await query
     .selectFrom('members')
     .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
@@ -161,7 +164,7 @@ export async function listEmailRecipients(
     .limit(RECIPIENTS_MAX)
     .execute()
   return rows.map(({ id, email, role }) => ({
-    personId: id,
+    userId: id,
     email,
     role: role as WorkspaceRole,
   }))

@@ -1,3 +1,5 @@
+import type { NotificationType } from '@signalbox/contract/alerts.ts'
+import { isMember, isRecognized, type Stored } from '@signalbox/contract/closed-set.ts'
 import type { WorkspaceAction } from '../users/workspace-role.ts'
 
 /** How a workspace is notified: its people by email, its systems by a webhook. */
@@ -23,15 +25,16 @@ export const ALERT_TOPICS: readonly ChosenTopic[] = [
   'audit_log',
 ]
 
-export function isAlertTopic(topic: NotificationTopic): boolean {
-  return (ALERT_TOPICS as readonly string[]).includes(topic)
+export function isAlertTopic(topic: Stored<NotificationTopic>): boolean {
+  return isRecognized(topic) && isMember(ALERT_TOPICS, topic)
 }
 
 /**
  * `webhook`: problems of the webhook itself, which are always sent, and only by email. `email`: a
  * test message.
  */
-export type NotificationTopic = ChosenTopic | 'webhook' | 'email'
+export const ALL_NOTIFICATION_TOPICS = [...NOTIFICATION_TOPICS, 'webhook', 'email'] as const
+export type NotificationTopic = (typeof ALL_NOTIFICATION_TOPICS)[number]
 
 export const TOPIC_LABELS: Record<ChosenTopic, string> = {
   approvals: 'Proposals that wait for approval',
@@ -44,8 +47,8 @@ export const TOPIC_LABELS: Record<ChosenTopic, string> = {
 
 /** Who gets the email: the members whose role has a permission, or one member. */
 export type Recipients =
-  | { permission: WorkspaceAction; personId: null }
-  | { permission: null; personId: number }
+  | { permission: WorkspaceAction; userId: null }
+  | { permission: null; userId: number }
 
 export interface NotificationSubject {
   type: string
@@ -56,8 +59,7 @@ export interface NotificationSubject {
 export interface Notification {
   workspaceId: number
   topic: NotificationTopic
-  /** In webhooks: noun and past participle, such as `approval.requested`. */
-  type: string
+  type: NotificationType
   recipients: Recipients
   subject: NotificationSubject
   /** One sentence without secrets and personal data; names in it are without links. */

@@ -12,7 +12,7 @@ import {
 import { formatDateTime } from '../../runtime/util/time.ts'
 import type { PageMembership } from '../users/page-membership.ts'
 import { CONFIRM_PATH, isRecentlyAuthenticated } from '../users/reauthentication.ts'
-import type { CurrentPerson } from '../users/session-store.ts'
+import type { CurrentUser } from '../users/session-store.ts'
 import { workspacePage } from '../users/workspace-pages.ts'
 import { hasPermission } from '../users/workspace-role.ts'
 import type { Membership } from '../users/workspace-store.ts'
@@ -25,10 +25,10 @@ import type { NotificationSettings, WebhookFormat, WebhookSummary } from './sett
 import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-address.ts'
 
 export interface NotificationsPage {
-  person: CurrentPerson
+  user: CurrentUser
   membership: PageMembership
   settings: NotificationSettings
-  /** What the person chose for their own email. */
+  /** What the user chose for their own email. */
   choices: TopicChoices
   now: Date
   /** The last messages of the webhook, newest first. */
@@ -43,7 +43,7 @@ export interface NotificationsPage {
 
 /** What a workspace is told, and its webhook. Owners change it. */
 export function notificationsPage(page: NotificationsPage): string {
-  const { person, membership, settings, issuedSecret, errors = {}, notice } = page
+  const { user, membership, settings, issuedSecret, errors = {}, notice } = page
   const mayChange = hasPermission(membership.role, 'manage_notifications')
   const content = html`!${errorSummary(errors)}
 !${issuedSecret === undefined ? '' : secretCard(issuedSecret)}
@@ -51,7 +51,7 @@ export function notificationsPage(page: NotificationsPage): string {
 !${mayChange ? topicsForm(page) : topicsSummary(settings)}
 !${settings.webhook ? webhookCard(page, settings.webhook) : ''}
 !${mayChange ? webhookFormCard(page) : OWNERS_ONLY}`
-  return workspacePage({ person, membership, tab: 'notifications', notice, content })
+  return workspacePage({ user, membership, tab: 'notifications', notice, content })
 }
 
 const OWNERS_ONLY = '<p>Only an owner of the workspace can change what the workspace sends.</p>'
@@ -185,12 +185,12 @@ const FORMAT_LABELS: Record<WebhookFormat, string> = {
 
 /** Asks for a confirmation before the form is filled in, not after. */
 function webhookFormCard(page: NotificationsPage): string {
-  const { person, membership, settings, now } = page
+  const { user, membership, settings, now } = page
   const query = new URLSearchParams({ return_to: pathOf(membership) })
   return html`<section class="card">
 <h2>${settings.webhook ? 'Replace the webhook' : 'Add a webhook'}</h2>
 !${
-    isRecentlyAuthenticated(person, now)
+    isRecentlyAuthenticated(user, now)
       ? webhookForm(page)
       : html`<p><a class="button" href="${CONFIRM_PATH}?${query.toString()}">Confirm your identity
 first</a></p>`

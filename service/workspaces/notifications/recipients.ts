@@ -1,23 +1,24 @@
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import { hasPermission, type WorkspaceRole } from '../users/workspace-role.ts'
 import type { TopicChoices } from './choice-store.ts'
 import { type ChosenTopic, isAlertTopic, NOTIFICATION_TOPICS } from './notification.ts'
-import type { EmailRecipient, WaitingNotification } from './notification-store.ts'
+import type { DigestRecipient, WaitingNotification } from './notification-store.ts'
 
 const NO_CHOICES: TopicChoices = new Map()
 
 /**
  * True if a member gets the notification by email. What the member chose comes before the role,
- * with two limits: results are for one person, and proposals for those who may decide.
+ * with two limits: results are for one user, and proposals for those who may decide.
  */
 export function isRecipient(
-  { personId, role }: Pick<EmailRecipient, 'personId' | 'role'>,
-  { topic, ...notification }: Pick<WaitingNotification, 'topic' | 'permission' | 'personId'>,
+  { userId, role }: Pick<DigestRecipient, 'userId' | 'role'>,
+  { topic, ...notification }: Pick<WaitingNotification, 'topic' | 'permission' | 'userId'>,
   choices: TopicChoices = NO_CHOICES,
 ): boolean {
-  const choice = choices.get(topic)
+  const choice = choices.get(storedText(topic))
   if (choice === false) return false
   const { permission } = notification
-  if (permission === null) return personId === notification.personId
+  if (permission === null) return userId === notification.userId
   return hasPermission(role, permission) || (choice === true && isAlertTopic(topic))
 }
 

@@ -1,5 +1,7 @@
+import Type from 'typebox'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { formChoices, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { Notices } from '../../runtime/pages/page-links.ts'
 import { servePages } from '../../runtime/pages/serve-pages.ts'
 import { requirePageMembership } from '../users/page-membership.ts'
 import {
@@ -54,7 +56,7 @@ export function notificationRoutes(app: ServiceApp, context: NotificationsContex
       SIGNED_IN,
       page(async visit => {
         await sendTestEmail(context, toRequest(visit))
-        return seeOther(visit.reply, `${pathOf(visit)}?done=test_email`)
+        return seeOther(visit.reply, NOTICES.addTo(pathOf(visit), 'test_email'))
       }),
     )
     pages.post(
@@ -70,55 +72,69 @@ export function notificationRoutes(app: ServiceApp, context: NotificationsContex
         return renderNotifications(context, visit, { issuedSecret })
       }),
     )
-    for (const [name, change] of Object.entries(WEBHOOK_CHANGES)) {
+    for (const { name, change } of WEBHOOK_CHANGES) {
       pages.post(
         `${url}/webhook/${name}`,
         SIGNED_IN,
         page(async visit => {
           await change(context, toRequest(visit))
-          return seeOther(visit.reply, `${pathOf(visit)}?done=${name}`)
+          return seeOther(visit.reply, NOTICES.addTo(pathOf(visit), name))
         }),
       )
     }
   })
 }
 
-const WEBHOOK_CHANGES = { enable: enableWebhook, remove: removeWebhook, test: sendTestMessage }
+const WEBHOOK_CHANGES = [
+  { name: 'enable', change: enableWebhook },
+  { name: 'remove', change: removeWebhook },
+  { name: 'test', change: sendTestMessage },
+] as const
 
-const NOTICES: Record<string, string> = {
+const NOTICES = new Notices({
   saved: 'Notifications saved.',
   chosen: 'Your choice is saved.',
   test_email: 'A test email is sent to you within a minute.',
   enable: 'Webhook turned on.',
   remove: 'Webhook removed.',
   test: 'A test message is sent within a minute. Reload this page to see the result.',
-}
+})
+
+const TOPICS_FORM = Type.Object({
+  email_topics: formChoices(),
+  webhook_topics: formChoices(),
+  digest_minutes: formText(),
+})
+const CHOICES_FORM = Type.Object({ my_topics: formChoices() })
 
 async function postTopics(context: NotificationsContext, visit: SignedInRequest) {
-  const form = visit.request.body instanceof URLSearchParams ? visit.request.body : null
+  const form = readForm(visit.request.body, TOPICS_FORM)
   try {
     await changeTopics(context, toRequest(visit), {
-      emailTopics: form?.getAll('email_topics') ?? [],
-      webhookTopics: form?.getAll('webhook_topics') ?? [],
-      digestMinutes: Number(readFormText(form, 'digest_minutes')),
+      emailTopics: form.email_topics,
+      webhookTopics: form.webhook_topics,
+      digestMinutes: Number(form.digest_minutes),
     })
-    return seeOther(visit.reply, `${pathOf(visit)}?done=saved`)
+    return seeOther(visit.reply, NOTICES.addTo(pathOf(visit), 'saved'))
   } catch (error) {
     return refuse(context, visit, { errors: toFormErrors(error) })
   }
 }
 
 async function postChoices(context: NotificationsContext, visit: SignedInRequest) {
-  const form = visit.request.body instanceof URLSearchParams ? visit.request.body : null
-  await changeChoices(context, toRequest(visit), form?.getAll('my_topics') ?? [])
-  return seeOther(visit.reply, `${pathOf(visit)}?done=chosen`)
+  const { my_topics: topics } = readForm(visit.request.body, CHOICES_FORM)
+  await changeChoices(context, toRequest(visit), topics)
+  return seeOther(visit.reply, NOTICES.addTo(pathOf(visit), 'chosen'))
 }
 
-async function postWebhook(context: NotificationsContext, visit: SignedInRequest) {
-  const { body } = visit.request
+const WEBHOOK_FORM = Type.Object({
   // One character more, so that a longer URL is refused instead of cut.
-  const url = readFormText(body, 'url', WEBHOOK_URL_CHARACTERS_MAX + 1)
-  const values = { url, format: readFormText(body, 'format') }
+  url: formText(WEBHOOK_URL_CHARACTERS_MAX + 1),
+  format: formText(),
+})
+
+async function postWebhook(context: NotificationsContext, visit: SignedInRequest) {
+  const values = readForm(visit.request.body, WEBHOOK_FORM)
   try {
     const issuedSecret = await setWebhook(context, toRequest(visit), values)
     return await renderNotifications(context, visit, { issuedSecret })
@@ -141,24 +157,23 @@ async function renderNotifications(
   visit: SignedInRequest,
   state: PageState = {},
 ): Promise<string> {
-  const { person, workspaceId: given } = toRequest(visit)
-  const membership = await requirePageMembership(database, person, { workspaceId: given })
+  const { user, workspaceId: given } = toRequest(visit)
+  const membership = await requirePageMembership(database, user, { workspaceId: given })
   const { workspaceId } = membership
-  const { done } = visit.request.query as { done?: unknown }
   return notificationsPage({
-    person,
+    user,
     membership,
     now: now(),
     settings: await readNotificationSettings(database, workspaceId),
-    choices: await readTopicChoices(database, { workspaceId, userId: person.userId }),
+    choices: await readTopicChoices(database, { workspaceId, userId: user.userId }),
     messages: await listWebhookMessages(database, workspaceId, MESSAGES_SHOWN_MAX),
-    notice: typeof done === 'string' && Object.hasOwn(NOTICES, done) ? NOTICES[done] : undefined,
+    notice: NOTICES.find(visit.request.query),
     ...state,
   })
 }
 
-function toRequest({ person, request }: SignedInRequest): SettingsRequest {
-  return { person, workspaceId: readWorkspaceParam(request) }
+function toRequest({ user, request }: SignedInRequest): SettingsRequest {
+  return { user, workspaceId: readWorkspaceParam(request) }
 }
 
 function pathOf({ request }: SignedInRequest): string {

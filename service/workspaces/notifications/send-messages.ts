@@ -85,10 +85,10 @@ type AttemptResult =
 /** Members who left, were disabled or changed their address in the meantime get nothing. */
 async function sendEmail(
   { database, sendEmail: send }: SendContext,
-  { workspaceId, personId, body }: ClaimedMessage,
+  { workspaceId, userId, body }: ClaimedMessage,
 ): Promise<AttemptResult> {
   const members = await listEmailRecipients(database, workspaceId)
-  const recipient = members.find(member => member.personId === personId)
+  const recipient = members.find(member => member.userId === userId)
   if (!recipient) return { kind: 'failed', error: 'recipient_left' }
   const { subject, text } = JSON.parse(body) as Omit<Email, 'to'>
   try {
@@ -166,7 +166,7 @@ async function disableWebhook(
     workspaceId,
     topic: 'webhook',
     type: 'webhook.disabled',
-    recipients: { permission: 'manage_notifications', personId: null },
+    recipients: { permission: 'manage_notifications', userId: null },
     subject: { type: 'workspace', id: String(workspaceId) },
     text: `The webhook at ${webhook.host} was turned off after failed attempts.`,
     path: `/workspaces/${workspaceId}/notifications`,

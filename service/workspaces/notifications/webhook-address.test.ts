@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { isPublicAddress, parseWebhookUrl } from './webhook-address.ts'
+import { isWebhookAddress, parseWebhookUrl } from './webhook-address.ts'
 
 it('allows public addresses', () => {
   for (const address of ['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1']) {
-    assert.equal(isPublicAddress(address), true, address)
+    assert.equal(isWebhookAddress(address), true, address)
   }
 })
 
@@ -17,7 +17,7 @@ it('refuses private and reserved addresses, and IPv6 ranges that lead to them', 
     ...['64:ff9b::7f00:1', '2002:7f00:1::1', '2002:a00:1::', '2001:0:7f00:1::', '::7f00:1'],
     ...['fe80::1%eth0', '', 'hooks.example', '127.1'],
   ]
-  for (const address of refused) assert.equal(isPublicAddress(address), false, address)
+  for (const address of refused) assert.equal(isWebhookAddress(address), false, address)
 })
 
 it('accepts https URLs with a public host', () => {

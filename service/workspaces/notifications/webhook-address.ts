@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { parseIpAddress } from '../../runtime/util/ip-address.ts'
-import { isPublicAddress as isPublic } from '../../runtime/util/public-address.ts'
+import { isPublicAddress } from '../../runtime/util/public-address.ts'
 
 /**
  * Which addresses a webhook may connect to. The rule is an argument of the client and no setting:
@@ -9,9 +9,9 @@ import { isPublicAddress as isPublic } from '../../runtime/util/public-address.t
 export type AddressRule = (address: string) => boolean
 
 /** Public addresses only: a webhook must not reach the network in which the service runs. */
-export const isPublicAddress: AddressRule = address => {
+export const isWebhookAddress: AddressRule = address => {
   const parsed = parseIpAddress(address)
-  return parsed !== null && isPublic(parsed)
+  return parsed !== null && isPublicAddress(parsed)
 }
 
 export const WEBHOOK_URL_CHARACTERS_MAX = 2_000
@@ -32,7 +32,7 @@ export function parseWebhookUrl(text: string): { url: URL } | { problem: Webhook
   if (url.protocol !== 'https:') return { problem: 'not_https' }
   if (url.username !== '' || url.password !== '') return { problem: 'has_credentials' }
   const literal = hostAddress(url)
-  if (literal !== null) return isPublicAddress(literal) ? { url } : { problem: 'not_public' }
+  if (literal !== null) return isWebhookAddress(literal) ? { url } : { problem: 'not_public' }
   const isPublicName = url.hostname.includes('.') && !PRIVATE_NAMES.test(url.hostname)
   return isPublicName ? { url } : { problem: 'not_public' }
 }

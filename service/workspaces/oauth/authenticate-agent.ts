@@ -42,7 +42,7 @@ interface PresentedToken {
 
 /**
  * Resolves `Authorization: Bearer` at one of the two resources. One statement checks the current
- * state of the token, its connection or issuer, the person, the workspace and the ad account.
+ * state of the token, its connection or issuer, the user, the workspace and the ad account.
  * Execution tokens open MCP; an OAuth token opens the resource that it was issued for. Everything
  * else gets the same 401, whose challenge names the metadata and the scope.
  */

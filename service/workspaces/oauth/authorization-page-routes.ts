@@ -1,10 +1,13 @@
+import Type from 'typebox'
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import { createRateLimitRefusal } from '../../runtime/http/rate-limit.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { readFormText } from '../../runtime/pages/form-body.ts'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
+import { formText, readForm } from '../../runtime/pages/form-body.ts'
 import { renderPage } from '../../runtime/pages/layout.ts'
 import { pageHeaders, servePages } from '../../runtime/pages/serve-pages.ts'
+import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 import { listOwnedAdAccounts } from '../users/ad-account-store.ts'
 import { requireSignIn } from '../users/page-visit.ts'
 import {
@@ -12,7 +15,7 @@ import {
   isRecentlyAuthenticated,
   requireSecondFactor,
 } from '../users/reauthentication.ts'
-import type { CurrentPerson } from '../users/session-store.ts'
+import type { CurrentUser } from '../users/session-store.ts'
 import { callProvider, type HttpExchange } from './authorization-server.ts'
 import { type ApprovalRequest, decideApproval, findApprovalRequest } from './connection-approval.ts'
 import { consentPage } from './consent-page.ts'
@@ -21,6 +24,8 @@ import type { OauthContext } from './oauth-context.ts'
 import { disableBodyParsing } from './oauth-responses.ts'
 import { errorPage } from './provider-pages.ts'
 import { formActionSource } from './redirect-uri.ts'
+
+const CONSENT_FORM = Type.Object({ decision: formText(), ad_account_id: formText() })
 
 /** The consent page. The pending request is bound to the browser. */
 export function interactionRoutes(app: ServiceApp, context: OauthContext): void {
@@ -41,8 +46,8 @@ export function interactionRoutes(app: ServiceApp, context: OauthContext): void 
       const pending = await findPendingApproval(context, { request, reply })
       if (!pending) return reply
       const adAccounts = await listAdAccountChoices(context, pending)
-      const isApproved = readFormText(request.body, 'decision') === 'approve'
-      const chosen = readFormText(request.body, 'ad_account_id')
+      const { decision, ad_account_id: chosen } = readForm(request.body, CONSENT_FORM)
+      const isApproved = decision === 'approve'
       const adAccount = adAccounts.find(({ adAccountId }) => String(adAccountId) === chosen)
       if (isApproved && !adAccount) {
         const error = 'Choose the ad account that this agent may access.'
@@ -59,7 +64,7 @@ export function interactionRoutes(app: ServiceApp, context: OauthContext): void 
 }
 
 interface PendingApproval {
-  person: CurrentPerson
+  user: CurrentUser
   approval: ApprovalRequest
 }
 
@@ -75,45 +80,45 @@ interface PageReply {
 }
 
 /**
- * Returns the person and the pending request; null after sending another reply. Approving a
- * connection issues tokens, so the person must have confirmed their identity recently.
+ * Returns the user and the pending request; null after sending another reply. Approving a
+ * connection issues tokens, so the user must have confirmed their identity recently.
  */
 async function findPendingApproval(
   context: OauthContext,
   exchange: PageExchange,
 ): Promise<PendingApproval | null> {
   const { request, reply } = exchange
-  const { uid } = request.params as { uid: string }
+  const { uid } = readPathParameters(request.params, 'uid')
   const returnTo = `${INTERACTION_PATH}/${encodeURIComponent(uid)}`
-  const person = await requireSignIn(context, { request, reply, returnTo })
-  if (!person) return null
-  if (!isRecentlyAuthenticated(person, context.now())) {
+  const user = await requireSignIn(context, { request, reply, returnTo })
+  if (!user) return null
+  if (!isRecentlyAuthenticated(user, context.now())) {
     reply.redirect(`${CONFIRM_PATH}?return_to=${encodeURIComponent(returnTo)}`, 303)
     return null
   }
   const approval = await findApprovalRequest(context, { exchange, uid })
-  if (approval) return { person, approval }
+  if (approval) return { user, approval }
   reply.code(400).send(renderPage(errorPage({ error: 'session_not_found' })))
   return null
 }
 
 /** Throws a 403 when only workspaces are left that require a second factor. */
-async function listAdAccountChoices({ database }: OauthContext, { person }: PendingApproval) {
-  const owned = await listOwnedAdAccounts(database, person.userId)
-  if (person.secondFactorAt !== null) return owned
+async function listAdAccountChoices({ database }: OauthContext, { user }: PendingApproval) {
+  const owned = await listOwnedAdAccounts(database, user.userId)
+  if (user.secondFactorAt !== null) return owned
   const allowed = owned.filter(account => !account.requiresSecondFactor)
-  if (owned.length > 0 && allowed.length === 0) requireSecondFactor(person)
+  if (owned.length > 0 && allowed.length === 0) requireSecondFactor(user)
   return allowed
 }
 
 type ConsentView = PendingApproval & Pick<Parameters<typeof consentPage>[0], 'error' | 'adAccounts'>
 
-function sendConsentPage(reply: PageReply, { person, approval, error, adAccounts }: ConsentView) {
+function sendConsentPage(reply: PageReply, { user, approval, error, adAccounts }: ConsentView) {
   const formTargets = approval.redirectUri === null ? [] : [formActionSource(approval.redirectUri)]
   const body = consentPage({ approval, adAccounts, error })
   return reply
     .headers(pageHeaders({ formTargets }))
-    .send(renderPage({ ...body, signedInAs: person.email }))
+    .send(renderPage({ ...body, signedInAs: user.email }))
 }
 
 /** The authorization endpoint, and where the browser returns to it after the decision. */
@@ -131,8 +136,8 @@ export function authorizationRoutes(app: ServiceApp, context: OauthContext): voi
         exposeHeadRoute: false,
         config: { credential: 'none' },
         async handler(request, reply) {
-          const { uid } = request.params as { uid?: string }
-          if (uid === '') throw Refusal.notFound('There is nothing at this path.')
+          // The router takes the path without an ID, but with its slash, to this route.
+          if (objectOrEmpty(request.params).uid === '') throw Refusal.notFound()
           const call = { provider: await provider(), origin: publicOrigin(), isPage: true }
           await callProvider({ request, reply }, call)
         },
@@ -165,9 +170,9 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
     pages.register(async limited => {
       if (limits.userCodes) limitAddresses(limited, limits.userCodes)
       limited.post(url, { config }, async (request, reply) => {
-        const person = await requireSignIn(context, { request, reply, returnTo: url })
-        if (!person) return reply
-        limitPerson(limits.userCodes, person)
+        const user = await requireSignIn(context, { request, reply, returnTo: url })
+        if (!user) return reply
+        limitUser(limits.userCodes, user)
         // The form's page sets the cookie; the library fails on a form without it.
         const cookie = `${(await provider()).cookieName('session')}=`
         if (!request.headers.cookie?.includes(cookie)) return reply.redirect(url, 303)
@@ -177,16 +182,17 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
   })
 }
 
-/** A person who guesses codes may do it from many addresses. */
-function limitPerson(limit: OauthContext['limits']['userCodes'], { userId }: CurrentPerson): void {
+/** A user who guesses codes may do it from many addresses. */
+function limitUser(limit: OauthContext['limits']['userCodes'], { userId }: CurrentUser): void {
   if (!limit) return
   const { waitSeconds } = limit.limit.limiter.take(`person ${userId}`)
   if (waitSeconds > 0) throw createRateLimitRefusal(limit.limit, waitSeconds)
 }
 
-const USER_CODE = /^[A-Za-z0-9-]{1,20}$/
+const codeQuery = new Validator(
+  Type.Object({ user_code: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9-]{1,20}$' })) }),
+)
 
 function parseUserCode(query: unknown): string {
-  const { user_code: code } = query as { user_code?: unknown }
-  return typeof code === 'string' && USER_CODE.test(code) ? code.toUpperCase() : ''
+  return codeQuery.pickValid(query).user_code?.toUpperCase() ?? ''
 }

@@ -8,7 +8,7 @@ import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import type { AuthorizationServer } from './provider.ts'
 import { createProviderPages } from './provider-pages.ts'
 
-interface AuthorizationServerOptions {
+export interface AuthorizationServerOptions {
   database: Database
   now: () => Date
   audit: AuditTrail
@@ -77,7 +77,7 @@ interface ProviderCall {
   provider: AuthorizationServer
   /** The public origin. */
   origin: string
-  /** True when a person reads the response, false when a program does. */
+  /** True when a user reads the response, false when a program does. */
   isPage: boolean
 }
 

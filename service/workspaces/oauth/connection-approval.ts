@@ -1,6 +1,7 @@
 import { commitAudited } from '../../audit/commit-audited.ts'
 import type { OwnedAdAccount } from '../users/ad-account-store.ts'
-import type { CurrentPerson } from '../users/session-store.ts'
+import type { CurrentUser } from '../users/session-store.ts'
+import { userActor } from '../users/workspaces.ts'
 import type { HttpExchange } from './authorization-server.ts'
 import { type Approval, saveApproval } from './connection-store.ts'
 import type { ChangeContext } from './connections.ts'
@@ -11,20 +12,20 @@ import { artifactDigest } from './provider-adapter.ts'
 
 interface ApprovalDecision {
   exchange: HttpExchange
-  person: CurrentPerson
+  user: CurrentUser
   approval: ApprovalRequest
-  /** An ad account that the person owns; null when they deny. */
+  /** An ad account that the user owns; null when they deny. */
   adAccount: OwnedAdAccount | null
 }
 
 /**
- * Applies a person's decision and returns the URL to continue at. An approval binds client, person,
+ * Applies a user's decision and returns the URL to continue at. An approval binds client, user,
  * permissions and ad account into one connection. It is stored before the grant, so that no token
  * can exist without a connection. Submitting the page twice is one approval.
  */
 export async function decideApproval(
   context: OauthContext,
-  { exchange, person, approval, adAccount }: ApprovalDecision,
+  { exchange, user, approval, adAccount }: ApprovalDecision,
 ): Promise<string> {
   const provider = await context.provider()
   const { raw: request } = exchange.request
@@ -34,13 +35,13 @@ export async function decideApproval(
     const denial = { error: 'access_denied', error_description: 'the person denied access' }
     return provider.interactionResult(request, response, denial, options)
   }
-  const accountId = String(person.userId)
+  const accountId = String(user.userId)
   const { audience, clientId } = approval
   const grantId = artifactDigest(`grant of ${approval.uid}`)
   await saveApprovalWithAudit(context, {
     grantId,
     clientId,
-    userId: person.userId,
+    userId: user.userId,
     workspaceId: adAccount.workspaceId,
     adAccountId: adAccount.adAccountId,
     audience,
@@ -65,7 +66,7 @@ async function saveApprovalWithAudit(context: ChangeContext, approval: Approval)
     record({
       workspaceId,
       at: approval.approvedAt,
-      actor: { type: 'person', id: String(userId) },
+      actor: userActor({ userId }),
       action: 'connection.approved',
       subject: { type: 'connection', id: String(connectionId) },
       details: { client_id: clientId, ad_account_id: adAccountId, audience, permissions },
@@ -79,7 +80,7 @@ export interface ApprovalRequest {
   /** Chosen by the client; not verified. */
   clientName: string
   audience: Audience
-  /** Where the person is redirected afterwards; null for a device. */
+  /** Where the user is redirected afterwards; null for a device. */
   redirectUri: string | null
 }
 

@@ -16,7 +16,7 @@ import {
 import {
   addAdAccount,
   addMember,
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
 } from '../../../testing/fixtures/users.ts'
 import type { AuditAction } from '../../audit/audit-entry.ts'
@@ -30,7 +30,11 @@ it('audits an approval with person, connection and ad account', async test => {
   const subject = { type: 'connection', id: await connectionId(fixture) }
   assert.partialDeepStrictEqual(await written(fixture), [
     {
-      ...{ sequence: 1, at: AT, actor: owner(fixture), action: 'connection.approved', subject },
+      sequence: 1,
+      at: AT,
+      actor: owner(fixture),
+      action: 'connection.approved',
+      subject,
       details: {
         client_id: agent.client.client_id,
         ad_account_id: fixture.workspace.adAccountId,
@@ -78,10 +82,10 @@ it('audits a rename without the name, on the page and in the API', async test =>
 it('audits a changed ad account with the previous one, and the next approval', async test => {
   const fixture = await startOauthFixture(test)
   const { agent } = await connectAgent(fixture)
-  const { adAccountId: before, workspaceId, owner: person } = fixture.workspace
+  const { adAccountId: before, workspaceId, owner: user } = fixture.workspace
   const adAccountId = await addAdAccount(fixture.service, workspaceId, 'Shop US')
   const { api } = await pathsOf(fixture)
-  const move = (body: object) => person.client.call('PATCH', api, { body })
+  const move = (body: object) => user.client.call('PATCH', api, { body })
   const { adAccountId: foreign } = await createTestWorkspace(fixture.service)
   assert.equal((await move({ ad_account_id: foreign })).status, 422)
   assert.equal((await move({ ad_account_id: before })).status, 204)
@@ -101,7 +105,9 @@ it('audits a changed ad account with the previous one, and the next approval', a
     [
       { action: 'connection.approved', subject, details: { ad_account_id: before } },
       {
-        ...{ action: 'connection.account_changed', actor: owner(fixture), subject },
+        action: 'connection.account_changed',
+        actor: owner(fixture),
+        subject,
         details: { ad_account_id_before: before, ad_account_id: adAccountId },
       },
       { action: 'connection.approved', subject, details: { ad_account_id: adAccountId } },
@@ -245,15 +251,15 @@ async function pathsOf(fixture: OauthFixture) {
 /** An admin, an owner of another workspace and an anonymous visitor try the same. */
 async function refusedOthers(fixture: OauthFixture, method: string, body?: object) {
   const { workspaceId } = fixture.workspace
-  const admin = await createTestPerson(fixture.service)
+  const admin = await createTestUser(fixture.service)
   await addMember(fixture.service, { workspaceId, userId: admin.userId, role: 'admin' })
   const { owner: stranger } = await createTestWorkspace(fixture.service)
   const { api } = await pathsOf(fixture)
-  for (const [person, status] of [
+  for (const [user, status] of [
     [admin, 403],
     [stranger, 404],
   ] as const) {
-    assert.equal((await person.client.call(method, api, { body })).status, status)
+    assert.equal((await user.client.call(method, api, { body })).status, status)
   }
   const headers = { origin: fixture.service.url, 'sec-fetch-site': 'same-origin' }
   const anonymous = await fixture.send(api, { method, headers, ...(body && { json: body }) })

@@ -4,7 +4,7 @@ import type { Tables } from '../../runtime/db/tables.ts'
 import { pageRange, toListPage } from '../../runtime/util/list-page.ts'
 import type { Audience, Permission } from './permissions.ts'
 
-/** What a person approved for a client, for one ad account. */
+/** What a user approved for a client, for one ad account. */
 export interface Approval {
   grantId: string
   clientId: string
@@ -135,8 +135,8 @@ export async function revokeConnection(
   return (await query.executeQuery(statement)).rows.length === 1
 }
 
-/** The connections that a person approved and that are not revoked. */
-export async function findConnectionsOfPerson(
+/** The connections that a user approved and that are not revoked. */
+export async function findConnectionsOfUser(
   { query }: Database,
   userId: number,
 ): Promise<ConnectionKey[]> {
@@ -212,7 +212,7 @@ export async function renameConnection(
 
 /** The ad account of a live connection; null when there is none. */
 export async function findConnectionAdAccount(
-  { query }: Database,
+  { query }: Transaction,
   { workspaceId, connectionId }: ConnectionKey,
 ): Promise<number | null> {
   const row = await query

@@ -5,13 +5,13 @@ import type { ListPage } from '../../runtime/util/list-page.ts'
 import { formatDate } from '../../runtime/util/time.ts'
 import type { AdAccount } from '../users/ad-account-store.ts'
 import type { PageMembership } from '../users/page-membership.ts'
-import type { CurrentPerson } from '../users/session-store.ts'
+import type { CurrentUser } from '../users/session-store.ts'
 import { workspacePage } from '../users/workspace-pages.ts'
 import type { ListedConnection } from './connection-store.ts'
 import { PERMISSION_LABELS, type Permission } from './permissions.ts'
 
 interface ConnectionsPage {
-  person: CurrentPerson
+  user: CurrentUser
   membership: PageMembership
   connections: ListPage<ListedConnection>
   /** The active ad accounts of the workspace. */
@@ -22,7 +22,7 @@ interface ConnectionsPage {
 
 /** The connections of a workspace, with their permissions and forms to change them. */
 export function connectionsPage(page: ConnectionsPage): string {
-  const { person, membership, connections, errors = {}, notice } = page
+  const { user, membership, connections, errors = {}, notice } = page
   const live = connections.rows.filter(({ revoked_at }) => revoked_at === null)
   const revoked = connections.rows.filter(({ revoked_at }) => revoked_at !== null)
   const isEmpty = live.length === 0 && connections.page === 1
@@ -32,7 +32,7 @@ export function connectionsPage(page: ConnectionsPage): string {
 !${live.map(connection => connectionCard(connection, page)).join('')}
 !${revoked.length === 0 ? '' : revokedCard(revoked)}
 !${pageLinks(connections, path)}`
-  return workspacePage({ person, membership, tab: 'connections', notice, content })
+  return workspacePage({ user, membership, tab: 'connections', notice, content })
 }
 
 function connectionCard(connection: ListedConnection, page: ConnectionsPage): string {

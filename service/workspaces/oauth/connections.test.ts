@@ -9,7 +9,7 @@ import {
 import {
   addAdAccount,
   addMember,
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
 } from '../../../testing/fixtures/users.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
@@ -100,16 +100,16 @@ it('returns 403 to other roles, 404 to outsiders, and redirects anonymous visito
   const { workspaceId } = fixture.workspace
   const path = pathOf(fixture)
   const id = await connectionId(fixture)
-  const admin = await createTestPerson(fixture.service)
+  const admin = await createTestUser(fixture.service)
   await addMember(fixture.service, { workspaceId, userId: admin.userId, role: 'admin' })
   const { owner: stranger } = await createTestWorkspace(fixture.service)
-  for (const [person, status] of [
+  for (const [user, status] of [
     [admin, 403],
     [stranger, 404],
   ] as const) {
-    assert.equal((await person.client.get(path)).status, status)
+    assert.equal((await user.client.get(path)).status, status)
     for (const action of ['rename', 'ad-account', 'revoke']) {
-      const page = await person.client.post(`${path}/${id}/${action}`, { name: 'x' })
+      const page = await user.client.post(`${path}/${id}/${action}`, { name: 'x' })
       assert.equal(page.status, status, action)
     }
   }

@@ -1,13 +1,15 @@
-import type { AuditAction, AuditDetails, AuditEntry } from '../../audit/audit-entry.ts'
+import { ConnectionChange } from '@signalbox/contract/session/agents.ts'
+import type { AuditDetails, AuditEntry } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import type { Database } from '../../runtime/db/database.ts'
+import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import type { ListPage } from '../../runtime/util/list-page.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { parseDisplayName } from '../users/display-name.ts'
-import type { CurrentPerson } from '../users/session-store.ts'
+import type { CurrentUser } from '../users/session-store.ts'
 import type { Membership } from '../users/workspace-store.ts'
-import { requireRole } from '../users/workspaces.ts'
+import { requireRole, userActor } from '../users/workspaces.ts'
 import {
   type ConnectionKey,
   findConnectionAdAccount,
@@ -27,7 +29,7 @@ export interface ChangeContext extends AuditedContext {
 
 /** The IDs are not validated. */
 export interface WorkspaceVisit {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: unknown
 }
 
@@ -35,12 +37,12 @@ export interface ConnectionVisit extends WorkspaceVisit {
   connectionId: unknown
 }
 
-/** Returns the membership of a person who may manage agents. Throws a Refusal: 403 or 404. */
+/** Returns the membership of a user who may manage agents. Throws a Refusal: 403 or 404. */
 export function requireAgentManager(
   database: Database,
-  { person, workspaceId }: WorkspaceVisit,
+  { user, workspaceId }: WorkspaceVisit,
 ): Promise<Membership> {
-  return requireRole(database, person, { workspaceId, action: 'manage_agents' })
+  return requireRole(database, user, { workspaceId, action: 'manage_agents' })
 }
 
 /** A page of the connections of a workspace, for its owners. */
@@ -53,72 +55,74 @@ export async function listWorkspaceConnections(
   return listConnections(database, workspaceId, page)
 }
 
+const CONNECTION_NAME_CHARACTERS_MAX = 100
+const INVALID_AD_ACCOUNT = 'Choose another active ad account of this workspace.'
+
+/** IDs may be text, as forms send them. */
+const changeValidator = new Validator(ConnectionChange, {
+  coerceTypes: true,
+  members: {
+    name: {
+      error: `Enter a name of 1 to ${CONNECTION_NAME_CHARACTERS_MAX} characters.`,
+      parse: name => parseDisplayName(name, CONNECTION_NAME_CHARACTERS_MAX),
+    },
+    ad_account_id: { error: INVALID_AD_ACCOUNT },
+  },
+})
+
 /**
- * Changes the given fields. If one is invalid, nothing changes. Throws a Refusal: 403, 404 or 422.
+ * Changes the given fields of a live connection, all or none of them. Another ad account of the
+ * workspace invalidates its tokens. Throws a Refusal: 403, 404, or 422 naming every invalid field.
  */
 export async function updateConnection(
   context: ChangeContext,
   visit: ConnectionVisit,
-  { name, adAccountId }: { name: unknown; adAccountId: unknown },
+  body: unknown,
 ): Promise<void> {
-  await requireConnection(context, visit)
+  const connection = await requireConnection(context, visit)
+  const { name, ad_account_id: adAccountId } = changeValidator.validate(body)
   if (name === undefined && adAccountId === undefined) {
     throw Refusal.ofFields({ name: ['Send a name or an ad account.'] })
   }
-  if (name !== undefined) requireName(name)
-  if (adAccountId !== undefined) await changeConnectionAdAccount(context, visit, adAccountId)
-  if (name !== undefined) await changeConnectionName(context, visit, name)
-}
-
-const CONNECTION_NAME_CHARACTERS_MAX = 100
-
-/** Renames a live connection. Throws a Refusal: 403, 404, or 422 on `name`. */
-export async function changeConnectionName(
-  context: ChangeContext,
-  visit: ConnectionVisit,
-  nameInput: unknown,
-): Promise<void> {
-  const connection = await requireConnection(context, visit)
-  const name = requireName(nameInput)
   await commitAudited(context, async (transaction, record) => {
-    const before = await lockConnectionName(transaction, connection)
-    if (before === null) throw connectionNotFound()
-    if (before === name) return
-    await renameConnection(transaction, connection, name)
-    record(createConnectionEntry(context, connection, { action: 'connection.renamed' }))
+    const changes = [
+      adAccountId === undefined ? null : await rebind(transaction, connection, adAccountId),
+      name === undefined ? null : await rename(transaction, connection, name),
+    ]
+    for (const change of changes) {
+      if (change) record(createConnectionEntry(context, connection, change))
+    }
   })
 }
 
-function requireName(input: unknown): string {
-  const name = parseDisplayName(input, CONNECTION_NAME_CHARACTERS_MAX)
-  if (name !== null) return name
-  const message = `Enter a name of 1 to ${CONNECTION_NAME_CHARACTERS_MAX} characters.`
-  throw Refusal.ofFields({ name: [message] })
-}
+type ConnectionAuditChange = Pick<AuditEntry, 'action'> & { details?: AuditDetails }
 
-/**
- * Binds a live connection to another ad account of its workspace, which invalidates its tokens.
- * Throws a Refusal: 403, 404, or 422 on `ad_account_id`.
- */
-export async function changeConnectionAdAccount(
-  context: ChangeContext,
-  visit: ConnectionVisit,
-  adAccountInput: unknown,
-): Promise<void> {
-  const { database } = context
-  const connection = await requireConnection(context, visit)
-  const adAccountId = parseRowId(adAccountInput)
-  const current = await findConnectionAdAccount(database, connection)
+/** Null when the connection has this ad account already. */
+async function rebind(
+  transaction: Transaction,
+  connection: ConnectionKey,
+  adAccountId: number,
+): Promise<ConnectionAuditChange | null> {
+  const current = await findConnectionAdAccount(transaction, connection)
   if (current === null) throw connectionNotFound()
-  if (current === adAccountId) return
-  await commitAudited(context, async (transaction, record) => {
-    const before =
-      adAccountId === null ? null : await rebindConnection(transaction, connection, adAccountId)
-    if (before === null) throw invalidAdAccount()
-    const details = { ad_account_id_before: before, ad_account_id: adAccountId }
-    const change = { action: 'connection.account_changed', details } as const
-    record(createConnectionEntry(context, connection, change))
-  })
+  if (current === adAccountId) return null
+  const before = await rebindConnection(transaction, connection, adAccountId)
+  if (before === null) throw Refusal.ofFields({ ad_account_id: [INVALID_AD_ACCOUNT] })
+  const details = { ad_account_id_before: before, ad_account_id: adAccountId }
+  return { action: 'connection.account_changed', details }
+}
+
+/** Null when the connection has this name already. */
+async function rename(
+  transaction: Transaction,
+  connection: ConnectionKey,
+  name: string,
+): Promise<ConnectionAuditChange | null> {
+  const before = await lockConnectionName(transaction, connection)
+  if (before === null) throw connectionNotFound()
+  if (before === name) return null
+  await renameConnection(transaction, connection, name)
+  return { action: 'connection.renamed' }
 }
 
 /** Revokes a connection and all its tokens, effective immediately. Throws a 403 or 404. */
@@ -136,7 +140,7 @@ export async function revokeWorkspaceConnection(
 }
 
 interface AuthorizedConnection extends ConnectionKey {
-  person: CurrentPerson
+  user: CurrentUser
 }
 
 async function requireConnection(
@@ -146,28 +150,22 @@ async function requireConnection(
   const { workspaceId } = await requireAgentManager(database, visit)
   const connectionId = parseRowId(visit.connectionId)
   if (connectionId === null) throw connectionNotFound()
-  return { workspaceId, connectionId, person: visit.person }
+  return { workspaceId, connectionId, user: visit.user }
 }
 
 function createConnectionEntry(
   { now }: ChangeContext,
-  { workspaceId, connectionId, person }: AuthorizedConnection,
-  { action, details = {} }: { action: AuditAction; details?: AuditDetails },
+  { workspaceId, connectionId, user }: AuthorizedConnection,
+  { action, details = {} }: ConnectionAuditChange,
 ): AuditEntry {
   return {
     workspaceId,
     at: now(),
-    actor: { type: 'person', id: String(person.userId) },
+    actor: userActor(user),
     action,
     subject: { type: 'connection', id: String(connectionId) },
     details,
   }
-}
-
-function invalidAdAccount(): Refusal {
-  return Refusal.ofFields({
-    ad_account_id: ['Choose another active ad account of this workspace.'],
-  })
 }
 
 function connectionNotFound(): Refusal {

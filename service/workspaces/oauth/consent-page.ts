@@ -14,7 +14,7 @@ interface ConsentPage {
 }
 
 /**
- * The consent page: who requests access (not verified), where the person is redirected, what is
+ * The consent page: who requests access (not verified), where the user is redirected, what is
  * allowed, and for which ad account. None is preselected when there are several.
  */
 export function consentPage({ approval, adAccounts, error }: ConsentPage) {

@@ -39,7 +39,7 @@ interface DeviceConfirmPage {
   clientName: string
 }
 
-/** Confirms that the code is on the person's own device (RFC 8628, section 5.4). */
+/** Confirms that the code is on the user's own device (RFC 8628, section 5.4). */
 export function deviceConfirmPage({ xsrf, userCode, clientName }: DeviceConfirmPage) {
   const hidden = html`<input type="hidden" name="xsrf" value="${xsrf}">
 <input type="hidden" name="user_code" value="${userCode}">`

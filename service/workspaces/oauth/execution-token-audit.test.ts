@@ -7,11 +7,7 @@ import {
   type OauthFixture,
   startOauthFixture,
 } from '../../../testing/fixtures/oauth.ts'
-import {
-  addMember,
-  createTestPerson,
-  createTestWorkspace,
-} from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser, createTestWorkspace } from '../../../testing/fixtures/users.ts'
 
 const OPEN = 200
 const AT = '2026-11-21T12:00:00.000Z'
@@ -116,13 +112,13 @@ interface Attempt {
 /** An admin, and an owner of another workspace, try the same. */
 async function refusedOthers(fixture: OauthFixture, { method, path, body }: Attempt) {
   const { workspaceId } = fixture.workspace
-  const admin = await createTestPerson(fixture.service)
+  const admin = await createTestUser(fixture.service)
   await addMember(fixture.service, { workspaceId, userId: admin.userId, role: 'admin' })
   const { owner: stranger } = await createTestWorkspace(fixture.service)
-  for (const [person, status] of [
+  for (const [user, status] of [
     [admin, 403],
     [stranger, 404],
   ] as const) {
-    assert.equal((await person.client.call(method, path, { body })).status, status)
+    assert.equal((await user.client.call(method, path, { body })).status, status)
   }
 }

@@ -1,10 +1,13 @@
+import { ExecutionTokenSubmission } from '@signalbox/contract/session/agents.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
+import { readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { Notices } from '../../runtime/pages/page-links.ts'
 import { servePages } from '../../runtime/pages/serve-pages.ts'
-import { readPageNumber } from '../../runtime/util/list-page.ts'
 import { listAdAccounts } from '../users/ad-account-store.ts'
 import { requirePageMembership } from '../users/page-membership.ts'
 import {
+  readPageNumber,
   readWorkspaceParam,
   requirePageSession,
   type WorkspacePageExchange,
@@ -27,21 +30,18 @@ export function executionTokenRoutes(app: ServiceApp, context: OauthContext): vo
     pages.get(url, { config }, async (request, reply) => {
       const visit = await requireTokensVisit(context, { request, reply })
       if (!visit) return reply
-      const { done } = request.query as { done?: unknown }
-      const notice = done === 'revoke' ? REVOKED : undefined
+      const notice = NOTICES.find(request.query)
       const page = readPageNumber(request.query)
       return reply.send(await renderTokens(context, visit, { notice, page }))
     })
     pages.post(url, { config }, async (request, reply) => {
       const visit = await requireTokensVisit(context, { request, reply })
       if (!visit) return reply
-      const values = Object.fromEntries(
-        FIELDS.map(name => [name, readFormText(request.body, name)]),
-      )
-      const { name, tier, days, ad_account_id: adAccountId } = values
-      const input = { name, tier, days: Number(days), adAccountId: Number(adAccountId) }
+      const values = readForm(request.body, ExecutionTokenSubmission)
+      const { days, ad_account_id: adAccountId } = values
+      const body = { ...values, days: Number(days), ad_account_id: Number(adAccountId) }
       try {
-        const issued = await issueWorkspaceToken(context, visit, input)
+        const issued = await issueWorkspaceToken(context, visit, body)
         return reply.send(await renderTokens(context, visit, { issued: issued.token }))
       } catch (error) {
         const errors = toFormErrors(error)
@@ -51,15 +51,14 @@ export function executionTokenRoutes(app: ServiceApp, context: OauthContext): vo
     pages.post(`${url}/:token/revoke`, { config }, async (request, reply) => {
       const visit = await requireTokensVisit(context, { request, reply })
       if (!visit) return reply
-      const { token: tokenId } = request.params as { token: string }
+      const { token: tokenId } = readPathParameters(request.params, 'token')
       await revokeWorkspaceToken(context, { ...visit, tokenId })
-      return reply.redirect(`${tokensPath(visit)}?done=revoke`, 303)
+      return reply.redirect(NOTICES.addTo(tokensPath(visit), 'revoke'), 303)
     })
   })
 }
 
-const FIELDS = ['name', 'tier', 'days', 'ad_account_id']
-const REVOKED = 'Token revoked.'
+const NOTICES = new Notices({ revoke: 'Token revoked.' })
 
 /** After signing in, always returns to the list: a form is not sent again. */
 function requireTokensVisit(
@@ -84,13 +83,13 @@ async function renderTokens(
   { page = 1, ...feedback }: PageFeedback,
 ) {
   const { database, now } = context
-  const membership = await requirePageMembership(database, visit.person, {
+  const membership = await requirePageMembership(database, visit.user, {
     workspaceId: visit.workspaceId,
     action: 'manage_agents',
   })
   const all = await listAdAccounts(database, membership.workspaceId)
   return executionTokensPage({
-    person: visit.person,
+    user: visit.user,
     membership,
     tokens: await listWorkspaceTokens(context, visit, page),
     adAccounts: all.filter(({ status }) => status === 'active'),

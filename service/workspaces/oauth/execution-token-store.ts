@@ -106,8 +106,8 @@ export async function listLiveTokenIds(
   return rows.map(({ id }) => id)
 }
 
-/** The tokens that a person issued and that are not revoked. */
-export async function findTokensOfPerson(
+/** The tokens that a user issued and that are not revoked. */
+export async function findTokensOfUser(
   { query }: Database,
   userId: number,
 ): Promise<{ workspaceId: number; tokenId: number }[]> {

@@ -12,13 +12,13 @@ import { formatDate } from '../../runtime/util/time.ts'
 import type { AdAccount } from '../users/ad-account-store.ts'
 import type { PageMembership } from '../users/page-membership.ts'
 import { CONFIRM_PATH, isRecentlyAuthenticated } from '../users/reauthentication.ts'
-import type { CurrentPerson } from '../users/session-store.ts'
+import type { CurrentUser } from '../users/session-store.ts'
 import { workspacePage } from '../users/workspace-pages.ts'
 import type { ListedExecutionToken } from './execution-token-store.ts'
 import { TIER_LABELS, TIERS, TOKEN_DAYS } from './permissions.ts'
 
 export interface ExecutionTokensPage {
-  person: CurrentPerson
+  user: CurrentUser
   membership: PageMembership
   tokens: ListPage<ListedExecutionToken>
   /** The active ad accounts of the workspace. */
@@ -34,11 +34,11 @@ export interface ExecutionTokensPage {
 
 /** The execution tokens of a workspace, and the form to issue one. */
 export function executionTokensPage(page: ExecutionTokensPage): string {
-  const { person, membership, tokens, adAccounts, issued, notice } = page
+  const { user, membership, tokens, adAccounts, issued, notice } = page
   const content = html`!${issued === undefined ? '' : issuedCard(issued)}
 !${tokens.rows.length === 0 ? '<p>No tokens yet.</p>' : tokensCard(page)}
 !${adAccounts.length === 0 ? NO_AD_ACCOUNT : issueCard(page)}`
-  return workspacePage({ person, membership, tab: 'tokens', notice, content })
+  return workspacePage({ user, membership, tab: 'tokens', notice, content })
 }
 
 function issuedCard(token: string): string {
@@ -82,7 +82,7 @@ const NO_AD_ACCOUNT = '<p>A token needs an active ad account. Add one first.</p>
 
 /** Asks for a confirmation before the form is filled in, not after. */
 function issueCard(page: ExecutionTokensPage): string {
-  if (isRecentlyAuthenticated(page.person, page.now)) return issueForm(page)
+  if (isRecentlyAuthenticated(page.user, page.now)) return issueForm(page)
   const query = new URLSearchParams({
     return_to: `/workspaces/${page.membership.workspaceId}/tokens`,
   })

@@ -6,15 +6,12 @@ import {
   type OauthFixture,
   startOauthFixture,
 } from '../../../testing/fixtures/oauth.ts'
-import {
-  addMember,
-  createTestPerson,
-  createTestWorkspace,
-} from '../../../testing/fixtures/users.ts'
+import { addMember, createTestUser, createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
 import { parseTokenKind } from '../../runtime/util/token-format.ts'
 import { verifyAgentToken } from './authenticate-agent.ts'
 import { issueExecutionToken } from './execution-tokens.ts'
+import type { Tier, TokenDays } from './permissions.ts'
 
 const OPEN = 200
 
@@ -59,7 +56,7 @@ it('grants the permissions of the tier, for one ad account only', async test => 
   }
 })
 
-for (const days of [30, 90, 365]) {
+for (const days of [30, 90, 365] as const) {
   it(`expires a token after ${days} days`, async test => {
     const fixture = await startOauthFixture(test)
     const { token } = await issue(fixture, { days })
@@ -115,9 +112,9 @@ it('enforces the permission table for every operation and role', async test => {
   const fixture = await startOauthFixture(test)
   const { service, workspace } = fixture
   const { workspaceId, adAccountId, owner } = workspace
-  const admin = await createTestPerson(service)
+  const admin = await createTestUser(service)
   await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
-  const member = await createTestPerson(service)
+  const member = await createTestUser(service)
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
   const { owner: stranger } = await createTestWorkspace(service)
   const base = `/browser/workspaces/${workspaceId}`
@@ -155,7 +152,7 @@ it('enforces the permission table for every operation and role', async test => {
   })
 })
 
-function issue({ service, workspace }: OauthFixture, more: { tier?: string; days?: number }) {
+function issue({ service, workspace }: OauthFixture, more: { tier?: Tier; days?: TokenDays }) {
   const scope = { database: service.database, audit: createTestAuditTrail(service) }
   return issueExecutionToken(scope, {
     workspaceId: workspace.workspaceId,

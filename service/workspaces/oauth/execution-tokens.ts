@@ -1,12 +1,15 @@
+import { ExecutionTokenSubmission } from '@signalbox/contract/session/agents.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
-import { type FieldErrors, Refusal } from '../../runtime/http/refusal.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import type { ListPage } from '../../runtime/util/list-page.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { generateToken, hashToken } from '../../runtime/util/token-format.ts'
 import { parseDisplayName } from '../users/display-name.ts'
 import { requireRecentAuthentication } from '../users/reauthentication.ts'
+import { userActor } from '../users/workspaces.ts'
 import { type ChangeContext, requireAgentManager, type WorkspaceVisit } from './connections.ts'
 import {
   insertExecutionToken,
@@ -15,19 +18,19 @@ import {
   type NewExecutionToken,
   revokeExecutionToken,
 } from './execution-token-store.ts'
-import { TIERS, type Tier, TOKEN_DAYS } from './permissions.ts'
+import type { Tier, TokenDays } from './permissions.ts'
 
-/** Not validated. */
 interface ExecutionTokenRequest {
   workspaceId: number
   /** The owner who is responsible for the token. */
   issuedBy: number
   /** By default, that owner. */
   actor?: AuditActor
-  adAccountId: unknown
-  tier: unknown
-  days: unknown
-  name: unknown
+  adAccountId: number
+  tier: Tier
+  days: TokenDays
+  /** As `parseDisplayName` returns it. */
+  name: string
   issuedAt: Date
 }
 
@@ -38,21 +41,17 @@ interface IssuedExecutionToken {
   expiresAt: Date
 }
 
-const TOKEN_NAME_CHARACTERS_MAX = 100
-
 /**
  * Issues a token for one active ad account of a workspace, with an audit entry. The caller must
- * have authorized it. Throws a Refusal naming every invalid field.
+ * have authorized it. Throws a 422 refusal for another ad account.
  */
 export async function issueExecutionToken(
   context: AuditedContext,
   request: ExecutionTokenRequest,
 ): Promise<IssuedExecutionToken> {
   const { issuedAt, days } = request
-  const errors = findInputErrors(request)
-  if (Object.keys(errors).length > 0) throw Refusal.ofFields(errors)
   const token = generateToken('execution')
-  const expiresAt = new Date(issuedAt.getTime() + (days as number) * DAY_MILLISECONDS)
+  const expiresAt = new Date(issuedAt.getTime() + days * DAY_MILLISECONDS)
   const newRow = toTokenRow(request, { token, expiresAt })
   return commitAudited(context, async (transaction, record) => {
     const id = await insertExecutionToken(transaction, newRow)
@@ -68,10 +67,10 @@ function toTokenRow(
 ): NewExecutionToken {
   return {
     workspaceId,
-    adAccountId: adAccountId as number,
+    adAccountId,
     digest: hashToken(token),
-    tier: tier as Tier,
-    name: parseDisplayName(name, TOKEN_NAME_CHARACTERS_MAX) ?? '',
+    tier,
+    name,
     lastCharacters: token.slice(-4),
     issuedBy,
     createdAt: issuedAt,
@@ -88,7 +87,7 @@ function issuedAuditEntry(
   return {
     workspaceId,
     at: issuedAt,
-    actor: actor ?? { type: 'person', id: String(issuedBy) },
+    actor: actor ?? userActor({ userId: issuedBy }),
     action: 'execution_token.issued',
     subject: { type: 'execution_token', id: String(id) },
     details: {
@@ -103,20 +102,6 @@ function issuedAuditEntry(
 
 const INVALID_AD_ACCOUNT = 'Choose an active ad account of this workspace.'
 
-function findInputErrors({ adAccountId, tier, days, name }: ExecutionTokenRequest): FieldErrors {
-  const errors: FieldErrors = {}
-  if (parseDisplayName(name, TOKEN_NAME_CHARACTERS_MAX) === null) {
-    errors.name = [`Enter a name of 1 to ${TOKEN_NAME_CHARACTERS_MAX} characters.`]
-  }
-  if (!TIERS.some(allowed => allowed === tier)) errors.tier = ['Choose read, write or admin.']
-  if (!TOKEN_DAYS.some(allowed => allowed === days)) errors.days = ['Choose 30, 90 or 365 days.']
-  const isId = Number.isInteger(adAccountId) && Number(adAccountId) <= INTEGER_MAX
-  if (!isId) errors.ad_account_id = [INVALID_AD_ACCOUNT]
-  return errors
-}
-
-const INTEGER_MAX = 2_147_483_647
-
 /** A page of the execution tokens of a workspace, for its owners. */
 export async function listWorkspaceTokens(
   { database, now }: Pick<ChangeContext, 'database' | 'now'>,
@@ -127,7 +112,19 @@ export async function listWorkspaceTokens(
   return listExecutionTokens(database, { workspaceId, at: now(), page })
 }
 
-type TokenInput = Pick<ExecutionTokenRequest, 'adAccountId' | 'tier' | 'days' | 'name'>
+const TOKEN_NAME_CHARACTERS_MAX = 100
+
+const tokenValidator = new Validator(ExecutionTokenSubmission, {
+  members: {
+    name: {
+      error: `Enter a name of 1 to ${TOKEN_NAME_CHARACTERS_MAX} characters.`,
+      parse: name => parseDisplayName(name, TOKEN_NAME_CHARACTERS_MAX),
+    },
+    tier: { error: 'Choose read, write or admin.' },
+    days: { error: 'Choose 30, 90 or 365 days.' },
+    ad_account_id: { error: INVALID_AD_ACCOUNT },
+  },
+})
 
 /**
  * Issues a token for an owner who confirmed their identity recently. Throws a Refusal: 403, 404, or
@@ -136,14 +133,18 @@ type TokenInput = Pick<ExecutionTokenRequest, 'adAccountId' | 'tier' | 'days' | 
 export async function issueWorkspaceToken(
   context: ChangeContext,
   visit: WorkspaceVisit,
-  input: TokenInput,
+  body: unknown,
 ): Promise<IssuedExecutionToken> {
   const { workspaceId } = await requireAgentManager(context.database, visit)
-  requireRecentAuthentication(visit.person, context.now())
+  requireRecentAuthentication(visit.user, context.now())
+  const { name, tier, days, ad_account_id: adAccountId } = tokenValidator.validate(body)
   return issueExecutionToken(context, {
-    ...input,
     workspaceId,
-    issuedBy: visit.person.userId,
+    adAccountId,
+    name,
+    tier,
+    days,
+    issuedBy: visit.user.userId,
     issuedAt: context.now(),
   })
 }
@@ -157,7 +158,7 @@ export async function revokeWorkspaceToken(
   const isRevoked = await revokeTokenWithAudit(context, {
     workspaceId,
     tokenId: parseRowId(visit.tokenId) ?? 0,
-    actor: { type: 'person', id: String(visit.person.userId) },
+    actor: userActor(visit.user),
     at: context.now(),
   })
   if (!isRevoked) throw Refusal.notFound('Active token not found in this workspace.')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import {
   checkTokenAccess,
   connectAgent,
@@ -10,7 +10,7 @@ import { startTestService, type TestService } from '../../../testing/fixtures/se
 import {
   addAdAccount,
   createTestWorkspace,
-  type TestPerson,
+  type TestUser,
   type TestWorkspace,
 } from '../../../testing/fixtures/users.ts'
 
@@ -45,7 +45,7 @@ async function addRevokedConnections({ database }: TestService, { workspaceId }:
 }
 
 /** Reads all pages of a list of the browser API. */
-async function readAll({ client }: TestPerson, path: string, member: string) {
+async function readAll({ client }: TestUser, path: string, member: string) {
   const rows: { id: number; name: string; revoked_at: string | null }[] = []
   for (let page = 1; ; page += 1) {
     const { status, body } = await client.call('GET', `${path}?page=${page}`)
@@ -61,7 +61,7 @@ it('lists a live token before 230 dead ones, and all of them over its pages', as
   const service = await startTestService(test)
   const workspace = await createTestWorkspace(service)
   const { owner, workspaceId, adAccountId } = workspace
-  const path = `${BROWSER_PATH}/workspaces/${workspaceId}/execution-tokens`
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/execution-tokens`
   const body = { name: 'Forgotten', ad_account_id: adAccountId, tier: 'write', days: 365 }
   const issued = await owner.client.call('POST', path, { body })
   assert.equal(issued.status, 201)
@@ -103,7 +103,7 @@ it('lists a live connection before 230 revoked ones, and changes its ad account'
   await addRevokedConnections(service, workspace)
   const other = await addAdAccount(service, workspaceId)
 
-  const path = `${BROWSER_PATH}/workspaces/${workspaceId}/connections`
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/connections`
   const connections = await readAll(owner, path, 'connections')
   assert.equal(connections.length, DEAD_ROWS + 1)
   const live = connections[0]
@@ -120,7 +120,7 @@ it('lists a live connection before 230 revoked ones, and changes its ad account'
 it('answers the first page for a page that is no number, and an empty one past the end', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const path = `${BROWSER_PATH}/workspaces/${workspaceId}/execution-tokens`
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/execution-tokens`
   for (const [page, number] of [
     ...[
       ['x', 1],

@@ -79,3 +79,4 @@ export const TIER_LABELS: Record<Tier, string> = {
 
 /** The lifetimes that an owner can choose for an execution token. */
 export const TOKEN_DAYS = [30, 90, 365] as const
+export type TokenDays = (typeof TOKEN_DAYS)[number]

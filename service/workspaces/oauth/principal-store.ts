@@ -12,8 +12,8 @@ export interface TokenBinding {
   platform: string
   currency: string
   timeZone: string
-  /** The person who approved the connection or issued the token. */
-  personId: number
+  /** The user who approved the connection or issued the token. */
+  userId: number
 }
 
 export interface ConnectionPrincipal extends TokenBinding {
@@ -27,7 +27,7 @@ export interface ConnectionPrincipal extends TokenBinding {
 }
 
 /**
- * What a valid approval requires: an active person who is still an owner, an active workspace and
+ * What a valid approval requires: an active user who is still an owner, an active workspace and
  * an active ad account. Checked on every use, so that disabling one of them applies immediately.
  */
 const ACTIVE_PARTIES = `
@@ -131,7 +131,7 @@ interface PrincipalKey {
 
 /**
  * Returns whether the credential of a proposal is still valid for the same ad account, or the
- * person who proposed it may still decide on actions. Locks the rows that this depends on until the
+ * user who proposed it may still decide on actions. Locks the rows that this depends on until the
  * transaction ends, so that revoking the credential waits for actions in progress.
  */
 export async function lockActivePrincipal(
@@ -177,7 +177,7 @@ function toTokenBinding(row: Record<string, never>): TokenBinding {
     platform: row.platform as unknown as string,
     currency: row.currency as unknown as string,
     timeZone: row.time_zone as unknown as string,
-    personId: row.person_id as unknown as number,
+    userId: row.person_id as unknown as number,
   }
 }
 

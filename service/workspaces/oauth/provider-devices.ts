@@ -34,7 +34,7 @@ export function enforcePollInterval(
 }
 
 /**
- * Limits how often one user code can be entered, from any address and by any person: a code that
+ * Limits how often one user code can be entered, from any address and by any user: a code that
  * many people enter was sent to them by someone else (RFC 8628, section 5.4). Addresses and people
  * have the same limit (authorization-page-routes.ts).
  */

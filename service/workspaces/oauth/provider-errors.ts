@@ -13,7 +13,7 @@ interface AuthorizationError {
 /**
  * Shows a page where the library would redirect with an error, because anyone can register a
  * client: the authorization endpoint would redirect visitors who neither signed in nor decided to
- * any address (RFC 9700, section 4.11.2). The person can follow a link instead. Programs on the
+ * any address (RFC 9700, section 4.11.2). The user can follow a link instead. Programs on the
  * same computer still learn of an error by a redirect.
  */
 export function confirmErrorRedirects(provider: Provider, pages: ProviderPages): void {

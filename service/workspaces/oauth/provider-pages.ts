@@ -11,7 +11,7 @@ export const USER_CODE_LIMITED = 'UserCodeLimitedError'
 /** The pages that the library shows to people, in our design. */
 export interface ProviderPages {
   renderError(ctx: KoaContextWithOIDC, out: ErrorOut): Promise<void>
-  /** For an error that the agent learns of only if the person follows the link. */
+  /** For an error that the agent learns of only if the user follows the link. */
   renderErrorLink(ctx: PageContext, link: ErrorLink): void
   userCodeInput(
     ctx: KoaContextWithOIDC,
@@ -93,7 +93,7 @@ function readXsrfToken(ctx: KoaContextWithOIDC): string {
   return (ctx.oidc.session as unknown as { state: { secret: string } }).state.secret
 }
 
-/** The code of a link, for the person to compare and submit. */
+/** The code of a link, for the user to compare and submit. */
 function readPrefilledUserCode(ctx: KoaContextWithOIDC): string {
   return String((ctx.req as { prefilledUserCode?: string }).prefilledUserCode ?? '')
 }
@@ -133,7 +133,7 @@ interface ErrorLink {
   href: string
 }
 
-/** The same page with a link to where the agent wants the person to go. */
+/** The same page with a link to where the agent wants the user to go. */
 function errorLinkPage({ error, href }: ErrorLink): PageContent {
   const text = ERROR_TEXTS[error] ?? DEFAULT_ERROR_TEXT
   const title = 'Connection failed'

@@ -215,7 +215,7 @@ function cookieSettings({ origin, cookieKeys }: OauthProviderOptions): Configura
 
 /**
  * The library remembers who approved last in this browser. Its session is discarded each time: only
- * the session of our own pages identifies a person, so that signing out ends it.
+ * the session of our own pages identifies a user, so that signing out ends it.
  */
 function discardSessions(provider: Provider): void {
   provider.use(async (ctx, next) => {

@@ -9,7 +9,7 @@ const FORBIDDEN_CHARACTERS = /[^\x21-\x7e]|[\\*<>"`{}|^]/
 /**
  * Explains why a redirect URI cannot be registered; null when it can. Allowed are `https` URLs,
  * `http` on loopback with any port (RFC 8252, 7.3), and the schemes of approved native clients.
- * URIs that a person could misread on the consent page, or that two programs could parse
+ * URIs that a user could misread on the consent page, or that two programs could parse
  * differently, are rejected.
  */
 export function findRedirectUriError(uri: string, nativeSchemes: readonly string[]): string | null {
@@ -74,7 +74,7 @@ function hasUserinfo(uri: string): boolean {
   return authority.includes('@')
 }
 
-/** Describes the target of a redirect URI to a person. */
+/** Describes the target of a redirect URI to a user. */
 export function describeRedirectUri(redirectUri: string): string {
   const url = new URL(redirectUri)
   if (isLoopback(url)) return `a program on this computer (${url.host})`

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../../runtime/db/database.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { insertClient, type OauthClient } from './client-store.ts'
 import { CLIENT_NAME_CHARACTERS_MAX, parseClientName } from './display-name.ts'
@@ -10,8 +11,7 @@ import { findRedirectUriError } from './redirect-uri.ts'
 interface RegistrationContext {
   database: Database
   now: () => Date
-  /** Schemes of approved native clients, without the colon. */
-  nativeSchemes: readonly string[]
+  settings: Pick<Settings, 'nativeSchemes'>
 }
 
 /** The response to a registration. */
@@ -32,7 +32,7 @@ const REDIRECT_URIS_MAX = 10
  * OauthRefusal.
  */
 export async function registerClient(
-  { database, now, nativeSchemes }: RegistrationContext,
+  { database, now, settings }: RegistrationContext,
   body: unknown,
 ): Promise<RegisteredClient> {
   if (!isObject(body)) throw new OauthRefusal('invalid_request', 'Send a JSON object.')
@@ -40,7 +40,7 @@ export async function registerClient(
     clientId: randomUUID(),
     kind: 'self_registered',
     name: requireClientName(body.client_name),
-    redirectUris: parseRedirectUris(body.redirect_uris, nativeSchemes),
+    redirectUris: parseRedirectUris(body.redirect_uris, settings.nativeSchemes),
   }
   await insertClient(database, client, now())
   return {

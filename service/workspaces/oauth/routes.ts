@@ -7,18 +7,20 @@ import {
   deviceRoutes,
   interactionRoutes,
 } from './authorization-page-routes.ts'
+import { lazyAuthorizationServer } from './authorization-server.ts'
 import { metadataRoutes, registrationRoutes, tokenRoutes } from './authorization-server-routes.ts'
 import { connectionRoutes } from './connection-routes.ts'
 import { executionTokenRoutes } from './execution-token-routes.ts'
-import type { OauthContext } from './oauth-context.ts'
+import type { OauthContext, OauthOptions } from './oauth-context.ts'
 import { disableBodyParsing, useOauthErrorResponses } from './oauth-responses.ts'
-import { agentBrowserRoutes } from './session-routes.ts'
+import { agentSessionRoutes } from './session-routes.ts'
 
 /**
- * All OAuth routes. Endpoints for endpoints return errors as OAuth error objects, endpoints for
- * people return them as pages.
+ * All OAuth routes. Endpoints that programs call return errors as OAuth error objects; those that
+ * browsers open return them as pages.
  */
-export function oauthRoutes(app: ServiceApp, context: OauthContext): void {
+export function oauthRoutes(app: ServiceApp, options: OauthOptions): void {
+  const context: OauthContext = { ...options, provider: lazyAuthorizationServer(options) }
   const { limits } = context
   app.register(async endpoints => {
     useOauthErrorResponses(endpoints)
@@ -40,6 +42,6 @@ export function oauthRoutes(app: ServiceApp, context: OauthContext): void {
     executionTokenRoutes(pages, context)
   })
   metadataRoutes(app, context)
-  agentBrowserRoutes(app, context)
+  agentSessionRoutes(app, context)
   app.register(async api => agentRoutes(api, context), { prefix: BASE_PATH })
 }

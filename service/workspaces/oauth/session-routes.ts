@@ -1,15 +1,19 @@
 import * as operations from '@signalbox/contract/session/agent-operations.ts'
 import type { ConnectionList, ExecutionTokenList } from '@signalbox/contract/session/agents.ts'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { objectOrEmpty } from '../../runtime/util/is-object.ts'
-import { type ListPage, pageMembers, readPageNumber } from '../../runtime/util/list-page.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
+import { type ListPage, pageMembers } from '../../runtime/util/list-page.ts'
+import { readPageNumber } from '../users/page-visit.ts'
+import type { CurrentUser } from '../users/session-store.ts'
 import { requireSession } from '../users/signed-in-session.ts'
 import type { ListedConnection } from './connection-store.ts'
 import {
+  type ConnectionVisit,
   listWorkspaceConnections,
   revokeWorkspaceConnection,
   updateConnection,
+  type WorkspaceVisit,
 } from './connections.ts'
 import type { ListedExecutionToken } from './execution-token-store.ts'
 import {
@@ -21,22 +25,15 @@ import type { OauthContext } from './oauth-context.ts'
 import type { Permission } from './permissions.ts'
 
 /** The dashboard's API for connections and tokens: the operations of the pages, as JSON. */
-export function agentBrowserRoutes(app: ServiceApp, context: OauthContext): void {
+export function agentSessionRoutes(app: ServiceApp, context: OauthContext): void {
   app.register(
     async api => {
       requireSession(api, context)
       connectionRoutes(api, context)
       executionTokenRoutes(api, context)
     },
-    { prefix: BROWSER_PATH },
+    { prefix: SESSION_API_PATH },
   )
-}
-
-/** Each route has only those in its path. */
-interface PathParameters {
-  workspace: string
-  connection: string
-  token: string
 }
 
 function connectionRoutes(app: ServiceApp, context: OauthContext): void {
@@ -51,15 +48,14 @@ function connectionRoutes(app: ServiceApp, context: OauthContext): void {
   app.route({
     ...operations.updateConnection,
     async handler(request, reply) {
-      const { name, ad_account_id: adAccountId } = objectOrEmpty(request.body)
-      await updateConnection(context, toVisit(request), { name, adAccountId })
+      await updateConnection(context, toConnectionVisit(request), request.body)
       return reply.code(204).send()
     },
   })
   app.route({
     ...operations.revokeConnection,
     async handler(request, reply) {
-      await revokeWorkspaceConnection(context, toVisit(request))
+      await revokeWorkspaceConnection(context, toConnectionVisit(request))
       return reply.code(204).send()
     },
   })
@@ -76,27 +72,34 @@ function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
   app.route({
     ...operations.createExecutionToken,
     async handler(request, reply) {
-      const { name, tier, days, ad_account_id: adAccountId } = objectOrEmpty(request.body)
-      const input = { name, tier, days, adAccountId }
-      const { id, token, expiresAt } = await issueWorkspaceToken(context, toVisit(request), input)
+      const issued = await issueWorkspaceToken(context, toVisit(request), request.body)
+      const { id, token, expiresAt } = issued
       return reply.code(201).send({ id, token, expires_at: expiresAt.toISOString() })
     },
   })
   app.route({
     ...operations.revokeExecutionToken,
     async handler(request, reply) {
-      await revokeWorkspaceToken(context, toVisit(request))
+      const { token: tokenId } = readPathParameters(request.params, 'token')
+      await revokeWorkspaceToken(context, { ...toVisit(request), tokenId })
       return reply.code(204).send()
     },
   })
 }
 
-function toVisit({ person, params }: { person: Person; params: unknown }) {
-  const { workspace, connection, token } = params as PathParameters
-  return { person, workspaceId: workspace, connectionId: connection, tokenId: token }
+interface VisitRequest {
+  user: CurrentUser
+  params: unknown
 }
 
-type Person = Parameters<typeof listWorkspaceConnections>[1]['person']
+function toVisit({ user, params }: VisitRequest): WorkspaceVisit {
+  return { user, workspaceId: readPathParameters(params, 'workspace').workspace }
+}
+
+function toConnectionVisit({ user, params }: VisitRequest): ConnectionVisit {
+  const { workspace, connection } = readPathParameters(params, 'workspace', 'connection')
+  return { user, workspaceId: workspace, connectionId: connection }
+}
 
 function connectionListView(list: ListPage<ListedConnection>): ConnectionList {
   return {

@@ -7,9 +7,9 @@ import {
   requestToken,
   startOauthFixture,
 } from '../../../testing/fixtures/oauth.ts'
-import { setPersonStatus } from '../users/user-store.ts'
+import { setUserStatus } from '../users/user-store.ts'
 import { issueExecutionToken } from './execution-tokens.ts'
-import { revokeCredentialsOfPerson } from './user-credentials.ts'
+import { revokeCredentialsOfUser } from './user-credentials.ts'
 
 it('ends the connections and tokens of a disabled person for good', async test => {
   const fixture = await startOauthFixture(test)
@@ -19,19 +19,26 @@ it('ends the connections and tokens of a disabled person for good', async test =
   const connected = await connectAgent(fixture)
   const context = { database, now: clock.now, audit: createTestAuditTrail(service) }
   const { token } = await issueExecutionToken(context, {
-    ...{ workspaceId, adAccountId, tier: 'read', days: 30, name: 'Token' },
-    ...{ issuedBy: owner.userId, issuedAt: clock.now() },
+    workspaceId,
+    adAccountId,
+    tier: 'read',
+    days: 30,
+    name: 'Token',
+    issuedBy: owner.userId,
+    issuedAt: clock.now(),
   })
-  await setPersonStatus(database, owner.email, 'disabled')
-  await revokeCredentialsOfPerson(context, owner.userId)
-  await revokeCredentialsOfPerson(context, owner.userId)
-  await setPersonStatus(database, owner.email, 'active')
+  await setUserStatus(database, owner.email, 'disabled')
+  await revokeCredentialsOfUser(context, owner.userId)
+  await revokeCredentialsOfUser(context, owner.userId)
+  await setUserStatus(database, owner.email, 'active')
   const none = { mcp: 401, agent: 401 }
   assert.deepEqual(await checkTokenAccess(fixture, connected.accessToken), none)
   assert.deepEqual(await checkTokenAccess(fixture, token), none)
   const refreshed = await requestToken(fixture, connected.agent, {
-    ...{ grant_type: 'refresh_token', refresh_token: connected.refreshToken },
-    ...{ redirect_uri: null, code_verifier: null },
+    grant_type: 'refresh_token',
+    refresh_token: connected.refreshToken,
+    redirect_uri: null,
+    code_verifier: null,
   })
   assert.equal(refreshed.body.error, 'invalid_grant')
   const { rows } = await database.pool.query(

@@ -1,22 +1,22 @@
 import { commitAudited } from '../../audit/commit-audited.ts'
-import { findConnectionsOfPerson, revokeConnection } from './connection-store.ts'
+import { findConnectionsOfUser, revokeConnection } from './connection-store.ts'
 import type { ChangeContext } from './connections.ts'
-import { findTokensOfPerson } from './execution-token-store.ts'
+import { findTokensOfUser } from './execution-token-store.ts'
 import { revokeTokenWithAudit } from './execution-tokens.ts'
 
 const OPERATOR = { type: 'operator', id: null } as const
 
 /**
- * Revokes the connections and execution tokens of a person whom the operator disables, each with an
- * entry in the log of its workspace. They stop working with the person anyway; this keeps them from
- * working again when the person is enabled. Safe to repeat after an interruption.
+ * Revokes the connections and execution tokens of a user whom the operator disables, each with an
+ * entry in the log of its workspace. They stop working with the user anyway; this keeps them from
+ * working again when the user is enabled. Safe to repeat after an interruption.
  */
-export async function revokeCredentialsOfPerson(
+export async function revokeCredentialsOfUser(
   context: ChangeContext,
   userId: number,
 ): Promise<void> {
   const { database, now } = context
-  for (const connection of await findConnectionsOfPerson(database, userId)) {
+  for (const connection of await findConnectionsOfUser(database, userId)) {
     await commitAudited(context, async (transaction, record) => {
       if (!(await revokeConnection(transaction, connection, now()))) return
       record({
@@ -29,7 +29,7 @@ export async function revokeCredentialsOfPerson(
       })
     })
   }
-  for (const token of await findTokensOfPerson(database, userId)) {
+  for (const token of await findTokensOfUser(database, userId)) {
     await revokeTokenWithAudit(context, { ...token, actor: OPERATOR, at: now() })
   }
 }

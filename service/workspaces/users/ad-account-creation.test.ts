@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount } from './ad-accounts.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 
-const ENTRY = { name: 'Shop EU', currency: 'EUR', timeZone: 'Europe/Berlin' }
+const ENTRY = { name: 'Shop EU', currency: 'EUR', time_zone: 'Europe/Berlin' }
 
 it('creates simulated campaigns together with an ad account', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const path = `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts`
-  const { name, currency, timeZone: time_zone } = ENTRY
-  const body = { name, currency, time_zone, platform_account_id: 'act_1234567890' }
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/ad-accounts`
+  const body = { ...ENTRY, platform_account_id: 'act_1234567890' }
   const { status, body: created } = await owner.client.call('POST', path, { body })
   assert.equal(status, 201)
   const entities = await service.database.query
@@ -33,15 +32,16 @@ it('rolls back the ad account when its campaigns cannot be created', async test 
   const { owner, workspaceId, adAccountId } = await createTestWorkspace(service)
   const session = { sessionId: 1, authenticatedAt: service.clock.now(), secondFactorAt: null }
   const state = { isEmailVerified: true, mustChangePassword: false, hasSecondFactor: false }
-  const person = { ...owner, ...session, ...state }
+  const user = { ...owner, ...session, ...state }
   const context = {
-    ...{ database: service.database, now: service.clock.now },
+    database: service.database,
+    now: service.clock.now,
     onAdAccountAdded: async () => {
       throw new Error('no campaigns')
     },
-  } as unknown as PeopleContext
-  const entry = { ...ENTRY, workspaceId, platformAccountId: '1234567890' }
-  await assert.rejects(addAdAccount(context, person, entry), /no campaigns/)
+  } as unknown as UsersContext
+  const body = { ...ENTRY, platform_account_id: '1234567890' }
+  await assert.rejects(addAdAccount(context, user, { workspaceId, body }), /no campaigns/)
   const accounts = await listAdAccounts(service.database, workspaceId)
   assert.deepEqual(
     accounts.map(({ id }) => id),

@@ -15,7 +15,7 @@ export interface AdAccount {
 
 type AdAccountStatus = 'active' | 'disabled'
 
-/** An ad account that a person can choose when approving an agent. */
+/** An ad account that a user can choose when approving an agent. */
 export interface OwnedAdAccount {
   adAccountId: number
   workspaceId: number
@@ -31,7 +31,7 @@ export interface OwnedAdAccount {
 
 const ACCOUNTS_MAX = 500
 
-/** Active ad accounts of the workspaces that a person owns, ordered by workspace and name. */
+/** Active ad accounts of the workspaces that a user owns, ordered by workspace and name. */
 export async function listOwnedAdAccounts(
   { query }: Database,
   userId: number,

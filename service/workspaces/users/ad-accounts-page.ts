@@ -10,12 +10,12 @@ import {
 import type { AdAccount } from './ad-account-store.ts'
 import { TIME_ZONES } from './ad-accounts.ts'
 import type { PageMembership } from './page-membership.ts'
-import type { CurrentPerson } from './session-store.ts'
+import type { CurrentUser } from './session-store.ts'
 import { workspacePage } from './workspace-pages.ts'
 import { hasPermission } from './workspace-role.ts'
 
 interface AdAccountsPage {
-  person: CurrentPerson
+  user: CurrentUser
   membership: PageMembership
   accounts: readonly AdAccount[]
   /** The form's values, by field name. */
@@ -25,14 +25,14 @@ interface AdAccountsPage {
 }
 
 export function adAccountsPage(page: AdAccountsPage): string {
-  const { person, membership, accounts, notice } = page
+  const { user, membership, accounts, notice } = page
   const canManage = hasPermission(membership.role, 'manage_ad_accounts')
   const rows = accounts.map(account => accountRow(account, canManage))
   const list = html`<section class="card"><h2>Ad accounts</h2>
 <ul class="plain">!${rows.join('')}</ul></section>`
   const content = html`!${accounts.length === 0 ? '<p>No ad accounts yet.</p>' : list}
 !${canManage ? addAdAccountForm(page) : ''}`
-  return workspacePage({ person, membership, tab: 'ad-accounts', notice, content })
+  return workspacePage({ user, membership, tab: 'ad-accounts', notice, content })
 }
 
 function accountRow(account: AdAccount, canManage: boolean): string {

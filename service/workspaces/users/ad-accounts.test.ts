@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { createTestPerson, createTestWorkspace } from '../../../testing/fixtures/users.ts'
+import { createTestUser, createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import { listOwnedAdAccounts } from './ad-account-store.ts'
-import { setPersonStatus } from './user-store.ts'
+import { setUserStatus } from './user-store.ts'
 import { setWorkspaceStatus } from './workspace-store.ts'
 
 const ENTRY = {
@@ -16,7 +16,7 @@ const ENTRY = {
 
 it('adds, disables and enables an ad account on its page', async test => {
   const service = await startTestService(test)
-  const { client } = await createTestPerson(service)
+  const { client } = await createTestUser(service)
   await client.get('/workspaces')
   const page = await client.submit({ action: '/workspaces', fields: { name: 'Shop' } })
   const path = page.path.split('?')[0] ?? ''
@@ -35,7 +35,7 @@ it('returns 422 naming every invalid field, on the page and in the API', async t
   const wrong = { name: '', platform_account_id: '12x', currency: 'EURO', time_zone: 'Mars' }
   const page = await owner.client.post(`/workspaces/${workspaceId}/ad-accounts`, wrong)
   assert.equal(page.status, 422)
-  const path = `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts`
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/ad-accounts`
   for (const body of [wrong, {}, null, [], 'text', { ...wrong, name: 1, currency: {} }]) {
     const reply = await owner.client.call('POST', path, { body })
     assert.equal(reply.status, 422)
@@ -48,7 +48,7 @@ it('returns 422 for a duplicate ad account, also concurrently, but allows it in 
   const service = await startTestService(test)
   const [one, other] = [await createTestWorkspace(service), await createTestWorkspace(service)]
   const add = ({ owner, workspaceId }: typeof one) =>
-    owner.client.call('POST', `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts`, {
+    owner.client.call('POST', `${SESSION_API_PATH}/workspaces/${workspaceId}/ad-accounts`, {
       body: ENTRY,
     })
   const statuses = (await Promise.all([add(one), add(one), add(one)])).map(({ status }) => status)
@@ -59,7 +59,7 @@ it('returns 422 for a duplicate ad account, also concurrently, but allows it in 
 it('returns 404 for an ad account of another workspace and does not change it', async test => {
   const service = await startTestService(test)
   const [one, other] = [await createTestWorkspace(service), await createTestWorkspace(service)]
-  const path = `${BROWSER_PATH}/workspaces/${one.workspaceId}/ad-accounts/${other.adAccountId}`
+  const path = `${SESSION_API_PATH}/workspaces/${one.workspaceId}/ad-accounts/${other.adAccountId}`
   const reply = await one.owner.client.call('PATCH', path, { body: { status: 'disabled' } })
   assert.equal(reply.status, 404)
   const [account] = await listOwnedAdAccounts(service.database, other.owner.userId)
@@ -72,13 +72,13 @@ it('lists only active ad accounts of active workspaces that the person owns', as
   const choices = async () =>
     (await listOwnedAdAccounts(service.database, owner.userId)).map(choice => choice.adAccountId)
   assert.deepEqual(await choices(), [adAccountId])
-  const path = `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts/${adAccountId}`
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/ad-accounts/${adAccountId}`
   await owner.client.call('PATCH', path, { body: { status: 'disabled' } })
   assert.deepEqual(await choices(), [])
   await owner.client.call('PATCH', path, { body: { status: 'active' } })
   await setWorkspaceStatus(service.database, workspaceId, 'disabled')
   assert.deepEqual(await choices(), [])
   await setWorkspaceStatus(service.database, workspaceId, 'active')
-  await setPersonStatus(service.database, owner.email, 'disabled')
+  await setUserStatus(service.database, owner.email, 'disabled')
   assert.deepEqual(await choices(), [])
 })

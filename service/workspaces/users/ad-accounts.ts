@@ -1,6 +1,7 @@
+import { AdAccountChange, AdAccountSubmission } from '@signalbox/contract/session/users.ts'
 import { commitAudited } from '../../audit/commit-audited.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import {
   type AdAccount,
@@ -9,17 +10,14 @@ import {
   setAdAccountStatus,
 } from './ad-account-store.ts'
 import { parseDisplayName } from './display-name.ts'
-import type { CurrentPerson } from './session-store.ts'
-import type { PeopleContext } from './users-context.ts'
-import { personActor, requireRole } from './workspaces.ts'
+import type { CurrentUser } from './session-store.ts'
+import type { UsersContext } from './users-context.ts'
+import { requireRole, userActor } from './workspaces.ts'
 
-/** From a form or a body, not validated. */
+/** Not validated. */
 interface AdAccountInput {
   workspaceId: unknown
-  platformAccountId: unknown
-  name: unknown
-  currency: unknown
-  timeZone: unknown
+  body: unknown
 }
 
 export const AD_PLATFORM = 'meta'
@@ -27,16 +25,57 @@ const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 /** IANA names, and UTC, which the list omits. */
 export const TIME_ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
 
+const NAME_CHARACTERS_MAX = 100
+
+const adAccountValidator = new Validator(AdAccountSubmission, {
+  members: {
+    platform_account_id: {
+      error: 'Enter the digits of the ad account ID, such as 1234567890.',
+      parse: parsePlatformAccountId,
+    },
+    name: {
+      error: 'Enter a name of 1 to 100 visible characters.',
+      parse: name => parseDisplayName(name, NAME_CHARACTERS_MAX),
+    },
+    currency: { error: 'Enter a three-letter currency code such as EUR.', parse: parseCurrency },
+    time_zone: { error: 'Choose a time zone such as Europe/Berlin.', parse: parseTimeZone },
+  },
+})
+
+/** Meta shows the ID with a prefix. */
+function parsePlatformAccountId(text: string): string | null {
+  const id = text.trim().replace(/^act_/, '')
+  return /^[1-9]\d{0,19}$/.test(id) ? id : null
+}
+
+function parseCurrency(text: string): string | null {
+  const currency = text.trim().toUpperCase()
+  return CURRENCIES.has(currency) ? currency : null
+}
+
+function parseTimeZone(text: string): string | null {
+  const name = text.trim()
+  return TIME_ZONES.includes(name) ? name : null
+}
+
 /** Adds an ad account to a workspace. Throws a 403, a 404, or a 422 naming every invalid field. */
 export async function addAdAccount(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   input: AdAccountInput,
 ): Promise<AdAccount> {
   const intent = { workspaceId: input.workspaceId, action: 'manage_ad_accounts' } as const
-  const { workspaceId } = await requireRole(context.database, person, intent)
+  const { workspaceId } = await requireRole(context.database, user, intent)
   const at = context.now()
-  const account = { ...validateAdAccount(input), platform: AD_PLATFORM, createdAt: at }
+  const submission = adAccountValidator.validate(input.body)
+  const account = {
+    platform: AD_PLATFORM,
+    platformAccountId: submission.platform_account_id,
+    name: submission.name,
+    currency: submission.currency,
+    timeZone: submission.time_zone,
+    createdAt: at,
+  }
   const added = await commitAudited(context, async (transaction, record) => {
     const inserted = await insertAdAccount(transaction, { workspaceId, ...account })
     if (!inserted) return null
@@ -44,7 +83,7 @@ export async function addAdAccount(
     record({
       workspaceId,
       at,
-      actor: personActor(person),
+      actor: userActor(user),
       action: 'ad_account.added',
       subject: { type: 'ad_account', id: String(inserted.id) },
       details: { platform: account.platform, currency: account.currency },
@@ -58,20 +97,22 @@ export async function addAdAccount(
 interface AdAccountStatusChange {
   workspaceId: unknown
   adAccountId: unknown
-  status: unknown
+  body: unknown
 }
+
+const changeValidator = new Validator(AdAccountChange, {
+  members: { status: { error: 'The status must be active or disabled.' } },
+})
 
 /** Enables or disables an ad account. Disabling stops every agent and token bound to it. */
 export async function changeAdAccountStatus(
-  context: PeopleContext,
-  person: CurrentPerson,
-  { adAccountId, status, ...path }: AdAccountStatusChange,
+  context: UsersContext,
+  user: CurrentUser,
+  { adAccountId, body, ...path }: AdAccountStatusChange,
 ): Promise<void> {
   const intent = { workspaceId: path.workspaceId, action: 'manage_ad_accounts' } as const
-  const { workspaceId } = await requireRole(context.database, person, intent)
-  if (status !== 'active' && status !== 'disabled') {
-    throw Refusal.ofFields({ status: ['The status must be active or disabled.'] })
-  }
+  const { workspaceId } = await requireRole(context.database, user, intent)
+  const { status } = changeValidator.validate(body)
   const key = { workspaceId, adAccountId: parseRowId(adAccountId) ?? 0 }
   await commitAudited(context, async (transaction, record) => {
     const before = await findAdAccount(transaction, key)
@@ -81,37 +122,10 @@ export async function changeAdAccountStatus(
     record({
       workspaceId,
       at: context.now(),
-      actor: personActor(person),
+      actor: userActor(user),
       action: status === 'active' ? 'ad_account.enabled' : 'ad_account.disabled',
       subject: { type: 'ad_account', id: String(key.adAccountId) },
       details: {},
     })
   })
-}
-
-const NAME_CHARACTERS_MAX = 100
-
-function validateAdAccount(input: AdAccountInput) {
-  const errors = new FieldErrorList()
-  // Meta shows the ID with this prefix.
-  const platformAccountId = trimmedText(input.platformAccountId).replace(/^act_/, '')
-  const name = parseDisplayName(input.name, NAME_CHARACTERS_MAX)
-  const currency = trimmedText(input.currency).toUpperCase()
-  const timeZone = trimmedText(input.timeZone)
-  if (!/^[1-9]\d{0,19}$/.test(platformAccountId)) {
-    errors.add('platform_account_id', 'Enter the digits of the ad account ID, such as 1234567890.')
-  }
-  if (name === null) errors.add('name', 'Enter a name of 1 to 100 visible characters.')
-  if (!CURRENCIES.has(currency)) {
-    errors.add('currency', 'Enter a three-letter currency code such as EUR.')
-  }
-  if (!TIME_ZONES.includes(timeZone)) {
-    errors.add('time_zone', 'Choose a time zone such as Europe/Berlin.')
-  }
-  if (!errors.isEmpty || name === null) throw Refusal.ofFields(errors.toErrors())
-  return { platformAccountId, name, currency, timeZone }
-}
-
-function trimmedText(input: unknown): string {
-  return typeof input === 'string' ? input.trim() : ''
 }

@@ -2,25 +2,25 @@ import { hash } from 'node:crypto'
 import { createRateLimitRefusal, type RateLimit } from '../../runtime/http/rate-limit.ts'
 import { type DeviceContext, findKnownDevice } from './known-device.ts'
 
-/** The limits of one account, person, workspace or address, from any client. Null: no limit. */
-export interface AccountLimits {
-  signInAccount: RateLimit | null
-  accountEmails: RateLimit | null
-  invitationsOfPerson: RateLimit | null
+/** The limits of one account, user, workspace or address, from any client. Null: no limit. */
+export interface AttemptLimits {
+  signInUser: RateLimit | null
+  userEmails: RateLimit | null
+  invitationsOfUser: RateLimit | null
   invitationsOfWorkspace: RateLimit | null
   invitationsToAddress: RateLimit | null
 }
 
 /** What an attempt is for. Each purpose counts apart, so that using up one leaves the others. */
 const PURPOSES = {
-  sign_in: 'signInAccount',
+  sign_in: 'signInUser',
   /** The password that an emailed link asks for. */
-  verification: 'signInAccount',
-  sign_up: 'accountEmails',
-  verification_link: 'accountEmails',
-  reset_link: 'accountEmails',
-  sign_in_link: 'accountEmails',
-} as const satisfies Record<string, keyof AccountLimits>
+  verification: 'signInUser',
+  sign_up: 'userEmails',
+  verification_link: 'userEmails',
+  reset_link: 'userEmails',
+  sign_in_link: 'userEmails',
+} as const satisfies Record<string, keyof AttemptLimits>
 
 interface Attempt {
   purpose: keyof typeof PURPOSES
@@ -29,7 +29,7 @@ interface Attempt {
   cookie: string | undefined
 }
 
-type LimitContext = DeviceContext & { limits: AccountLimits }
+type LimitContext = DeviceContext & { limits: AttemptLimits }
 
 /**
  * Counts one attempt on an account. Unknown accounts count too, so the limit does not reveal which
@@ -43,14 +43,14 @@ export async function limitAttempts(context: LimitContext, attempt: Attempt): Pr
   takeAttempt(limit, [attempt.purpose, attempt.email, device])
 }
 
-/** Counts one password change by its session, because only the person has it. Throws a 429. */
+/** Counts one password change by its session, because only the user has it. Throws a 429. */
 export function limitPasswordChanges({ limits }: LimitContext, sessionId: number): void {
-  if (limits.signInAccount) takeAttempt(limits.signInAccount, ['password_change', sessionId])
+  if (limits.signInUser) takeAttempt(limits.signInUser, ['password_change', sessionId])
 }
 
-/** Counts one confirmation of a signed-in person's identity. Throws a 429. */
+/** Counts one confirmation of a signed-in user's identity. Throws a 429. */
 export function limitConfirmations({ limits }: LimitContext, userId: number): void {
-  if (limits.signInAccount) takeAttempt(limits.signInAccount, ['confirmation', userId])
+  if (limits.signInUser) takeAttempt(limits.signInUser, ['confirmation', userId])
 }
 
 interface InvitationAttempt {
@@ -66,7 +66,7 @@ interface InvitationAttempt {
  */
 export function limitInvitations({ limits }: LimitContext, attempt: InvitationAttempt): void {
   const counted = [
-    [limits.invitationsOfPerson, [attempt.userId]],
+    [limits.invitationsOfUser, [attempt.userId]],
     [limits.invitationsOfWorkspace, [attempt.workspaceId]],
     [limits.invitationsToAddress, [attempt.email]],
   ] as const

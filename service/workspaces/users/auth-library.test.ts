@@ -3,15 +3,21 @@ import { it } from 'node:test'
 import { getMigrations } from 'better-auth/db/migration'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { authOptions } from './auth-library.ts'
+import { PASSWORD_COST } from './password-hash.ts'
 
 it('provides every table and column that the sign-in library requires', async test => {
   const { database, server, clock } = await startTestService(test)
   const { toBeCreated, toBeAdded } = await getMigrations({
     ...authOptions({
-      ...{ database, logger: server.app.log, now: clock.now, secret: 'x'.repeat(64) },
-      ...{ publicOrigin: 'http://127.0.0.1', social: {} },
+      database,
+      logger: server.app.log,
+      now: clock.now,
+      secret: 'x'.repeat(64),
+      publicOrigin: 'http://127.0.0.1',
+      social: {},
       signUp: { mode: 'open', domains: [] },
       mailer: null as never,
+      passwordCost: PASSWORD_COST,
     }),
     database: { db: database.query, type: 'postgres', schemaName: 'people' },
   })

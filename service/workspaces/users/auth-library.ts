@@ -5,24 +5,24 @@ import { bearer, magicLink, twoFactor } from 'better-auth/plugins'
 import type { Database } from '../../runtime/db/database.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import { PASSKEY_TABLE, TABLE_MAPPING, TWO_FACTOR_TABLES } from './auth-tables.ts'
-import { toPersonName } from './display-name.ts'
+import { toUserName } from './display-name.ts'
 import { type EmailRecipient, LINK_LIFETIME_MINUTES } from './mail/email-templates.ts'
-import { createPasswordHash, isPasswordCorrect } from './password-hash.ts'
+import { createPasswordHash, isPasswordCorrect, type ScryptCost } from './password-hash.ts'
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './password-strength.ts'
 import { hashSessionToken, sessionExpiry, withHashedSessionTokens } from './session-token.ts'
-import { mayCreateAccount, type SignUpPolicy } from './sign-up-policy.ts'
+import { maySignUp, type SignUpPolicy } from './sign-up-policy.ts'
 import type { SocialClients } from './social-providers.ts'
-import { deleteEmailLinks, findPersonByEmail, markEmailVerified } from './user-store.ts'
+import { deleteEmailLinks, findUserByEmail, markEmailVerified } from './user-store.ts'
 
 const APP_NAME = 'Signalbox'
 
 /** The emails that the library requests. Sending does not wait for delivery. */
 export interface AuthMailer {
-  sendVerification(person: EmailRecipient, token: string): void
+  sendVerification(user: EmailRecipient, token: string): void
   /** For a sign-up with a registered address, whose response must not differ. */
-  sendAlreadyRegistered(person: EmailRecipient): void
-  sendPasswordReset(person: EmailRecipient, token: string): void
-  sendPasswordChanged(person: EmailRecipient): void
+  sendAlreadyRegistered(user: EmailRecipient): void
+  sendPasswordReset(user: EmailRecipient, token: string): void
+  sendPasswordChanged(user: EmailRecipient): void
   sendSignInLink(email: string, token: string): void
 }
 
@@ -36,6 +36,7 @@ interface AuthLibraryOptions {
   social: SocialClients
   signUp: SignUpPolicy
   mailer: AuthMailer
+  passwordCost: ScryptCost
 }
 
 export type AuthLibrary = Awaited<ReturnType<typeof createAuthLibrary>>
@@ -100,7 +101,7 @@ export function authOptions(options: AuthLibraryOptions) {
   } satisfies BetterAuthOptions
 }
 
-function emailOptions({ mailer, database }: AuthLibraryOptions) {
+function emailOptions({ mailer, database, passwordCost }: AuthLibraryOptions) {
   return {
     emailAndPassword: {
       enabled: true,
@@ -108,13 +109,16 @@ function emailOptions({ mailer, database }: AuthLibraryOptions) {
       autoSignIn: false,
       minPasswordLength: PASSWORD_CHARACTERS_MIN,
       maxPasswordLength: PASSWORD_CHARACTERS_MAX,
-      password: { hash: createPasswordHash, verify: isPasswordCorrect },
+      password: {
+        hash: (password: string) => createPasswordHash(password, passwordCost),
+        verify: isPasswordCorrect,
+      },
       revokeSessionsOnPasswordReset: true,
       resetPasswordTokenExpiresIn: LINK_LIFETIME_MINUTES.reset * 60,
       sendResetPassword: async ({ user, token }: { user: EmailRecipient; token: string }) =>
         mailer.sendPasswordReset(user, token),
       onPasswordReset: async ({ user }: { user: EmailRecipient & { id: string } }) => {
-        // Following the link proves that the person controls the address.
+        // Following the link proves that the user controls the address.
         await markEmailVerified(database, Number(user.id))
         await deleteEmailLinks(database, Number(user.id))
         mailer.sendPasswordChanged(user)
@@ -126,7 +130,7 @@ function emailOptions({ mailer, database }: AuthLibraryOptions) {
       expiresIn: LINK_LIFETIME_MINUTES.verification * 60,
       sendOnSignUp: true,
       sendOnSignIn: false,
-      // A person who follows a link that was sent to another must not be signed in.
+      // A user who follows a link that was sent to another must not be signed in.
       autoSignInAfterVerification: false,
       sendVerificationEmail: async ({ user, token }: { user: EmailRecipient; token: string }) =>
         mailer.sendVerification(user, token),
@@ -142,7 +146,7 @@ function createMagicLinkPlugin({ mailer, database }: AuthLibraryOptions) {
     // Called for every address, because storing the link takes time: a request for an unknown
     // address must take as long.
     sendMagicLink: async ({ email, token }) => {
-      if (await findPersonByEmail(database, email)) mailer.sendSignInLink(email, token)
+      if (await findUserByEmail(database, email)) mailer.sendSignInLink(email, token)
     },
   })
 }
@@ -162,7 +166,7 @@ function createTwoFactorPlugin() {
   return { ...plugin, hooks: {} }
 }
 
-/** A passkey proves possession and, by PIN or biometrics, the person: both are required. */
+/** A passkey proves possession and, by PIN or biometrics, the user: both are required. */
 function createPasskeyPlugin(publicOrigin: string) {
   return passkey({
     rpName: APP_NAME,
@@ -198,8 +202,8 @@ function createDatabaseHooks(options: AuthLibraryOptions) {
     user: {
       create: {
         before: async (user: { name: string; email: string }) => {
-          if (!(await mayCreateAccount(options, user.email))) return false
-          const name = toPersonName(user.name, user.email)
+          if (!(await maySignUp(options, user.email))) return false
+          const name = toUserName(user.name, user.email)
           return { data: { ...user, name, createdAt: now(), updatedAt: now() } }
         },
       },

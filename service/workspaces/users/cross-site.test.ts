@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import {
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
-  type TestPerson,
+  type TestUser,
 } from '../../../testing/fixtures/users.ts'
 
 const EVIL = 'https://evil.example'
@@ -23,8 +23,8 @@ const FOREIGN: Record<string, Record<string, string>> = {
   'no browser at all': {},
 }
 
-function sent(person: TestPerson, method: string, headers: Record<string, string>) {
-  const cookie = person.client.cookieHeader
+function sent(user: TestUser, method: string, headers: Record<string, string>) {
+  const cookie = user.client.cookieHeader
   return { method, redirect: 'manual', headers: { cookie, ...headers } } as const
 }
 
@@ -57,10 +57,10 @@ it('accepts forms of our own pages, also from a browser without Sec-Fetch-Site',
     { origin: service.url },
     { 'sec-fetch-site': 'same-origin' },
   ]) {
-    const person = await createTestPerson(service)
+    const user = await createTestUser(service)
     const body = new URLSearchParams({ name: 'Shop' })
     const response = await fetch(`${service.url}/workspaces`, {
-      ...sent(person, 'POST', headers),
+      ...sent(user, 'POST', headers),
       body,
     })
     assert.equal(response.status, 303, JSON.stringify(headers))
@@ -69,31 +69,31 @@ it('accepts forms of our own pages, also from a browser without Sec-Fetch-Site',
 
 it('returns 403 or 415 when another site calls the browser API', async test => {
   const service = await startTestService(test)
-  const person = await createTestPerson(service)
-  const url = `${service.url}${BROWSER_PATH}/workspaces`
+  const user = await createTestUser(service)
+  const url = `${service.url}${SESSION_API_PATH}/workspaces`
   for (const [who, headers] of Object.entries(FOREIGN)) {
     const body = JSON.stringify({ name: 'Theirs' })
     const json = { ...headers, 'content-type': 'application/json' }
-    const response = await fetch(url, { ...sent(person, 'POST', json), body })
+    const response = await fetch(url, { ...sent(user, 'POST', json), body })
     assert.equal(response.status, 403, who)
   }
   const foreignReading = { 'sec-fetch-site': 'cross-site', origin: EVIL }
-  assert.equal((await fetch(url, sent(person, 'GET', foreignReading))).status, 403)
+  assert.equal((await fetch(url, sent(user, 'GET', foreignReading))).status, 403)
   const own = { origin: service.url, 'sec-fetch-site': 'same-origin' }
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
     const response = await fetch(url, {
-      ...sent(person, 'POST', { ...own, 'content-type': type }),
+      ...sent(user, 'POST', { ...own, 'content-type': type }),
       body: '{"name":"Theirs"}',
     })
     assert.equal(response.status, 415, type)
   }
-  const { body } = await person.client.call('GET', `${BROWSER_PATH}/workspaces`)
+  const { body } = await user.client.call('GET', `${SESSION_API_PATH}/workspaces`)
   assert.deepEqual(body, { workspaces: [] })
 })
 
 it('returns 401 without a bearer challenge when a script has no session', async test => {
   const service = await startTestService(test)
-  const response = await fetch(`${service.url}${BROWSER_PATH}/me`, {
+  const response = await fetch(`${service.url}${SESSION_API_PATH}/me`, {
     headers: { authorization: `Bearer ${service.tracker.trackerSecret}` },
   })
   assert.equal(response.status, 401)
@@ -137,7 +137,7 @@ it('caches the style sheet forever under a name derived from its content', async
 it('starts links in emails with our origin for any Host header', async test => {
   const publicOrigin = 'https://signalbox.example'
   const service = await startTestService(test, { publicOrigin })
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   for (const path of ['/forgot', '/magic']) {
     const response = await fetch(`${service.url}${path}`, {
       method: 'POST',

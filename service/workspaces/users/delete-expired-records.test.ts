@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
-import { deleteExpiredPeopleRecords } from './session-store.ts'
+import { deleteExpiredUserRecords } from './session-store.ts'
 
 it('deletes expired sessions, links and invitations and keeps live ones', async test => {
   const service = await startTestService(test)
@@ -13,7 +13,7 @@ it('deletes expired sessions, links and invitations and keeps live ones', async 
     email: 'guest@people.example',
     role: 'member',
   })
-  await new BrowserClient(service.url).post('/forgot', { email: owner.email })
+  await new PageClient(service.url).post('/forgot', { email: owner.email })
   const counts = async () => {
     const { rows } = await service.database.pool.query(
       `select (select count(*)::int from people.sessions) as sessions,
@@ -22,9 +22,9 @@ it('deletes expired sessions, links and invitations and keeps live ones', async 
     )
     return rows[0]
   }
-  await deleteExpiredPeopleRecords(service.database, service.clock.now())
+  await deleteExpiredUserRecords(service.database, service.clock.now())
   assert.deepEqual(await counts(), { sessions: 1, links: 1, invitations: 1 })
   const later = new Date(service.clock.now().getTime() + 38 * DAY_MILLISECONDS)
-  await deleteExpiredPeopleRecords(service.database, later)
+  await deleteExpiredUserRecords(service.database, later)
   assert.deepEqual(await counts(), { sessions: 0, links: 0, invitations: 0 })
 })

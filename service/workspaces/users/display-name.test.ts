@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import {
-  createTestPerson,
-  findEmailedLink,
-  TEST_PASSWORD,
-} from '../../../testing/fixtures/users.ts'
+import { createTestUser, findEmailedLink, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 import { parseDisplayName, parseNameWithoutLinks } from './display-name.ts'
 
 const LINKS = [
@@ -44,14 +40,14 @@ it('refuses invisible names, hidden characters and names that are too long', () 
 
 it('returns 422 for a name with a link, of a person and of a workspace', async test => {
   const service = await startTestService(test)
-  const { client } = await createTestPerson(service)
+  const { client } = await createTestUser(service)
   for (const name of ['visit evil.example NOW', '\u3164']) {
     const fields = { name, email: 'new@people.example', password: TEST_PASSWORD }
-    const page = await new BrowserClient(service.url).post('/sign-up', fields)
+    const page = await new PageClient(service.url).post('/sign-up', fields)
     assert.equal(page.status, 422, escapeText(name))
     assert.match(page.text, /without links/)
     const body = { name }
-    const created = await client.call('POST', `${BROWSER_PATH}/workspaces`, { body })
+    const created = await client.call('POST', `${SESSION_API_PATH}/workspaces`, { body })
     assert.equal(created.status, 422, escapeText(name))
     assert.match(created.body.errors.name[0], /without links/)
   }
@@ -60,18 +56,18 @@ it('returns 422 for a name with a link, of a person and of a workspace', async t
 
 it('sends no stored name with a link', async test => {
   const service = await startTestService(test)
-  const { email, userId, client } = await createTestPerson(service)
-  const { body } = await client.call('POST', `${BROWSER_PATH}/workspaces`, {
+  const { email, userId, client } = await createTestUser(service)
+  const { body } = await client.call('POST', `${SESSION_API_PATH}/workspaces`, {
     body: { name: 'Shop' },
   })
   const { pool } = service.database
   const evil = 'visit evil.example NOW'
   await pool.query('update people.users set name = $1 where id = $2', [evil, userId])
   await pool.query('update workspaces set name = $1 where id = $2', [evil, body.id])
-  const path = `${BROWSER_PATH}/workspaces/${body.id}/invitations`
+  const path = `${SESSION_API_PATH}/workspaces/${body.id}/invitations`
   const invitation = { email: 'guest@people.example', role: 'member' }
   assert.equal((await client.call('POST', path, { body: invitation })).status, 201)
-  await new BrowserClient(service.url).post('/forgot', { email })
+  await new PageClient(service.url).post('/forgot', { email })
   assert.equal(service.mails.length, 2)
   for (const mail of service.mails) assert.doesNotMatch(`${mail.subject} ${mail.text}`, /evil/)
   assert.match(findEmailedLink(service.mails, email, '/reset'), /token=/)

@@ -48,13 +48,13 @@ export const NAME_ERROR =
   `Enter a name of at most ${NAME_CHARACTERS_MAX} visible characters, without links: ` +
   'put a space after each dot.'
 
-/** The name of a person or a workspace. */
+/** The name of a user or a workspace. */
 export function parseName(input: unknown): string | null {
   return parseNameWithoutLinks(input, NAME_CHARACTERS_MAX)
 }
 
 /** A name that a sign-in provider knows, or one made of the address when it is not acceptable. */
-export function toPersonName(name: unknown, email: string): string {
+export function toUserName(name: unknown, email: string): string {
   const local = email.split('@', 1)[0] ?? ''
   return parseName(name) ?? parseName(local.replaceAll(/[^\p{L}\p{N}]+/gu, ' ')) ?? 'New member'
 }

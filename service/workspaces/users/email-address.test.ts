@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
-import { parseEmailAddress } from './account-fields.ts'
+import { parseEmailAddress } from './email-address.ts'
 
 const ODD = [
   ...["o'hara@people.example", 'a+b@people.example', 'a_b@people.example', '-a@people.example'],
@@ -14,7 +14,7 @@ it('accepts no email address that the sign-in library rejects', async test => {
   const service = await startTestService(test)
   for (const email of ODD) {
     assert.equal(parseEmailAddress(email), email)
-    const client = new BrowserClient(service.url)
+    const client = new PageClient(service.url)
     const fields = { name: 'Odd', email, password: TEST_PASSWORD }
     for (const path of ['/sign-up', '/forgot', '/magic', '/verify/ask']) {
       assert.equal((await client.post(path, fields)).status, 200, `${path} ${email}`)

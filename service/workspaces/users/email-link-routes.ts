@@ -1,7 +1,8 @@
+import Type from 'typebox'
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { readFormSecret, readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
-import { verifyEmail } from './account.ts'
+import { Validator } from '../../runtime/http/validator.ts'
+import { formSecret, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import {
   type EmailLinkKind,
   requestEmailLink,
@@ -10,6 +11,7 @@ import {
 } from './email-links.ts'
 import {
   completeSignIn,
+  NOTICES,
   type PageReply,
   type PageRequest,
   PUBLIC,
@@ -27,13 +29,14 @@ import {
   resetPasswordPage,
   verifyEmailPage,
 } from './sign-in-pages.ts'
-import type { PeopleContext } from './users-context.ts'
+import { verifyEmail } from './sign-up.ts'
+import type { UsersContext } from './users-context.ts'
 
 const BAD_REQUEST = 400
 const TOKEN_CHARACTERS_MAX = 1_000
 
 /** The pages that request an email link, and the pages that the links open. */
-export function emailLinkRoutes(app: ServiceApp, context: PeopleContext): void {
+export function emailLinkRoutes(app: ServiceApp, context: UsersContext): void {
   app.get('/verify', PUBLIC, async request => {
     const token = readToken(request.query)
     return token === null
@@ -85,17 +88,21 @@ const REQUEST_LINK_PAGES: Record<EmailLinkKind, RequestLinkPage> = {
   },
 }
 
+const REQUEST_FORM = Type.Object({ email: formText() })
+const TOKEN_FORM = Type.Object({ token: formText(TOKEN_CHARACTERS_MAX) })
+const PASSWORD_FORM = Type.Object({ ...TOKEN_FORM.properties, password: formSecret() })
+
 interface Visit {
   request: PageRequest
   reply: PageReply
 }
 
 async function postLinkRequest(
-  context: PeopleContext,
+  context: UsersContext,
   kind: EmailLinkKind,
   { request, reply }: Visit,
 ) {
-  const email = readFormText(request.body, 'email')
+  const { email } = readForm(request.body, REQUEST_FORM)
   try {
     await requestEmailLink(context, kind, { address: email, cookie: request.headers.cookie })
   } catch (error) {
@@ -104,15 +111,15 @@ async function postLinkRequest(
   }
   const details = { kind }
   const type = 'email_link.requested'
-  await context.recordSecurityEvent({ type, person: { email }, request, details })
+  await context.recordSecurityEvent({ type, user: { email }, request, details })
   return emailSentPage('If this address has an account, we sent it a link.')
 }
 
-async function postVerify(context: PeopleContext, request: PageRequest, reply: PageReply) {
-  const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
+async function postVerify(context: UsersContext, request: PageRequest, reply: PageReply) {
+  const { token, password } = readForm(request.body, PASSWORD_FORM)
   const result = await verifyEmail(context, {
     token,
-    password: readFormSecret(request.body, 'password'),
+    password,
     userAgent: request.headers['user-agent'],
     cookie: request.headers.cookie,
   })
@@ -135,21 +142,20 @@ async function postVerify(context: PeopleContext, request: PageRequest, reply: P
   }
 }
 
-async function postReset(context: PeopleContext, request: PageRequest, reply: PageReply) {
-  const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
-  const password = readFormSecret(request.body, 'password')
+async function postReset(context: UsersContext, request: PageRequest, reply: PageReply) {
+  const { token, password } = readForm(request.body, PASSWORD_FORM)
   try {
-    const person = await resetPassword(context, { token, password })
-    if (!person) return reply.code(BAD_REQUEST).send(invalidLinkPage('/forgot'))
-    await context.recordSecurityEvent({ type: 'password.reset', person, request })
-    return seeOther(reply, '/sign-in?done=password_reset')
+    const user = await resetPassword(context, { token, password })
+    if (!user) return reply.code(BAD_REQUEST).send(invalidLinkPage('/forgot'))
+    await context.recordSecurityEvent({ type: 'password.reset', user, request })
+    return seeOther(reply, NOTICES.addTo('/sign-in', 'password_reset'))
   } catch (error) {
     return reply.code(UNPROCESSABLE).send(resetPasswordPage(token, toFormErrors(error)))
   }
 }
 
-async function postSignInLink(context: PeopleContext, request: PageRequest, reply: PageReply) {
-  const token = readFormText(request.body, 'token', TOKEN_CHARACTERS_MAX)
+async function postSignInLink(context: UsersContext, request: PageRequest, reply: PageReply) {
+  const { token } = readForm(request.body, TOKEN_FORM)
   const result = await signInByEmailLink(context, token, request.headers['user-agent'])
   if (!('token' in result)) {
     await recordFailedLink(context, request, { method: 'email_link', reason: result.outcome })
@@ -161,14 +167,18 @@ async function postSignInLink(context: PeopleContext, request: PageRequest, repl
 
 /** The link of a failed sign-in proves nothing about whose it is. */
 function recordFailedLink(
-  context: PeopleContext,
+  context: UsersContext,
   request: PageRequest,
   details: { method: SignInMethod; reason: string },
 ): Promise<void> {
-  return context.recordSecurityEvent({ type: 'sign_in.failed', person: null, request, details })
+  return context.recordSecurityEvent({ type: 'sign_in.failed', user: null, request, details })
 }
 
+const linkQuery = new Validator(
+  Type.Object({ token: Type.Optional(Type.String({ minLength: 1 })) }),
+)
+
+/** The token of an emailed link; null without one. */
 function readToken(query: unknown): string | null {
-  const token = (query as { token?: unknown } | null)?.token
-  return typeof token === 'string' && token !== '' ? token : null
+  return linkQuery.pickValid(query).token ?? null
 }

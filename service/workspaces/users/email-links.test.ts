@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import {
-  createTestPerson,
-  findEmailedLink,
-  TEST_PASSWORD,
-} from '../../../testing/fixtures/users.ts'
+import { createTestUser, findEmailedLink, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 
 const NEXT_PASSWORD = 'a better horse'
 
 async function requestLink(service: TestService, path: string, email: string) {
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   await client.get(path)
   return client.submit({ fields: { email } })
 }
@@ -24,7 +20,7 @@ async function ageLinks({ database }: TestService): Promise<void> {
 for (const path of ['/forgot', '/magic', '/verify']) {
   it(`${path} responds the same with and without an account`, async test => {
     const service = await startTestService(test)
-    const { email } = await createTestPerson(service)
+    const { email } = await createTestUser(service)
     const known = await requestLink(service, path, email)
     const unknown = await requestLink(service, path, 'nobody@people.example')
     assert.equal(known.status, 200)
@@ -40,7 +36,7 @@ for (const path of ['/forgot', '/magic', '/verify']) {
 for (const path of ['/forgot', '/magic']) {
   it(`${path} stores a link with and without an account, so that both take as long`, async test => {
     const service = await startTestService(test)
-    const { email } = await createTestPerson(service)
+    const { email } = await createTestUser(service)
     const storedBy = async (address: string) => {
       await service.database.pool.query('delete from people.verifications')
       await requestLink(service, path, address)
@@ -54,10 +50,10 @@ for (const path of ['/forgot', '/magic']) {
 
 it('resets the password once by an emailed link and ends all sessions', async test => {
   const service = await startTestService(test)
-  const { email, client: signedIn } = await createTestPerson(service)
+  const { email, client: signedIn } = await createTestUser(service)
   await requestLink(service, '/forgot', email)
   const link = findEmailedLink(service.mails, email, '/reset')
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   await client.get(link)
   const page = await client.submit({ fields: { password: NEXT_PASSWORD } })
   assert.match(page.text, /Password changed/)
@@ -73,11 +69,11 @@ it('resets the password once by an emailed link and ends all sessions', async te
 
 it('lets only one of several concurrent resets by one link succeed', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   await requestLink(service, '/forgot', email)
   const token = new URL(findEmailedLink(service.mails, email, '/reset'), service.url).searchParams
   const attempts = Array.from({ length: 6 }, (_, index) =>
-    new BrowserClient(service.url).post('/reset', {
+    new PageClient(service.url).post('/reset', {
       token: token.get('token') ?? '',
       password: `${NEXT_PASSWORD} ${index}`,
     }),
@@ -89,9 +85,9 @@ it('lets only one of several concurrent resets by one link succeed', async test 
 
 it('returns 400 for an expired link, and 422 leaves the link valid', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   await requestLink(service, '/forgot', email)
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   await client.get(findEmailedLink(service.mails, email, '/reset'))
   assert.equal((await client.submit({ fields: { password: 'short' } })).status, 422)
   await ageLinks(service)
@@ -100,13 +96,13 @@ it('returns 400 for an expired link, and 422 leaves the link valid', async test 
 
 it('signs in once by a sign-in link, by its button and not by opening it', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   await requestLink(service, '/magic', email)
   const link = findEmailedLink(service.mails, email, '/magic')
-  const scanner = new BrowserClient(service.url)
+  const scanner = new PageClient(service.url)
   for (let round = 0; round < 3; round += 1) await scanner.get(link)
   assert.equal(scanner.cookies.size, 0)
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   await client.get(link)
   assert.equal((await client.submit()).path, '/workspaces')
   await scanner.get(link)
@@ -115,10 +111,10 @@ it('signs in once by a sign-in link, by its button and not by opening it', async
 
 it('expires sign-in links, and creates no account by one', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   await requestLink(service, '/magic', email)
   await ageLinks(service)
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   await client.get(findEmailedLink(service.mails, email, '/magic'))
   assert.equal((await client.submit()).status, 400)
   await requestLink(service, '/magic', 'nobody@people.example')
@@ -127,7 +123,7 @@ it('expires sign-in links, and creates no account by one', async test => {
 
 it('stores links in a form that does not open an account', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   await requestLink(service, '/forgot', email)
   await requestLink(service, '/magic', email)
   const { rows } = await service.database.pool.query('select * from people.verifications')
@@ -145,10 +141,10 @@ it('stores links in a form that does not open an account', async test => {
 it('verifies the address of an unverified account by a password reset', async test => {
   const service = await startTestService(test)
   const email = 'late@people.example'
-  const attacker = new BrowserClient(service.url)
+  const attacker = new PageClient(service.url)
   await attacker.post('/sign-up', { name: 'Not them', email, password: TEST_PASSWORD })
   await requestLink(service, '/forgot', email)
-  const owner = new BrowserClient(service.url)
+  const owner = new PageClient(service.url)
   await owner.get(findEmailedLink(service.mails, email, '/reset'))
   await owner.submit({ fields: { password: NEXT_PASSWORD } })
   assert.equal((await owner.post('/sign-in', { email, password: NEXT_PASSWORD })).status, 200)
@@ -158,7 +154,7 @@ it('verifies the address of an unverified account by a password reset', async te
 it('returns 400 for a forged verification link', async test => {
   const service = await startTestService(test)
   const email = 'forged@people.example'
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   await client.post('/sign-up', { name: 'Mallory', email, password: TEST_PASSWORD })
   const real = new URL(findEmailedLink(service.mails, email, '/verify'), service.url)
   const [head, , signature] = (real.searchParams.get('token') ?? '').split('.')
@@ -176,7 +172,7 @@ it('counts no attempt on an account for a forged verification link', async test 
   const limits = { signInRatePerMinute: 1_000 }
   const service = await startTestService(test, { limits, monotonicSeconds: () => 0 })
   const email = 'forged@people.example'
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   await client.post('/sign-up', { name: 'Mallory', email, password: TEST_PASSWORD })
   const claim = Buffer.from(JSON.stringify({ email, exp: 9_999_999_999 })).toString('base64url')
   const head = Buffer.from('{"alg":"HS256"}').toString('base64url')

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
 import { limitAttempts } from './attempt-limits.ts'
 import type { AuthLibrary } from './auth-library.ts'
+import { EMAIL_ERROR, parseEmailAddress } from './email-address.ts'
 import { LINK_LIFETIME_MINUTES } from './mail/email-templates.ts'
 import { findPasswordError } from './password-strength.ts'
 import {
@@ -11,10 +11,10 @@ import {
   userAgentHeaders,
   verifyNewSession,
 } from './sign-in.ts'
-import { findPersonByEmail, findPersonById, type Person } from './user-store.ts'
-import type { PeopleContext } from './users-context.ts'
+import { findUserByEmail, findUserById, type User } from './user-store.ts'
+import type { UsersContext } from './users-context.ts'
 
-/** The links that a person can request by email. */
+/** The links that a user can request by email. */
 export type EmailLinkKind = 'verification' | 'reset' | 'sign_in'
 
 /**
@@ -23,7 +23,7 @@ export type EmailLinkKind = 'verification' | 'reset' | 'sign_in'
  * too many requests for one address.
  */
 export async function requestEmailLink(
-  context: PeopleContext,
+  context: UsersContext,
   kind: EmailLinkKind,
   { address, cookie }: { address: string; cookie: string | undefined },
 ): Promise<void> {
@@ -36,7 +36,7 @@ export async function requestEmailLink(
       await library.api.sendVerificationEmail({ body: { email } })
       return
     case 'reset':
-      if (await findPersonByEmail(context.database, email)) {
+      if (await findUserByEmail(context.database, email)) {
         await library.api.requestPasswordReset({ body: { email } })
       } else {
         await storeUnsentLink(library, email, context.now())
@@ -66,7 +66,7 @@ const NO_USER_ID = '0'
 
 /** Signs in by an emailed link, once. */
 export async function signInByEmailLink(
-  context: PeopleContext,
+  context: UsersContext,
   token: string,
   userAgent: string | undefined,
 ): Promise<SignInOutcome> {
@@ -90,14 +90,14 @@ interface PasswordReset {
 }
 
 /**
- * Sets a new password by an emailed link, once, ends all sessions and links, and tells the person
- * by email. Returns the person; null when the link is used, expired or invalid. Throws a 422 for an
+ * Sets a new password by an emailed link, once, ends all sessions and links, and tells the user
+ * by email. Returns the user; null when the link is used, expired or invalid. Throws a 422 for an
  * unacceptable password; the link stays valid.
  */
 export async function resetPassword(
-  context: PeopleContext,
+  context: UsersContext,
   { token, password }: PasswordReset,
-): Promise<Person | null> {
+): Promise<User | null> {
   const owner = await findResetOwner(context, token)
   if (!owner) return null
   const error = await findPasswordError(password, owner)
@@ -112,9 +112,9 @@ export async function resetPassword(
   }
 }
 
-/** The person of a live link, whose name and address the new password may not contain. */
-async function findResetOwner(context: PeopleContext, token: string): Promise<Person | null> {
+/** The user of a live link, whose name and address the new password may not contain. */
+async function findResetOwner(context: UsersContext, token: string): Promise<User | null> {
   const { internalAdapter } = await (await context.authLibrary()).$context
   const link = await internalAdapter.findVerificationValue(`reset-password:${token}`)
-  return link && findPersonById(context.database, Number(link.value))
+  return link && findUserById(context.database, Number(link.value))
 }

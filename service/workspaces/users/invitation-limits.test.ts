@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import {
   addMember,
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
-  type TestPerson,
+  type TestUser,
 } from '../../../testing/fixtures/users.ts'
 
 const LIMITS = {
-  invitationsPerPersonPerDay: 5,
+  invitationsPerUserPerDay: 5,
   invitationsPerWorkspacePerDay: 8,
   invitationsPerRecipientPerDay: 2,
 }
@@ -19,9 +19,9 @@ async function startLimitedService(test: TestContext) {
   const time = { seconds: 0 }
   const monotonicSeconds = () => time.seconds
   const service = await startTestService(test, { limits: LIMITS, monotonicSeconds })
-  const invite = async (person: TestPerson, workspaceId: number, email: string) => {
-    const path = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
-    const reply = await person.client.call('POST', path, { body: { email, role: 'member' } })
+  const invite = async (user: TestUser, workspaceId: number, email: string) => {
+    const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations`
+    const reply = await user.client.call('POST', path, { body: { email, role: 'member' } })
     return reply
   }
   return { service, time, invite }
@@ -48,12 +48,12 @@ it('limits the invitations of a person over all workspaces and recipients', asyn
 it('limits the invitations of a workspace over all its members', async test => {
   const { service, invite } = await startLimitedService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const admin = await createTestPerson(service)
+  const admin = await createTestUser(service)
   await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
   const statuses: number[] = []
   for (let count = 0; count < 10; count += 1) {
-    const person = count % 2 ? owner : admin
-    statuses.push((await invite(person, workspaceId, `guest${count}@people.example`)).status)
+    const user = count % 2 ? owner : admin
+    statuses.push((await invite(user, workspaceId, `guest${count}@people.example`)).status)
   }
   assert.deepEqual(statuses, [...Array(8).fill(201), 429, 429])
 })
@@ -65,7 +65,7 @@ it('limits the invitations to an address over all inviters, also renewed and wit
   for (const { owner, workspaceId } of shops) {
     const { status, body } = await invite(owner, workspaceId, victim)
     assert.equal(status, 201)
-    const path = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations/${body.id}`
+    const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations/${body.id}`
     assert.equal((await owner.client.call('DELETE', path)).status, 204)
   }
   for (const { owner, workspaceId } of shops) {
@@ -104,7 +104,7 @@ it('lets only a person with a verified address invite and create workspaces', as
   const reply = await invite(owner, workspaceId, 'guest@people.example')
   assert.equal(reply.status, 403)
   assert.match(reply.body.message, /Confirm your email address first.*\/verify/)
-  const created = await owner.client.call('POST', `${BROWSER_PATH}/workspaces`, {
+  const created = await owner.client.call('POST', `${SESSION_API_PATH}/workspaces`, {
     body: { name: 'Second shop' },
   })
   assert.equal(created.status, 403)

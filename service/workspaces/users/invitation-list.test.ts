@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { createTestPerson, createTestWorkspace } from '../../../testing/fixtures/users.ts'
+import { createTestUser, createTestWorkspace } from '../../../testing/fixtures/users.ts'
 
 const INVITATIONS = 230
 
@@ -17,7 +17,7 @@ it('reaches every pending invitation of a workspace, and withdraws the oldest', 
      from generate_series(1, $4::integer) number`,
     [workspaceId, owner.userId, service.clock.now(), INVITATIONS],
   )
-  const path = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations`
   const seen: { id: string; email: string }[] = []
   for (let page = 1; ; page += 1) {
     const { body } = await owner.client.call('GET', `${path}?page=${page}`)
@@ -43,7 +43,7 @@ it('reaches every pending invitation of a workspace, and withdraws the oldest', 
 
 it('reaches every invitation to an address', async test => {
   const service = await startTestService(test)
-  const guest = await createTestPerson(service)
+  const guest = await createTestUser(service)
   const { owner } = await createTestWorkspace(service)
   await service.database.pool.query(
     `with shops as (
@@ -69,6 +69,6 @@ it('reaches every invitation to an address', async test => {
     page = await guest.client.get(next.replaceAll('&#61;', '='))
   }
   assert.equal(ids.size, 120)
-  const { body } = await guest.client.call('GET', `${BROWSER_PATH}/invitations?page=3`)
+  const { body } = await guest.client.call('GET', `${SESSION_API_PATH}/invitations?page=3`)
   assert.deepEqual([body.invitations.length, body.has_more], [20, false])
 })

@@ -185,8 +185,8 @@ export async function withdrawInvitationsOfMember(
   return rows.map(toWithdrawnInvitation)
 }
 
-/** Withdraws the pending invitations of a person in all workspaces. */
-export async function withdrawInvitationsOfPerson(
+/** Withdraws the pending invitations of a user in all workspaces. */
+export async function withdrawInvitationsOfUser(
   { query }: Query,
   userId: number,
 ): Promise<WithdrawnInvitation[]> {

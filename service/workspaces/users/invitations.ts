@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { InvitationSubmission } from '@signalbox/contract/session/users.ts'
 import type { AuditAction, AuditDetails, AuditEntry } from '../../audit/audit-entry.ts'
 import { commitAudited } from '../../audit/commit-audited.ts'
-import { FieldErrorList } from '../../runtime/http/body-schema.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { type ListPage, toListPage } from '../../runtime/util/list-page.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
-import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
 import { limitInvitations } from './attempt-limits.ts'
+import { EMAIL_ERROR, parseEmailAddress } from './email-address.ts'
 import {
   closeInvitation,
   findInvitation,
@@ -16,50 +17,52 @@ import {
 } from './invitation-store.ts'
 import { invitationEmail } from './mail/email-templates.ts'
 import { requireRecentAuthentication } from './reauthentication.ts'
-import type { CurrentPerson } from './session-store.ts'
-import type { PeopleContext } from './users-context.ts'
-import { canGrantRole, invitableRoles, isWorkspaceRole } from './workspace-role.ts'
+import type { CurrentUser } from './session-store.ts'
+import type { UsersContext } from './users-context.ts'
+import { canGrantRole, invitableRoles, ROLE_ERROR } from './workspace-role.ts'
 import { insertMember, isMemberEmail, lockMembers } from './workspace-store.ts'
-import { createMemberEntry, personActor, requireRole, requireVerifiedEmail } from './workspaces.ts'
+import { createMemberEntry, requireRole, requireVerifiedEmail, userActor } from './workspaces.ts'
 
 const INVITATION_DAYS = 7
 
+const invitationValidator = new Validator(InvitationSubmission, {
+  members: {
+    email: { error: EMAIL_ERROR, parse: parseEmailAddress },
+    role: { error: ROLE_ERROR },
+  },
+})
+
+/** Not validated. */
 interface InvitationInput {
   workspaceId: unknown
-  email: unknown
-  role: unknown
+  body: unknown
 }
 
 /**
  * Emails an invitation to an address, or renews the pending one. The role may not exceed the role
  * of the inviter. Throws a 403, 404, 422 or 429. Returns the ID of the invitation.
  */
-export async function invitePerson(
-  context: PeopleContext,
-  person: CurrentPerson,
+export async function inviteMember(
+  context: UsersContext,
+  user: CurrentUser,
   input: InvitationInput,
 ): Promise<string> {
   const { database, now, mailer, publicOrigin } = context
-  const membership = await requireRole(database, person, {
+  const membership = await requireRole(database, user, {
     workspaceId: input.workspaceId,
     action: 'invite',
   })
-  requireVerifiedEmail(person)
+  requireVerifiedEmail(user)
   const { workspaceId, workspaceName } = membership
-  const errors = new FieldErrorList()
-  const email = parseEmailAddress(input.email)
-  const { role } = input
-  if (email === null) errors.add('email', EMAIL_ERROR)
-  if (!isWorkspaceRole(role)) errors.add('role', 'Choose a role from the list.')
-  if (email === null || !isWorkspaceRole(role)) throw Refusal.ofFields(errors.toErrors())
+  const { email, role } = invitationValidator.validate(input.body)
   if (!canGrantRole(membership.role, role)) {
     throw new Refusal(403, 'You cannot invite to a role above your own. Ask an owner.')
   }
-  if (role === 'owner') requireRecentAuthentication(person, now())
+  if (role === 'owner') requireRecentAuthentication(user, now())
   if (await isMemberEmail(database, workspaceId, email)) {
     throw Refusal.ofFields({ email: ['Already a member of this workspace.'] })
   }
-  limitInvitations(context, { userId: person.userId, workspaceId, email })
+  limitInvitations(context, { userId: user.userId, workspaceId, email })
   const createdAt = now()
   const id = await commitAudited(context, async (transaction, record) => {
     const invitationId = await upsertInvitation(transaction, {
@@ -68,18 +71,16 @@ export async function invitePerson(
       email,
       role,
       replaceableRoles: invitableRoles(membership.role),
-      invitedBy: person.userId,
+      invitedBy: user.userId,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + INVITATION_DAYS * DAY_MILLISECONDS),
     })
     if (invitationId === null) throw invitationAboveOwnRole()
     const change = { action: 'invitation.created', at: createdAt, details: { role } } as const
-    record(createInvitationEntry(person, { workspaceId, id: invitationId }, change))
+    record(createInvitationEntry(user, { workspaceId, id: invitationId }, change))
     return invitationId
   })
-  mailer.send(
-    invitationEmail(publicOrigin(), { id, email, workspaceName, inviterName: person.name }),
-  )
+  mailer.send(invitationEmail(publicOrigin(), { id, email, workspaceName, inviterName: user.name }))
   return id
 }
 
@@ -88,16 +89,16 @@ interface InvitationReference {
   invitationId: unknown
 }
 
-/** Withdraws a pending invitation to a role that the person may grant. Throws a 403 or 404. */
+/** Withdraws a pending invitation to a role that the user may grant. Throws a 403 or 404. */
 export async function withdrawInvitation(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   { invitationId, ...path }: InvitationReference,
 ): Promise<void> {
   const { database } = context
   const at = context.now()
   const intent = { workspaceId: path.workspaceId, action: 'invite' } as const
-  const { workspaceId, role } = await requireRole(database, person, intent)
+  const { workspaceId, role } = await requireRole(database, user, intent)
   const id = parseInvitationId(invitationId)
   const invitation = id === null ? null : await findInvitation(database, id, at)
   if (invitation?.workspaceId !== workspaceId) throw invitationNotFound()
@@ -109,14 +110,14 @@ export async function withdrawInvitation(
       at,
       details: { role: invitation.role },
     } as const
-    record(createInvitationEntry(person, invitation, change))
+    record(createInvitationEntry(user, invitation, change))
   })
 }
 
-/** A page of the pending invitations to a person; empty until the address is verified. */
+/** A page of the pending invitations to a user; empty until the address is verified. */
 export async function listOwnInvitations(
-  { database, now }: PeopleContext,
-  { email, isEmailVerified }: CurrentPerson,
+  { database, now }: UsersContext,
+  { email, isEmailVerified }: CurrentUser,
   page: number,
 ): Promise<ListPage<Invitation>> {
   if (!isEmailVerified) return toListPage([], page)
@@ -128,24 +129,24 @@ export async function listOwnInvitations(
  * everyone else.
  */
 export async function readInvitation(
-  { database, now }: PeopleContext,
-  person: CurrentPerson,
+  { database, now }: UsersContext,
+  user: CurrentUser,
   invitationId: unknown,
 ): Promise<Invitation> {
   const id = parseInvitationId(invitationId)
   const invitation = id === null ? null : await findInvitation(database, id, now())
-  const isTheirs = person.isEmailVerified && invitation?.email === person.email
+  const isTheirs = user.isEmailVerified && invitation?.email === user.email
   if (!invitation || !isTheirs) throw invitationNotFound()
   return invitation
 }
 
 /** Accepts or declines. Only one of two concurrent answers counts. Returns the workspace ID. */
 export async function answerInvitation(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   { invitationId, answer }: { invitationId: unknown; answer: 'accepted' | 'declined' },
 ): Promise<number> {
-  const { id, workspaceId } = await readInvitation(context, person, invitationId)
+  const { id, workspaceId } = await readInvitation(context, user, invitationId)
   const createdAt = context.now()
   await commitAudited(context, async ({ query }, record) => {
     // Under the lock, because the inviter may lose the role in the meantime.
@@ -155,12 +156,12 @@ export async function answerInvitation(
     const { role } = invitation
     if (answer === 'declined') {
       const change = { action: 'invitation.declined', at: createdAt, details: { role } } as const
-      return record(createInvitationEntry(person, { workspaceId, id }, change))
+      return record(createInvitationEntry(user, { workspaceId, id }, change))
     }
-    const member = { workspaceId, userId: person.userId }
+    const member = { workspaceId, userId: user.userId }
     await insertMember({ query }, { ...member, role, createdAt })
     const details = { role, reason: 'invitation_accepted', invitation_id: id }
-    record(createMemberEntry(person, member, { action: 'member.added', at: createdAt, details }))
+    record(createMemberEntry(user, member, { action: 'member.added', at: createdAt, details }))
   })
   return workspaceId
 }
@@ -173,12 +174,12 @@ interface InvitationChange {
 
 /** Names the invitation by its ID: an entry is never deleted, so it holds no address. */
 function createInvitationEntry(
-  person: CurrentPerson,
+  user: CurrentUser,
   { workspaceId, id }: Pick<Invitation, 'workspaceId' | 'id'>,
   change: InvitationChange,
 ): AuditEntry {
   const subject = { type: 'invitation', id } as const
-  return { workspaceId, actor: personActor(person), subject, ...change }
+  return { workspaceId, actor: userActor(user), subject, ...change }
 }
 
 function invitationAboveOwnRole(): Refusal {

@@ -1,32 +1,34 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import {
   addMember,
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
-  type TestPerson,
+  type TestUser,
 } from '../../../testing/fixtures/users.ts'
-import { setPersonStatus } from './user-store.ts'
+import { setUserStatus } from './user-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
 import { findMemberRole } from './workspace-store.ts'
 
 /** Two owners, one of whom has invited a guest. */
 async function inviteByOwner(service: TestService, role: WorkspaceRole = 'owner') {
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const inviter = await createTestPerson(service)
+  const inviter = await createTestUser(service)
   await addMember(service, { workspaceId, userId: inviter.userId, role: 'owner' })
-  const guest = await createTestPerson(service)
-  const path = `${BROWSER_PATH}/workspaces/${workspaceId}`
-  const invite = async (person: TestPerson) => {
+  const guest = await createTestUser(service)
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}`
+  const invite = async (user: TestUser) => {
     const body = { email: guest.email, role }
-    const reply = await person.client.call('POST', `${path}/invitations`, { body })
+    const reply = await user.client.call('POST', `${path}/invitations`, { body })
     assert.equal(reply.status, 201)
     return reply.body.id as string
   }
   const accept = (id: string) =>
-    guest.client.call('POST', `${BROWSER_PATH}/invitations/${id}`, { body: { answer: 'accepted' } })
+    guest.client.call('POST', `${SESSION_API_PATH}/invitations/${id}`, {
+      body: { answer: 'accepted' },
+    })
   const guestRole = () => findMemberRole(service.database, { workspaceId, userId: guest.userId })
   const pending = async () => {
     const { body } = await owner.client.call('GET', `${path}/invitations`)
@@ -45,8 +47,7 @@ const LOSSES: Record<string, (service: TestService, scene: Scene) => Promise<unk
     inviter.client.call('DELETE', `${path}/members/${inviter.userId}`),
   'is demoted to administrator': (_, { owner, inviter, path }) =>
     owner.client.call('PATCH', `${path}/members/${inviter.userId}`, { body: { role: 'admin' } }),
-  'is disabled': ({ database }, { inviter }) =>
-    setPersonStatus(database, inviter.email, 'disabled'),
+  'is disabled': ({ database }, { inviter }) => setUserStatus(database, inviter.email, 'disabled'),
 }
 
 for (const [loss, apply] of Object.entries(LOSSES)) {
@@ -75,7 +76,7 @@ it('keeps the invitations that a demoted inviter may still send', async test => 
 it('returns 403 when an administrator withdraws or replaces the invitation of an owner', async test => {
   const service = await startTestService(test)
   const scene = await inviteByOwner(service)
-  const admin = await createTestPerson(service)
+  const admin = await createTestUser(service)
   await addMember(service, {
     workspaceId: scene.workspaceId,
     userId: admin.userId,
@@ -107,7 +108,7 @@ it('refuses an invitation whose inviter lost the role in a way that withdrew not
     await service.database.pool.query(statement, key)
     assert.equal((await scene.guest.client.get(`/invitations/${scene.id}`)).status, 404)
     assert.equal((await scene.accept(scene.id)).status, 404)
-    const { body } = await scene.guest.client.call('GET', `${BROWSER_PATH}/invitations`)
+    const { body } = await scene.guest.client.call('GET', `${SESSION_API_PATH}/invitations`)
     assert.deepEqual(body.invitations, [])
   }
   assert.equal(await scene.guestRole(), null)

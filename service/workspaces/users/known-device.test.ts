@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import {
-  createTestPerson,
+  createTestUser,
   findEmailedLink,
   TEST_PASSWORD,
-  type TestPerson,
+  type TestUser,
 } from '../../../testing/fixtures/users.ts'
 
 const NEXT_PASSWORD = 'a better horse'
@@ -18,12 +18,12 @@ async function startLimitedService(test: TestContext): Promise<TestService> {
 }
 
 function signIn({ url }: TestService, email: string, password = TEST_PASSWORD) {
-  return new BrowserClient(url).post('/sign-in', { email, password })
+  return new PageClient(url).post('/sign-in', { email, password })
 }
 
-/** A browser in which the person has signed in before, and signed out. */
-async function createKnownBrowser({ url }: TestService, { email }: TestPerson) {
-  const client = new BrowserClient(url)
+/** A browser in which the user has signed in before, and signed out. */
+async function createKnownClient({ url }: TestService, { email }: TestUser) {
+  const client = new PageClient(url)
   const page = await client.post('/sign-in', { email, password: TEST_PASSWORD })
   assert.equal(page.status, 200)
   await client.post('/sign-out')
@@ -38,13 +38,13 @@ async function attack(service: TestService, email: string): Promise<void> {
 
 it('locks out neither known devices nor links nor sessions while another device guesses', async test => {
   const service = await startLimitedService(test)
-  const [victim, attacker] = [await createTestPerson(service), await createTestPerson(service)]
+  const [victim, attacker] = [await createTestUser(service), await createTestUser(service)]
   const { email } = victim
-  const known = await createKnownBrowser(service, victim)
-  const foreign = await createKnownBrowser(service, attacker)
+  const known = await createKnownClient(service, victim)
+  const foreign = await createKnownClient(service, attacker)
   await attack(service, email)
   for (const cookie of madeUpCookies(known, foreign)) {
-    const client = new BrowserClient(service.url)
+    const client = new PageClient(service.url)
     client.cookies.set(COOKIE, cookie)
     const page = await client.post('/sign-in', { email, password: TEST_PASSWORD })
     assert.equal(page.status, 429, cookie.slice(0, 100))
@@ -54,7 +54,7 @@ it('locks out neither known devices nor links nor sessions while another device 
 
   const change = { current: TEST_PASSWORD, password: NEXT_PASSWORD }
   assert.equal((await victim.client.post('/account/password', change)).status, 200)
-  const fresh = new BrowserClient(service.url)
+  const fresh = new PageClient(service.url)
   assert.equal((await fresh.post('/magic', { email })).status, 200)
   await fresh.get(findEmailedLink(service.mails, email, '/magic'))
   assert.equal((await fresh.submit()).path, '/workspaces')
@@ -64,7 +64,7 @@ it('locks out neither known devices nor links nor sessions while another device 
   assert.equal((await fresh.post('/sign-in', next)).path, '/workspaces')
 })
 
-function madeUpCookies(known: BrowserClient, foreign: BrowserClient): string[] {
+function madeUpCookies(known: PageClient, foreign: PageClient): string[] {
   const valid = known.cookies.get(COOKIE) ?? ''
   const [nonce = '', signature = ''] = valid.split('.')
   return [
@@ -79,11 +79,11 @@ function madeUpCookies(known: BrowserClient, foreign: BrowserClient): string[] {
 
 it('returns 429 to a known device after ten attempts of its own', async test => {
   const service = await startLimitedService(test)
-  const person = await createTestPerson(service)
-  const known = await createKnownBrowser(service, person)
-  const other = await createKnownBrowser(service, person)
-  const guess = (client: BrowserClient, password: string) =>
-    client.post('/sign-in', { email: person.email, password })
+  const user = await createTestUser(service)
+  const known = await createKnownClient(service, user)
+  const other = await createKnownClient(service, user)
+  const guess = (client: PageClient, password: string) =>
+    client.post('/sign-in', { email: user.email, password })
   for (let count = 0; count < 10; count += 1) {
     assert.equal((await guess(known, `guess ${count}`)).status, 401)
   }
@@ -93,10 +93,10 @@ it('returns 429 to a known device after ten attempts of its own', async test => 
 
 it('limits each kind of link apart from the others, and apart from passwords', async test => {
   const service = await startLimitedService(test)
-  const person = await createTestPerson(service)
-  const { email } = person
-  const known = await createKnownBrowser(service, person)
-  const request = (path: string, client = new BrowserClient(service.url)) =>
+  const user = await createTestUser(service)
+  const { email } = user
+  const known = await createKnownClient(service, user)
+  const request = (path: string, client = new PageClient(service.url)) =>
     client.post(path, { email }).then(({ status }) => status)
   for (let count = 0; count < 5; count += 1) assert.equal(await request('/forgot'), 200)
   assert.equal(await request('/forgot'), 429)
@@ -107,8 +107,8 @@ it('limits each kind of link apart from the others, and apart from passwords', a
 
 it('knows a browser for each of several accounts', async test => {
   const service = await startLimitedService(test)
-  const [first, second] = [await createTestPerson(service), await createTestPerson(service)]
-  const client = new BrowserClient(service.url)
+  const [first, second] = [await createTestUser(service), await createTestUser(service)]
+  const client = new PageClient(service.url)
   for (const { email } of [first, second]) {
     await client.post('/sign-in', { email, password: TEST_PASSWORD })
   }
@@ -119,10 +119,10 @@ it('knows a browser for each of several accounts', async test => {
 
 it('forgets all known devices when the password changes, except the one that changes it', async test => {
   const service = await startLimitedService(test)
-  const person = await createTestPerson(service)
-  const { email } = person
-  const thief = await createKnownBrowser(service, person)
-  const owner = new BrowserClient(service.url)
+  const user = await createTestUser(service)
+  const { email } = user
+  const thief = await createKnownClient(service, user)
+  const owner = new PageClient(service.url)
   await owner.post('/sign-in', { email, password: TEST_PASSWORD })
   await owner.post('/account/password', { current: TEST_PASSWORD, password: NEXT_PASSWORD })
   await attack(service, email)
@@ -137,7 +137,7 @@ it('sets a device cookie that scripts cannot read and that HTTPS binds to the ho
     ['https://signalbox.example', `__Host-${COOKIE}`],
   ] as const) {
     const service = await startTestService(test, { publicOrigin })
-    const { email } = await createTestPerson(service)
+    const { email } = await createTestUser(service)
     const response = await fetch(`${service.url}/sign-in`, {
       method: 'POST',
       redirect: 'manual',

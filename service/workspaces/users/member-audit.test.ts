@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import {
   blockAuditWrites,
   createTestAuditTrail,
@@ -9,14 +9,10 @@ import {
 } from '../../../testing/fixtures/audit.ts'
 import { setUpAuthenticatorApp } from '../../../testing/fixtures/authenticator-app.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import {
-  addMember,
-  createTestPerson,
-  createTestWorkspace,
-} from '../../../testing/fixtures/users.ts'
-import { changePersonStatus, changeWorkspaceStatus, removeSecondFactors } from './account-status.ts'
+import { addMember, createTestUser, createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import { listSecurityEvents } from './security-event-store.ts'
 import { createSecurityEventRecorder } from './security-events.ts'
+import { changeUserStatus, changeWorkspaceStatus, removeSecondFactors } from './user-status.ts'
 import { findMemberRole } from './workspace-store.ts'
 
 /** Action, actor, subject and details of every entry, as one text each. */
@@ -32,9 +28,9 @@ async function readLog(service: TestService, workspaceId: number) {
 
 it('audits members, roles and their end, with a log line for each entry', async test => {
   const service = await startTestService(test)
-  const owner = await createTestPerson(service)
-  const other = await createTestPerson(service)
-  const workspaces = `${BROWSER_PATH}/workspaces`
+  const owner = await createTestUser(service)
+  const other = await createTestUser(service)
+  const workspaces = `${SESSION_API_PATH}/workspaces`
   const { body } = await owner.client.call('POST', workspaces, { body: { name: 'Shop' } })
   const workspaceId = body.id as number
   await addMember(service, { workspaceId, userId: other.userId, role: 'member' })
@@ -68,14 +64,14 @@ it('audits members, roles and their end, with a log line for each entry', async 
 it('audits invitations from their first mail to the answer, without an address', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const guest = await createTestPerson(service, { email: 'guest@people.example' })
-  const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
+  const guest = await createTestUser(service, { email: 'guest@people.example' })
+  const invitations = `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations`
   const invite = async (role: string) => {
     const body = { email: guest.email, role }
     return (await owner.client.call('POST', invitations, { body })).body.id as string
   }
   const answer = (id: string, given: string) =>
-    guest.client.call('POST', `${BROWSER_PATH}/invitations/${id}`, { body: { answer: given } })
+    guest.client.call('POST', `${SESSION_API_PATH}/invitations/${id}`, { body: { answer: given } })
 
   const withdrawn = await invite('member')
   await owner.client.call('DELETE', `${invitations}/${withdrawn}`)
@@ -87,28 +83,38 @@ it('audits invitations from their first mail to the answer, without an address',
 
   const [host, invitee] = [`person ${owner.userId}`, `person ${guest.userId}`]
   const created = (id: string, role: string) => ({
-    ...{ action: 'invitation.created', actor: host, subject: `invitation ${id}` },
+    action: 'invitation.created',
+    actor: host,
+    subject: `invitation ${id}`,
     details: { role },
   })
   const subject = `member ${guest.userId}`
   assert.deepEqual(await readLog(service, workspaceId), [
     created(withdrawn, 'member'),
     {
-      ...{ action: 'invitation.withdrawn', actor: host, subject: `invitation ${withdrawn}` },
+      action: 'invitation.withdrawn',
+      actor: host,
+      subject: `invitation ${withdrawn}`,
       details: { role: 'member' },
     },
     created(declined, 'admin'),
     {
-      ...{ action: 'invitation.declined', actor: invitee, subject: `invitation ${declined}` },
+      action: 'invitation.declined',
+      actor: invitee,
+      subject: `invitation ${declined}`,
       details: { role: 'admin' },
     },
     created(accepted, 'owner'),
     {
-      ...{ action: 'member.added', actor: invitee, subject },
+      action: 'member.added',
+      actor: invitee,
+      subject,
       details: { role: 'owner', reason: 'invitation_accepted', invitation_id: accepted },
     },
     {
-      ...{ action: 'member.removed', actor: invitee, subject },
+      action: 'member.removed',
+      actor: invitee,
+      subject,
       details: { role: 'owner', reason: 'left' },
     },
   ])
@@ -116,13 +122,13 @@ it('audits invitations from their first mail to the answer, without an address',
 })
 
 function memberPath(workspaceId: number, { userId }: { userId: number }): string {
-  return `${BROWSER_PATH}/workspaces/${workspaceId}/members/${userId}`
+  return `${SESSION_API_PATH}/workspaces/${workspaceId}/members/${userId}`
 }
 
 it('audits ad accounts that are added, disabled and enabled', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const accounts = `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts`
+  const accounts = `${SESSION_API_PATH}/workspaces/${workspaceId}/ad-accounts`
   const { body } = await owner.client.call('POST', accounts, {
     body: {
       platform_account_id: '1234567890',
@@ -150,17 +156,20 @@ it('audits disabled people in each of their workspaces, and disabled workspaces'
   const { owner, workspaceId } = await createTestWorkspace(service)
   const second = await createTestWorkspace(service, { owner })
   const context = operatorContext(service)
-  assert.equal(await changePersonStatus(context, owner.email, 'disabled'), true)
-  assert.equal(await changePersonStatus(context, 'unknown@people.example', 'disabled'), false)
-  assert.equal(await changePersonStatus(context, owner.email, 'active'), true)
+  assert.equal(await changeUserStatus(context, owner.email, 'disabled'), true)
+  assert.equal(await changeUserStatus(context, 'unknown@people.example', 'disabled'), false)
+  assert.equal(await changeUserStatus(context, owner.email, 'active'), true)
   assert.equal(await changeWorkspaceStatus(context, second.workspaceId, 'disabled'), true)
-  const person = ['person.disabled', 'person.enabled'].map(action => ({
-    ...{ action, actor: 'operator', subject: `member ${owner.userId}`, details: {} },
+  const user = ['person.disabled', 'person.enabled'].map(action => ({
+    action,
+    actor: 'operator',
+    subject: `member ${owner.userId}`,
+    details: {},
   }))
-  assert.deepEqual(await readLog(service, workspaceId), person)
+  assert.deepEqual(await readLog(service, workspaceId), user)
   const subject = `workspace ${second.workspaceId}`
   assert.deepEqual(await readLog(service, second.workspaceId), [
-    ...person,
+    ...user,
     { action: 'workspace.disabled', actor: 'operator', subject, details: {} },
   ])
 })
@@ -184,9 +193,9 @@ for (const [reason, title] of Object.entries(WITHDRAWALS)) {
   it(`audits each invitation that is withdrawn when a workspace ${title}`, async test => {
     const service = await startTestService(test)
     const { owner, workspaceId } = await createTestWorkspace(service)
-    const inviter = await createTestPerson(service)
+    const inviter = await createTestUser(service)
     await addMember(service, { workspaceId, userId: inviter.userId, role: 'owner' })
-    const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
+    const invitations = `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations`
     const ids: string[] = []
     for (const email of ['one@people.example', 'two@people.example']) {
       const body = { email, role: 'owner' }
@@ -197,8 +206,7 @@ for (const [reason, title] of Object.entries(WITHDRAWALS)) {
       inviter_removed: () => owner.client.call('DELETE', path),
       inviter_left: () => inviter.client.call('DELETE', path),
       inviter_demoted: () => owner.client.call('PATCH', path, { body: { role: 'admin' } }),
-      inviter_disabled: () =>
-        changePersonStatus(operatorContext(service), inviter.email, 'disabled'),
+      inviter_disabled: () => changeUserStatus(operatorContext(service), inviter.email, 'disabled'),
     }
     await changes[reason]?.()
     const actors: Record<string, string> = {
@@ -210,7 +218,9 @@ for (const [reason, title] of Object.entries(WITHDRAWALS)) {
     const withdrawn = log.filter(({ action }) => action === 'invitation.withdrawn')
     const bySubject = withdrawn.toSorted((one, other) => (one.subject < other.subject ? -1 : 1))
     const expected = ids.toSorted().map(id => ({
-      ...{ action: 'invitation.withdrawn', actor, subject: `invitation ${id}` },
+      action: 'invitation.withdrawn',
+      actor,
+      subject: `invitation ${id}`,
       details: { role: 'owner', reason },
     }))
     assert.deepEqual(bySubject, expected)
@@ -272,7 +282,7 @@ it('audits factors that the operator removes in each workspace, and as a securit
 it('changes no role when its entry cannot be written, and logs nothing', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const other = await createTestPerson(service)
+  const other = await createTestUser(service)
   await addMember(service, { workspaceId, userId: other.userId, role: 'member' })
   await blockAuditWrites(service.database)
   const change = { body: { role: 'owner' } }

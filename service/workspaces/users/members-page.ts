@@ -13,13 +13,13 @@ import { pageLinks } from '../../runtime/pages/page-links.ts'
 import type { ListPage } from '../../runtime/util/list-page.ts'
 import type { Invitation } from './invitation-store.ts'
 import type { PageMembership } from './page-membership.ts'
-import type { CurrentPerson } from './session-store.ts'
+import type { CurrentUser } from './session-store.ts'
 import { ROLE_LABELS, workspacePage } from './workspace-pages.ts'
 import { canGrantRole, hasPermission, invitableRoles, WORKSPACE_ROLES } from './workspace-role.ts'
 import type { Member, Membership } from './workspace-store.ts'
 
 interface MembersPage {
-  person: CurrentPerson
+  user: CurrentUser
   membership: PageMembership
   members: readonly Member[]
   invitations: ListPage<Invitation>
@@ -29,7 +29,7 @@ interface MembersPage {
 }
 
 export function membersPage(page: MembersPage): string {
-  const { person, membership, members, invitations, errors = {}, notice } = page
+  const { user, membership, members, invitations, errors = {}, notice } = page
   const mayInvite = hasPermission(membership.role, 'invite')
   const content = html`!${errorSummary(errors)}
 <section class="card"><h2>People</h2>
@@ -37,13 +37,13 @@ export function membersPage(page: MembersPage): string {
 !${mayInvite && invitations.rows.length > 0 ? pendingInvitations(membership, invitations) : ''}
 !${mayInvite ? inviteForm(page) : ''}
 !${hasPermission(membership.role, 'change_security') ? securityForm(membership) : ''}`
-  return workspacePage({ person, membership, tab: 'people', notice, content })
+  return workspacePage({ user, membership, tab: 'people', notice, content })
 }
 
-function memberRow({ person, membership }: MembersPage, member: Member): string {
+function memberRow({ user, membership }: MembersPage, member: Member): string {
   const { workspaceId, role } = membership
   const path = `/workspaces/${workspaceId}/people/${member.userId}`
-  const isOwn = member.userId === person.userId
+  const isOwn = member.userId === user.userId
   const mayRemove =
     isOwn || (hasPermission(role, 'remove_member') && canGrantRole(role, member.role))
   const remove = buttonForm({
@@ -109,7 +109,7 @@ function securityForm({ workspaceId, requiresSecondFactor }: Membership): string
 
 const ROLE_FIELD = { name: 'role', label: 'Role' } as const
 
-export function invitationPage(person: CurrentPerson, invitation: Invitation): string {
+export function invitationPage(user: CurrentUser, invitation: Invitation): string {
   const { id, workspaceName, role, inviterName } = invitation
   const body = html`<div class="card">
 <h1>Join ${workspaceName}?</h1>
@@ -119,5 +119,5 @@ export function invitationPage(person: CurrentPerson, invitation: Invitation): s
 <button class="quiet" name="answer" value="declined">Decline</button>
 </form>
 </div>`
-  return renderPage({ title: `Join ${workspaceName}?`, body, signedInAs: person.email })
+  return renderPage({ title: `Join ${workspaceName}?`, body, signedInAs: user.email })
 }

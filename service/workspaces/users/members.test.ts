@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import {
   addMember,
-  createSignedInBrowser,
-  createTestPerson,
+  createSignedInClient,
+  createTestUser,
   createTestWorkspace,
   findEmailedLink,
-  type TestPerson,
+  type TestUser,
 } from '../../../testing/fixtures/users.ts'
-import { setPersonStatus } from './user-store.ts'
+import { setUserStatus } from './user-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
 import { findMemberRole, setWorkspaceStatus } from './workspace-store.ts'
 
 async function joined(service: TestService, workspaceId: number, role: WorkspaceRole) {
-  const person = await createTestPerson(service)
-  await addMember(service, { workspaceId, userId: person.userId, role })
-  return person
+  const user = await createTestUser(service)
+  await addMember(service, { workspaceId, userId: user.userId, role })
+  return user
 }
 
-function membersPath(workspaceId: number, person?: TestPerson): string {
-  const path = `${BROWSER_PATH}/workspaces/${workspaceId}/members`
-  return person ? `${path}/${person.userId}` : path
+function membersPath(workspaceId: number, user?: TestUser): string {
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/members`
+  return user ? `${path}/${user.userId}` : path
 }
 
 it('lets the last owner leave or step down only after another member becomes an owner', async test => {
@@ -48,7 +48,7 @@ it('keeps one owner when two leave concurrently', async test => {
     const { owner, workspaceId } = await createTestWorkspace(service)
     const other = await joined(service, workspaceId, 'owner')
     const replies = await Promise.all(
-      [owner, other].map(person => person.client.call('DELETE', membersPath(workspaceId, person))),
+      [owner, other].map(user => user.client.call('DELETE', membersPath(workspaceId, user))),
     )
     assert.deepEqual(replies.map(({ status }) => status).toSorted(), [204, 422])
   }
@@ -58,7 +58,7 @@ it('does not count a disabled owner', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
   const other = await joined(service, workspaceId, 'owner')
-  await setPersonStatus(service.database, other.email, 'disabled')
+  await setUserStatus(service.database, other.email, 'disabled')
   const reply = await owner.client.call('DELETE', membersPath(workspaceId, owner))
   assert.equal(reply.status, 422)
 })
@@ -68,9 +68,9 @@ it('returns 403 when a member invites to or removes a higher role', async test =
   const { owner, workspaceId } = await createTestWorkspace(service)
   const admin = await joined(service, workspaceId, 'admin')
   const member = await joined(service, workspaceId, 'member')
-  const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
-  const invite = (person: TestPerson, role: string) =>
-    person.client.call('POST', invitations, { body: { email: 'second@self.example', role } })
+  const invitations = `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations`
+  const invite = (user: TestUser, role: string) =>
+    user.client.call('POST', invitations, { body: { email: 'second@self.example', role } })
   assert.equal((await invite(member, 'owner')).status, 403)
   assert.equal((await invite(member, 'member')).status, 403)
   assert.equal((await invite(admin, 'owner')).status, 403)
@@ -86,7 +86,7 @@ it('returns 403 when a member invites to or removes a higher role', async test =
 it('adds the recipient of an invitation to the workspace, once', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const guest = await createTestPerson(service)
+  const guest = await createTestUser(service)
   await owner.client.get(`/workspaces/${workspaceId}/people`)
   const page = await owner.client.submit({
     action: `/workspaces/${workspaceId}/invitations`,
@@ -107,16 +107,16 @@ it('adds the recipient of an invitation to the workspace, once', async test => {
 it('returns 404 for an invitation to another address', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const guest = await createTestPerson(service)
-  const thief = await createTestPerson(service)
+  const guest = await createTestUser(service)
+  const thief = await createTestUser(service)
   await owner.client.post(`/workspaces/${workspaceId}/invitations`, {
     email: guest.email,
     role: 'owner',
   })
   const link = findEmailedLink(service.mails, guest.email, '/invitations/')
-  for (const person of [thief, owner]) {
-    assert.equal((await person.client.get(link)).status, 404)
-    assert.equal((await person.client.post(link, { answer: 'accepted' })).status, 404)
+  for (const user of [thief, owner]) {
+    assert.equal((await user.client.get(link)).status, 404)
+    assert.equal((await user.client.post(link, { answer: 'accepted' })).status, 404)
   }
   await service.database.pool.query(
     'update people.users set email_verified = false where id = $1',
@@ -128,8 +128,8 @@ it('returns 404 for an invitation to another address', async test => {
 it('returns 404 for a withdrawn, declined or expired invitation', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const guest = await createTestPerson(service)
-  const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
+  const guest = await createTestUser(service)
+  const invitations = `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations`
   const invite = async () => {
     const body = { email: guest.email, role: 'member' }
     const reply = await owner.client.call('POST', invitations, { body })
@@ -143,7 +143,7 @@ it('returns 404 for a withdrawn, declined or expired invitation', async test => 
   const old = await invite()
   service.clock.advance(7 * 86_400)
   // An earlier session has ended by then.
-  const client = await createSignedInBrowser(service, guest.userId)
+  const client = await createSignedInClient(service, guest.userId)
   for (const id of [withdrawn, declined, old]) {
     const page = await client.post(`/invitations/${id}`, { answer: 'accepted' })
     assert.equal(page.status, 404)
@@ -153,7 +153,7 @@ it('returns 404 for a withdrawn, declined or expired invitation', async test => 
 it('returns 422 for inviting a member and for an invalid address', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
+  const invitations = `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations`
   const invite = (email: string) =>
     owner.client.call('POST', invitations, { body: { email, role: 'member' } })
   assert.equal((await invite(owner.email)).status, 422)
@@ -164,7 +164,7 @@ it('closes a disabled workspace to all members immediately', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
   await setWorkspaceStatus(service.database, workspaceId, 'disabled')
-  const { body } = await owner.client.call('GET', `${BROWSER_PATH}/workspaces`)
+  const { body } = await owner.client.call('GET', `${SESSION_API_PATH}/workspaces`)
   assert.deepEqual(body, { workspaces: [] })
   assert.equal((await owner.client.get(`/workspaces/${workspaceId}/people`)).status, 404)
 })
@@ -173,7 +173,7 @@ it('returns 404 for a malformed ID, as for an unknown one', async test => {
   const service = await startTestService(test)
   const { owner } = await createTestWorkspace(service)
   for (const id of ['0', '-1', '1e3', '99999999999', '1%27', 'a', '2147483648', '1.0']) {
-    const reply = await owner.client.call('GET', `${BROWSER_PATH}/workspaces/${id}/members`)
+    const reply = await owner.client.call('GET', `${SESSION_API_PATH}/workspaces/${id}/members`)
     assert.equal(reply.status, 404, id)
   }
 })

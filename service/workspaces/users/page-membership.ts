@@ -1,6 +1,6 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { countPendingApprovals } from './pending-approvals-store.ts'
-import type { CurrentPerson } from './session-store.ts'
+import type { CurrentUser } from './session-store.ts'
 import type { WorkspaceAction } from './workspace-role.ts'
 import type { Membership } from './workspace-store.ts'
 import { requireRole } from './workspaces.ts'
@@ -14,10 +14,10 @@ export interface PageMembership extends Membership {
 /** As `requireRole`, for a server-rendered page. Members may open most pages. */
 export async function requirePageMembership(
   database: Database,
-  person: CurrentPerson,
+  user: CurrentUser,
   { workspaceId, action = 'read' }: { workspaceId: unknown; action?: WorkspaceAction },
 ): Promise<PageMembership> {
-  const membership = await requireRole(database, person, { workspaceId, action })
+  const membership = await requireRole(database, user, { workspaceId, action })
   const pendingApprovals = await countPendingApprovals(database, membership.workspaceId)
   return { ...membership, pendingApprovals }
 }

@@ -1,18 +1,24 @@
+import { PageQuery } from '@signalbox/contract/session/session-operation.ts'
+import Type from 'typebox'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
+import { formText, readForm, safeReturnPath } from '../../runtime/pages/form-body.ts'
+import { Notices } from '../../runtime/pages/page-links.ts'
+import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
 import { readCookie, serializeCookie } from './cookies.ts'
 import { knownDeviceCookie } from './known-device.ts'
 import type { EventRequest, SignInMethod } from './security-events.ts'
 import {
-  type CurrentPerson,
+  type CurrentUser,
   deleteSession,
-  findCurrentPerson,
+  findCurrentUser,
   findSession,
   type SessionContext,
 } from './session-store.ts'
 import { hashSessionToken, sessionCookie } from './session-token.ts'
 import type { NewSession } from './sign-in.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 
 /** The parts of a request and its reply that pages use. */
 export interface PageRequest extends EventRequest {
@@ -34,7 +40,7 @@ export interface PageReply {
 }
 
 export interface SignedInRequest {
-  person: CurrentPerson
+  user: CurrentUser
   request: PageRequest
   reply: PageReply
 }
@@ -46,11 +52,11 @@ export const SIGNED_IN = { config: { credential: 'session' } } as const
 export const UNAUTHORIZED = 401
 export const UNPROCESSABLE = 422
 const SEE_OTHER = 303
-/** The only page that a person with a generated password may open. */
+/** The only page that a user with a generated password may open. */
 const FIRST_PASSWORD_PATH = '/account/password'
 
 /**
- * Wraps the handler of a page that needs a signed-in person. Other visitors are redirected to sign
+ * Wraps the handler of a page that needs a signed-in user. Other visitors are redirected to sign
  * in. They come back afterwards, except to a form, because a browser does not send it again.
  */
 export function forSignedIn(
@@ -59,16 +65,16 @@ export function forSignedIn(
 ) {
   return async (request: PageRequest, reply: PageReply) => {
     const returnTo = request.method === 'GET' ? request.url : null
-    const person = await requireSignIn(context, { request, reply, returnTo })
-    if (!person) return reply
+    const user = await requireSignIn(context, { request, reply, returnTo })
+    if (!user) return reply
     rememberWorkspace(context, { request, reply })
-    return handle({ person, request, reply })
+    return handle({ user, request, reply })
   }
 }
 
 /** The workspace ID comes from the path and is not validated yet. */
 export interface WorkspacePageRequest {
-  person: CurrentPerson
+  user: CurrentUser
   workspaceId: string
 }
 
@@ -84,9 +90,9 @@ export async function requirePageSession(
   context: SessionContext,
   { request, reply, returnTo = request.url }: WorkspacePageExchange,
 ): Promise<WorkspacePageRequest | null> {
-  const person = await requireSignIn(context, { request, reply, returnTo })
-  if (person) rememberWorkspace(context, { request, reply })
-  return person && { person, workspaceId: readWorkspaceParam(request) }
+  const user = await requireSignIn(context, { request, reply, returnTo })
+  if (user) rememberWorkspace(context, { request, reply })
+  return user && { user, workspaceId: readWorkspaceParam(request) }
 }
 
 const LAST_WORKSPACE = 'last-workspace'
@@ -97,13 +103,14 @@ function rememberWorkspace(
   { publicOrigin }: SessionContext,
   { request, reply }: Pick<WorkspacePageExchange, 'request' | 'reply'>,
 ): void {
-  const value = String(parseRowId((request.params as { workspace?: unknown }).workspace))
+  const { workspace } = objectOrEmpty(request.params)
+  const value = String(parseRowId(workspace))
   if (value === 'null' || value === readLastWorkspace(request.headers, publicOrigin())) return
   const cookie = { name: LAST_WORKSPACE, value, secondsMax: LAST_WORKSPACE_SECONDS }
   reply.header('set-cookie', serializeCookie(publicOrigin(), cookie))
 }
 
-/** The workspace that this browser opened last. Not validated: the person may not be a member. */
+/** The workspace that this browser opened last. Not validated: the user may not be a member. */
 export function readLastWorkspace(
   { cookie }: { cookie?: string | undefined },
   origin: string,
@@ -119,28 +126,28 @@ interface SignInCheck {
 }
 
 /**
- * Returns the signed-in person. Redirects and returns null when there is no session, or when the
- * person must replace a generated password first.
+ * Returns the signed-in user. Redirects and returns null when there is no session, or when the
+ * user must replace a generated password first.
  */
 export async function requireSignIn(
   context: SessionContext,
   { request, reply, returnTo }: SignInCheck,
-): Promise<CurrentPerson | null> {
-  const person = await findCurrentPerson(context, request.headers)
-  if (!person) {
+): Promise<CurrentUser | null> {
+  const user = await findCurrentUser(context, request.headers)
+  if (!user) {
     const query = returnTo === null ? '' : `?return_to=${encodeURIComponent(returnTo)}`
     reply.redirect(`/sign-in${query}`, SEE_OTHER)
     return null
   }
   const [path] = request.url.split('?', 1)
-  if (!person.mustChangePassword || path === FIRST_PASSWORD_PATH) return person
+  if (!user.mustChangePassword || path === FIRST_PASSWORD_PATH) return user
   reply.redirect(FIRST_PASSWORD_PATH, SEE_OTHER)
   return null
 }
 
 /** The workspace in the path, not validated. */
 export function readWorkspaceParam({ params }: { params: unknown }): string {
-  return (params as { workspace: string }).workspace
+  return readPathParameters(params, 'workspace').workspace
 }
 
 /** Redirects after a form (post/redirect/get), so that reloading does not submit it again. */
@@ -161,19 +168,19 @@ interface SessionExchange {
  * device of the account.
  */
 export async function replaceSession(
-  context: PeopleContext,
+  context: UsersContext,
   { request, reply, token, method }: SessionExchange,
 ): Promise<void> {
   const { database, now, publicOrigin } = context
   const { cookie } = request.headers
-  const previous = await findCurrentPerson(context, { cookie })
+  const previous = await findCurrentUser(context, { cookie })
   if (previous) await deleteSession(database, previous.userId, previous.sessionId)
   reply.header('set-cookie', sessionCookie(publicOrigin(), token))
-  const person = await findSession(database, hashSessionToken(token), now())
-  if (!person) return
-  reply.header('set-cookie', await knownDeviceCookie(context, { cookie, email: person.email }))
+  const user = await findSession(database, hashSessionToken(token), now())
+  if (!user) return
+  reply.header('set-cookie', await knownDeviceCookie(context, { cookie, email: user.email }))
   const type = 'sign_in.succeeded'
-  await context.recordSecurityEvent({ type, person, request, details: { method } })
+  await context.recordSecurityEvent({ type, user, request, details: { method } })
 }
 
 interface CompletedSignIn {
@@ -188,7 +195,7 @@ export const SECOND_FACTOR_PATH = '/sign-in/second-factor'
 
 /** Sets the cookie of a new session and redirects, first to the page that asks for a code. */
 export async function completeSignIn(
-  context: PeopleContext,
+  context: UsersContext,
   { request, reply, session, returnTo, method }: CompletedSignIn,
 ): Promise<unknown> {
   await replaceSession(context, { request, reply, token: session.token, method })
@@ -200,8 +207,29 @@ export async function completeSignIn(
   )
 }
 
-/** What a page confirms, by the code in its query. A link can only show one of these sentences. */
-const NOTICES: Record<string, string> = {
+const RETURN_CHARACTERS_MAX = 2_000
+export const returnField = formText(RETURN_CHARACTERS_MAX)
+const RETURN_FORM = Type.Object({ return_to: returnField })
+
+const pageQuery = new Validator(
+  Type.Object({ ...PageQuery.properties, return_to: Type.Optional(Type.String()) }),
+  { coerceTypes: true },
+)
+
+/** The page of a list that a query names; the first one for anything that is no number. */
+export function readPageNumber(query: unknown): number {
+  return pageQuery.pickValid(query).page ?? 1
+}
+
+/** Where to go after signing in, by the form or else the query of a request. */
+export function readReturnPath({ body, query }: { body?: unknown; query: unknown }): string {
+  return safeReturnPath(
+    readForm(body, RETURN_FORM).return_to || pageQuery.pickValid(query).return_to,
+  )
+}
+
+/** What the pages of this module confirm. */
+export const NOTICES = new Notices({
   app_removed: 'Authenticator app removed.',
   passkey_added: 'Passkey added.',
   passkey_removed: 'Passkey removed.',
@@ -226,10 +254,6 @@ const NOTICES: Record<string, string> = {
   account_added: 'Ad account added.',
   account_disabled: 'Ad account disabled. Its agents and tokens can no longer act.',
   account_enabled: 'Ad account enabled.',
-}
+})
 
-/** The notice that a query names, if any. */
-export function findNotice(query: unknown): string | undefined {
-  const name = (query as { done?: unknown } | null)?.done
-  return typeof name === 'string' && Object.hasOwn(NOTICES, name) ? NOTICES[name] : undefined
-}
+export type UserNotice = Parameters<typeof NOTICES.addTo>[1]

@@ -1,7 +1,7 @@
 import { html } from 'ghtml'
 import { errorSummary, type FormErrors, textField } from '../../runtime/pages/form-controls.ts'
 import { PASSKEY_SCRIPT_PATH, renderPage } from '../../runtime/pages/layout.ts'
-import type { CurrentPerson } from './session-store.ts'
+import type { CurrentUser } from './session-store.ts'
 
 interface PasskeySignInPage {
   options: unknown
@@ -28,7 +28,7 @@ data-options="${JSON.stringify(options)}" hidden>
 }
 
 interface NewPasskeyPage {
-  person: CurrentPerson
+  user: CurrentUser
   options: unknown
   errors?: FormErrors
 }
@@ -41,7 +41,7 @@ const NAME_FIELD = {
 } as const
 
 /** Adds a passkey. */
-export function newPasskeyPage({ person, options, errors = {} }: NewPasskeyPage): string {
+export function newPasskeyPage({ user, options, errors = {} }: NewPasskeyPage): string {
   const body = html`<div class="card">
 <h1>Add a passkey</h1>
 <p>A passkey signs you in by your fingerprint, your face or the PIN of a device.</p>
@@ -55,7 +55,7 @@ data-options="${JSON.stringify(options)}" hidden>
 !${SCRIPT_MESSAGES}
 <p><a href="/account">Back to your account</a></p>
 </div>`
-  const signedInAs = person.email
+  const signedInAs = user.email
   return renderPage({ title: 'Add a passkey', body, signedInAs, script: PASSKEY_SCRIPT_PATH })
 }
 

@@ -1,8 +1,11 @@
+import Type from 'typebox'
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import {
-  readFormSecret,
-  readFormText,
+  formSecret,
+  formText,
+  readForm,
   safeReturnPath,
   toFormErrors,
 } from '../../runtime/pages/form-body.ts'
@@ -12,9 +15,12 @@ import { parseRowId } from '../../runtime/util/row-id.ts'
 import {
   completeSignIn,
   forSignedIn,
+  NOTICES,
   type PageReply,
   type PageRequest,
   PUBLIC,
+  readReturnPath,
+  returnField,
   SIGNED_IN,
   type SignedInRequest,
   seeOther,
@@ -31,15 +37,15 @@ import {
 } from './passkeys.ts'
 import { requireRecentAuthentication } from './reauthentication.ts'
 import { requireToken } from './second-factor-routes.ts'
-import { findCurrentPerson, findHeldSession } from './session-store.ts'
+import { findCurrentUser, findHeldSession } from './session-store.ts'
 import { sessionCookie } from './session-token.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 
 type CookieReply = PageReply & { header(name: string, value: string | string[]): unknown }
 type ScriptReply = CookieReply & { headers(values: Record<string, string>): unknown }
 
 /** Signing in by a passkey, adding one and removing one. These pages run a script. */
-export function passkeyRoutes(app: ServiceApp, context: PeopleContext): void {
+export function passkeyRoutes(app: ServiceApp, context: UsersContext): void {
   app.register(async limited => {
     // Each page stores a challenge, so views count as well.
     if (context.limits.signIn) limitAddresses(limited, context.limits.signIn)
@@ -59,29 +65,28 @@ export function passkeyRoutes(app: ServiceApp, context: PeopleContext): void {
   app.post(
     '/account/passkeys/:passkey/remove',
     SIGNED_IN,
-    forSignedIn(context, async ({ person, request, reply }) => {
-      requireRecentAuthentication(person, context.now())
-      const id = parseRowId((request.params as { passkey: string }).passkey) ?? 0
-      await removePasskey(context, person, id)
+    forSignedIn(context, async ({ user, request, reply }) => {
+      requireRecentAuthentication(user, context.now())
+      const id = parseRowId(readPathParameters(request.params, 'passkey').passkey) ?? 0
+      await removePasskey(context, user, id)
       const details = { factor: 'passkey' }
-      await context.recordSecurityEvent({ type: 'second_factor.removed', person, request, details })
-      return seeOther(reply, '/account?done=passkey_removed')
+      await context.recordSecurityEvent({ type: 'second_factor.removed', user, request, details })
+      return seeOther(reply, NOTICES.addTo('/account', 'passkey_removed'))
     }),
   )
 }
 
 async function showPasskeySignIn(
-  context: PeopleContext,
+  context: UsersContext,
   request: PageRequest,
   reply: ScriptReply,
   errors: FormErrors = {},
 ): Promise<unknown> {
-  const { return_to: target } = request.query as { return_to?: unknown }
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000) || target)
+  const returnTo = readReturnPath(request)
   const { headers } = request
-  const person =
-    (await findCurrentPerson(context, headers)) ?? (await findHeldSession(context, headers))
-  const token = person && requireToken(context, request)
+  const user =
+    (await findCurrentUser(context, headers)) ?? (await findHeldSession(context, headers))
+  const token = user && requireToken(context, request)
   const { options, cookies } = await startPasskeySignIn(context, token)
   reply.headers(pageHeaders({ hasScript: true }))
   reply.header('set-cookie', cookies)
@@ -89,52 +94,58 @@ async function showPasskeySignIn(
   return reply.code(Object.keys(errors).length === 0 ? 200 : UNAUTHORIZED).send(page)
 }
 
-async function postPasskeySignIn(context: PeopleContext, request: PageRequest, reply: ScriptReply) {
+const SIGN_IN_FORM = Type.Object({ response: formSecret(), return_to: returnField })
+
+async function postPasskeySignIn(context: UsersContext, request: PageRequest, reply: ScriptReply) {
+  const { response, return_to } = readForm(request.body, SIGN_IN_FORM)
   const outcome = await finishPasskeySignIn(context, {
-    response: readFormSecret(request.body, 'response'),
+    response,
     cookie: request.headers.cookie,
     userAgent: request.headers['user-agent'],
   })
   if (!('token' in outcome)) {
     const details = { method: 'passkey', reason: outcome.outcome }
-    await context.recordSecurityEvent({ type: 'sign_in.failed', person: null, request, details })
+    await context.recordSecurityEvent({ type: 'sign_in.failed', user: null, request, details })
     const errors = { '': 'This passkey is not known here. Try again, or sign in another way.' }
     return showPasskeySignIn(context, request, reply, errors)
   }
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
+  const returnTo = safeReturnPath(return_to)
   const signIn = { session: outcome, returnTo, method: 'passkey' } as const
   return completeSignIn(context, { request, reply, ...signIn })
 }
 
 async function showNewPasskey(
-  context: PeopleContext,
-  { person, request }: SignedInRequest,
+  context: UsersContext,
+  { user, request }: SignedInRequest,
   reply: ScriptReply,
   errors: FormErrors = {},
 ): Promise<unknown> {
-  requireRecentAuthentication(person, context.now())
+  requireRecentAuthentication(user, context.now())
   const token = requireToken(context, request)
-  const { options, cookies } = await startPasskeyRegistration(context, person, token)
+  const { options, cookies } = await startPasskeyRegistration(context, user, token)
   reply.headers(pageHeaders({ hasScript: true }))
   reply.header('set-cookie', cookies)
-  const page = newPasskeyPage({ person, options, errors })
+  const page = newPasskeyPage({ user, options, errors })
   return reply.code(Object.keys(errors).length === 0 ? 200 : UNPROCESSABLE).send(page)
 }
 
-async function postPasskey(context: PeopleContext, visit: SignedInRequest, reply: ScriptReply) {
-  const { person, request } = visit
-  requireRecentAuthentication(person, context.now())
+const REGISTRATION_FORM = Type.Object({ response: formSecret(), name: formText() })
+
+async function postPasskey(context: UsersContext, visit: SignedInRequest, reply: ScriptReply) {
+  const { user, request } = visit
+  requireRecentAuthentication(user, context.now())
+  const { response, name } = readForm(request.body, REGISTRATION_FORM)
   try {
-    const token = await finishPasskeyRegistration(context, person, {
-      response: readFormSecret(request.body, 'response'),
+    const token = await finishPasskeyRegistration(context, user, {
+      response,
       cookie: request.headers.cookie,
       token: requireToken(context, request),
-      name: readFormText(request.body, 'name'),
+      name,
     })
     reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
     const details = { factor: 'passkey' }
-    await context.recordSecurityEvent({ type: 'second_factor.added', person, request, details })
-    return seeOther(reply, '/account?done=passkey_added')
+    await context.recordSecurityEvent({ type: 'second_factor.added', user, request, details })
+    return seeOther(reply, NOTICES.addTo('/account', 'passkey_added'))
   } catch (error) {
     return showNewPasskey(context, visit, reply, toFormErrors(error))
   }

@@ -4,9 +4,9 @@ import type { CDPSession, Page } from 'playwright-core'
 import { newChromiumPage } from '../../../clients/browser/testing/chromium-page.ts'
 import { findAccessibilityViolations } from '../../../clients/browser/testing/chromium-under-test.ts'
 import { signInWithPassword } from '../../../testing/fixtures/mobile-page.ts'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import { createTestPerson, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
+import { createTestUser, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 
 interface Authenticator {
   devtools: CDPSession
@@ -42,10 +42,10 @@ async function addPasskey(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Add passkey' }).click()
 }
 
-/** A person in Chromium who has one passkey and is signed in. */
+/** A user in Chromium who has one passkey and is signed in. */
 async function startWithPasskey(test: TestContext) {
   const service = await startTestService(test, { hostName: 'localhost' })
-  const { email, userId } = await createTestPerson(service)
+  const { email, userId } = await createTestUser(service)
   const page = await newChromiumPage(test)
   const authenticator = await addAuthenticator(page)
   await signInByPassword(page, service.url, email)
@@ -131,7 +131,7 @@ it('confirms the identity of a person by their passkey, not by their password', 
   await page.getByRole('link', { name: 'Use a passkey' }).click()
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('heading', { name: 'Add a passkey' }).waitFor()
-  const thief = new BrowserClient(service.url)
+  const thief = new PageClient(service.url)
   await thief.post('/sign-in', { email, password: TEST_PASSWORD })
   const refused = await thief.post('/account/confirm', { password: TEST_PASSWORD })
   assert.equal(refused.status, 422)
@@ -140,18 +140,18 @@ it('confirms the identity of a person by their passkey, not by their password', 
 
 it('offers no passkeys where the address of the service is an IP address', async test => {
   const service = await startTestService(test)
-  const { client } = await createTestPerson(service)
+  const { client } = await createTestUser(service)
   assert.doesNotMatch((await client.get('/account')).text, /Add a passkey/)
   assert.match((await client.get('/account')).text, /not an IP address/)
-  assert.doesNotMatch((await new BrowserClient(service.url).get('/sign-in')).text, /passkey/)
+  assert.doesNotMatch((await new PageClient(service.url).get('/sign-in')).text, /passkey/)
 })
 
 it('returns 401 or 422 for a made-up passkey', async test => {
   const service = await startTestService(test, { hostName: 'localhost' })
-  const { client } = await createTestPerson(service)
+  const { client } = await createTestUser(service)
   const bodies = ['', '{', '[]', '{}', '{"id":1}', '{"id":"x"}', '{"id":"x","response":{}}']
   for (const response of bodies) {
-    const visitor = new BrowserClient(service.url)
+    const visitor = new PageClient(service.url)
     await visitor.get('/sign-in/passkey')
     const page = await visitor.post('/sign-in/passkey', { response })
     assert.equal(page.status, 401, response)

@@ -4,7 +4,7 @@ import type { AuthLibrary } from './auth-library.ts'
 import { factorChangedEmail } from './mail/email-templates.ts'
 import { sessionHeaders } from './second-factor.ts'
 import { deletePasskey, listPasskeys, PASSKEYS_MAX } from './second-factor-store.ts'
-import { type CurrentPerson, clearSecondFactorUse } from './session-store.ts'
+import { type CurrentUser, clearSecondFactorUse } from './session-store.ts'
 import {
   readAuthErrorCode,
   replaceSessionToken,
@@ -12,7 +12,7 @@ import {
   userAgentHeaders,
   verifyNewSession,
 } from './sign-in.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 
 /** What a page gives to the browser: the options, and the cookies that hold the challenge. */
 export interface PasskeyCeremony {
@@ -29,13 +29,13 @@ export function supportsPasskeys(publicOrigin: string): boolean {
   return !/^[\d.]+$|^\[/.test(hostname)
 }
 
-/** Starts adding a passkey. Throws a 422 when the person has too many. */
+/** Starts adding a passkey. Throws a 422 when the user has too many. */
 export async function startPasskeyRegistration(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   token: string,
 ): Promise<PasskeyCeremony> {
-  const { length } = await listPasskeys(context.database, person.userId)
+  const { length } = await listPasskeys(context.database, user.userId)
   if (length >= PASSKEYS_MAX) {
     throw Refusal.ofFields({ '': [`You have ${PASSKEYS_MAX} passkeys. Remove one first.`] })
   }
@@ -63,12 +63,12 @@ interface PasskeyRegistration extends PasskeyResponse {
 const NAME_CHARACTERS_MAX = 50
 
 /**
- * Adds a passkey and tells the person by email. The session has used it, so it gets a new token.
+ * Adds a passkey and tells the user by email. The session has used it, so it gets a new token.
  * Throws a 422 when the passkey is not acceptable.
  */
 export async function finishPasskeyRegistration(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   { response, cookie, token, name }: PasskeyRegistration,
 ): Promise<string> {
   const { api } = await context.authLibrary()
@@ -81,8 +81,8 @@ export async function finishPasskeyRegistration(
     if (!isRefusedPasskey(error)) throw error
     throw Refusal.ofFields({ '': ['This passkey was not accepted. Try again.'] })
   }
-  context.mailer.send(factorChangedEmail(context.publicOrigin(), person, 'passkey_added'))
-  const renewed = await replaceSessionToken(context, person.sessionId, true)
+  context.mailer.send(factorChangedEmail(context.publicOrigin(), user, 'passkey_added'))
+  const renewed = await replaceSessionToken(context, user.sessionId, true)
   if (renewed === null) throw new Refusal(403, 'Your session has ended. Sign in again.')
   return renewed
 }
@@ -92,9 +92,9 @@ function parsePasskeyName(input: string): string {
   return name.slice(0, NAME_CHARACTERS_MAX) || 'Passkey'
 }
 
-/** Starts a sign-in. For a session, also one that waits, only the person's own passkeys count. */
+/** Starts a sign-in. For a session, also one that waits, only the user's own passkeys count. */
 export async function startPasskeySignIn(
-  context: PeopleContext,
+  context: UsersContext,
   token: string | null,
 ): Promise<PasskeyCeremony> {
   const { api } = await context.authLibrary()
@@ -110,7 +110,7 @@ export async function startPasskeySignIn(
 
 /** Signs in by a passkey, which is two factors: the device, and a PIN or biometrics. */
 export async function finishPasskeySignIn(
-  context: PeopleContext,
+  context: UsersContext,
   { response, cookie, userAgent }: PasskeyResponse & { userAgent: string | undefined },
 ): Promise<SignInOutcome> {
   const { api } = await context.authLibrary()
@@ -130,18 +130,18 @@ export async function finishPasskeySignIn(
   }
 }
 
-/** Throws a 404 when the person has no such passkey. */
+/** Throws a 404 when the user has no such passkey. */
 export async function removePasskey(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   passkeyId: number,
 ): Promise<void> {
   const { database } = context
-  if (!(await deletePasskey(database, person.userId, passkeyId))) {
+  if (!(await deletePasskey(database, user.userId, passkeyId))) {
     throw Refusal.notFound('Passkey not found.')
   }
-  await clearSecondFactorUse(database, person.userId)
-  context.mailer.send(factorChangedEmail(context.publicOrigin(), person, 'passkey_removed'))
+  await clearSecondFactorUse(database, user.userId)
+  context.mailer.send(factorChangedEmail(context.publicOrigin(), user, 'passkey_removed'))
 }
 
 type AuthenticationResponse = NonNullable<

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes, scryptSync } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import { it } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { createTestPerson, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
-import { createPasswordHash, isPasswordCorrect, isPasswordHashOutdated } from './password-hash.ts'
+import { createTestUser, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
+import {
+  createPasswordHash,
+  isPasswordCorrect,
+  isPasswordHashOutdated,
+  PASSWORD_COST,
+} from './password-hash.ts'
 import { findPasswordHash, setPassword } from './user-store.ts'
 
 it('stores passwords as salted scrypt hashes at a cost that OWASP lists', async () => {
@@ -21,6 +27,17 @@ it('accepts a composed and a decomposed accent as the same password', async () =
   assert.ok(await isPasswordCorrect({ hash, password: 'cafe\u0301 au lait' }))
 })
 
+it('leaves threads to other work while many passwords are hashed', async () => {
+  const ended: string[] = []
+  const hashes = Array.from({ length: 6 }, () =>
+    createPasswordHash('same').then(() => ended.push('hash')),
+  )
+  await stat(import.meta.filename)
+  ended.push('file')
+  await Promise.all(hashes)
+  assert.deepEqual(ended, ['file', ...Array(6).fill('hash')])
+})
+
 it('rejects a hash of an unknown format', async () => {
   for (const hash of ['', 'plain', '$scrypt$ln=15,r=8,p=3$salt$short', '$argon2id$v=19$m=1$a$b']) {
     await assert.rejects(isPasswordCorrect({ hash, password: 'x' }), /no known format/)
@@ -28,12 +45,12 @@ it('rejects a hash of an unknown format', async () => {
 })
 
 it('opens an account with a hash of version 0.5.0 and replaces the hash at sign-in', async test => {
-  const service = await startTestService(test)
+  const service = await startTestService(test, { passwordCost: PASSWORD_COST })
   const { database, clock } = service
-  const { userId, email } = await createTestPerson(service)
+  const { userId, email } = await createTestUser(service)
   const earlier = createEarlierHash(TEST_PASSWORD)
   await setPassword(database, userId, { passwordHash: earlier, at: clock.now() })
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   const wrong = await client.post('/sign-in', { email, password: 'not the password' })
   assert.equal(wrong.status, 401)
   assert.equal(await findPasswordHash(database, userId), earlier)

@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 
-interface ScryptCost {
+export interface ScryptCost {
   /** The CPU and memory cost, as a power of two. */
   logN: number
   r: number
@@ -9,9 +9,9 @@ interface ScryptCost {
 
 /**
  * One of the five settings that OWASP's Password Storage Cheat Sheet lists as equally strong. This
- * one needs 32 MiB: Node hashes four passwords at once, and `ln=17,r=8,p=1` would take 512 MiB.
+ * one needs 32 MiB for each of the passwords that are hashed at once; `ln=17,r=8,p=1` needs 128.
  */
-const COST: ScryptCost = { logN: 15, r: 8, p: 3 }
+export const PASSWORD_COST: ScryptCost = { logN: 15, r: 8, p: 3 }
 /** Hashes of versions up to 0.5.0: a third of the work. */
 const EARLIER_COST: ScryptCost = { logN: 14, r: 16, p: 1 }
 /** What an earlier hash lacks in work, so that refusing a password takes as long for all. */
@@ -21,10 +21,10 @@ const SALT_BYTES = 16
 const KEY_BYTES = 64
 
 /** Returns a salted scrypt hash in the PHC string format: `$scrypt$ln=15,r=8,p=3$salt$key`. */
-export async function createPasswordHash(password: string): Promise<string> {
+export async function createPasswordHash(password: string, cost = PASSWORD_COST): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
-  const key = await deriveKey(password, salt, COST)
-  const { logN, r, p } = COST
+  const key = await deriveKey(password, salt, cost)
+  const { logN, r, p } = cost
   return `$scrypt$ln=${logN},r=${r},p=${p}$${toBase64(salt)}$${toBase64(key)}`
 }
 
@@ -41,9 +41,9 @@ export async function isPasswordCorrect(pair: {
 }
 
 /** True for a hash that a sign-in replaces, because it was made with less work. */
-export function isPasswordHashOutdated(hash: string): boolean {
+export function isPasswordHashOutdated(hash: string, current = PASSWORD_COST): boolean {
   const { cost } = parsePasswordHash(hash)
-  return cost.logN !== COST.logN || cost.r !== COST.r || cost.p !== COST.p
+  return cost.logN !== current.logN || cost.r !== current.r || cost.p !== current.p
 }
 
 interface ParsedHash {
@@ -67,8 +67,34 @@ function parsePasswordHash(hash: string): ParsedHash {
   return { salt: earlierSalt, key: Buffer.from(earlierKey, 'hex'), cost: EARLIER_COST }
 }
 
+/**
+ * Of the four threads in Node's pool. The others log in to PostgreSQL and read files: behind ten
+ * hashes, a new connection would exceed its five seconds on a slow machine.
+ */
+const HASHES_MAX = 2
+
+let hashing = 0
+/** In the order of their requests. */
+const waiting: (() => void)[] = []
+
+async function deriveKey(
+  password: string,
+  salt: Buffer | string,
+  cost: ScryptCost,
+): Promise<Buffer> {
+  if (hashing === HASHES_MAX) await new Promise<void>(resolve => waiting.push(resolve))
+  else hashing += 1
+  try {
+    return await runScrypt(password, salt, cost)
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else hashing -= 1
+  }
+}
+
 /** Runs in Node's thread pool, outside of the event loop. */
-function deriveKey(password: string, salt: Buffer | string, cost: ScryptCost): Promise<Buffer> {
+function runScrypt(password: string, salt: Buffer | string, cost: ScryptCost): Promise<Buffer> {
   const { logN, r, p } = cost
   const N = 2 ** logN
   const options = { N, r, p, maxmem: 2 * 128 * N * r }

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import {
-  createTestPerson,
-  findEmailedLink,
-  TEST_PASSWORD,
-} from '../../../testing/fixtures/users.ts'
+import { createTestUser, findEmailedLink, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 import { findPasswordError } from './password-strength.ts'
 
 const OWNER = { email: 'ada.lovelace@shop.example', name: 'Ada Lovelace' }
@@ -41,8 +37,8 @@ it('accepts words, random characters and passwords in any script', async () => {
 
 it('refuses a common password at sign-up, at a change and at a reset', async test => {
   const service = await startTestService(test)
-  const { client, email } = await createTestPerson(service)
-  const visitor = new BrowserClient(service.url)
+  const { client, email } = await createTestUser(service)
+  const visitor = new PageClient(service.url)
   const fields = { name: 'Grace', email: 'grace@people.example', password: 'Password123!' }
   const signUp = await visitor.post('/sign-up', fields)
   const change = await client.post('/account/password', {
@@ -61,8 +57,8 @@ it('refuses a common password at sign-up, at a change and at a reset', async tes
 
 it("refuses the person's own address at a reset by email and keeps the link", async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
-  const client = new BrowserClient(service.url)
+  const { email } = await createTestUser(service)
+  const client = new PageClient(service.url)
   await client.post('/forgot', { email })
   const link = findEmailedLink(service.mails, email, '/reset')
   await client.get(link)
@@ -75,7 +71,7 @@ it("refuses the person's own address at a reset by email and keeps the link", as
 
 it('returns 400 for an unknown reset link', async test => {
   const service = await startTestService(test)
-  const page = await new BrowserClient(service.url).post('/reset', {
+  const page = await new PageClient(service.url).post('/reset', {
     token: 'unknown',
     password: STRONG,
   })

@@ -19,7 +19,7 @@ const IS_COMMON = `This password is easy to guess. ${PASSPHRASE_HINT}`
 /**
  * Explains why a password is not acceptable, or returns null. Length counts, not kinds of
  * characters, and common passwords are refused (NIST SP 800-63B, 3.1.1). zxcvbn compares with
- * 40,000 common passwords, keyboard patterns, dates, repetitions and the person's own name and
+ * 40,000 common passwords, keyboard patterns, dates, repetitions and the user's own name and
  * address, and estimates how many guesses the password resists.
  */
 export async function findPasswordError(
@@ -66,7 +66,7 @@ function containsAddress(password: string, { email }: PasswordOwner): boolean {
   return email !== '' && password.toLowerCase().includes(email.toLowerCase())
 }
 
-/** An attacker who knows the person and the service tries these words first. */
+/** An attacker who knows the user and the service tries these words first. */
 function wordsOf({ email, name }: PasswordOwner): string[] {
   const parts = [...email.split(/[^\p{L}\p{N}]+/u), ...name.split(/\s+/)]
   const joined = name.replaceAll(/\s+/g, '')

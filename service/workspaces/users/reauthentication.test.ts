@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { setUpAuthenticatorApp } from '../../../testing/fixtures/authenticator-app.ts'
 import { unescapeHtml } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import {
   addMember,
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
   TEST_PASSWORD,
   type TestWorkspace,
@@ -47,7 +47,7 @@ it('returns 403 from the browser API for a token without a recent confirmation',
   service.clock.advance(RECENT_SECONDS)
   const { status, body } = await owner.client.call(
     'POST',
-    `${BROWSER_PATH}/workspaces/${workspaceId}/execution-tokens`,
+    `${SESSION_API_PATH}/workspaces/${workspaceId}/execution-tokens`,
     { body: { name: 'CI', tier: 'read', days: 30, ad_account_id: adAccountId } },
   )
   assert.equal(status, 403)
@@ -57,7 +57,7 @@ it('returns 403 from the browser API for a token without a recent confirmation',
 it('grants ownership only after a recent confirmation', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const { userId } = await createTestPerson(service)
+  const { userId } = await createTestUser(service)
   await addMember(service, { workspaceId, userId, role: 'member' })
   service.clock.advance(RECENT_SECONDS)
   const path = `/workspaces/${workspaceId}`
@@ -74,7 +74,7 @@ it('grants ownership only after a recent confirmation', async test => {
 
 it('asks a person with an authenticator app for the password and a code', async test => {
   const service = await startTestService(test)
-  const { client } = await createTestPerson(service)
+  const { client } = await createTestUser(service)
   const { app } = await setUpAuthenticatorApp(client)
   service.clock.advance(RECENT_SECONDS)
   const next = { current: TEST_PASSWORD, password: 'plum anvil teacup' }
@@ -90,7 +90,7 @@ it('asks a person with an authenticator app for the password and a code', async 
 
 it('keeps the session and its second factor across a password change', async test => {
   const service = await startTestService(test)
-  const { client } = await createTestPerson(service)
+  const { client } = await createTestUser(service)
   await setUpAuthenticatorApp(client)
   const password = 'plum anvil teacup'
   const page = await client.post('/account/password', { current: TEST_PASSWORD, password })
@@ -100,7 +100,7 @@ it('keeps the session and its second factor across a password change', async tes
 
 it('sets the first password of a person only after a recent sign-in', async test => {
   const service = await startTestService(test)
-  const { client, userId } = await createTestPerson(service)
+  const { client, userId } = await createTestUser(service)
   await service.database.pool.query('delete from people.accounts where user_id = $1', [userId])
   service.clock.advance(RECENT_SECONDS)
   const password = 'plum anvil teacup'
@@ -112,7 +112,7 @@ it('sets the first password of a person only after a recent sign-in', async test
 it('opens a workspace that requires a second factor only to sessions that used one', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const member = await createTestPerson(service)
+  const member = await createTestUser(service)
   await addMember(service, { workspaceId, userId: member.userId, role: 'admin' })
   const path = `/workspaces/${workspaceId}/people`
   const requirement = { second_factor: 'required' }
@@ -126,7 +126,7 @@ it('opens a workspace that requires a second factor only to sessions that used o
   const refused = await member.client.get(path)
   assert.equal(refused.status, 403)
   assert.match(refused.text, /Set up a second factor/)
-  const api = `${BROWSER_PATH}/workspaces/${workspaceId}/members`
+  const api = `${SESSION_API_PATH}/workspaces/${workspaceId}/members`
   assert.equal((await member.client.call('GET', api)).status, 403)
   const change = { second_factor: 'optional' }
   const byAdmin = await member.client.post(`/workspaces/${workspaceId}/security`, change)

@@ -3,28 +3,28 @@ import { limitConfirmations } from './attempt-limits.ts'
 import { isPasswordCorrect } from './password-hash.ts'
 import { isCodeCorrect } from './second-factor.ts'
 import { hasAuthenticatorApp, listPasskeys } from './second-factor-store.ts'
-import type { CurrentPerson } from './session-store.ts'
+import type { CurrentUser } from './session-store.ts'
 import { replaceSessionToken } from './sign-in.ts'
 import { findPasswordHash } from './user-store.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 
 /** How long a confirmed identity allows sensitive changes. */
 const RECENT_MINUTES = 15
 export const CONFIRM_PATH = '/account/confirm'
 
 /**
- * True when the person confirmed their identity in the last minutes, with a second factor if they
+ * True when the user confirmed their identity in the last minutes, with a second factor if they
  * have one: neither a stolen session nor a stolen password is enough.
  */
-export function isRecentlyAuthenticated(person: CurrentPerson, now: Date): boolean {
-  const { hasSecondFactor, secondFactorAt, authenticatedAt } = person
+export function isRecentlyAuthenticated(user: CurrentUser, now: Date): boolean {
+  const { hasSecondFactor, secondFactorAt, authenticatedAt } = user
   const at = hasSecondFactor ? secondFactorAt : authenticatedAt
   return at !== null && now.getTime() - at.getTime() < RECENT_MINUTES * 60_000
 }
 
-/** Throws a 403 that leads to the page where the person confirms their identity. */
-export function requireRecentAuthentication(person: CurrentPerson, now: Date): void {
-  if (isRecentlyAuthenticated(person, now)) return
+/** Throws a 403 that leads to the page where the user confirms their identity. */
+export function requireRecentAuthentication(user: CurrentUser, now: Date): void {
+  if (isRecentlyAuthenticated(user, now)) return
   throw new Refusal(403, 'Confirm your identity first, then submit the form again.', {
     reason: 'reauthentication_required',
     nextStep: { label: 'Confirm your identity', path: CONFIRM_PATH },
@@ -32,7 +32,7 @@ export function requireRecentAuthentication(person: CurrentPerson, now: Date): v
 }
 
 /** Throws a 403 when this session has not used a second factor. */
-export function requireSecondFactor({ hasSecondFactor, secondFactorAt }: CurrentPerson): void {
+export function requireSecondFactor({ hasSecondFactor, secondFactorAt }: CurrentUser): void {
   if (secondFactorAt !== null) return
   const nextStep = hasSecondFactor
     ? { label: 'Use your second factor', path: CONFIRM_PATH }
@@ -41,7 +41,7 @@ export function requireSecondFactor({ hasSecondFactor, secondFactorAt }: Current
   throw new Refusal(403, message, { reason: 'second_factor_required', nextStep })
 }
 
-/** What a person confirms their identity with. */
+/** What a user confirms their identity with. */
 export interface ConfirmationMeans {
   hasPassword: boolean
   hasApp: boolean
@@ -49,8 +49,8 @@ export interface ConfirmationMeans {
 }
 
 export async function findConfirmationMeans(
-  { database }: PeopleContext,
-  { userId }: CurrentPerson,
+  { database }: UsersContext,
+  { userId }: CurrentUser,
 ): Promise<ConfirmationMeans> {
   const hasApp = await hasAuthenticatorApp(database, userId)
   const hasPassword = (await findPasswordHash(database, userId)) !== null
@@ -66,18 +66,18 @@ interface Confirmation {
 }
 
 /**
- * Confirms the identity of a signed-in person by everything that signing in takes. Returns the new
+ * Confirms the identity of a signed-in user by everything that signing in takes. Returns the new
  * token of the session. Throws a 422 that names the field, or a 429.
  */
 export async function confirmIdentity(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   { token, password, code }: Confirmation,
 ): Promise<string> {
-  const { userId } = person
+  const { userId } = user
   limitConfirmations(context, userId)
   const hasApp = await hasAuthenticatorApp(context.database, userId)
-  if (person.hasSecondFactor && !hasApp) throw Refusal.ofFields({ '': ['Use your passkey.'] })
+  if (user.hasSecondFactor && !hasApp) throw Refusal.ofFields({ '': ['Use your passkey.'] })
   const hash = await findPasswordHash(context.database, userId)
   if (hash === null && !hasApp) {
     throw Refusal.ofFields({ '': ['You have no password. Sign out, then sign in again.'] })
@@ -88,7 +88,7 @@ export async function confirmIdentity(
   if (hasApp && !(await isCodeCorrect(context, { userId, token, code }))) {
     throw Refusal.ofFields({ code: ['This code is wrong, or it was used before.'] })
   }
-  const renewed = await replaceSessionToken(context, person.sessionId, hasApp)
+  const renewed = await replaceSessionToken(context, user.sessionId, hasApp)
   if (renewed === null) throw new Refusal(403, 'Your session has ended. Sign in again.')
   return renewed
 }

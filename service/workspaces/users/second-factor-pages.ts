@@ -9,7 +9,7 @@ import {
 } from '../../runtime/pages/form-controls.ts'
 import { renderPage } from '../../runtime/pages/layout.ts'
 import type { ConfirmationMeans } from './reauthentication.ts'
-import type { CurrentPerson } from './session-store.ts'
+import type { CurrentUser } from './session-store.ts'
 
 const CODE_FIELD = {
   name: 'code',
@@ -50,14 +50,14 @@ export function passkeyLink(returnTo: string): string {
 }
 
 interface ConfirmPage {
-  person: CurrentPerson
+  user: CurrentUser
   means: ConfirmationMeans
   returnTo: string
   errors?: FormErrors
 }
 
-/** Asks a signed-in person to confirm their identity before a sensitive change. */
-export function confirmPage({ person, means, returnTo, errors = {} }: ConfirmPage): string {
+/** Asks a signed-in user to confirm their identity before a sensitive change. */
+export function confirmPage({ user, means, returnTo, errors = {} }: ConfirmPage): string {
   const { hasPassword, hasApp, hasPasskey } = means
   const form = html`<form method="post" action="/account/confirm">
 <input type="hidden" name="return_to" value="${returnTo}">
@@ -74,20 +74,20 @@ export function confirmPage({ person, means, returnTo, errors = {} }: ConfirmPag
 !${hasPasskey ? passkeyLink(returnTo) : ''}
 !${isForm || hasPasskey ? '' : NO_MEANS}
 </div>`
-  return renderPage({ title: 'Confirm your identity', body, signedInAs: person.email })
+  return renderPage({ title: 'Confirm your identity', body, signedInAs: user.email })
 }
 
 const NO_MEANS = html`<p>You have no password. Sign out, then sign in again the way you did
 before.</p>`
 
 interface AppSetupPage {
-  person: CurrentPerson
+  user: CurrentUser
   hasPassword: boolean
   errors?: FormErrors
 }
 
 /** Starts setting up an authenticator app. */
-export function appSetupPage({ person, hasPassword, errors = {} }: AppSetupPage): string {
+export function appSetupPage({ user, hasPassword, errors = {} }: AppSetupPage): string {
   const body = html`<div class="card">
 <h1>Set up an authenticator app</h1>
 <p>The app shows a code that you enter after your password, a link or a provider. You also get ten
@@ -98,7 +98,7 @@ recovery codes.</p>
 <button>Continue</button>
 </form>
 </div>`
-  return renderPage({ title: 'Set up an authenticator app', body, signedInAs: person.email })
+  return renderPage({ title: 'Set up an authenticator app', body, signedInAs: user.email })
 }
 
 interface RecoveryCodesRequest {
@@ -108,7 +108,7 @@ interface RecoveryCodesRequest {
 
 /** Asks before recovery codes are replaced. */
 export function newRecoveryCodesPage(
-  person: CurrentPerson,
+  user: CurrentUser,
   { hasPassword, errors = {} }: RecoveryCodesRequest,
 ): string {
   const body = html`<div class="card">
@@ -120,18 +120,18 @@ export function newRecoveryCodesPage(
 <button>Replace recovery codes</button>
 </form>
 </div>`
-  return renderPage({ title: 'Replace your recovery codes', body, signedInAs: person.email })
+  return renderPage({ title: 'Replace your recovery codes', body, signedInAs: user.email })
 }
 
 interface AppSecretPage {
-  person: CurrentPerson
+  user: CurrentUser
   /** `otpauth:`; null when only the code was wrong, because the secret is shown once. */
   uri: string | null
   errors?: FormErrors
 }
 
 /** Shows the secret once, and asks for the first code. */
-export function appSecretPage({ person, uri, errors = {} }: AppSecretPage): string {
+export function appSecretPage({ user, uri, errors = {} }: AppSecretPage): string {
   const body = html`<div class="card">
 <h1>Scan and confirm</h1>
 !${uri === null ? '' : secretParts(uri)}
@@ -142,7 +142,7 @@ export function appSecretPage({ person, uri, errors = {} }: AppSecretPage): stri
 </form>
 !${uri === null ? html`<p><a href="/account/authenticator">Start again</a></p>` : ''}
 </div>`
-  return renderPage({ title: 'Scan and confirm', body, signedInAs: person.email })
+  return renderPage({ title: 'Scan and confirm', body, signedInAs: user.email })
 }
 
 function secretParts(uri: string): string {
@@ -155,7 +155,7 @@ width="220" height="220"></p>
 }
 
 /** Shows recovery codes once. */
-export function recoveryCodesPage(person: CurrentPerson, codes: readonly string[]): string {
+export function recoveryCodesPage(user: CurrentUser, codes: readonly string[]): string {
   const items = codes.map(code => html`<li><code>${code}</code></li>`)
   const body = html`<div class="card">
 <h1>Your recovery codes</h1>
@@ -164,5 +164,5 @@ manager: they are shown only now.</p>
 <ul class="plain">!${items.join('')}</ul>
 <p><a class="button" href="/account">Done</a></p>
 </div>`
-  return renderPage({ title: 'Your recovery codes', body, signedInAs: person.email })
+  return renderPage({ title: 'Your recovery codes', body, signedInAs: user.email })
 }

@@ -75,7 +75,7 @@ export async function deleteUsedTotpCodes({ query }: Query, at: Date): Promise<v
   await query.deleteFrom('people.used_totp_codes').where('used_at', '<', before).execute()
 }
 
-/** The authenticator app of a person, if it is set up. */
+/** The authenticator app of a user, if it is set up. */
 export async function hasAuthenticatorApp({ query }: Query, userId: number): Promise<boolean> {
   const row = await query
     .selectFrom('people.two_factors')
@@ -106,7 +106,7 @@ export async function listPasskeys({ query }: Query, userId: number): Promise<Pa
   return rows.map(row => ({ id: row.id, name: row.name ?? 'Passkey', createdAt: row.created_at }))
 }
 
-/** Returns false when the person has no passkey with this ID. */
+/** Returns false when the user has no passkey with this ID. */
 export async function deletePasskey(
   { query }: Query,
   userId: number,

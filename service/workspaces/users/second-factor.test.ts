@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
 import { setUpAuthenticatorApp } from '../../../testing/fixtures/authenticator-app.ts'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import {
-  createSignedInBrowser,
-  createTestPerson,
+  createSignedInClient,
+  createTestUser,
   findEmailedLink,
   TEST_PASSWORD,
 } from '../../../testing/fixtures/users.ts'
-import { removeSecondFactors } from './account-status.ts'
+import { removeSecondFactors } from './user-status.ts'
 
 const CHALLENGE = /^\/sign-in\/second-factor/
 
-async function startSignIn(service: TestService, email: string): Promise<BrowserClient> {
-  const client = new BrowserClient(service.url)
+async function startSignIn(service: TestService, email: string): Promise<PageClient> {
+  const client = new PageClient(service.url)
   await client.get('/sign-in?return_to=/account')
   await client.submit({ fields: { email, password: TEST_PASSWORD } })
   return client
@@ -24,12 +24,12 @@ async function startSignIn(service: TestService, email: string): Promise<Browser
 
 it('asks for a code after the password and then opens the requested page', async test => {
   const service = await startTestService(test)
-  const { client: owner, email } = await createTestPerson(service)
+  const { client: owner, email } = await createTestUser(service)
   const { app } = await setUpAuthenticatorApp(owner)
   const client = await startSignIn(service, email)
   assert.match(client.page?.path ?? '', CHALLENGE)
   const held = client.cookies.get('signalbox_session')
-  assert.equal((await client.call('GET', `${BROWSER_PATH}/me`)).status, 401)
+  assert.equal((await client.call('GET', `${SESSION_API_PATH}/me`)).status, 401)
   for (const path of ['/account', '/workspaces', '/account/password']) {
     assert.match((await client.get(path)).path, /^\/sign-in\?/, `${path} without the code`)
   }
@@ -41,9 +41,9 @@ it('asks for a code after the password and then opens the requested page', async
 
 it('asks for a code after an emailed link', async test => {
   const service = await startTestService(test)
-  const { client: owner, email } = await createTestPerson(service)
+  const { client: owner, email } = await createTestUser(service)
   const { app } = await setUpAuthenticatorApp(owner)
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   await client.post('/magic', { email })
   await client.get(findEmailedLink(service.mails, email, '/magic'))
   const page = await client.submit()
@@ -55,8 +55,8 @@ it('asks for a code after an emailed link', async test => {
 
 it('ends other sessions when an app is set up, and tells the person by email', async test => {
   const service = await startTestService(test)
-  const { userId, client, email } = await createTestPerson(service)
-  const other = await createSignedInBrowser(service, userId)
+  const { userId, client, email } = await createTestUser(service)
+  const other = await createSignedInClient(service, userId)
   const { recoveryCodes } = await setUpAuthenticatorApp(client)
   assert.equal(new Set(recoveryCodes).size, 10)
   assert.match((await other.get('/account')).path, /^\/sign-in/)
@@ -67,7 +67,7 @@ it('ends other sessions when an app is set up, and tells the person by email', a
 
 it('accepts each code once, also for two concurrent sign-ins', async test => {
   const service = await startTestService(test)
-  const { client: owner, email } = await createTestPerson(service)
+  const { client: owner, email } = await createTestUser(service)
   const { app } = await setUpAuthenticatorApp(owner)
   const clients = await Promise.all([1, 2, 3].map(() => startSignIn(service, email)))
   const code = app.code(1)
@@ -81,7 +81,7 @@ it('accepts each code once, also for two concurrent sign-ins', async test => {
 
 it('accepts each recovery code once, and none after they are replaced', async test => {
   const service = await startTestService(test)
-  const { client: owner, email } = await createTestPerson(service)
+  const { client: owner, email } = await createTestUser(service)
   const { recoveryCodes } = await setUpAuthenticatorApp(owner)
   const [first = '', second = ''] = recoveryCodes
   const enter = async (code: string) =>
@@ -97,12 +97,12 @@ it('accepts each recovery code once, and none after they are replaced', async te
 
 it('accepts no code for 15 minutes after ten wrong ones, also concurrent ones', async test => {
   const service = await startTestService(test)
-  const { client: owner, email } = await createTestPerson(service)
+  const { client: owner, email } = await createTestUser(service)
   const { app, recoveryCodes } = await setUpAuthenticatorApp(owner)
   const client = await startSignIn(service, email)
   const guesses = await Promise.all(
     Array.from({ length: 14 }, (_, index) => {
-      const guess = new BrowserClient(service.url)
+      const guess = new PageClient(service.url)
       guess.cookies.set('signalbox_session', client.cookies.get('signalbox_session') ?? '')
       return guess.post('/sign-in/second-factor', { code: `wrong-${index}` })
     }),
@@ -120,7 +120,7 @@ it('accepts no code for 15 minutes after ten wrong ones, also concurrent ones', 
 
 it('ends a sign-in that waits for a code when the person cancels it', async test => {
   const service = await startTestService(test)
-  const { client: owner, email } = await createTestPerson(service)
+  const { client: owner, email } = await createTestUser(service)
   const { app } = await setUpAuthenticatorApp(owner)
   const client = await startSignIn(service, email)
   const held = client.cookies.get('signalbox_session') ?? ''
@@ -132,7 +132,7 @@ it('ends a sign-in that waits for a code when the person cancels it', async test
 
 it('forgets a sign-in that waits for a code after ten minutes', async test => {
   const service = await startTestService(test)
-  const { client: owner, email } = await createTestPerson(service)
+  const { client: owner, email } = await createTestUser(service)
   const { app } = await setUpAuthenticatorApp(owner)
   const client = await startSignIn(service, email)
   service.clock.advance(10 * 60)
@@ -142,9 +142,9 @@ it('forgets a sign-in that waits for a code after ten minutes', async test => {
 
 it('keeps the app across a password reset by email', async test => {
   const service = await startTestService(test)
-  const { client: owner, email } = await createTestPerson(service)
+  const { client: owner, email } = await createTestUser(service)
   await setUpAuthenticatorApp(owner)
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   await client.post('/forgot', { email })
   await client.get(findEmailedLink(service.mails, email, '/reset'))
   const password = 'plum anvil teacup'
@@ -154,7 +154,7 @@ it('keeps the app across a password reset by email', async test => {
 
 it('returns 422 for a wrong password or a wrong first code and enables nothing', async test => {
   const service = await startTestService(test)
-  const { client, email } = await createTestPerson(service)
+  const { client, email } = await createTestUser(service)
   const wrong = await client.post('/account/authenticator', { password: 'not the password' })
   assert.equal(wrong.status, 422)
   assert.match(wrong.text, /This is not your password/)
@@ -166,7 +166,7 @@ it('returns 422 for a wrong password or a wrong first code and enables nothing',
 
 it('stores the secret and the recovery codes encrypted', async test => {
   const service = await startTestService(test)
-  const { client } = await createTestPerson(service)
+  const { client } = await createTestUser(service)
   const { recoveryCodes } = await setUpAuthenticatorApp(client)
   const { rows } = await service.database.pool.query('select * from people.two_factors')
   const stored = JSON.stringify(rows)
@@ -178,7 +178,7 @@ it('stores the secret and the recovery codes encrypted', async test => {
 
 it('removes the app, after which the password is enough', async test => {
   const service = await startTestService(test)
-  const { client, email } = await createTestPerson(service)
+  const { client, email } = await createTestUser(service)
   await setUpAuthenticatorApp(client)
   await client.get('/account')
   const page = await client.submit({ action: '/account/authenticator/remove' })
@@ -188,7 +188,7 @@ it('removes the app, after which the password is enough', async test => {
 
 it('signs in by password alone after the operator removed lost factors', async test => {
   const service = await startTestService(test)
-  const { client, email } = await createTestPerson(service)
+  const { client, email } = await createTestUser(service)
   await setUpAuthenticatorApp(client)
   const { database, clock } = service
   const audit = createTestAuditTrail(service)
@@ -201,12 +201,12 @@ it('signs in by password alone after the operator removed lost factors', async t
 
 it('sets up one app when the form is submitted twice at once', async test => {
   const service = await startTestService(test)
-  const { client, userId } = await createTestPerson(service)
+  const { client, userId } = await createTestUser(service)
   // Without a password to check, the requests reach the store together.
   await service.database.pool.query('delete from people.accounts where user_id = $1', [userId])
   const pages = await Promise.all(
     Array.from({ length: 8 }, () => {
-      const tab = new BrowserClient(service.url)
+      const tab = new PageClient(service.url)
       tab.cookies.set('signalbox_session', client.cookies.get('signalbox_session') ?? '')
       return tab.post('/account/authenticator')
     }),

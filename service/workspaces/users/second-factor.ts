@@ -11,18 +11,18 @@ import {
   takeSecondFactorAttempt,
 } from './second-factor-store.ts'
 import {
-  type CurrentPerson,
+  type CurrentUser,
   clearSecondFactorUse,
   deleteSessions,
   findSession,
 } from './session-store.ts'
 import { hashSessionToken, readLibrarySessionToken } from './session-token.ts'
 import { readAuthErrorCode, replaceSessionToken } from './sign-in.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 
 interface CodeAttempt {
   userId: number
-  /** The token of the person's session. */
+  /** The token of the user's session. */
   token: string
   /** Six digits from the authenticator app, or a recovery code. */
   code: string
@@ -35,7 +35,7 @@ const TOTP_CODE = /^\d{6}$/
  * too many wrong codes in a row, also concurrent ones.
  */
 export async function isCodeCorrect(
-  context: PeopleContext,
+  context: UsersContext,
   { userId, token, code }: CodeAttempt,
 ): Promise<boolean> {
   const { database, now } = context
@@ -56,7 +56,7 @@ function tooManyCodes(): Refusal {
 
 /** A code is claimed before it is checked, so that of two concurrent uses only one counts. */
 async function isTotpCodeCorrect(
-  context: PeopleContext,
+  context: UsersContext,
   { userId, token, code }: CodeAttempt,
 ): Promise<boolean> {
   const digest = hash('sha256', `${userId} ${code}`, 'buffer')
@@ -67,7 +67,7 @@ async function isTotpCodeCorrect(
 }
 
 async function isRecoveryCodeCorrect(
-  context: PeopleContext,
+  context: UsersContext,
   { token, code }: Omit<CodeAttempt, 'userId'>,
 ): Promise<boolean> {
   const { api } = await context.authLibrary()
@@ -91,7 +91,7 @@ export function sessionHeaders(token: string, cookie = ''): Headers {
 
 interface AppSetup {
   token: string
-  /** Empty for a person without a password. */
+  /** Empty for a user without a password. */
   password: string
 }
 
@@ -100,11 +100,11 @@ interface AppSetup {
  * a first code. Throws a 422 for a wrong password, or when an app is set up already.
  */
 export async function startAppSetup(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   { token, password }: AppSetup,
 ): Promise<string> {
-  limitConfirmations(context, person.userId)
+  limitConfirmations(context, user.userId)
   const { api } = await context.authLibrary()
   const body = { method: 'totp', ...(password !== '' && { password }) } as const
   try {
@@ -116,7 +116,7 @@ export async function startAppSetup(
   }
 }
 
-/** Two concurrent setups of one person would be two secrets; the store keeps one. */
+/** Two concurrent setups of one user would be two secrets; the store keeps one. */
 function toSetupRefusal(error: unknown): unknown {
   if (isUniqueViolation(error)) {
     return Refusal.ofFields({ '': ['This form was submitted twice. Submit it again.'] })
@@ -135,16 +135,16 @@ function toSetupRefusal(error: unknown): unknown {
 }
 
 /**
- * Enables the authenticator app by its first code, ends all other sessions, and tells the person by
+ * Enables the authenticator app by its first code, ends all other sessions, and tells the user by
  * email. Returns the recovery codes and the token of the new session. Throws a 422 or 429.
  */
 export async function finishAppSetup(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   { token, code }: Omit<CodeAttempt, 'userId'>,
 ): Promise<{ recoveryCodes: string[]; token: string }> {
   const { database, now } = context
-  const { userId } = person
+  const { userId } = user
   const compact = code.replaceAll(/\s/g, '')
   limitConfirmations(context, userId)
   const digest = hash('sha256', `${userId} ${compact}`, 'buffer')
@@ -160,7 +160,7 @@ export async function finishAppSetup(
     if (enabled === null) throw alreadySetUp()
     await claimTotpCode(database, { userId, digest, at: now() })
     const { backupCodes } = await api.viewBackupCodes({ body: { userId: String(userId) } })
-    context.mailer.send(factorChangedEmail(context.publicOrigin(), person, 'app_added'))
+    context.mailer.send(factorChangedEmail(context.publicOrigin(), user, 'app_added'))
     return { recoveryCodes: backupCodes, token: await keepOnlySession(context, enabled) }
   } catch (error) {
     if (readAuthErrorCode(error) === null) throw error
@@ -169,12 +169,12 @@ export async function finishAppSetup(
 }
 
 /** Ends the other sessions, which have not used the new factor. */
-async function keepOnlySession(context: PeopleContext, token: string): Promise<string> {
+async function keepOnlySession(context: UsersContext, token: string): Promise<string> {
   const { database, now } = context
-  const person = await findSession(database, hashSessionToken(token), now())
-  const renewed = person && (await replaceSessionToken(context, person.sessionId, true))
-  if (!person || renewed === null) throw new Refusal(403, 'Your session has ended. Sign in again.')
-  await deleteSessions(database, person.userId, person.sessionId)
+  const user = await findSession(database, hashSessionToken(token), now())
+  const renewed = user && (await replaceSessionToken(context, user.sessionId, true))
+  if (!user || renewed === null) throw new Refusal(403, 'Your session has ended. Sign in again.')
+  await deleteSessions(database, user.userId, user.sessionId)
   return renewed
 }
 
@@ -184,26 +184,26 @@ function alreadySetUp(): Refusal {
 
 /** Replaces the recovery codes. Throws a 422 for a wrong password. */
 export async function replaceRecoveryCodes(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   { token, password }: AppSetup,
 ): Promise<string[]> {
-  limitConfirmations(context, person.userId)
+  limitConfirmations(context, user.userId)
   const { api } = await context.authLibrary()
   const body = password === '' ? {} : { password }
   try {
     const { backupCodes } = await api.generateBackupCodes({ body, headers: sessionHeaders(token) })
-    context.mailer.send(factorChangedEmail(context.publicOrigin(), person, 'codes_replaced'))
+    context.mailer.send(factorChangedEmail(context.publicOrigin(), user, 'codes_replaced'))
     return backupCodes
   } catch (error) {
     throw toSetupRefusal(error)
   }
 }
 
-/** Removes the authenticator app and its recovery codes, and tells the person by email. */
-export async function removeApp(context: PeopleContext, person: CurrentPerson): Promise<void> {
+/** Removes the authenticator app and its recovery codes, and tells the user by email. */
+export async function removeApp(context: UsersContext, user: CurrentUser): Promise<void> {
   const { database } = context
-  await deleteAuthenticatorApp(database, person.userId)
-  await clearSecondFactorUse(database, person.userId)
-  context.mailer.send(factorChangedEmail(context.publicOrigin(), person, 'app_removed'))
+  await deleteAuthenticatorApp(database, user.userId)
+  await clearSecondFactorUse(database, user.userId)
+  context.mailer.send(factorChangedEmail(context.publicOrigin(), user, 'app_removed'))
 }

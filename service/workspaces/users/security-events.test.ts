@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { setUpAuthenticatorApp } from '../../../testing/fixtures/authenticator-app.ts'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import {
-  createSignedInBrowser,
-  createTestPerson,
+  createSignedInClient,
+  createTestUser,
   findEmailedLink,
   TEST_PASSWORD,
 } from '../../../testing/fixtures/users.ts'
@@ -25,12 +25,12 @@ async function readTypes(service: TestService) {
 }
 
 function post(service: TestService, path: string, fields: Record<string, string>) {
-  return new BrowserClient(service.url).post(path, fields, FROM)
+  return new PageClient(service.url).post(path, fields, FROM)
 }
 
 it('records sign-ins and failures with the account, the address and the request', async test => {
   const service = await startTestService(test, PROXY)
-  const { email, userId } = await createTestPerson(service)
+  const { email, userId } = await createTestUser(service)
   await post(service, '/sign-in', { email, password: 'wrong' })
   await post(service, '/sign-in', { email: 'unknown@people.example', password: 'wrong' })
   await post(service, '/sign-in', { email: ` ${email.toUpperCase()}`, password: TEST_PASSWORD })
@@ -53,7 +53,7 @@ it('records sign-ins and failures with the account, the address and the request'
 
 it('writes a line to the log for each event, without addresses of any kind', async test => {
   const service = await startTestService(test, PROXY)
-  const { email, userId } = await createTestPerson(service)
+  const { email, userId } = await createTestUser(service)
   await post(service, '/sign-in', { email, password: 'wrong' })
   const lines = service
     .logged()
@@ -69,13 +69,13 @@ it('writes a line to the log for each event, without addresses of any kind', asy
 
 it('records changed and reset passwords, requested links and ended sessions', async test => {
   const service = await startTestService(test, PROXY)
-  const { email, userId, client } = await createTestPerson(service)
-  await createSignedInBrowser(service, userId)
+  const { email, userId, client } = await createTestUser(service)
+  await createSignedInClient(service, userId)
   const change = (current: string) =>
     client.post('/account/password', { current, password: NEW_PASSWORD })
   await change('wrong')
   await change(TEST_PASSWORD)
-  await client.call('DELETE', `${BROWSER_PATH}/sessions`)
+  await client.call('DELETE', `${SESSION_API_PATH}/sessions`)
   await client.post('/sign-out')
   await post(service, '/forgot', { email })
   const link = new URL(findEmailedLink(service.mails, email, '/reset'), service.url)
@@ -102,9 +102,9 @@ it('records changed and reset passwords, requested links and ended sessions', as
 
 it('records added and removed factors, wrong codes, and the sign-in after the right one', async test => {
   const service = await startTestService(test)
-  const { email, userId, client } = await createTestPerson(service)
+  const { email, userId, client } = await createTestUser(service)
   const { app } = await setUpAuthenticatorApp(client)
-  const browser = new BrowserClient(service.url)
+  const browser = new PageClient(service.url)
   await browser.post('/sign-in', { email, password: TEST_PASSWORD })
   await browser.post('/sign-in/second-factor', { code: '000000' })
   await browser.post('/sign-in/second-factor', { code: app.code(1) })
@@ -139,7 +139,7 @@ it('records refused attempts above a limit, and keeps a hundred an hour per addr
 
 it('signs in even when the event cannot be stored', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   await service.database.pool.query('alter table security_events rename to taken_away')
   const page = await post(service, '/sign-in', { email, password: TEST_PASSWORD })
   assert.equal(page.path, '/workspaces')

@@ -3,9 +3,9 @@ import type { AddressedRequest } from '../../runtime/http/client-address.ts'
 import { RateLimiter } from '../../runtime/http/rate-limit.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
-import { parseEmailAddress } from './account-fields.ts'
+import { parseEmailAddress } from './email-address.ts'
 import { insertSecurityEvent } from './security-event-store.ts'
-import { findPersonByEmail } from './user-store.ts'
+import { findUserByEmail } from './user-store.ts'
 
 /**
  * What happens to the accounts of people. Changes of members, roles and ad accounts are in the
@@ -53,8 +53,8 @@ export interface EventRequest extends AddressedRequest {
 
 interface SecurityEvent {
   type: SecurityEventType
-  /** The person, or the address that a visitor entered, whether or not it has an account. */
-  person: { userId: number } | { email: string } | null
+  /** The user, or the address that a visitor entered, whether or not it has an account. */
+  user: { userId: number } | { email: string } | null
   /** Null when the event has no request. */
   request: EventRequest | null
   /** Codes only: no address, name or token. */
@@ -83,12 +83,12 @@ const ADDRESSES_MAX = 10_000
 export function createSecurityEventRecorder(options: SecurityEventOptions): RecordSecurityEvent {
   const { database, logger, now, addressOf } = options
   const isKept = createFloodGuard(now)
-  return async ({ type, person, request, details = {} }) => {
+  return async ({ type, user, request, details = {} }) => {
     const clientAddress = request && addressOf(request)
     if (ANONYMOUS_TYPES.has(type) && !isKept(clientAddress ?? '')) return
     const requestId = request?.id ?? null
     try {
-      const userId = await findUserId(database, person)
+      const userId = await findUserId(database, user)
       const at = now()
       await insertSecurityEvent(database, { at, type, userId, clientAddress, requestId, details })
       const line = { event: type, user_id: userId, request_id: requestId, details }
@@ -117,12 +117,9 @@ function createFloodGuard(now: () => Date): (address: string) => boolean {
   return address => byAddress.take(address).waitSeconds === 0 && inAll.take('all').waitSeconds === 0
 }
 
-async function findUserId(
-  database: Database,
-  person: SecurityEvent['person'],
-): Promise<number | null> {
-  if (person === null) return null
-  if ('userId' in person) return person.userId
-  const email = parseEmailAddress(person.email)
-  return (email !== null && (await findPersonByEmail(database, email))?.userId) || null
+async function findUserId(database: Database, user: SecurityEvent['user']): Promise<number | null> {
+  if (user === null) return null
+  if ('userId' in user) return user.userId
+  const email = parseEmailAddress(user.email)
+  return (email !== null && (await findUserByEmail(database, email))?.userId) || null
 }

@@ -7,11 +7,7 @@ import {
   findAccessibilityViolations,
 } from '../../../clients/browser/testing/chromium-under-test.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import {
-  createTestPerson,
-  findEmailedLink,
-  TEST_PASSWORD,
-} from '../../../testing/fixtures/users.ts'
+import { createTestUser, findEmailedLink, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 
 const EMAIL = 'ada@people.example'
 const PHONE = { width: 360, height: 740 }
@@ -125,7 +121,7 @@ it('keeps every other page accessible: light, dark and by keyboard alone', async
 
 /** Uses the pages, to cover how a browser handles cookies and redirects. */
 async function signedInPage(service: TestService, test: Parameters<typeof startPage>[0]) {
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   const page = await startPage(test)
   await page.goto(`${service.url}/workspaces`)
   await fill(page, { Email: email, Password: TEST_PASSWORD })

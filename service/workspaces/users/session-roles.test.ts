@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { it } from 'node:test'
 import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/session/action-operations.ts'
 import { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/session/agent-operations.ts'
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { PEOPLE_OPERATIONS } from '@signalbox/contract/session/user-operations.ts'
 import { Ajv } from 'ajv'
 import {
@@ -11,13 +11,13 @@ import {
   seedSimulatedCampaigns,
 } from '../../../testing/fixtures/agent-actions.ts'
 import { issueAgentTokens } from '../../../testing/fixtures/agent-tokens.ts'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import {
   addMember,
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
-  type TestPerson,
+  type TestUser,
 } from '../../../testing/fixtures/users.ts'
 import { upsertInvitation } from './invitation-store.ts'
 
@@ -98,14 +98,18 @@ const BODIES: Record<string, object> = {
     version: 0,
     execution_mode: 'ask',
     limits: {
-      ...{ change_percent_max: 10, change_minor_max: null, daily_total_minor_max: null },
-      ...{ actions_per_day_max: null, allowed_types: ['pause'], quiet_hours: null },
+      change_percent_max: 10,
+      change_minor_max: null,
+      daily_total_minor_max: null,
+      actions_per_day_max: null,
+      allowed_types: ['pause'],
+      quiet_hours: null,
     },
   },
 }
 
 interface Scenario {
-  clients: Record<Role, BrowserClient>
+  clients: Record<Role, PageClient>
   params: Record<string, string>
 }
 
@@ -118,7 +122,10 @@ it('enforces the permission table for every operation and role', async test => {
     for (const role of ROLES) {
       // Each role needs a fresh workspace: a change of one must not affect the next.
       const { clients, params } = method === 'GET' ? readers : await createScenario(service)
-      const path = `${BROWSER_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '')
+      const path = `${SESSION_API_PATH}${url}`.replaceAll(
+        /:(\w+)/g,
+        (_, name) => params[name] ?? '',
+      )
       const template = BODIES[operationId]
       const body =
         operationId === 'createExecutionToken' ? withAdAccount(template, params) : template
@@ -147,22 +154,26 @@ function assertDescribed(
   else assert.ok(ajv.validate(schema, body), `${operationId} ${status}: ${ajv.errorsText()}`)
 }
 
-/** A workspace with a member of each role, and an invited person from another workspace. */
+/** A workspace with a member of each role, and an invited user from another workspace. */
 async function createScenario(service: TestService): Promise<Scenario> {
   const { execution, workspace } = await issueAgentTokens(service)
   const { workspaceId, adAccountId, owner } = workspace
-  const people: Record<string, TestPerson> = { owner }
+  const people: Record<string, TestUser> = { owner }
   for (const role of ['admin', 'member'] as const) {
-    const person = await createTestPerson(service)
-    await addMember(service, { workspaceId, userId: person.userId, role })
-    people[role] = person
+    const user = await createTestUser(service)
+    await addMember(service, { workspaceId, userId: user.userId, role })
+    people[role] = user
   }
-  const other = await createTestPerson(service)
+  const other = await createTestUser(service)
   await addMember(service, { workspaceId, userId: other.userId, role: 'member' })
   const { owner: outsider } = await createTestWorkspace(service)
   const createdAt = service.clock.now()
   const invitation = await upsertInvitation(service.database, {
-    ...{ id: randomUUID(), workspaceId, email: outsider.email, role: 'member', createdAt },
+    id: randomUUID(),
+    workspaceId,
+    email: outsider.email,
+    role: 'member',
+    createdAt,
     replaceableRoles: ['member'],
     invitedBy: owner.userId,
     expiresAt: new Date(createdAt.getTime() + 86_400_000),
@@ -170,9 +181,9 @@ async function createScenario(service: TestService): Promise<Scenario> {
   const clients = {
     ...(Object.fromEntries(
       Object.entries(people).map(([role, { client }]) => [role, client]),
-    ) as Record<'owner' | 'admin' | 'member', BrowserClient>),
+    ) as Record<'owner' | 'admin' | 'member', PageClient>),
     outsider: outsider.client,
-    anonymous: new BrowserClient(service.url),
+    anonymous: new PageClient(service.url),
   }
   const params = {
     session: '999999',

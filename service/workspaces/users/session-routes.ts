@@ -1,19 +1,20 @@
-import { BROWSER_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import * as operations from '@signalbox/contract/session/user-operations.ts'
+import { InvitationAnswer } from '@signalbox/contract/session/users.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { objectOrEmpty } from '../../runtime/util/is-object.ts'
-import { readPageNumber } from '../../runtime/util/list-page.ts'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
 import { listInvitations } from './invitation-store.ts'
 import {
   answerInvitation,
-  invitePerson,
+  inviteMember,
   listOwnInvitations,
   withdrawInvitation,
 } from './invitations.ts'
+import { readPageNumber } from './page-visit.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
 import {
   adAccountListView,
@@ -25,7 +26,8 @@ import {
   workspaceListView,
 } from './session-views.ts'
 import { requireSession } from './signed-in-session.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
+import type { WorkspaceAction } from './workspace-role.ts'
 import { listMembers, listMemberships } from './workspace-store.ts'
 import {
   changeMemberRole,
@@ -36,205 +38,194 @@ import {
 } from './workspaces.ts'
 
 /** The dashboard's API: the operations of the account and workspace pages, as JSON. */
-export function browserRoutes(app: ServiceApp, context: PeopleContext): void {
+export function sessionRoutes(app: ServiceApp, context: UsersContext): void {
   app.register(
     async api => {
       requireSession(api, context)
-      ownAccountRoutes(api, context)
+      profileSessionRoutes(api, context)
       workspaceRoutes(api, context)
-      memberBrowserRoutes(api, context)
+      memberSessionRoutes(api, context)
       adAccountRoutes(api, context)
     },
-    { prefix: BROWSER_PATH },
+    { prefix: SESSION_API_PATH },
   )
 }
 
-function ownAccountRoutes(app: ServiceApp, context: PeopleContext): void {
+function profileSessionRoutes(app: ServiceApp, context: UsersContext): void {
   const { database, now } = context
   app.route({
     ...operations.getMe,
-    handler: async ({ person }) => meView(person),
+    handler: async ({ user }) => meView(user),
   })
   app.route({
     ...operations.listSessions,
-    handler: async ({ person }) =>
-      sessionListView(await listSessions(database, person.userId, now()), person),
+    handler: async ({ user }) =>
+      sessionListView(await listSessions(database, user.userId, now()), user),
   })
   app.route({
     ...operations.endSession,
     async handler(request, reply) {
-      const { person, params } = request
-      const id = parseRowId((params as { session: string }).session) ?? 0
-      if (!(await deleteSession(database, person.userId, id))) {
+      const { user, params } = request
+      const id = parseRowId(readPathParameters(params, 'session').session) ?? 0
+      if (!(await deleteSession(database, user.userId, id))) {
         throw Refusal.notFound('Session not found.')
       }
-      await context.recordSecurityEvent({ type: 'session.ended', person, request })
+      await context.recordSecurityEvent({ type: 'session.ended', user, request })
       return reply.code(204).send()
     },
   })
   app.route({
     ...operations.endOtherSessions,
     async handler(request, reply) {
-      const { person } = request
-      await deleteSessions(database, person.userId, person.sessionId)
-      await context.recordSecurityEvent({ type: 'session.ended', person, request })
+      const { user } = request
+      await deleteSessions(database, user.userId, user.sessionId)
+      await context.recordSecurityEvent({ type: 'session.ended', user, request })
       return reply.code(204).send()
     },
   })
 }
 
-interface WorkspaceParams {
-  workspace: string
+function toIntent(params: unknown, action: WorkspaceAction) {
+  const { workspace: workspaceId } = readPathParameters(params, 'workspace')
+  return { workspaceId, action }
 }
 
-function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
+function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
     ...operations.listWorkspaces,
-    handler: async ({ person }) =>
-      workspaceListView(await listMemberships(context.database, person.userId)),
+    handler: async ({ user }) =>
+      workspaceListView(await listMemberships(context.database, user.userId)),
   })
   app.route({
     ...operations.createWorkspace,
-    async handler({ person, body }, reply) {
-      const id = await createWorkspace(context, person, objectOrEmpty(body).name)
+    async handler({ user, body }, reply) {
+      const id = await createWorkspace(context, user, body)
       return reply.code(201).send({ id })
     },
   })
   app.route({
     ...operations.renameWorkspace,
-    async handler({ person, params, body }, reply) {
-      const { workspace: workspaceId } = params as WorkspaceParams
-      await changeWorkspaceName(context, person, { workspaceId, name: objectOrEmpty(body).name })
+    async handler({ user, params, body }, reply) {
+      const { workspace: workspaceId } = readPathParameters(params, 'workspace')
+      await changeWorkspaceName(context, user, { workspaceId, body })
       return reply.code(204).send()
     },
   })
 }
 
-function adAccountRoutes(app: ServiceApp, context: PeopleContext): void {
+function adAccountRoutes(app: ServiceApp, context: UsersContext): void {
   const { database } = context
   app.route({
     ...operations.listAdAccounts,
-    async handler({ person, params }) {
-      const intent = { workspaceId: (params as WorkspaceParams).workspace, action: 'read' } as const
-      const { workspaceId } = await requireRole(database, person, intent)
+    async handler({ user, params }) {
+      const { workspaceId } = await requireRole(database, user, toIntent(params, 'read'))
       return adAccountListView(await listAdAccounts(database, workspaceId))
     },
   })
   app.route({
     ...operations.createAdAccount,
-    async handler({ person, params, body }, reply) {
-      const fields = objectOrEmpty(body)
-      const account = await addAdAccount(context, person, {
-        workspaceId: (params as WorkspaceParams).workspace,
-        platformAccountId: fields.platform_account_id,
-        name: fields.name,
-        currency: fields.currency,
-        timeZone: fields.time_zone,
-      })
+    async handler({ user, params, body }, reply) {
+      const { workspace: workspaceId } = readPathParameters(params, 'workspace')
+      const account = await addAdAccount(context, user, { workspaceId, body })
       return reply.code(201).send(adAccountView(account))
     },
   })
   app.route({
     ...operations.updateAdAccount,
-    async handler({ person, params, body }, reply) {
-      const { workspace: workspaceId, account } = params as WorkspaceParams & { account: string }
-      const { status } = objectOrEmpty(body)
-      await changeAdAccountStatus(context, person, { workspaceId, adAccountId: account, status })
+    async handler({ user, params, body }, reply) {
+      const { workspace, account } = readPathParameters(params, 'workspace', 'account')
+      const change = { workspaceId: workspace, adAccountId: account, body }
+      await changeAdAccountStatus(context, user, change)
       return reply.code(204).send()
     },
   })
 }
 
-interface MemberParams {
-  workspace: string
-  user: string
-  invitation: string
-}
-
 /** Members and invitations, for the dashboard. */
-function memberBrowserRoutes(app: ServiceApp, context: PeopleContext): void {
+function memberSessionRoutes(app: ServiceApp, context: UsersContext): void {
   memberRoutes(app, context)
   invitationRoutes(app, context)
   invitationAnswerRoutes(app, context)
 }
 
-function memberRoutes(app: ServiceApp, context: PeopleContext): void {
+function memberRoutes(app: ServiceApp, context: UsersContext): void {
   const { database } = context
   app.route({
     ...operations.listMembers,
-    async handler({ person, params }) {
-      const intent = { workspaceId: (params as MemberParams).workspace, action: 'read' } as const
-      const { workspaceId } = await requireRole(database, person, intent)
+    async handler({ user, params }) {
+      const { workspaceId } = await requireRole(database, user, toIntent(params, 'read'))
       return memberListView(await listMembers(database, workspaceId))
     },
   })
   app.route({
     ...operations.changeMemberRole,
-    async handler({ person, params, body }, reply) {
-      const { workspace: workspaceId, user: userId } = params as MemberParams
-      const { role } = objectOrEmpty(body)
-      await changeMemberRole(context, person, { workspaceId, userId, role })
+    async handler({ user, params, body }, reply) {
+      await changeMemberRole(context, user, { ...toMemberReference(params), body })
       return reply.code(204).send()
     },
   })
   app.route({
     ...operations.removeMember,
-    async handler({ person, params }, reply) {
-      const { workspace: workspaceId, user: userId } = params as MemberParams
-      await removeMember(context, person, { workspaceId, userId })
+    async handler({ user, params }, reply) {
+      await removeMember(context, user, toMemberReference(params))
       return reply.code(204).send()
     },
   })
 }
 
-function invitationRoutes(app: ServiceApp, context: PeopleContext): void {
+function toMemberReference(params: unknown) {
+  const { workspace: workspaceId, user: userId } = readPathParameters(params, 'workspace', 'user')
+  return { workspaceId, userId }
+}
+
+function invitationRoutes(app: ServiceApp, context: UsersContext): void {
   const { database, now } = context
   app.route({
     ...operations.listInvitations,
-    async handler({ person, params, query }) {
+    async handler({ user, params, query }) {
       // Invitees have not agreed to share their address: only inviters may see it.
-      const intent = { workspaceId: (params as MemberParams).workspace, action: 'invite' } as const
-      const { workspaceId } = await requireRole(database, person, intent)
+      const { workspaceId } = await requireRole(database, user, toIntent(params, 'invite'))
       const page = { at: now(), page: readPageNumber(query) }
       return invitationListView(await listInvitations(database, workspaceId, page))
     },
   })
   app.route({
     ...operations.createInvitation,
-    async handler({ person, params, body }, reply) {
-      const { workspace: workspaceId } = params as MemberParams
-      const { email, role } = objectOrEmpty(body)
-      const id = await invitePerson(context, person, { workspaceId, email, role })
+    async handler({ user, params, body }, reply) {
+      const { workspace: workspaceId } = readPathParameters(params, 'workspace')
+      const id = await inviteMember(context, user, { workspaceId, body })
       return reply.code(201).send({ id })
     },
   })
   app.route({
     ...operations.withdrawInvitation,
-    async handler({ person, params }, reply) {
-      const { workspace: workspaceId, invitation: invitationId } = params as MemberParams
-      await withdrawInvitation(context, person, { workspaceId, invitationId })
+    async handler({ user, params }, reply) {
+      const { workspace, invitation } = readPathParameters(params, 'workspace', 'invitation')
+      const reference = { workspaceId: workspace, invitationId: invitation }
+      await withdrawInvitation(context, user, reference)
       return reply.code(204).send()
     },
   })
 }
 
-function invitationAnswerRoutes(app: ServiceApp, context: PeopleContext): void {
+const answerValidator = new Validator(InvitationAnswer, {
+  members: { answer: { error: 'The answer must be accepted or declined.' } },
+})
+
+function invitationAnswerRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
     ...operations.listMyInvitations,
-    async handler({ person, query }) {
+    async handler({ user, query }) {
       const page = readPageNumber(query)
-      return invitationListView(await listOwnInvitations(context, person, page))
+      return invitationListView(await listOwnInvitations(context, user, page))
     },
   })
   app.route({
     ...operations.answerInvitation,
-    async handler({ person, params, body }) {
-      const { invitation: invitationId } = params as MemberParams
-      const { answer } = objectOrEmpty(body)
-      if (answer !== 'accepted' && answer !== 'declined') {
-        throw Refusal.ofFields({ answer: ['The answer must be accepted or declined.'] })
-      }
-      return { id: await answerInvitation(context, person, { invitationId, answer }) }
+    async handler({ user, params, body }) {
+      const { invitation: invitationId } = readPathParameters(params, 'invitation')
+      const { answer } = answerValidator.validate(body)
+      return { id: await answerInvitation(context, user, { invitationId, answer }) }
     },
   })
 }

@@ -4,20 +4,20 @@ import { deleteExpiredInvitations } from './invitation-store.ts'
 import { deleteUsedTotpCodes } from './second-factor-store.ts'
 import { hashSessionToken, readSessionToken, SESSION_IDLE_DAYS } from './session-token.ts'
 
-/** The signed-in person. */
-export interface CurrentPerson {
+/** The signed-in user. */
+export interface CurrentUser {
   userId: number
   sessionId: number
   email: string
   name: string
   isEmailVerified: boolean
-  /** The person may do nothing else first; pages and the browser API enforce it. */
+  /** The user may do nothing else first; pages and the browser API enforce it. */
   mustChangePassword: boolean
-  /** When the person last confirmed their identity in this session: at first, by signing in. */
+  /** When the user last confirmed their identity in this session: at first, by signing in. */
   authenticatedAt: Date
   /** When this session last used a second factor; null if it never did. */
   secondFactorAt: Date | null
-  /** The person has an authenticator app or a passkey, used in this session or not. */
+  /** The user has an authenticator app or a passkey, used in this session or not. */
   hasSecondFactor: boolean
 }
 
@@ -28,47 +28,47 @@ export interface SessionContext {
 }
 
 /**
- * Returns the person of the session cookie. Returns null without a live session, or when the
- * person is disabled. No cache, so revoking and disabling apply immediately.
+ * Returns the user of the session cookie. Returns null without a live session, or when the
+ * user is disabled. No cache, so revoking and disabling apply immediately.
  */
-export async function findCurrentPerson(
+export async function findCurrentUser(
   { database, now, publicOrigin }: SessionContext,
   headers: { cookie?: string | undefined },
-): Promise<CurrentPerson | null> {
+): Promise<CurrentUser | null> {
   const token = readSessionToken(headers.cookie, publicOrigin())
   return token === null ? null : findSession(database, hashSessionToken(token), now())
 }
 
 /**
- * Returns the person of a live session. Null when it expired, when it still awaits a second factor,
- * or when the person is disabled.
+ * Returns the user of a live session. Null when it expired, when it still awaits a second factor,
+ * or when the user is disabled.
  */
 export async function findSession(
   { query }: Database,
   tokenDigest: string,
   at: Date,
-): Promise<CurrentPerson | null> {
+): Promise<CurrentUser | null> {
   const row = await selectLiveSessions(query, at)
     .where('session.token', '=', tokenDigest)
     .where('session.awaits_second_factor', '=', false)
     .executeTakeFirst()
   if (!row) return null
   await recordSessionUse({ query }, row.session_id, at)
-  return toCurrentPerson(row)
+  return toCurrentUser(row)
 }
 
-/** Returns the person of a session that opens nothing but the page that asks for a code. */
+/** Returns the user of a session that opens nothing but the page that asks for a code. */
 export async function findHeldSession(
   { database, now, publicOrigin }: SessionContext,
   headers: { cookie?: string | undefined },
-): Promise<CurrentPerson | null> {
+): Promise<CurrentUser | null> {
   const token = readSessionToken(headers.cookie, publicOrigin())
   if (token === null) return null
   const row = await selectLiveSessions(database.query, now())
     .where('session.token', '=', hashSessionToken(token))
     .where('session.awaits_second_factor', '=', true)
     .executeTakeFirst()
-  return row ? toCurrentPerson(row) : null
+  return row ? toCurrentUser(row) : null
 }
 
 /**
@@ -79,13 +79,13 @@ export async function findLiveSessions(
   { query }: Pick<Database, 'query'>,
   sessionIds: readonly number[],
   at: Date,
-): Promise<Map<number, CurrentPerson>> {
+): Promise<Map<number, CurrentUser>> {
   if (sessionIds.length === 0) return new Map()
   const rows = await selectLiveSessions(query, at)
     .where('session.id', 'in', sessionIds)
     .where('session.awaits_second_factor', '=', false)
     .execute()
-  return new Map(rows.map(row => [row.session_id, toCurrentPerson(row)]))
+  return new Map(rows.map(row => [row.session_id, toCurrentUser(row)]))
 }
 
 function selectLiveSessions(query: Database['query'], at: Date) {
@@ -111,7 +111,7 @@ type SessionRow = NonNullable<
   Awaited<ReturnType<ReturnType<typeof selectLiveSessions>['executeTakeFirst']>>
 >
 
-function toCurrentPerson(row: SessionRow): CurrentPerson {
+function toCurrentUser(row: SessionRow): CurrentUser {
   return {
     userId: row.user_id,
     sessionId: row.session_id,
@@ -168,7 +168,7 @@ interface SessionRenewal {
 }
 
 /**
- * Gives a session another token after the person confirmed their identity, so that a thief
+ * Gives a session another token after the user confirmed their identity, so that a thief
  * of the earlier token gains nothing. Returns false when the session has ended.
  */
 export async function renewSession(
@@ -191,7 +191,7 @@ export async function renewSession(
   return renewed !== undefined
 }
 
-/** For a person who has no second factor any more. */
+/** For a user who has no second factor any more. */
 export async function clearSecondFactorUse({ query }: Database, userId: number): Promise<void> {
   await query
     .updateTable('people.sessions')
@@ -233,7 +233,7 @@ export async function listSessions(
   }))
 }
 
-/** Ends one session. Returns false when the person has none with this ID. */
+/** Ends one session. Returns false when the user has none with this ID. */
 export async function deleteSession(
   { query }: Database,
   userId: number,
@@ -248,7 +248,7 @@ export async function deleteSession(
   return found !== undefined
 }
 
-/** Ends all sessions of a person, except one if given. */
+/** Ends all sessions of a user, except one if given. */
 export async function deleteSessions(
   { query }: Pick<Database, 'query'>,
   userId: number,
@@ -276,7 +276,7 @@ const INVITATION_RETENTION_DAYS = 30
  * Deletes expired sessions, emailed links and invitations. Expired records are already ignored
  * before they are deleted, so the schedule does not matter.
  */
-export async function deleteExpiredPeopleRecords(database: Database, at: Date): Promise<void> {
+export async function deleteExpiredUserRecords(database: Database, at: Date): Promise<void> {
   await deleteExpiredSessions(database, at)
   await deleteExpiredVerifications(database, at)
   await deleteUsedTotpCodes(database, at)

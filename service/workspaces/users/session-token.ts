@@ -4,7 +4,7 @@ import { cookieName, readCookie, serializeCookie } from './cookies.ts'
 
 /** The lifetime of a session. Use does not extend it. */
 const SESSION_DAYS = 14
-/** A session that is not used for this long ends. Longer than an approval waits for a person. */
+/** A session that is not used for this long ends. Longer than an approval waits for a user. */
 export const SESSION_IDLE_DAYS = 4
 
 /** When a session ends that begins at `at`. */

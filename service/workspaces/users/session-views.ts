@@ -10,23 +10,23 @@ import type {
 import { type ListPage, pageMembers } from '../../runtime/util/list-page.ts'
 import type { AdAccount } from './ad-account-store.ts'
 import type { Invitation } from './invitation-store.ts'
-import type { ActiveSession, CurrentPerson } from './session-store.ts'
+import type { ActiveSession, CurrentUser } from './session-store.ts'
 import type { Member, Membership } from './workspace-store.ts'
 
 /** Maps stored records to the JSON of the browser API (contract/session/users.ts). */
-export function meView(person: CurrentPerson): Me {
+export function meView(user: CurrentUser): Me {
   return {
-    user_id: person.userId,
-    session_id: person.sessionId,
-    name: person.name,
-    email: person.email,
-    is_email_verified: person.isEmailVerified,
+    user_id: user.userId,
+    session_id: user.sessionId,
+    name: user.name,
+    email: user.email,
+    is_email_verified: user.isEmailVerified,
   }
 }
 
 export function sessionListView(
   sessions: readonly ActiveSession[],
-  { sessionId }: CurrentPerson,
+  { sessionId }: CurrentUser,
 ): SessionList {
   return {
     sessions: sessions.map(session => ({

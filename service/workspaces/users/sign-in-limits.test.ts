@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { createTestPerson, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
+import { createTestUser, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 
 const limits = { signInRatePerMinute: 30 }
 const steadySeconds = () => 0
@@ -14,12 +14,12 @@ it('returns 429 after ten attempts on one account from any address, even with th
     monotonicSeconds: steadySeconds,
     trustedProxies: proxy,
   })
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   const guess = (password: string, index: number) =>
-    new BrowserClient(service.url)
+    new PageClient(service.url)
       .get('/sign-in')
       .then(async () =>
-        new BrowserClient(service.url).post(
+        new PageClient(service.url).post(
           '/sign-in',
           { email, password },
           { 'x-forwarded-for': `192.0.2.${index}` },
@@ -38,7 +38,7 @@ it('returns 429 after ten attempts on one account from any address, even with th
 
 it('returns 429 after as many attempts on an unknown account as on a known one', async test => {
   const service = await startTestService(test, { limits, monotonicSeconds: steadySeconds })
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   const statuses: number[] = []
   for (let count = 0; count < 12; count += 1) {
     const page = await client.post('/sign-in', { email: 'no@body.example', password: 'x' })
@@ -49,7 +49,7 @@ it('returns 429 after as many attempts on an unknown account as on a known one',
 
 it('counts all ways to sign in toward the limit of an address, but no page views', async test => {
   const service = await startTestService(test, { limits, monotonicSeconds: steadySeconds })
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   const paths = ['/sign-in', '/sign-up', '/forgot', '/magic', '/verify', '/reset']
   for (let count = 0; count < 30; count += 1) {
     const page = await client.post(paths[count % paths.length] ?? '', { email: `${count}@a.b` })

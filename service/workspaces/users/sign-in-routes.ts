@@ -1,26 +1,30 @@
+import Type from 'typebox'
 import { limitAddresses } from '../../runtime/http/address-limits.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import {
-  readFormSecret,
-  readFormText,
+  formSecret,
+  formText,
+  readForm,
   safeReturnPath,
   toFormErrors,
 } from '../../runtime/pages/form-body.ts'
 import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
-import { signUp } from './account.ts'
 import {
   completeSignIn,
-  findNotice,
+  NOTICES,
   type PageReply,
   type PageRequest,
   PUBLIC,
+  readReturnPath,
+  returnField,
   seeOther,
   UNAUTHORIZED,
   UNPROCESSABLE,
 } from './page-visit.ts'
 import { supportsPasskeys } from './passkeys.ts'
-import { deleteSession, findCurrentPerson, findHeldSession } from './session-store.ts'
+import { deleteSession, findCurrentUser, findHeldSession } from './session-store.ts'
 import {
   clearedSessionCookie,
   isLibrarySessionCookie,
@@ -28,34 +32,35 @@ import {
 } from './session-token.ts'
 import { type NewSession, type SignInOutcome, signIn, verifyNewSession } from './sign-in.ts'
 import { emailSentPage, PROVIDER_ORIGINS, signInPage, signUpPage } from './sign-in-pages.ts'
+import { signUp } from './sign-up.ts'
 import { describeSignUpPolicy, requireOpenSignUp, type SignUpPolicy } from './sign-up-policy.ts'
-import { SOCIAL_PROVIDERS, type SocialProvider } from './social-providers.ts'
-import type { PeopleContext } from './users-context.ts'
+import { SOCIAL_PROVIDERS } from './social-providers.ts'
+import type { UsersContext } from './users-context.ts'
 
 /** The pages to sign in, sign up and sign out. Submitted forms are rate-limited by address. */
-export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
+export function signInRoutes(app: ServiceApp, context: UsersContext): void {
   const { social } = context
   app.get('/sign-in', PUBLIC, async (request, reply) => {
-    const returnTo = safeReturnPath((request.query as ReturnQuery).return_to)
-    if (await findCurrentPerson(context, request.headers)) return seeOther(reply, returnTo)
+    const returnTo = readReturnPath(request)
+    if (await findCurrentUser(context, request.headers)) return seeOther(reply, returnTo)
     reply.headers(pageHeaders({ formTargets: social.map(name => PROVIDER_ORIGINS[name]) }))
-    return signInPage({ ...signInOptions(context), returnTo, notice: findNotice(request.query) })
+    return signInPage({ ...signInOptions(context), returnTo, notice: NOTICES.find(request.query) })
   })
   app.get('/sign-up', PUBLIC, async request => {
     requireOpenSignUp(context.signUp)
-    const returnTo = safeReturnPath((request.query as ReturnQuery).return_to)
+    const returnTo = readReturnPath(request)
     return signUpPage({ returnTo, policy: describeSignUpPolicy(context.signUp) })
   })
   app.post('/sign-out', PUBLIC, async (request, reply) => {
     const { headers } = request
-    const person =
-      (await findCurrentPerson(context, headers)) ?? (await findHeldSession(context, headers))
-    if (person) {
-      await deleteSession(context.database, person.userId, person.sessionId)
-      await context.recordSecurityEvent({ type: 'sign_out', person, request })
+    const user =
+      (await findCurrentUser(context, headers)) ?? (await findHeldSession(context, headers))
+    if (user) {
+      await deleteSession(context.database, user.userId, user.sessionId)
+      await context.recordSecurityEvent({ type: 'sign_out', user, request })
     }
     reply.header('set-cookie', clearedSessionCookie(context.publicOrigin()))
-    return seeOther(reply, '/sign-in?done=signed_out')
+    return seeOther(reply, NOTICES.addTo('/sign-in', 'signed_out'))
   })
   app.register(async limited => {
     if (context.limits.signIn) limitAddresses(limited, context.limits.signIn)
@@ -64,31 +69,33 @@ export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
   })
 }
 
-interface ReturnQuery {
-  return_to?: unknown
-}
+const SIGN_IN_FORM = Type.Object({
+  email: formText(),
+  password: formSecret(),
+  return_to: returnField,
+})
 
-async function postSignIn(context: PeopleContext, request: PageRequest, reply: PageReply) {
-  const email = readFormText(request.body, 'email')
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
+async function postSignIn(context: UsersContext, request: PageRequest, reply: PageReply) {
+  const { email, password, return_to } = readForm(request.body, SIGN_IN_FORM)
+  const returnTo = safeReturnPath(return_to)
   const outcome = await signIn(context, {
     email,
-    password: readFormSecret(request.body, 'password'),
+    password,
     userAgent: request.headers['user-agent'],
     cookie: request.headers.cookie,
   })
   if ('token' in outcome) {
-    const signIn = { session: outcome, returnTo, method: 'password' } as const
-    return completeSignIn(context, { request, reply, ...signIn })
+    const method = 'password'
+    return completeSignIn(context, { request, reply, session: outcome, returnTo, method })
   }
   const details = { method: 'password', reason: outcome.outcome }
-  await context.recordSecurityEvent({ type: 'sign_in.failed', person: { email }, request, details })
+  await context.recordSecurityEvent({ type: 'sign_in.failed', user: { email }, request, details })
   const errors = { '': SIGN_IN_ERRORS[outcome.outcome] }
   const page = { ...signInOptions(context), returnTo, email, errors }
   return reply.code(UNAUTHORIZED).send(signInPage(page))
 }
 
-function signInOptions({ social, signUp, publicOrigin }: PeopleContext) {
+function signInOptions({ social, signUp, publicOrigin }: UsersContext) {
   const isSignUpOpen = signUp.mode !== 'closed'
   return { social, isSignUpOpen, offersPasskeys: supportsPasskeys(publicOrigin()) }
 }
@@ -99,22 +106,20 @@ const SIGN_IN_ERRORS: Record<Exclude<SignInOutcome, NewSession>['outcome'], stri
     'Confirm your email first: follow the link that we sent, or request another at /verify.',
 }
 
-async function postSignUp(context: PeopleContext, request: PageRequest, reply: PageReply) {
-  const values = {
-    name: readFormText(request.body, 'name'),
-    email: readFormText(request.body, 'email'),
-  }
-  const returnTo = safeReturnPath(readFormText(request.body, 'return_to', 2_000))
+const SIGN_UP_FORM = Type.Object({ name: formText(), ...SIGN_IN_FORM.properties })
+
+async function postSignUp(context: UsersContext, request: PageRequest, reply: PageReply) {
+  const { password, return_to, ...values } = readForm(request.body, SIGN_UP_FORM)
+  const returnTo = safeReturnPath(return_to)
   try {
-    const password = readFormSecret(request.body, 'password')
     await signUp(context, { ...values, password, cookie: request.headers.cookie })
   } catch (error) {
     const policy = describeSignUpPolicy(context.signUp)
     const page = { returnTo, policy, values, errors: toFormErrors(error) }
     return reply.code(UNPROCESSABLE).send(signUpPage(page))
   }
-  const person = { email: values.email }
-  await context.recordSecurityEvent({ type: 'sign_up.requested', person, request })
+  const user = { email: values.email }
+  await context.recordSecurityEvent({ type: 'sign_up.requested', user, request })
   return emailSentPage(SIGNED_UP[context.signUp.mode])
 }
 
@@ -129,8 +134,9 @@ const SIGNED_UP: Record<SignUpPolicy['mode'], string> = {
   closed: LINK_SENT,
 }
 
-const REFUSED_PATH = '/sign-in?done=sign_up_refused'
-const FAILED_PATH = '/sign-in?done=provider_refused'
+const REFUSED_PATH = NOTICES.addTo('/sign-in', 'sign_up_refused')
+const FAILED_PATH = NOTICES.addTo('/sign-in', 'provider_refused')
+const SOCIAL_FORM = Type.Object({ provider: formText(), return_to: returnField })
 
 interface SocialReply extends PageReply {
   header(name: string, value: string | string[]): unknown
@@ -140,7 +146,7 @@ interface SocialReply extends PageReply {
  * Social sign-in: the redirect to the provider and the callback, which is the only route of the
  * library that is reachable over HTTP. Without a configured provider, neither exists.
  */
-export function socialRoutes(app: ServiceApp, context: PeopleContext): void {
+export function socialRoutes(app: ServiceApp, context: UsersContext): void {
   if (context.social.length === 0) return
   app.register(async limited => {
     if (context.limits.signIn) limitAddresses(limited, context.limits.signIn)
@@ -153,8 +159,8 @@ export function socialRoutes(app: ServiceApp, context: PeopleContext): void {
   })
 }
 
-async function startSocialSignIn(context: PeopleContext, request: PageRequest, reply: SocialReply) {
-  const requested = readFormText(request.body, 'provider')
+async function startSocialSignIn(context: UsersContext, request: PageRequest, reply: SocialReply) {
+  const { provider: requested, return_to } = readForm(request.body, SOCIAL_FORM)
   const provider = SOCIAL_PROVIDERS.find(
     name => name === requested && context.social.includes(name),
   )
@@ -164,7 +170,7 @@ async function startSocialSignIn(context: PeopleContext, request: PageRequest, r
     body: {
       provider,
       disableRedirect: true,
-      callbackURL: safeReturnPath(readFormText(request.body, 'return_to', 2_000)),
+      callbackURL: safeReturnPath(return_to),
       errorCallbackURL: FAILED_PATH,
     },
     headers: new Headers(),
@@ -175,11 +181,7 @@ async function startSocialSignIn(context: PeopleContext, request: PageRequest, r
 }
 
 /** The library checks the state against its cookie, calls the provider and creates a session. */
-async function finishSocialSignIn(
-  context: PeopleContext,
-  request: PageRequest,
-  reply: SocialReply,
-) {
+async function finishSocialSignIn(context: UsersContext, request: PageRequest, reply: SocialReply) {
   const library = await context.authLibrary()
   // The path is appended to our own origin; the Host header is not trusted.
   const url = `${context.publicOrigin()}${request.url}`
@@ -189,14 +191,16 @@ async function finishSocialSignIn(
   const cookies = response.headers.getSetCookie()
   const token = readLibrarySessionToken(cookies)
   const outcome = token === null ? null : await verifyNewSession(context, token)
-  const method = (request.params as { provider: SocialProvider }).provider
+  const { provider } = readPathParameters(request.params, 'provider')
+  // A path may name anything; only the name of a provider goes into the log.
+  const method = SOCIAL_PROVIDERS.find(name => name === provider)
   reply.header(
     'set-cookie',
     cookies.filter(cookie => !isLibrarySessionCookie(cookie)),
   )
-  if (outcome === null || !('token' in outcome)) {
-    const details = { method, reason: outcome?.outcome ?? 'provider_refused' }
-    await context.recordSecurityEvent({ type: 'sign_in.failed', person: null, request, details })
+  if (outcome === null || !('token' in outcome) || !method) {
+    const details = { ...(method && { method }), reason: outcome?.outcome ?? 'provider_refused' }
+    await context.recordSecurityEvent({ type: 'sign_in.failed', user: null, request, details })
     if (outcome?.outcome === 'unverified') return seeOther(reply, '/forgot')
     const isRefused = ACCOUNT_REFUSED.test(response.headers.get('location') ?? '')
     return seeOther(reply, isRefused ? REFUSED_PATH : FAILED_PATH)

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import { createTestPerson, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
+import { createTestUser, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
-import { setPersonStatus } from './user-store.ts'
+import { setUserStatus } from './user-store.ts'
 
 interface Attempt {
   email: string
   password?: string
   path?: string
-  client?: BrowserClient
+  client?: PageClient
 }
 
-async function signedIn(service: TestService, attempt: Attempt): Promise<BrowserClient> {
+async function signedIn(service: TestService, attempt: Attempt): Promise<PageClient> {
   const { email, password = TEST_PASSWORD, path = '/sign-in' } = attempt
-  const client = attempt.client ?? new BrowserClient(service.url)
+  const client = attempt.client ?? new PageClient(service.url)
   await client.get(path)
   await client.submit({ fields: { email, password } })
   return client
@@ -23,18 +23,18 @@ async function signedIn(service: TestService, attempt: Attempt): Promise<Browser
 
 it('returns to the requested page after signing in', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   const client = await signedIn(service, { email: ` ${email.toUpperCase()} `, path: '/account' })
   assert.deepEqual([client.page?.status, client.page?.path], [200, '/account'])
 })
 
 it('returns the same 401 page for a wrong password and an unknown account', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   const known = await signedIn(service, { email, password: 'wrong' })
   const unknown = await signedIn(service, { email: 'nobody@people.example' })
   assert.deepEqual([known.page?.status, unknown.page?.status], [401, 401])
-  const withoutAddress = (page: BrowserClient, address: string) =>
+  const withoutAddress = (page: PageClient, address: string) =>
     page.page?.text.replaceAll(address.replace('@', '&#64;'), '').replaceAll(address, '')
   assert.equal(withoutAddress(known, email), withoutAddress(unknown, 'nobody@people.example'))
   assert.equal(known.cookies.size + unknown.cookies.size, 0)
@@ -42,21 +42,21 @@ it('returns the same 401 page for a wrong password and an unknown account', asyn
 
 it('returns 401 for a disabled person and ends their sessions', async test => {
   const service = await startTestService(test)
-  const { email, client } = await createTestPerson(service)
+  const { email, client } = await createTestUser(service)
   assert.equal((await client.get('/account')).path, '/account')
-  await setPersonStatus(service.database, email, 'disabled')
+  await setUserStatus(service.database, email, 'disabled')
   assert.match((await client.get('/account')).path, /^\/sign-in/)
   assert.equal((await signedIn(service, { email })).page?.status, 401)
-  await setPersonStatus(service.database, email, 'active')
+  await setUserStatus(service.database, email, 'active')
   assert.equal((await signedIn(service, { email })).page?.path, '/workspaces')
 })
 
 it('ends the previous session of the browser on sign-in', async test => {
   const service = await startTestService(test)
-  const attacker = await createTestPerson(service)
-  const victim = await createTestPerson(service)
+  const attacker = await createTestUser(service)
+  const victim = await createTestUser(service)
   const planted = new Map(attacker.client.cookies)
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   for (const [name, value] of planted) client.cookies.set(name, value)
   await client.post('/sign-in', { email: victim.email, password: TEST_PASSWORD })
   assert.match((await client.get('/account')).text, new RegExp(victim.email.replace('@', '.*')))
@@ -66,8 +66,8 @@ it('ends the previous session of the browser on sign-in', async test => {
 
 it('rejects a made-up session token and does not adopt it', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
-  const client = new BrowserClient(service.url)
+  const { email } = await createTestUser(service)
+  const client = new PageClient(service.url)
   client.cookies.set('signalbox_session', 'A'.repeat(32))
   await signedIn(service, { email, client })
   assert.notEqual(client.cookies.get('signalbox_session'), 'A'.repeat(32))
@@ -77,7 +77,7 @@ it('sets an HttpOnly, SameSite cookie that HTTPS binds to the host', async test 
   const plain = await startTestService(test)
   const secure = await startTestService(test, { publicOrigin: 'https://signalbox.example' })
   const cookieOf = async (service: TestService, origin: string) => {
-    const { email } = await createTestPerson(service)
+    const { email } = await createTestUser(service)
     const response = await fetch(`${service.url}/sign-in`, {
       method: 'POST',
       redirect: 'manual',
@@ -98,7 +98,7 @@ it('sets an HttpOnly, SameSite cookie that HTTPS binds to the host', async test 
 
 it('stores sessions in a form that opens nothing', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   const client = await signedIn(service, { email })
   const token = client.cookies.get('signalbox_session') ?? ''
   const { rows } = await service.database.pool.query(
@@ -107,7 +107,7 @@ it('stores sessions in a form that opens nothing', async test => {
   assert.notEqual(rows[0].token, token)
   assert.equal(rows[0].expires_at - rows[0].created_at, 14 * DAY_MILLISECONDS)
   assert.deepEqual(rows[0].created_at, service.clock.now())
-  const thief = new BrowserClient(service.url)
+  const thief = new PageClient(service.url)
   thief.cookies.set('signalbox_session', rows[0].token)
   assert.match((await thief.get('/account')).path, /^\/sign-in/)
   assert.doesNotMatch(service.logged(), new RegExp(token))
@@ -115,7 +115,7 @@ it('stores sessions in a form that opens nothing', async test => {
 
 it('ends a session on expiry and on sign-out', async test => {
   const service = await startTestService(test)
-  const { client } = await createTestPerson(service)
+  const { client } = await createTestUser(service)
   // In use, because an idle session ends earlier.
   for (const seconds of [3 * 86_400, 4 * 86_400 - 1, 4 * 86_400 - 1, 3 * 86_400 + 1]) {
     service.clock.advance(seconds)
@@ -124,7 +124,7 @@ it('ends a session on expiry and on sign-out', async test => {
   service.clock.advance(1)
   assert.match((await client.get('/account')).path, /^\/sign-in/)
 
-  const other = await createTestPerson(service)
+  const other = await createTestUser(service)
   const copy = new Map(other.client.cookies)
   const page = await other.client.post('/sign-out')
   assert.match(page.text, /You are signed out/)
@@ -135,7 +135,7 @@ it('ends a session on expiry and on sign-out', async test => {
 
 it('redirects only to our own pages after sign-in', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   const elsewhere = [
     'https://evil.example',
     '//evil.example',
@@ -143,7 +143,7 @@ it('redirects only to our own pages after sign-in', async test => {
     '/\t/evil.example',
   ]
   for (const target of [...elsewhere, 'javascript:alert(1)', '/%09//x', '/./\\/evil.example']) {
-    const client = new BrowserClient(service.url)
+    const client = new PageClient(service.url)
     const fields = { email, password: TEST_PASSWORD, return_to: target }
     await client.get(`/sign-in?return_to=${encodeURIComponent(target)}`)
     assert.doesNotMatch(client.page?.text ?? '', /evil/, target)

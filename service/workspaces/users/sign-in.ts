@@ -1,19 +1,19 @@
-import { parseEmailAddress } from './account-fields.ts'
 import { limitAttempts } from './attempt-limits.ts'
+import { parseEmailAddress } from './email-address.ts'
 import { createPasswordHash, isPasswordHashOutdated } from './password-hash.ts'
 import { hasAuthenticatorApp } from './second-factor-store.ts'
 import { deleteSession, findSession, holdSession, renewSession } from './session-store.ts'
 import { createSessionToken, hashSessionToken, sessionExpiry } from './session-token.ts'
-import { findPasswordHash, findPersonByEmail, replacePasswordHash } from './user-store.ts'
-import type { PeopleContext } from './users-context.ts'
+import { findPasswordHash, findUserByEmail, replacePasswordHash } from './user-store.ts'
+import type { UsersContext } from './users-context.ts'
 
-interface Credentials {
+interface SignInCredentials {
   email: string
   password: string
   userAgent: string | undefined
 }
 
-interface SignInAttempt extends Credentials {
+interface SignInAttempt extends SignInCredentials {
   /** The Cookie header, which tells a known device. */
   cookie: string | undefined
 }
@@ -33,7 +33,7 @@ export interface NewSession {
  * unverified. Throws a 429 after too many attempts on one account.
  */
 export async function signIn(
-  context: PeopleContext,
+  context: UsersContext,
   { password, userAgent, cookie, ...attempt }: SignInAttempt,
 ): Promise<SignInOutcome> {
   const email = parseEmailAddress(attempt.email)
@@ -44,8 +44,8 @@ export async function signIn(
 
 /** As `signIn`, for a password that another limit has counted. */
 export async function startSession(
-  context: PeopleContext,
-  { email, password, userAgent }: Credentials,
+  context: UsersContext,
+  { email, password, userAgent }: SignInCredentials,
 ): Promise<SignInOutcome> {
   const { api } = await context.authLibrary()
   try {
@@ -65,33 +65,33 @@ export async function startSession(
 
 /** Only a sign-in knows the password, so it replaces the hash that an earlier version made. */
 async function renewPasswordHash(
-  { database }: PeopleContext,
+  { database, passwordCost }: UsersContext,
   { email, password }: { email: string; password: string },
 ): Promise<void> {
-  const person = await findPersonByEmail(database, email)
-  const hash = person && (await findPasswordHash(database, person.userId))
-  if (!hash || !isPasswordHashOutdated(hash)) return
-  const renewed = await createPasswordHash(password)
-  await replacePasswordHash(database, person.userId, { from: hash, to: renewed })
+  const user = await findUserByEmail(database, email)
+  const hash = user && (await findPasswordHash(database, user.userId))
+  if (!hash || !isPasswordHashOutdated(hash, passwordCost)) return
+  const renewed = await createPasswordHash(password, passwordCost)
+  await replacePasswordHash(database, user.userId, { from: hash, to: renewed })
 }
 
 const HOLD_MINUTES = 10
 
 /**
- * Checks a session that the library has just created. A disabled person's session opens nothing. A
+ * Checks a session that the library has just created. A disabled user's session opens nothing. A
  * social provider can vouch for an unverified address: that session is deleted. With an
  * authenticator app, the session waits for a code after any first factor.
  */
 export async function verifyNewSession(
-  context: PeopleContext,
+  context: UsersContext,
   token: string,
   { isSecondFactorUsed = false } = {},
 ): Promise<SignInOutcome> {
   const { database, now } = context
-  const person = await findSession(database, hashSessionToken(token), now())
-  if (!person) return { outcome: 'refused' }
-  const { userId, sessionId } = person
-  if (!person.isEmailVerified) {
+  const user = await findSession(database, hashSessionToken(token), now())
+  if (!user) return { outcome: 'refused' }
+  const { userId, sessionId } = user
+  if (!user.isEmailVerified) {
     await deleteSession(database, userId, sessionId)
     return { outcome: 'unverified' }
   }
@@ -105,11 +105,11 @@ export async function verifyNewSession(
 }
 
 /**
- * Gives a session a new token and its full lifetime, after its person proved who they are. Returns
+ * Gives a session a new token and its full lifetime, after its user proved who they are. Returns
  * null when the session has ended.
  */
 export async function replaceSessionToken(
-  { database, now }: Pick<PeopleContext, 'database' | 'now'>,
+  { database, now }: Pick<UsersContext, 'database' | 'now'>,
   sessionId: number,
   isSecondFactorUsed: boolean,
 ): Promise<string | null> {

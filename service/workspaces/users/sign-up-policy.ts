@@ -1,5 +1,6 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import { hasPendingInvitation } from './invitation-store.ts'
 
 /** Who may create an account, by a form or by a sign-in provider. */
@@ -8,6 +9,12 @@ export interface SignUpPolicy {
   mode: 'open' | 'invited' | 'closed'
   /** The only domains of new accounts, in lower case, without their subdomains. Empty: any. */
   domains: readonly string[]
+}
+
+export type SignUpSettings = Pick<Settings, 'signUp' | 'signUpDomains'>
+
+export function readSignUpPolicy({ signUp, signUpDomains }: SignUpSettings): SignUpPolicy {
+  return { mode: signUp, domains: signUpDomains }
 }
 
 const CLOSED_MESSAGE = 'Sign-up is closed. Ask the operator of this service for an account.'
@@ -22,7 +29,7 @@ export function findDomainError(policy: SignUpPolicy, email: string): string | n
   return isAllowedDomain(policy, email) ? null : describeDomains(policy)
 }
 
-/** What a person must know before signing up, if anything. */
+/** What a user must know before signing up, if anything. */
 export function describeSignUpPolicy(policy: SignUpPolicy): string | null {
   const sentences = [
     ...(policy.mode === 'invited' ? ['Use the address that a workspace has invited.'] : []),
@@ -43,7 +50,7 @@ interface PolicyContext {
 }
 
 /** True when an account may be created for the address. */
-export async function mayCreateAccount(
+export async function maySignUp(
   { database, now, signUp }: PolicyContext,
   email: string,
 ): Promise<boolean> {

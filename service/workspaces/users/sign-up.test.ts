@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import {
-  createTestPerson,
-  findEmailedLink,
-  TEST_PASSWORD,
-} from '../../../testing/fixtures/users.ts'
+import { createTestUser, findEmailedLink, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 
 const EMAIL = 'grace@people.example'
 const ENTRY = { name: 'Grace', email: EMAIL, password: TEST_PASSWORD }
 
-async function signedUp(service: TestService, entry = ENTRY): Promise<BrowserClient> {
-  const client = new BrowserClient(service.url)
+async function signedUp(service: TestService, entry = ENTRY): Promise<PageClient> {
+  const client = new PageClient(service.url)
   await client.get('/sign-up')
   await client.submit({ fields: entry })
   return client
@@ -49,7 +45,7 @@ it('returns 401 for an unverified address and explains it only for the right pas
 it('returns 401 and does not verify an address without the password from sign-up', async test => {
   const service = await startTestService(test)
   await signedUp(service)
-  const victim = new BrowserClient(service.url)
+  const victim = new PageClient(service.url)
   await victim.get(findEmailedLink(service.mails, EMAIL, '/verify'))
   const page = await victim.submit({ fields: { password: 'not the one that was chosen' } })
   assert.equal(page.status, 401)
@@ -59,7 +55,7 @@ it('returns 401 and does not verify an address without the password from sign-up
 
 it('responds to a registered address as to a new one and emails its owner', async test => {
   const service = await startTestService(test)
-  const { email } = await createTestPerson(service)
+  const { email } = await createTestUser(service)
   const known = await signedUp(service, { ...ENTRY, email })
   const fresh = await signedUp(service)
   assert.equal(known.page?.status, fresh.page?.status)

@@ -1,24 +1,24 @@
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { requireSameOrigin } from '../../runtime/pages/serve-pages.ts'
-import { type CurrentPerson, findCurrentPerson, type SessionContext } from './session-store.ts'
+import { type CurrentUser, findCurrentUser, type SessionContext } from './session-store.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The signed-in person, on routes that require a session. */
-    person: CurrentPerson
+    /** The signed-in user, on routes that require a session. */
+    user: CurrentUser
   }
 }
 
-const NO_PERSON = null as unknown as CurrentPerson
+const NO_PERSON = null as unknown as CurrentUser
 
 /**
  * Makes `app`, an encapsulated part of the service, require the session cookie. For scripts of our
- * own pages: replies 403 to another site, 401 without a session, and 403 while the person must
+ * own pages: replies 403 to another site, 401 without a session, and 403 while the user must
  * replace a generated password. Bodies are JSON, which a form of another site cannot send.
  */
 export function requireSession(app: ServiceApp, context: SessionContext): void {
-  app.decorateRequest('person', NO_PERSON)
+  app.decorateRequest('user', NO_PERSON)
   app.addHook('onRequest', async ({ headers, method }) => {
     const isReading = method === 'GET' || method === 'HEAD'
     if (!isReading) requireSameOrigin(headers, context.publicOrigin())
@@ -26,10 +26,10 @@ export function requireSession(app: ServiceApp, context: SessionContext): void {
       throw new Refusal(403, CROSS_SITE_MESSAGE)
   })
   app.addHook('onRequest', async request => {
-    const person = await findCurrentPerson(context, request.headers)
-    if (!person) throw new Refusal(401, 'Unauthenticated.', { headers: CHALLENGE })
-    if (person.mustChangePassword) throw new Refusal(403, 'Choose your own password first.')
-    request.person = person
+    const user = await findCurrentUser(context, request.headers)
+    if (!user) throw new Refusal(401, 'Unauthenticated.', { headers: CHALLENGE })
+    if (user.mustChangePassword) throw new Refusal(403, 'Choose your own password first.')
+    request.user = user
   })
 }
 

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setUpAuthenticatorApp } from '../../../testing/fixtures/authenticator-app.ts'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { signInByGitHub, standInForGitHub } from '../../../testing/fixtures/social-sign-in.ts'
-import {
-  createTestPerson,
-  findEmailedLink,
-  TEST_PASSWORD,
-} from '../../../testing/fixtures/users.ts'
+import { createTestUser, findEmailedLink, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 
 const client = { clientId: 'our-id', clientSecret: 'our-secret' }
 
 it('offers only the configured providers', async test => {
   const without = await startTestService(test)
   const withGoogle = await startTestService(test, { social: { google: client } })
-  const page = async (url: string) => new BrowserClient(url).get('/sign-in')
+  const page = async (url: string) => new PageClient(url).get('/sign-in')
   assert.doesNotMatch((await page(without.url)).text, /Google|GitHub/)
   const offered = await page(withGoogle.url)
   assert.match(offered.text, /Continue with Google/)
@@ -24,7 +20,7 @@ it('offers only the configured providers', async test => {
     offered.headers.get('content-security-policy') ?? '',
     /form-action 'self' https:\/\/accounts\.google\.com;/,
   )
-  const other = await new BrowserClient(withGoogle.url).post('/sign-in/social', {
+  const other = await new PageClient(withGoogle.url).post('/sign-in/social', {
     provider: 'github',
   })
   assert.equal(other.status, 404)
@@ -55,8 +51,8 @@ it('redirects to the provider with state, PKCE and our callback URL', async test
 
 it('rejects a callback without the state of this browser and keeps the session', async test => {
   const service = await startTestService(test, { social: { google: client } })
-  const { client: browser } = await createTestPerson(service)
-  const attacker = new BrowserClient(service.url)
+  const { client: browser } = await createTestUser(service)
+  const attacker = new PageClient(service.url)
   await attacker.post('/sign-in/social', { provider: 'google' })
   const state = new URL(attacker.page?.redirects.at(-1) ?? '').searchParams.get('state')
   for (const query of [`code=x&state=${state}`, 'code=x&state=made-up', 'code=x', 'error=denied']) {
@@ -64,7 +60,7 @@ it('rejects a callback without the state of this browser and keeps the session',
     assert.match(page.redirects.join(' '), /\/sign-in/, query)
     assert.equal((await browser.get('/account')).path, '/account', query)
   }
-  assert.deepEqual([...new BrowserClient(service.url).cookies], [])
+  assert.deepEqual([...new PageClient(service.url).cookies], [])
 })
 
 it('signs in by GitHub and returns to the requested page', async test => {
@@ -98,7 +94,7 @@ it('unlinks a provider account that was linked before the address was verified',
   const email = 'victim@people.example'
   standInForGitHub(test, { id: 7, email, isVerified: false })
   await signInByGitHub(service)
-  const owner = new BrowserClient(service.url)
+  const owner = new PageClient(service.url)
   await owner.post('/forgot', { email })
   await owner.get(findEmailedLink(service.mails, email, '/reset'))
   await owner.submit({ fields: { password: TEST_PASSWORD } })
@@ -111,7 +107,7 @@ it('unlinks a provider account that was linked before the address was verified',
 it('does not link a provider to an account with an unverified address', async test => {
   const service = await startTestService(test, { social: { github: client } })
   const email = 'ada@people.example'
-  const attacker = new BrowserClient(service.url)
+  const attacker = new PageClient(service.url)
   await attacker.post('/sign-up', { name: 'Not Ada', email, password: TEST_PASSWORD })
   standInForGitHub(test, { id: 7, email, isVerified: true })
   const browser = await signInByGitHub(service)
@@ -121,7 +117,7 @@ it('does not link a provider to an account with an unverified address', async te
 
 it('asks for a code after a sign-in by a provider and returns to the requested page', async test => {
   const service = await startTestService(test, { social: { github: client } })
-  const { client: owner, email } = await createTestPerson(service)
+  const { client: owner, email } = await createTestUser(service)
   const { app } = await setUpAuthenticatorApp(owner)
   standInForGitHub(test, { id: 7, email, isVerified: true })
   const browser = await signInByGitHub(service)

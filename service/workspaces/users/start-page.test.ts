@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../../testing/fixtures/page-client.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { sendRawBytes } from '../../../testing/fixtures/raw-http.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import {
-  createTestPerson,
+  createTestUser,
   createTestWorkspace,
   TEST_PASSWORD,
 } from '../../../testing/fixtures/users.ts'
@@ -14,7 +14,7 @@ const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 it('leads a browser to sign in, and from there to the overview of the workspace', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  const client = new BrowserClient(service.url)
+  const client = new PageClient(service.url)
   const page = await client.get('/', BROWSER)
   assert.equal(page.path, '/sign-in?return_to=%2F')
   assert.equal(page.status, 200)
@@ -26,7 +26,7 @@ it('leads a browser to sign in, and from there to the overview of the workspace'
 
 it('leads a person without a workspace to the list of workspaces', async test => {
   const service = await startTestService(test)
-  const { client } = await createTestPerson(service)
+  const { client } = await createTestUser(service)
   assert.equal((await client.get('/', BROWSER)).path, '/workspaces')
 })
 

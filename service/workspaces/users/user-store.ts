@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
 import type { Database } from '../../runtime/db/database.ts'
-import { type WithdrawnInvitation, withdrawInvitationsOfPerson } from './invitation-store.ts'
+import { type WithdrawnInvitation, withdrawInvitationsOfUser } from './invitation-store.ts'
 import { deleteSessions } from './session-store.ts'
 
-export interface Person {
+export interface User {
   userId: number
   email: string
   name: string
   isEmailVerified: boolean
 }
 
-interface NewPerson {
+interface NewUser {
   email: string
   name: string
   passwordHash: string
@@ -20,16 +20,16 @@ interface NewPerson {
 
 type Query = Pick<Database, 'query'>
 
-/** Inserts a person with a verified address. Returns null when the address is taken. */
-export async function insertPerson({ query }: Query, person: NewPerson): Promise<number | null> {
-  const { createdAt } = person
+/** Inserts a user with a verified address. Returns null when the address is taken. */
+export async function insertUser({ query }: Query, user: NewUser): Promise<number | null> {
+  const { createdAt } = user
   const row = await query
     .insertInto('people.users')
     .values({
-      email: person.email,
-      name: person.name,
+      email: user.email,
+      name: user.name,
       email_verified: true,
-      must_change_password: person.mustChangePassword,
+      must_change_password: user.mustChangePassword,
       created_at: createdAt,
       updated_at: createdAt,
     })
@@ -37,30 +37,25 @@ export async function insertPerson({ query }: Query, person: NewPerson): Promise
     .returning('id')
     .executeTakeFirst()
   if (!row) return null
-  await insertPassword({ query }, row.id, { passwordHash: person.passwordHash, at: createdAt })
+  await insertPassword({ query }, row.id, { passwordHash: user.passwordHash, at: createdAt })
   return row.id
 }
 
-export async function findPersonByEmail({ query }: Query, email: string): Promise<Person | null> {
-  const row = await selectPeople(query).where('email', '=', email).executeTakeFirst()
-  return row ? toPerson(row) : null
+export async function findUserByEmail({ query }: Query, email: string): Promise<User | null> {
+  const row = await selectUsers(query).where('email', '=', email).executeTakeFirst()
+  return row ? toUser(row) : null
 }
 
-export async function findPersonById({ query }: Query, userId: number): Promise<Person | null> {
-  const row = await selectPeople(query).where('id', '=', userId).executeTakeFirst()
-  return row ? toPerson(row) : null
+export async function findUserById({ query }: Query, userId: number): Promise<User | null> {
+  const row = await selectUsers(query).where('id', '=', userId).executeTakeFirst()
+  return row ? toUser(row) : null
 }
 
-function selectPeople(query: Query['query']) {
+function selectUsers(query: Query['query']) {
   return query.selectFrom('people.users').select(['id', 'email', 'name', 'email_verified'])
 }
 
-function toPerson(row: {
-  id: number
-  email: string
-  name: string
-  email_verified: boolean
-}): Person {
+function toUser(row: { id: number; email: string; name: string; email_verified: boolean }): User {
   return {
     userId: row.id,
     email: row.email,
@@ -69,7 +64,7 @@ function toPerson(row: {
   }
 }
 
-/** Null for a person who only signs in by a link or a provider. */
+/** Null for a user who only signs in by a link or a provider. */
 export async function findPasswordHash({ query }: Query, userId: number): Promise<string | null> {
   const row = await query
     .selectFrom('people.accounts')
@@ -141,8 +136,8 @@ export async function setPassword(
 }
 
 /**
- * Deletes the links to sign in and to choose a password that a person was emailed. The library
- * stores the ID of the person with a reset, and a JSON object with the address with a sign-in.
+ * Deletes the links to sign in and to choose a password that a user was emailed. The library
+ * stores the ID of the user with a reset, and a JSON object with the address with a sign-in.
  */
 export async function deleteEmailLinks({ query }: Query, userId: number): Promise<void> {
   await query
@@ -161,7 +156,7 @@ export async function deleteEmailLinks({ query }: Query, userId: number): Promis
 }
 
 /**
- * Marks the address as verified and the password as chosen by the person. Provider accounts that
+ * Marks the address as verified and the password as chosen by the user. Provider accounts that
  * were linked before the verification may belong to an attacker, so they are unlinked.
  */
 export async function markEmailVerified({ query }: Query, userId: number): Promise<void> {
@@ -205,16 +200,16 @@ async function insertPassword(
     .execute()
 }
 
-type PersonStatus = 'active' | 'disabled'
+type UserStatus = 'active' | 'disabled'
 
 /**
- * Disabling also ends the person's sessions, emailed links and invitations, and returns these
- * invitations. Returns null when no person has this address.
+ * Disabling also ends the user's sessions, emailed links and invitations, and returns these
+ * invitations. Returns null when no user has this address.
  */
-export async function setPersonStatus(
+export async function setUserStatus(
   { query }: Query,
   email: string,
-  status: PersonStatus,
+  status: UserStatus,
 ): Promise<{ withdrawn: WithdrawnInvitation[] } | null> {
   const change = async (transaction: Query['query']) => {
     const row = await transaction
@@ -227,7 +222,7 @@ export async function setPersonStatus(
     if (status !== 'disabled') return { withdrawn: [] }
     await deleteSessions({ query: transaction }, row.id)
     await deleteEmailLinks({ query: transaction }, row.id)
-    return { withdrawn: await withdrawInvitationsOfPerson({ query: transaction }, row.id) }
+    return { withdrawn: await withdrawInvitationsOfUser({ query: transaction }, row.id) }
   }
   return query.isTransaction ? change(query) : query.transaction().execute(change)
 }

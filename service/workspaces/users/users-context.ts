@@ -4,8 +4,9 @@ import type { AddressLimit } from '../../runtime/http/address-limits.ts'
 import type { AddressedRequest } from '../../runtime/http/client-address.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import { deriveKey } from '../../runtime/util/derive-key.ts'
+import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import type { AdAccount } from './ad-account-store.ts'
-import type { AccountLimits } from './attempt-limits.ts'
+import type { AttemptLimits } from './attempt-limits.ts'
 import type { AuthLibrary, AuthMailer } from './auth-library.ts'
 import type { DeviceContext } from './known-device.ts'
 import {
@@ -16,15 +17,17 @@ import {
   verificationEmail,
 } from './mail/email-templates.ts'
 import type { Mailer } from './mail/mail-queue.ts'
+import { PASSWORD_COST, type ScryptCost } from './password-hash.ts'
 import { createSecurityEventRecorder, type RecordSecurityEvent } from './security-events.ts'
-import type { SignUpPolicy } from './sign-up-policy.ts'
-import type { SocialClients, SocialProvider } from './social-providers.ts'
+import { readSignUpPolicy, type SignUpPolicy, type SignUpSettings } from './sign-up-policy.ts'
+import { readSocialClients, type SocialProvider, type SocialSettings } from './social-providers.ts'
 
 /** What the operations and routes of this module depend on. */
-export interface PeopleContext extends DeviceContext, AuditedContext {
+export interface UsersContext extends DeviceContext, AuditedContext {
   logger: ServiceLogger
   mailer: Mailer
-  limits: PeopleLimits
+  limits: UserLimits
+  passwordCost: ScryptCost
   social: readonly SocialProvider[]
   signUp: SignUpPolicy
   onAdAccountAdded: AdAccountListener
@@ -36,29 +39,34 @@ export interface PeopleContext extends DeviceContext, AuditedContext {
 /** Runs in the transaction that adds an ad account; `agents` uses it to add simulated campaigns. */
 export type AdAccountListener = (transaction: Transaction, account: AdAccount) => Promise<unknown>
 
-interface PeopleLimits extends AccountLimits {
+interface UserLimits extends AttemptLimits {
   signIn: AddressLimit | null
 }
 
-interface PeopleOptions extends AuditedContext {
+export interface UsersOptions extends AuditedContext {
   logger: ServiceLogger
   now: () => Date
   publicOrigin: () => string
   mailer: Mailer
-  limits: PeopleLimits
-  social: SocialClients
-  signUp: SignUpPolicy
+  limits: UserLimits
+  settings: SocialSettings & SignUpSettings
   onAdAccountAdded: AdAccountListener
   /** Returns the address of a client, for security events. */
   addressOf: (request: AddressedRequest) => string
+  /** Of new hashes; PASSWORD_COST by default. */
+  passwordCost?: ScryptCost | undefined
   /** 32 bytes, from which the keys for links, social sign-in and device cookies are derived. */
-  masterKey: Buffer
+  credentialKeys: Pick<CredentialKeys, 'current'>
 }
 
-export function createPeopleContext(options: PeopleOptions): PeopleContext {
-  const { database, audit, logger, now, publicOrigin, social, signUp, mailer } = options
-  const secret = deriveKey(options.masterKey, 'signalbox people').toString('hex')
+export function createUsersContext(options: UsersOptions): UsersContext {
+  const { database, audit, logger, now, publicOrigin, mailer, settings } = options
+  const masterKey = options.credentialKeys.current
+  const secret = deriveKey(masterKey, 'signalbox people').toString('hex')
+  const social = readSocialClients(settings)
+  const signUp = readSignUpPolicy(settings)
   const recordSecurityEvent = createSecurityEventRecorder(options)
+  const { passwordCost = PASSWORD_COST } = options
   let library: Promise<AuthLibrary> | null = null
   return {
     database,
@@ -70,8 +78,9 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
     signUp,
     onAdAccountAdded: options.onAdAccountAdded,
     recordSecurityEvent,
+    passwordCost,
     limits: options.limits,
-    deviceKey: deriveKey(options.masterKey, 'signalbox device cookies'),
+    deviceKey: deriveKey(masterKey, 'signalbox device cookies'),
     social: Object.keys(social) as SocialProvider[],
     authLibrary: () => {
       library ??= import('./auth-library.ts').then(({ createAuthLibrary }) =>
@@ -82,6 +91,7 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
           secret,
           social,
           signUp,
+          passwordCost,
           publicOrigin: publicOrigin(),
           mailer: createAuthMailer({ mailer, publicOrigin, now }),
         }),
@@ -91,16 +101,15 @@ export function createPeopleContext(options: PeopleOptions): PeopleContext {
   }
 }
 
-type AuthMailerOptions = Pick<PeopleOptions, 'mailer' | 'publicOrigin' | 'now'>
+type AuthMailerOptions = Pick<UsersOptions, 'mailer' | 'publicOrigin' | 'now'>
 
 function createAuthMailer({ mailer, publicOrigin, now }: AuthMailerOptions): AuthMailer {
   return {
-    sendVerification: (person, token) =>
-      mailer.send(verificationEmail(publicOrigin(), person, token)),
-    sendAlreadyRegistered: person => mailer.send(alreadyRegisteredEmail(publicOrigin(), person)),
-    sendPasswordReset: (person, token) =>
-      mailer.send(passwordResetEmail(publicOrigin(), person, token)),
-    sendPasswordChanged: person => mailer.send(passwordChangedEmail(publicOrigin(), person, now())),
+    sendVerification: (user, token) => mailer.send(verificationEmail(publicOrigin(), user, token)),
+    sendAlreadyRegistered: user => mailer.send(alreadyRegisteredEmail(publicOrigin(), user)),
+    sendPasswordReset: (user, token) =>
+      mailer.send(passwordResetEmail(publicOrigin(), user, token)),
+    sendPasswordChanged: user => mailer.send(passwordChangedEmail(publicOrigin(), user, now())),
     sendSignInLink: (email, token) => mailer.send(signInLinkEmail(publicOrigin(), email, token)),
   }
 }

@@ -13,21 +13,21 @@ import { pageLinks } from '../../runtime/pages/page-links.ts'
 import type { ListPage } from '../../runtime/util/list-page.ts'
 import type { Invitation } from './invitation-store.ts'
 import type { PageMembership } from './page-membership.ts'
-import type { CurrentPerson } from './session-store.ts'
+import type { CurrentUser } from './session-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
 import type { Membership } from './workspace-store.ts'
 
 interface WorkspacesPage {
-  person: CurrentPerson
+  user: CurrentUser
   memberships: readonly Membership[]
   invitations: ListPage<Invitation>
   errors?: FormErrors
   notice?: string | undefined
 }
 
-/** Lists the workspaces of a person, to switch between them. */
+/** Lists the workspaces of a user, to switch between them. */
 export function workspacesPage(page: WorkspacesPage): string {
-  const { person, memberships, invitations, errors = {}, notice } = page
+  const { user, memberships, invitations, errors = {}, notice } = page
   const body = html`<h1>Your workspaces</h1>
 !${notice === undefined ? '' : message('success', notice)}
 !${invitations.rows.map(invitationCard).join('')}
@@ -41,7 +41,7 @@ export function workspacesPage(page: WorkspacesPage): string {
 <button>Create workspace</button>
 </form>
 </section>`
-  return renderPage({ title: 'Your workspaces', body, signedInAs: person.email, isWide: true })
+  return renderPage({ title: 'Your workspaces', body, signedInAs: user.email, isWide: true })
 }
 
 const NAME_FIELD = {
@@ -83,7 +83,7 @@ type WorkspaceTab =
   | 'audit'
 
 interface WorkspacePage {
-  person: CurrentPerson
+  user: CurrentUser
   membership: PageMembership
   /** The entry of the navigation that the page belongs to. */
   tab: WorkspaceTab
@@ -98,7 +98,7 @@ interface WorkspacePage {
 
 /** A page of one workspace, with the navigation to its other pages. */
 export function workspacePage(page: WorkspacePage): string {
-  const { person, membership, tab, notice, content, script } = page
+  const { user, membership, tab, notice, content, script } = page
   const { role, workspaceName } = membership
   const entries = NAVIGATION.filter(({ roles }) => roles === undefined || roles.includes(role))
   const current = entries.find(({ path }) => path === `/workspaces/:workspace/${tab}`)
@@ -107,7 +107,10 @@ export function workspacePage(page: WorkspacePage): string {
 !${notice === undefined ? '' : message('success', notice)}
 !${content}`
   return renderPage({
-    ...{ title, body, signedInAs: person.email, isWide: true },
+    title,
+    body,
+    signedInAs: user.email,
+    isWide: true,
     navigation: workspaceNavigation({ ...membership, entries, current }),
     ...(script !== undefined && { script }),
   })

@@ -24,8 +24,15 @@ export type WorkspaceAction = (typeof WORKSPACE_ACTIONS)[number]
 const ROLE_PERMISSIONS: Record<WorkspaceRole, readonly WorkspaceAction[]> = {
   owner: WORKSPACE_ACTIONS,
   admin: [
-    ...(['read', 'manage_ad_accounts', 'invite', 'remove_member', 'decide_actions'] as const),
-    ...(['read_audit', 'manage_trackers', 'manage_deliveries', 'erase_people'] as const),
+    'read',
+    'manage_ad_accounts',
+    'invite',
+    'remove_member',
+    'decide_actions',
+    'read_audit',
+    'manage_trackers',
+    'manage_deliveries',
+    'erase_people',
   ],
   member: ['read'],
 }
@@ -47,6 +54,9 @@ export function invitableRoles(role: WorkspaceRole): readonly WorkspaceRole[] {
   if (!hasPermission(role, 'invite')) return []
   return WORKSPACE_ROLES.filter(granted => canGrantRole(role, granted))
 }
+
+/** What a form says about a role that is not one of them. */
+export const ROLE_ERROR = 'Choose a role from the list.'
 
 export function isWorkspaceRole(input: unknown): input is WorkspaceRole {
   return (WORKSPACE_ROLES as readonly unknown[]).includes(input)

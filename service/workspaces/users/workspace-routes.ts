@@ -1,28 +1,31 @@
+import { AdAccountSubmission, WorkspaceSubmission } from '@signalbox/contract/session/users.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { readFormText, toFormErrors } from '../../runtime/pages/form-body.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
+import { readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import type { FormErrors } from '../../runtime/pages/form-controls.ts'
-import { readPageNumber } from '../../runtime/util/list-page.ts'
 import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
 import { adAccountsPage } from './ad-accounts-page.ts'
 import { listOwnInvitations } from './invitations.ts'
 import { requirePageMembership } from './page-membership.ts'
 import {
-  findNotice,
   forSignedIn,
+  NOTICES,
+  readPageNumber,
   readWorkspaceParam,
   SIGNED_IN,
   type SignedInRequest,
   seeOther,
   UNPROCESSABLE,
+  type UserNotice,
 } from './page-visit.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { UsersContext } from './users-context.ts'
 import { workspacesPage } from './workspace-pages.ts'
 import { listMemberships } from './workspace-store.ts'
 import { createWorkspace, requireRole } from './workspaces.ts'
 
 /** The list of workspaces, and the ad accounts of each. */
-export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
+export function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
   const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
     forSignedIn(context, handle)
   const accounts = '/workspaces/:workspace/ad-accounts'
@@ -40,9 +43,9 @@ export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
   app.get(
     '/workspaces/:workspace',
     SIGNED_IN,
-    page(async ({ person, request, reply }) => {
+    page(async ({ user, request, reply }) => {
       const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
-      const { workspaceId } = await requireRole(context.database, person, intent)
+      const { workspaceId } = await requireRole(context.database, user, intent)
       return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts`)
     }),
   )
@@ -56,42 +59,51 @@ export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
     SIGNED_IN,
     page(visit => postAdAccount(context, visit)),
   )
-  for (const [verb, status] of [['disable', 'disabled'] as const, ['enable', 'active'] as const]) {
+  for (const { verb, status, notice } of STATUS_CHANGES) {
     app.post(
       `${accounts}/:account/${verb}`,
       SIGNED_IN,
-      page(async ({ person, request, reply }) => {
+      page(async ({ user, request, reply }) => {
         const workspaceId = readWorkspaceParam(request)
-        const adAccountId = (request.params as { account: string }).account
-        await changeAdAccountStatus(context, person, { workspaceId, adAccountId, status })
-        return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_${verb}d`)
+        const { account: adAccountId } = readPathParameters(request.params, 'account')
+        await changeAdAccountStatus(context, user, { workspaceId, adAccountId, body: { status } })
+        return seeOther(reply, adAccountsPath(workspaceId, notice))
       }),
     )
   }
 }
 
+const STATUS_CHANGES = [
+  { verb: 'disable', status: 'disabled', notice: 'account_disabled' },
+  { verb: 'enable', status: 'active', notice: 'account_enabled' },
+] as const
+
+function adAccountsPath(workspaceId: string | number, notice: UserNotice): string {
+  return NOTICES.addTo(`/workspaces/${workspaceId}/ad-accounts`, notice)
+}
+
 async function showWorkspaces(
-  context: PeopleContext,
-  { person, request }: SignedInRequest,
+  context: UsersContext,
+  { user, request }: SignedInRequest,
   errors: FormErrors = {},
 ): Promise<string> {
-  const memberships = await listMemberships(context.database, person.userId)
+  const memberships = await listMemberships(context.database, user.userId)
   const page = readPageNumber(request.query)
-  const invitations = await listOwnInvitations(context, person, page)
+  const invitations = await listOwnInvitations(context, user, page)
   return workspacesPage({
-    person,
+    user,
     memberships,
     invitations,
     errors,
-    notice: findNotice(request.query),
+    notice: NOTICES.find(request.query),
   })
 }
 
-async function postWorkspace(context: PeopleContext, visit: SignedInRequest) {
-  const { person, request, reply } = visit
+async function postWorkspace(context: UsersContext, visit: SignedInRequest) {
+  const { user, request, reply } = visit
   try {
-    const id = await createWorkspace(context, person, readFormText(request.body, 'name'))
-    return seeOther(reply, `/workspaces/${id}/ad-accounts?done=workspace_created`)
+    const id = await createWorkspace(context, user, readForm(request.body, WorkspaceSubmission))
+    return seeOther(reply, adAccountsPath(id, 'workspace_created'))
   } catch (error) {
     const page = await showWorkspaces(context, visit, toFormErrors(error))
     return reply.code(UNPROCESSABLE).send(page)
@@ -104,36 +116,29 @@ interface FormState {
 }
 
 async function showAdAccounts(
-  { database }: PeopleContext,
-  { person, request }: SignedInRequest,
+  { database }: UsersContext,
+  { user, request }: SignedInRequest,
   form?: FormState,
 ): Promise<string> {
   const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
-  const membership = await requirePageMembership(database, person, intent)
+  const membership = await requirePageMembership(database, user, intent)
   const accounts = await listAdAccounts(database, membership.workspaceId)
   return adAccountsPage({
-    person,
+    user,
     membership,
     accounts,
     ...form,
-    notice: findNotice(request.query),
+    notice: NOTICES.find(request.query),
   })
 }
 
-async function postAdAccount(context: PeopleContext, visit: SignedInRequest) {
-  const { person, request, reply } = visit
+async function postAdAccount(context: UsersContext, visit: SignedInRequest) {
+  const { user, request, reply } = visit
   const workspaceId = readWorkspaceParam(request)
-  const names = ['name', 'platform_account_id', 'currency', 'time_zone']
-  const values = Object.fromEntries(names.map(name => [name, readFormText(request.body, name)]))
+  const values = readForm(request.body, AdAccountSubmission)
   try {
-    await addAdAccount(context, person, {
-      workspaceId,
-      name: values.name,
-      platformAccountId: values.platform_account_id,
-      currency: values.currency,
-      timeZone: values.time_zone,
-    })
-    return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_added`)
+    await addAdAccount(context, user, { workspaceId, body: values })
+    return seeOther(reply, adAccountsPath(workspaceId, 'account_added'))
   } catch (error) {
     const page = await showAdAccounts(context, visit, { values, errors: toFormErrors(error) })
     return reply.code(UNPROCESSABLE).send(page)

@@ -68,7 +68,7 @@ export async function updateSecondFactorRequirement(
   return changed !== undefined
 }
 
-/** The active workspaces of a person, ordered by name. */
+/** The active workspaces of a user, ordered by name. */
 export async function listMemberships({ query }: Query, userId: number): Promise<Membership[]> {
   const rows = await query
     .selectFrom('members')
@@ -84,11 +84,8 @@ export async function listMemberships({ query }: Query, userId: number): Promise
   return rows.map(toMembership)
 }
 
-/** Every workspace of a person, disabled ones too. */
-export async function listWorkspaceIdsOfPerson(
-  { query }: Query,
-  userId: number,
-): Promise<number[]> {
+/** Every workspace of a user, disabled ones too. */
+export async function listWorkspaceIdsOfUser({ query }: Query, userId: number): Promise<number[]> {
   const rows = await query
     .selectFrom('members')
     .select('workspace_id')
@@ -104,7 +101,7 @@ export interface MemberKey {
   userId: number
 }
 
-/** Null when the person is not a member, or the workspace is unknown or disabled. */
+/** Null when the user is not a member, or the workspace is unknown or disabled. */
 export async function findMembership(
   { query }: Query,
   { workspaceId, userId }: MemberKey,
@@ -173,7 +170,7 @@ interface NewMember extends MemberKey {
   createdAt: Date
 }
 
-/** Returns false when the person is a member already; the role does not change. */
+/** Returns false when the user is a member already; the role does not change. */
 export async function insertMember({ query }: Query, member: NewMember): Promise<boolean> {
   const inserted = await query
     .insertInto('members')
@@ -234,7 +231,7 @@ interface OtherMember {
   roles: readonly WorkspaceRole[]
 }
 
-/** Whether another active person has one of these roles. */
+/** Whether another active user has one of these roles. */
 export async function hasOtherMember(
   { query }: Query,
   { workspaceId, exceptUserId, roles }: OtherMember,

@@ -1,17 +1,19 @@
+import { RoleSubmission, WorkspaceSubmission } from '@signalbox/contract/session/users.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
 import { commitAudited } from '../../audit/commit-audited.ts'
-import type { Database } from '../../runtime/db/database.ts'
+import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/row-id.ts'
 import { NAME_ERROR, parseName } from './display-name.ts'
 import { type WithdrawnInvitation, withdrawInvitationsOfMember } from './invitation-store.ts'
 import { requireRecentAuthentication, requireSecondFactor } from './reauthentication.ts'
-import type { CurrentPerson } from './session-store.ts'
-import type { PeopleContext } from './users-context.ts'
+import type { CurrentUser } from './session-store.ts'
+import type { UsersContext } from './users-context.ts'
 import {
   canGrantRole,
   hasPermission,
-  isWorkspaceRole,
+  ROLE_ERROR,
   type WorkspaceAction,
   type WorkspaceRole,
 } from './workspace-role.ts'
@@ -38,67 +40,85 @@ interface RequiredPermission {
 }
 
 /**
- * Returns the membership of a person whose role allows the action. Throws a 403 when it does not,
+ * Returns the membership of a user whose role allows the action. Throws a 403 when it does not,
  * or when the workspace requires a second factor that this session has not used; and a 404 when the
- * person is not a member, as for a workspace that does not exist.
+ * user is not a member, as for a workspace that does not exist.
  */
 export async function requireRole(
   database: Database,
-  person: CurrentPerson,
+  user: CurrentUser,
   { action, ...path }: RequiredPermission,
 ): Promise<Membership> {
-  const { userId } = person
+  const { userId } = user
   const workspaceId = parseRowId(path.workspaceId)
   const membership =
     workspaceId === null ? null : await findMembership(database, { workspaceId, userId })
   if (!membership) throw Refusal.notFound('Workspace not found.')
-  if (membership.requiresSecondFactor) requireSecondFactor(person)
+  if (membership.requiresSecondFactor) requireSecondFactor(user)
   if (hasPermission(membership.role, action)) return membership
   throw forbiddenByRole()
 }
 
 /**
- * Throws a 403 until the address of a person is verified, for operations that reach other people.
- * Sign-in refuses such a person already.
+ * Throws a 403 when the member has lost a role that allows the action. For a transaction that holds
+ * a lock of the workspace, which role changes also take: `requireRole` has run before it.
  */
-export function requireVerifiedEmail({ isEmailVerified }: CurrentPerson): void {
+export async function requireRoleUnderLock(
+  transaction: Transaction,
+  member: MemberKey,
+  action: WorkspaceAction,
+): Promise<void> {
+  const role = await findMemberRole(transaction, member)
+  if (role === null || !hasPermission(role, action)) throw forbiddenByRole()
+}
+
+/**
+ * Throws a 403 until the address of a user is verified, for operations that reach other people.
+ * Sign-in refuses such a user already.
+ */
+export function requireVerifiedEmail({ isEmailVerified }: CurrentUser): void {
   if (isEmailVerified) return
   throw new Refusal(403, 'Confirm your email address first: request a link at /verify.')
 }
 
 const WORKSPACES_MAX = 50
 
-/** Creates a workspace with the person as its owner. Returns its ID. Throws a 403 or 422. */
+const workspaceValidator = new Validator(WorkspaceSubmission, {
+  members: { name: { error: NAME_ERROR, parse: parseName } },
+})
+
+/** Creates a workspace with the user as its owner. Returns its ID. Throws a 403 or 422. */
 export async function createWorkspace(
-  context: PeopleContext,
-  person: CurrentPerson,
-  nameInput: unknown,
+  context: UsersContext,
+  user: CurrentUser,
+  body: unknown,
 ): Promise<number> {
-  requireVerifiedEmail(person)
-  const name = parseWorkspaceName(nameInput)
-  const { length } = await listMemberships(context.database, person.userId)
+  requireVerifiedEmail(user)
+  const { name } = workspaceValidator.validate(body)
+  const { length } = await listMemberships(context.database, user.userId)
   if (length >= WORKSPACES_MAX) {
     throw Refusal.ofFields({ name: [`You already belong to ${WORKSPACES_MAX} workspaces.`] })
   }
   const createdAt = context.now()
   return commitAudited(context, async (transaction, record) => {
     const workspaceId = await insertWorkspace(transaction, { name, createdAt })
-    const owner = { workspaceId, userId: person.userId, role: 'owner', createdAt } as const
+    const owner = { workspaceId, userId: user.userId, role: 'owner', createdAt } as const
     await insertMember(transaction, owner)
     const details = { role: 'owner', reason: 'workspace_created' }
-    record(createMemberEntry(person, owner, { action: 'member.added', at: createdAt, details }))
+    record(createMemberEntry(user, owner, { action: 'member.added', at: createdAt, details }))
     return workspaceId
   })
 }
 
 export async function changeWorkspaceName(
-  { database }: PeopleContext,
-  person: CurrentPerson,
-  { workspaceId, name }: { workspaceId: unknown; name: unknown },
+  { database }: UsersContext,
+  user: CurrentUser,
+  { workspaceId, body }: { workspaceId: unknown; body: unknown },
 ): Promise<void> {
   const intent = { workspaceId, action: 'rename_workspace' } as const
-  const membership = await requireRole(database, person, intent)
-  await updateWorkspaceName(database, membership.workspaceId, parseWorkspaceName(name))
+  const membership = await requireRole(database, user, intent)
+  const { name } = workspaceValidator.validate(body)
+  await updateWorkspaceName(database, membership.workspaceId, name)
 }
 
 /**
@@ -106,22 +126,22 @@ export async function changeWorkspaceName(
  * it, so that they do not lock themselves out.
  */
 export async function changeSecondFactorRequirement(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   { workspaceId, isRequired }: { workspaceId: unknown; isRequired: boolean },
 ): Promise<void> {
   const intent = { workspaceId, action: 'change_security' } as const
-  const membership = await requireRole(context.database, person, intent)
+  const membership = await requireRole(context.database, user, intent)
   const at = context.now()
-  requireRecentAuthentication(person, at)
-  if (isRequired) requireSecondFactor(person)
+  requireRecentAuthentication(user, at)
+  if (isRequired) requireSecondFactor(user)
   const id = membership.workspaceId
   await commitAudited(context, async (transaction, record) => {
     if (!(await updateSecondFactorRequirement(transaction, id, isRequired))) return
     record({
       workspaceId: id,
       at,
-      actor: personActor(person),
+      actor: userActor(user),
       action: 'second_factor_requirement.changed',
       subject: { type: 'workspace', id: String(id) },
       details: { is_required: isRequired },
@@ -129,17 +149,13 @@ export async function changeSecondFactorRequirement(
   })
 }
 
-function parseWorkspaceName(input: unknown): string {
-  const name = parseName(input)
-  if (name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
-  return name
-}
-
-/** From a path or a body, not validated. */
+/** From a path, not validated. */
 interface MemberReference {
   workspaceId: unknown
   userId: unknown
 }
+
+const roleValidator = new Validator(RoleSubmission, { members: { role: { error: ROLE_ERROR } } })
 
 /**
  * Changes the role of a member. Only owners may; the last owner stays an owner. Granting ownership
@@ -147,20 +163,20 @@ interface MemberReference {
  * new one.
  */
 export async function changeMemberRole(
-  context: PeopleContext,
-  person: CurrentPerson,
-  { role, ...member }: MemberReference & { role: unknown },
+  context: UsersContext,
+  user: CurrentUser,
+  { body, ...member }: MemberReference & { body: unknown },
 ): Promise<void> {
-  const { workspaceId } = await requireRole(context.database, person, {
+  const { workspaceId } = await requireRole(context.database, user, {
     workspaceId: member.workspaceId,
     action: 'change_role',
   })
-  if (!isWorkspaceRole(role)) throw Refusal.ofFields({ role: ['Choose a role from the list.'] })
-  if (role === 'owner') requireRecentAuthentication(person, context.now())
+  const { role } = roleValidator.validate(body)
+  if (role === 'owner') requireRecentAuthentication(user, context.now())
   const key = { workspaceId, userId: parseRowId(member.userId) ?? 0 }
   await commitAudited(context, async ({ query }, record) => {
     await lockMembers({ query }, workspaceId)
-    const actor = await requireMemberRole({ query }, { workspaceId, userId: person.userId })
+    const actor = await requireMemberRole({ query }, { workspaceId, userId: user.userId })
     const before = await requireMemberRole({ query }, key)
     // Checked again under the lock: the actor may have lost the role in the meantime.
     if (actor !== 'owner') throw forbiddenByRole()
@@ -170,31 +186,31 @@ export async function changeMemberRole(
     const at = context.now()
     if (before !== role) {
       const details = { role_before: before, role }
-      record(createMemberEntry(person, key, { action: 'member.role_changed', at, details }))
+      record(createMemberEntry(user, key, { action: 'member.role_changed', at, details }))
     }
-    const withdrawal = { actor: personActor(person), at, reason: 'inviter_demoted' } as const
+    const withdrawal = { actor: userActor(user), at, reason: 'inviter_demoted' } as const
     recordWithdrawals(record, withdrawn, withdrawal)
   })
 }
 
 /**
- * Removes a member with the member's pending invitations, or lets the person leave. A member with a
+ * Removes a member with the member's pending invitations, or lets the user leave. A member with a
  * higher role cannot be removed, nor the last owner.
  */
 export async function removeMember(
-  context: PeopleContext,
-  person: CurrentPerson,
+  context: UsersContext,
+  user: CurrentUser,
   member: MemberReference,
 ): Promise<void> {
   const userId = parseRowId(member.userId) ?? 0
-  const isLeaving = userId === person.userId
-  const { workspaceId } = await requireRole(context.database, person, {
+  const isLeaving = userId === user.userId
+  const { workspaceId } = await requireRole(context.database, user, {
     workspaceId: member.workspaceId,
     action: isLeaving ? 'read' : 'remove_member',
   })
   await commitAudited(context, async ({ query }, record) => {
     await lockMembers({ query }, workspaceId)
-    const actor = await requireMemberRole({ query }, { workspaceId, userId: person.userId })
+    const actor = await requireMemberRole({ query }, { workspaceId, userId: user.userId })
     const removed = await requireMemberRole({ query }, { workspaceId, userId })
     const canRemove = isLeaving || (actor !== 'member' && canGrantRole(actor, removed))
     if (!canRemove) throw forbiddenByRole()
@@ -204,20 +220,20 @@ export async function removeMember(
     const at = context.now()
     const reason = isLeaving ? 'left' : 'removed'
     const change = { action: 'member.removed', at, details: { role: removed, reason } } as const
-    record(createMemberEntry(person, { workspaceId, userId }, change))
-    const withdrawal = { actor: personActor(person), at, reason: `inviter_${reason}` } as const
+    record(createMemberEntry(user, { workspaceId, userId }, change))
+    const withdrawal = { actor: userActor(user), at, reason: `inviter_${reason}` } as const
     recordWithdrawals(record, withdrawn, withdrawal)
   })
 }
 
-/** The audit entry of a change that a person made to a member. */
+/** The audit entry of a change that a user made to a member. */
 export function createMemberEntry(
-  person: Pick<CurrentPerson, 'userId'>,
+  user: Pick<CurrentUser, 'userId'>,
   { workspaceId, userId }: MemberKey,
   change: Pick<AuditEntry, 'action' | 'at' | 'details'>,
 ): AuditEntry {
   const subject = { type: 'member', id: String(userId) } as const
-  return { workspaceId, actor: personActor(person), subject, ...change }
+  return { workspaceId, actor: userActor(user), subject, ...change }
 }
 
 interface Withdrawal {
@@ -239,7 +255,7 @@ export function recordWithdrawals(
   }
 }
 
-export function personActor({ userId }: Pick<CurrentPerson, 'userId'>): AuditActor {
+export function userActor({ userId }: Pick<CurrentUser, 'userId'>): AuditActor {
   return { type: 'person', id: String(userId) }
 }
 

@@ -8,7 +8,7 @@ import type { Credentials } from '../../../service/program/provisioning/credenti
 import { startEventLoad } from '../../crash/event-load.ts'
 import { assertExactlyOnce } from '../../crash/exactly-once.ts'
 import { createDatabaseFromTemplate, TEMPLATE_DATABASE } from '../../fixtures/database.ts'
-import { BrowserClient } from '../../fixtures/page-client.ts'
+import { PageClient } from '../../fixtures/page-client.ts'
 import {
   createInstallation,
   type ReadyProgram,
@@ -182,8 +182,8 @@ function tokensPath({ workspace_id }: Credentials): string {
   return `/browser/workspaces/${workspace_id}/execution-tokens`
 }
 
-async function signIn(url: string, credentials: Credentials): Promise<BrowserClient> {
-  const browser = new BrowserClient(url)
+async function signIn(url: string, credentials: Credentials): Promise<PageClient> {
+  const browser = new PageClient(url)
   const { owner_email, owner_password } = credentials
   await browser.get('/sign-in')
   const fields = { email: owner_email ?? '', password: owner_password ?? '' }

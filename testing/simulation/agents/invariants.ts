@@ -163,7 +163,7 @@ function checkDecision(
   if (decidedAt === null || decidedAt >= expiresAt) add('was approved after it expired')
   if (!['owner', 'admin'].includes(context.deciderRole ?? ''))
     add('was approved without the required role')
-  if (decidedBy === proposer.personId && context.otherDeciders > 0)
+  if (decidedBy === proposer.userId && context.otherDeciders > 0)
     add('was approved by its proposer')
   // The entity is read before the transaction. A change in between must fail the execution.
   const isStale = context.entity?.version !== action.before?.version

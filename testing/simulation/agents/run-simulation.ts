@@ -12,8 +12,8 @@ import {
 import { Refusal } from '../../../service/runtime/http/refusal.ts'
 import { HOUR_SECONDS } from '../../../service/runtime/util/time.ts'
 import {
-  changeConnectionAdAccount,
   revokeWorkspaceConnection,
+  updateConnection,
 } from '../../../service/workspaces/oauth/connections.ts'
 import { revokeWorkspaceToken } from '../../../service/workspaces/oauth/execution-tokens.ts'
 import { setAdAccountStatus } from '../../../service/workspaces/users/ad-account-store.ts'
@@ -139,7 +139,7 @@ async function decide(fixture: AgentFixture, context: ProposalContext, choice: D
   const target = { workspaceId: fixture.workspaceId, batchId: pendingBatch.batch_id }
   await decideAndExecute(
     context,
-    { ...target, person: fixture[choice.decider] },
+    { ...target, user: fixture[choice.decider] },
     {
       decision: choice.decision,
       reason: 'It is as I want it.',
@@ -189,18 +189,22 @@ async function applyPolicyStep(fixture: AgentFixture, { mode, mayPause, changeMa
 }
 
 async function revoke(fixture: AgentFixture, credential: Credential): Promise<void> {
-  const { context, workspaceId, owner: person } = fixture
+  const { context, workspaceId, owner: user } = fixture
   const id = await findCredentialId(fixture, credential)
-  const target = { person, workspaceId }
+  const target = { user, workspaceId }
   await (credential === 'connection'
     ? revokeWorkspaceConnection(context, { ...target, connectionId: id })
     : revokeWorkspaceToken(context, { ...target, tokenId: id }))
 }
 
 async function changeAdAccount(fixture: AgentFixture): Promise<void> {
-  const { context, workspaceId, owner: person, otherAccountId } = fixture
+  const { context, workspaceId, owner: user, otherAccountId } = fixture
   const connectionId = await findCredentialId(fixture, 'connection')
-  await changeConnectionAdAccount(context, { person, workspaceId, connectionId }, otherAccountId)
+  await updateConnection(
+    context,
+    { user, workspaceId, connectionId },
+    { ad_account_id: otherAccountId },
+  )
 }
 
 /** The first credential of its kind is the one that proposes. */

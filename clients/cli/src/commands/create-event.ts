@@ -5,6 +5,7 @@ import type { CommandContext, Handler } from '../command-context.ts'
 import {
   type EventBody,
   hashIdentifiers,
+  hasMember,
   readFieldOptions,
   setMember,
   toSubmission,
@@ -27,6 +28,7 @@ export const createEvent: Handler<CreateOptions> = async (context, options) => {
     if (options[name] !== undefined) throw createUsageError(`--${name} needs --file.`)
   }
   const event = await readData(context, options.data)
+  refuseSecondConsent(event, given)
   for (const [member, value] of given) setMember(event, member, value)
   if (Object.keys(event).length === 0) {
     throw createUsageError(
@@ -49,6 +51,13 @@ async function readData({ host }: CommandContext, data: string | undefined): Pro
     throw createUsageError('--data is not JSON.')
   }
   throw createUsageError('--data must be a JSON object.')
+}
+
+/** An option must not overwrite what the person chose. */
+function refuseSecondConsent(event: EventBody, given: ReadonlyMap<string, unknown>): void {
+  const isSaid = ['consent', 'consent_mode', 'tcf'].some(name => hasMember(event, name))
+  if (!isSaid || !given.has('consent.advertising')) return
+  throw createUsageError('--data says the consent: leave out --consent-granted-at.')
 }
 
 async function readText(data: string, readStandardInput: () => Promise<string>): Promise<string> {

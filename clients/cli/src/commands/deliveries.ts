@@ -24,7 +24,10 @@ const replay: Handler<ReplayOptions> = async (context, { deliveryId, eventName, 
   const client = await context.client()
   const filters = { delivery_ids: deliveryId, event_name: eventName, limit }
   const result = await client.deliveries.replay(filters, { signal: context.host.signal })
-  if (context.isJson) return void (await context.printJson(result))
+  if (context.isJson) {
+    await context.printJson(result)
+    return
+  }
   const { style } = context
   const queued = countOf(result.queued, 'failed delivery').replace(/ys$/, 'ies')
   const lines = [
@@ -38,7 +41,7 @@ const replay: Handler<ReplayOptions> = async (context, { deliveryId, eventName, 
     ),
   ]
   if (result.capped) lines.push('There are more. Run the command again.\n')
-  return void (await context.print(lines.join('')))
+  await context.print(lines.join(''))
 }
 
 function parseIds(text: string, earlier: number[] = []): number[] {

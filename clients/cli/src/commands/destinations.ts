@@ -40,7 +40,10 @@ const setTestMode: Handler<TestModeOptions> = async (context, options, [id = '',
   }
   const { signal } = context.host
   const result = await client.destinations.setTestMode(id, submission, { signal })
-  if (context.isJson) return void (await context.printJson(result))
+  if (context.isJson) {
+    await context.printJson(result)
+    return
+  }
   const { config } = result.destination
   const { style } = context
   const shown = result.test_mode
@@ -48,7 +51,7 @@ const setTestMode: Handler<TestModeOptions> = async (context, options, [id = '',
     : `${style('green', '✓')} Test mode is off: new events count.\n`
   const facts: [string, string][] = [['Code', String(config?.test_event_code ?? 'none')]]
   if (result.test_mode) facts.push(['Until', String(config?.test_mode_until ?? 'unknown')])
-  return void (await context.print(shown + formatFacts(facts, style)))
+  await context.print(shown + formatFacts(facts, style))
 }
 
 interface TestPurchaseOptions {
@@ -64,7 +67,10 @@ const sendTestPurchase: Handler<TestPurchaseOptions> = async (context, options, 
   const { signal } = context.host
   try {
     const sent = await client.destinations.sendTestPurchase(id, purchase, { signal })
-    if (context.isJson) return void (await context.printJson(sent))
+    if (context.isJson) {
+      await context.printJson(sent)
+      return
+    }
     const { style } = context
     const facts: [string, string][] = [
       ['Event', sent.event_id],
@@ -72,7 +78,7 @@ const sendTestPurchase: Handler<TestPurchaseOptions> = async (context, options, 
       ['Trace', sent.trace_id ?? 'none'],
     ]
     const title = `${style('green', '✓')} The platform accepted the test purchase.\n`
-    return void (await context.print(title + formatFacts(facts, style)))
+    await context.print(title + formatFacts(facts, style))
   } catch (error) {
     throw describePlatformRefusal(error)
   }

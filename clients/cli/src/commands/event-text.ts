@@ -1,4 +1,6 @@
-import { CONSENT_OUTCOMES, CONSENT_REASONS } from '@signalbox/contract/consent-texts.ts'
+import { isMember, keysOf } from '@signalbox/contract/closed-set.ts'
+import { describeConsentOutcome, describeConsentReason } from '@signalbox/contract/consent-texts.ts'
+import type { ConsentOutcome } from '@signalbox/contract/reasons.ts'
 import type { Event, EventDetail, ExplainedDelivery, LineageEvent } from '@signalbox/sdk'
 import { isObject, objectOrEmpty } from '../../../../service/runtime/util/is-object.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -50,7 +52,7 @@ function namesOf(members: Record<string, unknown> | null): string {
   return Object.keys(members ?? {}).join(', ')
 }
 
-const OUTCOME_COLORS: Record<string, Color> = {
+const OUTCOME_COLORS: Record<ConsentOutcome, Color> = {
   granted: 'green',
   withheld: 'yellow',
   ledger_only: 'dim',
@@ -61,8 +63,8 @@ function formatConsent({ consent, consent_basis: basis }: Event, style: Style): 
   const decision = objectOrEmpty(consent?.decision)
   const outcome = String(decision.outcome ?? 'unknown')
   const reason = String(decision.reason ?? 'unknown')
-  const color = OUTCOME_COLORS[outcome] ?? 'yellow'
-  const sentence = CONSENT_OUTCOMES[outcome] ?? `${printable(outcome)}.`
+  const color = isMember(keysOf(OUTCOME_COLORS), outcome) ? OUTCOME_COLORS[outcome] : 'yellow'
+  const sentence = describeConsentOutcome(outcome) ?? `${printable(outcome)}.`
   const facts: [string, string][] = [
     ['Reason', reason],
     ['Basis', String(basis)],
@@ -71,7 +73,7 @@ function formatConsent({ consent, consent_basis: basis }: Event, style: Style): 
   if (typeof decision.captured_at === 'string') {
     facts.push(['Given', `${formatTime(decision.captured_at)} UTC`])
   }
-  const explained = [style(color, sentence), CONSENT_REASONS[reason] ?? ''].filter(
+  const explained = [style(color, sentence), describeConsentReason(reason) ?? ''].filter(
     text => text !== '',
   )
   return `  ${explained.join(' ')}\n${formatFacts(facts, style)}`

@@ -33,6 +33,17 @@ it('creates, shows and lists an event, and hashes its email here', async test =>
   assert.match(list.stderr, /^1-1 of 1 event, page 1 of 1/)
 })
 
+it('never overwrites the consent of --data, and shows what the service would drop', async test => {
+  const { run } = await startCli(test)
+  const agreed = ['--consent-granted-at', '2026-11-21T11:00:00Z']
+  const denied = ['--data', '{"consent":{"advertising":"denied"}}']
+  const refused = await run(['events', 'create', ...PURCHASE, ...denied, ...agreed])
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /--data says the consent: leave out --consent-granted-at\./)
+  const dry = await run(['events', 'create', ...PURCHASE, '--phone', '12', '--dry-run'])
+  assert.match(dry.stdout, /would store it\.\n! The user_data\.ph field was dropped: .+\nNothing/)
+})
+
 it('waits for the delivery', async test => {
   const { service, run } = await startCli(test)
   const lead = ['--name', 'Lead', '--consent-basis', 'consent']

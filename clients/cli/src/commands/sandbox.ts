@@ -19,7 +19,10 @@ const trySandbox: Handler<{ data?: string }> = async (context, { data }) => {
   const event = data === undefined ? discovery.try.body : parseEvent(data)
   const { api_key: apiKey } = await client.sandbox.createKey({ signal })
   const result = await client.sandbox.validate(event as SandboxEventSubmission, { apiKey, signal })
-  if (context.isJson) return void (await context.printJson(result))
+  if (context.isJson) {
+    await context.printJson(result)
+    return
+  }
   const { style } = context
   const shown = [
     style('dim', 'The event'),
@@ -29,7 +32,7 @@ const trySandbox: Handler<{ data?: string }> = async (context, { data }) => {
     '',
     'Next, with a token: signalbox auth login',
   ]
-  return void (await context.print(shown.map(line => `${line}\n`).join('')))
+  await context.print(shown.map(line => `${line}\n`).join(''))
 }
 
 function parseEvent(text: string): object {

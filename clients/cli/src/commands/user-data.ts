@@ -39,8 +39,11 @@ const deleteUserData: Handler<DeleteOptions> = async (context, options) => {
   const client = await context.client()
   if (!options.yes) await askFirst()
   const result = await client.userData.delete(submission, { signal: host.signal })
-  if (context.isJson) return void (await context.printJson(result))
-  const before = result.duplicate ? ', as it was before' : ''
+  if (context.isJson) {
+    await context.printJson(result)
+    return
+  }
+  const before = result.duplicate ? ' (already erased earlier)' : ''
   const facts: [string, string][] = [
     ['Receipt', result.deletion_request_id],
     ['Events', String(result.events_updated)],
@@ -48,7 +51,7 @@ const deleteUserData: Handler<DeleteOptions> = async (context, options) => {
     ['Completed', result.completed_at],
   ]
   const title = `${style('green', '✓')} The person is erased${before}.\n`
-  return void (await context.print(title + formatFacts(facts, style)))
+  await context.print(title + formatFacts(facts, style))
 
   async function askFirst(): Promise<void> {
     if (host.stdin.isTTY !== true) {

@@ -4,6 +4,7 @@ import type { Progress } from '../output/progress.ts'
 import { printable } from '../output/style.ts'
 import { countOf } from '../output/times.ts'
 import { checkEvent } from './check-event.ts'
+import { formatTally, type ImportTally, noteNotices } from './import-tally.ts'
 import type { EventLine } from './read-events.ts'
 import type { Source } from './read-source.ts'
 
@@ -11,6 +12,7 @@ interface DryRunInput {
   lines: AsyncIterable<EventLine>
   progress: Progress
   source: Source
+  tally: ImportTally
 }
 
 interface Refusal {
@@ -24,7 +26,7 @@ const REFUSALS_SHOWN_MAX = 20
 /** Checks every line with the rules of the service and sends nothing. */
 export async function checkLines(
   context: CommandContext,
-  { lines, progress, source }: DryRunInput,
+  { lines, progress, source, tally }: DryRunInput,
 ): Promise<ExitCode> {
   const counts = { lines: 0, valid: 0, past_window: 0, withheld: 0, repeated_ids: 0, refused: 0 }
   const refusals: Refusal[] = []
@@ -36,6 +38,7 @@ export async function checkLines(
     const found = line.event === null ? null : checkEvent(line.event, host.now())
     if (found?.isValid) {
       counts.valid += 1
+      noteNotices(tally, found.notices, line.number)
       if (found.isPastWindow) counts.past_window += 1
       if (found.isWithheld) counts.withheld += 1
       if (ids.has(line.event?.event_id)) counts.repeated_ids += 1
@@ -52,8 +55,13 @@ export async function checkLines(
   }
   progress.end()
   await source.verify()
-  if (context.isJson) await context.printJson({ file: source.name, ...counts, refusals })
-  else await context.print(formatCounts(context, source.name, counts, refusals))
+  const { blank: blank_rows, dropped } = tally
+  const found = { file: source.name, ...counts, blank_rows, dropped, refusals }
+  if (context.isJson) await context.printJson(found)
+  else {
+    await context.print(formatCounts(context, source.name, counts, refusals))
+    await context.print(formatTally(tally))
+  }
   return counts.refused > 0 ? EXIT_CODES.refused : EXIT_CODES.success
 }
 

@@ -49,19 +49,6 @@ it('sends a CSV file once, however often it runs, and keeps refused lines', asyn
   assert.match(sent.stdout, /corrected\.ndjson: 1 line\n {2}✓ 1 stored\n$/)
 })
 
-it('reads a quoted cell over many lines, and an open quote as one refused line', async test => {
-  const { folder, run } = await startCli(test)
-  const path = join(folder, 'notes.csv')
-  const cell = ['"first', 'a ""quoted"" word', '', ...Array(20_000).fill('more'), 'last"']
-  writeFileSync(path, ['id,note', `1,${cell.join('\n')}`, '2,x', '3,"open', '4,y'].join('\n'))
-  const command = ['events', 'create', '--file', path, '--map', 'note=', ...FILL]
-  const { stdout } = await run([...command, '--dry-run', '--json', '-q'])
-  const { lines, valid, refusals } = JSON.parse(stdout)
-  assert.deepEqual([lines, valid], [3, 2])
-  const reason = 'A quote is not closed, or text follows a closing quote.'
-  assert.deepEqual(refusals, [{ line: cell.length + 3, field: '', reason }])
-})
-
 it('counts what is past the window of the platform', async test => {
   const { folder, run } = await startCli(test)
   const path = join(folder, 'old.ndjson')

@@ -1,11 +1,13 @@
+import { fitEvent } from '../../../../examples/migrate/fit-event.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CreateOptions, waitMilliseconds } from '../commands/option-values.ts'
-import { hashIdentifiers, hasMember, setMember } from '../event-fields.ts'
+import { type EventBody, hashIdentifiers, hasMember, setMember } from '../event-fields.ts'
 import { CliError, createUsageError, EXIT_CODES, type ExitCode } from '../exit-codes.ts'
 import { Progress } from '../output/progress.ts'
 import type { Style } from '../output/style.ts'
 import { countOf } from '../output/times.ts'
 import { checkLines } from './dry-run.ts'
+import { type CountedLoss, formatTally, ImportTally } from './import-tally.ts'
 import { type EventLine, readEvents } from './read-events.ts'
 import { openSource, type Source } from './read-source.ts'
 import { type LineCounts, RefusedFile, sendLines } from './send-lines.ts'
@@ -21,6 +23,10 @@ interface ImportSummary extends LineCounts {
   file: string
   /** Null when no line was refused. */
   refused_file: string | null
+  /** Rows without any value, which are no events. */
+  blank_rows: number
+  /** What events lost, by field: left out here, or accepted without its full effect. */
+  dropped: CountedLoss[]
   /** Status -> events, with --wait; `pending` when the time ran out. */
   deliveries?: Record<string, number>
 }
@@ -38,28 +44,46 @@ export async function importFile(
   if (format === 'ndjson' && (options.map || options.delimiter)) {
     throw createUsageError('--map and --delimiter need a CSV file.', 'Add --format csv.')
   }
-  const read = { format, map: options.map ?? [], delimiter: options.delimiter }
-  const lines = completeLines(readEvents(source, read), source, options.defaults)
+  const tally = new ImportTally()
+  const { defaults, delimiter, map = [] } = options
+  const givesConsent = defaults.has('consent.captured_at')
+  const read = readEvents(source, { format, map, delimiter, tally, givesConsent })
+  const lines = completeLines(read, { source, defaults, tally })
   const total = source.lineCount - (format === 'csv' ? 1 : 0)
   const progress = new Progress(context, options.dryRun ? 'Checking' : 'Sending', total)
-  if (options.dryRun) return checkLines(context, { lines, progress, source })
+  if (options.dryRun) return checkLines(context, { lines, progress, source, tally })
 
   const refusedFile = new RefusedFile(refusedPath(path, options.refused))
   const client = await context.client()
   const concurrency = options.concurrency ?? CONCURRENCY
   const { signal } = context.host
-  const sent = await sendLines({ client, lines, concurrency, signal, refusedFile, progress })
+  const sent = await sendLines({
+    client,
+    lines,
+    concurrency,
+    signal,
+    refusedFile,
+    progress,
+    tally,
+  })
   progress.end()
   await refusedFile.close()
   const refused_file = sent.counts.refused > 0 ? refusedFile.path : null
-  const summary: ImportSummary = { file: source.name, ...sent.counts, refused_file }
+  const { blank: blank_rows, dropped } = tally
+  const summary: ImportSummary = {
+    file: source.name,
+    ...sent.counts,
+    refused_file,
+    blank_rows,
+    dropped,
+  }
   const timeout = waitMilliseconds(options.wait)
   if (timeout !== null && sent.failure === null && !signal.aborted) {
     const wait = { client, ids: sent.ids, concurrency, timeout }
     summary.deliveries = await waitForLines(context, wait)
   }
   if (context.isJson) await context.printJson(summary)
-  else await context.print(formatSummary(summary, context.style))
+  else await context.print(`${formatSummary(summary, context.style)}${formatTally(tally)}`)
   const hint = sent.firstUnsent === null ? null : resumeHint(sent.firstUnsent)
   if (signal.aborted) throw new CliError('interrupted', 'Interrupted.', hint)
   if (sent.failure !== null) throw explainFailure(sent.failure, hint)
@@ -73,14 +97,20 @@ function refusedPath(path: string, given: string | undefined): string {
   return refused
 }
 
+interface Completion {
+  source: Source
+  defaults: ReadonlyMap<string, unknown>
+  tally: ImportTally
+}
+
 /**
  * Each event with the members of the options, digests instead of identifiers, and an id. The id of
- * a line without one comes from the file and the line, so that a second run doubles nothing.
+ * a line without one comes from the file and the line, so that a second run doubles nothing. What
+ * the service would refuse although the event is clear without it is left out and counted.
  */
 async function* completeLines(
   lines: AsyncIterable<EventLine>,
-  { digest }: Source,
-  defaults: ReadonlyMap<string, unknown>,
+  { source, defaults, tally }: Completion,
 ): AsyncGenerator<EventLine> {
   for await (const line of lines) {
     if (line.event === null) {
@@ -89,17 +119,26 @@ async function* completeLines(
     }
     const { event, number } = line
     try {
-      for (const [member, value] of defaults) {
-        if (!hasMember(event, member)) setMember(event, member, value)
-      }
+      fillIn(event, defaults)
     } catch (error) {
       yield { number, event: null, problem: (error as Error).message, text: JSON.stringify(event) }
       continue
     }
     if (!hasMember(event, 'event_id')) {
-      setMember(event, 'event_id', `line_${digest.slice(0, 24)}_${number}`)
+      setMember(event, 'event_id', `line_${source.digest.slice(0, 24)}_${number}`)
     }
-    yield { number, event: await hashIdentifiers(event), problem: null }
+    const fitted = fitEvent(event)
+    for (const loss of fitted.dropped) tally.add({ code: 'member_dropped', ...loss }, number)
+    yield { number, event: await hashIdentifiers(fitted.event), problem: null }
+  }
+}
+
+/** An option about consent never joins the consent that a line has itself. */
+function fillIn(event: EventBody, defaults: ReadonlyMap<string, unknown>): void {
+  const hasConsent = ['consent', 'consent_mode', 'tcf'].some(name => hasMember(event, name))
+  for (const [member, value] of defaults) {
+    if (hasConsent && member.startsWith('consent.')) continue
+    if (!hasMember(event, member)) setMember(event, member, value)
   }
 }
 

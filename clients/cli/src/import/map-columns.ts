@@ -1,12 +1,15 @@
 import type { ConsentEvent } from '@signalbox/sdk'
 import { coerceText, EVENT_FIELDS, type EventBody, setMember } from '../event-fields.ts'
 import { createUsageError } from '../exit-codes.ts'
+import type { RowLikeness } from './read-csv.ts'
+
+type Member = keyof ConsentEvent
 
 /**
  * Members of an event that a path may begin with; true for those with members of their own. A
  * member that is new in the contract fails the type check here.
  */
-const MEMBERS: Readonly<Record<keyof ConsentEvent, boolean>> = {
+const MEMBERS: Readonly<Record<Member, boolean>> = {
   event_id: false,
   event_name: false,
   event_time: false,
@@ -32,24 +35,53 @@ const MEMBERS: Readonly<Record<keyof ConsentEvent, boolean>> = {
   app_data: true,
 }
 
-/** Makes events of the rows of a file with this header. No column is left out in silence. */
-export function mapColumns(
+/** How the rows of a file become events. */
+export interface ColumnMapping {
+  columns: number
+  /** Null when no cell says anything. Throws a CliError for cells that contradict each other. */
+  toEvent: (cells: readonly string[]) => EventBody | null
+  likenessOf: (cells: readonly string[]) => RowLikeness
+  /** Whether a row's own cells say what the person chose. */
+  hasConsent: boolean
+}
+
+/** Maps the columns of a header. No column is left out in silence. */
+export function mapColumns(header: readonly string[], map: readonly string[]): ColumnMapping {
+  const columns = resolveColumns(header, parseMap(map))
+  const members = columns.flatMap(column => column?.member ?? [])
+  const consent = findConsentColumns(members)
+  return {
+    columns: header.length,
+    toEvent: cells => toEvent(cells, columns, consent),
+    likenessOf: cells => (cells.length === columns.length ? compareCells(cells, columns) : 'none'),
+    hasConsent: members.some(isConsentObject),
+  }
+}
+
+interface Column {
+  member: string
+  /** The column says that the person agreed, and when: `consent_granted_at`. */
+  isGrant: boolean
+}
+
+/** A column for each cell; null for one that is ignored. */
+function resolveColumns(
   header: readonly string[],
-  map: readonly string[],
-): (cells: readonly string[]) => EventBody {
-  const mapped = parseMap(map)
+  mapped: ReadonlyMap<string, string>,
+): (Column | null)[] {
   for (const column of mapped.keys()) {
     if (!header.some(name => name.trim() === column)) {
       throw createUsageError(`There is no column ${JSON.stringify(column)} in the file.`)
     }
   }
   const unknown: string[] = []
-  const members = header.map(name => {
-    const column = name.trim()
-    const given = mapped.get(column)
-    const member = given === '' ? null : resolveMember(given ?? column)
-    if (member === undefined) unknown.push(given ?? column)
-    return member ?? null
+  const columns = header.map(text => {
+    const name = text.trim()
+    const given = mapped.get(name) ?? name
+    if (mapped.get(name) === '') return null
+    const member = resolveMember(given)
+    if (member === undefined) unknown.push(given)
+    return member === undefined ? null : { member, isGrant: isGrantName(given) }
   })
   if (unknown.length > 0) {
     const [first = ''] = unknown
@@ -58,25 +90,95 @@ export function mapColumns(
       `Map it, such as --map "${first}=value_data.value", or ignore it: --map "${first}="`,
     )
   }
-  const named = members.filter(member => member !== null)
-  const twice = named.find((member, at) => named.indexOf(member) !== at)
+  const members = columns.flatMap(column => column?.member ?? [])
+  const twice = members.find((member, at) => members.indexOf(member) !== at)
   if (twice !== undefined) throw createUsageError(`Two columns are ${twice}.`)
-  return cells => toEvent(cells, members)
+  return columns
 }
 
-function toEvent(cells: readonly string[], members: readonly (string | null)[]): EventBody {
+function toEvent(
+  cells: readonly string[],
+  columns: readonly (Column | null)[],
+  consent: ConsentColumns,
+): EventBody | null {
   const event: EventBody = {}
-  for (const [at, member] of members.entries()) {
+  let isGrantedByTime = false
+  for (const [at, column] of columns.entries()) {
     const text = cells[at]?.trim() ?? ''
     // An empty cell says nothing.
-    if (member === null || text === '') continue
-    setMember(event, member, parseJson(text) ?? coerceText(member, text))
-    if (member === 'consent.captured_at') setMember(event, 'consent.advertising', 'granted')
+    if (column === null || text === '') continue
+    setMember(event, column.member, parseCell(column.member, text))
+    isGrantedByTime ||= column.isGrant
+  }
+  if (Object.keys(event).length === 0) return null
+  if (consent !== null && !columns.some((column, at) => isAnswer(column, cells[at], consent))) {
+    const isGranted = isGrantedByTime && consent === 'time'
+    setMember(event, 'consent.advertising', isGranted ? 'granted' : 'unknown')
   }
   return event
 }
 
-/** Lists and objects, such as the contents of an order. */
+/**
+ * What says a row's consent: the columns of the person's `choice`; without one, its `time`; without
+ * both, the `basis`. Null: the options say it for every row.
+ *
+ * A row whose cells say nothing must not count as the attestation that `consent_basis` alone is. It
+ * is sent as unknown, which is stored and not delivered.
+ */
+type ConsentColumns = 'choice' | 'time' | 'basis' | null
+
+/** These tell how consent was asked, and no answer: they grant nothing (docs/guides/consent.md). */
+const DETAILS = /\.(captured_at|method|source|version|policy_url|locale)$/
+
+function isChoice(member: string): boolean {
+  return isConsentObject(member) && !DETAILS.test(member)
+}
+
+function isConsentObject(member: string): boolean {
+  return /^(consent|consent_mode|tcf)\./.test(member)
+}
+
+function findConsentColumns(members: readonly string[]): ConsentColumns {
+  if (members.some(isChoice)) return 'choice'
+  if (members.some(isConsentObject)) return 'time'
+  return members.includes('consent_basis') ? 'basis' : null
+}
+
+function isAnswer(column: Column | null, cell = '', consent: ConsentColumns): boolean {
+  if (column === null || cell.trim() === '') return false
+  return consent === 'basis' ? column.member === 'consent_basis' : isChoice(column.member)
+}
+
+/** What cells of a row look like. They tell rows from the text of a cell with line breaks. */
+const CELL_FORMS: Readonly<Record<string, RegExp>> = {
+  'value_data.value': /^[^\w\s]?\s?-?\d[\d.,']*$/,
+  'value_data.currency': /^[A-Za-z]{3}$/,
+  'value_data.num_items': /^\d+$/,
+  event_time: /^(\d{9,13}|\d{4}-\d\d-\d\d.*)$/,
+  'consent.captured_at': /^\d{4}-\d\d-\d\d/,
+  'user_data.em': /^(\S+@\S+|[0-9a-fA-F]{64})$/,
+  event_source: /^https?:/,
+}
+
+function compareCells(cells: readonly string[], columns: readonly (Column | null)[]): RowLikeness {
+  const compared = columns.flatMap((column, at) => {
+    const form = column === null ? undefined : CELL_FORMS[column.member]
+    const text = cells[at]?.trim() ?? ''
+    return form === undefined || text === '' ? [] : [form.test(text)]
+  })
+  if (compared.includes(false)) return 'none'
+  return compared.length > 0 ? 'row' : 'shape'
+}
+
+/** Members that take lists and objects, such as the contents of an order. */
+const STRUCTURED = new Set<string>(Object.keys(MEMBERS).filter(name => MEMBERS[name as Member]))
+
+function parseCell(member: string, text: string): unknown {
+  const [first = ''] = member.split('.')
+  const mayBeJson = STRUCTURED.has(first) || first === 'data_processing_options'
+  return (mayBeJson ? parseJson(text) : null) ?? coerceText(member, text)
+}
+
 function parseJson(text: string): unknown {
   if (!/^[[{]/.test(text)) return null
   try {
@@ -91,18 +193,30 @@ function parseMap(map: readonly string[]): Map<string, string> {
   for (const entry of map) {
     const at = entry.lastIndexOf('=')
     if (at < 1) throw createUsageError(`--map takes column=member, not ${JSON.stringify(entry)}.`)
-    mapped.set(entry.slice(0, at).trim(), entry.slice(at + 1).trim())
+    const column = entry.slice(0, at).trim()
+    if (mapped.has(column)) {
+      throw createUsageError(`--map names the column ${JSON.stringify(column)} twice.`)
+    }
+    mapped.set(column, entry.slice(at + 1).trim())
   }
   return mapped
 }
 
+function toOptionName(name: string): string {
+  return name.toLowerCase().replaceAll(/[_ ]/g, '-')
+}
+
+function isGrantName(name: string): boolean {
+  return toOptionName(name) === 'consent-granted-at'
+}
+
 /** Undefined when no member has the name: `total`; its path otherwise: `value_data.value`. */
 function resolveMember(name: string): string | undefined {
-  const option = name.toLowerCase().replaceAll(/[_ ]/g, '-')
+  const option = toOptionName(name)
   const field = EVENT_FIELDS.find(each => each.name === option)
   if (field) return field.member
   const [first = '', ...rest] = name.split('.')
   if (!Object.hasOwn(MEMBERS, first)) return undefined
-  const isObject = MEMBERS[first as keyof ConsentEvent]
+  const isObject = MEMBERS[first as Member]
   return isObject === rest.length > 0 && rest.every(part => part !== '') ? name : undefined
 }

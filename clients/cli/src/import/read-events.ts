@@ -1,7 +1,9 @@
 import { isObject } from '../../../../service/runtime/util/is-object.ts'
 import type { EventBody } from '../event-fields.ts'
-import { createUsageError } from '../exit-codes.ts'
-import { mapColumns } from './map-columns.ts'
+import { CliError, createUsageError } from '../exit-codes.ts'
+import type { ImportTally } from './import-tally.ts'
+import { type ColumnMapping, mapColumns } from './map-columns.ts'
+import { type CsvRow, CsvRows } from './read-csv.ts'
 import { readLines, type Source, type TextLine } from './read-source.ts'
 
 /** A line with its event, or with what is wrong with it. */
@@ -14,17 +16,23 @@ interface ReadOptions {
   /** `column=member` */
   map: readonly string[]
   delimiter: string | undefined
+  /** Counts what makes no event. */
+  tally: ImportTally
+  /** An option says that people agreed, and when. */
+  givesConsent: boolean
 }
 
-/** The events of a file, in its order. Empty lines are left out. */
+/** The events of a file, in its order. Empty lines and rows are left out. */
 export function readEvents(source: Source, options: ReadOptions): AsyncGenerator<EventLine> {
   return options.format === 'csv' ? readCsvEvents(source, options) : readJsonEvents(source)
 }
 
+/** `{}` is an event: options may give it all of its members. */
 async function* readJsonEvents(source: Source): AsyncGenerator<EventLine> {
   for await (const line of readLines(source)) {
     if (line.text === null) yield refuse(line, line.problem)
-    else if (line.text.trim() !== '') yield parseJsonLine(line)
+    else if (line.text.trim() === '') continue
+    else yield parseJsonLine(line)
   }
 }
 
@@ -47,94 +55,51 @@ function unwrapRefused(value: EventBody): EventBody {
 
 async function* readCsvEvents(
   source: Source,
-  { map, delimiter }: ReadOptions,
+  { map, delimiter, tally, givesConsent }: ReadOptions,
 ): AsyncGenerator<EventLine> {
-  let toEvent: ((cells: readonly string[]) => EventBody) | null = null
-  let columns = 0
-  let separator = delimiter ?? ','
-  for await (const line of joinRecords(readLines(source))) {
-    if (line.text === null) {
-      if (toEvent === null) throw createUsageError(`The header cannot be read. ${line.problem}`)
-      yield refuse(line, line.problem)
-      continue
-    }
-    if (line.text.trim() === '') continue
-    if (toEvent === null) separator = delimiter ?? guessDelimiter(line.text)
-    const cells = parseCells(line.text, separator)
-    if (toEvent === null) {
-      if (cells === null) throw createUsageError('The header of the CSV file has an open quote.')
-      toEvent = mapColumns(cells, map)
-      columns = cells.length
-    } else if (cells === null) {
-      yield refuse(line, 'A quote is not closed, or text follows a closing quote.')
-    } else if (cells.length !== columns) {
-      yield refuse(line, `The line has ${cells.length} cells, and the header ${columns}.`)
-    } else {
-      yield { number: line.number, event: toEvent(cells), problem: null }
-    }
+  const rows = new CsvRows(readLines(source), delimiter)
+  const header = await rows.next()
+  if (header === null) throw createUsageError(`${source.name} has no header.`)
+  if (header.cells === null) throw createUsageError(`The header cannot be read. ${header.problem}`)
+  const mapping = mapColumns(header.cells, map)
+  if (mapping.hasConsent && givesConsent) {
+    throw createUsageError(
+      'A column of the file is about consent, so each row says its own.',
+      'Leave out --consent-granted-at, or ignore the columns: --map "consent.advertising="',
+    )
   }
-  if (toEvent === null) throw createUsageError(`${source.name} has no header.`)
-}
-
-const RECORD_CHARACTERS_MAX = 1_048_576
-
-/** A quoted cell may have line breaks: a record goes on while its quotes are not even. */
-async function* joinRecords(lines: AsyncIterable<TextLine>): AsyncGenerator<TextLine> {
-  let open = null as { number: number; text: string } | null
-  for await (const line of lines) {
-    const hasOddQuotes = line.text !== null && !hasEvenQuotes(line.text)
-    if (open === null && !hasOddQuotes) {
-      yield line
-      continue
-    }
-    // Only this line is searched for quotes: what came before it has an odd number of them.
-    const isClosed = open !== null && hasOddQuotes
-    const text: string =
-      open === null ? (line.text ?? '') : `${open.text}\n${line.text ?? '\ufffd'}`
-    open = { number: open?.number ?? line.number, text }
-    if (!isClosed && text.length < RECORD_CHARACTERS_MAX) continue
-    yield { ...open, problem: '' }
-    open = null
-  }
-  if (open !== null) yield { ...open, problem: '' }
-}
-
-function hasEvenQuotes(text: string): boolean {
-  return (text.split('"').length - 1) % 2 === 0
-}
-
-function guessDelimiter(header: string): string {
-  const counts = [',', ';', '\t'].map(each => [each, header.split(each).length] as const)
-  return counts.sort(([, one], [, other]) => other - one)[0]?.[0] ?? ','
-}
-
-/** The cells of a record by RFC 4180; null when its quotes are wrong. */
-function parseCells(text: string, delimiter: string): string[] | null {
-  const cells: string[] = []
-  for (let at = 0; ; ) {
-    if (text[at] === '"') {
-      let cell = ''
-      for (at += 1; ; ) {
-        const end = text.indexOf('"', at)
-        if (end === -1) return null
-        cell += text.slice(at, end)
-        at = end + 1
-        if (text[at] !== '"') break
-        cell += '"'
-        at += 1
-      }
-      cells.push(cell)
-    } else {
-      const end = text.indexOf(delimiter, at)
-      cells.push(text.slice(at, end === -1 ? text.length : end))
-      at = end === -1 ? text.length : end
-    }
-    if (at >= text.length) return cells
-    if (!text.startsWith(delimiter, at)) return null
-    at += delimiter.length
+  rows.recognizeRows(mapping.likenessOf)
+  for (let row = await rows.next(); row !== null; row = await rows.next()) {
+    const line = toEventLine(row, mapping)
+    if (line === null) tally.countBlank()
+    else yield line
+    if (row.cells !== null && row.isDoubtful) tally.add(DOUBTFUL_ROW, row.number)
   }
 }
 
-function refuse({ number, text }: TextLine, problem: string): EventLine {
+const DOUBTFUL_ROW = {
+  code: 'row_doubtful',
+  field: '(row)',
+  reason: 'A quoted cell has lines that may be rows: look for a stray quote.',
+} as const
+
+/** Null for a row of which no cell says anything. */
+function toEventLine(row: CsvRow, { columns, toEvent }: ColumnMapping): EventLine | null {
+  if (row.cells === null) return refuse(row, row.problem)
+  if (row.cells.every(cell => cell.trim() === '')) return null
+  if (row.cells.length !== columns) {
+    const problem = `The line has ${row.cells.length} cells, and the header ${columns}.`
+    return refuse(row, problem)
+  }
+  try {
+    const event = toEvent(row.cells)
+    return event && { number: row.number, event, problem: null }
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    return refuse(row, error.message)
+  }
+}
+
+function refuse({ number, text }: Pick<TextLine, 'number' | 'text'>, problem: string): EventLine {
   return { number, event: null, problem, text }
 }

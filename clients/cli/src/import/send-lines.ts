@@ -3,6 +3,7 @@ import { APIError, InvalidArgumentError, type Signalbox } from '@signalbox/sdk'
 import { type EventBody, toSubmission } from '../event-fields.ts'
 import { EXIT_CODES, exitCodeOf } from '../exit-codes.ts'
 import type { Progress } from '../output/progress.ts'
+import { type ImportTally, noteNotices } from './import-tally.ts'
 import type { EventLine } from './read-events.ts'
 
 interface SendInput {
@@ -12,6 +13,7 @@ interface SendInput {
   signal: AbortSignal
   refusedFile: RefusedFile
   progress: Progress
+  tally: ImportTally
 }
 
 export interface LineCounts {
@@ -58,6 +60,7 @@ export async function sendLines(input: SendInput): Promise<SendResult> {
       })
       if (created.duplicate) counts.duplicates += 1
       else counts.stored += 1
+      noteNotices(input.tally, created.notices ?? [], line.number)
       result.ids.push(created.event_id)
     } catch (error) {
       if (!isRefused(error)) throw error

@@ -7,7 +7,7 @@ import { download, findProgram, openToolchain } from '../../../../testing/toolch
 
 /** The module of the SDK. */
 export const MODULE = join(import.meta.dirname, '..')
-const CACHE = join(MODULE, '../../node_modules/.cache/go')
+const CACHE = join(MODULE, '../../../node_modules/.cache/go')
 const OUTPUT_BYTES_MAX = 64 * 1_048_576
 /** A cold cache compiles the standard library, twice with the race detector. */
 export const GO_MILLISECONDS_MAX = 400_000

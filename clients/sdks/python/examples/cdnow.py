@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -75,6 +76,8 @@ def send(purchases: list[Purchase], now: datetime) -> list[Outcome]:
 
 
 def main() -> None:
+    if not os.environ.get("SIGNALBOX_TOKEN"):
+        raise SystemExit("Set SIGNALBOX_TOKEN.")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sample", type=Path)
     parser.add_argument("--first", type=int, metavar="LINES")

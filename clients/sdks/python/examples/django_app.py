@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from functools import cache
 
 from django.conf import settings
@@ -23,10 +24,17 @@ if not settings.configured:
     settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["*"])
 
 
+TOKEN = os.environ.get("SIGNALBOX_TOKEN")
+if not TOKEN:
+    # Without its token the shop does not start: no event of it could be sent.
+    raise RuntimeError("Set SIGNALBOX_TOKEN.")
+
+
 @cache
 def get_signalbox() -> Signalbox:
     """One for each process, made after the server forked it."""
-    return Signalbox(timeout=2, total_timeout=5, app_info=("example-shop", "1.0.0"))
+    app_info = ("example-shop", "1.0.0")
+    return Signalbox(token=TOKEN, timeout=2, total_timeout=5, app_info=app_info)
 
 
 @csrf_exempt

@@ -6,6 +6,7 @@ the end of the process waits for them.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -32,9 +33,18 @@ def report_failure(outcome: Outcome) -> None:
         logger.error("event %s was not accepted: %s", outcome.event_id, outcome.error)
 
 
+def require_token() -> str:
+    """Without its token the shop does not start: no event of it could be sent."""
+    token = os.environ.get("SIGNALBOX_TOKEN")
+    if not token:
+        raise RuntimeError("Set SIGNALBOX_TOKEN.")
+    return token
+
+
 @asynccontextmanager
 async def run_queue(app: FastAPI) -> AsyncIterator[None]:
-    async with AsyncSignalbox(app_info=("example-shop", "1.0.0")) as signalbox:
+    token = require_token()
+    async with AsyncSignalbox(token=token, app_info=("example-shop", "1.0.0")) as signalbox:
         app.state.queue = signalbox.queue(on_outcome=report_failure)
         yield
         closed = await app.state.queue.close(timeout=10)

@@ -22,7 +22,7 @@ let signalbox: Signalbox | undefined
  * holds then may never be sent. SQS brings the named messages again (ReportBatchItemFailures).
  */
 export async function handler(event: SqsEvent) {
-  signalbox ??= new Signalbox()
+  signalbox ??= createClient()
   const queue = signalbox.queue({ capacity: Math.max(event.Records.length, 1) })
   const messages = new Map<string, string>()
   for (const { messageId, body } of event.Records) {
@@ -34,6 +34,13 @@ export async function handler(event: SqsEvent) {
   return {
     batchItemFailures: failed.map(({ event_id }) => ({ itemIdentifier: messages.get(event_id) })),
   }
+}
+
+/** Without its token the function fails at its first batch, which SQS keeps. */
+function createClient(): Signalbox {
+  const token = process.env.SIGNALBOX_TOKEN
+  if (!token) throw new Error('Set SIGNALBOX_TOKEN.')
+  return new Signalbox({ token })
 }
 
 function toPurchase(order: Order) {

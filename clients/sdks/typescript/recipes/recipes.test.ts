@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { context, propagation, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
@@ -117,6 +119,24 @@ it('a Lambda function flushes before it returns, and names the messages that fai
   })
   assert.deepEqual([...(await deliver(service)).keys()].sort(), ['order-1', 'order-4'])
   assert.deepEqual(await handler({ Records: [] }), { batchItemFailures: [] })
+})
+
+it('no recipe sends anything without its token', async () => {
+  process.env.SIGNALBOX_BASE_URL = 'http://127.0.0.1:1'
+  const folder = import.meta.dirname
+  const recipes = { lambda: join(folder, 'lambda.ts'), next: join(folder, 'next-route.ts') }
+  try {
+    // Fresh modules: those above keep the client that they made.
+    const lambda = await import(`${pathToFileURL(recipes.lambda).href}?without-token`)
+    const order = { messageId: 'm', body: JSON.stringify({ agreed_to_ads_at: '2026-11-21' }) }
+    await assert.rejects(lambda.handler({ Records: [order] }), /Set SIGNALBOX_TOKEN/)
+    const next = await import(`${pathToFileURL(recipes.next).href}?without-token`)
+    const body = JSON.stringify({ id: '7', email: 'ada@example.com', marketing: true })
+    const request = new Request('https://shop.example/api/leads', { method: 'POST', body })
+    await assert.rejects(next.POST(request), /set SIGNALBOX_TOKEN/)
+  } finally {
+    delete process.env.SIGNALBOX_BASE_URL
+  }
 })
 
 it('OpenTelemetry gets a span of each attempt, which the request carries on', async test => {

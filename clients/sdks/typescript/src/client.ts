@@ -20,7 +20,12 @@ import type {
 } from './contract.generated.ts'
 import { InvalidArgumentError } from './errors.ts'
 import { EventListRequest, type ListParameters } from './event-list.ts'
-import { type CreatedEvent, type PreparedEvent, prepareEvent } from './event-submission.ts'
+import {
+  type CreatedEvent,
+  type PreparedEvent,
+  prepareEvent,
+  warnOfDifference,
+} from './event-submission.ts'
 import { EventQueue, type QueueOptions } from './queue.ts'
 import { type APIRequest, type Result, send } from './request.ts'
 import {
@@ -229,7 +234,7 @@ export class Signalbox {
   }
 
   async #sendEvent(
-    { id, body, isGenerated }: PreparedEvent,
+    { id, json, isGenerated }: PreparedEvent,
     options?: CallOptions,
   ): Promise<Result<CreatedEvent>> {
     const result = await this.#send<CreatedEvent>(
@@ -237,13 +242,14 @@ export class Signalbox {
         operation: 'events.create',
         method: 'POST',
         path: '/events',
-        body,
+        json,
         // An id of the caller may have characters that a header cannot hold.
         ...(isGenerated && { headers: { 'Idempotency-Key': id } }),
       },
       options,
     )
     result.event_id ??= id
+    warnOfDifference(this.#settings.hooks, result)
     return result
   }
 

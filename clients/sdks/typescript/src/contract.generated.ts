@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 802d4b36fe168090480ecfe5c37b961672ec126db5ed3787e83ec2eee152ad07). Do not edit.
+// Generated from the contract 0.5.0 (sha256 cc5ad41b71c245fa2f05f0c3fe9e19b58b70fe2a0005533006c87078bd1c1f9e). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -175,26 +175,32 @@ export interface LegitimateInterestEvent {
 
 export type EventSubmission = ConsentEvent | LegitimateInterestEvent
 
+export interface IngestionNotice {
+  /**
+   * `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
+   * used. `member_redacted`: held an email address or a phone number, which a token replaces.
+   * `consent_unreadable`: a consent input that neither grants nor denies. `differs_from_stored`: a
+   * duplicate whose body is not the one that is stored.
+   */
+  code: 'member_ignored' | 'member_dropped' | 'member_redacted' | 'consent_unreadable' | 'differs_from_stored' | (string & {})
+  /** Dotted path of the member; `*` for an unreadable name. */
+  field: string
+  message: string
+}
+
 export interface DuplicateEvent {
   event_id: string
   duplicate: true
+  /**
+   * `differs_from_stored` when the body differs from that of the stored event, which counts. Left
+   * out when it is the same or cannot be compared, and with a publishable key.
+   */
+  notices?: IngestionNotice[]
 }
 
 export interface IngestionWarning {
   code: 'consent_captured_at_invalid'
   field: 'consent.captured_at'
-  message: string
-}
-
-export interface IngestionNotice {
-  /**
-   * `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
-   * used. `member_redacted`: held an email address or a phone number, which a token replaces.
-   * `consent_unreadable`: a consent input that neither grants nor denies.
-   */
-  code: 'member_ignored' | 'member_dropped' | 'member_redacted' | 'consent_unreadable' | (string & {})
-  /** Dotted path of the member; `*` for an unreadable name. */
-  field: string
   message: string
 }
 

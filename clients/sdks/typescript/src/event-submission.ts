@@ -5,17 +5,21 @@ import type {
   IngestionWarning,
 } from './contract.generated.ts'
 import { InvalidArgumentError } from './errors.ts'
+import type { Hooks } from './hooks.ts'
+import { encodeBody } from './request-body.ts'
 
 export interface PreparedEvent {
   id: string
-  body: Record<string, unknown>
+  /** The body as JSON: later changes of the event do not reach it. */
+  json: string
   /** The event had no id. */
   isGenerated: boolean
 }
 
 /**
  * The body of an event: with an id, so that a retry does not count it twice, and with its time as
- * the API takes it. The event itself is not changed.
+ * the API takes it. The event itself is not changed. Throws an InvalidArgumentError for what cannot
+ * be sent.
  */
 export function prepareEvent(event: EventSubmission): PreparedEvent {
   if (typeof event !== 'object' || event === null) {
@@ -29,7 +33,7 @@ export function prepareEvent(event: EventSubmission): PreparedEvent {
     event_id: id,
     ...(time !== undefined && time !== null && { event_time: formatTime(time, 'event_time') }),
   }
-  return { id, body, isGenerated }
+  return { id, json: encodeBody(body), isGenerated }
 }
 
 /** Unix seconds have ten digits for the next 260 years. */
@@ -43,6 +47,20 @@ export function formatTime(time: EventTime, name: string): string | number {
   if (!(time instanceof Date)) return time
   if (Number.isNaN(time.getTime())) throw new InvalidArgumentError(`${name} is an invalid Date.`)
   return time.toISOString()
+}
+
+/**
+ * Warns that another event is stored under the id, so that this one does not count. It is no error:
+ * a program that repeats an event with a new time gets it too.
+ */
+export function warnOfDifference({ onWarning }: Hooks, created: CreatedEvent): void {
+  const { event_id: eventId, notices } = created
+  if (!Array.isArray(notices)) return
+  const notice = notices.find(one => one?.code === 'differs_from_stored')
+  if (!notice) return
+  const { code, message } = notice
+  if (onWarning) onWarning({ operation: 'events.create', eventId, code, message })
+  else console.warn(`Signalbox: ${eventId}: ${message}`)
 }
 
 /** The answer to an event. */

@@ -23,9 +23,21 @@ export interface RetryInfo extends RequestInfo {
   delayMilliseconds: number
 }
 
+/** What a success says that a program may not expect. */
+export interface WarningInfo {
+  /** Such as `events.create`. */
+  operation: string
+  eventId: string
+  /** That of the notice: `differs_from_stored`. */
+  code: string
+  message: string
+}
+
 /** Called around each attempt. What a hook throws, the call throws. */
 export interface Hooks {
   onRequest?: ((request: RequestInfo) => void) | undefined
   onResponse?: ((response: ResponseInfo) => void) | undefined
   onRetry?: ((retry: RetryInfo) => void) | undefined
+  /** A duplicate differs from what is stored under its id. On the console by default. */
+  onWarning?: ((warning: WarningInfo) => void) | undefined
 }

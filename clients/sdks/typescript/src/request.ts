@@ -7,6 +7,7 @@ import {
   readRequestId,
 } from './errors.ts'
 import type { RequestInfo } from './hooks.ts'
+import { encodeBody } from './request-body.ts'
 import { parseBody, readBody } from './response-body.ts'
 import { planRetry } from './retry-policy.ts'
 import { type CallOptions, mergeLimits, type Settings } from './settings.ts'
@@ -20,6 +21,8 @@ export interface APIRequest {
   path: string
   query?: Record<string, string | number | undefined>
   body?: unknown
+  /** A body that is JSON already, in place of `body`. */
+  json?: string
   headers?: Record<string, string>
   /** Null for the operations that take no credential. The token by default. */
   credential?: string | null
@@ -78,23 +81,24 @@ interface PreparedRequest {
 /** Everything that is the same at each attempt. */
 function prepareRequest(
   { baseUrl, userAgent }: Settings,
-  { method, path, query = {}, body, headers }: APIRequest,
+  { method, path, query = {}, body, json, headers }: APIRequest,
   credential: string | null,
 ): PreparedRequest {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   const text = Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
   const search = new URLSearchParams(text).toString()
   const url = `${baseUrl}${path}${search === '' ? '' : `?${search}`}`
+  const content = json ?? (body === undefined ? undefined : encodeBody(body))
   const init = {
     method,
     headers: {
       Accept: 'application/json',
       'User-Agent': userAgent,
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(content !== undefined && { 'Content-Type': 'application/json' }),
       ...(credential !== null && { Authorization: `Bearer ${credential}` }),
       ...headers,
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(content !== undefined && { body: content }),
     redirect: 'manual' as const,
   }
   return { url, init, credential }

@@ -1,6 +1,10 @@
 import { APIConnectionError, APIError, RateLimitError } from './errors.ts'
 
-const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504])
+/** 520 to 527 are those of Cloudflare, which could not reach the service behind it. */
+const RETRIED_STATUSES = new Set([
+  ...[408, 429, 500, 502, 503, 504],
+  ...[520, 521, 522, 523, 524, 525, 526, 527],
+])
 const FIRST_DELAY_MILLISECONDS = 500
 const DELAY_MILLISECONDS_MAX = 8_000
 const RETRY_AFTER_SECONDS_MAX = 60

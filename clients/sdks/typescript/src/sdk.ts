@@ -28,7 +28,7 @@ export {
 export type { EventListRequest, ListParameters } from './event-list.ts'
 export type { CreatedEvent } from './event-submission.ts'
 export { hash } from './hash.ts'
-export type { Hooks, RequestInfo, ResponseInfo, RetryInfo } from './hooks.ts'
+export type { Hooks, RequestInfo, ResponseInfo, RetryInfo, WarningInfo } from './hooks.ts'
 export type { CloseResult, EventQueue, FlushResult, Outcome, QueueOptions } from './queue.ts'
 export type { ResponseFacts, Result } from './request.ts'
 export { type CallOptions, type ClientOptions, VERSION } from './settings.ts'

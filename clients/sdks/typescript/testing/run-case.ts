@@ -7,6 +7,7 @@ import {
   type Event,
   Signalbox,
   SignalboxError,
+  type WarningInfo,
 } from '../src/sdk.ts'
 import { assertPrintsNone, Expectations } from './expectations.ts'
 import { FakeClock } from './fake-clock.ts'
@@ -63,6 +64,8 @@ function toOptions(
       onRequest: record('request'),
       onResponse: record('response'),
       onRetry: record('retry'),
+      onWarning: ({ eventId: event_id, ...others }: WarningInfo) =>
+        void hooks.push({ hook: 'warning', event_id, ...others }),
     },
   }
 }
@@ -250,12 +253,27 @@ function idOf({ body }: Json): string {
   return String(body?.event_id ?? '')
 }
 
-/** `{"$time": text}` is a native time. */
+/** `{"$time": text}` is a native time, and `{"$native": kind}` a value that JSON does not have. */
 function toNative(value: Json): Json {
   if (Array.isArray(value)) return value.map(toNative)
   if (typeof value !== 'object' || value === null) return value
   if (typeof value.$time === 'string') return new Date(value.$time)
+  if (typeof value.$native === 'string') return NATIVE_VALUES[value.$native]?.()
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toNative(one)]))
+}
+
+const NATIVE_VALUES: Record<string, () => Json> = {
+  cycle() {
+    const list: Json[] = []
+    list.push(list)
+    return list
+  },
+  nan: () => Number.NaN,
+  infinity: () => Number.POSITIVE_INFINITY,
+  large_integer: () => 2n ** 64n,
+  set: () => new Set(['a']),
+  function: () => () => 'a',
+  invalid_time: () => new Date(Number.NaN),
 }
 
 const VARIABLES = ['SIGNALBOX_TOKEN', 'SIGNALBOX_BASE_URL']

@@ -37,6 +37,7 @@ const TRACE_CHARACTERS_MAX = 100
 export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
   return {
     name: 'meta',
+    identityMark: 'm',
     label: 'Meta',
     targetFields: TARGET_FIELDS,
     batchMax: BATCH_EVENTS_MAX,

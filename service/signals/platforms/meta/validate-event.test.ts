@@ -27,7 +27,7 @@ it('refuses an event without a customer identifier', () => {
     },
     { digests: { fn: [DIGEST], ge: [DIGEST] }, plain: {} },
     { digests: { em: [], ph: [''] }, plain: { fbp: '' } },
-    { digests: { shoe_size: [DIGEST] }, plain: { favourite_colour: 'blue' } },
+    { digests: { shoe_size: [DIGEST] }, plain: { favorite_color: 'blue' } },
   ]
   for (const person of tooLittle) {
     assert.match(faultOf(person) ?? '', /^The user_data holds too little to match a person/)

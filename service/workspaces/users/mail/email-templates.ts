@@ -15,9 +15,9 @@ export interface EmailRecipient {
  * carry the token in the query, for a page that asks before it uses it: email scanners follow
  * links.
  */
-export function verificationEmail(origin: string, person: EmailRecipient, token: string): Email {
-  return composeEmail(person.email, 'Confirm your email', [
-    greet(person),
+export function verificationEmail(origin: string, user: EmailRecipient, token: string): Email {
+  return composeEmail(user.email, 'Confirm your email', [
+    greet(user),
     'please confirm your email address:',
     buildLink(origin, '/verify', { token }),
     `The link works for ${LINK_LIFETIME_MINUTES.verification / 60} hours.`,
@@ -26,9 +26,9 @@ export function verificationEmail(origin: string, person: EmailRecipient, token:
 }
 
 /** Sent to the owner of an account when its address is used for another sign-up. */
-export function alreadyRegisteredEmail(origin: string, person: EmailRecipient): Email {
-  return composeEmail(person.email, 'You already have an account', [
-    greet(person),
+export function alreadyRegisteredEmail(origin: string, user: EmailRecipient): Email {
+  return composeEmail(user.email, 'You already have an account', [
+    greet(user),
     'a sign-up was attempted with this address, which already has an account. Sign in here:',
     buildLink(origin, '/sign-in'),
     `Forgot your password? ${buildLink(origin, '/forgot')}`,
@@ -36,9 +36,9 @@ export function alreadyRegisteredEmail(origin: string, person: EmailRecipient): 
   ])
 }
 
-export function passwordResetEmail(origin: string, person: EmailRecipient, token: string): Email {
-  return composeEmail(person.email, 'Choose a new password', [
-    greet(person),
+export function passwordResetEmail(origin: string, user: EmailRecipient, token: string): Email {
+  return composeEmail(user.email, 'Choose a new password', [
+    greet(user),
     'choose a new password here:',
     buildLink(origin, '/reset', { token }),
     `The link works once, for ${LINK_LIFETIME_MINUTES.reset} minutes.`,
@@ -49,9 +49,9 @@ export function passwordResetEmail(origin: string, person: EmailRecipient, token
 const ENDED = 'All earlier sessions and emailed links have ended.'
 
 /** Sent to the owner of an account, who may not be the one who changed the password. */
-export function passwordChangedEmail(origin: string, person: EmailRecipient, at: Date): Email {
-  return composeEmail(person.email, 'Your password was changed', [
-    greet(person),
+export function passwordChangedEmail(origin: string, user: EmailRecipient, at: Date): Email {
+  return composeEmail(user.email, 'Your password was changed', [
+    greet(user),
     `the password of your account was changed at ${formatIsoMinute(at)} UTC. ${ENDED}`,
     'If this was not you, choose a new password now:',
     buildLink(origin, '/forgot'),
@@ -76,14 +76,14 @@ const FACTOR_CHANGES = {
   passkey_removed: 'a passkey was removed from your account.',
 } as const
 
-/** Tells a person that a second factor of their account changed. */
+/** Tells a user that a second factor of their account changed. */
 export function factorChangedEmail(
   origin: string,
-  person: EmailRecipient,
+  user: EmailRecipient,
   change: keyof typeof FACTOR_CHANGES,
 ): Email {
-  return composeEmail(person.email, 'Your sign-in methods changed', [
-    greet(person),
+  return composeEmail(user.email, 'Your sign-in methods changed', [
+    greet(user),
     FACTOR_CHANGES[change],
     'If this was not you, choose a new password and check your account:',
     buildLink(origin, '/forgot'),

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { startMailServer } from '../../../../testing/fixtures/mail-server.ts'
 import { TestClock } from '../../../../testing/fixtures/test-clock.ts'
-import { parseEmailAddress } from '../account-fields.ts'
+import { parseEmailAddress } from '../email-address.ts'
 import { createOutboxTransport, createSmtpTransport } from './client.ts'
 import { invitationEmail, passwordResetEmail, verificationEmail } from './email-templates.ts'
 import { MailQueue } from './mail-queue.ts'
@@ -27,9 +27,9 @@ it('writes each email to a file that only its owner can read, also in an open fo
   mkdirSync(folder)
   chmodSync(folder, 0o755)
   const deliver = createOutboxTransport(folder, new TestClock().now)
-  const person = { email: 'ada@people.example', name: 'Ada' }
-  await deliver(passwordResetEmail(ORIGIN, person, 'one'))
-  await deliver(passwordResetEmail(ORIGIN, person, 'two'))
+  const user = { email: 'ada@people.example', name: 'Ada' }
+  await deliver(passwordResetEmail(ORIGIN, user, 'one'))
+  await deliver(passwordResetEmail(ORIGIN, user, 'two'))
   const files = readdirSync(folder).toSorted()
   assert.deepEqual(files, [
     '2026-11-21T12-00-00.000Z-0001.txt',
@@ -54,10 +54,10 @@ it('writes the emails of two transports of the same moment to two files', async 
 
 it('keeps names on one line and without links', () => {
   const invitation = { id: 'x', email: 'a@b.example', workspaceName: EVIL, inviterName: EVIL }
-  const person = { email: 'a@b.example', name: EVIL }
+  const user = { email: 'a@b.example', name: EVIL }
   for (const mail of [
     invitationEmail(ORIGIN, invitation),
-    verificationEmail(ORIGIN, person, 'token'),
+    verificationEmail(ORIGIN, user, 'token'),
   ]) {
     assert.doesNotMatch(mail.text, /^Bcc|https?:\/\/evil|www\.|\p{Cf}|\u2028|\r/mu)
     assert.doesNotMatch(mail.subject, /[\r\n]/)
@@ -123,8 +123,8 @@ it('limits the queue when the mail server does not respond', async () => {
 it('sends one recipient, one subject and the text to the mail server', async test => {
   const { url, lines } = await startMailServer(test)
   const deliver = createSmtpTransport({ url, from: 'signalbox@shop.example' })
-  const person = { email: 'ada@people.example', name: EVIL }
-  const mail = passwordResetEmail(ORIGIN, person, 'token-of-the-link')
+  const user = { email: 'ada@people.example', name: EVIL }
+  const mail = passwordResetEmail(ORIGIN, user, 'token-of-the-link')
   await deliver({ ...mail, subject: `${mail.subject}\r\nBcc: all@people.example` })
   const transcript = lines.join('\n')
   assert.deepEqual(transcript.match(/^RCPT TO:.*$/gm), ['RCPT TO:<ada@people.example>'])

@@ -42,6 +42,9 @@ func main() {
 	first := flag.Int("first", 0, "how many lines to send; all by default")
 	now := flag.String("now", "", "the time of the last purchase; the present by default")
 	flag.Parse()
+	if os.Getenv("SIGNALBOX_TOKEN") == "" {
+		log.Fatal("set SIGNALBOX_TOKEN")
+	}
 	if err := run(flag.Arg(0), *first, *now); err != nil {
 		log.Fatal(err)
 	}

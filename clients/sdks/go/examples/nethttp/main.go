@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -19,6 +20,10 @@ import (
 const closeTimeout = 10 * time.Second
 
 func main() {
+	// Without its token the shop does not start: no event of it could be sent.
+	if os.Getenv("SIGNALBOX_TOKEN") == "" {
+		log.Fatal("set SIGNALBOX_TOKEN")
+	}
 	client, err := signalbox.New(signalbox.WithAppInfo("shop", "1.0.0"))
 	if err != nil {
 		log.Fatal(err)

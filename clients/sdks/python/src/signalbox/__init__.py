@@ -25,7 +25,7 @@ from ._errors import (
     UnprocessableEntityError,
     UnsupportedMediaTypeError,
 )
-from ._hooks import Hooks, RequestInfo, ResponseInfo, RetryInfo
+from ._hooks import Hooks, RequestInfo, ResponseInfo, RetryInfo, WarningInfo
 from ._queue import CloseResult, FlushResult, Outcome
 from ._settings import AppInfo, CallOptions
 from ._task_queue import AsyncEventQueue
@@ -66,6 +66,7 @@ __all__ = [
     "SignalboxError",
     "UnprocessableEntityError",
     "UnsupportedMediaTypeError",
+    "WarningInfo",
     "__version__",
     "consent",
     "hash",

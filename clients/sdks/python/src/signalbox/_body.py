@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,16 +17,14 @@ _SECONDS_MAX = 99_999_999_999
 """Unix seconds have ten digits for the next 260 years."""
 
 
+_INTEGER_MAX = 2**53 - 1
+"""Readers of JSON hold a larger number as another one."""
+
+
 def encode_body(body: Mapping[str, Any]) -> bytes:
     """JSON. A `Decimal` keeps its digits as text, and a `datetime` becomes ISO 8601."""
     try:
-        text = json.dumps(
-            body,
-            ensure_ascii=False,
-            allow_nan=False,
-            separators=(",", ":"),
-            default=_encode_native,
-        )
+        text = json.dumps(to_plain(body), ensure_ascii=False, separators=(",", ":"))
         return text.encode()
     except InvalidArgumentError:
         raise
@@ -33,17 +32,39 @@ def encode_body(body: Mapping[str, Any]) -> bytes:
         pass
     # Raised here, so that the error has no context: that would hold a part of the request.
     raise InvalidArgumentError(
-        "The body cannot be JSON: NaN, infinity, cycles, lone surrogates and keys other than text "
-        "are not."
+        "The body cannot be JSON: it has a cycle, is nested too deep, or has a lone surrogate."
     )
 
 
-def _encode_native(value: object) -> str:
+def to_plain(value: Any) -> Any:
+    """A copy of what JSON can hold. Raises an InvalidArgumentError for anything else."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _INTEGER_MAX else _refuse("a whole number above 2^53 - 1")
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _refuse(str(value))
+    if isinstance(value, Mapping):
+        return {_to_name(name): to_plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_plain(one) for one in value]
     if isinstance(value, Decimal) and value.is_finite():
         return format(value, "f")
     if isinstance(value, datetime):
-        return format_datetime(value, "A time")
-    raise InvalidArgumentError(f"The body cannot be JSON: it has a {type(value).__name__}.")
+        return _to_text(value)
+    return _refuse(f"a {type(value).__name__}")
+
+
+def _to_name(name: Any) -> str:
+    return name if isinstance(name, str) else _refuse("a name that is no text")
+
+
+def _to_text(time: datetime) -> str:
+    return _refuse("a time without a zone") if time.utcoffset() is None else _format_utc(time)
+
+
+def _refuse(kind: str) -> NoReturn:
+    raise InvalidArgumentError(f"The body cannot be JSON: it has {kind}.")
 
 
 def format_time(time: Any, name: str) -> Any:
@@ -59,6 +80,10 @@ def format_datetime(time: datetime, name: str) -> str:
     """UTC with milliseconds."""
     if time.utcoffset() is None:
         raise InvalidArgumentError(f"{name} has no time zone. Use datetime.now(UTC), for example.")
+    return _format_utc(time)
+
+
+def _format_utc(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ._body import encode_body, format_time
+from ._body import encode_body, format_time, to_plain
 from ._errors import APITimeoutError, InvalidArgumentError
 from .types import Event, EventDetail, EventList
 
@@ -40,13 +40,7 @@ def copy_event(prepared: PreparedEvent) -> PreparedEvent:
     """As it is now: changes of the caller's event must not reach one that waits in a queue."""
     # Refuses what cannot be sent when it is added, not when no one is there to be told.
     encode_body(prepared.body)
-    return PreparedEvent(prepared.id, _copy(prepared.body), prepared.is_generated)
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _copy(one) for name, one in value.items()}
-    return [_copy(one) for one in value] if isinstance(value, (list, tuple)) else value
+    return PreparedEvent(prepared.id, to_plain(prepared.body), prepared.is_generated)
 
 
 class EventPages:

@@ -37,6 +37,18 @@ class RetryInfo(RequestInfo):
     """Seconds before the next attempt."""
 
 
+@dataclass(kw_only=True)
+class WarningInfo:
+    """What a success says that a program may not expect."""
+
+    operation: str
+    """Such as `events.create`."""
+    event_id: str
+    code: str
+    """That of the notice: `differs_from_stored`."""
+    message: str
+
+
 @dataclass(kw_only=True, frozen=True)
 class Hooks:
     """Called around each attempt, in its thread or task. What a hook raises, the call raises."""
@@ -44,3 +56,5 @@ class Hooks:
     on_request: Callable[[RequestInfo], None] | None = None
     on_response: Callable[[ResponseInfo], None] | None = None
     on_retry: Callable[[RetryInfo], None] | None = None
+    on_warning: Callable[[WarningInfo], None] | None = None
+    """A duplicate differs from what is stored under its id. Logged as `signalbox` by default."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final
@@ -11,6 +12,7 @@ from urllib.parse import quote
 from ._call import Request, Result
 from ._errors import InvalidArgumentError
 from ._events import PreparedEvent
+from ._hooks import Hooks, WarningInfo
 from ._settings import Secret
 from .types import (
     CreatedEvent,
@@ -27,6 +29,8 @@ from .types import (
     TestMode,
     TestPurchase,
 )
+
+_logger = logging.getLogger("signalbox")
 
 
 class NotGiven(Enum):
@@ -46,11 +50,33 @@ def create_event(event: PreparedEvent) -> Request[CreatedEvent]:
     )
 
 
-def complete_created(created: CreatedEvent, event: PreparedEvent) -> CreatedEvent:
-    """An answer without an id gets the one that was sent."""
+def complete_created(created: CreatedEvent, event: PreparedEvent, hooks: Hooks) -> CreatedEvent:
+    """An answer without an id gets the one that was sent. Warns of one that says a difference."""
     if isinstance(created, Result) and created.get("event_id") is None:
         created["event_id"] = event.id
+    warning = _find_difference(created)
+    if warning is not None and hooks.on_warning:
+        hooks.on_warning(warning)
+    elif warning is not None:
+        _logger.warning("%s: %s", warning.event_id, warning.message)
     return created
+
+
+def _find_difference(created: CreatedEvent) -> WarningInfo | None:
+    """
+    Another event is stored under the id, so that this one does not count. It is no error: a program
+    that repeats an event with a new time gets it too.
+    """
+    notices = created.get("notices")
+    for notice in notices if isinstance(notices, list) else []:
+        if isinstance(notice, Mapping) and notice.get("code") == "differs_from_stored":
+            return WarningInfo(
+                operation="events.create",
+                event_id=created["event_id"],
+                code="differs_from_stored",
+                message=str(notice.get("message")),
+            )
+    return None
 
 
 def verify() -> Request[NewVerification]:

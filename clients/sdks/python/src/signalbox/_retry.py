@@ -4,7 +4,8 @@ import random
 
 from ._errors import APIConnectionError, APIError
 
-_RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+_RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504, *range(520, 528)})
+"""520 to 527 are those of Cloudflare, which could not reach the service behind it."""
 _FIRST_DELAY_SECONDS = 0.5
 _DELAY_SECONDS_MAX = 8.0
 _RETRY_AFTER_SECONDS_MAX = 60

@@ -45,7 +45,7 @@ class Transport:
         sleep: Callable[[float], None] | None = None,
     ) -> CreatedEvent:
         created = self.send(operations.create_event(event), options, sleep)
-        return operations.complete_created(created, event)
+        return operations.complete_created(created, event, self._settings.hooks)
 
     def close(self) -> None:
         if self._is_own:
@@ -89,7 +89,7 @@ class AsyncTransport:
 
     async def send_event(self, event: PreparedEvent, options: CallOptions) -> CreatedEvent:
         created = await self.send(operations.create_event(event), options)
-        return operations.complete_created(created, event)
+        return operations.complete_created(created, event, self._settings.hooks)
 
     async def close(self) -> None:
         if self._is_own:

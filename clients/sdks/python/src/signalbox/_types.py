@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 802d4b36fe168090480ecfe5c37b961672ec126db5ed3787e83ec2eee152ad07). Do not edit.
+# Generated from the contract 0.5.0 (sha256 cc5ad41b71c245fa2f05f0c3fe9e19b58b70fe2a0005533006c87078bd1c1f9e). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -156,24 +156,29 @@ class LegitimateInterestEvent(TypedDict):
     """What the customer is to the business."""
 
 
+class IngestionNotice(TypedDict):
+    code: str
+    """`member_ignored`: not a member of this API. `member_dropped`: known, but its value
+    cannot be used. `member_redacted`: held an email address or a phone number, which a
+    token replaces. `consent_unreadable`: a consent input that neither grants nor denies.
+    `differs_from_stored`: a duplicate whose body is not the one that is stored."""
+    field: str
+    """Dotted path of the member; `*` for an unreadable name."""
+    message: str
+
+
 class DuplicateEvent(TypedDict):
     event_id: str
     duplicate: Literal[True]
+    notices: NotRequired[list[IngestionNotice]]
+    """`differs_from_stored` when the body differs from that of the stored event, which
+    counts. Left out when it is the same or cannot be compared, and with a publishable
+    key."""
 
 
 class IngestionWarning(TypedDict):
     code: Literal["consent_captured_at_invalid"]
     field: Literal["consent.captured_at"]
-    message: str
-
-
-class IngestionNotice(TypedDict):
-    code: str
-    """`member_ignored`: not a member of this API. `member_dropped`: known, but its value
-    cannot be used. `member_redacted`: held an email address or a phone number, which a
-    token replaces. `consent_unreadable`: a consent input that neither grants nor denies."""
-    field: str
-    """Dotted path of the member; `*` for an unreadable name."""
     message: str
 
 

@@ -67,6 +67,7 @@ class CaseRun:
                 on_request=self._record("request"),
                 on_response=self._record("response"),
                 on_retry=self._record("retry"),
+                on_warning=self._record("warning"),
             ),
         }
         client = self._world.create_client(self._script, options)
@@ -277,12 +278,31 @@ def _to_seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1_000
 
 
+def _create_cycle() -> list[Any]:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    return cycle
+
+
+_NATIVE_VALUES: dict[str, Callable[[], Any]] = {
+    "cycle": _create_cycle,
+    "nan": lambda: float("nan"),
+    "infinity": lambda: float("inf"),
+    "large_integer": lambda: 2**64,
+    "set": lambda: {"a"},
+    "function": lambda: _create_cycle,
+    "invalid_time": lambda: datetime(2026, 11, 23),
+}
+
+
 def _to_native(value: Any) -> Any:
-    """`{"$time": text}` is a native time."""
+    """`{"$time": text}` is a native time, `{"$native": kind}` a value that JSON does not have."""
     if isinstance(value, list):
         return [_to_native(one) for one in value]
     if isinstance(value, dict):
         if "$time" in value:
             return datetime.fromisoformat(value["$time"])
+        if "$native" in value:
+            return _NATIVE_VALUES[value["$native"]]()
         return {name: _to_native(one) for name, one in value.items()}
     return value

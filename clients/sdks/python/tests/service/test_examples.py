@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from datetime import datetime
 from typing import Any
 
@@ -35,6 +37,25 @@ def test_fastapi(client: Signalbox, now: datetime) -> None:
     assert (event["value_amount"], event["order_id"]) == ("19.90", "f-1")
     with pytest.raises(NotFoundError):
         client.events.get("order-f-2")
+
+
+def test_no_example_starts_without_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fastapi.testclient import TestClient
+
+    from examples import cdnow
+    from examples.fastapi_app import app
+
+    for token in (None, ""):
+        monkeypatch.delenv("SIGNALBOX_TOKEN", raising=False)
+        if token is not None:
+            monkeypatch.setenv("SIGNALBOX_TOKEN", token)
+        with pytest.raises(RuntimeError, match="Set SIGNALBOX_TOKEN"), TestClient(app):
+            pass
+        with pytest.raises(SystemExit, match="Set SIGNALBOX_TOKEN"):
+            cdnow.main()
+        sys.modules.pop("examples.django_app", None)
+        with pytest.raises(RuntimeError, match="Set SIGNALBOX_TOKEN"):
+            importlib.import_module("examples.django_app")
 
 
 def test_django(client: Signalbox, now: datetime) -> None:

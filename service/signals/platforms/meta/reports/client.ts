@@ -2,10 +2,10 @@ import { DAY_MILLISECONDS } from '../../../../runtime/util/time.ts'
 import type {
   CountedDay,
   CountedSource,
-  Credentials,
   DayCounts,
   MatchQuality,
   Platform,
+  PlatformCredentials,
   Unavailable,
 } from '../../platform.ts'
 import {
@@ -52,7 +52,7 @@ const SOURCE_PARAMETERS: Record<CountedSource, string> = {
 
 async function readDayCounts(
   options: MetaOptions,
-  credentials: Credentials<MetaTarget>,
+  credentials: PlatformCredentials<MetaTarget>,
   { day, source }: { day: CountedDay; source: CountedSource },
 ): Promise<DayCounts | Unavailable> {
   const first = buildGraphUrl(options, [credentials.target.datasetId, 'stats'], {
@@ -77,7 +77,7 @@ async function readDayCounts(
 
 async function readMatchQuality(
   options: MetaOptions,
-  credentials: Credentials<MetaTarget>,
+  credentials: PlatformCredentials<MetaTarget>,
 ): Promise<MatchQuality | Unavailable> {
   const url = buildGraphUrl(options, ['dataset_quality'], {
     dataset_id: credentials.target.datasetId,
@@ -93,7 +93,7 @@ async function readMatchQuality(
 async function requestReport(
   options: MetaOptions,
   url: URL,
-  { accessToken }: Credentials<MetaTarget>,
+  { accessToken }: PlatformCredentials<MetaTarget>,
 ): Promise<ReportAnswer | Unavailable> {
   const headers = buildGraphHeaders(accessToken)
   if (!headers) return unavailable('credential', { sentence: UNWRITABLE_MESSAGE })

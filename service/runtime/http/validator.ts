@@ -1,0 +1,255 @@
+import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { Static, TSchema } from 'typebox'
+import { isObject, type UntrustedObject } from '../util/is-object.ts'
+import { isCalendarDay } from '../util/time.ts'
+import { type BrokenRule, type FieldErrors, Refusal } from './refusal.ts'
+import { describeSchemaError, memberOf, mergeAlternatives } from './schema-errors.ts'
+
+interface ValidatorOptions<Value> {
+  /** Members that are stored or sent as text. */
+  textMembers?: readonly (keyof Value & string)[]
+  /**
+   * Members with errors of their own, reported in the order of the schema. An input that is not an
+   * object counts as `{}` then, because these errors name members.
+   */
+  members?: { [Name in keyof Value]?: MemberRule<Exclude<Value[Name], undefined>> }
+  /** For queries, where numbers are text: digits become the integer that the schema asks for. */
+  coerceTypes?: boolean
+  /** Errors of the schema that the operation reports in its own words. */
+  omits?: (error: ErrorObject) => boolean
+}
+
+interface MemberRule<Member> {
+  /** Whatever is wrong with it; or by keyword of JSON Schema, null for the usual sentence. */
+  error: string | ((keyword: string) => string | null)
+  /** Returns what is stored of a member that fits the schema; null when it is invalid. */
+  parse?: (member: Member) => Member | null
+}
+
+/**
+ * Validates what came from outside: a body, a query or the arguments of a tool. Until then it has
+ * no type. The schema is compiled once. A missing input and `null` count as `{}`.
+ */
+export class Validator<Schema extends TSchema> {
+  readonly #check: SchemaCheck
+  readonly #names: readonly string[]
+  readonly #integers: readonly string[]
+  readonly #options: ValidatorOptions<Static<Schema>>
+
+  constructor(schema: Schema, options: ValidatorOptions<Static<Schema>> = {}) {
+    const { properties = {} } = schema as { properties?: Record<string, { type?: unknown }> }
+    this.#check = compileSchema(schema)
+    this.#names = Object.keys(properties)
+    this.#integers = options.coerceTypes
+      ? this.#names.filter(name => properties[name]?.type === 'integer')
+      : []
+    this.#options = options
+  }
+
+  /** Returns the input once it is valid. Throws a 422 refusal with every invalid field. */
+  validate(input: unknown): Static<Schema> {
+    return this.begin(input).finish()
+  }
+
+  /**
+   * Checks the schema for an operation with further rules, which adds their errors and ends with
+   * `finish`, so that one response names every invalid field. Throws a 422 refusal at once for
+   * anything but an object.
+   */
+  begin(input: unknown): Validation<Static<Schema>> {
+    const { textMembers = [], members } = this.#options
+    const errors = new FieldErrorList()
+    const value = this.#coerce(input ?? {})
+    const given = members
+      ? this.#checkMembers(errors, isObject(value) ? value : {})
+      : this.#checkObject(errors, value)
+    for (const name of textMembers) addTextError(errors, name, given[name])
+    return new Validation(errors, given)
+  }
+
+  /** The members that fit the schema, for links to pages: an invalid one does not hide the page. */
+  pickValid(input: unknown): Partial<Static<Schema>> {
+    const given = this.#coerce(input)
+    if (!isObject(given)) return {}
+    const invalid = new Set((this.#check(given) ?? []).map(memberOf))
+    const valid = this.#names.filter(name => given[name] !== undefined && !invalid.has(name))
+    return Object.fromEntries(valid.map(name => [name, given[name]])) as Partial<Static<Schema>>
+  }
+
+  #checkObject(errors: FieldErrorList, value: unknown): UntrustedObject {
+    const { omits } = this.#options
+    for (const error of this.#check(value) ?? []) {
+      if (omits?.(error)) continue
+      const { field, sentence, rule } = describeSchemaError(error)
+      errors.add(field, sentence, rule)
+    }
+    if (!isObject(value)) throw errors.toRefusal()
+    return value
+  }
+
+  /** Returns the members as their rules parse them. */
+  #checkMembers(errors: FieldErrorList, given: UntrustedObject): UntrustedObject {
+    const rules = this.#options.members as Record<string, MemberRule<unknown> | undefined>
+    const found = Map.groupBy(this.#check(given) ?? [], memberOf)
+    const parsed: Record<string, unknown> = { ...given }
+    for (const name of new Set([...this.#names, ...found.keys()])) {
+      const { error, parse } = rules[name] ?? {}
+      const own = found.get(name) ?? []
+      for (const schemaError of own) {
+        const usual = describeSchemaError(schemaError)
+        const sentence = typeof error === 'function' ? error(schemaError.keyword) : error
+        if (sentence) errors.add(name, sentence, usual.rule)
+        else errors.add(usual.field, usual.sentence, usual.rule)
+      }
+      if (own.length > 0 || !parse || given[name] === undefined) continue
+      parsed[name] = parse(given[name])
+      if (parsed[name] === null) errors.add(name, String(error))
+    }
+    return parsed
+  }
+
+  #coerce(input: unknown): unknown {
+    if (this.#integers.length === 0 || !isObject(input)) return input
+    const coerced: Record<string, unknown> = { ...input }
+    for (const name of this.#integers) {
+      const text = coerced[name]
+      if (typeof text === 'string' && /^\d+$/.test(text)) coerced[name] = Number(text)
+    }
+    return coerced
+  }
+}
+
+/** A validation to which an operation may add errors. */
+export class Validation<Value> {
+  readonly errors: FieldErrorList
+  /** Its members may be missing or of any type. */
+  readonly input: UntrustedObject
+
+  constructor(errors: FieldErrorList, input: UntrustedObject) {
+    this.errors = errors
+    this.input = input
+  }
+
+  /** Returns the input once it is valid. Throws a 422 refusal with every error. */
+  finish(): Value {
+    if (!this.errors.isEmpty) throw this.errors.toRefusal()
+    return this.input as Value
+  }
+}
+
+/** A long list of invalid items must not become a response of megabytes. */
+const FIELDS_MAX = 1_000
+
+/** Collects sentences by field; a field may have several errors. */
+export class FieldErrorList {
+  readonly #errors = new Map<string, string[]>()
+  readonly #rules: BrokenRule[] = []
+
+  add(field: string, sentence: string, rule: RefusalRule = 'invalid_value'): void {
+    const sentences = this.#errors.get(field)
+    if (sentences?.includes(sentence)) return
+    if (!sentences && this.#errors.size === FIELDS_MAX) return
+    if (sentences) sentences.push(sentence)
+    else this.#errors.set(field, [sentence])
+    this.#rules.push({ field, rule })
+  }
+
+  has(field: string): boolean {
+    return this.#errors.has(field)
+  }
+
+  get isEmpty(): boolean {
+    return this.#errors.size === 0
+  }
+
+  toErrors(): FieldErrors {
+    return Object.fromEntries(this.#errors)
+  }
+
+  /** 422 with every error. */
+  toRefusal(): Refusal {
+    return Refusal.ofFields(this.toErrors(), this.#rules)
+  }
+}
+
+/** PostgreSQL text cannot hold NUL, and UTF-8 cannot encode a lone surrogate. */
+export function addTextError(list: FieldErrorList, field: string, text: unknown): void {
+  if (typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))) return
+  list.add(field, `The ${field} field must be valid Unicode text without NUL.`, 'invalid_text')
+}
+
+/**
+ * Returns the parameters of a path as text, which the operation parses. Names that the path of the
+ * route does not have are a bug.
+ */
+export function readPathParameters<const Names extends readonly string[]>(
+  params: unknown,
+  ...names: Names
+): Record<Names[number], string> {
+  const texts = names.map(name => {
+    const text = isObject(params) ? params[name] : undefined
+    if (typeof text !== 'string') throw new Error(`the path of this route has no ${name}`)
+    return [name, text]
+  })
+  return Object.fromEntries(texts)
+}
+
+/** The errors of a value; null when it is valid. Never changes the value. */
+type SchemaCheck = (value: unknown) => readonly ErrorObject[] | null
+
+/**
+ * All errors, no coercion, no defaults, nothing removed: the caller learns every invalid field of
+ * exactly what it sent. Bodies of at most 256 KiB bound the list. A number such as 1e999 parses to
+ * Infinity, which `strictNumbers` refuses.
+ */
+const ajv = new Ajv({
+  allErrors: true,
+  strict: false,
+  strictNumbers: true,
+  formats: { uri: isAbsoluteUri, date: isCalendarDay, int64: true, double: true },
+})
+
+/**
+ * Compiles a schema of the contract. A discriminated union is validated against the variant that
+ * the value names, so that errors name fields instead of "matches no variant".
+ */
+function compileSchema(schema: object): SchemaCheck {
+  const { discriminator, oneOf } = schema as Partial<DiscriminatedUnion>
+  if (!discriminator || !oneOf) return toSchemaCheck(ajv.compile(schema))
+  return compileUnion(discriminator.propertyName, oneOf)
+}
+
+interface DiscriminatedUnion {
+  discriminator: { propertyName: string }
+  oneOf: { properties: Record<string, { const?: unknown }> }[]
+}
+
+function compileUnion(tag: string, variants: DiscriminatedUnion['oneOf']): SchemaCheck {
+  const validators = new Map(
+    variants.map(variant => [variant.properties[tag]?.const, toSchemaCheck(ajv.compile(variant))]),
+  )
+  const allowedValues = [...validators.keys()]
+  const fallback = validators.get(allowedValues[0]) as SchemaCheck
+
+  return value => {
+    const name = isObject(value) ? value[tag] : undefined
+    const validate = validators.get(name)
+    if (validate) return validate(value)
+    // An unknown variant is one error of the tag; the other members are still validated.
+    return (fallback(value) ?? []).map(error =>
+      error.keyword === 'const' && error.instancePath === `/${tag}`
+        ? { ...error, keyword: 'enum', params: { allowedValues } }
+        : error,
+    )
+  }
+}
+
+function toSchemaCheck(validate: ValidateFunction): SchemaCheck {
+  return value => (validate(value) ? null : mergeAlternatives(validate.errors ?? []))
+}
+
+/** A scheme followed by something, as the WHATWG URL parser reads it, without white space. */
+function isAbsoluteUri(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:[^\s\p{Cc}]+$/iu.test(text) && URL.canParse(text)
+}

@@ -1,0 +1,111 @@
+import type { Generated, TablePlacement } from '../../runtime/db/tables.ts'
+
+/** Events with what identifies their visitors, and their counts. */
+interface EventTables {
+  event_keys: {
+    created_at: Date
+    tracker_id: string
+    id_digest: string
+    space: number
+  }
+  legacy_events: {
+    until: Date
+  }
+  events: {
+    space: number
+    tracker_id: string
+    event_id: string
+    created_at: Date
+    event_time: Date
+    event_name: string
+    event_class: string | null
+    action_source: string | null
+    consent_basis: string | null
+    measurement_class: string | null
+    attribution_join: string | null
+    enforcement_scope: string | null
+    consent_normalization_version: string | null
+    consent_captured_at: Date | null
+    event_source: string | null
+    parent_event_id: string | null
+    order_id: string | null
+    value_amount: string | null
+    value_currency: string | null
+    value_data: string | null
+    consent: string | null
+    notes: string | null
+    body_digest: Buffer
+    differing_submissions: Generated<number>
+    last_differing_at: Date | null
+  }
+  event_payloads: {
+    tracker_id: string
+    event_id: string
+    received_on: string
+    created_at: Date
+    space: number
+    visitor_id: string | null
+    user_data: string
+    click_ids: string
+    identifier_keys: Generated<number[]>
+    page_url: string | null
+  }
+  sessions: {
+    tracker_id: string
+    visitor_id: string
+    first_seen_at: Date
+    last_seen_at: Date
+    landing_source: string | null
+    click_ids: string
+  }
+  consent_withdrawals: {
+    tracker_id: string
+    visitor_id: string
+    withdrawn_at: Date
+  }
+  erased_identifiers: {
+    tracker_id: string
+    keyed_digest: Buffer
+    erased_at: Date
+  }
+  list_positions: {
+    tracker_id: string
+    received_on: string
+    position: number
+    created_at: Date
+    event_id: string
+    space: Generated<number>
+  }
+  event_counts: {
+    tracker_id: string
+    received_on: string
+    slot: number
+    events: number
+    unindexed_since: Generated<Date>
+  }
+  stage_counts: {
+    tracker_id: string
+    hour: Date
+    stage: string
+    reason: string
+    slot: number
+    count: number
+  }
+}
+
+declare module '../../runtime/db/tables.ts' {
+  interface Tables extends EventTables {}
+}
+
+export const EVENT_PLACEMENTS: Record<keyof EventTables, TablePlacement> = {
+  legacy_events: 'reference',
+  event_keys: 'distributed',
+  events: 'distributed',
+  event_payloads: 'distributed',
+  sessions: 'distributed',
+  consent_withdrawals: 'distributed',
+  event_counts: 'distributed',
+  list_positions: 'distributed',
+  erased_identifiers: 'distributed',
+  stage_counts: 'distributed',
+}

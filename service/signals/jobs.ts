@@ -1,0 +1,118 @@
+import { type Job, type JobPayload, repeatUntilDone } from '../runtime/jobs/job.ts'
+import type { Settings } from '../runtime/settings/settings.ts'
+import type { DeliveryContext } from './delivery/delivery-context.ts'
+import { indexListPositions } from './events/list-position-store.ts'
+import { ensurePartitions, PARTITION_DAYS_AHEAD } from './events/partition-store.ts'
+import type { AlertTransition } from './reports/alert-store.ts'
+import { type AlertAnnouncer, announceAlerts } from './reports/announce-alerts.ts'
+import { makeDueReports, refreshReports } from './reports/make-reports.ts'
+import { takeDueSnapshots } from './reports/take-snapshots.ts'
+import { expireAttempts } from './retention/expire-attempts.ts'
+import { expireCounts } from './retention/expire-counts.ts'
+import { expireOldEvents } from './retention/expire-events.ts'
+import { expirePayloads } from './retention/expire-payloads.ts'
+
+export interface SignalsJobsContext {
+  settings: Pick<
+    Settings,
+    'payloadRetentionDays' | 'ledgerRetentionMonths' | 'attemptRetentionDays'
+  >
+  delivery: DeliveryContext
+  onAlert: (transition: AlertTransition) => void
+  announcer: AlertAnnouncer
+}
+
+/** The scheduled work of this room: partitions and lists, reports and alerts, retention. */
+export function signalsJobs(context: SignalsJobsContext): Job[] {
+  return [...storeJobs(context), ...reportJobs(context), ...expiryJobs(context)]
+}
+
+function storeJobs({ delivery }: SignalsJobsContext): Job[] {
+  return [
+    {
+      name: 'prepare-partitions',
+      schedule: '7 * * * *',
+      timeoutSeconds: 60,
+      run: (_, { now }) => ensurePartitions(delivery.database, now, PARTITION_DAYS_AHEAD),
+    },
+    {
+      name: 'index-lists',
+      schedule: '52 * * * *',
+      timeoutSeconds: 600,
+      run: (_, { signal }) => indexListPositions({ database: delivery.database, signal }),
+    },
+  ]
+}
+
+function reportJobs({ delivery, onAlert, announcer }: SignalsJobsContext): Job[] {
+  const context = { ...delivery, onAlert }
+  return [
+    {
+      name: 'make-due-reports',
+      schedule: '*/15 * * * *',
+      timeoutSeconds: 600,
+      run: repeatUntilDone(moment => makeDueReports(context, moment)),
+    },
+    {
+      name: 'refresh-report',
+      schedule: null,
+      timeoutSeconds: 120,
+      run: async payload => {
+        await refreshReports(context, parseReportPayload(payload))
+      },
+    },
+    {
+      name: 'take-due-snapshots',
+      schedule: '22 * * * *',
+      timeoutSeconds: 600,
+      run: repeatUntilDone(moment => takeDueSnapshots(context, moment)),
+    },
+    {
+      name: 'announce-alerts',
+      schedule: '*/1 * * * *',
+      timeoutSeconds: 50,
+      run: repeatUntilDone(moment => announceAlerts({ ...delivery, announcer }, moment)),
+    },
+  ]
+}
+
+function expiryJobs({ settings, delivery: { database } }: SignalsJobsContext): Job[] {
+  const { payloadRetentionDays, ledgerRetentionMonths, attemptRetentionDays } = settings
+  return [
+    {
+      name: 'expire-payloads',
+      schedule: '37 * * * *',
+      timeoutSeconds: 600,
+      run: repeatUntilDone(({ now }) =>
+        expirePayloads({ database, now, payloadDays: payloadRetentionDays }),
+      ),
+    },
+    {
+      name: 'expire-ledger',
+      schedule: '10 3 * * *',
+      timeoutSeconds: 3_600,
+      run: repeatUntilDone(({ now }) =>
+        expireOldEvents({ database, now, ledgerMonths: ledgerRetentionMonths }),
+      ),
+    },
+    {
+      name: 'expire-attempts',
+      schedule: '40 3 * * *',
+      timeoutSeconds: 3_600,
+      run: repeatUntilDone(({ now }) =>
+        expireAttempts({ database, now, attemptDays: attemptRetentionDays }),
+      ),
+    },
+    {
+      name: 'expire-counts',
+      schedule: '20 4 * * *',
+      timeoutSeconds: 3_600,
+      run: repeatUntilDone(({ now }) => expireCounts({ database, now })),
+    },
+  ]
+}
+
+/** The payload of `enqueueJob(database, 'refresh-report', { trackerId, date })`. */
+function parseReportPayload({ trackerId, date }: JobPayload): { trackerId: string; date: string } {
+  return { trackerId: String(trackerId), date: String(date) }
+}

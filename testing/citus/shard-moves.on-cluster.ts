@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { after, before, it, type TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import type { ProvisionedTracker } from '../../service/program/provisioning/provision-tracker.ts'
+import { startTestService } from '../fixtures/service.ts'
+import { startOwnCluster } from './citus-database.ts'
+import { type CitusCluster, findCitusObstacle } from './cluster.ts'
+import { assertStoredOnce, startEventLoad, summarizeLoad } from './event-load.ts'
+import { createTrackersOnEachNode, findTrackerPort } from './tracker-placement.ts'
+
+const skip = findCitusObstacle() ?? false
+/** Not the shared cluster, because a test adds a node. */
+let cluster: CitusCluster
+
+before(async () => {
+  if (!skip) cluster = await startOwnCluster()
+})
+
+after(() => cluster?.stop())
+
+async function serviceWithTrackers(test: TestContext) {
+  const service = await startTestService(test)
+  const trackers = await createTrackersOnEachNode(service, 2)
+  return { service, trackers }
+}
+
+it('loses no event when a shard is moved under load', { skip }, async test => {
+  const { service, trackers } = await serviceWithTrackers(test)
+  const [moved] = trackers as [ProvisionedTracker]
+  const from = await findTrackerPort(service, moved.trackerId)
+  const to = cluster.ports.slice(1).find(port => port !== from) as number
+  const load = startEventLoad(service, trackers)
+  await pause(1_000)
+  await service.database.pool.query(
+    `select citus_move_shard_placement(
+       get_shard_id_for_distribution_column('destinations', $1::uuid), '127.0.0.1', $2::integer,
+       '127.0.0.1', $3::integer, shard_transfer_mode => 'auto')`,
+    [moved.trackerId, from, to],
+  )
+  await pause(1_000)
+  await load.end()
+  assert.equal(await findTrackerPort(service, moved.trackerId), to)
+  assert.deepEqual([...load.refused.values()].flat(), [])
+  await assertStoredOnce(service, load)
+  test.diagnostic(summarizeLoad(load))
+})
+
+it('loses no event when a node is added and shards are rebalanced', { skip }, async test => {
+  const { service, trackers } = await serviceWithTrackers(test)
+  const load = startEventLoad(service, trackers)
+  const port = await cluster.addNode()
+  const url = new URL(service.connectionString)
+  url.port = String(port)
+  const name = url.pathname.slice(1)
+  url.pathname = '/postgres'
+  await runAt(url.href, `create database ${name}`)
+  // Citus needs the template on the new node, because the copies refer to it.
+  await runAt(url.href, 'create database signalbox_citus_template')
+  url.pathname = `/${name}`
+  await runAt(url.href, 'create extension citus')
+  const { pool } = service.database
+  await pool.query(`select citus_add_node('127.0.0.1', $1::integer)`, [port])
+  await pool.query(`select rebalance_table_shards(shard_transfer_mode => 'auto')`)
+  await pause(1_000)
+  await load.end()
+  const { rows } = await pool.query(
+    `select count(*) as count from citus_shards where nodeport = $1::integer`,
+    [port],
+  )
+  assert.ok(rows[0].count > 0)
+  assert.deepEqual([...load.refused.values()].flat(), [])
+  await assertStoredOnce(service, load)
+  test.diagnostic(summarizeLoad(load))
+})
+
+async function runAt(connectionString: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
+}
