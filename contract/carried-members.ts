@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { named, stringEnum } from './scalars.ts'
 
-/** Where a conversion happens; read in any case. */
+/** Where a conversion happens, in the words of the platforms; read in any case. */
 export const ACTION_SOURCES = [
   'email',
   'website',

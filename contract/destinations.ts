@@ -1,7 +1,15 @@
 import Type, { type Static } from 'typebox'
 import { CURRENCY_PATTERN, UNSIGNED_DECIMAL_PATTERN } from './decimal.ts'
 import { FieldErrors, ValidationError } from './errors.ts'
-import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from './scalars.ts'
+import {
+  freeForm,
+  INTEGER_MAX,
+  named,
+  nullable,
+  optionalBody,
+  stringEnum,
+  timestamp,
+} from './scalars.ts'
 
 /** Visible ASCII, the form of the platforms' codes. */
 export const TEST_CODE_PATTERN = '^[!-~]*$'
@@ -65,7 +73,7 @@ export const TestMode = named(
 
 export const TestPurchaseSubmission = named(
   'TestPurchaseSubmission',
-  Type.Object({
+  optionalBody({
     value: Type.Optional(
       Type.String({
         pattern: UNSIGNED_DECIMAL_PATTERN,

@@ -66,13 +66,23 @@ const SERVER_TEMPLATE = [
   },
 ]
 
+/**
+ * What a credential may send. OpenAPI declares media types for an operation and not for a
+ * credential, so its request bodies have the one that every credential may send.
+ */
+function mediaTypes(...types: readonly string[]) {
+  return { 'x-request-media-types': types }
+}
+
 const TRACKER_SECRET = {
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'sbx_sk_ and 72 hexadecimal digits',
   description:
     'The secret of one signal tracker. It gives access to the events of that tracker only. ' +
-    'Keep it on a server: never in a browser, a URL, a log or a repository.',
+    'Keep it on a server: never in a browser, a URL, a log or a repository. Send ' +
+    '`application/json`; every other media type is 415.',
+  ...mediaTypes('application/json'),
 }
 
 const SANDBOX_KEY = {
@@ -90,14 +100,19 @@ const PUBLISHABLE_KEY = {
   bearerFormat: 'sbx_pk_ and 72 hexadecimal digits',
   description:
     'The key of one signal tracker for pages. It is public and works for createEvent only, from ' +
-    'an origin that is registered with it.',
+    'an origin that is registered with it. Send `application/json`, or the same JSON as ' +
+    '`text/plain`, the only type that a beacon can send.',
+  ...mediaTypes('application/json', 'text/plain'),
 }
 
 const PUBLISHABLE_KEY_IN_QUERY = {
   type: 'apiKey',
   in: 'query',
   name: 'key',
-  description: 'A publishable key, for beacons, which cannot set a header.',
+  description:
+    'A publishable key, for beacons, which cannot set a header. Send `application/json` or the ' +
+    'same JSON as `text/plain`.',
+  ...mediaTypes('application/json', 'text/plain'),
 }
 
 const OAUTH_MANAGEMENT = {

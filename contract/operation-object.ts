@@ -90,19 +90,8 @@ function headerParameters(names: readonly string[]): Json[] {
 function requestBody({ config, schema }: DocumentedOperation, hoist: Hoist): Json {
   if (!('body' in schema)) return {}
   const { request } = OPERATION_EXAMPLES[config.operationId]
-  const isOptional = 'isBodyOptional' in config
-  const body = hoist(schema.body)
-  const json = content(isOptional ? { anyOf: [body, { type: 'null' }] } : body, request)
-  const text = 'takesText' in config ? textContent(hoist(schema.body)) : {}
-  return { requestBody: { required: !isOptional, content: { ...json, ...text } } }
-}
-
-/** The same JSON as text/plain, which beacons can send; publishable keys only. */
-function textContent(schema: Json): Json {
-  const value = JSON.stringify({ event_name: 'ViewContent', consent_basis: 'consent' })
-  const examples = { beacon: { summary: 'JSON as text, sent by a beacon', value } }
-  const json = { contentMediaType: 'application/json', contentSchema: schema }
-  return { 'text/plain': { schema: { type: 'string', ...json }, examples } }
+  const required = !('isBodyOptional' in config)
+  return { requestBody: { required, content: content(hoist(schema.body), request) } }
 }
 
 function createResponses(operation: DocumentedOperation, hoist: Hoist): Json {

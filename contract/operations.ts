@@ -58,7 +58,6 @@ export const createEvent = {
     tag: 'Events',
     credential: 'tracker_or_publishable',
     security: EVENT_CREDENTIALS,
-    takesText: true,
     requestHeaders: ['Idempotency-Key'],
     responseHeaders: ['Location', 'Idempotency-Key'],
   },

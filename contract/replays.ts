@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { deliveryId, named } from './scalars.ts'
+import { deliveryId, named, optionalBody } from './scalars.ts'
 
 /** The most failed deliveries that one request considers, and the default. */
 export const REPLAY_LIMIT_MAX = 10_000
@@ -10,7 +10,7 @@ export const REPLAY_BYTES_MAX = 262_144
 
 export const ReplaySubmission = named(
   'ReplaySubmission',
-  Type.Object({
+  optionalBody({
     delivery_ids: Type.Optional(
       Type.Array(deliveryId(), {
         maxItems: REPLAY_LIMIT_MAX,

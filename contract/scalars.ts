@@ -55,6 +55,18 @@ export function freeForm(description: string) {
 }
 
 /**
+ * The body of an operation that needs none: an object, or `null`. It has no `type`, because of a
+ * union with `null` the generator for Python (openapi-python-client 0.29) makes a call that fails
+ * without a body: a `TypeError`.
+ */
+export function optionalBody<Properties extends Record<string, TSchema>>(
+  properties: Properties,
+): TUnsafe<Type.Static<Type.TObject<Properties>>> {
+  const others = ['array', 'boolean', 'number', 'string'].map(type => ({ type }))
+  return Type.Unsafe({ properties, not: { anyOf: others } })
+}
+
+/**
  * Ids of deliveries are 64 bits wide and stay within what JavaScript represents exactly. Clients in
  * other languages need a 64-bit type for them.
  */

@@ -48,8 +48,9 @@ const submissionMembers = {
     Type.String({
       maxLength: 50,
       description:
-        `Where it happened, in any case: ${ACTION_SOURCES.join(', ')}. \`website\` when it is ` +
-        'left out. `app` needs `app_data`, and `business_messaging` needs `messaging_channel`.',
+        `Where it happened, in any case: ${ACTION_SOURCES.join(', ')}, or a word of your own, ` +
+        'which platforms get as `other`. `website` when it is left out. `app` needs `app_data`, ' +
+        'and `business_messaging` needs `messaging_channel`.',
     }),
   ),
   visitor_id: Type.Optional(

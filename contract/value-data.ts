@@ -15,14 +15,56 @@ const money = (description: string) =>
 
 const text = (description: string) => Type.Optional(Type.String({ maxLength: 1_000, description }))
 
+const ContentIdText = named('ContentIdText', Type.String({ maxLength: 256 }))
+const ContentIdNumber = named('ContentIdNumber', Type.Integer({ format: 'int64' }))
+
 const ContentId = named(
   'ContentId',
   Type.Unsafe<string | number>({
-    anyOf: [
-      named('ContentIdText', Type.String({ maxLength: 256 })),
-      named('ContentIdNumber', Type.Integer({ format: 'int64' })),
-    ],
+    anyOf: [ContentIdText, ContentIdNumber],
     description: 'The id of a product or of a group.',
+  }),
+)
+
+const ContentIds = named(
+  'ContentIds',
+  Type.Unsafe<Static<typeof ContentId> | Static<typeof ContentId>[]>({
+    anyOf: [
+      named('ContentIdList', Type.Array(ContentId, { maxItems: CONTENT_IDS_MAX })),
+      ContentIdText,
+      ContentIdNumber,
+    ],
+    description: 'Ids of products or of groups. Taken from `contents` when left out.',
+  }),
+)
+
+/** Meta: products, and what the catalogs for travel, vehicles and property have. */
+export const CONTENT_TYPES = [
+  'product',
+  'product_group',
+  'hotel',
+  'flight',
+  'destination',
+  'vehicle',
+  'home_listing',
+] as const
+
+const ContentKind = named(
+  'ContentKind',
+  stringEnum(CONTENT_TYPES, { description: 'What an id of the contents names.' }),
+)
+
+const ContentType = named(
+  'ContentType',
+  Type.Unsafe<Static<typeof ContentKind> | Static<typeof ContentKind>[]>({
+    anyOf: [
+      ContentKind,
+      named(
+        'ContentKindList',
+        Type.Array(ContentKind, { minItems: 1, maxItems: CONTENT_TYPES.length }),
+      ),
+    ],
+    description: 'What the ids of the contents name: one kind, or several. Not sent when left out.',
   }),
 )
 
@@ -52,21 +94,14 @@ export const ValueData = named(
       contents: Type.Optional(
         Type.Array(Type.Unknown(), {
           maxItems: CONTENTS_ITEMS_MAX,
-          description: 'Free-form items, at most 16 KiB serialized.',
+          description:
+            'Items, at most 16 KiB serialized. An item is an object with an `id`; `item_id`, ' +
+            '`product_id` and `sku` are read as it. Others are stored and not sent.',
         }),
       ),
       num_items: Type.Optional(Type.Integer()),
-      content_type: Type.Optional(
-        stringEnum(['product', 'product_group'], {
-          description: 'What the ids of the contents name. Sent as `product` when left out.',
-        }),
-      ),
-      content_ids: Type.Optional(
-        Type.Array(ContentId, {
-          maxItems: CONTENT_IDS_MAX,
-          description: 'Ids of products or of groups. Taken from `contents` when left out.',
-        }),
-      ),
+      content_type: Type.Optional(ContentType),
+      content_ids: Type.Optional(ContentIds),
       content_name: text('Name of the page or product.'),
       content_category: text('Category of the page or product.'),
       search_string: text('What the visitor searched for.'),

@@ -5,7 +5,7 @@ import { simulatorUnderTest } from './simulator-under-test.ts'
 
 const MONEY = { value: 19.95, currency: 'USD' }
 
-it('400 for contents that are not a list of objects, and for content_ids that are not a list of IDs', async test => {
+it('400 for contents without IDs, content_ids that are no list and unknown content types', async test => {
   const simulator = await simulatorUnderTest(test)
   const wrong: [string, unknown][] = [
     ['contents', '[{"id":"a"}]'],
@@ -13,6 +13,13 @@ it('400 for contents that are not a list of objects, and for content_ids that ar
     ['contents', ['a']],
     ['contents', [null]],
     ['contents', [[]]],
+    ['contents', [{ id: 'a' }, {}]],
+    ['contents', [{ id: '' }]],
+    ['contents', [{ id: null }]],
+    ['contents', [{ item_id: 'a' }]],
+    ['content_type', 'products'],
+    ['content_type', ['hotel', 'castle']],
+    ['content_type', { hotel: true }],
     ['content_ids', 'a'],
     ['content_ids', 7],
     ['content_ids', [null]],
@@ -29,7 +36,9 @@ it('400 for contents that are not a list of objects, and for content_ids that ar
 it('200 for contents and content_ids of valid shape, and without them', async test => {
   const simulator = await simulatorUnderTest(test)
   const right = [
-    { contents: [{ id: 'a', quantity: 2, item_price: 9.95 }, {}], content_ids: ['a', 7] },
+    { contents: [{ id: 'a', quantity: 2, item_price: 9.95 }, { id: 7 }], content_ids: ['a', 7] },
+    { content_type: 'home_listing' },
+    { content_type: ['flight', 'hotel'] },
     { contents: [], content_ids: [] },
     { contents: null, content_ids: null },
     {},

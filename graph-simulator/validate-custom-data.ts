@@ -6,7 +6,16 @@ const CURRENCIES = new Set([
   ...Intl.supportedValuesOf('currency'),
   ...['BOV', 'CHE', 'CHW', 'CLF', 'COU', 'MXV', 'USN', 'UYI', 'UYW', 'VED', 'XCG'],
 ])
-const CONTENT_TYPES = ['product', 'product_group']
+/** Products, and what the catalogs for travel, vehicles and property have. */
+const CONTENT_TYPES = [
+  'product',
+  'product_group',
+  'hotel',
+  'flight',
+  'destination',
+  'vehicle',
+  'home_listing',
+]
 const DELIVERY_CATEGORIES = ['in_store', 'curbside', 'home_delivery']
 
 /**
@@ -77,12 +86,14 @@ export function validateContents(customData: unknown): GraphError | undefined {
   const { contents, content_ids, content_type, delivery_category } = members
   if (!isMissing(contents) && !isListOf(contents, isObject))
     return malformedContents('contents', 'The parameter contents must be a list of objects.')
+  if (Array.isArray(contents) && !contents.every(hasId))
+    return malformedContents('contents', 'Each item of the parameter contents needs an id.')
   if (!isMissing(content_ids) && !isListOf(content_ids, isId))
     return malformedContents(
       'content_ids',
       'The parameter content_ids must list strings or numbers.',
     )
-  if (!isMissing(content_type) && !CONTENT_TYPES.includes(content_type as string))
+  if (!isMissing(content_type) && ![content_type].flat().every(isContentType))
     return malformedContents(
       'content_type',
       `The parameter content_type is one of ${CONTENT_TYPES.join(', ')}.`,
@@ -109,6 +120,14 @@ export function isObject(item: unknown): item is Record<string, unknown> {
 
 function isId(item: unknown): boolean {
   return typeof item === 'string' || typeof item === 'number'
+}
+
+function hasId(item: unknown): boolean {
+  return isObject(item) && isId(item.id) && item.id !== ''
+}
+
+function isContentType(one: unknown): boolean {
+  return typeof one === 'string' && CONTENT_TYPES.includes(one)
 }
 
 function malformedContents(member: string, message: string): GraphError {

@@ -22,6 +22,7 @@ const PLAIN_KEYS = [
   'ctwa_clid',
   'ig_account_id',
   'ig_sid',
+  'whatsapp_business_account_id',
 ]
 
 /** Customer information with only keys of one of these sets is too broad ("Best Practices"). */

@@ -1,96 +1,5 @@
 import type { NormalizationCase } from './cases.ts'
-
-interface Section {
-  field: string
-  title: string
-  /** The rule of Meta's page, and our additions. */
-  rule: string
-}
-
-/** The fields in the order of the page. */
-export const SECTIONS: readonly Section[] = [
-  {
-    field: 'em',
-    title: 'Email (`em`)',
-    rule: 'Page: trim, lower case. We also require a single address, quoted or in any script.',
-  },
-  {
-    field: 'ph',
-    title: 'Phone (`ph`)',
-    rule:
-      'Page: digits with the country code; no symbols, letters or leading zeros. We validate ' +
-      'with libphonenumber-js, and complete national numbers with the `country` of the event.',
-  },
-  {
-    field: 'fn',
-    title: 'First name (`fn`)',
-    rule: 'Page: lower case, no punctuation, UTF-8. We compose accents (NFKC).',
-  },
-  { field: 'ln', title: 'Last name (`ln`)', rule: 'As `fn`.' },
-  {
-    field: 'db',
-    title: 'Birth date (`db`)',
-    rule: 'Page: YYYYMMDD, from 1900 on. We accept other forms if they mean only one date.',
-  },
-  {
-    field: 'ge',
-    title: 'Gender (`ge`)',
-    rule: 'Page: `f` or `m`. We read words for a woman or a man in many languages.',
-  },
-  {
-    field: 'ct',
-    title: 'City (`ct`)',
-    rule: 'Page: lower case, no punctuation, special characters or spaces; UTF-8.',
-  },
-  {
-    field: 'st',
-    title: 'State (`st`)',
-    rule:
-      'Page: the two-letter code in the United States; elsewhere the name, lower case, without ' +
-      'punctuation and spaces. We map the names of states and provinces of the United States and ' +
-      'Canada: with the country in several languages, without it those that no other place has.',
-  },
-  {
-    field: 'zp',
-    title: 'Postal code (`zp`)',
-    rule:
-      'Page: lower case, no spaces, no dash; the first five digits in the United States. There ' +
-      'we restore zeros that a number has lost.',
-  },
-  {
-    field: 'country',
-    title: 'Country (`country`)',
-    rule:
-      'Page: lower-case ISO 3166-1 alpha-2. We map alpha-3 and names in 77 languages, also as ' +
-      'ISO 3166 and shops write them.',
-  },
-  {
-    field: 'external_id',
-    title: 'External ID (`external_id`)',
-    rule:
-      'Page: any form, the same on every channel; hashing recommended. We lower it and remove ' +
-      'its white space.',
-  },
-  { field: 'fi', title: 'First initial (`fi`)', rule: 'Not on the page; SDK: one character.' },
-  {
-    field: 'f5first',
-    title: 'Start of first name (`f5first`)',
-    rule: 'Not on the page; SDK: five characters.',
-  },
-  {
-    field: 'f5last',
-    title: 'Start of last name (`f5last`)',
-    rule: 'Not on the page; SDK: five characters.',
-  },
-  { field: 'doby', title: 'Birth year (`doby`)', rule: 'Not on the page; SDK: YYYY.' },
-  { field: 'dobm', title: 'Birth month (`dobm`)', rule: 'Not on the page; SDK: MM.' },
-  { field: 'dobd', title: 'Birth day (`dobd`)', rule: 'Not on the page; SDK: DD.' },
-  {
-    field: 'app_user_id',
-    title: 'App user ID (`app_user_id`)',
-    rule: 'Not on the page; SDK: trimmed, lower case, hashed.',
-  },
-]
+import { SECTIONS } from './sections.ts'
 
 interface Reason {
   fields: readonly string[]
@@ -102,9 +11,20 @@ interface Reason {
 
 const ANY = SECTIONS.map(({ field }) => field)
 const NAMES = ['fn', 'ln', 'fi', 'f5first', 'f5last']
+const UNFILLED = /^(undefined|\(not set\)|\{\{.*\}\}|N\/A|0{64})$/
 
 /** The first match explains why our value is right where an implementation differs. */
 const REASONS: readonly Reason[] = [
+  {
+    fields: ANY,
+    input: UNFILLED,
+    reason: 'A variable that was never filled would match different people with each other.',
+  },
+  {
+    fields: ANY,
+    input: /\u200b|\u00ad/,
+    reason: 'An invisible character comes with copied text, and is no part of the value.',
+  },
   {
     fields: ANY,
     input: /^[0-9a-f]{64}$/,
@@ -116,6 +36,11 @@ const REASONS: readonly Reason[] = [
     reason: 'An MD5 matches no one: the page asks for SHA-256.',
   },
   { fields: ['em'], input: /[ａ-ｚ]/, reason: 'Full-width letters are the same address.' },
+  {
+    fields: ['em'],
+    input: /\.\./,
+    reason: 'Carriers have issued addresses with two dots. The page asks for trim and lower case.',
+  },
   { fields: ['em'], input: /josé/, reason: 'Addresses may have letters of any script (RFC 6531).' },
   { fields: ['em'], input: /^"/, reason: 'A quoted local part is a valid address (RFC 5321).' },
   {
@@ -142,6 +67,14 @@ const REASONS: readonly Reason[] = [
     input: /^(\+|tel:|1-650-555-1212$|16505551212$)/,
     reason: 'Page: only digits, with the country code.',
   },
+  {
+    fields: ['ph'],
+    input: /^(4792813113|3227352263)$/,
+    reason:
+      'Without + and country it is a number of 35 or 13 regions; one of them would be a guess.',
+  },
+  { fields: ['ph'], input: /555[) -]+123/, reason: 'No region has this number: it is an example.' },
+  { fields: ['ph'], input: /_/, reason: 'Page: no symbols.' },
   { fields: ['ph'], input: /^\d{14,}$/, reason: 'Not a valid number of any country (E.164).' },
   {
     fields: ['ph'],
@@ -170,6 +103,12 @@ const REASONS: readonly Reason[] = [
     input: /./,
     reason: 'Page: no punctuation, which includes spaces and typographic apostrophes.',
   },
+  {
+    fields: ['db'],
+    input: /^1990-15-06$/,
+    reason: 'There is no 15th month, so the value means only one date.',
+  },
+  { fields: ['db'], input: /年/, reason: 'The parts are named: year, month and day.' },
   { fields: ['db'], input: /T00/, reason: 'The date of a timestamp is a birth date.' },
   { fields: ['db'], input: /^20990101$/, reason: 'No one is born in the future.' },
   {
@@ -183,6 +122,8 @@ const REASONS: readonly Reason[] = [
     reason: 'Not a calendar date with a four-digit year.',
   },
   { fields: ['db'], input: /./, reason: 'Page: YYYYMMDD. The value means only one date.' },
+  { fields: ['ge'], input: /^mal3e$/, reason: 'A digit inside a word makes it another word.' },
+  { fields: ['ge'], input: /^male123$/, reason: 'A number beside the word is a code of the form.' },
   { fields: ['ge'], input: /^MALE\.$/, reason: 'Punctuation does not change the word.' },
   {
     fields: ['ge'],
@@ -210,12 +151,24 @@ const REASONS: readonly Reason[] = [
   { fields: ['st'], input: /^US-CA$/, reason: 'ISO 3166-2: the country and the state.' },
   {
     fields: ['st'],
+    input: /^Georgia$/,
+    reason: 'A state with its country; without it, it may be the country Georgia.',
+  },
+  { fields: ['st'], input: /^Carolina$/, reason: 'Two states have the name; ca is California.' },
+  { fields: ['st'], input: /^Tex\.$/, reason: 'The abbreviation of Texas; te is no state.' },
+  {
+    fields: ['st'],
+    input: /Palau|Armed Forces/,
+    reason: 'Its code is that of the postal service of the United States.',
+  },
+  {
+    fields: ['st'],
     input: /Québec/,
     reason: 'Its French name is a province with the country Canada; without it, the name.',
   },
   {
     fields: ['st'],
-    input: /California|New York|Ontario/,
+    input: /California|New York|Ontario|Texas/,
     reason: "The page's own example is California as ca. No other place has the name.",
   },
   { fields: ['st'], input: /^(ca |N\.Y\.)$/, reason: 'Page: no punctuation, no spaces.' },
@@ -237,6 +190,12 @@ const REASONS: readonly Reason[] = [
     input: /^12345-6789$/,
     reason: 'Saudi postal codes have nine digits; only United States codes are shortened.',
   },
+  {
+    fields: ['zp'],
+    input: /^2134$/,
+    hasCountry: true,
+    reason: 'A ZIP code has five digits. A number has lost the zero of 02134.',
+  },
   { fields: ['zp'], input: /^94035$/, reason: 'A JSON number that is a postal code.' },
   { fields: ['zp'], input: /^.$/, reason: 'One character is not a postal code.' },
   {
@@ -246,7 +205,7 @@ const REASONS: readonly Reason[] = [
   },
   {
     fields: ['country'],
-    input: /^(UK|EL)$/,
+    input: /^(UK|EL|U\.K\.)$/,
     reason: 'Common codes of gb and gr, which are unambiguous.',
   },
   {
@@ -263,8 +222,8 @@ const REASONS: readonly Reason[] = [
   { fields: ['country'], input: /./, reason: 'Page: alpha-2. The name or code is unambiguous.' },
   {
     fields: ['external_id'],
-    input: /^undefined$/,
-    reason: 'An unset variable would match different people with each other.',
+    input: /^user 42$/,
+    reason: "Without its white space, as Meta's Parameter Builder; hashed, as below.",
   },
   {
     fields: ['external_id'],

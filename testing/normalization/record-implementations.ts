@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { createRequire, registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -11,6 +11,7 @@ import {
   UNSUPPORTED,
 } from './cases.ts'
 import { applyRudderRule } from './rudder-rules.ts'
+import { createJavaSdk, createPythonSdk, JAVA_SDK, PYTHON_SDK } from './run-other-languages.ts'
 
 /**
  * `npm run normalization:record` installs the other implementations into a temporary folder, gives
@@ -20,20 +21,24 @@ import { applyRudderRule } from './rudder-rules.ts'
 const PACKAGES = {
   sdk: ['facebook-nodejs-business-sdk', '24.0.1'],
   builder: ['capi-param-builder-nodejs', '1.3.2'],
+  browser: ['meta-capi-param-builder-clientjs', '1.3.1'],
   segment: ['@segment/action-destinations', '3.497.0'],
 } as const
-const PYTHON_SDK = ['facebook-business', '26.0.3'] as const
 
 type Normalize = (one: NormalizationCase) => Outcome
 
 const RECORDING_PATH = join(import.meta.dirname, 'vectors/implementations.json')
 
-function recordImplementations(folder: string): Recording {
+async function recordImplementations(folder: string): Promise<Recording> {
   const load = installNpmPackages(folder)
   const normalizers: Record<string, Normalize> = {
     sdk: createSdk(load),
-    builder: createParameterBuilder(load),
+    builder: createParameterBuilder(
+      load('capi-param-builder-nodejs/src/piiUtil/PIIUtil.js') as ParameterBuilder,
+    ),
+    browser: createParameterBuilder(await loadBrowserBuilder(folder)),
     python: createPythonSdk(folder),
+    java: createJavaSdk(folder),
     segment: createSegment(folder),
     rudder: applyRudderRule,
   }
@@ -48,30 +53,49 @@ const SOURCES: Recording['implementations'] = [
   {
     id: 'sdk',
     name: 'Meta SDK',
+    short: 'SDK',
     version: PACKAGES.sdk.join(' '),
     source: 'npm, run',
   },
   {
     id: 'builder',
     name: 'Parameter Builder',
+    short: 'Builder',
     version: PACKAGES.builder.join(' '),
     source: "npm, run; what Meta's SDK calls from version 26.0.0 on, which is not on npm yet",
   },
   {
+    id: 'browser',
+    name: 'Parameter Builder for browsers',
+    short: 'Browser Builder',
+    version: PACKAGES.browser.join(' '),
+    source: 'npm, run',
+  },
+  {
     id: 'python',
     name: 'Meta SDK for Python',
+    short: 'Python SDK',
     version: PYTHON_SDK.join(' '),
     source: 'PyPI, run',
   },
   {
+    id: 'java',
+    name: 'Meta SDK for Java',
+    short: 'Java SDK',
+    version: JAVA_SDK.slice(1).join(' '),
+    source: 'Maven Central, run',
+  },
+  {
     id: 'segment',
     name: 'Segment',
+    short: 'Segment',
     version: PACKAGES.segment.join(' '),
     source: 'npm, run: `normalize_user_data` of `facebook-conversions-api`',
   },
   {
     id: 'rudder',
     name: 'RudderStack',
+    short: 'RudderStack',
     version: 'rudder-transformer, August 2026',
     source: 'read, not run: `FBCUserDataConfig.json` and the functions that it names',
   },
@@ -83,8 +107,17 @@ type Load = (name: string) => unknown
 function installNpmPackages(folder: string): Load {
   const npm = (...parameters: string[]) => execFileSync('npm', parameters, { cwd: folder })
   writeFileSync(join(folder, 'package.json'), '{"private": true}')
-  const direct = [PACKAGES.sdk, PACKAGES.builder].map(([name, version]) => `${name}@${version}`)
-  npm('install', '--ignore-scripts', '--no-audit', '--no-fund', ...direct, 'lodash@4.18.1')
+  const { sdk, builder, browser } = PACKAGES
+  const direct = [sdk, builder, browser].map(([name, version]) => `${name}@${version}`)
+  npm(
+    'install',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    ...direct,
+    'lodash@4.18.1',
+    'core-js-pure@3.46.0',
+  )
   const [segment, version] = PACKAGES.segment
   const archive = npm('pack', '--silent', `${segment}@${version}`).toString().trim()
   execFileSync('tar', ['xzf', archive], { cwd: folder })
@@ -154,18 +187,31 @@ const BUILDER_TYPES: Record<string, string> = {
   external_id: 'external_id',
 }
 
-function createParameterBuilder(load: Load): Normalize {
-  const { getNormalizedPII, getNormalizedAndHashedPII } = load(
-    'capi-param-builder-nodejs/src/piiUtil/PIIUtil.js',
-  ) as Record<string, (value: unknown, type: string) => string | null>
+type ParameterBuilder = Record<
+  'getNormalizedPII' | 'getNormalizedAndHashedPII',
+  (value: unknown, type: string) => string | null
+>
+
+/** Its sources import parts of core-js without the ending that Node.js wants. */
+async function loadBrowserBuilder(folder: string): Promise<ParameterBuilder> {
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      next(specifier.startsWith('core-js-pure/') ? `${specifier}.js` : specifier, context),
+  })
+  const [name] = PACKAGES.browser
+  return import(join(folder, 'node_modules', name, 'shared/utils/piiUtil/piiUtil.js'))
+}
+
+function createParameterBuilder(builder: ParameterBuilder): Normalize {
   return ({ field, input }) => {
     const type = BUILDER_TYPES[field]
     if (type === undefined) return UNSUPPORTED
     return attempt(() => {
-      const sent = getNormalizedAndHashedPII?.(input, type) ?? null
+      const sent = builder.getNormalizedAndHashedPII(input, type) ?? null
       if (sent === null) return null
       const isKept = /^[0-9a-f]{64}$|^[0-9a-f]{32}$/i.test(String(input).trim())
-      return isKept ? { kept: String(input).trim().toLowerCase() } : getNormalizedPII?.(input, type)
+      if (isKept) return { kept: String(input).trim().toLowerCase() }
+      return builder.getNormalizedPII(input, type)
     })
   }
 }
@@ -204,21 +250,6 @@ function createSegment(folder: string): Normalize {
   }
 }
 
-/** In one process: it reads the cases as JSON from its input and answers with JSON. */
-function createPythonSdk(folder: string): Normalize {
-  const environment = join(folder, 'python')
-  execFileSync('python3', ['-m', 'venv', environment])
-  const [name, version] = PYTHON_SDK
-  const pip = [join(environment, 'bin/pip'), 'install', '--quiet', `${name}==${version}`]
-  execFileSync(pip[0] as string, pip.slice(1))
-  const script = join(import.meta.dirname, 'record_python.py')
-  const answer = execFileSync(join(environment, 'bin/python'), [script], {
-    input: JSON.stringify(CASES),
-  })
-  const outcomes: Outcome[] = JSON.parse(answer.toString())
-  return one => outcomes[CASES.indexOf(one)] as Outcome
-}
-
 function attempt(run: () => Outcome | undefined): Outcome {
   try {
     return run() ?? null
@@ -236,7 +267,7 @@ function formatRecording({ results, ...head }: Recording): string {
 if (import.meta.main) {
   const folder = mkdtempSync(join(tmpdir(), 'normalization-'))
   try {
-    const recording = recordImplementations(folder)
+    const recording = await recordImplementations(folder)
     writeFileSync(RECORDING_PATH, formatRecording(recording))
   } finally {
     rmSync(folder, { recursive: true })

@@ -3,6 +3,7 @@ import { isObject } from '../../runtime/util/is-object.ts'
 import { readRestrictions } from '../events/column-encoding.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import { findParentEvents } from '../events/lineage-store.ts'
+import { type ContentItem, isContentItem, readContentItem } from '../events/order-contents.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type {
   CommerceDetails,
@@ -45,7 +46,7 @@ export function toOutboundEvent({
     valueAmount: event.valueAmount,
     valueCurrency: event.valueCurrency,
     orderId: event.orderId,
-    contents: Array.isArray(value.contents) ? value.contents : [],
+    contents: Array.isArray(value.contents) ? selectContentItems(value.contents) : [],
     numItems: typeof value.num_items === 'number' ? value.num_items : null,
     commerce: toCommerceDetails(value),
     optOut: event.eventClass === 'test' || restrictions.opt_out === true,
@@ -66,12 +67,17 @@ export function clampEventTime({
   return new Date(Math.min(Number(eventTime), Number(createdAt)))
 }
 
+/** The items that a platform takes, each with its ID as `id`. */
+function selectContentItems(contents: unknown[]): ContentItem[] {
+  return contents.map(readContentItem).filter(isContentItem)
+}
+
 /** Members are what acceptance validated; events from before it know none of them. */
 function toCommerceDetails(value: Record<string, unknown>): CommerceDetails {
   const textOf = (member: unknown) => (typeof member === 'string' ? member : null)
   const { status, content_ids, custom_properties } = value
   return {
-    contentType: textOf(value.content_type),
+    contentTypes: [value.content_type ?? []].flat().filter(one => typeof one === 'string'),
     contentIds: Array.isArray(content_ids) ? content_ids : [],
     contentName: textOf(value.content_name),
     contentCategory: textOf(value.content_category),

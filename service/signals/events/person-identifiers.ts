@@ -18,8 +18,9 @@ import {
   listCallerIdForms,
   listLookupForms,
 } from '../identity/lookup-forms.ts'
+import { isPlaceholderDigest } from '../identity/nobodys-digests.ts'
 import { normalizePhone } from '../identity/normalize-phone.ts'
-import { hashIdentifier, isPlaceholderDigest } from '../identity/normalize-user-data.ts'
+import { hashIdentifier } from '../identity/normalize-user-data.ts'
 
 /** The identifiers of a person in an event. */
 export interface PersonIdentifiers {

@@ -45,11 +45,23 @@ export const DROP_REASONS = {
   clickTooOld: 'This click is more than 90 days older than the event.',
   fbp: 'This does not have the form of a Meta browser cookie (fb.1.time.number).',
   digits: 'This field takes digits only.',
+  partner: "Meta's page has no such member: partner IDs are agreed with Meta for one partner.",
+  actionSource: 'It is stored, and sent as other: platforms take only their own words.',
+  contentItem: 'It is stored and not sent, because an item is an object with an id.',
+  contentItemId: 'It is stored and not sent, because it has no id, item_id, product_id or sku.',
   opaque: 'This field takes letters, digits and . _ : ~ = - only.',
   url: 'This is not an absolute URL.',
   identifier: 'It held an identifier.',
   clickId: 'This does not have the form of a click identifier.',
 } as const
+
+/** Reasons of values that are kept, but not used in full. */
+export const PARTIAL_REASONS: ReadonlySet<string> = new Set([
+  DROP_REASONS.foreignDigest,
+  DROP_REASONS.actionSource,
+  DROP_REASONS.contentItem,
+  DROP_REASONS.contentItemId,
+])
 
 export type DropReason = (typeof DROP_REASONS)[keyof typeof DROP_REASONS]
 

@@ -14,7 +14,7 @@ const UNFILLED_FORM =
 const EMPTY_ID_TEXTS = ['null', 'none', 'nan', 'n/a', 'nil', '(null)', '(none)', '#n/a']
 
 /** The IDs of guests in many shops. */
-const GUEST_IDS = ['0', '00000000-0000-0000-0000-000000000000']
+export const GUEST_IDS = ['0', '00000000-0000-0000-0000-000000000000']
 
 const UNFILLED = new Set(UNFILLED_TEXTS)
 const EMPTY_IDS = new Set(EMPTY_ID_TEXTS)

@@ -17,16 +17,15 @@ import {
   looksLikeUnsupportedHash,
   normalizeIdentifier,
   normalizeVisible,
-  PLACEHOLDER_SPELLINGS,
   parseSuppliedDigest,
   prepareCallerId,
-  UNFILLED_SPELLINGS,
-  ZERO_DIGEST,
 } from './identifier-formats.ts'
+import { isPlaceholderDigest, isUnfilledDigest } from './nobodys-digests.ts'
 import { normalizeCountry, normalizeExactCountry } from './normalize-country.ts'
 import {
   findAddressKey,
   findMemberKey,
+  findRefusalReason,
   type HashedKey,
   isAddressName,
   listAddresses,
@@ -118,7 +117,7 @@ function selectKnownMembers(userData: unknown, dropped: DroppedField[]): UserDat
       const values = Array.isArray(value) ? value : [value]
       members.push({ path: `user_data.${name}`, meaning, values, address: null })
     } else if (isAddressName(name)) addAddressMembers(members, { name, value, dropped })
-    else recordDropped(dropped, formatMemberPath('user_data', name), DROP_REASONS.unknown)
+    else recordDropped(dropped, formatMemberPath('user_data', name), findRefusalReason(name))
   }
   if (names.length > MEMBERS_MAX) recordDropped(dropped, 'user_data', DROP_REASONS.tooManyMembers)
   return members
@@ -277,17 +276,4 @@ function storeValue(
 /** SHA-256 of a normalized identifier, as 64 lower-case hexadecimal digits. */
 export function hashIdentifier(normalized: string): string {
   return hash('sha256', normalized, 'hex')
-}
-
-const PLACEHOLDER_DIGESTS = new Set([...PLACEHOLDER_SPELLINGS.map(hashIdentifier), ZERO_DIGEST])
-const UNFILLED_DIGESTS = new Set([...UNFILLED_SPELLINGS.map(hashIdentifier), ZERO_DIGEST])
-
-/** Whether this is the digest of a placeholder, which a caller hashed before sending. */
-export function isPlaceholderDigest(digest: string): boolean {
-  return PLACEHOLDER_DIGESTS.has(digest)
-}
-
-/** The same for a name or a place: Null is a family name, and identifies no one alone. */
-function isUnfilledDigest(digest: string): boolean {
-  return UNFILLED_DIGESTS.has(digest)
 }

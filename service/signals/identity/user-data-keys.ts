@@ -1,5 +1,5 @@
 import { isObject } from '../../runtime/util/is-object.ts'
-import { FIELD_VALUES_MAX, MEMBERS_MAX } from './dropped-fields.ts'
+import { DROP_REASONS, type DropReason, FIELD_VALUES_MAX, MEMBERS_MAX } from './dropped-fields.ts'
 
 /** The keys of `user_data` whose values leave this service only as digests. */
 export type HashedKey =
@@ -38,6 +38,7 @@ export type PlainKey =
   | 'ctwa_clid'
   | 'ig_account_id'
   | 'ig_sid'
+  | 'whatsapp_business_account_id'
 
 export type UserDataKey =
   | { kind: 'plain'; key: PlainKey }
@@ -91,6 +92,7 @@ const PLAIN_NAMES: Record<PlainKey, string[]> = {
   ctwa_clid: ['ctwa_clid'],
   ig_account_id: ['ig_account_id'],
   ig_sid: ['ig_sid'],
+  whatsapp_business_account_id: ['whatsapp_business_account_id', 'waba_id'],
 }
 
 /** The member of `user_data` with a postal address, as Segment and Google send it. */
@@ -107,6 +109,19 @@ export function findMemberKey(name: string, value: unknown): UserDataKey | null 
   const [first] = Array.isArray(value) ? value : [value]
   if (known.kind !== 'hashed' || known.digestOnly) return known
   return DAY_OF_MONTH.test(String(first)) ? known : { ...known, key: 'db' }
+}
+
+/** Members that callers send and no platform takes, by name, with the reason. */
+const REFUSED_NAMES = new Map([
+  ['partnerid', DROP_REASONS.partner],
+  ['partnername', DROP_REASONS.partner],
+])
+
+/** Why a member that is not known here is dropped. */
+export function findRefusalReason(name: string): DropReason {
+  const known =
+    name.length > KEY_NAME_CHARACTERS_MAX ? null : REFUSED_NAMES.get(normalizeKeyName(name))
+  return known ?? DROP_REASONS.unknown
 }
 
 const KEYS = buildKeyIndex()

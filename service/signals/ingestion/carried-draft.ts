@@ -1,7 +1,18 @@
-import { APP_DATA_MEMBERS, type AppData } from '@signalbox/contract/carried-members.ts'
+import {
+  ACTION_SOURCES,
+  APP_DATA_MEMBERS,
+  type AppData,
+} from '@signalbox/contract/carried-members.ts'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
-import { VALUE_DATA_MEMBERS } from '@signalbox/contract/value-data.ts'
+import { VALUE_DATA_MEMBERS, type ValueData } from '@signalbox/contract/value-data.ts'
 import type { EventDetails, UseRestrictions } from '../events/event-record.ts'
+import {
+  isContentItem,
+  listContentIds,
+  readContentId,
+  readContentItem,
+  readIdText,
+} from '../events/order-contents.ts'
 import {
   DROP_REASONS,
   type DroppedField,
@@ -9,6 +20,7 @@ import {
   recordDropped,
 } from '../identity/dropped-fields.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
+import { readActionSource } from './carried-member-rules.ts'
 
 export interface OrderDraft {
   orderId: string | null
@@ -33,7 +45,9 @@ export function draftOrder(
     recordDropped(dropped, formatMemberPath('value_data', name), DROP_REASONS.unknown)
   }
   const currency = value.currency?.toUpperCase()
-  const { value: amount, order_id, contents, num_items } = value
+  const { value: amount, contents, num_items } = value
+  const order_id = draftOrderId(value.order_id, dropped)
+  recordUnsentItems(contents, dropped)
   return {
     orderId: order_id ?? null,
     amount: amount ?? null,
@@ -45,7 +59,7 @@ export function draftOrder(
       contents,
       num_items,
       content_type: value.content_type,
-      content_ids: value.content_ids,
+      content_ids: draftContentIds(value.content_ids, dropped),
       content_name: value.content_name,
       content_category: value.content_category,
       search_string: value.search_string,
@@ -56,6 +70,52 @@ export function draftOrder(
       custom_properties: value.custom_properties,
     }),
   }
+}
+
+/** Undefined for an ID that was never filled: it would make one order of many. */
+function draftOrderId(orderId: ValueData['order_id'], dropped: DroppedField[]): string | undefined {
+  if (orderId === undefined) return undefined
+  const read = readIdText(orderId)
+  if (read !== null) return read
+  const isBlank = orderId.trim() === ''
+  recordDropped(
+    dropped,
+    'value_data.order_id',
+    isBlank ? DROP_REASONS.empty : DROP_REASONS.placeholder,
+  )
+  return undefined
+}
+
+/** As a list, without IDs that were never filled. */
+function draftContentIds(
+  ids: ValueData['content_ids'],
+  dropped: DroppedField[],
+): (string | number)[] | undefined {
+  if (ids === undefined) return undefined
+  return listContentIds(ids).flatMap((id, index) => {
+    const read = readContentId(id)
+    if (read !== null) return [read]
+    const place = Array.isArray(ids) ? `[${index}]` : ''
+    recordDropped(dropped, `value_data.content_ids${place}`, DROP_REASONS.placeholder)
+    return []
+  })
+}
+
+/** Items are stored as they are; those that no platform takes are named. */
+function recordUnsentItems(contents: ValueData['contents'], dropped: DroppedField[]): void {
+  for (const [index, item] of (contents ?? []).entries()) {
+    const read = readContentItem(item)
+    if (!isContentItem(read)) recordDropped(dropped, `value_data.contents[${index}]`, read.reason)
+  }
+}
+
+/** The action source as it is stored; one that no platform knows is named. */
+export function draftActionSource(body: EventSubmission, dropped: DroppedField[]): string {
+  const source = readActionSource(body.action_source)
+  if (!ACTION_SOURCES.some(known => known === source)) {
+    recordDropped(dropped, 'action_source', DROP_REASONS.actionSource)
+  }
+  return source
 }
 
 const RESTRICTION_MEMBERS = [

@@ -1,4 +1,4 @@
-import { ACTION_SOURCES, PROCESSING_STATE_FIRST } from '@signalbox/contract/carried-members.ts'
+import { PROCESSING_STATE_FIRST } from '@signalbox/contract/carried-members.ts'
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
 import {
   CONTENTS_BYTES_MAX,
@@ -24,17 +24,14 @@ export function addCarriedMemberErrors(
   addProcessingErrors(errors, body, browser)
 }
 
-/** Empty text counts as absent, and an absent source is `website`, which needs no companions. */
+/**
+ * Empty text counts as absent, and an absent source is `website`, which needs no companions. Any
+ * other word is stored and sent as `other`.
+ */
 function addActionSourceErrors(errors: FieldErrorList, body: UntrustedObject): void {
   const { action_source } = body
-  if (typeof action_source !== 'string' || action_source === '') return
-  const source = action_source.toLowerCase()
-  if (!ACTION_SOURCES.some(known => known === source)) {
-    if (errors.has('action_source')) return
-    const known = ACTION_SOURCES.join(', ')
-    const sentence = `The action_source field must be one of: ${known}.`
-    errors.add('action_source', sentence, 'unknown_value')
-  }
+  if (typeof action_source !== 'string') return
+  const source = readActionSource(action_source)
   if (source === 'app' && body.app_data === undefined) {
     const sentence = 'The app_data field is required with the action source app.'
     errors.add('app_data', sentence, 'required')
@@ -46,6 +43,11 @@ function addActionSourceErrors(errors: FieldErrorList, body: UntrustedObject): v
       'required',
     )
   }
+}
+
+/** The source of an event in the form that is stored. */
+export function readActionSource(given: string | undefined): string {
+  return given?.trim().toLowerCase() || 'website'
 }
 
 /** Meta refuses app events that lack them ("App Data Parameters"). */
@@ -61,7 +63,7 @@ function addAppDataErrors(
     addTextError(errors, 'app_data', name)
     for (const text of [value].flat()) addTextError(errors, 'app_data', text)
   }
-  const isApp = typeof action_source === 'string' && action_source.toLowerCase() === 'app'
+  const isApp = typeof action_source === 'string' && readActionSource(action_source) === 'app'
   for (const name of isApp ? REQUIRED_OF_APPS : []) {
     if (app_data[name] !== undefined) continue
     const field = `app_data.${name}`
@@ -169,7 +171,12 @@ function addContentsErrors(errors: FieldErrorList, contents: unknown): void {
 }
 
 function addContentIdErrors(errors: FieldErrorList, ids: unknown): void {
-  if (!Array.isArray(ids)) return
+  const field = 'value_data.content_ids'
+  if (!Array.isArray(ids)) {
+    addTextError(errors, field, ids)
+    addUnsafeNumberError(errors, field, ids)
+    return
+  }
   for (const [index, id] of ids.entries()) {
     addTextError(errors, `value_data.content_ids.${index}`, id)
     addUnsafeNumberError(errors, `value_data.content_ids.${index}`, id)

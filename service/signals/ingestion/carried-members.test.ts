@@ -3,6 +3,8 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 
+type Members = Record<string, unknown>
+
 const EXTINFO = ['i2', 'com.shop.app', '1.0', '1.0.1', '26.1', 'iPhone17,1', ...Array(10).fill('')]
 
 /** What the platform receives for a purchase with these members. */
@@ -73,46 +75,51 @@ it('returns 422 for invalid restrictions', async test => {
   assert.equal(reply.status, 202)
 })
 
-it('delivers every commerce member, money with all its digits', async test => {
+it('takes any action source, says so, and delivers it as other', async test => {
   const service = await startTestService(test)
-  const value_data = {
-    value: '123456789012345.670000',
-    currency: 'eur',
-    order_id: '1001',
-    contents: [{ id: 'a', item_price: '9.950', title: 'Blue mug' }],
-    num_items: 1,
-    content_type: 'product_group',
-    content_ids: ['group-1', 7],
-    content_name: 'Checkout',
-    content_category: 'Kitchen > Mugs',
-    search_string: 'blue mug',
-    status: 'registered',
-    predicted_ltv: '98765432109876.5000',
-    net_revenue: '-0.10',
-    delivery_category: 'home_delivery',
-    custom_properties: { coupon: 'SPRING', loyal: true, tags: ['a', 'b'], shop: { id: 7 } },
+  for (const action_source of ['pos', 'Kiosk at the door', 'web', 'x'.repeat(50)]) {
+    const reply = await service.submit(samplePurchase({ event_id: action_source, action_source }))
+    assert.equal(reply.status, 202, reply.text)
+    assert.deepEqual(
+      reply.body.notices.map(({ field, code }: Record<string, string>) => [field, code]),
+      [['action_source', 'member_dropped']],
+    )
+    assert.match(reply.body.notices[0].message, /sent as other/)
+    const { event } = (await service.read(action_source)).body
+    assert.equal(event.action_source, action_source.toLowerCase())
   }
-  const { custom_data } = await deliver(service, { value_data })
-  const { custom_properties, ...standard } = value_data
-  assert.deepEqual(custom_data, {
-    ...custom_properties,
-    ...standard,
-    currency: 'EUR',
-    content_ids: ['group-1', '7'],
-    value: 123456789012345.67,
-    predicted_ltv: 98765432109876.5,
-    net_revenue: -0.1,
-  })
-  const { event } = (await service.read('order-1')).body
-  assert.deepEqual(event.value_data, { ...value_data, currency: 'EUR' })
+  await service.deliver()
+  const { events } = await service.received()
+  const sent = events.map(one => (one as { other_members?: Members }).other_members?.action_source)
+  assert.deepEqual([...new Set(sent)], ['other'])
+  for (const action_source of ['Website', ' EMAIL ', 'Physical_Store', '', ' ']) {
+    const event_id = `known-${action_source}`
+    const reply = await service.submit(samplePurchase({ event_id, action_source }))
+    assert.deepEqual(reply.body.notices, [], action_source)
+  }
+  const long = await service.submit(samplePurchase({ action_source: 'x'.repeat(51) }))
+  assert.deepEqual(Object.keys(long.body.errors), ['action_source'])
 })
 
-it('takes content ids from the contents and calls them products when nothing else is said', async test => {
+it('carries the WhatsApp business account, and names why partner IDs are not', async test => {
   const service = await startTestService(test)
-  const value_data = { value: '1', currency: 'EUR', contents: [{ id: 'a' }] }
-  const { custom_data } = await deliver(service, { value_data })
-  assert.equal(custom_data?.content_type, 'product')
-  assert.deepEqual(custom_data?.content_ids, ['a'])
+  const user_data = {
+    whatsapp_business_account_id: 1_234_567_890_123_456,
+    ctwa_clid: 'click-1',
+    partner_id: 'p-1',
+    partnerName: 'liveramp.com',
+  }
+  const source = { action_source: 'business_messaging', messaging_channel: 'whatsapp' }
+  const reply = await service.submit(samplePurchase({ event_id: 'order-1', ...source, user_data }))
+  assert.deepEqual(
+    reply.body.notices.map(({ field }: { field: string }) => field),
+    ['user_data.partner_id', 'user_data.partnerName'],
+  )
+  assert.match(reply.body.notices[0].message, /partner/)
+  await service.deliver()
+  const { events } = await service.received()
+  const sent = (events[0] as { user_data?: Record<string, unknown> }).user_data
+  assert.equal(sent?.whatsapp_business_account_id, '1234567890123456')
 })
 
 it('returns 422 for commerce members out of bounds', async test => {
@@ -148,13 +155,6 @@ it('reads action_source in any case and stores it in lower case', async test => 
   const { other_members } = await deliver(service, { action_source: 'Website' })
   assert.equal(other_members?.action_source, 'website')
   assert.equal((await service.read('order-1')).body.event.action_source, 'website')
-  const unknown = await service.submit(samplePurchase({ action_source: 'web' }))
-  assert.deepEqual(unknown.body.errors, {
-    action_source: [
-      'The action_source field must be one of: email, website, app, phone_call, chat, ' +
-        'physical_store, system_generated, business_messaging, other.',
-    ],
-  })
 })
 
 it('delivers app events and message events with their companions, and 422 without them', async test => {

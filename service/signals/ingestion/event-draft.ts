@@ -30,6 +30,7 @@ import { findIdentityMember } from '../identity/user-data-keys.ts'
 import type { AcceptedIdentity, Platform, SubmittedIdentity } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import {
+  draftActionSource,
   draftDetails,
   draftOrder,
   draftRestrictions,
@@ -120,7 +121,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     receivedAt,
     eventTime,
     eventName: body.event_name,
-    actionSource: body.action_source?.toLowerCase() || 'website',
+    actionSource: draftActionSource(body, dropped),
     consentBasis: body.consent_basis,
     parentEventId: body.parent_event_id || null,
     order,

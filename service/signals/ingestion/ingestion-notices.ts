@@ -1,4 +1,5 @@
 import type { IngestionNotice } from '@signalbox/contract/submissions.ts'
+import { PARTIAL_REASONS } from '../identity/dropped-fields.ts'
 import type { EventDraft } from './event-draft.ts'
 
 /** A hostile body has thousands of members; the first ones tell the caller what is wrong. */
@@ -60,11 +61,10 @@ function buildRedactedNotice(field: string): IngestionNotice {
 
 function buildDroppedNotice({ field, reason }: { field: string; reason: string }): IngestionNotice {
   const because = reason.charAt(0).toLowerCase() + reason.slice(1).replace(/\.$/, '')
-  return {
-    code: 'member_dropped',
-    field,
-    message: `The ${field} field was dropped: ${because}.`,
-  }
+  const message = PARTIAL_REASONS.has(reason)
+    ? `The ${field} field does not count in full. ${reason}`
+    : `The ${field} field was dropped: ${because}.`
+  return { code: 'member_dropped', field, message }
 }
 
 function buildIgnoredNotice(field: string): IngestionNotice {

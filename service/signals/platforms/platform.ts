@@ -1,5 +1,6 @@
 import type { FailureClass, SendOutcome, UnavailableCause } from '@signalbox/contract/reasons.ts'
 import type { PlatformConsentNeeds } from '../consent/consent-statement.ts'
+import type { ContentItem } from '../events/order-contents.ts'
 import type { DroppedField } from '../identity/dropped-fields.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 
@@ -22,7 +23,8 @@ export interface OutboundEvent {
   valueAmount: string | null
   valueCurrency: string | null
   orderId: string | null
-  contents: unknown[]
+  /** Each has an `id`. */
+  contents: ContentItem[]
   numItems: number | null
   commerce: CommerceDetails
   /**
@@ -45,7 +47,8 @@ export interface OutboundEvent {
 
 /** What an order says besides its value and contents. Money is decimal text. */
 export interface CommerceDetails {
-  contentType: string | null
+  /** What the IDs name; empty when the caller does not say. */
+  contentTypes: string[]
   contentIds: (string | number)[]
   contentName: string | null
   contentCategory: string | null

@@ -115,6 +115,7 @@ export const PLAIN_FIELD_RULES: Record<PlainKey, PlainFieldRule> = {
   ctwa_clid: OPAQUE,
   ig_account_id: DIGITS,
   ig_sid: OPAQUE,
+  whatsapp_business_account_id: DIGITS,
 }
 
 const RULES: FieldRules = { hashed: HASHED_FIELD_RULES, plain: PLAIN_FIELD_RULES }

@@ -29,7 +29,7 @@ it('writes a purchase exactly as Meta documents it', () => {
       '"client_user_agent":"Mozilla/5.0","fbc":"fb.1.1795262400000.AbC"},' +
       '"custom_data":{"value":19.90,"currency":"EUR","order_id":"1001","num_items":3,' +
       '"contents":[{"id":"sku-1","quantity":2,"item_price":9.95},{"id":"sku-2"}],' +
-      '"content_type":"product","content_ids":["sku-1","sku-2"]}}],' +
+      '"content_ids":["sku-1","sku-2"]}}],' +
       '"partner_agent":"signalbox"}',
   )
 })
@@ -96,24 +96,23 @@ it('leaves event_source_url out when the event has none', () => {
   assert.equal(textOf({ eventSource: null }).includes('event_source_url'), false)
 })
 
-it('names the content ids that are there and no invented ones', () => {
-  const contents = [
-    { id: 'a' },
-    { id: 7 },
-    { id: 'undefined' },
-    {},
-    { id: null },
-    { id: '' },
-    { id: { nested: true } },
-    'no item',
-    null,
-    ['list'],
-  ]
+it('takes content IDs from the items, and says what they are only when the caller does', () => {
+  const contents = [{ id: 'a' }, { id: 7, quantity: 2 }]
   const { custom_data } = JSON.parse(textOf({ contents })).data[0]
-  assert.deepEqual(custom_data.content_ids, ['a', '7', 'undefined'])
-  assert.equal(custom_data.contents.length, 7)
-  assert.equal(customDataText({ contents: [{}] })?.includes('content_ids'), false)
-  assert.equal(customDataText({ contents: ['no item'] })?.includes('contents'), false)
+  assert.deepEqual(custom_data.content_ids, ['a', '7'])
+  assert.deepEqual(custom_data.contents, contents)
+  assert.equal('content_type' in custom_data, false)
+  const typed = (contentTypes: string[]) =>
+    JSON.parse(textOf({ contents, commerce: sampleCommerce({ contentTypes }) })).data[0].custom_data
+  assert.equal(typed(['hotel']).content_type, 'hotel')
+  assert.deepEqual(typed(['flight', 'hotel']).content_type, ['flight', 'hotel'])
+  assert.equal(customDataText({ contents: [] })?.includes('content'), false)
+})
+
+it('sends an action source of the caller as other', () => {
+  for (const actionSource of ['pos', 'kiosk', 'WEB', 'other'])
+    assert.equal(JSON.parse(textOf({ actionSource })).data[0].action_source, 'other')
+  assert.equal(JSON.parse(textOf({ actionSource: 'email' })).data[0].action_source, 'email')
 })
 
 it('puts the test code beside the data, and only when there is one', () => {

@@ -1,7 +1,6 @@
 import { ACTION_SOURCES } from '@signalbox/contract/carried-members.ts'
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
 import { DECIMAL_PATTERN, decimalToken } from '@signalbox/contract/decimal.ts'
-import { isObject } from '../../../runtime/util/is-object.ts'
 import type { PlatformIdentity } from '../../identity/normalize-user-data.ts'
 import type {
   DataProcessing,
@@ -35,7 +34,7 @@ function serverEvent(event: OutboundEvent): Record<string, unknown> {
     event_name: event.eventName,
     event_time: toSeconds(event.eventTime),
     event_id: event.eventId,
-    action_source: event.actionSource,
+    action_source: toMetaActionSource(event.actionSource),
     event_source_url: event.eventSource,
     referrer_url: event.referrer,
     opt_out: event.optOut || null,
@@ -48,6 +47,11 @@ function serverEvent(event: OutboundEvent): Record<string, unknown> {
     app_data: event.appData,
     custom_data: Object.keys(customData).length === 0 ? null : customData,
   })
+}
+
+/** Meta requires one of its own words. */
+function toMetaActionSource(source: string): string {
+  return ACTION_SOURCES.find(known => known === source) ?? 'other'
 }
 
 /** Leaves out what the event does not have. */
@@ -118,25 +122,16 @@ function toMoney(amount: string | null) {
   return amount === null ? null : decimalToken(amount)
 }
 
-const CONTENT_TYPE_DEFAULT = 'product'
-
+/** Without a content type Meta matches the IDs with a product only. */
 function contentsOf({ contents, commerce }: OutboundEvent): Record<string, unknown> {
-  const items = contents.filter(isObject)
-  const { contentType, contentIds } = commerce
-  const ids =
-    contentIds.length > 0
-      ? contentIds.map(String)
-      : items.flatMap(({ id }) => (isContentId(id) ? String(id) : []))
-  const hasProducts = items.length + ids.length > 0
+  const { contentTypes, contentIds } = commerce
+  const ids = (contentIds.length > 0 ? contentIds : contents.map(({ id }) => id)).map(String)
+  const [onlyType] = contentTypes
   return {
-    contents: items.length === 0 ? null : items,
-    content_type: contentType ?? (hasProducts ? CONTENT_TYPE_DEFAULT : null),
+    contents: contents.length === 0 ? null : contents,
+    content_type: contentTypes.length > 1 ? contentTypes : (onlyType ?? null),
     content_ids: ids.length === 0 ? null : ids,
   }
-}
-
-function isContentId(id: unknown): id is string | number {
-  return typeof id === 'number' || (typeof id === 'string' && id !== '')
 }
 
 /** Where Meta receives events. */
@@ -174,13 +169,9 @@ export function validateMetaEvent(event: OutboundEvent): SendError | null {
   }
 }
 
-function validateServerEvent({ eventName, eventTime, actionSource }: OutboundEvent): string | null {
+function validateServerEvent({ eventName, eventTime }: OutboundEvent): string | null {
   if (eventName === '') return 'An event needs an event_name.'
-  if (Number.isNaN(eventTime.getTime())) return 'The event_time is no time.'
-  if (!ACTION_SOURCES.some(known => known === actionSource)) {
-    return `The action_source must be one of ${ACTION_SOURCES.join(', ')}.`
-  }
-  return null
+  return Number.isNaN(eventTime.getTime()) ? 'The event_time is no time.' : null
 }
 
 /** Meta takes it hashed or not. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
+import { CONTENT_TYPES } from '@signalbox/contract/value-data.ts'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import fc from 'fast-check'
 import { DAY_MILLISECONDS } from '../../../runtime/util/time.ts'
@@ -57,10 +58,11 @@ const decimal = fc
   .map(parts => parts.join(''))
 const actionSources =
   'email website app phone_call chat physical_store system_generated business_messaging other'
-const item = fc.oneof(
-  fc.record({ id: fc.oneof(text, fc.integer()), quantity: fc.nat() }, { requiredKeys: [] }),
-  fc.jsonValue({ maxDepth: 3 }),
-)
+const item = fc.record({
+  id: fc.oneof(text.filter(Boolean), fc.integer()),
+  quantity: fc.nat(),
+  more: fc.jsonValue({ maxDepth: 2 }),
+})
 
 /** Events that the types allow, most of them such as come, some of them such as never should. */
 const outbound: fc.Arbitrary<OutboundEvent> = fc.record({
@@ -93,7 +95,7 @@ const outbound: fc.Arbitrary<OutboundEvent> = fc.record({
   numItems: fc.option(fc.oneof(fc.integer(), fc.double())),
   referrer: fc.option(fc.webUrl()),
   commerce: fc.record({
-    contentType: fc.option(fc.constantFrom('product', 'product_group')),
+    contentTypes: fc.subarray([...CONTENT_TYPES]),
     contentIds: fc.array(fc.oneof(text, fc.integer()), { maxLength: 3 }),
     contentName: fc.option(text),
     contentCategory: fc.option(text),

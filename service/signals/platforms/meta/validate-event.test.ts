@@ -17,19 +17,6 @@ it('finds nothing wrong with the least that Meta takes', () => {
   assert.equal(faultOf({ digests: {}, plain: { fbp: 'fb.1.1795262400000.1' } }), null)
 })
 
-it('knows every action_source of Meta and no other', () => {
-  const known = 'email website app phone_call chat physical_store system_generated'.split(' ')
-  for (const actionSource of [...known, 'business_messaging', 'other']) {
-    assert.equal(faultOf({ actionSource }), null)
-  }
-  for (const actionSource of ['', 'Website', 'store', 'constructor']) {
-    assert.match(
-      faultOf({ actionSource }) ?? '',
-      /^The action_source must be one of email, website,/,
-    )
-  }
-})
-
 it('refuses an event without a customer identifier', () => {
   const tooLittle = [
     { digests: {}, plain: {} },
