@@ -115,7 +115,8 @@ const NOTICE_MEANINGS = {
   member_dropped: 'known, but its value cannot be used',
   member_redacted: 'held an email address or a phone number, which a token replaces',
   consent_unreadable:
-    'a consent input that neither grants nor denies, or that refuses by words that are no known form',
+    'a consent input that neither grants nor denies, or that refuses by words that are no known ' +
+    'form',
   differs_from_stored: 'a duplicate whose body is not the one that is stored',
 } as const
 export type NoticeCode = keyof typeof NOTICE_MEANINGS

@@ -16,7 +16,7 @@ import {
   CUSTOM_PROPERTIES_MAX,
 } from '@signalbox/contract/value-data.ts'
 import { SETTINGS } from '../service/runtime/settings/settings.ts'
-import { ORIGINS_MAX } from '../service/signals/access/origin-pattern.ts'
+import { ORIGINS_MAX } from '../service/signals/access/authenticate-publishable-key.ts'
 import { LIVE_KEYS_MAX } from '../service/signals/access/tracker-keys.ts'
 
 const page = readFileSync(join(import.meta.dirname, 'guides/limits.md'), 'utf8')

@@ -52,7 +52,7 @@ const PRIVILEGES = [
   { touch: /(from |\bimport\()'@modelcontextprotocol\//, allowed: /^agents\/mcp\/mcp-server\.ts$/ },
   {
     touch: /(from |\bimport\()'oidc-provider'/,
-    allowed: /^workspaces\/oauth\/provider(-pages|-errors|-devices)?\.ts$/,
+    allowed: /^workspaces\/oauth\/provider(-pages|-hooks)?\.ts$/,
   },
   { touch: /(from |\bimport\()'@?better-auth/, allowed: /^workspaces\/users\/auth-library\.ts$/ },
   { touch: /'@zxcvbn-ts\//, allowed: /^workspaces\/users\/password-strength\.ts$/ },

@@ -67,7 +67,7 @@ const EXCEPTIONS: Record<string, { reason: string; files: string[] }> = {
   },
   'setting of one node': {
     reason: 'One tells all nodes, and the other is about tables before they are distributed.',
-    files: ['signals/events/ledger-upgrade/upgrade-store.ts', 'runtime/db/local-settings.ts'],
+    files: ['signals/events/ledger-upgrade/upgrade-store.ts', 'runtime/db/sql-fragments.ts'],
   },
 }
 

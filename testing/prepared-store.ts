@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@signalbox/embedded-postgres'
-import { STORE_SCHEMA } from '../service/program/store-schema.ts'
+import { STORE_SCHEMA } from '../service/program/roles/migrate-command.ts'
 import { openDatabase } from '../service/runtime/db/database.ts'
 import { migrate } from '../service/runtime/db/migrate.ts'
 import { databaseUrl, runAsAdmin, TEMPLATE_DATABASE } from './fixtures/database.ts'
@@ -36,7 +36,7 @@ const SOURCES = [
   'service/**/*.sql',
   'service/**/db/**/*.ts',
   'service/**/ledger-upgrade/*.ts',
-  'service/program/store-schema.ts',
+  'service/program/roles/migrate-command.ts',
   'embedded-postgres/*.ts',
   'testing/prepared-store.ts',
   'package-lock.json',

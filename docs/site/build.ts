@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DOCS_SITE_FILE, type DocsSite } from '../../service/program/documents/docs-site.ts'
+import {
+  DOCS_SITE_FILE,
+  type DocsSite,
+} from '../../service/program/documents/published-documents.ts'
 import type { OpenapiDocument } from './api-reference.ts'
 import { API_PAGE, HOME_PAGE, PAGE_GROUPS, REFERENCE_GROUP, SCHEMAS_PAGE } from './site-pages.ts'
 

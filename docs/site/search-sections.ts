@@ -1,4 +1,4 @@
-import type { DocsSection } from '../../service/program/documents/docs-site.ts'
+import type { DocsSection } from '../../service/program/documents/published-documents.ts'
 import { headingText, slugOf } from './render-markdown.ts'
 
 interface SearchedPage {

@@ -7,7 +7,7 @@ import {
   type DocsSite,
   joinPagesForAgents,
   listPagesForAgents,
-} from '../../service/program/documents/docs-site.ts'
+} from '../../service/program/documents/published-documents.ts'
 import { buildDocs } from './build.ts'
 import { API_PAGE, HOME_PAGE, PAGE_GROUPS, SCHEMAS_PAGE } from './site-pages.ts'
 

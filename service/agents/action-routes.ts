@@ -1,10 +1,10 @@
 import * as operations from '@signalbox/contract/agent-action-operations.ts'
 import Type from 'typebox'
-import { limitAddresses } from '../runtime/http/address-limits.ts'
+import { limitAddresses } from '../runtime/http/client-address.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../runtime/http/validator.ts'
-import { parseRowId } from '../runtime/util/row-id.ts'
+import { parseRowId } from '../runtime/util/ids.ts'
 import {
   type AgentPrincipal,
   requireExecutionToken,
@@ -13,8 +13,7 @@ import {
 import type { AgentsContext } from './agents-context.ts'
 import { submitProposal } from './executor/execution-triggers.ts'
 import { readPolicy } from './policy/policy-store.ts'
-import { cancelProposal } from './proposals/cancel-proposal.ts'
-import { dryRunActions } from './proposals/dry-run-actions.ts'
+import { dryRunActions } from './proposals/evaluate-actions.ts'
 import {
   agentScope,
   listActions,
@@ -23,6 +22,7 @@ import {
   readBatch,
   readReceipt,
 } from './proposals/read-actions.ts'
+import { cancelProposal } from './proposals/transition-action.ts'
 import { ACCOUNT_MISMATCH } from './proposals/validate-proposal.ts'
 
 /** REST routes for execution tokens: the same operations as the MCP tools. */

@@ -5,8 +5,7 @@ import { it } from 'node:test'
 import { createAuditFixture, sampleEntry } from '../../testing/fixtures/audit.ts'
 import { createLogger } from '../runtime/http/logger.ts'
 import { AUDIT_ACTIONS } from './audit-entry.ts'
-import { createAuditTrail } from './audit-store.ts'
-import { commitAudited } from './commit-audited.ts'
+import { commitAudited, createAuditTrail } from './audit-store.ts'
 
 const service = join(import.meta.dirname, '..')
 
@@ -23,15 +22,15 @@ const SOURCES = new Map(
  */
 const UNLOGGED_ACTIONS = /^(proposal|action)\./
 const APPENDING_FILES = [
-  'agents/proposals/save-proposal.ts',
+  'agents/proposals/propose-actions.ts',
   'agents/proposals/transition-action.ts',
-  'audit/commit-audited.ts',
+  'audit/audit-store.ts',
 ]
 
 it('commits every entry with its log line, except those of proposals and actions', () => {
   const appending = [...SOURCES].filter(([, text]) => /\baudit\.append\(/.test(text))
   assert.deepEqual(appending.map(([path]) => path).sort(), APPENDING_FILES)
-  const declaring = ['audit/audit-entry.ts', 'agents/pages/audit-page.ts']
+  const declaring = ['audit/audit-entry.ts', 'agents/pages/audit-page-routes.ts']
   for (const action of AUDIT_ACTIONS.filter(name => !UNLOGGED_ACTIONS.test(name))) {
     const files = [...SOURCES].filter(
       ([path, text]) => text.includes(`'${action}'`) && !declaring.includes(path),

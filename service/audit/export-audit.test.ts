@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { it } from 'node:test'
 import { createAuditFixture, insertAuditLog } from '../../testing/fixtures/audit.ts'
 import { findHead } from './audit-read-store.ts'
-import { exportAudit } from './export-audit.ts'
+import { exportAudit } from './read-audit.ts'
 import { isSignedHead, parseHeadLine } from './signed-head.ts'
 
 it('exports entries that can be recomputed, then the signed head', async test => {

@@ -3,8 +3,12 @@ import type { Job, JobContext } from '../runtime/jobs/job.ts'
 import type { Settings } from '../runtime/settings/settings.ts'
 import type { AuditKeys } from './signed-head.ts'
 import type { VerifyRecords } from './verify-chain.ts'
-import { type VerifiedChain, type VerifyChainsContext, verifyChains } from './verify-chains.ts'
-import { verifyNewEntries } from './verify-new-entries.ts'
+import {
+  type VerifiedChain,
+  type VerifyChainsContext,
+  verifyChains,
+  verifyNewEntries,
+} from './verify-chains.ts'
 
 export interface AuditJobsContext {
   database: Database

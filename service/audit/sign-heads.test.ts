@@ -3,9 +3,9 @@ import { it } from 'node:test'
 import { AUDIT_MASTER_KEY, createAuditFixture } from '../../testing/fixtures/audit.ts'
 import { createLogger } from '../runtime/http/logger.ts'
 import { createAuditTrail } from './audit-store.ts'
-import { resignHeads, signChain } from './sign-heads.ts'
 import { deriveAuditKeys } from './signed-head.ts'
 import { verifyChain } from './verify-chain.ts'
+import { resignHeads, signChain } from './verify-chains.ts'
 
 const KEYS = deriveAuditKeys({ current: AUDIT_MASTER_KEY, previous: [] })
 

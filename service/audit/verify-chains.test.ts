@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { type AuditFixture, createAuditFixture } from '../../testing/fixtures/audit.ts'
 import { findHead, type StoredHead } from './audit-read-store.ts'
-import { readHeadCheckpoints, saveHeadCheckpoints } from './head-checkpoints.ts'
 import type { AuditHead } from './signed-head.ts'
+import { readHeadCheckpoints, saveHeadCheckpoints } from './signed-head.ts'
 import { type VerifiedChain, verifyChains } from './verify-chains.ts'
 
 interface VerifyOptions {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { createAuditFixture } from '../../testing/fixtures/audit.ts'
 import { findHead, type StoredHead } from './audit-read-store.ts'
-import { readHeadCheckpoints } from './head-checkpoints.ts'
-import { verifyNewEntries } from './verify-new-entries.ts'
+import { readHeadCheckpoints } from './signed-head.ts'
+import { verifyNewEntries } from './verify-chains.ts'
 
 /** An audit log with a data folder for its checkpoints, and the verification of its new end. */
 async function startVerifying(test: TestContext) {

@@ -1,9 +1,16 @@
+import { CursorQuery } from '@signalbox/contract/session/session-operation.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceLogger } from '../runtime/http/service-app.ts'
+import { readPathParameters, Validator } from '../runtime/http/validator.ts'
+import { isUuid } from '../runtime/util/ids.ts'
 import type { CredentialKeys } from '../runtime/util/sealed-credential.ts'
+import { findTracker, type TrackerIdentity } from '../signals/access/tracker-store.ts'
 import type { DeliveryContext } from '../signals/delivery/delivery-context.ts'
 import type { TestModeContext } from '../signals/delivery/test-mode.ts'
 import type { ErasureKeyProvider } from '../signals/events/person-identifiers.ts'
-import type { SessionContext } from '../workspaces/users/session-store.ts'
+import type { CurrentUser, SessionContext } from '../workspaces/users/session-store.ts'
+import type { WorkspaceAction } from '../workspaces/users/workspace-role.ts'
+import { requireRole } from '../workspaces/users/workspaces.ts'
 import type { StreamCounts } from './live/event-stream.ts'
 
 /** What the operations of the dashboard depend on. */
@@ -20,4 +27,65 @@ export interface DashboardContext extends SessionContext, TestModeContext {
   onDestinationChanged: (trackerId: string) => void
   /** Deliveries became due. */
   onDeliveriesQueued: (trackerId: string) => void
+}
+
+/** A request below `TRACKER_PATH`; its parameters are not validated yet. */
+export interface TrackerRequest {
+  user: CurrentUser
+  params: unknown
+}
+
+/**
+ * Returns the tracker of a request, once the role of the person allows the action. Throws a 403
+ * when it does not, and a 404 for a tracker of another workspace as for one that does not exist.
+ */
+export async function requireTracker(
+  { database }: DashboardContext,
+  { user, params }: TrackerRequest,
+  action: WorkspaceAction,
+): Promise<TrackerIdentity> {
+  const { workspace, tracker: trackerId } = readPathParameters(params, 'workspace', 'tracker')
+  const { workspaceId } = await requireRole(database, user, { workspaceId: workspace, action })
+  const tracker = isUuid(trackerId) ? await findTracker(database, trackerId) : null
+  if (tracker?.workspaceId !== workspaceId) throw Refusal.notFound('Tracker not found.')
+  return tracker
+}
+
+/** Rows of one page of a list in the dashboard. */
+export const PAGE_ROWS = 50
+
+/** The position after the last row of a page, as an opaque text for `?cursor=`. */
+export function encodeCursor(position: readonly string[]): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url')
+}
+
+const INVALID_CURSOR = 'The cursor field must be a next_cursor of this list.'
+const cursorValidator = new Validator(CursorQuery, {
+  members: { cursor: { error: INVALID_CURSOR } },
+})
+
+/**
+ * Reads `cursor` from a query; null for the first page. `parse` returns null for texts that are no
+ * position of this list. Throws a 422 refusal for a cursor that this service did not make.
+ */
+export function readCursor<Position>(
+  query: unknown,
+  parse: (position: readonly string[]) => Position | null,
+): Position | null {
+  const { cursor } = cursorValidator.validate(query)
+  if (cursor === undefined) return null
+  const position = decodeCursor(cursor)
+  const parsed = position && parse(position)
+  if (parsed) return parsed
+  throw Refusal.ofFields({ cursor: [INVALID_CURSOR] })
+}
+
+function decodeCursor(cursor: string): string[] | null {
+  try {
+    const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    const isPosition = Array.isArray(decoded) && decoded.every(part => typeof part === 'string')
+    return isPosition ? decoded : null
+  } catch {
+    return null
+  }
 }

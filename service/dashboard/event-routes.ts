@@ -1,14 +1,31 @@
-import { REPLAY_BYTES_MAX } from '@signalbox/contract/replays.ts'
+import { REPLAY_BYTES_MAX, REPLAY_LIMIT_DEFAULT } from '@signalbox/contract/replays.ts'
 import * as contract from '@signalbox/contract/session/event-operations.ts'
+import {
+  type ReplayOutcome,
+  type ReplayPreview,
+  type ReplayProgress,
+  ReplaySelection,
+} from '@signalbox/contract/session/replays.ts'
+import type { AuditActor } from '../audit/audit-entry.ts'
+import type { Database } from '../runtime/db/database.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
-import { readPathParameters } from '../runtime/http/validator.ts'
+import { FieldErrorList, readPathParameters, Validator } from '../runtime/http/validator.ts'
+import { isUuid } from '../runtime/util/ids.ts'
+import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
+import { findDeliveries } from '../signals/delivery/delivery-store.ts'
+import { previewSelection, replaySelection } from '../signals/delivery/replay-deliveries.ts'
+import {
+  type ReplayCounts,
+  readReplayProgress,
+  type ReplaySelection as StoredSelection,
+} from '../signals/delivery/replay-store.ts'
 import { readSpace } from '../signals/event-reads/read-events.ts'
+import { ALL_SPACES, findEventsById } from '../signals/events/event-store.ts'
 import { userActor } from '../workspaces/users/workspaces.ts'
-import type { DashboardContext } from './dashboard-context.ts'
+import { type DashboardContext, requireTracker } from './dashboard-context.ts'
 import { readEventDetails } from './event-details.ts'
-import { getReplayProgress, previewReplay, startReplay } from './replay-failures.ts'
-import { searchEvents } from './search-events.ts'
-import { requireTracker } from './tracker-scope.ts'
+import { readTime, searchEvents } from './search-events.ts'
 
 /** The events of a tracker, and sending them again. */
 export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
@@ -58,4 +75,104 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
       return getReplayProgress(context, tracker, replay)
     },
   })
+}
+
+interface SelectionRequest {
+  tracker: TrackerIdentity
+  body: unknown
+}
+
+/** What the replay of a selection would do now. Throws a 422 naming every invalid field. */
+export async function previewReplay(
+  { database, now }: DashboardContext,
+  { tracker, body }: SelectionRequest,
+): Promise<ReplayPreview> {
+  const selection = await readSelection(database, tracker, body)
+  return countsView(await previewSelection(database, { selection, at: now() }))
+}
+
+/** Queues the failed deliveries of a selection again, with the person in the audit log. */
+export async function startReplay(
+  context: DashboardContext,
+  actor: AuditActor,
+  { tracker, body }: SelectionRequest,
+): Promise<ReplayOutcome> {
+  const { database, now, onDeliveriesQueued } = context
+  const selection = await readSelection(database, tracker, body)
+  const at = now()
+  const counts = await replaySelection(context, { tracker, actor, selection, at })
+  if (counts.queued > 0) onDeliveriesQueued(tracker.trackerId)
+  return { ...countsView(counts), replayed_at: at.toISOString() }
+}
+
+/** How much of the replay of this time still waits, and how much failed again. */
+export async function getReplayProgress(
+  { database }: DashboardContext,
+  { trackerId }: TrackerIdentity,
+  time: string,
+): Promise<ReplayProgress> {
+  const errors = new FieldErrorList()
+  const replayedAt = readTime(errors, 'replay', time)
+  if (replayedAt === null) throw Refusal.ofFields(errors.toErrors())
+  const { waiting, failed, isExact } = await readReplayProgress(database, trackerId, replayedAt)
+  return { waiting, failed, is_exact: isExact }
+}
+
+const selectionValidator = new Validator(ReplaySelection, { textMembers: ['event_name'] })
+
+async function readSelection(
+  database: Database,
+  { trackerId }: TrackerIdentity,
+  body: unknown,
+): Promise<StoredSelection> {
+  const given = selectionValidator.validate(body)
+  const { delivery_ids, event_ids, event_name, statuses, destination_id, cause, limit } = given
+  if (destination_id !== undefined && !isUuid(destination_id)) {
+    throw Refusal.ofFields({ destination_id: ['The destination_id field must be a UUID.'] })
+  }
+  const ofEvents = event_ids && (await findDeliveryIds(database, trackerId, event_ids))
+  return {
+    trackerId,
+    deliveryIds: intersect(delivery_ids, ofEvents),
+    eventName: event_name ?? null,
+    ...(statuses && { statuses }),
+    ...(destination_id && { destinationId: destination_id }),
+    ...(cause && { cause }),
+    limit: limit ?? REPLAY_LIMIT_DEFAULT,
+  }
+}
+
+async function findDeliveryIds(
+  database: Database,
+  trackerId: string,
+  eventIds: readonly string[],
+): Promise<number[]> {
+  // No stored ID contains a NUL, which PostgreSQL refuses.
+  const ids = eventIds.filter(id => id.isWellFormed() && !id.includes('\0'))
+  const found = await Promise.all(
+    ALL_SPACES.map(space => findEventsById(database, trackerId, ids, [space])),
+  )
+  const deliveries = await findDeliveries(database, trackerId, found.flat())
+  return deliveries.map(({ id }) => id)
+}
+
+/** Null for no restriction. */
+function intersect(
+  one: readonly number[] | undefined,
+  other: readonly number[] | undefined,
+): readonly number[] | null {
+  if (!one || !other) return one ?? other ?? null
+  const allowed = new Set(other)
+  return one.filter(id => allowed.has(id))
+}
+
+function countsView(counts: ReplayCounts): ReplayPreview {
+  return {
+    queued: counts.queued,
+    expired: counts.expired,
+    payload_expired: counts.payloadExpired,
+    may_count_twice: counts.mayCountTwice,
+    unknown_outcome: counts.unknownOutcome,
+    capped: counts.isCapped,
+  }
 }

@@ -16,15 +16,15 @@ import { Validator } from '../runtime/http/validator.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS, subtractDays } from '../runtime/util/time.ts'
 import { listIssueCounts } from '../signals/delivery/issue-store.ts'
 import { computeKeyedDigest } from '../signals/events/person-identifiers.ts'
-import { digestRefusedId } from '../signals/refusals/flush-refusals.ts'
 import {
   findRefusalsOfEvent,
   listRefusalCauses,
   type RefusalCause,
 } from '../signals/refusals/refusal-store.ts'
+import { digestRefusedId } from '../signals/refusals/worker.ts'
 import type { DashboardContext } from './dashboard-context.ts'
+import { requireTracker } from './dashboard-context.ts'
 import { readOverview } from './overview.ts'
-import { requireTracker } from './tracker-scope.ts'
 
 const HOURS_DEFAULT = 24
 const DAYS_DEFAULT = 7

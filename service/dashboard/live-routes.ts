@@ -3,9 +3,9 @@ import { watchEvents } from '@signalbox/contract/session/live-operations.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { Validator } from '../runtime/http/validator.ts'
 import type { DashboardContext } from './dashboard-context.ts'
+import { requireTracker } from './dashboard-context.ts'
 import { EventStream, STREAM_HEADERS } from './live/event-stream.ts'
 import { LiveEvents } from './live/worker.ts'
-import { requireTracker } from './tracker-scope.ts'
 
 /** The live view of a tracker's events. */
 export function liveRoutes(app: ServiceApp, context: DashboardContext): void {

@@ -16,15 +16,15 @@ import {
 } from '../runtime/util/time.ts'
 import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { countWaitingByReason, type WaitingByReason } from '../signals/delivery/backlog-store.ts'
-import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
-import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
 import {
   findFirstCountedHour,
   type PlatformCountOfDay,
   readPlatformCounts,
   readStageCounts,
   type StageCount,
-} from '../signals/reports/stage-store.ts'
+} from '../signals/events/stage-count-store.ts'
+import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
+import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
 import { listOpenWorkspaceAlerts } from '../workspaces/notifications/audit-alert-store.ts'
 
 interface OverviewQuery {

@@ -1,11 +1,10 @@
 import * as operations from '@signalbox/contract/session/privacy-operations.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
-import { listReceipts } from '../signals/erasure/receipt-store.ts'
+import { listReceipts } from '../signals/erasure/erasure-store.ts'
 import { processDeletionRequest } from '../signals/erasure/routes.ts'
 import { userActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
-import { encodeCursor, PAGE_ROWS, readCursor } from './page-cursor.ts'
-import { requireTracker } from './tracker-scope.ts'
+import { encodeCursor, PAGE_ROWS, readCursor, requireTracker } from './dashboard-context.ts'
 
 /** Erasing a person by the digest of an identifier that the browser computes, and the receipts. */
 export function privacyRoutes(app: ServiceApp, context: DashboardContext): void {

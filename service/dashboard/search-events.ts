@@ -10,9 +10,16 @@ import {
 import type { Database } from '../runtime/db/database.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import { addTextError, FieldErrorList, Validator } from '../runtime/http/validator.ts'
-import { searchDeliveries } from '../signals/delivery/delivery-search-store.ts'
 import { findDeliveries, type StoredDelivery } from '../signals/delivery/delivery-store.ts'
 import { toEventSpace } from '../signals/event-reads/read-events.ts'
+import {
+  type FoundEvent,
+  type SearchPosition,
+  type SearchRange,
+  searchChildRefs,
+  searchDeliveries,
+  searchEventRefs,
+} from '../signals/event-reads/search-store.ts'
 import { type EventRef, eventRefKey } from '../signals/events/event-columns.ts'
 import type { EventSpace } from '../signals/events/event-record.ts'
 import {
@@ -21,13 +28,6 @@ import {
   findEventsByRef,
   type StoredEvent,
 } from '../signals/events/event-store.ts'
-import {
-  type FoundEvent,
-  type SearchPosition,
-  type SearchRange,
-  searchChildRefs,
-  searchEventRefs,
-} from '../signals/events/search-store.ts'
 
 const EVENTS_PER_PAGE = 50
 

@@ -13,7 +13,7 @@ import { findEventsById } from '../signals/events/event-store.ts'
 import { findLastReceipt } from '../signals/events/list-store.ts'
 import { VERIFICATION_EVENT_ID } from '../signals/ingestion/accept-event.ts'
 import type { DashboardContext } from './dashboard-context.ts'
-import { requireTracker } from './tracker-scope.ts'
+import { requireTracker } from './dashboard-context.ts'
 
 /** How far a tracker is from its first event to its first accepted delivery. */
 export function startRoutes(app: ServiceApp, context: DashboardContext): void {

@@ -1,12 +1,30 @@
+import { randomUUID } from 'node:crypto'
 import * as operations from '@signalbox/contract/session/tracker-operations.ts'
-import { TrackerChange, TrackerSubmission } from '@signalbox/contract/session/trackers.ts'
+import {
+  type CreatedTracker,
+  TrackerChange,
+  TrackerSubmission,
+} from '@signalbox/contract/session/trackers.ts'
+import { commitAudited } from '../audit/audit-store.ts'
+import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
-import { readPathParameters, Validator } from '../runtime/http/validator.ts'
-import { listNamedTrackers } from '../signals/access/tracker-store.ts'
-import { requireRole } from '../workspaces/users/workspaces.ts'
-import { changeTracker, createTracker } from './create-tracker.ts'
-import type { DashboardContext } from './dashboard-context.ts'
-import { requireTracker } from './tracker-scope.ts'
+import { FieldErrorList, readPathParameters, Validator } from '../runtime/http/validator.ts'
+import { normalizeOriginPattern } from '../signals/access/authenticate-publishable-key.ts'
+import { createKey, type KeyKind } from '../signals/access/tracker-keys.ts'
+import {
+  insertTracker,
+  listNamedTrackers,
+  TRACKERS_MAX,
+  type TrackerIdentity,
+  updateConsentCategories,
+  updateTrackerName,
+} from '../signals/access/tracker-store.ts'
+import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
+import type { CurrentUser } from '../workspaces/users/session-store.ts'
+import { NAME_ERROR, parseName } from '../workspaces/users/user-input.ts'
+import { lockMembers } from '../workspaces/users/workspace-store.ts'
+import { requireRole, userActor } from '../workspaces/users/workspaces.ts'
+import { type DashboardContext, requireTracker } from './dashboard-context.ts'
 
 const trackerValidator = new Validator(TrackerSubmission)
 const trackerChangeValidator = new Validator(TrackerChange)
@@ -52,4 +70,105 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
 
 function workspaceOf(params: unknown): string {
   return readPathParameters(params, 'workspace').workspace
+}
+
+interface TrackerCreation {
+  user: CurrentUser
+  workspaceId: number
+  submission: TrackerSubmission
+}
+
+/**
+ * Creates a tracker with a secret and, when it names websites, a publishable key for them and a
+ * forwarding secret, all in one transaction. The keys are in the answer and nowhere else. Throws a
+ * 403 refusal until the person has confirmed their identity, because a stolen session must not
+ * create access, and a 422 refusal that names every invalid field.
+ */
+export async function createTracker(
+  context: DashboardContext,
+  { user, workspaceId, submission }: TrackerCreation,
+): Promise<CreatedTracker> {
+  requireRecentAuthentication(user, context.now())
+  const { name, origins } = validateSubmission(submission)
+  const [trackerId, at, actor] = [randomUUID(), context.now(), userActor(user)]
+  const keys = await commitAudited(context, async (transaction, record) => {
+    await lockMembers(transaction, workspaceId)
+    const existing = await listNamedTrackers(transaction, workspaceId)
+    if (existing.length >= TRACKERS_MAX) {
+      throw Refusal.ofFields({ name: [`A workspace has at most ${TRACKERS_MAX} trackers.`] })
+    }
+    await insertTracker(transaction, { id: trackerId, workspaceId, name, createdAt: at })
+    const subject = { type: 'tracker', id: trackerId } as const
+    record({ workspaceId, at, actor, action: 'tracker.created', subject, details: {} })
+    const issue = async (kind: KeyKind) => {
+      const request = { trackerId, workspaceId, kind, issuedAt: at, actor }
+      const ofPages = kind === 'publishable' ? { origins } : {}
+      const { token, entry } = await createKey(transaction, { ...request, ...ofPages })
+      record(entry)
+      return token
+    }
+    const secret = await issue('tracker_secret')
+    if (origins.length === 0) return { secret, publishable: null, forwarding: null }
+    return {
+      secret,
+      publishable: await issue('publishable'),
+      forwarding: await issue('forwarding'),
+    }
+  })
+  return {
+    id: trackerId,
+    name,
+    created_at: at.toISOString(),
+    consent_categories: {},
+    keys,
+  }
+}
+
+function validateSubmission({ name: input, origins = [] }: TrackerSubmission) {
+  const errors = new FieldErrorList()
+  const name = parseName(input)
+  if (name === null) errors.add('name', NAME_ERROR)
+  const patterns = origins.map((origin, index) => {
+    const pattern = normalizeOriginPattern(origin.trim())
+    if (pattern === null) errors.add(`origins.${index}`, ORIGIN_ERROR)
+    return pattern
+  })
+  if (name === null || !errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
+  return { name, origins: [...new Set(patterns.filter(pattern => pattern !== null))] }
+}
+
+const ORIGIN_ERROR =
+  'Enter what browsers send, such as https://shop.example, or a wildcard such as ' +
+  'https://*.shop.example.'
+
+interface TrackerChanging {
+  user: CurrentUser
+  tracker: TrackerIdentity
+  change: TrackerChange
+}
+
+/**
+ * Renames a tracker, or sets its consent categories. The log of the workspace says who did, but not
+ * the names.
+ */
+async function changeTracker(
+  context: DashboardContext,
+  { user, tracker, change }: TrackerChanging,
+): Promise<void> {
+  const { name: input, consent_categories: categories } = change
+  const name = input === undefined ? null : parseName(input)
+  if (input !== undefined && name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
+  const { trackerId, workspaceId } = tracker
+  const [at, actor] = [context.now(), userActor(user)]
+  const subject = { type: 'tracker', id: trackerId } as const
+  await commitAudited(context, async (transaction, record) => {
+    if (name !== null && (await updateTrackerName(transaction, { ...tracker, name }))) {
+      record({ workspaceId, at, actor, action: 'tracker.renamed', subject, details: {} })
+    }
+    if (categories !== undefined) {
+      await updateConsentCategories(transaction, trackerId, categories)
+      const action = 'tracker.consent_categories_changed'
+      record({ workspaceId, at, actor, action, subject, details: {} })
+    }
+  })
 }

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import type { Database } from '../runtime/db/database.ts'
 import { findPlacement, listTables } from '../runtime/db/distribute-tables.ts'
-import { STORE_SCHEMA } from './store-schema.ts'
+import { STORE_SCHEMA } from './roles/migrate-command.ts'
 
 async function findUnlisted(database: Database): Promise<string[]> {
   const tables = await listTables(database)

@@ -7,9 +7,8 @@ import type { AlertTransition } from './reports/alert-store.ts'
 import { type AlertAnnouncer, announceAlerts } from './reports/announce-alerts.ts'
 import { makeDueReports, refreshReports } from './reports/make-reports.ts'
 import { takeDueSnapshots } from './reports/take-snapshots.ts'
-import { expireAttempts } from './retention/expire-attempts.ts'
-import { expireCounts } from './retention/expire-counts.ts'
 import { expireOldEvents } from './retention/expire-events.ts'
+import { expireAttempts, expireCounts } from './retention/expire-history.ts'
 import { expirePayloads } from './retention/expire-payloads.ts'
 
 export interface SignalsJobsContext {

@@ -13,7 +13,7 @@ import {
   testPurchaseRoutes,
 } from './ingestion/routes.ts'
 import type { PlatformRegistry } from './platforms/registry.ts'
-import { type RefusalContext, recordRefusals } from './refusals/record-refusals.ts'
+import { type RefusalContext, recordRefusals } from './refusals/refusal-recorder.ts'
 import { type ReportContext, trackerReportRoutes } from './reports/routes.ts'
 import { type SandboxContext, sandboxRoutes } from './sandbox/routes.ts'
 

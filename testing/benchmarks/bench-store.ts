@@ -6,8 +6,8 @@ import {
   type ProvisionedTracker,
   provisionTracker,
 } from '../../service/program/provisioning/provision-tracker.ts'
+import { STORE_SCHEMA } from '../../service/program/roles/migrate-command.ts'
 import { closeAll } from '../../service/program/roles/role.ts'
-import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
 import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
 import { migrate } from '../../service/runtime/db/migrate.ts'
 import { createLogger } from '../../service/runtime/http/logger.ts'

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
+import { STORE_SCHEMA } from '../../service/program/roles/migrate-command.ts'
 import type { Database } from '../../service/runtime/db/database.ts'
 import { distributeTables } from '../../service/runtime/db/distribute-tables.ts'
 import { migrate } from '../../service/runtime/db/migrate.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
-import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
+import { STORE_SCHEMA } from '../../service/program/roles/migrate-command.ts'
 import { openDatabase } from '../../service/runtime/db/database.ts'
 import { distributeTables } from '../../service/runtime/db/distribute-tables.ts'
 import { migrate } from '../../service/runtime/db/migrate.ts'

@@ -6,7 +6,7 @@ import { findReportedDays } from '../../service/agents/account/performance-store
 import { isStoreUnavailable } from '../../service/runtime/db/database-errors.ts'
 import type { StoreNodes } from '../../service/runtime/db/store-nodes.ts'
 import { createLastUseRecorder } from '../../service/signals/access/authenticate-tracker.ts'
-import { findSignalStatus } from '../../service/workspaces/oauth/signal-store.ts'
+import { findSignalStatus } from '../../service/workspaces/oauth/principal-store.ts'
 import { startTestService, type TestService } from '../fixtures/service.ts'
 import { insertTrackerWithWorkspace } from '../fixtures/tracker.ts'
 import { waitUntil } from '../fixtures/wait-until.ts'

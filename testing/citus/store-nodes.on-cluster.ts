@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, it, type TestContext } from 'node:test'
-import { STORE_SCHEMA } from '../../service/program/store-schema.ts'
+import { STORE_SCHEMA } from '../../service/program/roles/migrate-command.ts'
 import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
 import { isStoreUnavailable } from '../../service/runtime/db/database-errors.ts'
 import {

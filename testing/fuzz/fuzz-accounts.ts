@@ -1,6 +1,8 @@
 import { PROPOSAL_REQUEST } from '../../contract/examples/agent-action-requests.ts'
-import { insertSimulatedEntities } from '../../service/agents/campaigns/simulated-account-store.ts'
-import { buildSimulatedEntities } from '../../service/agents/campaigns/simulated-entities.ts'
+import {
+  buildSimulatedEntities,
+  insertSimulatedEntities,
+} from '../../service/agents/campaigns/simulated-account-store.ts'
 import type { ProvisionedTracker } from '../../service/program/provisioning/provision-tracker.ts'
 import { generateToken, hashToken } from '../../service/runtime/util/token-format.ts'
 import { revokeKey } from '../../service/signals/access/key-store.ts'

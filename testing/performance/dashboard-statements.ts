@@ -3,16 +3,16 @@ import { countWaitingByReason } from '../../service/signals/delivery/backlog-sto
 import { listIssueCounts } from '../../service/signals/delivery/issue-store.ts'
 import { countMatchKeys, countSentOfDay } from '../../service/signals/delivery/sent-counts-store.ts'
 import {
+  findFirstCountedHour,
+  readPlatformCounts,
+  readStageCounts,
+} from '../../service/signals/events/stage-count-store.ts'
+import {
   addRefusals,
   countRefusalsByHour,
   findRefusalsOfEvent,
   listRefusalCauses,
 } from '../../service/signals/refusals/refusal-store.ts'
-import {
-  findFirstCountedHour,
-  readPlatformCounts,
-  readStageCounts,
-} from '../../service/signals/reports/stage-store.ts'
 import { deleteOldRows } from '../../service/signals/retention/retention-store.ts'
 import {
   LARGE_DESTINATION as DESTINATION,

@@ -1,6 +1,6 @@
 import type { Database } from '../../service/runtime/db/database.ts'
 import { findLastForwarding } from '../../service/signals/access/forwarded-signature-store.ts'
-import { listReceipts } from '../../service/signals/erasure/receipt-store.ts'
+import { listReceipts } from '../../service/signals/erasure/erasure-store.ts'
 import { listEventRefsFrom } from '../../service/signals/events/list-store.ts'
 import { findWorkspacesToUpdate } from '../../service/signals/reports/alert-announcement-store.ts'
 import { findScores } from '../../service/signals/reports/match-quality-store.ts'

@@ -1,7 +1,10 @@
 import type { Database } from '../../service/runtime/db/database.ts'
-import { searchDeliveries } from '../../service/signals/delivery/delivery-search-store.ts'
 import { countReplayable, readReplayProgress } from '../../service/signals/delivery/replay-store.ts'
-import { searchChildRefs, searchEventRefs } from '../../service/signals/events/search-store.ts'
+import {
+  searchChildRefs,
+  searchDeliveries,
+  searchEventRefs,
+} from '../../service/signals/event-reads/search-store.ts'
 import {
   CHILD_EVERY,
   generatedEventId,

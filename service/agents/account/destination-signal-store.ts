@@ -1,7 +1,7 @@
 import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import { DESTINATION_STATUSES, type DestinationStatus } from '@signalbox/contract/destinations.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { createWorkspaceCondition } from '../../runtime/db/workspace-condition.ts'
+import { createWorkspaceCondition } from '../../runtime/db/sql-fragments.ts'
 
 /** The time of the newest event of each tracker, excluding verification events. */
 export async function findLastEvents(

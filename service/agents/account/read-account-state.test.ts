@@ -8,7 +8,7 @@ import {
 } from '../../../testing/fixtures/ad-account.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
-import { readAccountState } from './read-account-state.ts'
+import { readAccountState } from '../mcp/account-tools.ts'
 
 it('returns the credential, its permissions, the policy and the entities', async test => {
   const { service, principal, workspaceId, adAccountId } = await startAdAccountFixture(test)

@@ -1,8 +1,9 @@
-import type { SignalHealth } from '@signalbox/contract/agents/account.ts'
+import type { IngestionVerification, SignalHealth } from '@signalbox/contract/agents/account.ts'
 import { isMember, storedText } from '@signalbox/contract/closed-set.ts'
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import { STATUS_GROUPS } from '@signalbox/contract/session/events.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
+import { findEventsById } from '../../signals/events/event-store.ts'
 import {
   type AgentPrincipal,
   requirePermission,
@@ -184,3 +185,43 @@ function isLost(status: string): boolean {
 function hoursBetween(from: Date, to: Date): number {
   return (to.getTime() - from.getTime()) / HOUR_MILLISECONDS
 }
+
+interface VerificationContext extends Pick<ProposalContext, 'database'> {
+  /** Stores a verification event for one tracker. */
+  verifyTracker: (trackerId: string) => Promise<{ eventId: string; isDuplicate: boolean }>
+}
+
+/**
+ * verify_signal_ingestion: stores one event without identity for each tracker that delivers to the
+ * ad account of the credential, and reads it back. Throws a 403 refusal without the permission.
+ */
+export async function verifySignalIngestion(
+  { database, verifyTracker }: VerificationContext,
+  principal: AgentPrincipal,
+): Promise<IngestionVerification> {
+  requirePermission(principal, 'ad-account.read')
+  const destinations = await findBoundDestinations(database, principal)
+  const verifications: IngestionVerification['verifications'] = []
+  for (const trackerId of new Set(destinations.map(bound => bound.trackerId))) {
+    const { eventId, isDuplicate } = await verifyTracker(trackerId)
+    const stored = await findEventsById(database, trackerId, [eventId])
+    verifications.push({
+      tracker_id: trackerId,
+      event_id: eventId,
+      duplicate: isDuplicate,
+      is_stored: stored.length > 0,
+    })
+  }
+  return {
+    verifications,
+    explanation: destinations.length === 0 ? NOTHING_TO_VERIFY : EXPLANATION,
+  }
+}
+
+const NOTHING_TO_VERIFY =
+  'No tracker delivers for this ad account, so nothing was verified: call get_signal_health for ' +
+  'what to do.'
+
+const EXPLANATION =
+  'Events of these trackers can be stored. This does not prove that real events arrive, and ' +
+  'nothing was sent to the platform: get_signal_health has the time of the last real event.'

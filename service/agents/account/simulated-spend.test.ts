@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
-import { addAmounts, computeEfficiency } from './efficiency.ts'
 import { type AccountHistory, simulateSpend } from './simulated-spend.ts'
+import { addAmounts, computeEfficiency } from './spend-figures.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
 const DAYS = ['2026-11-18', '2026-11-19', '2026-11-20', '2026-11-21']

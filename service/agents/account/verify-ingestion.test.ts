@@ -8,7 +8,7 @@ import {
   startAdAccountFixture,
 } from '../../../testing/fixtures/ad-account.ts'
 import { addAdAccount } from '../../../testing/fixtures/users.ts'
-import { verifySignalIngestion } from './verify-ingestion.ts'
+import { verifySignalIngestion } from './read-signal-health.ts'
 
 it('stores one event for each tracker of the ad account, once', async test => {
   const ours = await startAdAccountFixture(test)

@@ -1,14 +1,22 @@
-import type { ActionOutcome, EntityState } from '@signalbox/contract/agents/actions.ts'
-import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
+import type {
+  ActionOutcome,
+  EntityState,
+  PolicyReason,
+} from '@signalbox/contract/agents/actions.ts'
+import {
+  type ActionPolicy,
+  LIMIT_CODES,
+  type LimitCode,
+} from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { lockActivePrincipal } from '../../workspaces/oauth/principal-store.ts'
 import { findEntity } from '../campaigns/campaign-api.ts'
 import { entityKey } from '../policy/budget-in-motion.ts'
-import type { Evaluation } from '../policy/evaluate-action.ts'
+import { type Evaluation, evaluateAction } from '../policy/evaluate-action.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
-import { lockAdAccount } from '../proposals/ad-account-store.ts'
-import type { TargetStates } from '../proposals/evaluate-actions.ts'
+import { findDayStartBudgets, findDayUsage, lockAdAccount } from '../proposals/ad-account-store.ts'
+import { addUsage, type TargetStates, toBudgetContext } from '../proposals/evaluate-actions.ts'
 
 /**
  * How an approved action ends because a precondition changed; null if all are met. An approval
@@ -101,4 +109,49 @@ export function isUnchanged(before: EntityState | null, found: EntityState | nul
 /** Whether everything that an action can change is equal in both states. */
 export function hasSameSettings(one: EntityState, other: EntityState): boolean {
   return one.status === other.status && one.daily_budget_minor === other.daily_budget_minor
+}
+
+interface CurrentState {
+  preconditions: Pick<ActionPreconditions, 'policy' | 'timeZone' | 'currency' | 'at'>
+  targets: TargetStates
+}
+
+/**
+ * Evaluates actions again, in the order in which they would be executed: with the current policy,
+ * the totals of the current day, and the budgets that a resume sets in motion now. Each action
+ * counts the earlier ones that are not blocked.
+ */
+export async function reevaluateActions(
+  transaction: Transaction,
+  actions: readonly Action[],
+  { preconditions, targets }: CurrentState,
+): Promise<Map<number, Evaluation>> {
+  const evaluations = new Map<number, Evaluation>()
+  const [first] = actions
+  if (!first) return evaluations
+  const { policy, timeZone, currency, at } = preconditions
+  const day = { adAccountId: first.adAccountId, timeZone, ...positionInDay(first, at) }
+  const findDayStartBudget = await findDayStartBudgets(transaction, day)
+  let usedToday = await findDayUsage(transaction, day)
+  for (const action of actions) {
+    const budgets = toBudgetContext(targets, action.target, findDayStartBudget)
+    const account = { currency, timeZone }
+    // Whether the entity still has this state is another precondition.
+    const input = { ...budgets, entity: action.before, policy, usedToday, account, at }
+    const evaluation = evaluateAction(action, input)
+    evaluations.set(action.id, evaluation)
+    if (evaluation.decision !== 'block') usedToday = addUsage(usedToday, evaluation.changeMinor)
+  }
+  return evaluations
+}
+
+/** A started action keeps its share of its day: actions that started later do not count. */
+function positionInDay({ id, executionStartedAt }: Action, at: Date) {
+  if (executionStartedAt === null) return { at }
+  return { at: executionStartedAt, before: { id, executionStartedAt } }
+}
+
+/** The exceeded limits that these reasons name. */
+export function exceededLimits({ reasons }: { reasons: readonly PolicyReason[] }): LimitCode[] {
+  return LIMIT_CODES.filter(limit => reasons.some(({ code }) => code === limit))
 }

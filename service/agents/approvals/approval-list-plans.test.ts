@@ -12,8 +12,8 @@ import {
   recordPlans,
 } from '../../../testing/performance/query-plans.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { countPendingApprovals } from '../../workspaces/users/pending-approvals-store.ts'
-import { findDecidedActions } from '../proposals/decided-action-store.ts'
+import { countPendingApprovals } from '../../workspaces/users/ad-account-store.ts'
+import { findDecidedActions } from '../proposals/action-list-store.ts'
 
 const STAGES = [
   { count: 2_000, isAnalyzed: false },

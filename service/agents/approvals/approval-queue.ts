@@ -1,4 +1,4 @@
-import type { ActionStatus } from '@signalbox/contract/agents/actions.ts'
+import type { ActionStatus, AgentAction } from '@signalbox/contract/agents/actions.ts'
 import type {
   ApprovalQueue,
   QueuedBatch,
@@ -6,10 +6,11 @@ import type {
 } from '@signalbox/contract/agents/approvals.ts'
 import type { DecisionReceipt } from '@signalbox/contract/agents/proposals.ts'
 import { PageQuery } from '@signalbox/contract/session/session-operation.ts'
-import { findActorNames } from '../../audit/actor-name-store.ts'
+import { findActorNames } from '../../audit/audit-name-store.ts'
 import { readRecentAudit } from '../../audit/read-audit.ts'
+import type { Database } from '../../runtime/db/database.ts'
 import { Validator } from '../../runtime/http/validator.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import type { Membership } from '../../workspaces/users/workspace-store.ts'
@@ -17,23 +18,25 @@ import { requireRole, userActor } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import { type Action, isFinal } from '../proposals/action.ts'
+import { findDecidedActions, findOtherPendingActions } from '../proposals/action-list-store.ts'
 import { findActionsOfBatch, orderForExecution } from '../proposals/action-store.ts'
-import { toActionView, toProposerView } from '../proposals/action-view.ts'
+import { findDayUsage } from '../proposals/ad-account-store.ts'
 import {
   findQueuedBatch,
   findQueuedBatches,
   type QueuedBatchRow,
 } from '../proposals/batch-store.ts'
-import { findDayUsage } from '../proposals/day-usage-store.ts'
 import { readTargetStates } from '../proposals/evaluate-actions.ts'
-import { findOtherPendingActions } from '../proposals/open-action-store.ts'
-import { deriveBatchStatus } from '../proposals/proposal-view.ts'
+import { deriveBatchStatus, toActionView, toProposerView } from '../proposals/proposal-view.ts'
 import { readReceipt } from '../proposals/read-actions.ts'
-import { hasExpired, isStale } from './action-preconditions.ts'
+import { hasExpired, isStale, reevaluateActions } from './action-preconditions.ts'
 import { type DecisionRequest, proposalNotFound } from './decide-actions.ts'
-import { toCurrentEvaluation, toOtherPendingAction } from './decision-context.ts'
-import { reevaluateActions } from './reevaluate-actions.ts'
-import { findApprovalDenial, governanceFilter } from './two-person-rule.ts'
+import {
+  findApprovalDenial,
+  governanceFilter,
+  toCurrentEvaluation,
+  toOtherPendingAction,
+} from './decision-context.ts'
 import { findStandingUndoes } from './undo-action.ts'
 
 export const BATCHES_PER_PAGE = 20
@@ -202,4 +205,51 @@ export async function readDecisionRecords(
     records.set(id, { decidedBy: names.get(`person ${decidedBy}`) ?? null, receipt, undoneBy })
   }
   return records
+}
+
+export const DECIDED_PER_PAGE = 30
+
+/** An action with its outcome, and who decided on it. */
+export interface DecidedAction {
+  action: AgentAction
+  /** ISO 4217, of its ad account. */
+  currency: string
+  /** Email of the user who decided; null if none did, or for a deleted user. */
+  decidedBy: string | null
+}
+
+export interface DecidedPage {
+  actions: DecidedAction[]
+  /** `before` of the older page; null on the last one. */
+  nextBefore: number | null
+}
+
+/**
+ * Reads the actions of a workspace that wait for no decision, newest first. The caller has checked
+ * that the user may read the workspace. An invalid `before` shows the first page.
+ */
+export async function readDecidedActions(
+  database: Database,
+  workspaceId: number,
+  before: unknown,
+): Promise<DecidedPage> {
+  const found = await findDecidedActions(database, {
+    workspaceId,
+    before: parseRowId(before),
+    // One extra row reveals whether there is another page.
+    limit: DECIDED_PER_PAGE + 1,
+  })
+  const page = found.slice(0, DECIDED_PER_PAGE)
+  const people = page.flatMap(({ action: { decidedBy } }) =>
+    decidedBy === null ? [] : [userActor({ userId: decidedBy })],
+  )
+  const names = await findActorNames(database, workspaceId, people)
+  return {
+    actions: page.map(({ action, currency }) => ({
+      action: toActionView(action),
+      currency,
+      decidedBy: names.get(`person ${action.decidedBy}`) ?? null,
+    })),
+    nextBefore: found.length > page.length ? (page.at(-1)?.action.id ?? null) : null,
+  }
 }

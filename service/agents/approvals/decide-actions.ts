@@ -3,7 +3,7 @@ import type { AuditAction } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { type FieldErrors, Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { requireRole, requireRoleUnderLock, userActor } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
@@ -16,11 +16,14 @@ import {
   findOverrule,
   hasExpired,
   lockPreconditions,
+  reevaluateActions,
   resolveApproval,
 } from './action-preconditions.ts'
-import { readDecisionContexts, requireAcceptedLimits } from './decision-context.ts'
-import { reevaluateActions } from './reevaluate-actions.ts'
-import { findApprovalDenial } from './two-person-rule.ts'
+import {
+  findApprovalDenial,
+  readDecisionContexts,
+  requireAcceptedLimits,
+} from './decision-context.ts'
 
 /** The user and the unparsed IDs of a request about a batch. */
 export interface DecisionRequest {

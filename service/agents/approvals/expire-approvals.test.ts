@@ -3,9 +3,9 @@ import { it } from 'node:test'
 import { createAgentFixture, propose, setPolicy } from '../../../testing/fixtures/agents.ts'
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { expireApprovals } from '../jobs.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import { decideActions } from './decide-actions.ts'
-import { expireApprovals } from './expire-approvals.ts'
 
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
 const PAUSE = { type: 'pause', entity: 2 } as const

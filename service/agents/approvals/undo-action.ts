@@ -5,7 +5,7 @@ import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { requireRole, requireRoleUnderLock } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
@@ -27,7 +27,7 @@ import {
   type Proposal,
   requireQueueCapacity,
   saveProposal,
-} from '../proposals/save-proposal.ts'
+} from '../proposals/propose-actions.ts'
 import { isUnchanged } from './action-preconditions.ts'
 
 /** The user and the unparsed IDs of a request about an action. */

@@ -3,10 +3,11 @@ import type { Transaction } from '../../runtime/db/database.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import {
   type ActionPreconditions,
+  exceededLimits,
   isStale,
   lockPreconditions,
+  reevaluateActions,
 } from '../approvals/action-preconditions.ts'
-import { exceededLimits, reevaluateActions } from '../approvals/reevaluate-actions.ts'
 import type { EntityChange } from '../campaigns/campaign-api.ts'
 import type { Evaluation } from '../policy/evaluate-action.ts'
 import { type Action, type ActionTransition, hasFailedBatch } from '../proposals/action.ts'

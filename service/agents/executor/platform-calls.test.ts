@@ -21,7 +21,7 @@ import { revokeWorkspaceToken } from '../../workspaces/oauth/execution-tokens.ts
 import { setAdAccountStatus } from '../../workspaces/users/ad-account-store.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import type { CampaignApi } from '../campaigns/campaign-api.ts'
-import { dryRunActions } from '../proposals/dry-run-actions.ts'
+import { dryRunActions } from '../proposals/evaluate-actions.ts'
 import { executeAction } from './execute-action.ts'
 import { decideAndExecute, runExecution, submitProposal } from './execution-triggers.ts'
 

@@ -17,8 +17,7 @@ import {
 } from '@signalbox/contract/agents/tool-inputs.ts'
 import { submitProposal } from '../executor/execution-triggers.ts'
 import { readPolicy } from '../policy/policy-store.ts'
-import { cancelProposal } from '../proposals/cancel-proposal.ts'
-import { dryRunActions } from '../proposals/dry-run-actions.ts'
+import { dryRunActions } from '../proposals/evaluate-actions.ts'
 import {
   agentScope,
   listActions,
@@ -26,6 +25,7 @@ import {
   readBatch,
   readReceipt,
 } from '../proposals/read-actions.ts'
+import { cancelProposal } from '../proposals/transition-action.ts'
 import { type AgentTool, operationTool, READ_ONLY, schemaTool } from './agent-tool.ts'
 
 /**

@@ -8,8 +8,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { AgentTool, ToolResult } from './agent-tool.ts'
-import type { AgentPrompt } from './prompts.ts'
-import type { AgentResource } from './resources.ts'
+import type { AgentPrompt, AgentResource } from './prompts-and-resources.ts'
 import { toInputSchema, toOutputSchema } from './tool-schema.ts'
 
 /** A request with its parsed body. */

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { ACTION_STATUSES } from '@signalbox/contract/agents/actions.ts'
 import { createMcpFixture } from '../../../testing/fixtures/mcp.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { AGENT_TOOLS } from './call-tool.ts'
+import { AGENT_TOOLS } from './routes.ts'
 
 interface ListedPrompt {
   name: string

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { buildProposal } from '../../../testing/fixtures/agents.ts'
 import { createMcpFixture, type McpFixture } from '../../../testing/fixtures/mcp.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { AGENT_TOOLS } from './call-tool.ts'
+import { AGENT_TOOLS } from './routes.ts'
 import { toInputSchema, toOutputSchema } from './tool-schema.ts'
 
 /** A list of tools is part of the context of a model; larger ones crowd out its task. */

@@ -3,12 +3,10 @@ import type { QueuedBatch, QueuedBatchAnswer } from '@signalbox/contract/agents/
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
 import { formatDateTime } from '../../runtime/util/time.ts'
-import { formatAmount } from '../policy/format-amount.ts'
+import { formatAmount } from '../policy/account-formats.ts'
 import { limitsForCurrency } from '../policy/money-limits.ts'
-import { detailRows } from './audit-entries.ts'
-import { auditActionLabel } from './audit-labels.ts'
-import { ACTION_TYPE_LABELS } from './labels.ts'
-import { untrustedName } from './untrusted-text.ts'
+import { auditActionLabel, detailRows } from './audit-entries.ts'
+import { ACTION_TYPE_LABELS, untrustedName } from './page-text.ts'
 
 /** The totals of the account's day, next to their limits. Returns HTML. */
 export function dayTotals({ today, currency }: QueuedBatch, policy: ActionPolicy): string {

@@ -4,17 +4,17 @@ import Type from 'typebox'
 import type { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
-import { Notices } from '../../runtime/pages/page-links.ts'
+import { Notices } from '../../runtime/pages/navigation.ts'
 import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
-import { requirePageMembership } from '../../workspaces/users/page-membership.ts'
 import { requirePageSession, type WorkspacePageRequest } from '../../workspaces/users/page-visit.ts'
+import { requirePageMembership } from '../../workspaces/users/workspace-pages.ts'
 import type { AgentsContext } from '../agents-context.ts'
 import {
   readApprovalQueue,
+  readDecidedActions,
   readDecisionRecords,
   readQueuedBatch,
 } from '../approvals/approval-queue.ts'
-import { readDecidedActions } from '../approvals/decided-actions.ts'
 import { decideAndExecute, undoAndExecute } from '../executor/execution-triggers.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import { approvalsPage, decidedApprovalsPage } from './approvals-page.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { newerPageQuery, olderPageQuery, parseAuditPageQuery } from './audit-query.ts'
+import { newerPageQuery, olderPageQuery, parseAuditPageQuery } from './audit-page-routes.ts'
 
 const follow = (query: string) =>
   parseAuditPageQuery(Object.fromEntries(new URLSearchParams(query)))

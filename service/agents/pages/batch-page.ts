@@ -1,20 +1,20 @@
 import type { AgentAction } from '@signalbox/contract/agents/actions.ts'
 import type { QueuedBatch, QueuedBatchAnswer } from '@signalbox/contract/agents/approvals.ts'
+import type { EvidenceProvenance } from '@signalbox/contract/agents/evidence.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
 import { errorSummary, type FormErrors, message } from '../../runtime/pages/form-controls.ts'
-import { SHORTCUT_SCRIPT_PATH, shortcutHint } from '../../runtime/pages/shortcuts.ts'
+import { SHORTCUT_SCRIPT_PATH, shortcutHint } from '../../runtime/pages/layout.ts'
 import { formatDateTime } from '../../runtime/util/time.ts'
-import type { PageMembership } from '../../workspaces/users/page-membership.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
+import type { PageMembership } from '../../workspaces/users/workspace-pages.ts'
 import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
 import type { DecisionRecord } from '../approvals/approval-queue.ts'
+import { resultText, statusTag } from './approvals-page.ts'
 import { decisionBar, decisionForm, type RejectedDecisionForm } from './decision-form.ts'
-import { resultText, statusTag } from './decision-results.ts'
-import { evidenceDetails } from './evidence-details.ts'
+import { escapeInvisibleLine, untrustedName, untrustedText } from './page-text.ts'
 import { actionDetails, actionRationale, actionTitle, proposalSummary } from './proposal-details.ts'
 import { undoErrorMessage, undoneAction, undoPart } from './undo-form.ts'
-import { untrustedName, untrustedText } from './untrusted-text.ts'
 
 export interface BatchPage {
   user: CurrentUser
@@ -124,3 +124,50 @@ function receiptDetails(receipt: DecisionRecord['receipt']): string {
 <dt>SHA-256 of the log entry</dt><dd><code>${chain_entry.hash}</code></dd>
 </dl></details>`
 }
+
+type EvidenceRecord = EvidenceProvenance['evidence'][number]
+
+/**
+ * The evidence that the agent cites, with the values of the tools' answers. Warns if the agent
+ * chose the entities, never used a source, or cites a field that no answer has. Returns HTML.
+ */
+function evidenceDetails({ evidence_provenance }: QueuedBatch): string {
+  const { target_source, evidence } = evidence_provenance
+  const hasUnusedSource = evidence.some(({ tool_used_at }) => tool_used_at === null)
+  const hasUnknownField = evidence.some(({ fields }) => fields.some(isUnknown))
+  return html`!${target_source === 'agent_selected' ? AGENT_SELECTED : ''}
+!${hasUnusedSource ? UNUSED_SOURCE : ''}
+!${hasUnknownField ? UNKNOWN_FIELD : ''}
+<details><summary>Evidence of the agent</summary>
+<p>!${target_source === 'human_supplied' ? HUMAN_SUPPLIED : ''}The agent cites these sources:</p>
+<ul>!${evidence.map(evidenceItem).join('')}</ul></details>`
+}
+
+const HUMAN_SUPPLIED = 'The agent claims that a person named the entities to change. '
+const AGENT_SELECTED = html`<div class="message notice"><p>The agent chose the entities to change
+by itself: no person named them.</p></div>`
+const UNUSED_SOURCE = html`<div class="message notice"><p>The agent cites a source
+that it never used: do not rely on its figures.</p></div>`
+const UNKNOWN_FIELD = html`<div class="message notice"><p>The agent cites a field that is in none of
+the recent answers of its source: do not rely on it.</p></div>`
+
+function isUnknown({ is_found }: EvidenceRecord['fields'][number]): boolean {
+  return is_found === false
+}
+
+function evidenceItem({ source_tool, tool_used_at, fields }: EvidenceRecord): string {
+  return html`<li><code>${escapeInvisibleLine(source_tool)}</code>,
+${tool_used_at === null ? NEVER_USED : `used ${formatDateTime(new Date(tool_used_at))}`}
+<ul>!${fields.map(fieldItem).join('')}</ul></li>`
+}
+
+const NEVER_USED = 'which this agent never used'
+
+/** The value is what the tool answered, not what the agent claims. */
+function fieldItem({ path, is_found, value }: EvidenceRecord['fields'][number]): string {
+  const text = value === null ? FIELD_TEXTS[String(is_found)] : escapeInvisibleLine(value)
+  return html`<li><small><bdi>${escapeInvisibleLine(path)}</bdi>:
+<bdi>${text ?? ''}</bdi></small></li>`
+}
+
+const FIELD_TEXTS: Record<string, string> = { null: 'not checked', false: 'not in the answer' }

@@ -10,7 +10,7 @@ import {
 import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
 import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
-import { DECIDED_PER_PAGE } from '../approvals/decided-actions.ts'
+import { DECIDED_PER_PAGE } from '../approvals/approval-queue.ts'
 
 it('shows each decided change with its outcome and the email of who decided', async test => {
   const fixture = await startAgentActionsFixture(test)

@@ -14,7 +14,7 @@ import Type from 'typebox'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { formChoices, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import { choiceOption, type FormErrors, textArea } from '../../runtime/pages/form-controls.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import type { Membership } from '../../workspaces/users/workspace-store.ts'
 import {
@@ -23,7 +23,7 @@ import {
   pendingNotices,
   recentChanges,
 } from './approval-context.ts'
-import { APPROVAL_EFFECTS } from './labels.ts'
+import { APPROVAL_EFFECTS } from './page-text.ts'
 import { actionDetails, actionRationale, actionTitle } from './proposal-details.ts'
 
 /** A submitted form that was rejected. */

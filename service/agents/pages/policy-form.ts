@@ -4,7 +4,7 @@ import Type from 'typebox'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { formChoices, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import type { FormErrors } from '../../runtime/pages/form-controls.ts'
-import { formatMinorUnits, minorUnitDigits, parseMinorUnits } from '../policy/format-amount.ts'
+import { formatMinorUnits, minorUnitDigits, parseMinorUnits } from '../policy/account-formats.ts'
 
 /** The fields of the policy form, as text. */
 export interface PolicyFormValues {

@@ -15,12 +15,12 @@ import {
   textField,
 } from '../../runtime/pages/form-controls.ts'
 import { formatDateTime } from '../../runtime/util/time.ts'
-import type { PageMembership } from '../../workspaces/users/page-membership.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
+import type { PageMembership } from '../../workspaces/users/workspace-pages.ts'
 import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
-import { formatAmount } from '../policy/format-amount.ts'
-import { ACTION_TYPE_LABELS, EXECUTION_MODE_LABELS } from './labels.ts'
+import { formatAmount } from '../policy/account-formats.ts'
+import { ACTION_TYPE_LABELS, EXECUTION_MODE_LABELS } from './page-text.ts'
 import {
   type CurrencyFormValues,
   currencyField,

@@ -3,15 +3,17 @@ import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
 import { html } from 'ghtml'
 import { tag } from '../../runtime/pages/form-controls.ts'
 import { formatDateTime, formatTimeLeft } from '../../runtime/util/time.ts'
-import { formatAmount } from '../policy/format-amount.ts'
+import { formatAmount } from '../policy/account-formats.ts'
 import { currentReasons } from './approval-context.ts'
 import {
   ACTION_TYPE_LABELS,
   ENTITY_STATUS_LABELS,
   ENTITY_TYPE_LABELS,
+  escapeInvisibleLine,
   PROPOSER_LABELS,
-} from './labels.ts'
-import { escapeInvisibleLine, untrustedName, untrustedText } from './untrusted-text.ts'
+  untrustedName,
+  untrustedText,
+} from './page-text.ts'
 
 /** The proposer, ad account and approval period of a proposal. Returns HTML. */
 export function proposalSummary(batch: QueuedBatch, now: Date): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { escapeInvisible, escapeInvisibleLine } from './untrusted-text.ts'
+import { escapeInvisible, escapeInvisibleLine } from './page-text.ts'
 
 it('replaces invisible and direction characters with their code point', () => {
   assert.equal(escapeInvisible('invoice\u202Egpj.exe'), 'invoice[U+202E]gpj.exe')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { isWithinQuietHours, startOfAccountDay } from './account-time.ts'
+import { isWithinQuietHours, startOfAccountDay } from './account-formats.ts'
 
 /** In Berlin, which is UTC+1 in November. */
 function isQuietAt(from: string, until: string, time: string): boolean {

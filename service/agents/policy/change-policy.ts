@@ -5,7 +5,7 @@ import {
   PolicySubmission,
 } from '@signalbox/contract/agents/policy.ts'
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
-import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { FieldErrorList, Validator } from '../../runtime/http/validator.ts'

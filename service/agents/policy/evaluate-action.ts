@@ -8,7 +8,7 @@ import type {
 } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy, ExecutionMode } from '@signalbox/contract/agents/policy.ts'
 import type { EntityRef } from '../campaigns/campaign-api.ts'
-import { isWithinQuietHours } from './account-time.ts'
+import { isWithinQuietHours } from './account-formats.ts'
 import {
   type BudgetContext,
   computeMoneyChange,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { formatAmount, formatMinorUnits, parseMinorUnits } from './format-amount.ts'
+import { formatAmount, formatMinorUnits, parseMinorUnits } from './account-formats.ts'
 
 it('formats an amount with the digits of its currency', () => {
   assert.equal(formatAmount(5_000, 'EUR'), '€50.00')

@@ -7,7 +7,7 @@ import {
   createSeededRandom,
   type SeededRandom,
 } from '../../../testing/fixtures/seeded-random.ts'
-import { isWithinQuietHours } from './account-time.ts'
+import { isWithinQuietHours } from './account-formats.ts'
 import { type CandidateAction, type Evaluation, evaluateAction } from './evaluate-action.ts'
 import type { BudgetContext } from './money-limits.ts'
 

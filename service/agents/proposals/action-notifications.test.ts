@@ -14,7 +14,7 @@ import {
 import { blockAuditWrites, createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
 import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
-import { expireApprovals } from '../approvals/expire-approvals.ts'
+import { expireApprovals } from '../jobs.ts'
 
 async function startFixture(test: TestContext) {
   const agents = await startAgentActionsFixture(test)

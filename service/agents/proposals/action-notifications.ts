@@ -8,8 +8,8 @@ import {
   withdrawNotifications,
 } from '../../workspaces/notifications/notification-store.ts'
 import { type Action, isFinal } from './action.ts'
+import { hasPendingActions } from './action-list-store.ts'
 import type { Batch } from './batch-store.ts'
-import { hasPendingActions } from './open-action-store.ts'
 
 const APPROVAL_REQUESTED: NotificationType = 'approval.requested'
 

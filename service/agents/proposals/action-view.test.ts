@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { ACTION_OUTCOMES, ACTION_STATUSES } from '@signalbox/contract/agents/actions.ts'
 import { isFinal } from './action.ts'
-import { explainAction } from './action-view.ts'
+import { explainAction } from './proposal-view.ts'
 
 const expiresAt = new Date('2026-11-24T12:00:00.000Z')
 

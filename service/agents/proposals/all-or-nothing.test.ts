@@ -16,7 +16,7 @@ import {
   RAISE,
 } from '../../../testing/fixtures/executions.ts'
 import { submitProposal } from '../executor/execution-triggers.ts'
-import { dryRunActions } from './dry-run-actions.ts'
+import { dryRunActions } from './evaluate-actions.ts'
 
 const [MORE, LESS] = LESS_AND_MORE
 const IMPOSSIBLE = { type: 'resume', entity: 3 } as const

@@ -12,7 +12,7 @@ import {
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { type Dump, dumpDatabase } from '../../../testing/fixtures/database-dump.ts'
 import type { Refusal } from '../../runtime/http/refusal.ts'
-import { dryRunActions } from './dry-run-actions.ts'
+import { dryRunActions } from './evaluate-actions.ts'
 import { proposeActions } from './propose-actions.ts'
 
 const CHANGES: ProposedChange[] = [

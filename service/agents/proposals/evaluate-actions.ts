@@ -6,7 +6,13 @@ import type {
   PolicyReason,
 } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
+import type { DryRunResult } from '@signalbox/contract/agents/proposals.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
+import {
+  type AgentPrincipal,
+  requirePermission,
+} from '../../workspaces/oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../agents-context.ts'
 import { type CampaignApi, type EntityRef, findEntity } from '../campaigns/campaign-api.ts'
 import {
   type BudgetsInMotion,
@@ -17,10 +23,16 @@ import {
 import { type Evaluation, evaluateAction } from '../policy/evaluate-action.ts'
 import type { BudgetContext, DayUsage } from '../policy/money-limits.ts'
 import { WITHIN_LIMITS } from '../policy/policy-reasons.ts'
+import { readPolicy } from '../policy/policy-store.ts'
 import { INITIAL_STATUS_BY_DECISION, type NewAction } from './action.ts'
-import type { AdAccountSettings } from './ad-account-store.ts'
+import {
+  type AdAccountSettings,
+  type DayStartBudgets,
+  findDayStartBudgets,
+  findDayUsage,
+} from './ad-account-store.ts'
 import type { Batch } from './batch-store.ts'
-import { type DayStartBudgets, findDayStartBudgets, findDayUsage } from './day-usage-store.ts'
+import { listValidEntities, validateDryRun } from './validate-proposal.ts'
 
 /** The targets of actions as the platform has them. */
 export interface TargetStates {
@@ -180,5 +192,63 @@ export function buildNewAction(
     changeMinor: evaluation.changeMinor,
     executionStartedAt: status === 'executing' ? createdAt : null,
     createdAt,
+  }
+}
+
+/**
+ * Evaluates actions like proposeActions and returns the decisions and changes, without storing
+ * anything: the transaction is read-only. Throws a Refusal: 403 without the permission to propose,
+ * 422 with every invalid field.
+ */
+export async function dryRunActions(
+  { database, campaigns, now }: ProposalContext,
+  principal: AgentPrincipal,
+  body: unknown,
+): Promise<DryRunResult> {
+  requirePermission(principal, 'actions.propose')
+  const { actions, all_or_nothing = false } = validateDryRun(body, principal.adAccountId)
+  const submissions = toExecutionOrder(actions, all_or_nothing)
+  const targets = await readSubmittedTargets(campaigns, principal.adAccountId, submissions)
+  const evaluated = await database.query
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async query => {
+      const policy = await readPolicy({ query }, principal.workspaceId)
+      const input = { submissions, targets, account: principal, policy, at: now() }
+      return evaluateActions({ query }, input)
+    })
+  const results = all_or_nothing ? combineDecisions(evaluated) : evaluated
+  const inOrder = results.toSorted(
+    (one, other) => actions.indexOf(one.submission) - actions.indexOf(other.submission),
+  )
+  const outcomes = inOrder.map(({ submission, evaluation }) => ({
+    target: submission.target_entity,
+    reasons: evaluation.reasons,
+  }))
+  return {
+    dry_run: { actions: inOrder.map(toDryRunAction) },
+    ...(await listValidEntities(campaigns, principal.adAccountId, outcomes)),
+  }
+}
+
+type DryRunAction = DryRunResult['dry_run']['actions'][number]
+
+function toDryRunAction({ submission, evaluation }: EvaluatedAction): DryRunAction {
+  const { type, target_entity } = submission
+  const { decision, reasons, before, proposed } = evaluation
+  if (!before || !proposed) {
+    const reason = reasons.map(({ message }) => message).join(' ')
+    return { type, target_entity, status: 'dry_run_unavailable', reason }
+  }
+  return {
+    type,
+    target_entity,
+    status: 'evaluated',
+    policy_decision: decision,
+    policy_reasons: reasons,
+    approval_required: decision === 'require_approval',
+    would_auto_execute: decision === 'allow',
+    diff: { before, proposed },
   }
 }

@@ -17,9 +17,8 @@ import { verifyChain } from '../../audit/verify-chain.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { findAction } from './action-store.ts'
 import { toProposalResult } from './proposal-view.ts'
-import { proposeActions } from './propose-actions.ts'
+import { PENDING_ACTIONS_MAX, proposeActions } from './propose-actions.ts'
 import { findReceipt } from './receipt-store.ts'
-import { PENDING_ACTIONS_MAX } from './save-proposal.ts'
 import { recordToolUse } from './tool-use-store.ts'
 
 const HOURS_72 = 72 * HOUR_MILLISECONDS

@@ -1,5 +1,10 @@
-import { ACTIONS_MAX } from '@signalbox/contract/agents/actions.ts'
-import { DryRunSubmission, ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
+import { ACTIONS_MAX, type PolicyReason } from '@signalbox/contract/agents/actions.ts'
+import {
+  DryRunSubmission,
+  ProposalSubmission,
+  VALID_ENTITIES_PER_TYPE_MAX,
+  type ValidEntity,
+} from '@signalbox/contract/agents/proposals.ts'
 import {
   addTextError,
   type FieldErrorList,
@@ -7,6 +12,8 @@ import {
   Validator,
 } from '../../runtime/http/validator.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
+import type { CampaignApi, EntityRef } from '../campaigns/campaign-api.ts'
+import type { PolicyReasonCode } from '../policy/policy-reasons.ts'
 
 const proposalValidator = new Validator(ProposalSubmission)
 const dryRunValidator = new Validator(DryRunSubmission)
@@ -118,4 +125,39 @@ function addEvidenceErrors(
 /** Keeps the positions of items that are not objects. */
 function toObjects(list: unknown): UntrustedObject[] {
   return Array.isArray(list) ? list.map(item => (isObject(item) ? item : {})) : []
+}
+
+interface EvaluatedTarget {
+  target: EntityRef
+  reasons: readonly PolicyReason[]
+}
+
+interface ValidEntities {
+  valid_entities?: ValidEntity[]
+}
+
+/**
+ * The entities that a caller could have meant, if an action was blocked because the ad account does
+ * not have its entity: models copy IDs of eighteen digits, and a list corrects them in the same
+ * turn. Lists only entities of this ad account, and nothing if every entity was found.
+ */
+export async function listValidEntities(
+  campaigns: CampaignApi,
+  adAccountId: number,
+  evaluated: readonly EvaluatedTarget[],
+): Promise<ValidEntities> {
+  const missing = evaluated.filter(({ reasons }) => reasons.some(isEntityNotFound))
+  if (missing.length === 0) return {}
+  const valid: ValidEntity[] = []
+  for (const type of new Set(missing.map(({ target }) => target.type))) {
+    const entities = await campaigns.listEntities(adAccountId, type, VALID_ENTITIES_PER_TYPE_MAX)
+    valid.push(...entities.map(({ id, name }) => ({ type, id, name })))
+  }
+  return { valid_entities: valid }
+}
+
+const NOT_FOUND: PolicyReasonCode = 'entity_not_found'
+
+function isEntityNotFound({ code }: PolicyReason): boolean {
+  return code === NOT_FOUND
 }

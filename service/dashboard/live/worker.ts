@@ -5,7 +5,7 @@ import {
 } from '../../runtime/db/notification-listener.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
-import { singleFlight } from '../../runtime/util/single-flight.ts'
+import { singleFlight } from '../../runtime/util/load-cache.ts'
 import { sleep } from '../../runtime/util/wait.ts'
 import type { TrackerIdentity } from '../../signals/access/tracker-store.ts'
 import {

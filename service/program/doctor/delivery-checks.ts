@@ -5,7 +5,7 @@ import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-c
 import { readBacklog } from '../../signals/delivery/backlog-store.ts'
 import { everyDestination } from '../../signals/delivery/credential-store.ts'
 import type { Destination } from '../../signals/delivery/destination-store.ts'
-import { ErasureKeyError, verifyErasureKey } from '../../signals/erasure/erasure-key-store.ts'
+import { ErasureKeyError, verifyErasureKey } from '../../signals/erasure/erasure-store.ts'
 import { CredentialKeyError, loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { type DoctorContext, error, type Finding, ok, skipped, warning } from './finding.ts'
 import type { StoreServer } from './server-store.ts'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { findTracesUrl } from '../../runtime/settings/tracing-settings.ts'
+import { findTracesUrl } from '../../runtime/settings/operation-settings.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
 import type { UnavailableCause } from '../../signals/platforms/platform.ts'
 import type { PlatformRegistry } from '../../signals/platforms/registry.ts'

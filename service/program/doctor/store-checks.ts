@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { type Database, openDatabase } from '../../runtime/db/database.ts'
 import { requireCurrentSchema, SchemaError } from '../../runtime/db/migrate.ts'
-import { countHttpConnections, countHttpWorkers } from '../../runtime/settings/http-worker-count.ts'
+import { countHttpConnections, countHttpWorkers } from '../../runtime/settings/read-settings.ts'
 import { findMissingPartitions, readRetentionLag } from '../../signals/events/partition-store.ts'
-import { computeRetentionCutoff } from '../../signals/retention/retention-cutoff.ts'
+import { computeRetentionCutoff } from '../../signals/retention/retention-store.ts'
 import { type DoctorContext, error, type Finding, ok, warning } from './finding.ts'
 import { readStoreServer, type StoreServer } from './server-store.ts'
 

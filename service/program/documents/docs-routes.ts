@@ -4,8 +4,15 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
 import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
-import { type DocsPage, type DocsSection, type DocsSite, readDocsSite } from './docs-site.ts'
-import { isEtagMatch, PUBLIC_HEADERS, type TextWithEtag } from './published-documents.ts'
+import {
+  type DocsPage,
+  type DocsSection,
+  type DocsSite,
+  isEtagMatch,
+  PUBLIC_HEADERS,
+  readDocsSite,
+  type TextWithEtag,
+} from './published-documents.ts'
 
 /** Fills the addresses of this installation in, and keeps the result under its key. */
 export type FillText = (key: string, text: () => string) => TextWithEtag

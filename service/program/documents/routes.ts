@@ -5,11 +5,13 @@ import { type ContractKeys, publicKeySet } from '@signalbox/contract/signing-key
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { docsRoutes, type FillText, requireDocs } from './docs-routes.ts'
-import { fillAddresses, joinPagesForAgents, listPagesForAgents } from './docs-site.ts'
 import {
   createSignedContract,
+  fillAddresses,
   formatSecurityTxt,
   isEtagMatch,
+  joinPagesForAgents,
+  listPagesForAgents,
   PUBLIC_HEADERS,
   type TextWithEtag,
   withEtag,

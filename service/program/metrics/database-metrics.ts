@@ -1,6 +1,6 @@
 import type { JobName, JobOutcome, JobRun } from '../../runtime/jobs/job.ts'
 import type { JobStatistics } from '../../runtime/jobs/job-store.ts'
-import { singleFlight } from '../../runtime/util/single-flight.ts'
+import { singleFlight } from '../../runtime/util/load-cache.ts'
 import type { BacklogByStatus, WaitingByStatus } from '../../signals/delivery/backlog-store.ts'
 import {
   createCounter,

@@ -6,7 +6,7 @@ import {
 } from '@signalbox/contract/alerts.ts'
 import { DESTINATION_STATUSES } from '@signalbox/contract/destinations.ts'
 import { SEND_OUTCOMES, UNAVAILABLE_CAUSES } from '@signalbox/contract/reasons.ts'
-import { singleFlight } from '../../runtime/util/single-flight.ts'
+import { singleFlight } from '../../runtime/util/load-cache.ts'
 import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
 import type { DestinationStatusChange } from '../../signals/delivery/delivery-context.ts'
 import { STATUS_TRANSITIONS, type StatusAfterSent } from '../../signals/delivery/delivery-status.ts'

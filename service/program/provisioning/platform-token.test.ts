@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { it, type TestContext } from 'node:test'
-import { readPlatformToken, rejectTokenArgument } from './platform-token.ts'
+import { readPlatformToken, rejectTokenArgument } from './credentials-file.ts'
 
 const NOTHING = Readable.from([])
 

@@ -1,5 +1,5 @@
+import type { AuditedContext } from '../../audit/audit-store.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
-import type { AuditedContext } from '../../audit/commit-audited.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'

@@ -4,8 +4,7 @@ import { Command } from 'commander'
 import { verifyProposalRecords } from '../../agents/proposals/verify-records.ts'
 import { listLoggedWorkspaces } from '../../audit/audit-read-store.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
-import { exportAudit } from '../../audit/export-audit.ts'
-import { signChain } from '../../audit/sign-heads.ts'
+import { exportAudit } from '../../audit/read-audit.ts'
 import {
   type AuditHead,
   type AuditKeys,
@@ -13,7 +12,7 @@ import {
   isSignedHead,
   parseHeadLine,
 } from '../../audit/signed-head.ts'
-import { type VerifiedChain, verifyChains } from '../../audit/verify-chains.ts'
+import { signChain, type VerifiedChain, verifyChains } from '../../audit/verify-chains.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { exportSecurityEvents } from './export-security-events.ts'

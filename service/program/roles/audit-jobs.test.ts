@@ -18,10 +18,10 @@ import { auditJobs } from '../../audit/jobs.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { VerifiedChain } from '../../audit/verify-chains.ts'
 import {
+  countOpenWorkspaceAlerts,
   createAuditAlerts,
   type WorkspaceAlertTransition,
-} from '../../workspaces/notifications/audit-alert.ts'
-import { countOpenWorkspaceAlerts } from '../../workspaces/notifications/audit-alert-store.ts'
+} from '../../workspaces/notifications/audit-alert-store.ts'
 
 /** The jobs over the log of a workspace with an owner, an administrator and two members. */
 async function startWithLog(test: TestContext) {

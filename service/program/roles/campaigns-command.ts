@@ -10,7 +10,7 @@ import {
 } from '../../agents/campaigns/simulated-account-store.ts'
 import { listEntities } from '../../agents/campaigns/simulated-campaign-store.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import { runOnStore } from './open-store.ts'
 import { parseChoiceOf, parseRowIdOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'

@@ -1,12 +1,15 @@
 import { EmbeddedPostgresError } from '@signalbox/embedded-postgres/embedded-postgres-error.ts'
 import { Command, CommanderError } from 'commander'
-import { HeadCheckpointsError } from '../../audit/head-checkpoints.ts'
+import { HeadCheckpointsError } from '../../audit/signed-head.ts'
 import { SchemaError } from '../../runtime/db/migrate.ts'
 import { SettingsError } from '../../runtime/settings/read-settings.ts'
-import { ErasureKeyError } from '../../signals/erasure/erasure-key-store.ts'
-import { CredentialsFileError } from '../provisioning/credentials-file.ts'
+import { ErasureKeyError } from '../../signals/erasure/erasure-store.ts'
+import {
+  CredentialsFileError,
+  PlatformTokenError,
+  rejectTokenArgument,
+} from '../provisioning/credentials-file.ts'
 import { ContractKeyError, CredentialKeyError } from '../provisioning/installation-keys.ts'
-import { PlatformTokenError, rejectTokenArgument } from '../provisioning/platform-token.ts'
 import { type RoleContext, type RunningRole, StartError } from './role.ts'
 
 /** What the command line needs of its process. */
@@ -75,12 +78,16 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: {
     description: 'run the HTTP service',
     load: async host =>
-      runningRole(host, async context => (await import('./run-serve.ts')).runServe(context)),
+      runningRole(host, async context =>
+        (await import('./run-serve-and-deliver.ts')).runServe(context),
+      ),
   },
   deliver: {
     description: 'run a delivery worker and the jobs',
     load: async host =>
-      runningRole(host, async context => (await import('./run-deliver.ts')).runDeliver(context)),
+      runningRole(host, async context =>
+        (await import('./run-serve-and-deliver.ts')).runDeliver(context),
+      ),
   },
   migrate: {
     description: 'bring the schema of the database up to date',

@@ -12,7 +12,7 @@ import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { openCredential } from '../../runtime/util/sealed-credential.ts'
 import { everyDestination } from '../../signals/delivery/credential-store.ts'
-import { createErasureKeyProvider } from '../../signals/erasure/erasure-key-store.ts'
+import { createErasureKeyProvider } from '../../signals/erasure/erasure-store.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 import { provisionDestination } from '../provisioning/provision-tracker.ts'
 

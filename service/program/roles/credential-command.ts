@@ -1,8 +1,8 @@
 import { storedText } from '@signalbox/contract/closed-set.ts'
 import { Command } from 'commander'
 import { createAuditTrail } from '../../audit/audit-store.ts'
-import { resignHeads } from '../../audit/sign-heads.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
+import { resignHeads } from '../../audit/verify-chains.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-credential.ts'
 import {
@@ -13,13 +13,14 @@ import {
 } from '../../signals/delivery/credential-store.ts'
 import { formatTarget } from '../../signals/delivery/destination-resource.ts'
 import type { Destination } from '../../signals/delivery/destination-store.ts'
-import { resealErasureKey } from '../../signals/erasure/erasure-key-store.ts'
+import { resealErasureKey } from '../../signals/erasure/erasure-store.ts'
 import type { TargetConfig } from '../../signals/platforms/platform.ts'
 import { resealWebhooks } from '../../workspaces/notifications/settings-store.ts'
+import { readPlatformToken } from '../provisioning/credentials-file.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
-import { readPlatformToken } from '../provisioning/platform-token.ts'
 import { runOnStore } from './open-store.ts'
 import {
+  findTrackerArgument,
   parseDataset,
   parseDestination,
   parseTracker,
@@ -27,7 +28,6 @@ import {
 } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { formatTable, stripControlCharacters } from './terminal-table.ts'
-import { findTrackerArgument } from './tracker-argument.ts'
 
 /** Lists the platform credentials of a store, sets one, or reseals all under the current key. */
 export async function runCredential(

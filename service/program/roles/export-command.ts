@@ -8,10 +8,9 @@ import {
   readExportPage,
 } from '../../signals/reports/export-records.ts'
 import { runOnStore } from './open-store.ts'
-import { parseTracker, type TrackerReference } from './option-values.ts'
+import { findTrackerArgument, parseTracker, type TrackerReference } from './option-values.ts'
 import { exists, ResumableFile, readCheckpoint } from './resumable-file.ts'
 import { type RoleContext, StartError } from './role.ts'
-import { findTrackerArgument } from './tracker-argument.ts'
 
 export interface ExportRequest {
   kind: ExportKind

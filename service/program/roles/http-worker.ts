@@ -15,11 +15,10 @@ import {
   type MessageToWorker,
   PendingRequests,
 } from './http-worker-messages.ts'
-import { releaseStartMemory } from './release-memory.ts'
-import { closeAll, type RoleContext } from './role.ts'
+import { closeAll, type RoleContext, releaseStartMemory } from './role.ts'
 import { createDeliveryContext, platformsOf } from './start-delivery.ts'
 import { type HttpService, startHttp } from './start-http.ts'
-import { startTracing } from './start-tracing.ts'
+import { startTracing } from './start-observability.ts'
 
 /**
  * One HTTP worker: a thread with its own connection pool, group commit and metrics. It is loaded

@@ -4,8 +4,8 @@ import { type AuditTrail, createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { formatIsoMinute } from '../../runtime/util/time.ts'
+import { ORIGINS_MAX } from '../../signals/access/authenticate-publishable-key.ts'
 import { listKeys, listLiveDigests, type TrackerKey } from '../../signals/access/key-store.ts'
-import { ORIGINS_MAX } from '../../signals/access/origin-pattern.ts'
 import {
   issueKey,
   type KeyKind,
@@ -18,13 +18,13 @@ import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { runOnStore } from './open-store.ts'
 import {
   collectOrigin,
+  findTrackerArgument,
   parseChoiceOf,
   parseTracker,
   type TrackerReference,
 } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { formatTable } from './terminal-table.ts'
-import { findTrackerArgument } from './tracker-argument.ts'
 
 /** Lists the keys of a tracker, issues one into a file, or revokes one. */
 export async function runKey(context: RoleContext, request: KeyCommandRequest): Promise<void> {

@@ -1,7 +1,15 @@
-import { parseRowId } from '../../runtime/util/row-id.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { isUuid, parseRowId } from '../../runtime/util/ids.ts'
 import { isCalendarDay, toDaySpan } from '../../runtime/util/time.ts'
-import { isUuid } from '../../runtime/util/uuid.ts'
-import { normalizeOriginPattern, ORIGINS_MAX } from '../../signals/access/origin-pattern.ts'
+import {
+  normalizeOriginPattern,
+  ORIGINS_MAX,
+} from '../../signals/access/authenticate-publishable-key.ts'
+import {
+  findTracker,
+  listTrackersOfWorkspace,
+  type TrackerIdentity,
+} from '../../signals/access/tracker-store.ts'
 import type { TargetConfig } from '../../signals/platforms/platform.ts'
 import { createOfflinePlatforms } from '../../signals/platforms/registry.ts'
 import { StartError } from './role.ts'
@@ -91,4 +99,24 @@ export function parseChoiceOf<Choice extends string>(
     if (choice !== undefined) return choice
     throw new StartError(`${option} takes one of ${choices.join(', ')}, not ${text}.`)
   }
+}
+
+/** Throws a StartError when there is no such tracker, or more than one. */
+export async function findTrackerArgument(
+  database: Database,
+  reference: TrackerReference,
+): Promise<TrackerIdentity> {
+  if ('trackerId' in reference) {
+    const tracker = await findTracker(database, reference.trackerId)
+    if (tracker) return tracker
+    throw new StartError(`There is no tracker ${reference.trackerId} here.`)
+  }
+  const { workspaceId } = reference
+  const [tracker, ...others] = await listTrackersOfWorkspace(database, workspaceId)
+  if (!tracker) throw new StartError(`There is no workspace ${workspaceId} with a tracker here.`)
+  if (others.length === 0) return tracker
+  const ids = [tracker, ...others].map(({ trackerId }) => trackerId)
+  throw new StartError(
+    `Workspace ${workspaceId} has several trackers: name one of ${ids.join(', ')}.`,
+  )
 }

@@ -1,11 +1,11 @@
 import { Command } from 'commander'
+import type { AuditedContext } from '../../audit/audit-store.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
-import type { AuditedContext } from '../../audit/commit-audited.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
-import { revokeCredentialsOfUser } from '../../workspaces/oauth/user-credentials.ts'
-import { parseEmailAddress } from '../../workspaces/users/email-address.ts'
+import { revokeCredentialsOfUser } from '../../workspaces/oauth/execution-tokens.ts'
 import { createSecurityEventRecorder } from '../../workspaces/users/security-events.ts'
+import { parseEmailAddress } from '../../workspaces/users/user-input.ts'
 import {
   changeUserStatus,
   changeWorkspaceStatus,

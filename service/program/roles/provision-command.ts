@@ -4,15 +4,15 @@ import { Command } from 'commander'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { TargetConfig } from '../../signals/platforms/platform.ts'
 import { createOfflinePlatforms, type PlatformRegistry } from '../../signals/platforms/registry.ts'
-import { parseEmailAddress } from '../../workspaces/users/email-address.ts'
+import { parseEmailAddress } from '../../workspaces/users/user-input.ts'
 import {
   readCredentialsFile,
+  readPlatformToken,
   reserveCredentialsFile,
   type StoredCredentials,
   writeCredentialsFile,
 } from '../provisioning/credentials-file.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
-import { readPlatformToken } from '../provisioning/platform-token.ts'
 import { provisionOwner } from '../provisioning/provision-owner.ts'
 import { type ConnectedDestination, provisionTracker } from '../provisioning/provision-tracker.ts'
 import { runOnStore, type Store } from './open-store.ts'

@@ -17,10 +17,9 @@ import type { Destination } from '../../signals/delivery/destination-store.ts'
 import { findReports, type StoredReport } from '../../signals/reports/reconciliation-store.ts'
 import { firstDueAt, REPORT_DAYS_MAX } from '../../signals/reports/report-schedule.ts'
 import { runOnStore } from './open-store.ts'
-import { parseTracker, type TrackerReference } from './option-values.ts'
+import { findTrackerArgument, parseTracker, type TrackerReference } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { formatTable, stripControlCharacters, type TableColumn } from './terminal-table.ts'
-import { findTrackerArgument } from './tracker-argument.ts'
 
 /** Shows the reconciliation reports of a day; with `refresh`, the workers make them first. */
 export async function runReport(context: RoleContext, request: ReportRequest): Promise<void> {

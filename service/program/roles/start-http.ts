@@ -5,7 +5,7 @@ import type { Tracer } from '../../runtime/tracing/tracer.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
 import type { DeliveryContext } from '../../signals/delivery/delivery-context.ts'
-import { verifyErasureKey } from '../../signals/erasure/erasure-key-store.ts'
+import { verifyErasureKey } from '../../signals/erasure/erasure-store.ts'
 import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { MailQueue } from '../../workspaces/users/mail/mail-queue.ts'
 import {
@@ -20,8 +20,8 @@ import { loadContractKeys } from '../provisioning/installation-keys.ts'
 import type { ServerOptions } from '../server/server.ts'
 import { createServer } from '../server/server.ts'
 import { createEmailTransport } from './email-transport.ts'
-import { createListenError, formatUrlHost } from './listen-address.ts'
 import type { RoleContext } from './role.ts'
+import { createListenError, formatUrlHost } from './role.ts'
 
 export interface HttpService {
   origin: string

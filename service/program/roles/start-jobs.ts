@@ -17,7 +17,7 @@ import {
   type AuditAlertContext,
   createAuditAlerts,
   type WorkspaceAlertTransition,
-} from '../../workspaces/notifications/audit-alert.ts'
+} from '../../workspaces/notifications/audit-alert-store.ts'
 import { createWebhookClient } from '../../workspaces/notifications/client.ts'
 import { raiseNotification } from '../../workspaces/notifications/notification-store.ts'
 import { lockNotificationSettings } from '../../workspaces/notifications/settings-store.ts'
@@ -25,9 +25,9 @@ import { registerAuditLogMetrics, registerJobMetrics } from '../metrics/database
 import { registerAlertMetrics, registerNotificationMetrics } from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import { createEmailTransport } from './email-transport.ts'
-import { formatUrlHost } from './listen-address.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
+import { formatUrlHost } from './role.ts'
 
 /**
  * Jobs that one process runs at the same time. Two, so that a long one does not block the others.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { formatStartSummary, type StartSummary } from './start-summary.ts'
+import { formatStartSummary, type StartSummary } from './run-all.ts'
 
 const SUMMARY: StartSummary = {
   origin: 'http://127.0.0.1:8080',

@@ -1,6 +1,5 @@
 import { Command } from 'commander'
-import { createAuditTrail } from '../../audit/audit-store.ts'
-import { commitAudited } from '../../audit/commit-audited.ts'
+import { commitAudited, createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import {
   type ConsentCategories,
@@ -10,10 +9,9 @@ import {
 import { CATEGORY_PURPOSES, type CategoryPurpose } from '../../signals/consent/consent-forms.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { runOnStore } from './open-store.ts'
-import { parseTracker, type TrackerReference } from './option-values.ts'
+import { findTrackerArgument, parseTracker, type TrackerReference } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { formatTable } from './terminal-table.ts'
-import { findTrackerArgument } from './tracker-argument.ts'
 
 /** Shows or sets what the consent categories of a tracker mean. */
 export async function runTracker(context: RoleContext, request: TrackerRequest): Promise<void> {

@@ -39,7 +39,7 @@ import {
   type StoreActivity,
 } from '../../signals/delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from '../../signals/delivery/plan-store.ts'
-import { createErasureKeyProvider } from '../../signals/erasure/erasure-key-store.ts'
+import { createErasureKeyProvider } from '../../signals/erasure/erasure-store.ts'
 import { verifyIngestion } from '../../signals/ingestion/accept-event.ts'
 import { type CommitHealth, createCommitHealth } from '../../signals/ingestion/commit-health.ts'
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { localSettings, setLocally } from './local-settings.ts'
+import { localSettings, setLocally } from './sql-fragments.ts'
 
 it('applies until the transaction ends', async test => {
   const { database } = await createTestDatabase(test)

@@ -6,7 +6,7 @@ import {
   createTestDatabase,
   runAsAdmin,
 } from '../../../testing/fixtures/database.ts'
-import { STORE_SCHEMA } from '../../program/store-schema.ts'
+import { STORE_SCHEMA } from '../../program/roles/migrate-command.ts'
 import { type Database, openDatabase } from './database.ts'
 import {
   JOBS_SCHEMA,

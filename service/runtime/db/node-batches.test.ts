@@ -4,8 +4,7 @@ import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { type Database, openDatabase } from './database.ts'
 import { isStoreUnavailable } from './database-errors.ts'
-import { batchLoadsByNode, forEachNode } from './node-batches.ts'
-import { type StoreNodes, singleNode } from './store-nodes.ts'
+import { batchLoadsByNode, forEachNode, type StoreNodes, singleNode } from './store-nodes.ts'
 
 const HEALTHY = ['healthy-1', 'healthy-2']
 const AFFECTED = ['affected-1', 'affected-2']

@@ -1,3 +1,13 @@
+import { CompiledQuery } from 'kysely'
+import {
+  type Database,
+  isCitusCluster,
+  NO_TRACKER_CONDITION,
+  type TrackerCondition,
+  type Transaction,
+} from './database.ts'
+import { isLockTimeout } from './database-errors.ts'
+
 /** A column of a batch: its name, its PostgreSQL type, and the value of a row as text. */
 export interface BatchColumn<Row> {
   name: string
@@ -113,4 +123,72 @@ export const COUNTER_SHARD = `pg_backend_pid() % ${COUNTER_SHARDS}`
 /** The UTC day of a timestamp, as SQL. */
 export function utcDay(column: string): string {
   return `(${column} at time zone 'UTC')::date`
+}
+
+/**
+ * A condition that changes nothing in a statement that joins the trackers of a workspace. Without
+ * it a Citus cluster asks every node, and fails when any of them is down. One PostgreSQL needs no
+ * condition and no query for it.
+ */
+export async function createWorkspaceCondition(
+  database: Database,
+  workspaceId: number,
+): Promise<TrackerCondition> {
+  if (!(await isCitusCluster(database))) return NO_TRACKER_CONDITION
+  const { rows } = await database.pool.query({
+    name: 'list-trackers-of-workspace',
+    text: 'select id from trackers where workspace_id = $1::integer',
+    values: [workspaceId],
+  })
+  return {
+    values: [arrayLiteral(rows.map(({ id }) => id))],
+    condition: (column, parameter) => `and ${column} = any($${parameter}::uuid[])`,
+  }
+}
+
+/** Settings that decide how a statement runs, and so must hold on the node that has its rows. */
+interface LocalSettings {
+  lock_timeout?: number
+  statement_timeout?: number
+  synchronous_commit?: 'off'
+  enable_bitmapscan?: 'off'
+  enable_sort?: 'off'
+}
+
+/** Sets these for the rest of a transaction. Times are in milliseconds. */
+export async function setLocally({ query }: Transaction, settings: LocalSettings): Promise<void> {
+  await query.executeQuery(CompiledQuery.raw(localSettings(settings)))
+}
+
+/**
+ * The same as SQL text, for a transaction that is one round trip. On a Citus cluster a setting
+ * holds on the coordinator alone, while rows are locked and read on the other nodes: without the
+ * first line, waiting for a lock there has no timeout. One PostgreSQL accepts and ignores it.
+ */
+export function localSettings(settings: LocalSettings): string {
+  const lines = Object.entries(settings).map(([name, value]) => `set local ${name} = ${value}`)
+  return ["set local citus.propagate_set_commands = 'local'", ...lines].join('; ')
+}
+
+const LOCK_MILLISECONDS_MAX = 500
+
+/**
+ * Runs `work` in a transaction that waits for each lock for at most half a second, because every
+ * statement behind it in the queue waits as well. Returns null, with nothing changed, when a lock
+ * was held longer. `settings` hold in the transaction too.
+ */
+export async function withLockTimeout<Result>(
+  { query }: Pick<Database, 'query'>,
+  work: (transaction: Database['query']) => Promise<Result>,
+  settings: LocalSettings = {},
+): Promise<Result | null> {
+  try {
+    return await query.transaction().execute(async transaction => {
+      await setLocally({ query: transaction }, { lock_timeout: LOCK_MILLISECONDS_MAX, ...settings })
+      return await work(transaction)
+    })
+  } catch (error) {
+    if (isLockTimeout(error)) return null
+    throw error
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
-import { STORE_SCHEMA } from '../../program/store-schema.ts'
+import { STORE_SCHEMA } from '../../program/roles/migrate-command.ts'
 import { distributeTables } from './distribute-tables.ts'
 import { openStoreNodes } from './store-nodes.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { singleFlight } from '../util/single-flight.ts'
+import { singleFlight } from '../util/load-cache.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 
 export interface MetricsPage {

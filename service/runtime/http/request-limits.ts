@@ -1,10 +1,10 @@
 import { DAY_SECONDS, MINUTE_SECONDS } from '../util/time.ts'
+import type { AddressedRequest } from './client-address.ts'
 import {
   type AddressLimit,
   allocateValidCredentialMemory,
   limitFailedAuthentications,
-} from './address-limits.ts'
-import type { AddressedRequest } from './client-address.ts'
+} from './client-address.ts'
 import { type SheddingOptions, shedLoad } from './load-shedding.ts'
 import { createRateLimit, type Rate, type RateLimit, RateLimiter } from './rate-limit.ts'
 import type { ServiceApp } from './service-app.ts'

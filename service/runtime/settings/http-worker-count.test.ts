@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { countHttpConnections, countHttpWorkers, divideConnections } from './http-worker-count.ts'
+import { countHttpConnections, countHttpWorkers, divideConnections } from './read-settings.ts'
 
 it('runs one worker less than CPU cores, and none on a single core', () => {
   const linux = (cores: number) => ({ cores, canReusePort: true })

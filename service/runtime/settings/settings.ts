@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { REQUEST_RATE_SETTINGS } from './request-rate-settings.ts'
+import { REQUEST_RATE_SETTINGS, TRACING_SETTINGS } from './operation-settings.ts'
 import {
   choice,
   integer,
@@ -13,7 +13,6 @@ import {
   url,
 } from './setting-types.ts'
 import { SIGN_IN_SETTINGS } from './sign-in-settings.ts'
-import { TRACING_SETTINGS } from './tracing-settings.ts'
 
 /** Meta accepts some events for 62 days, and an event needs its identity while it may be sent. */
 export const PAYLOAD_RETENTION_DAYS_MIN = 63

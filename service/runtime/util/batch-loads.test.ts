@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { batchLoads } from './batch-loads.ts'
+import { batchLoads } from './load-cache.ts'
 
 it('looks up all keys of the same moment at once', async () => {
   const batches: string[][] = []

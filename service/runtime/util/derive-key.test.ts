@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hkdfSync } from 'node:crypto'
 import { it } from 'node:test'
-import { deriveKey } from './derive-key.ts'
+import { deriveKey } from './sealed-credential.ts'
 
 const MASTER = Buffer.alloc(32, 7)
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { parsePublicAddress } from './public-address.ts'
+import { parsePublicAddress } from './ip-address.ts'
 
 it('strips port, brackets and zone, and shortens IPv6', () => {
   const cases = [

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
@@ -72,4 +72,14 @@ function decryptWith(key: Buffer, destinationId: string, sealed: Buffer): string
   } catch {
     return null
   }
+}
+
+const DERIVED_BYTES = 32
+
+/**
+ * Derives the key of one purpose from a master key (HKDF with SHA-256, RFC 5869). A derived key
+ * reveals nothing about the master key or the keys of other purposes.
+ */
+export function deriveKey(master: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), purpose, DERIVED_BYTES))
 }

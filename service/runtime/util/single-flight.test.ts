@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { singleFlight } from './single-flight.ts'
+import { singleFlight } from './load-cache.ts'
 
 it('runs once for concurrent callers and again for later ones', async () => {
   const ends: ((value: number) => void)[] = []

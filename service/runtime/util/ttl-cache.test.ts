@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { TtlCache } from './ttl-cache.ts'
+import { TtlCache } from './load-cache.ts'
 
 /** A cache of three entries and 500 ms on a clock that the test sets. */
 function setUp(answer: (key: string, call: number) => Promise<string> = async key => key) {

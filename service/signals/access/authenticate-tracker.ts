@@ -1,16 +1,15 @@
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../runtime/db/database.ts'
-import { perNode } from '../../runtime/db/node-batches.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
+import { perNode } from '../../runtime/db/store-nodes.ts'
 import { readBearerToken } from '../../runtime/http/headers.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { batchLoads } from '../../runtime/util/batch-loads.ts'
+import { batchLoads, TtlCache } from '../../runtime/util/load-cache.ts'
 import {
   hashTokenToBase64,
   parseTokenKind,
   type TokenKind,
 } from '../../runtime/util/token-format.ts'
-import { TtlCache } from '../../runtime/util/ttl-cache.ts'
 import { findLiveKeys, recordKeyUses, type UsedKey } from './key-store.ts'
 import type { TrackerIdentity } from './tracker-store.ts'
 

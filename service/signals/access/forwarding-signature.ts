@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { TtlCache } from '../../runtime/util/ttl-cache.ts'
+import { TtlCache } from '../../runtime/util/load-cache.ts'
 import { KEY_CACHE_LIMITS } from './authenticate-tracker.ts'
 import { insertForwardedSignature } from './forwarded-signature-store.ts'
 import { listLiveDigests, type UsedKey } from './key-store.ts'

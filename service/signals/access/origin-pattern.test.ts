@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { matchesOrigin, normalizeOriginPattern } from './origin-pattern.ts'
+import { matchesOrigin, normalizeOriginPattern } from './authenticate-publishable-key.ts'
 
 it('normalizes an origin to lower case and ASCII without the default port', () => {
   for (const [given, normalized] of [

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
-import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { generateToken, hashToken, type TokenKind } from '../../runtime/util/token-format.ts'

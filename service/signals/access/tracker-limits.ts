@@ -1,5 +1,4 @@
-import type { AddressLimit } from '../../runtime/http/address-limits.ts'
-import type { AddressedRequest } from '../../runtime/http/client-address.ts'
+import type { AddressedRequest, AddressLimit } from '../../runtime/http/client-address.ts'
 import {
   consumeRateLimit,
   type HeaderWriter,

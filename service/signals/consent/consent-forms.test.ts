@@ -132,7 +132,9 @@ describe("a tracker's own categories", () => {
 function decide(members: object, context: Partial<ConsentContext> = {}): ConsentDecision {
   const inputs = { event_name: 'Purchase', consent_basis: 'consent', ...members } as ConsentInputs
   return decideConsent(inputs, {
-    ...{ needs: META_CONSENT_NEEDS, receivedAt: RECEIVED_AT, eventTime: RECEIVED_AT },
+    needs: META_CONSENT_NEEDS,
+    receivedAt: RECEIVED_AT,
+    eventTime: RECEIVED_AT,
     identityPresent: true,
     ...context,
   })

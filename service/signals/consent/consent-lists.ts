@@ -138,7 +138,8 @@ function addAccepted(
   for (const { subject } of about) {
     const accepted = subject.canGrant ? 'granted' : 'permitted'
     addSubject(statements, place, {
-      ...{ field, subject },
+      field,
+      subject,
       meaning: subject.isNegative ? 'refused' : accepted,
     })
   }
@@ -178,8 +179,13 @@ function addMissingAdvertising(
   { field, isForm }: { field: string; isForm: boolean },
 ): void {
   choices.push({
-    ...{ source, field, subject: 'advertising', vendor: null },
-    ...{ meaning: 'refused', isForm, why: 'words_denied' },
+    source,
+    field,
+    subject: 'advertising',
+    vendor: null,
+    meaning: 'refused',
+    isForm,
+    why: 'words_denied',
   })
 }
 

@@ -174,7 +174,10 @@ export function readConsentMode(
   const { denied, possible } = findRefusal(relevant)
   if (denied !== null) return { state: 'denied', ...denied, captured_at }
   const unknown = (why: SignalReason, field: string): ConsentSignal => ({
-    ...{ state: 'unknown', why, field, captured_at },
+    state: 'unknown',
+    why,
+    field,
+    captured_at,
   })
   if (possible !== null) return unknown('possible_refusal', possible)
   const { choices, hasOther } = relevant

@@ -240,7 +240,12 @@ function readTextList(statements: ConsentStatements, place: Place, member: Membe
 /** What is not read may refuse. */
 function addUnread({ choices }: ConsentStatements, { source, path }: Place): void {
   choices.push({
-    ...{ source, field: path, subject: 'advertising', vendor: null },
-    ...{ meaning: 'unclear', isForm: true, why: 'words_denied' },
+    source,
+    field: path,
+    subject: 'advertising',
+    vendor: null,
+    meaning: 'unclear',
+    isForm: true,
+    why: 'words_denied',
   })
 }

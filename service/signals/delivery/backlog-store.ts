@@ -3,7 +3,7 @@ import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deli
 import { DESTINATION_STATUSES, type DestinationStatus } from '@signalbox/contract/destinations.ts'
 import { ALL_DELIVERY_REASONS, type DeliveryReason } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { localSettings } from '../../runtime/db/local-settings.ts'
+import { localSettings } from '../../runtime/db/sql-fragments.ts'
 
 /** Due deliveries that are not settled yet, of the whole store. */
 interface Backlog {

@@ -1,8 +1,8 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { type EventRef, eventRefKey } from '../events/event-columns.ts'
 import { findEventsByRef, type StoredEvent } from '../events/event-store.ts'
-import { outcomeLiterals } from './delivery-columns.ts'
 import { statusesBefore, WAITING_STATUSES } from './delivery-status.ts'
+import { outcomeLiterals } from './delivery-store.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'
 import { type Destination, findDestination } from './destination-store.ts'
 

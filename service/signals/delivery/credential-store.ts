@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { AuditActor } from '../../audit/audit-entry.ts'
-import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import {
   type CredentialKeys,

@@ -201,8 +201,8 @@ function consentSentence(delivery: StoredDelivery, event: StoredEvent): string {
       )
     case 'possible_refusal':
       return (
-        `${notSent}: ${listPossibleRefusals(event)} refuses advertising by its words, though it is ` +
-        'not a form that is known (possible_refusal). It stays in the ledger.'
+        `${notSent}: ${listPossibleRefusals(event)} refuses advertising by its words, though it ` +
+        'is not a form that is known (possible_refusal). It stays in the ledger.'
       )
     case 'no_signal':
       return (

@@ -1,8 +1,24 @@
+import { randomUUID } from 'node:crypto'
 import { storedText } from '@signalbox/contract/closed-set.ts'
 import type { Destination as DestinationView } from '@signalbox/contract/destinations.ts'
+import type { AuditActor } from '../../audit/audit-entry.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import type { TargetConfig } from '../platforms/platform.ts'
-import type { Destination } from './destination-store.ts'
+import { FieldErrorList } from '../../runtime/http/validator.ts'
+import {
+  type CredentialKeys,
+  isPlatformToken,
+  sealCredential,
+} from '../../runtime/util/sealed-credential.ts'
+import { lockTracker, type TrackerIdentity } from '../access/tracker-store.ts'
+import type { Platform, TargetConfig } from '../platforms/platform.ts'
+import {
+  DESTINATIONS_MAX,
+  type Destination,
+  findDestination,
+  insertDestination,
+  listDestinations,
+} from './destination-store.ts'
 
 /** A destination as the API returns it, without its credential. */
 export function destinationView(
@@ -54,4 +70,115 @@ export function destinationNotFound(): Refusal {
 /** The members of `config` as one text. */
 export function formatTarget(config: TargetConfig): string {
   return Object.values(config).join(' ')
+}
+
+interface NewDestination {
+  tracker: TrackerIdentity
+  platform: Platform
+  /** As `parseTargetInput` returns it. */
+  config: TargetConfig
+  /** As `parseTokenInput` returns it. */
+  accessToken: string
+  platformAdAccountId: number | null
+  actor: AuditActor
+  at: Date
+}
+
+/**
+ * Creates a destination, which gets the events that are accepted from then on. Throws a 422 refusal
+ * when the tracker has too many, or one that sends to the same target.
+ */
+export async function createDestination(
+  context: AuditedContext & { credentialKeys: CredentialKeys },
+  { tracker, platform, config, accessToken, platformAdAccountId, actor, at }: NewDestination,
+): Promise<Destination> {
+  const { trackerId, workspaceId } = tracker
+  const id = randomUUID()
+  await commitAudited(context, async (transaction, record) => {
+    await lockTracker(transaction, trackerId)
+    assertNewTarget(await listDestinations(transaction, trackerId), { platform, config })
+    await insertDestination(transaction, {
+      trackerId,
+      id,
+      platform: platform.name,
+      config,
+      platformAdAccountId,
+      sealedCredential: sealCredential(context.credentialKeys, id, accessToken),
+      createdAt: at,
+    })
+    record({
+      workspaceId,
+      at,
+      actor,
+      action: 'destination.created',
+      subject: { type: 'destination', id },
+      details: { tracker_id: trackerId, platform: platform.name },
+    })
+  })
+  const destination = await findDestination(context.database, trackerId, id)
+  if (!destination) throw new Error(`destination ${id} is missing after its creation`)
+  return destination
+}
+
+type Target = Pick<NewDestination, 'platform' | 'config'>
+
+/** Two destinations with one target would send every event twice. */
+function assertNewTarget(existing: readonly Destination[], { platform, config }: Target): void {
+  if (existing.length >= DESTINATIONS_MAX) {
+    throw Refusal.ofFields({ type: [`A tracker has at most ${DESTINATIONS_MAX} destinations.`] })
+  }
+  const target = targetOf(platform, config)
+  const isTaken = existing.some(
+    destination =>
+      destination.platform === platform.name && targetOf(platform, destination.config) === target,
+  )
+  if (!isTaken) return
+  const field = `config.${platform.targetFields[0]?.name ?? ''}`
+  throw Refusal.ofFields({
+    [field]: [`This tracker already sends to ${platform.label} ${formatTarget(config)}.`],
+  })
+}
+
+function targetOf({ targetFields }: Platform, config: TargetConfig): string {
+  return JSON.stringify(targetFields.map(({ name }) => config[name]))
+}
+
+/**
+ * Reads the members of a target from a form: those that the platform asks for, trimmed; others are
+ * ignored. Members that are left out keep their value in `current`. Throws a 422 refusal.
+ */
+export function parseTargetInput(
+  platform: Platform,
+  input: Record<string, unknown>,
+  current: TargetConfig = {},
+): TargetConfig {
+  const errors = new FieldErrorList()
+  const given: TargetConfig = {}
+  for (const { name, hint } of platform.targetFields) {
+    const value = input[name] === undefined ? current[name] : input[name]
+    const text = typeof value === 'string' ? value.trim() : ''
+    if (text === '') errors.add(`config.${name}`, `The config.${name} field is required. ${hint}`)
+    given[name] = text
+  }
+  if (errors.isEmpty && platform.parseTarget(given) === null) {
+    for (const { name, hint } of platform.targetFields)
+      errors.add(`config.${name}`, `The config.${name} field has an invalid format. ${hint}`)
+  }
+  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
+  return given
+}
+
+/**
+ * Reads a pasted access token, without the white space around it. Throws a 422 refusal, which never
+ * repeats the token.
+ */
+export function parseTokenInput(input: string): string {
+  const token = input.trim()
+  if (isPlatformToken(token)) return token
+  throw Refusal.ofFields({
+    access_token: [
+      'The access_token field must contain only the token: 1 to 2,000 printable ASCII characters ' +
+        'without spaces.',
+    ],
+  })
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { type Database, deleteByTracker, type TrackerBatch } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
-import { NIL_UUID } from '../../runtime/util/uuid.ts'
-import { ADD_COUNTS } from './delivery-columns.ts'
+import { NIL_UUID } from '../../runtime/util/ids.ts'
+import { ADD_COUNTS } from './delivery-store.ts'
 import { IS_COUNTED } from './plan-store.ts'
 
 /** Rows that one statement deletes at most. */

@@ -1,7 +1,6 @@
 import type { ReasonOf } from '@signalbox/contract/reasons.ts'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../runtime/db/database.ts'
-import { batchLoadsByNode } from '../../runtime/db/node-batches.ts'
 import {
   type BatchColumn,
   type BatchWrite,
@@ -11,7 +10,8 @@ import {
   utcDay,
 } from '../../runtime/db/sql-fragments.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
-import { TtlCache } from '../../runtime/util/ttl-cache.ts'
+import { batchLoadsByNode } from '../../runtime/db/store-nodes.ts'
+import { TtlCache } from '../../runtime/util/load-cache.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { countStages, stageLiteral } from '../events/stage-count-store.ts'
 import type { InitialStatus } from './delivery-status.ts'

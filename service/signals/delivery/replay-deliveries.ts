@@ -1,5 +1,5 @@
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
-import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import { type Database, isCitusCluster } from '../../runtime/db/database.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
 import {

@@ -1,19 +1,18 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import { CompiledQuery } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
-import { setLocally } from '../../runtime/db/local-settings.ts'
-import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
+import { arrayLiteral, setLocally } from '../../runtime/db/sql-fragments.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { payloadCondition } from '../events/event-store.ts'
 import type { SendError } from '../platforms/platform.ts'
+import { FAILED_STATUSES } from './delivery-status.ts'
 import {
   ATTEMPT_COLUMNS,
   FIXED_COLUMNS,
   outcomeLiterals,
   rowsFromJson,
   rowsToJson,
-} from './delivery-columns.ts'
-import { FAILED_STATUSES } from './delivery-status.ts'
+} from './delivery-store.ts'
 
 /** The failed deliveries of a replay: those that match every member. */
 export interface ReplaySelection {

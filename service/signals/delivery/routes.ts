@@ -5,7 +5,7 @@ import {
   type ReplayResult,
   ReplaySubmission,
 } from '@signalbox/contract/replays.ts'
-import type { AuditedContext } from '../../audit/commit-audited.ts'
+import type { AuditedContext } from '../../audit/audit-store.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'

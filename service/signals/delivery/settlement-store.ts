@@ -15,15 +15,17 @@ import {
   type SentMark,
   type SentTally,
 } from './attempt-store.ts'
-import { FIXED_COLUMNS, REPLAY_COLUMNS, rowsFromJson, rowsToJson } from './delivery-columns.ts'
-import { COUNTED_ISSUE_TYPES, countedIssues, writeIssues } from './issue-store.ts'
-import { describeIssue, type Settlement } from './retry-policy.ts'
+import { FIXED_COLUMNS, REPLAY_COLUMNS, rowsFromJson, rowsToJson } from './delivery-store.ts'
 import {
+  COUNTED_ISSUE_TYPES,
+  countedIssues,
   countSettled,
   countSettledStages,
   SETTLED_NAMES,
   SETTLED_TYPES,
-} from './settlement-counts-store.ts'
+  writeIssues,
+} from './issue-store.ts'
+import { describeIssue, type Settlement } from './retry-policy.ts'
 
 /** A settlement with the time that its delivery's primary key begins with. */
 export type KeyedSettlement = Settlement & { createdAt: Date }

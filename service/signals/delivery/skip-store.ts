@@ -16,6 +16,7 @@ import {
   listWithdrawableDigests,
 } from '../events/person-identifiers.ts'
 import { countStages, stageLiteral } from '../events/stage-count-store.ts'
+import { WAITING_STATUSES } from './delivery-status.ts'
 import {
   ADD_COUNTS,
   ATTEMPT_COLUMNS,
@@ -23,8 +24,7 @@ import {
   REPLAY_COLUMNS,
   rowsFromJson,
   rowsToJson,
-} from './delivery-columns.ts'
-import { WAITING_STATUSES } from './delivery-status.ts'
+} from './delivery-store.ts'
 
 /** Columns that a skipped delivery takes into the history unchanged. */
 const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS]

@@ -1,6 +1,6 @@
 import { TestModeSubmission } from '@signalbox/contract/destinations.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
-import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'

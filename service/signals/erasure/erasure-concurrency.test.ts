@@ -13,7 +13,7 @@ import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createEventCommitter } from '../ingestion/commit-events.ts'
 import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
-import { createErasureKeyProvider } from './erasure-key-store.ts'
+import { createErasureKeyProvider } from './erasure-store.ts'
 import { processDeletionRequest } from './routes.ts'
 
 const PLATFORMS = createOfflinePlatforms()

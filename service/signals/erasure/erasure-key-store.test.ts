@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
-import { createErasureKeyProvider, ErasureKeyError, resealErasureKey } from './erasure-key-store.ts'
+import { createErasureKeyProvider, ErasureKeyError, resealErasureKey } from './erasure-store.ts'
 
 const AT = new Date('2026-11-21T12:00:00.000Z')
 

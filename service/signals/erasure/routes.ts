@@ -2,11 +2,11 @@ import type { KeyObject } from 'node:crypto'
 import { type DeletionResult, DeletionSubmission } from '@signalbox/contract/deletions.ts'
 import { deleteUserData } from '@signalbox/contract/report-operations.ts'
 import type { AuditActor } from '../../audit/audit-entry.ts'
-import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { Validator } from '../../runtime/http/validator.ts'
-import { generateUuidV7 } from '../../runtime/util/uuid.ts'
+import { generateUuidV7 } from '../../runtime/util/ids.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
 import {
   computeKeyedDigest,
@@ -15,7 +15,7 @@ import {
 } from '../events/person-identifiers.ts'
 import { suppressDigest, waitForPayloadWriters } from '../events/suppression-store.ts'
 import { erasePerson } from './erase-person.ts'
-import { type CompletedDeletion, type DeletionReceipt, upsertReceipt } from './receipt-store.ts'
+import { type CompletedDeletion, type DeletionReceipt, upsertReceipt } from './erasure-store.ts'
 
 export function erasureRoutes(app: ServiceApp, context: DeletionContext): void {
   app.route({

@@ -1,6 +1,14 @@
 import { isObject } from '../../runtime/util/is-object.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
-import { COLUMN_DICTIONARIES } from './column-dictionaries.ts'
+import {
+  COLUMN_DICTIONARIES,
+  decodeDigest,
+  decodeLookup,
+  type EncodedLookup,
+  encodeDigest,
+  encodeLookup,
+  recodeDigests,
+} from './column-dictionaries.ts'
 import {
   type EventDetails,
   type EventRecord,
@@ -8,14 +16,6 @@ import {
   RESTRICTIONS_MEMBER,
   type UseRestrictions,
 } from './event-record.ts'
-import {
-  decodeDigest,
-  decodeLookup,
-  type EncodedLookup,
-  encodeDigest,
-  encodeLookup,
-  recodeDigests,
-} from './lookup-encoding.ts'
 
 /** The values that a null column stands for; `comment on column` in 0019-narrow-rows.sql. */
 export const COLUMN_DEFAULTS = {

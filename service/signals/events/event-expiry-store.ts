@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { type Database, isCitusCluster } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
+import { NIL_UUID } from '../../runtime/util/ids.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
-import { NIL_UUID } from '../../runtime/util/uuid.ts'
 import { BOTH_SPACES } from './event-record.ts'
 import { deletePositions } from './list-position-store.ts'
 

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../runtime/db/database.ts'
-import { withLockTimeout } from '../../runtime/db/local-settings.ts'
-import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
+import { COUNTER_SHARD, utcDay, withLockTimeout } from '../../runtime/db/sql-fragments.ts'
 import { formatUtcDay, monotonicSeconds } from '../../runtime/util/time.ts'
 import type { EventRecord } from './event-record.ts'
 

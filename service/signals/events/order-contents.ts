@@ -1,12 +1,12 @@
 import { isObject } from '../../runtime/util/is-object.ts'
 import { DROP_REASONS, type DropReason } from '../identity/dropped-fields.ts'
+import { isUnfilledIdDigest } from '../identity/field-rules.ts'
 import {
   isUnfilledId,
   normalizeText,
   parseSuppliedDigest,
   removeInvisible,
 } from '../identity/identifier-formats.ts'
-import { isUnfilledIdDigest } from '../identity/nobodys-digests.ts'
 
 /** An item of an order that a platform can match with a catalog. */
 export type ContentItem = Record<string, unknown> & { id: string | number }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type Database, isCitusCluster } from '../../runtime/db/database.ts'
 import { setStatisticsTargets } from '../../runtime/db/distribute-tables.ts'
-import { withLockTimeout } from '../../runtime/db/local-settings.ts'
+import { withLockTimeout } from '../../runtime/db/sql-fragments.ts'
 import { DAY_MILLISECONDS, formatUtcDay } from '../../runtime/util/time.ts'
 
 const WEEK_DAYS = 7

@@ -1,5 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import type { EventTimes } from '../identity/field-rules.ts'
+import { isPlaceholderDigest } from '../identity/field-rules.ts'
 import {
   decodePercentEncoding,
   EMPTY_DIGEST,
@@ -18,7 +19,6 @@ import {
   listCallerIdForms,
   listLookupForms,
 } from '../identity/lookup-forms.ts'
-import { isPlaceholderDigest } from '../identity/nobodys-digests.ts'
 import { normalizePhone } from '../identity/normalize-phone.ts'
 import { hashIdentifier } from '../identity/normalize-user-data.ts'
 

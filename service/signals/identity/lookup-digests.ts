@@ -1,8 +1,8 @@
 import { FIELD_VALUES_MAX } from './dropped-fields.ts'
 import type { EventTimes, FieldContext } from './field-rules.ts'
+import { isPlaceholderDigest } from './field-rules.ts'
 import { EMPTY_DIGEST, parseSuppliedDigest } from './identifier-formats.ts'
 import { LOOKUP_KEYS, type LookupKey, listLookupForms } from './lookup-forms.ts'
-import { isPlaceholderDigest } from './nobodys-digests.ts'
 import { hashIdentifier, readUserData, VALUE_CHARACTERS_MAX } from './normalize-user-data.ts'
 
 /**

@@ -6,7 +6,7 @@ import {
   normalizeBirthDay,
   normalizeBirthMonth,
   normalizeBirthYear,
-} from './normalize-birth-date.ts'
+} from './normalize-demographics.ts'
 
 const observedAt = new Date('2026-11-21T12:00:00.000Z')
 const readDate = (text: string) => normalizeBirthDate(text, { observedAt })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { normalizeIdentifier } from './identifier-formats.ts'
-import { normalizeGender } from './normalize-gender.ts'
+import { normalizeGender } from './normalize-demographics.ts'
 
 const read = (text: string) => normalizeGender(normalizeIdentifier(text))
 

@@ -10,6 +10,7 @@ import {
   recordDropped,
 } from './dropped-fields.ts'
 import type { EventTimes, FieldContext, FieldRules } from './field-rules.ts'
+import { isPlaceholderDigest, isUnfilledDigest } from './field-rules.ts'
 import {
   EMPTY_DIGEST,
   isPlaceholder,
@@ -20,7 +21,6 @@ import {
   parseSuppliedDigest,
   prepareCallerId,
 } from './identifier-formats.ts'
-import { isPlaceholderDigest, isUnfilledDigest } from './nobodys-digests.ts'
 import { normalizeCountry, normalizeExactCountry } from './normalize-country.ts'
 import {
   findAddressKey,

@@ -3,7 +3,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import { findStoreFailureCause, isStoreUnavailable } from '../../runtime/db/database-errors.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
-import { singleFlight } from '../../runtime/util/single-flight.ts'
+import { singleFlight } from '../../runtime/util/load-cache.ts'
 import { probeCommit } from './commit-probe-store.ts'
 
 export interface CommitHealthOptions {

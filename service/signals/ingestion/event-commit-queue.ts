@@ -12,11 +12,11 @@ import type { CommitHealth } from './commit-health.ts'
 import type { EventDraft } from './event-draft.ts'
 import {
   type CommitQueue,
+  CommitTracer,
   GroupCommit,
   PENDING_BYTES_MAX,
   queueFullRefusal,
 } from './group-commit.ts'
-import { CommitTracer } from './trace-commits.ts'
 
 interface EventCommitQueueOptions {
   nodes: StoreNodes

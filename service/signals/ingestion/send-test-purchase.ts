@@ -3,7 +3,7 @@ import { type TestPurchase, TestPurchaseSubmission } from '@signalbox/contract/d
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { FieldErrorList, Validator } from '../../runtime/http/validator.ts'
-import { generateUuidV7 } from '../../runtime/util/uuid.ts'
+import { generateUuidV7 } from '../../runtime/util/ids.ts'
 import { CONSENT_RULES_VERSION } from '../consent/consent-decision.ts'
 import type { StoredConsentOutcome } from '../consent/consent-record.ts'
 import { deliverNow } from '../delivery/deliver-batch.ts'

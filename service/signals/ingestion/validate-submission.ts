@@ -5,8 +5,8 @@ import {
   UNIX_SECONDS_MAX,
 } from '@signalbox/contract/submissions.ts'
 import { addTextError, type FieldErrorList, Validator } from '../../runtime/http/validator.ts'
+import { generateUuidV7 } from '../../runtime/util/ids.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
 import { type ConsentInputs, decideConsent } from '../consent/consent-decision.ts'
 import type { CategoryMeanings } from '../consent/consent-names.ts'
@@ -17,7 +17,7 @@ import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rul
 import type { Platforms } from './event-draft.ts'
 import { resolveEventId } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
-import { addReservedNameErrors, addWithdrawalErrors } from './validate-withdrawal.ts'
+import { addReservedNameErrors, addWithdrawalErrors } from './withdraw-consent.ts'
 
 interface SubmissionInput {
   platforms: Platforms

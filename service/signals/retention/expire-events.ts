@@ -15,8 +15,8 @@ import {
   deleteResolvedAlerts,
   EXPIRY_BATCH_REPORTS,
 } from '../reports/report-expiry-store.ts'
-import { computeRetentionCutoff } from './retention-cutoff.ts'
 import {
+  computeRetentionCutoff,
   type DeletedEvents,
   deleteCounts,
   deleteEventBatch,

@@ -8,7 +8,7 @@ import {
   findExpiredPayloadPartitions,
   findSessionTrackers,
 } from '../events/payload-expiry-store.ts'
-import { computeRetentionCutoff } from './retention-cutoff.ts'
+import { computeRetentionCutoff } from './retention-store.ts'
 
 export interface PayloadExpiry {
   database: Database

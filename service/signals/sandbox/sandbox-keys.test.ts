@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import { SANDBOX_KEY_SECRET, startSandboxFixture } from '../../../testing/fixtures/sandbox.ts'
 import { TestClock } from '../../../testing/fixtures/test-clock.ts'
 import { generateToken, parseTokenKind } from '../../runtime/util/token-format.ts'
-import { createSandboxKeys } from './sandbox-keys.ts'
+import { createSandboxKeys } from './routes.ts'
 
 const VALIDATION = '/sandbox/keyed-events'
 const EVENT = { event_name: 'Lead' }

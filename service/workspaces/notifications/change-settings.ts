@@ -1,5 +1,5 @@
 import type { AuditAction, AuditDetails } from '../../audit/audit-entry.ts'
-import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
@@ -21,8 +21,12 @@ import {
   WEBHOOK_FORMATS,
   type WebhookSummary,
 } from './settings-store.ts'
-import { hostDigest, parseWebhookUrl, type WebhookUrlProblem } from './webhook-address.ts'
-import { generateWebhookSecret } from './webhook-signature.ts'
+import {
+  generateWebhookSecret,
+  hostDigest,
+  parseWebhookUrl,
+  type WebhookUrlProblem,
+} from './webhook-endpoint.ts'
 
 export interface NotificationsContext extends SessionContext, AuditedContext {
   credentialKeys: CredentialKeys

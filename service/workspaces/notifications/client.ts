@@ -2,7 +2,7 @@ import { promises as dns, type LookupAddress } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { type AddressRule, hostAddress, isWebhookAddress } from './webhook-address.ts'
+import { type AddressRule, hostAddress, isWebhookAddress } from './webhook-endpoint.ts'
 
 /** The arguments that tests replace. Nothing in the settings leads here. */
 export interface WebhookClientOptions {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
+import { generateUuidV7 } from '../../runtime/util/ids.ts'
 import { MINUTE_SECONDS } from '../../runtime/util/time.ts'
-import { generateUuidV7 } from '../../runtime/util/uuid.ts'
 import type { NotificationChannel, WebhookFailure } from './notification.ts'
 
 /** Longer than an attempt takes; afterwards another process may try the message again. */

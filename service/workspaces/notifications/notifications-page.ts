@@ -11,19 +11,24 @@ import {
   textField,
 } from '../../runtime/pages/form-controls.ts'
 import { formatDateTime } from '../../runtime/util/time.ts'
-import type { PageMembership } from '../users/page-membership.ts'
 import { CONFIRM_PATH, isRecentlyAuthenticated } from '../users/reauthentication.ts'
 import type { CurrentUser } from '../users/session-store.ts'
+import type { PageMembership } from '../users/workspace-pages.ts'
 import { workspacePage } from '../users/workspace-pages.ts'
 import { hasPermission } from '../users/workspace-role.ts'
 import type { Membership } from '../users/workspace-store.ts'
 import { DIGEST_MINUTES } from './change-settings.ts'
 import type { TopicChoices } from './choice-store.ts'
-import { memberChoicesCard } from './member-choices-page.ts'
+import { choosableTopics, isTopicWantedByDefault } from './choice-store.ts'
 import type { MessageRecord } from './message-store.ts'
-import { NOTIFICATION_TOPICS, TOPIC_LABELS, type WebhookFailure } from './notification.ts'
+import {
+  type ChosenTopic,
+  NOTIFICATION_TOPICS,
+  TOPIC_LABELS,
+  type WebhookFailure,
+} from './notification.ts'
 import type { NotificationSettings, WebhookFormat, WebhookSummary } from './settings-store.ts'
-import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-address.ts'
+import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-endpoint.ts'
 
 export interface NotificationsPage {
   user: CurrentUser
@@ -222,4 +227,40 @@ const URL_FIELD = {
 
 function pathOf({ workspaceId }: Pick<Membership, 'workspaceId'>): string {
   return `/workspaces/${workspaceId}/notifications`
+}
+
+interface MemberChoices {
+  membership: Membership
+  settings: NotificationSettings
+  choices: TopicChoices
+}
+
+/** What the member gets by email; each member chooses for themselves. */
+function memberChoicesCard({ membership, settings, choices }: MemberChoices): string {
+  const { role, workspaceId } = membership
+  const base = `/workspaces/${workspaceId}/notifications/mine`
+  const options = choosableTopics(role).map(topic =>
+    choiceOption({
+      type: 'checkbox',
+      name: 'my_topics',
+      value: topic,
+      isChosen: choices.get(topic) ?? isTopicWantedByDefault(role, topic),
+      content: labelOf(topic, settings),
+    }),
+  )
+  const group = { name: 'my_topics', label: 'Emails to you', choices: options }
+  return html`<section class="card"><h2>Your email</h2>
+<form method="post" action="${base}">
+!${choiceGroup({ ...group, hint: HINT })}
+<button>Save your choice</button>
+</form>
+<div class="actions">!${buttonForm({ action: `${base}/test`, label: 'Send me a test email' })}</div>
+</section>`
+}
+
+const HINT = 'Only you get what you choose here. Owners and administrators get alerts by default.'
+
+function labelOf(topic: ChosenTopic, { mutedEmailTopics }: NotificationSettings): string {
+  const muted = mutedEmailTopics.includes(topic)
+  return html`${TOPIC_LABELS[topic]}!${muted ? ' <small>(off for the workspace)</small>' : ''}`
 }

@@ -2,9 +2,8 @@ import Type from 'typebox'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { formChoices, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
-import { Notices } from '../../runtime/pages/page-links.ts'
+import { Notices } from '../../runtime/pages/navigation.ts'
 import { servePages } from '../../runtime/pages/serve-pages.ts'
-import { requirePageMembership } from '../users/page-membership.ts'
 import {
   forSignedIn,
   readWorkspaceParam,
@@ -13,6 +12,7 @@ import {
   seeOther,
   UNPROCESSABLE,
 } from '../users/page-visit.ts'
+import { requirePageMembership } from '../users/workspace-pages.ts'
 import { requireRole } from '../users/workspaces.ts'
 import {
   changeTopics,
@@ -24,13 +24,17 @@ import {
   sendTestMessage,
   setWebhook,
 } from './change-settings.ts'
-import { readTopicChoices, saveTopicChoices } from './choice-store.ts'
+import {
+  choosableTopics,
+  isTopicWantedByDefault,
+  readTopicChoices,
+  saveTopicChoices,
+} from './choice-store.ts'
 import { composeEmailDigest } from './digest.ts'
 import { hasPendingEmail, insertMessage, listWebhookMessages } from './message-store.ts'
 import { type NotificationsPage, notificationsPage } from './notifications-page.ts'
-import { choosableTopics, isTopicWantedByDefault } from './recipients.ts'
 import { lockNotificationSettings, readNotificationSettings } from './settings-store.ts'
-import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-address.ts'
+import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-endpoint.ts'
 
 /** A workspace's notifications: owners change what is sent, each member what they get by email. */
 export function notificationRoutes(app: ServiceApp, context: NotificationsContext): void {

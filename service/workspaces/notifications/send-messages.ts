@@ -1,6 +1,6 @@
 import { parseStored, storedText } from '@signalbox/contract/closed-set.ts'
 import type { AuditEntry } from '../../audit/audit-entry.ts'
-import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { HOUR_SECONDS, MINUTE_SECONDS } from '../../runtime/util/time.ts'
@@ -19,8 +19,7 @@ import {
   readNotificationSettings,
   saveWebhook,
 } from './settings-store.ts'
-import { hostDigest } from './webhook-address.ts'
-import { signWebhook } from './webhook-signature.ts'
+import { hostDigest, signWebhook } from './webhook-endpoint.ts'
 
 export interface SendContext extends AuditedContext {
   now: () => Date

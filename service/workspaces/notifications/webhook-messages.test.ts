@@ -8,7 +8,7 @@ import {
 } from '../../../testing/fixtures/notifications.ts'
 import { setWorkspaceStatus } from '../users/workspace-store.ts'
 import { deleteOldMessages } from './message-store.ts'
-import { signWebhook } from './webhook-signature.ts'
+import { signWebhook } from './webhook-endpoint.ts'
 
 const HOUR_MINUTES = 60
 

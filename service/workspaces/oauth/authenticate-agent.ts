@@ -3,7 +3,7 @@ import { readBearerToken } from '../../runtime/http/headers.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { hashToken, parseTokenKind } from '../../runtime/util/token-format.ts'
 import { bearerChallenge } from './metadata.ts'
-import type { OauthContext } from './oauth-context.ts'
+import type { OauthContext } from './oauth-responses.ts'
 import {
   type Audience,
   type Permission,

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { limitAddresses } from '../../runtime/http/address-limits.ts'
+import { limitAddresses } from '../../runtime/http/client-address.ts'
 import { createRateLimitRefusal } from '../../runtime/http/rate-limit.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
@@ -17,13 +17,17 @@ import {
 } from '../users/reauthentication.ts'
 import type { CurrentUser } from '../users/session-store.ts'
 import { callProvider, type HttpExchange } from './authorization-server.ts'
-import { type ApprovalRequest, decideApproval, findApprovalRequest } from './connection-approval.ts'
-import { consentPage } from './consent-page.ts'
+import { formActionSource } from './client-metadata.ts'
+import {
+  type ApprovalRequest,
+  consentPage,
+  decideApproval,
+  findApprovalRequest,
+} from './consent-page.ts'
 import { ENDPOINT_PATHS, INTERACTION_PATH } from './metadata.ts'
-import type { OauthContext } from './oauth-context.ts'
+import type { OauthContext } from './oauth-responses.ts'
 import { disableBodyParsing } from './oauth-responses.ts'
 import { errorPage } from './provider-pages.ts'
-import { formActionSource } from './redirect-uri.ts'
 
 const CONSENT_FORM = Type.Object({ decision: formText(), ad_account_id: formText() })
 

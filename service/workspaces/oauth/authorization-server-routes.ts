@@ -4,13 +4,16 @@ import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { callProvider } from './authorization-server.ts'
+import {
+  CLIENT_NAME_CHARACTERS_MAX,
+  findRedirectUriError,
+  parseClientName,
+} from './client-metadata.ts'
 import { insertClient, type OauthClient } from './client-store.ts'
-import { CLIENT_NAME_CHARACTERS_MAX, parseClientName } from './display-name.ts'
 import { ENDPOINT_PATHS, OAUTH_PATHS, resourceMetadata, serverMetadata } from './metadata.ts'
-import type { OauthContext } from './oauth-context.ts'
+import type { OauthContext } from './oauth-responses.ts'
 import { CORS_HEADERS, corsPreflightHeaders, OauthRefusal } from './oauth-responses.ts'
 import { AUDIENCES, RESOURCES, resourceMetadataPath } from './permissions.ts'
-import { findRedirectUriError } from './redirect-uri.ts'
 
 /** The token, device code and revocation endpoints, with their preflights. */
 export function tokenRoutes(app: ServiceApp, { provider, publicOrigin }: OauthContext): void {

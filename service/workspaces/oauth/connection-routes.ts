@@ -5,12 +5,11 @@ import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters } from '../../runtime/http/validator.ts'
 import { readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import { buttonForm, errorSummary, type FormErrors } from '../../runtime/pages/form-controls.ts'
-import { Notices, pageLinks } from '../../runtime/pages/page-links.ts'
+import { Notices, pageLinks } from '../../runtime/pages/navigation.ts'
 import { servePages } from '../../runtime/pages/serve-pages.ts'
 import type { ListPage } from '../../runtime/util/list-page.ts'
 import { formatDate } from '../../runtime/util/time.ts'
 import { type AdAccount, listAdAccounts } from '../users/ad-account-store.ts'
-import { type PageMembership, requirePageMembership } from '../users/page-membership.ts'
 import {
   readPageNumber,
   readWorkspaceParam,
@@ -18,7 +17,11 @@ import {
   type WorkspacePageExchange,
 } from '../users/page-visit.ts'
 import type { CurrentUser } from '../users/session-store.ts'
-import { workspacePage } from '../users/workspace-pages.ts'
+import {
+  type PageMembership,
+  requirePageMembership,
+  workspacePage,
+} from '../users/workspace-pages.ts'
 import type { ListedConnection } from './connection-store.ts'
 import {
   type ConnectionVisit,
@@ -27,7 +30,7 @@ import {
   updateConnection,
   type WorkspaceVisit,
 } from './connections.ts'
-import type { OauthContext } from './oauth-context.ts'
+import type { OauthContext } from './oauth-responses.ts'
 import { PERMISSION_LABELS, type Permission } from './permissions.ts'
 
 /** The page of a workspace's connections, with forms to change each. */

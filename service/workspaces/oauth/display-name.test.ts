@@ -6,8 +6,8 @@ import {
   openApproval,
   startOauthFixture,
 } from '../../../testing/fixtures/oauth.ts'
+import { parseClientName } from './client-metadata.ts'
 import { insertClient } from './client-store.ts'
-import { parseClientName } from './display-name.ts'
 
 it('accepts names of every script, and makes every space a plain one', () => {
   for (const name of [

@@ -10,12 +10,11 @@ import {
   selectField,
   textField,
 } from '../../runtime/pages/form-controls.ts'
-import { Notices, pageLinks } from '../../runtime/pages/page-links.ts'
+import { Notices, pageLinks } from '../../runtime/pages/navigation.ts'
 import { servePages } from '../../runtime/pages/serve-pages.ts'
 import type { ListPage } from '../../runtime/util/list-page.ts'
 import { formatDate } from '../../runtime/util/time.ts'
 import { type AdAccount, listAdAccounts } from '../users/ad-account-store.ts'
-import { type PageMembership, requirePageMembership } from '../users/page-membership.ts'
 import {
   readPageNumber,
   readWorkspaceParam,
@@ -24,7 +23,11 @@ import {
 } from '../users/page-visit.ts'
 import { CONFIRM_PATH, isRecentlyAuthenticated } from '../users/reauthentication.ts'
 import type { CurrentUser } from '../users/session-store.ts'
-import { workspacePage } from '../users/workspace-pages.ts'
+import {
+  type PageMembership,
+  requirePageMembership,
+  workspacePage,
+} from '../users/workspace-pages.ts'
 import type { WorkspaceVisit } from './connections.ts'
 import type { ListedExecutionToken } from './execution-token-store.ts'
 import {
@@ -32,7 +35,7 @@ import {
   listWorkspaceTokens,
   revokeWorkspaceToken,
 } from './execution-tokens.ts'
-import type { OauthContext } from './oauth-context.ts'
+import type { OauthContext } from './oauth-responses.ts'
 import { TIER_LABELS, TIERS, TOKEN_DAYS } from './permissions.ts'
 
 /** The page of a workspace's execution tokens. A new token is shown in the response to its form. */

@@ -1,17 +1,19 @@
 import { ExecutionTokenSubmission } from '@signalbox/contract/session/agents.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
-import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import type { ListPage } from '../../runtime/util/list-page.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { generateToken, hashToken } from '../../runtime/util/token-format.ts'
-import { parseDisplayName } from '../users/display-name.ts'
 import { requireRecentAuthentication } from '../users/reauthentication.ts'
+import { parseDisplayName } from '../users/user-input.ts'
 import { userActor } from '../users/workspaces.ts'
+import { findConnectionsOfUser, revokeConnection } from './connection-store.ts'
 import { type ChangeContext, requireAgentManager, type WorkspaceVisit } from './connections.ts'
 import {
+  findTokensOfUser,
   insertExecutionToken,
   type ListedExecutionToken,
   listExecutionTokens,
@@ -192,4 +194,34 @@ export async function revokeTokenWithAudit(
     })
     return true
   })
+}
+
+const OPERATOR = { type: 'operator', id: null } as const
+
+/**
+ * Revokes the connections and execution tokens of a user whom the operator disables, each with an
+ * entry in the log of its workspace. They stop working with the user anyway; this keeps them from
+ * working again when the user is enabled. Safe to repeat after an interruption.
+ */
+export async function revokeCredentialsOfUser(
+  context: ChangeContext,
+  userId: number,
+): Promise<void> {
+  const { database, now } = context
+  for (const connection of await findConnectionsOfUser(database, userId)) {
+    await commitAudited(context, async (transaction, record) => {
+      if (!(await revokeConnection(transaction, connection, now()))) return
+      record({
+        workspaceId: connection.workspaceId,
+        at: now(),
+        actor: OPERATOR,
+        action: 'connection.revoked',
+        subject: { type: 'connection', id: String(connection.connectionId) },
+        details: { reason: 'person_disabled' },
+      })
+    })
+  }
+  for (const token of await findTokensOfUser(database, userId)) {
+    await revokeTokenWithAudit(context, { ...token, actor: OPERATOR, at: now() })
+  }
 }

@@ -1,8 +1,13 @@
 import { toRefusal } from '../../runtime/http/error-responses.ts'
 import { preflightHeaders } from '../../runtime/http/headers.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import type { RequestLimits } from '../../runtime/http/request-limits.ts'
 import { recordFailure } from '../../runtime/http/request-log.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import type { AuthorizationServerOptions } from './authorization-server.ts'
+import type { ChangeContext } from './connections.ts'
+import type { AuthorizationServer } from './provider.ts'
 
 /** Makes `app` return failures as `{error, error_description}`, readable by any page. */
 export function useOauthErrorResponses(app: ServiceApp): void {
@@ -78,4 +83,18 @@ function oauthErrorCode({ status }: Refusal): string {
 function oauthErrorStatus(status: number): number {
   const isAllowed = status >= 500 || [401, 403, 429].includes(status)
   return isAllowed ? status : 400
+}
+
+/** What this module depends on. */
+export interface OauthOptions extends ChangeContext, AuthorizationServerOptions {
+  settings: Pick<Settings, 'nativeSchemes'>
+  limits: Pick<RequestLimits, 'registration' | 'oauth' | 'userCodes'>
+  /** Receives failures of recording the last use, which must not fail the request. */
+  onTouchError: (error: unknown) => void
+}
+
+/** What the routes of this module depend on. */
+export interface OauthContext extends OauthOptions {
+  /** Loaded on the first call, when the public origin is known. */
+  provider: () => Promise<AuthorizationServer>
 }

@@ -7,9 +7,9 @@ import {
   findArtifact,
   saveArtifact,
 } from './artifact-store.ts'
+import { showClientName } from './client-metadata.ts'
 import { findClient, type OauthClient } from './client-store.ts'
 import { type ChangeContext, revokeGrantWithAudit } from './connections.ts'
-import { showClientName } from './display-name.ts'
 import { isActiveGrant } from './principal-store.ts'
 
 interface AdapterContext extends ChangeContext {

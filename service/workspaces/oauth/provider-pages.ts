@@ -2,7 +2,7 @@ import { html } from 'ghtml'
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
 import { renderPage } from '../../runtime/pages/layout.ts'
 import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
-import { describeRedirectUri } from './redirect-uri.ts'
+import { describeRedirectUri } from './client-metadata.ts'
 
 /** The name of the error of a code that was entered too often, for its page. */
 export const USER_CODE_LIMITED = 'UserCodeLimitedError'

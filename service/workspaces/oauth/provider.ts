@@ -13,8 +13,7 @@ import {
   resourceUri,
 } from './permissions.ts'
 import { createProviderAdapter } from './provider-adapter.ts'
-import { enforcePollInterval, limitUserCodes } from './provider-devices.ts'
-import { confirmErrorRedirects } from './provider-errors.ts'
+import { confirmErrorRedirects, enforcePollInterval, limitUserCodes } from './provider-hooks.ts'
 import type { ProviderPages } from './provider-pages.ts'
 
 const LIFETIME_SECONDS = {

@@ -1,7 +1,7 @@
 import { type AgentContext, getAgentContext } from '@signalbox/contract/agent-operations.ts'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { limitAddresses } from '../../runtime/http/address-limits.ts'
+import { limitAddresses } from '../../runtime/http/client-address.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { type AgentPrincipal, requireAgentToken, requirePermission } from './authenticate-agent.ts'
 import {
@@ -13,10 +13,10 @@ import { lazyAuthorizationServer } from './authorization-server.ts'
 import { metadataRoutes, registrationRoutes, tokenRoutes } from './authorization-server-routes.ts'
 import { connectionRoutes } from './connection-routes.ts'
 import { executionTokenRoutes } from './execution-token-routes.ts'
-import type { OauthContext, OauthOptions } from './oauth-context.ts'
+import type { OauthContext, OauthOptions } from './oauth-responses.ts'
 import { disableBodyParsing, useOauthErrorResponses } from './oauth-responses.ts'
+import { findSignalStatus } from './principal-store.ts'
 import { agentSessionRoutes } from './session-routes.ts'
-import { findSignalStatus } from './signal-store.ts'
 
 /**
  * All OAuth routes. Endpoints that programs call return errors as OAuth error objects; those that

@@ -21,7 +21,7 @@ import {
   listWorkspaceTokens,
   revokeWorkspaceToken,
 } from './execution-tokens.ts'
-import type { OauthContext } from './oauth-context.ts'
+import type { OauthContext } from './oauth-responses.ts'
 import type { Permission } from './permissions.ts'
 
 /** The dashboard's API for connections and tokens: the operations of the pages, as JSON. */

@@ -8,8 +8,7 @@ import {
   startOauthFixture,
 } from '../../../testing/fixtures/oauth.ts'
 import { setUserStatus } from '../users/user-store.ts'
-import { issueExecutionToken } from './execution-tokens.ts'
-import { revokeCredentialsOfUser } from './user-credentials.ts'
+import { issueExecutionToken, revokeCredentialsOfUser } from './execution-tokens.ts'
 
 it('ends the connections and tokens of a disabled person for good', async test => {
   const fixture = await startOauthFixture(test)

@@ -1,16 +1,16 @@
 import { AdAccountChange, AdAccountSubmission } from '@signalbox/contract/session/users.ts'
-import { commitAudited } from '../../audit/commit-audited.ts'
+import { commitAudited } from '../../audit/audit-store.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import {
   type AdAccount,
   findAdAccount,
   insertAdAccount,
   setAdAccountStatus,
 } from './ad-account-store.ts'
-import { parseDisplayName } from './display-name.ts'
 import type { CurrentUser } from './session-store.ts'
+import { parseDisplayName } from './user-input.ts'
 import type { UsersContext } from './users-context.ts'
 import { requireRole, userActor } from './workspaces.ts'
 

@@ -4,7 +4,7 @@ import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.
 import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { createTestUser, findEmailedLink, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
-import { parseDisplayName, parseNameWithoutLinks } from './display-name.ts'
+import { parseDisplayName, parseNameWithoutLinks } from './user-input.ts'
 
 const LINKS = [
   ...['visit evil.example NOW', 'https://evil', 'http:\u2044\u2044evil.example', 'www.evil'],

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
-import { parseEmailAddress } from './email-address.ts'
+import { parseEmailAddress } from './user-input.ts'
 
 const ODD = [
   ...["o'hara@people.example", 'a+b@people.example', 'a_b@people.example', '-a@people.example'],

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { limitAttempts } from './attempt-limits.ts'
 import type { AuthLibrary } from './auth-library.ts'
-import { EMAIL_ERROR, parseEmailAddress } from './email-address.ts'
 import { LINK_LIFETIME_MINUTES } from './mail/email-templates.ts'
 import { findPasswordError } from './password-strength.ts'
 import {
@@ -11,6 +10,7 @@ import {
   userAgentHeaders,
   verifyNewSession,
 } from './sign-in.ts'
+import { EMAIL_ERROR, parseEmailAddress } from './user-input.ts'
 import { findUserByEmail, findUserById, type User } from './user-store.ts'
 import type { UsersContext } from './users-context.ts'
 

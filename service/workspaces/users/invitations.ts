@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { InvitationSubmission } from '@signalbox/contract/session/users.ts'
 import type { AuditAction, AuditDetails, AuditEntry } from '../../audit/audit-entry.ts'
-import { commitAudited } from '../../audit/commit-audited.ts'
+import { commitAudited } from '../../audit/audit-store.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { type ListPage, toListPage } from '../../runtime/util/list-page.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { limitInvitations } from './attempt-limits.ts'
-import { EMAIL_ERROR, parseEmailAddress } from './email-address.ts'
 import {
   closeInvitation,
   findInvitation,
@@ -18,6 +17,7 @@ import {
 import { invitationEmail } from './mail/email-templates.ts'
 import { requireRecentAuthentication } from './reauthentication.ts'
 import type { CurrentUser } from './session-store.ts'
+import { EMAIL_ERROR, parseEmailAddress } from './user-input.ts'
 import type { UsersContext } from './users-context.ts'
 import { canGrantRole, invitableRoles, ROLE_ERROR } from './workspace-role.ts'
 import { insertMember, isMemberEmail, lockMembers } from './workspace-store.ts'

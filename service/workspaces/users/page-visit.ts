@@ -2,12 +2,11 @@ import { PageQuery } from '@signalbox/contract/session/session-operation.ts'
 import Type from 'typebox'
 import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
 import { formText, readForm, safeReturnPath } from '../../runtime/pages/form-body.ts'
-import { Notices } from '../../runtime/pages/page-links.ts'
+import { Notices } from '../../runtime/pages/navigation.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import { objectOrEmpty } from '../../runtime/util/is-object.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
-import { readCookie, serializeCookie } from './cookies.ts'
-import { knownDeviceCookie } from './known-device.ts'
+import { knownDeviceCookie } from './attempt-limits.ts'
 import type { EventRequest, SignInMethod } from './security-events.ts'
 import {
   type CurrentUser,
@@ -16,7 +15,7 @@ import {
   findSession,
   type SessionContext,
 } from './session-store.ts'
-import { hashSessionToken, sessionCookie } from './session-token.ts'
+import { hashSessionToken, readCookie, serializeCookie, sessionCookie } from './session-token.ts'
 import type { NewSession } from './sign-in.ts'
 import type { UsersContext } from './users-context.ts'
 

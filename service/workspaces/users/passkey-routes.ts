@@ -1,6 +1,6 @@
 import { html } from 'ghtml'
 import Type from 'typebox'
-import { limitAddresses } from '../../runtime/http/address-limits.ts'
+import { limitAddresses } from '../../runtime/http/client-address.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters } from '../../runtime/http/validator.ts'
 import {
@@ -13,7 +13,7 @@ import {
 import { errorSummary, type FormErrors, textField } from '../../runtime/pages/form-controls.ts'
 import { PASSKEY_SCRIPT_PATH, renderPage } from '../../runtime/pages/layout.ts'
 import { pageHeaders } from '../../runtime/pages/serve-pages.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import {
   completeSignIn,
   forSignedIn,

@@ -5,7 +5,7 @@ import {
   startAgentActionsFixture,
 } from '../../../testing/fixtures/agent-actions.ts'
 import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
-import { countPendingApprovals } from './pending-approvals-store.ts'
+import { countPendingApprovals } from './ad-account-store.ts'
 
 it('counts proposals that wait for a decision, not their changes, in one workspace', async test => {
   const fixture = await startAgentActionsFixture(test)

@@ -13,7 +13,7 @@ import {
   tag,
 } from '../../runtime/pages/form-controls.ts'
 import { renderPage } from '../../runtime/pages/layout.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import { formatDate, formatIsoMinute } from '../../runtime/util/time.ts'
 import {
   forSignedIn,

@@ -1,7 +1,6 @@
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { acceptsHtml } from '../../runtime/pages/error-pages.ts'
-import { servePages } from '../../runtime/pages/serve-pages.ts'
+import { acceptsHtml, servePages } from '../../runtime/pages/serve-pages.ts'
 import { emailLinkRoutes } from './email-link-routes.ts'
 import { memberRoutes } from './member-routes.ts'
 import { PUBLIC, readLastWorkspace, requireSignIn, seeOther } from './page-visit.ts'

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { limitAddresses } from '../../runtime/http/address-limits.ts'
+import { limitAddresses } from '../../runtime/http/client-address.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import {
   formSecret,

@@ -3,8 +3,8 @@ import type { AddressedRequest } from '../../runtime/http/client-address.ts'
 import { RateLimiter } from '../../runtime/http/rate-limit.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
-import { parseEmailAddress } from './email-address.ts'
 import { insertSecurityEvent } from './security-event-store.ts'
+import { parseEmailAddress } from './user-input.ts'
 import { findUserByEmail } from './user-store.ts'
 
 /**

@@ -10,7 +10,7 @@ import {
 import { renderPage } from '../../runtime/pages/layout.ts'
 import { PASSWORD_HINT } from './password-strength.ts'
 import { passkeyLink } from './second-factor-pages.ts'
-import type { SocialProvider } from './social-providers.ts'
+import type { SocialProvider } from './sign-up-policy.ts'
 
 interface SignInPage {
   returnTo: string

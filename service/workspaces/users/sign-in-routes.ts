@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { limitAddresses } from '../../runtime/http/address-limits.ts'
+import { limitAddresses } from '../../runtime/http/client-address.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters } from '../../runtime/http/validator.ts'
@@ -33,8 +33,12 @@ import {
 import { type NewSession, type SignInOutcome, signIn, verifyNewSession } from './sign-in.ts'
 import { emailSentPage, PROVIDER_ORIGINS, signInPage, signUpPage } from './sign-in-pages.ts'
 import { signUp } from './sign-up.ts'
-import { describeSignUpPolicy, requireOpenSignUp, type SignUpPolicy } from './sign-up-policy.ts'
-import { SOCIAL_PROVIDERS } from './social-providers.ts'
+import {
+  describeSignUpPolicy,
+  requireOpenSignUp,
+  type SignUpPolicy,
+  SOCIAL_PROVIDERS,
+} from './sign-up-policy.ts'
 import type { UsersContext } from './users-context.ts'
 
 /** The pages to sign in, sign up and sign out. Submitted forms are rate-limited by address. */

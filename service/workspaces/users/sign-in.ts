@@ -1,9 +1,9 @@
 import { limitAttempts } from './attempt-limits.ts'
-import { parseEmailAddress } from './email-address.ts'
 import { createPasswordHash, isPasswordHashOutdated } from './password-hash.ts'
 import { hasAuthenticatorApp } from './second-factor-store.ts'
 import { deleteSession, findSession, holdSession, renewSession } from './session-store.ts'
 import { createSessionToken, hashSessionToken, sessionExpiry } from './session-token.ts'
+import { parseEmailAddress } from './user-input.ts'
 import { findPasswordHash, findUserByEmail, replacePasswordHash } from './user-store.ts'
 import type { UsersContext } from './users-context.ts'
 

@@ -2,8 +2,6 @@ import { jwtVerify } from 'jose'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { FieldErrorList } from '../../runtime/http/validator.ts'
 import { limitAttempts, limitPasswordChanges } from './attempt-limits.ts'
-import { NAME_ERROR, parseName } from './display-name.ts'
-import { EMAIL_ERROR, parseEmailAddress } from './email-address.ts'
 import { passwordChangedEmail } from './mail/email-templates.ts'
 import { createPasswordHash, isPasswordCorrect } from './password-hash.ts'
 import { findPasswordError } from './password-strength.ts'
@@ -16,6 +14,7 @@ import {
   startSession,
 } from './sign-in.ts'
 import { findDomainError, maySignUp, requireOpenSignUp } from './sign-up-policy.ts'
+import { EMAIL_ERROR, NAME_ERROR, parseEmailAddress, parseName } from './user-input.ts'
 import { findPasswordHash, findUserByEmail, setPassword } from './user-store.ts'
 import type { UsersContext } from './users-context.ts'
 

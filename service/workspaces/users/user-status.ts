@@ -1,4 +1,4 @@
-import { type AuditedContext, commitAudited } from '../../audit/commit-audited.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import { deleteAuthenticatorApp, deletePasskeys } from './second-factor-store.ts'
 import type { RecordSecurityEvent } from './security-events.ts'
 import { deleteSessions } from './session-store.ts'

@@ -1,14 +1,12 @@
-import type { AuditedContext } from '../../audit/commit-audited.ts'
+import type { AuditedContext } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
-import type { AddressLimit } from '../../runtime/http/address-limits.ts'
-import type { AddressedRequest } from '../../runtime/http/client-address.ts'
+import type { AddressedRequest, AddressLimit } from '../../runtime/http/client-address.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
-import { deriveKey } from '../../runtime/util/derive-key.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
+import { deriveKey } from '../../runtime/util/sealed-credential.ts'
 import type { AdAccount } from './ad-account-store.ts'
-import type { AttemptLimits } from './attempt-limits.ts'
+import type { AttemptLimits, DeviceContext } from './attempt-limits.ts'
 import type { AuthLibrary, AuthMailer } from './auth-library.ts'
-import type { DeviceContext } from './known-device.ts'
 import {
   alreadyRegisteredEmail,
   passwordChangedEmail,
@@ -19,8 +17,14 @@ import {
 import type { Mailer } from './mail/mail-queue.ts'
 import { PASSWORD_COST, type ScryptCost } from './password-hash.ts'
 import { createSecurityEventRecorder, type RecordSecurityEvent } from './security-events.ts'
-import { readSignUpPolicy, type SignUpPolicy, type SignUpSettings } from './sign-up-policy.ts'
-import { readSocialClients, type SocialProvider, type SocialSettings } from './social-providers.ts'
+import {
+  readSignUpPolicy,
+  readSocialClients,
+  type SignUpPolicy,
+  type SignUpSettings,
+  type SocialProvider,
+  type SocialSettings,
+} from './sign-up-policy.ts'
 
 /** What the operations and routes of this module depend on. */
 export interface UsersContext extends DeviceContext, AuditedContext {

@@ -1,5 +1,6 @@
 import { NAVIGATION } from '@signalbox/design/navigation.ts'
 import { html } from 'ghtml'
+import type { Database } from '../../runtime/db/database.ts'
 import {
   errorSummary,
   type FormErrors,
@@ -8,14 +9,14 @@ import {
   textField,
 } from '../../runtime/pages/form-controls.ts'
 import { renderPage } from '../../runtime/pages/layout.ts'
-import { workspaceNavigation } from '../../runtime/pages/navigation.ts'
-import { pageLinks } from '../../runtime/pages/page-links.ts'
+import { pageLinks, workspaceNavigation } from '../../runtime/pages/navigation.ts'
 import type { ListPage } from '../../runtime/util/list-page.ts'
+import { countPendingApprovals } from './ad-account-store.ts'
 import type { Invitation } from './invitation-store.ts'
-import type { PageMembership } from './page-membership.ts'
 import type { CurrentUser } from './session-store.ts'
-import type { WorkspaceRole } from './workspace-role.ts'
+import type { WorkspaceAction, WorkspaceRole } from './workspace-role.ts'
 import type { Membership } from './workspace-store.ts'
+import { requireRole } from './workspaces.ts'
 
 interface WorkspacesPage {
   user: CurrentUser
@@ -114,4 +115,21 @@ export function workspacePage(page: WorkspacePage): string {
     navigation: workspaceNavigation({ ...membership, entries, current }),
     ...(script !== undefined && { script }),
   })
+}
+
+/** A membership with what the navigation of the workspace's pages shows. */
+export interface PageMembership extends Membership {
+  /** Proposals that wait for a decision. */
+  pendingApprovals: number
+}
+
+/** As `requireRole`, for a server-rendered page. Members may open most pages. */
+export async function requirePageMembership(
+  database: Database,
+  user: CurrentUser,
+  { workspaceId, action = 'read' }: { workspaceId: unknown; action?: WorkspaceAction },
+): Promise<PageMembership> {
+  const membership = await requireRole(database, user, { workspaceId, action })
+  const pendingApprovals = await countPendingApprovals(database, membership.workspaceId)
+  return { ...membership, pendingApprovals }
 }

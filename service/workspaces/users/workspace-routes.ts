@@ -14,7 +14,6 @@ import {
 import { type AdAccount, listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus, TIME_ZONES } from './ad-accounts.ts'
 import { listOwnInvitations } from './invitations.ts'
-import { type PageMembership, requirePageMembership } from './page-membership.ts'
 import {
   forSignedIn,
   NOTICES,
@@ -28,7 +27,12 @@ import {
 } from './page-visit.ts'
 import type { CurrentUser } from './session-store.ts'
 import type { UsersContext } from './users-context.ts'
-import { workspacePage, workspacesPage } from './workspace-pages.ts'
+import {
+  type PageMembership,
+  requirePageMembership,
+  workspacePage,
+  workspacesPage,
+} from './workspace-pages.ts'
 import { hasPermission } from './workspace-role.ts'
 import { listMemberships } from './workspace-store.ts'
 import { createWorkspace, requireRole } from './workspaces.ts'

@@ -1,14 +1,14 @@
 import { RoleSubmission, WorkspaceSubmission } from '@signalbox/contract/session/users.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
-import { commitAudited } from '../../audit/commit-audited.ts'
+import { commitAudited } from '../../audit/audit-store.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
-import { parseRowId } from '../../runtime/util/row-id.ts'
-import { NAME_ERROR, parseName } from './display-name.ts'
+import { parseRowId } from '../../runtime/util/ids.ts'
 import { type WithdrawnInvitation, withdrawInvitationsOfMember } from './invitation-store.ts'
 import { requireRecentAuthentication, requireSecondFactor } from './reauthentication.ts'
 import type { CurrentUser } from './session-store.ts'
+import { NAME_ERROR, parseName } from './user-input.ts'
 import type { UsersContext } from './users-context.ts'
 import {
   canGrantRole,

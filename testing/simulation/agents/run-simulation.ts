@@ -1,5 +1,4 @@
 import type { ProposalContext } from '../../../service/agents/agents-context.ts'
-import { expireApprovals } from '../../../service/agents/approvals/expire-approvals.ts'
 import {
   applyExternalChange,
   setNextFault,
@@ -9,6 +8,7 @@ import {
   resumeExecutions,
   submitProposal,
 } from '../../../service/agents/executor/execution-triggers.ts'
+import { expireApprovals } from '../../../service/agents/jobs.ts'
 import { Refusal } from '../../../service/runtime/http/refusal.ts'
 import { HOUR_SECONDS } from '../../../service/runtime/util/time.ts'
 import {

@@ -28,7 +28,7 @@ import {
 import { assertUpgraded } from '../../../../testing/earlier-version/upgrade-checks.ts'
 import { createTestDatabase } from '../../../../testing/fixtures/database.ts'
 import { waitUntil } from '../../../../testing/fixtures/wait-until.ts'
-import { STORE_SCHEMA } from '../../../program/store-schema.ts'
+import { STORE_SCHEMA } from '../../../program/roles/migrate-command.ts'
 import type { Database } from '../../../runtime/db/database.ts'
 import { migrate, requireCurrentSchema } from '../../../runtime/db/migrate.ts'
 import { LEDGER_UPGRADE } from './upgrade-store.ts'

@@ -19,7 +19,7 @@ import {
   plannedDelivery,
   storeEntries,
 } from '../../../../testing/fixtures/stored-events.ts'
-import { STORE_SCHEMA } from '../../../program/store-schema.ts'
+import { STORE_SCHEMA } from '../../../program/roles/migrate-command.ts'
 import type { Database } from '../../../runtime/db/database.ts'
 import { migrate } from '../../../runtime/db/migrate.ts'
 import { DAY_MILLISECONDS } from '../../../runtime/util/time.ts'

@@ -1,4 +1,4 @@
-import { parsePublicAddress } from '../../../runtime/util/public-address.ts'
+import { parsePublicAddress } from '../../../runtime/util/ip-address.ts'
 import { isFbp } from '../../identity/click-ids.ts'
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import type {
@@ -14,14 +14,14 @@ import {
   normalizeEmail,
   removeInvisible,
 } from '../../identity/identifier-formats.ts'
+import { normalizeCountry } from '../../identity/normalize-country.ts'
 import {
   normalizeBirthDate,
   normalizeBirthDay,
   normalizeBirthMonth,
   normalizeBirthYear,
-} from '../../identity/normalize-birth-date.ts'
-import { normalizeCountry } from '../../identity/normalize-country.ts'
-import { normalizeGender } from '../../identity/normalize-gender.ts'
+  normalizeGender,
+} from '../../identity/normalize-demographics.ts'
 import { normalizePhone } from '../../identity/normalize-phone.ts'
 import { type NormalizedIdentity, normalizeUserData } from '../../identity/normalize-user-data.ts'
 import { findSubdivisionCode } from '../../identity/subdivisions.ts'

@@ -1,5 +1,5 @@
 import { formatIsoMinute } from '../../../runtime/util/time.ts'
-import { parseName } from '../display-name.ts'
+import { parseName } from '../user-input.ts'
 import type { Email } from './mail-queue.ts'
 
 /** How long an emailed link works. Each link works once. */

@@ -18,9 +18,9 @@ import {
   UNWRITABLE_MESSAGE,
 } from '../graph-api.ts'
 import type { MetaTarget } from '../payload.ts'
-import { EventCountTally } from './event-counts.ts'
 import { parseMatchQuality, QUALITY_FIELDS } from './match-quality.ts'
 import {
+  EventCountTally,
   type ReportAnswer,
   type ReportBody,
   readReportAnswer,

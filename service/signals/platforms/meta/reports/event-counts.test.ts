@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { EventCountTally } from './event-counts.ts'
+import { EventCountTally } from './report-answer.ts'
 
 const DAY = { from: new Date('2026-11-20T00:00:00Z'), until: new Date('2026-11-21T00:00:00Z') }
 

@@ -1,0 +1,133 @@
+import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
+import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
+import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
+import { openStore, type Store } from './open-store.ts'
+import {
+  closeAll,
+  type RoleContext,
+  type RunningRole,
+  releaseStartMemory,
+  StartError,
+} from './role.ts'
+import {
+  createDeliveryContext,
+  platformsOf,
+  preparePartitions,
+  startDelivery,
+} from './start-delivery.ts'
+import type { HttpService } from './start-http.ts'
+import { startJobs } from './start-jobs.ts'
+import { type RunningMetrics, startMetrics, startTracing } from './start-observability.ts'
+
+/** The HTTP service; any number of these processes may share a store. A worker has to deliver. */
+export async function runServe(context: RoleContext): Promise<RunningRole> {
+  const { settings, logger } = context
+  const closers: (() => Promise<void>)[] = []
+  try {
+    const workers = await prepareHttpWorkers(context, 'serve')
+    if (workers) closers.push(workers.close)
+    const store = await openStore({ settings, logger, role: 'serve', embedded: 'join' })
+    closers.push(store.close)
+    const metrics = await startMetrics(context, store)
+    closers.push(metrics.close)
+    await requireCurrentSchema(store.database)
+    await preparePartitions(store, context)
+    const keys = loadCredentialKeys(settings)
+    const dependencies = { store, credentialKeys: keys, metrics }
+    const service = workers
+      ? await serveInWorkers(context, workers, dependencies)
+      : await serveInProcess(context, dependencies, closers)
+    closers.push(service.close)
+    await releaseStartMemory()
+    await service.markReady()
+    context.printStatus(
+      `Signalbox serves at ${service.origin}\nIts metrics are at ${metrics.url}\n`,
+    )
+    return { close: () => closeAll(closers) }
+  } catch (error) {
+    await closeAll(closers)
+    throw error
+  }
+}
+
+interface ServeDependencies {
+  store: Store
+  credentialKeys: CredentialKeys
+  metrics: RunningMetrics
+}
+
+function serveInWorkers(
+  { settings }: RoleContext,
+  workers: HttpWorkers,
+  { store, credentialKeys, metrics }: ServeDependencies,
+): Promise<HttpService> {
+  metrics.addWorkerSnapshots(workers.snapshots)
+  const { platformUrl } = settings
+  return workers.start({ store, credentialKeys, platformUrl, onPlanned: () => {} })
+}
+
+async function serveInProcess(
+  context: RoleContext,
+  { store, credentialKeys, metrics: { registry } }: ServeDependencies,
+  closers: (() => Promise<void>)[],
+): Promise<HttpService> {
+  const { startHttp } = await import('./start-http.ts')
+  const { platformUrl } = context.settings
+  const platforms = withPlatformMetrics(registry, platformsOf(context, platformUrl))
+  const tracer = await startTracing(context, 'serve')
+  if (tracer) closers.push(tracer.close)
+  // Test purchases are sent by the process that gets the request.
+  const onMoved = registerDestinationMetrics(registry)
+  const options = { platforms, credentialKeys, onMoved, tracer }
+  return startHttp(context, {
+    database: store.database,
+    connectionString: store.connectionString,
+    nodes: store.nodes,
+    platforms,
+    delivery: platformUrl ? createDeliveryContext(context, store, options) : null,
+    credentialKeys,
+    onPlanned: () => {},
+    registry,
+    tracer,
+  })
+}
+
+/** A delivery worker and the jobs; any number of these processes may share a store. */
+export async function runDeliver(context: RoleContext): Promise<RunningRole> {
+  const { settings, logger } = context
+  const { platformUrl } = settings
+  if (platformUrl === undefined) {
+    throw new StartError(
+      'Set SIGNALBOX_PLATFORM_URL for deliver: https://graph.facebook.com for Meta, or ' +
+        'http://127.0.0.1:3001 for the simulator, which "npm run simulator" starts.',
+    )
+  }
+  const store = await openStore({ settings, logger, role: 'deliver', embedded: 'join' })
+  const closers = [store.close]
+  try {
+    const { registry, ...metrics } = await startMetrics(context, store)
+    closers.push(metrics.close)
+    await requireCurrentSchema(store.database)
+    await preparePartitions(store, context)
+    const tracer = await startTracing(context, 'deliver')
+    if (tracer) closers.push(tracer.close)
+    const options = {
+      tracer,
+      platforms: withPlatformMetrics(registry, platformsOf(context, platformUrl)),
+      credentialKeys: loadCredentialKeys(settings),
+      onMoved: registerDestinationMetrics(registry),
+    }
+    const worker = await startDelivery(context, store, { ...options, registry })
+    closers.push(worker.stop)
+    const delivery = createDeliveryContext(context, store, options)
+    closers.push(startJobs(context, store, { registry, delivery }).stop)
+    await releaseStartMemory()
+    context.printStatus(`Signalbox delivers to ${platformUrl}\nIts metrics are at ${metrics.url}\n`)
+    return { close: () => closeAll(closers) }
+  } catch (error) {
+    await closeAll(closers)
+    throw error
+  }
+}
