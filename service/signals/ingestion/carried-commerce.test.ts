@@ -61,9 +61,10 @@ it('takes content ids from the contents, and does not say that they are products
 it('delivers the content types of catalogs for travel, vehicles and property', async test => {
   const service = await startTestService(test)
   const types = ['product', 'hotel', 'flight', 'destination', 'vehicle', 'home_listing']
-  for (const content_type of [...types, types, ['flight', 'hotel'], ['hotel']]) {
+  const given = [...types, types, ['flight', 'hotel'], ['hotel']]
+  for (const [index, content_type] of given.entries()) {
     const value_data = { value: '1', currency: 'EUR', content_type, content_ids: ['a'] }
-    const { custom_data } = await deliver(service, { value_data }, `type ${content_type}`)
+    const { custom_data } = await deliver(service, { value_data }, `type-${index}`)
     const expected =
       Array.isArray(content_type) && content_type.length === 1 ? 'hotel' : content_type
     assert.deepEqual(custom_data?.content_type, expected)
@@ -81,16 +82,31 @@ it('reads one content id and the text of a list as a list', async test => {
     ['[{"id":1}]', ['[{"id":1}]']],
     ['a,b', ['a,b']],
     [
-      ['a', 'undefined', 'null', '{{id}}', '', 0],
+      ['a', 0],
       ['a', '0'],
     ],
   ]
   for (const [content_ids, expected] of cases) {
     const value_data = { value: '1', currency: 'EUR', content_ids }
-    const event_id = `case-${JSON.stringify(content_ids)}`
-    const { custom_data } = await deliver(service, { event_id, value_data })
-    assert.deepEqual(custom_data?.content_ids, expected, event_id)
+    const id = `case-${cases.findIndex(one => one[0] === content_ids)}`
+    const { custom_data } = await deliver(service, { value_data }, id)
+    assert.deepEqual(custom_data?.content_ids, expected, id)
   }
+})
+
+it('drops placeholders among content ids, and names each', async test => {
+  const service = await startTestService(test)
+  const content_ids = ['a', 'undefined', 'null', '{{id}}', '', 0]
+  const value_data = { value: '1', currency: 'EUR', content_ids }
+  const { body } = await service.submit(samplePurchase({ event_id: 'order-1', value_data }))
+  const fields = body.notices.map((notice: { field: string }) => notice.field)
+  assert.deepEqual(
+    fields,
+    [1, 2, 3, 4].map(place => `value_data.content_ids[${place}]`),
+  )
+  await service.deliver()
+  const [received] = (await service.received('?event_id=order-1')).events
+  assert.deepEqual(received.custom_data.content_ids, ['a', '0'])
 })
 
 it('names items that have no id, sends the others, and stores all as they are', async test => {
