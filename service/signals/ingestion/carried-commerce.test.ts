@@ -105,8 +105,9 @@ it('drops placeholders among content ids, and names each', async test => {
     [1, 2, 3, 4].map(place => `value_data.content_ids[${place}]`),
   )
   await service.deliver()
-  const [received] = (await service.received('?event_id=order-1')).events
-  assert.deepEqual(received?.custom_data?.content_ids, ['a', '0'])
+  const received = await service.received('?event_id=order-1')
+  const [event] = received.events as Record<string, Record<string, unknown>>[]
+  assert.deepEqual(event?.custom_data?.content_ids, ['a', '0'])
 })
 
 it('names items that have no id, sends the others, and stores all as they are', async test => {
