@@ -2,7 +2,7 @@ import {
   ACTION_SOURCES,
   APP_DATA_MEMBERS,
   type AppData,
-} from '@signalbox/contract/carried-members.ts'
+} from '@signalbox/contract/event-context.ts'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS, type ValueData } from '@signalbox/contract/value-data.ts'
 import type { EventDetails, UseRestrictions } from '../events/event-record.ts'
@@ -20,7 +20,7 @@ import {
   recordDropped,
 } from '../identity/dropped-fields.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
-import { readActionSource } from './carried-member-rules.ts'
+import { readActionSource } from './submission-rules.ts'
 
 export interface OrderDraft {
   orderId: string | null
