@@ -17,7 +17,7 @@ import type { Platforms } from './event-draft.ts'
 import { resolveEventId } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
 import { addContextErrors, addValueDataErrors } from './submission-rules.ts'
-import { addReservedNameErrors, addWithdrawalErrors } from './withdraw-consent.ts'
+import { addReservedNameErrors, addWithdrawalErrors } from './validate-withdrawal.ts'
 
 interface SubmissionInput {
   platforms: Platforms
