@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { buildTcString } from '../../../testing/fixtures/tc-string.ts'
 import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
-import { type ConsentInputs, decideConsent } from './consent-decision.ts'
+import { CONSENT_RULES_VERSION, type ConsentInputs, decideConsent } from './consent-decision.ts'
 import type { ConsentContext, ConsentState } from './consent-signal.ts'
 import { combineConsentStates } from './consent-signals.ts'
 import vectors from './vectors/consent-decision-table.json' with { type: 'json' }
@@ -56,7 +56,7 @@ describe('decideConsent on the basis of consent', () => {
       assert.deepEqual(decision.granted_by, row.detail.granted_by)
       assert.deepEqual(decision.denied_by, row.detail.denied_by)
       assert.equal(decision.denied_field, FIELDS[row.detail.denied_by[0] ?? ''] ?? null)
-      assert.equal(decision.rules_version, '2')
+      assert.equal(decision.rules_version, CONSENT_RULES_VERSION)
     })
   }
 
