@@ -7,10 +7,9 @@ import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS, type ValueData } from '@signalbox/contract/value-data.ts'
 import type { EventDetails, UseRestrictions } from '../events/event-record.ts'
 import {
-  isContentItem,
+  findUnsentReason,
   listContentIds,
   readContentId,
-  readContentItem,
   readIdText,
 } from '../events/order-contents.ts'
 import {
@@ -104,8 +103,8 @@ function draftContentIds(
 /** Items are stored as they are; those that no platform takes are named. */
 function recordUnsentItems(contents: ValueData['contents'], dropped: DroppedField[]): void {
   for (const [index, item] of (contents ?? []).entries()) {
-    const read = readContentItem(item)
-    if (!isContentItem(read)) recordDropped(dropped, `value_data.contents[${index}]`, read.reason)
+    const reason = findUnsentReason(item)
+    if (reason !== null) recordDropped(dropped, `value_data.contents[${index}]`, reason)
   }
 }
 
