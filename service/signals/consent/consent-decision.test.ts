@@ -56,7 +56,7 @@ describe('decideConsent on the basis of consent', () => {
       assert.deepEqual(decision.granted_by, row.detail.granted_by)
       assert.deepEqual(decision.denied_by, row.detail.denied_by)
       assert.equal(decision.denied_field, FIELDS[row.detail.denied_by[0] ?? ''] ?? null)
-      assert.equal(decision.rules_version, '2')
+      assert.equal(decision.rules_version, '3')
     })
   }
 

@@ -3,7 +3,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { FieldErrorList } from '../../runtime/http/validator.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import { splitWords } from '../consent/consent-names.ts'
+import { splitWords } from '../consent/consent-words.ts'
 import { skipWaitingOfPerson } from '../delivery/skip-store.ts'
 import { findPayloadsByDigest, findPayloadsByVisitor } from '../events/erase-store.ts'
 import {
