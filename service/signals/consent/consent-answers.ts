@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { splitWords } from './consent-names.ts'
+import { REFUSAL_STEM } from './consent-vocabulary.ts'
+import { splitWords } from './consent-words.ts'
 
 /**
  * What a value answers. `unset` is no answer: null, empty text, or a word such as `pending`.
@@ -26,16 +27,14 @@ const YES = `granted grant grants allow allowed allows accept accepted acceptanc
   acceptee autorise akzeptiert zugestimmt erlaubt aceptado aceptada
   aceito accettato geaccepteerd toegestaan godkand akceptovano prijato zgoda 同意 許可 许可 はい 是 да
   dy vi`
-const YES_ALONE = 'consent consented in'
+const YES_ALONE = 'consent consented in g'
 const NO = `denied deny denies no n false off disable disabled inactive deactivated reject
   rejected rejects rejection refuse refused refusal decline declined declines withdraw
   withdrawn withdrawal revoke revoked disallow disallowed block blocked prohibit prohibited
   forbid forbidden restricted limited objected disagree disagreed unauthorized unauthorised
   unchecked deselected nothing 0 nope non nein nie niet nej nei nee ei ne hayir hayır nem nao
-  abgelehnt
-  verweigert refus refusee rechazado rechazada rechazo rifiutato rifiuto recusado recusada
-  ablehnen refuser weigeren rechazar rifiuta odrzuc avvisa afvis recusar necessaryonly
-  geweigerd nekad avvist odmietnute odmitnuto odrzucono 拒否 拒绝 いいえ 否 нет optout optedout
+  necessaryonly minimal minimum d
+  いいえ 否 нет optout optedout
   optouts dn`
 const NO_ALONE = 'out none never not'
 const FLIPS = 'not no non never without none'
@@ -117,7 +116,7 @@ function interpretAnswer(words: string[]): AnswerText {
 }
 
 function isRefusalWord(word: string): boolean {
-  return NO_WORDS.has(word) && !NOT_A_REFUSAL.has(word)
+  return (NO_WORDS.has(word) && !NOT_A_REFUSAL.has(word)) || REFUSAL_STEM.test(word)
 }
 
 /** Fillers alone: "all" accepts everything. */
@@ -129,12 +128,15 @@ function toPlainAnswer(words: string[], isAboutAll: boolean): Answer {
 function countAnswer(words: string[]): Answer {
   if (words.length === 1) return readSingleWord(words[0] as string)
   if (words.some(word => UNSET_WORDS.has(word)) || words.join(' ') === 'not set') return 'unset'
-  let flips = 0
+  let [flips, unknown, grants] = [0, 0, 0]
   for (const word of words) {
-    if (FLIP_WORDS.has(word) || NO_WORDS.has(word)) flips += 1
-    else if (!OPT_IN_WORDS.has(word) && !YES_WORDS.has(word) && word !== 'consented') {
-      return 'unclear'
-    }
+    if (FLIP_WORDS.has(word) || NO_WORDS.has(word) || REFUSAL_STEM.test(word)) flips += 1
+    else if (OPT_IN_WORDS.has(word) || YES_WORDS.has(word) || word === 'consented') grants += 1
+    else unknown += 1
+  }
+  // A refusal with words that we do not know is still one (`SOME_DENIED`); a grant is not.
+  if (unknown > 0) {
+    return grants === 0 && flips === 1 && words.some(isRefusalWord) ? 'no' : 'unclear'
   }
   return flips % 2 === 1 ? 'no' : 'yes'
 }
@@ -143,5 +145,6 @@ function readSingleWord(word: string): Answer {
   if (UNSET_WORDS.has(word)) return 'unset'
   if (YES_WORDS.has(word) || OPT_IN_WORDS.has(word) || YES_ALONE_WORDS.has(word)) return 'yes'
   if (EVERYTHING_WORDS.has(word)) return 'yes'
-  return NO_WORDS.has(word) || NO_ALONE_WORDS.has(word) ? 'no' : 'unclear'
+  const isNo = NO_WORDS.has(word) || NO_ALONE_WORDS.has(word) || REFUSAL_STEM.test(word)
+  return isNo ? 'no' : 'unclear'
 }

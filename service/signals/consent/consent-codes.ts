@@ -49,6 +49,8 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
   const { coded, value, field } = member
   switch (coded) {
     case 'tc_string':
+      // Some call the text of a cookie so.
+      if (place.source === 'consent' && isCookieText(value)) return false
       statements.tcStrings.push({ field, text: value })
       return true
     case 'additional_consent':
@@ -76,6 +78,11 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
       if (!isPlainLabel(value)) statements.withOthers.add(place.source)
       return true
   }
+}
+
+function isCookieText(value: unknown): boolean {
+  if (typeof value !== 'string') return isObject(value)
+  return !isPlausibleTcString(value) && parseCookieText(value) !== null
 }
 
 /** A refusal in a label (`method: "opt_out"`) is more than provenance. */

@@ -73,14 +73,22 @@ function toMeaning(meaning: FormMeaning, name: string): NameMeaning {
   if (meaning === 'label') return { ...base, isLabel: true }
   if (meaning === 'att') return { ...base, coded: meaning, subject: 'advertising', canGrant: true }
   if (meaning === 'gpp_opt_out') {
-    return { ...base, coded: meaning, subject: 'sale', isNegative: true, list: 'rejected' }
+    const optOut = { isNegative: true, isOptOut: true, list: 'rejected' } as const
+    return { ...base, ...optOut, coded: meaning, subject: 'sale' }
   }
   if (CODED_FORMS.has(meaning)) return { ...base, coded: meaning as CodedForm }
   if (meaning === 'meta') return { ...base, subject: 'advertising', vendor: 'meta', canGrant: true }
   const optOut = OPT_OUT_SUBJECTS[meaning]
   if (optOut !== undefined) {
     const isSwitch = optOut === 'everything'
-    return { ...base, subject: optOut, isNegative: true, isSwitch, list: 'rejected' }
+    return {
+      ...base,
+      subject: optOut,
+      isNegative: true,
+      isOptOut: true,
+      isSwitch,
+      list: 'rejected',
+    }
   }
   const canGrant = GRANTING.has(meaning) || meaning.startsWith('tcf_')
   const isSwitch = meaning === 'everything'
@@ -143,12 +151,17 @@ export function findMeaning(name: string): NameMeaning {
   if (!HAS_DIGIT.test(name)) return remember(name)
   const form = FORM_BY_NAME.get(normalizeName(name))
   if (form !== undefined) return form
+  const code = LAST_CODE.exec(name)?.[1]
+  const coded = code === undefined ? undefined : FORM_BY_NAME.get(code.toLowerCase())
+  if (coded !== undefined) return { ...coded, isPlain: false }
   if (!HAS_LETTER.test(name)) return NO_MEANING
   const key = name.replace(/\d+/g, '#')
   return meanings.get(key) ?? remember(key)
 }
 
 const HAS_DIGIT = /\d/
+/** `OTConsentStatus_C0004` is about the group `C0004`. */
+const LAST_CODE = /[_.:\s-]([A-Za-z]{1,3}\d{2,4})$/
 const HAS_LETTER = /[^\d\s_.:-]/
 
 function remember(name: string): NameMeaning {

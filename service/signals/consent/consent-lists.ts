@@ -1,5 +1,6 @@
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
+import { findMeaning } from './consent-forms.ts'
 import type { NameMeaning } from './consent-names.ts'
 import {
   addChoice,
@@ -12,6 +13,7 @@ import {
   toInside,
 } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
+import { VENDOR_NAMES } from './consent-vocabulary.ts'
 
 type ListMember = Omit<Member, 'value'> & { value: unknown[] }
 
@@ -30,6 +32,11 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
     return true
   }
   statements.withOthers.add(place.source)
+  if (addOptOutsInList(statements, place, { field: member.field, items, meaning })) return true
+  if (list === 'rejected' && items.length === 0 && isListOfCodes(member)) {
+    addMissingAdvertising(statements, place, { field: member.field, isForm: false })
+    return true
+  }
   if (list === null || (value.length > 0 && items.length === 0)) {
     return isListOfUnknownServices(member) && addServices(statements, place, member)
   }
@@ -38,11 +45,33 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
   return true
 }
 
+/** `privacy_flags: ["do_not_sell"]` and `["LDU"]` say so under any name that describes nothing. */
+function addOptOutsInList(
+  statements: ConsentStatements,
+  place: Place,
+  { field, items, meaning }: { field: string; items: Item[]; meaning: NameMeaning },
+): boolean {
+  const optOuts = items.filter(({ subject, isOptOut }) => isOptOut && subject.isNegative)
+  if (optOuts.length === 0 || meaning.subject !== null || meaning.list === 'rejected') return false
+  for (const { subject } of optOuts) {
+    addSubject(statements, place, { field, subject, meaning: 'refused' })
+  }
+  return true
+}
+
+/** Rejected categories by their numbers: one of them may be advertising. */
+function isListOfCodes({ value, meaning }: ListMember): boolean {
+  return !meaning.hasVendors && value.length > 0 && value.every(item => CODE.test(String(item)))
+}
+
+const CODE = /^\d{1,4}$/
+
 /** What an item of a list is about. */
 interface Item {
   subject: Subject
   isForm: boolean
   isAboutAll: boolean
+  isOptOut: boolean
 }
 
 /** An item is a name, or an object that has a name and no answer of its own. */
@@ -53,8 +82,9 @@ function readItem(place: Place, item: unknown): Item[] {
   const isAll = meaning.subject === null && meaning.isAboutAll
   if (meaning.subject === null && !isAll) return []
   const subject = resolveSubject(meaning, null)
-  const { isForm, isAboutAll } = meaning
-  return [{ subject: isAll ? { ...subject, ...EVERYTHING } : subject, isForm, isAboutAll }]
+  const { isForm, isAboutAll, isOptOut } = meaning
+  const about = isAll ? { ...subject, ...EVERYTHING } : subject
+  return [{ subject: about, isForm, isAboutAll, isOptOut }]
 }
 
 const EVERYTHING = { subject: 'everything', canGrant: true } as const
@@ -147,7 +177,9 @@ function addAccepted(
   const isPartial = meaning.hasVendors || place.parent?.isChannel === true
   const isEmpty = value.length === 0 && (list === 'accepted' || meaning.subject === 'advertising')
   const leavesOut = !isPartial && items.some(isOther) && !about.some(isOfAdvertising)
-  if (place.isVendorList || !(isEmpty || leavesOut)) return
+  // `services: {marketing: []}` has no service of advertising.
+  const isCategory = isEmpty && meaning.subject === 'advertising' && meaning.vendor === null
+  if (!(isEmpty || leavesOut) || (place.isVendorList && !isCategory)) return
   addMissingAdvertising(statements, place, {
     field,
     isForm: meaning.isForm && items.length > 0 && items.filter(isOther).every(isInForm),
@@ -200,7 +232,11 @@ export function readListedObject(
 ): void {
   const names = Object.keys(object)
   const values = Object.values(object)
+  if (place.isVendorList) addAllVendors(statements, place, object)
   if (names.length === 0 || place.isVendorList) return
+  if (place.codes === null && isRefusalOfCodes(names, values)) {
+    addMissingAdvertising(statements, place, { field: place.path, isForm: false })
+  }
   if (values.every(Array.isArray)) {
     const meanings = names.map(name => findMeaningAt(place, name))
     const hasAdvertising = meanings.some(({ subject }) => subject === 'advertising')
@@ -217,6 +253,30 @@ export function readListedObject(
 }
 
 const ID = /^[0-9a-f-]{4,}$/i
+
+/** `{1: 1, 2: 0, 3: 0}`: of categories that have numbers, at most the necessary one is accepted. */
+function isRefusalOfCodes(names: string[], values: unknown[]): boolean {
+  if (names.length < 2 || !names.every(name => CODE.test(name))) return false
+  const answers = values.map(value => readAnswer(value).answer)
+  const refused = answers.filter(answer => answer === 'no').length
+  return refused >= 2 && refused >= names.length - 1
+}
+
+/** Segment's `{All: false, "Google Ads": true}` refuses every vendor that it does not name. */
+function addAllVendors(
+  { choices }: ConsentStatements,
+  { source, path }: Place,
+  object: UntrustedObject,
+): void {
+  const all = Object.keys(object).find(name => /^all$/i.test(name))
+  if (all === undefined || readAnswer(object[all]).answer !== 'no') return
+  const named = Object.keys(object).map(name => findMeaning(name).vendor)
+  for (const vendor of VENDOR_NAMES) {
+    if (named.includes(vendor)) continue
+    const said = { source, field: `${path}.${all}`, subject: 'advertising', vendor } as const
+    choices.push({ ...said, meaning: 'refused', isForm: false, why: 'words_denied' })
+  }
+}
 
 function isName(value: unknown): boolean {
   return typeof value === 'string' && readAnswer(value).answer === 'unclear'

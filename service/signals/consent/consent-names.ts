@@ -1,11 +1,13 @@
 import type { ConsentSubject } from './consent-statement.ts'
 import {
   ADVERTISING_STEM,
-  PHRASES,
+  CONSENT_MODE_SIGNALS,
+  REFUSAL_STEM,
   VENDOR_BY_WORD,
   WORD_KINDS,
   type WordKind,
 } from './consent-vocabulary.ts'
+import { splitWords } from './consent-words.ts'
 
 /** What a member says by its name. A name without a known subject has none. */
 export interface NameMeaning {
@@ -26,6 +28,12 @@ export interface NameMeaning {
   isLabel: boolean
   /** Whether the name has no subject but an answer word, and gets its subject from its parent. */
   isSwitch: boolean
+  /** Whether it names an opt-out, which one inside of another does not cancel. */
+  isOptOut: boolean
+  /** Whether it is about personalization: of ads, if it is in an object about ads. */
+  isPersonalization: boolean
+  /** Whether a word of it is one of a choice: `onMessageChoiceSelect: "Reject"`. */
+  mayAnswer: boolean
   /** What a list under this name lists: what was accepted or rejected; `listed` may be either. */
   list: 'accepted' | 'rejected' | 'listed' | null
   /** Whether its members are vendors or services, of which unknown ones say nothing about ours. */
@@ -64,6 +72,9 @@ export const NO_MEANING: NameMeaning = {
   canGrant: false,
   isLabel: false,
   isSwitch: false,
+  isOptOut: false,
+  isPersonalization: false,
+  mayAnswer: false,
   list: null,
   hasVendors: false,
   isChannel: false,
@@ -81,83 +92,6 @@ const NAME_LENGTH_MAX = 128
 /** Reads a name by its words, in about 5 µs; `findMeaning` caches it. */
 export function readName(name: string): NameMeaning {
   return name.length > NAME_LENGTH_MAX ? NO_MEANING : interpretWords(splitWords(name))
-}
-
-/**
- * The words of a text in lower case and without accents: camelCase, separators, known compounds
- * (`adstorage`) and phrases (`opt out` is one word) are resolved.
- */
-export function splitWords(text: string): string[] {
-  const isAscii = ASCII.test(text)
-  const plain = isAscii ? text : fold(text)
-  const spaced = CAMEL_CASE.test(plain)
-    ? plain.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
-    : plain
-  const words: string[] = []
-  for (const word of spaced.toLowerCase().split(isAscii ? /[^a-z\d]+/ : /[^\p{L}\p{N}]+/u)) {
-    if (word !== '') words.push(...splitCompound(word))
-  }
-  return mergePhrases(words)
-}
-
-/** Without accents and apostrophes. Unicode does not decompose ø and ł. */
-function fold(text: string): string {
-  const plain = text.normalize('NFKD').replace(/[\p{M}'’]/gu, '')
-  return plain.replace(/[øØ]/g, 'o').replace(/[łŁ]/g, 'l')
-}
-
-const CAMEL_CASE = /[a-z\d][A-Z]|[A-Z]{2}[a-z]/
-
-/** Names without accents and apostrophes. */
-const ASCII = /^[\w\s.:$-]*$/
-
-function isKnown(word: string): boolean {
-  return WORD_KINDS.has(word) || VENDOR_BY_WORD.has(word)
-}
-
-const COMPOUND_LENGTH_MAX = 40
-const PART_LENGTH_MAX = 16
-/** The words of two letters that begin or end compounds; others would split ordinary words. */
-const SHORT_PARTS: ReadonlySet<string> = new Set(['ad', 'do', 'my', 'is', 'no', 'of', 'or', 'to'])
-
-/**
- * The known words of which a compound consists, as few as possible; the compound if there are none.
- * Only places that known words reach are tried, so that an unknown word costs less than 1 µs.
- */
-function splitCompound(word: string): string[] {
-  if (isKnown(word) || word.length < 5 || word.length > COMPOUND_LENGTH_MAX) return [word]
-  const best: (string[] | undefined)[] = [[]]
-  for (let start = 0; start < word.length - 1; start += 1) {
-    const parts = best[start]
-    if (!parts) continue
-    const endMax = Math.min(word.length, start + PART_LENGTH_MAX)
-    for (let end = start + 2; end <= endMax; end += 1) {
-      const shortest = best[end]
-      if (shortest && shortest.length <= parts.length + 1) continue
-      const part = word.slice(start, end)
-      if (part.length > 2 ? isKnown(part) : SHORT_PARTS.has(part)) best[end] = [...parts, part]
-    }
-  }
-  return best[word.length] ?? [word]
-}
-
-/** Phrases by their first word. */
-const PHRASES_BY_WORD: ReadonlyMap<string, { words: string[]; merged: string }[]> = Map.groupBy(
-  PHRASES.map(([words, merged]) => ({ words: words.split(' '), merged })),
-  ({ words }) => words[0] as string,
-)
-
-function mergePhrases(words: string[]): string[] {
-  const merged: string[] = []
-  for (let at = 0; at < words.length; ) {
-    const word = words[at] as string
-    const phrase = PHRASES_BY_WORD.get(word)?.find(each =>
-      each.words.every((part, offset) => words[at + offset] === part),
-    )
-    merged.push(phrase?.merged ?? word)
-    at += phrase?.words.length ?? 1
-  }
-  return merged
 }
 
 /** How many words of each kind a name has. */
@@ -182,11 +116,14 @@ function countWords(words: string[]): WordCounts {
       if (vendorWord === '' || vendorWord === 'meta') vendorWord = word
       vendor ??= named
     } else if (kind === undefined) {
-      unknown += 1
+      if (REFUSAL_STEM.test(word)) {
+        kinds.add('refusal')
+        negations += 1
+      } else unknown += 1
       if (ADVERTISING_STEM.test(word)) kinds.add('advertising')
     } else kinds.add(kind)
     if (kind !== undefined && NEGATING_KINDS.has(kind)) negations += 1
-    if (word === 'npa') negations += 1
+    if (NEGATING_ACRONYM.test(word)) negations += 1
   }
   return { kinds, unknown, negations, vendor, vendorWord }
 }
@@ -195,6 +132,11 @@ const NEGATING_KINDS: ReadonlySet<WordKind> = new Set<WordKind>([
   ...(['negation', 'refusal', 'withdrawal', 'opt_out', 'device_limit'] as const),
 ])
 
+const OPT_OUT_KINDS: readonly WordKind[] = ['opt_out', 'withdrawal', 'device_limit']
+
+/** Non-personalized ads, and "do not sell". */
+const NEGATING_ACRONYM = /^(npa|dns|dnss|dnsmpi|dnsmpd)$/
+
 function interpretWords(words: string[]): NameMeaning {
   const counts = countWords(words)
   const { kinds, unknown, negations } = counts
@@ -202,8 +144,8 @@ function interpretWords(words: string[]): NameMeaning {
   const subject = findSubject(counts, isNegative)
   const vendor = subject === 'advertising' ? findVendor(counts, words) : null
   const lastWord = words.at(-1) ?? ''
-  const mayAnswer = SWITCH_KINDS.some(kind => kinds.has(kind))
-  const isSwitch = (subject === null || subject === 'everything') && unknown === 0 && mayAnswer
+  const hasAnswer = SWITCH_KINDS.some(kind => kinds.has(kind))
+  const isSwitch = (subject === null || subject === 'everything') && unknown === 0 && hasAnswer
   return {
     ...NO_MEANING,
     subject,
@@ -212,6 +154,10 @@ function interpretWords(words: string[]): NameMeaning {
     canGrant: subject === 'advertising' && unknown === 0 && !isNegative && !kinds.has('interface'),
     isLabel: kinds.has('inert') || isLabelWord(lastWord),
     isSwitch,
+    isOptOut: isNegative && (subject === 'sale' || OPT_OUT_KINDS.some(kind => kinds.has(kind))),
+    isPersonalization: kinds.has('personalization'),
+    mayAnswer: words.some(word => ANSWERING_WORD.test(word)),
+    coded: isAttStatus(words) ? 'att' : null,
     list: findList(words, counts, isNegative),
     hasVendors: words.some(word => VENDOR_LIST_WORDS.has(word)),
     isChannel: subject === 'other' && kinds.has('channel'),
@@ -221,6 +167,9 @@ function interpretWords(words: string[]): NameMeaning {
   }
 }
 
+/** Words that a state of anything else (`kyc_status`) does not have. */
+const ANSWERING_WORD = /^(choices?|decision|answer|response|selection|select|interaction)$/
+
 /** Permissions may be those of a device. */
 const CONSENT_WORD = /^(consents?|cookies?|einwilligung|consentement)$/
 
@@ -228,13 +177,19 @@ const SWITCH_KINDS: readonly WordKind[] = [
   ...(['consent', 'switch', 'all', 'refusal', 'withdrawal', 'opt_out', 'negation'] as const),
 ]
 
+/** Apple's status has numbers of its own: 1 and 2 refuse. */
+function isAttStatus(words: string[]): boolean {
+  return words.includes('att') && /^(status|state|authori[sz]ation)$/.test(words.at(-1) ?? '')
+}
+
 function isLabelWord(word: string): boolean {
   const kind = WORD_KINDS.get(word)
   return kind === 'ending' || kind === 'interface' || word === 'required'
 }
 
 function findVendor(counts: WordCounts, words: string[]): string | null {
-  return isVendorName(counts) && !words.includes('consentmode') ? counts.vendor : null
+  const isOfAll = words.some(word => word === 'consentmode' || CONSENT_MODE_SIGNALS.has(word))
+  return isVendorName(counts) && !isOfAll ? counts.vendor : null
 }
 
 function findSubject(counts: WordCounts, isNegative: boolean): ConsentSubject | null {
@@ -270,7 +225,10 @@ function isAboutEverything({ kinds, unknown }: WordCounts): boolean {
 }
 
 const VENDOR_LIST_WORDS: ReadonlySet<string> = new Set(
-  'vendor vendors vendeurs service services partners provider processor processors'.split(' '),
+  (
+    'vendor vendors vendeurs service services partners provider processor processors ' +
+    'integrations destinations'
+  ).split(' '),
 )
 
 /** Words of lists that describe what there is, and not what was chosen. */

@@ -31,12 +31,25 @@ export interface Member {
   owner: UntrustedObject
 }
 
+type NamePlace = Pick<Place, 'categories' | 'codes' | 'isVendorList'>
+
 /** The meaning of a name by the tracker's categories, by codes, by the table, or by its words. */
-export function findMeaningAt({ categories, codes }: Place, name: string): NameMeaning {
-  if (categories === null && codes === null) return findMeaning(name)
+export function findMeaningAt(place: NamePlace, name: string): NameMeaning {
+  const { categories, codes, isVendorList } = place
+  if (categories === null && codes === null) return findNamed(name, isVendorList)
   const normalized = normalizeName(name)
-  return categories?.get(normalized) ?? codes?.get(normalized) ?? findMeaning(name)
+  const known = categories?.get(normalized) ?? codes?.get(normalized)
+  return known ?? findNamed(name, isVendorList)
 }
+
+/** Among vendors, `meta` is the platform, also beside a word that is not known. */
+function findNamed(name: string, isVendorList: boolean): NameMeaning {
+  const meaning = findMeaning(name)
+  if (!isVendorList || meaning.subject !== null || !META_WORD.test(name)) return meaning
+  return { ...findMeaning('meta'), isForm: false, isPlain: false }
+}
+
+const META_WORD = /(^|[^a-z])meta($|[^a-z])/i
 
 export function toMember(place: Place, owner: UntrustedObject, name: string): Member {
   const meaning = findMeaningAt(place, name)
@@ -86,7 +99,8 @@ function findCodes(place: Place, { name, value, meaning }: Member): Place['codes
   if (name === 'purposes' && isObject(value) && hasIubendaNumbers(value)) {
     return findMeaning('iubenda-purposes').codes
   }
-  return meaning.subject === null ? place.codes : null
+  const { subject } = meaning
+  return subject === null || subject === 'everything' ? place.codes : null
 }
 
 /** iubenda numbers its purposes from 1 to 5; the TCF has more. */
@@ -127,12 +141,17 @@ function findAnswered(
   const isSaid =
     meaning.isSwitch || meaning.isPlain || meaning.isConsent
       ? answer.isRefusal || answer.isAboutAll
-      : isRefusalOfAll(answer)
+      : isRefusalOfAll(answer) || (meaning.mayAnswer && isSpokenRefusal(answer))
   return isSaid ? { ...toSubject(meaning), subject: 'everything', isForm: false } : null
 }
 
 /** `cookies` is Didomi's name of purpose 1; in `cookies: "accept_all"` it is everything. */
 const ALL_COOKIES = { subject: 'everything', canGrant: true } as const
+
+/** "Rejected", which is more than "no" and 0, in a name of which not every word is known. */
+function isSpokenRefusal({ answer, isRefusal }: AnswerText): boolean {
+  return answer === 'no' && isRefusal
+}
 
 /** `rejectedAll` refuses, whatever the name of the member. */
 export function isRefusalOfAll({ answer, isAboutAll, isRefusal }: AnswerText): boolean {
@@ -171,11 +190,16 @@ export const UNKNOWN_ITEM: Subject = {
 export function resolveSubject(meaning: NameMeaning, parent: Subject | null): Subject {
   const own = toSubject(meaning)
   if (parent === null) return own
-  const isNegative = meaning.isNegative !== parent.isNegative
+  // `opt_out: {opted_out: true}` says it twice, and is no double negation.
+  const isRepeated = meaning.isOptOut && parent.isNegative
+  const isNegative = isRepeated || meaning.isNegative !== parent.isNegative
   if (meaning.isSwitch) {
     return { ...parent, isNegative, canGrant: parent.canGrant && !meaning.isNegative }
   }
   if (meaning.subject === null || meaning.subject === 'everything') return own
+  if (meaning.isPersonalization && parent.subject === 'advertising') {
+    return { ...parent, isNegative, canGrant: false }
+  }
   // Marketing by email is not advertising, wherever the channel is named.
   if (parent.isChannel && meaning.subject !== 'sale') return UNKNOWN_ITEM
   // Nor is the tracking of an order.
@@ -210,8 +234,9 @@ export function toChoice(subject: Subject, answer: AnswerText, isAboutAll: boole
 }
 
 /** Global Privacy Control opts out by being on. Off says nothing. */
-function toGpcChoice({ vendor, isForm }: Subject, { answer }: AnswerText): Choice | null {
-  if (answer === 'yes') {
+function toGpcChoice({ vendor, isForm }: Subject, said: AnswerText): Choice | null {
+  const { answer, isOptStatement } = said
+  if (answer === 'yes' || (answer === 'no' && isOptStatement)) {
     return { subject: 'gpc', vendor, meaning: 'refused', isForm: true, why: 'opted_out' }
   }
   if (!isForm) return null

@@ -30,19 +30,20 @@ export type WordKind =
 /** A word in two lists has the kind of the first one. Other languages are without accents. */
 const WORDS: Record<WordKind, string> = {
   advertising: `ad ads adv advert adverts advertise advertiser advertisers advertising
-    advertisement advertisements adtech marketing targeting targeted retargeting retargeted
+    advertisement advertisements adstorage aduserdata adpersonalization adtech marketing targeting targeted retargeting retargeted
     remarketing behavioral behavioural iba oba npa werbung werbe publicite publicites publicitaire
     publicitaires publicidad publicidade pubblicita pubblicitari pubblicitarie reklama reklame
     reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
-    advertenties ciblage ciblee ciblees`,
+    advertenties ciblage ciblee ciblees adcloud реклама маркетинг 広告 マーケティング 广告 营销 廣告 광고
+    마케팅`,
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
-  sale: 'sale sell selling sold thirdparty partners monetization monetisation',
+  sale: 'sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd dnss',
   sharing: 'share sharing sales',
   tracking: `adid adids track tracking tracked tracker trackers profiling profiled
     fingerprinting pixel pixels conversion conversions capi audience audiences lookalike
-    lookalikes crosssite crosscontext att idfa aaid gaid`,
-  device_limit: 'lat lmt dnt rdp ldu',
+    lookalikes crosssite crosscontext att idfa aaid gaid aam dmp demdex`,
+  device_limit: 'lat lmt dnt rdp ldu lmu ldp',
   gpc: 'gpc globalprivacycontrol',
   social: 'social socialmedia socialnetworking',
   opt_out: 'optout optouts optedout optingout',
@@ -61,11 +62,9 @@ const WORDS: Record<WordKind, string> = {
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
     restrict restricted restriction exclude excluded suppress suppressed disagree disagreed
-    deactivated inactive necessaryonly abgelehnt verweigert refus refusee rechazado rifiutato
-    recusado geweigerd
-    nekad`,
+    deactivated inactive necessaryonly remove removed`,
   withdrawal: `withdraw withdrawn withdrawal withdrew revoke revoked revocation objected
-    objection opposed opposition widerrufen widerspruch`,
+    objection opposed opposition`,
   channel: `email emails mail mails mailing mailings sms mms push notification notifications
     phone telephone call calls telemarketing newsletter newsletters whatsapp messenger post postal
     letter letters fax viber telegram chat login subscription subscriptions subscribe subscribed
@@ -79,7 +78,8 @@ const WORDS: Record<WordKind, string> = {
     products improvement content geolocation location unclassified uncategorized misc hosting
     session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
     shipping package feedback survey surveys review reviews quality monitoring engagement search
-    adblocker affiliates crm cdp bigdata mobile`,
+    adblocker affiliates crm cdp bigdata mobile payment payments card camera microphone contacts
+    calendar photos bluetooth`,
   ending: `campaign campaigns slot slots unit units placement creative click clicks impressions
     keyword require requires requirement applies apply applicable shown show displayed display
     visible presented number link links url urls uri href id uuid guid version ver revision at
@@ -97,7 +97,8 @@ const WORDS: Record<WordKind, string> = {
     'redaction redact redacted passthrough double frequency capping wait mspa default preferred',
   law: 'gdpr ccpa cpra dsgvo rgpd lgpd vcdpa cpa ctdpa ucpa usp usprivacy usnat gpp tcf iab dma',
   container: `category categories categoria categorias cat cats group groups purpose purposes
-    service services vendor vendors vendeurs scope scopes`,
+    service services vendor vendors vendeurs scope scopes integration integrations destination
+    destinations`,
   filler: `metadata is ids has have are was were be been do does did the of to for from by with
     in out and or my our your their its user users visitor visitors customer customers person
     personal people data info information usage use using uses process processing store stored
@@ -110,12 +111,28 @@ const WORDS: Record<WordKind, string> = {
     uk eu eea ca va co ct national universal based this that should may can only granular display
     online digital context cross network networks delivery tag tags platform platforms general
     relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
-    client server side`,
+    client server side c ttq pintrk snaptr rdt lintrk twq uet uetq gtag save saving get ut utag tci cp ios android unity kochava singular applovin
+    vungle ironsource chartboost inmobi admob appsflyer adjust branch segment rudderstack mparticle
+    braze adobe xdm magento woocommerce woo bigcommerce piwik ppms ensighten commanders cact
+    trustcommander consentmo pandectes enzuzo fides ethyca civic evidon crownpeak ccm complianz
+    tarteaucitron uniconsent secureprivacy illow cookiepro cookieinformation`,
 }
 
 /** Stems of advertising in compounds that no list of words can hold (`Marketingzwecke`). */
 export const ADVERTISING_STEM =
   /advertis|marketing|targeting|werbe|werbung|publicit|publicid|pubblicit|reklam|remarket/
+
+/**
+ * Stems of refusals in the languages of Europe: each has too many forms (`rechazado`, `rechazadas`)
+ * for a list of words.
+ */
+export const REFUSAL_STEM = new RegExp(
+  '^(rechaz|rifiut|refus|recus|abgelehn|ablehn|verweiger|widerruf|widerspr|widersproch|geweiger|' +
+    'weiger|afgewez|afvis|afvist|afslag|afslog|avsla|avvis|nekad|nekat|odmit|odmiet|odrzuc|' +
+    'odwol|odvol|negad|negat|deneg|bloquea|bloquee|blockier|bloccat|desactiv|desativ|deaktiv|' +
+    'disattiv|deshabilit|disabilit|gesperrt|untersagt|verboten|retirad|retiree|ritirat|ingetrokken|' +
+    'uitgeschakel|elutasit|respins|hylat|hylkaa|otkaz|отказ|отклон|отозв|拒否|拒绝|拒絕|거부)',
+)
 
 /** Two to four words that mean something together. */
 export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
@@ -162,23 +179,38 @@ export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
   ['meta tags', 'metadata'],
   ['on sale', 'onsale'],
   ['for sale', 'onsale'],
+  ['object to', 'objected'],
+  ['objects to', 'objected'],
+  ['app tracking transparency', 'att'],
+  ['ad storage', 'adstorage'],
+  ['ad user data', 'aduserdata'],
+  ['ad personalization', 'adpersonalization'],
+  ['ad personalisation', 'adpersonalization'],
 ]
+
+/** Signals of Google's Consent Mode, which are about no single advertising platform. */
+export const CONSENT_MODE_SIGNALS: ReadonlySet<string> = new Set([
+  ...['adstorage', 'aduserdata', 'adpersonalization', 'npa'],
+])
 
 /** Words by which consent platforms name an advertising platform; see `Platform.consentNeeds`. */
 const VENDORS: Readonly<Record<string, string>> = {
   meta: 'meta facebook fb fbq instagram',
   google: 'google adwords doubleclick gads dv360 admob adsense floodlight',
-  tiktok: 'tiktok ttq',
-  pinterest: 'pinterest pintrk',
-  snapchat: 'snap snapchat snaptr',
-  reddit: 'reddit rdt',
-  linkedin: 'linkedin lintrk',
-  microsoft: 'microsoft bing uet clarity',
-  x: 'twitter twq',
+  tiktok: 'tiktok',
+  pinterest: 'pinterest',
+  snapchat: 'snap snapchat',
+  reddit: 'reddit',
+  linkedin: 'linkedin',
+  microsoft: 'microsoft bing clarity',
+  x: 'twitter',
   others: `criteo taboola outbrain amazon quora yahoo yandex adroll adform awin klaviyo
     mailchimp hotjar matomo intercom zendesk mixpanel amplitude spotify openai rtbhouse
     thetradedesk youtube vimeo posthog heap fullstory`,
 }
+
+/** The vendors that consent platforms name. */
+export const VENDOR_NAMES: readonly string[] = Object.keys(VENDORS)
 
 /** The kinds of words that a name can have. */
 export const WORD_KINDS: ReadonlyMap<string, WordKind> = indexWords(WORDS)
@@ -189,7 +221,9 @@ export const VENDOR_BY_WORD: ReadonlyMap<string, string> = indexWords(VENDORS)
 function indexWords<Key extends string>(lists: Readonly<Record<Key, string>>): Map<string, Key> {
   const index = new Map<string, Key>()
   for (const [key, words] of Object.entries(lists) as [Key, string][]) {
-    for (const word of words.split(/\s+/)) if (!index.has(word)) index.set(word, key)
+    // As names are compared: without marks, which Russian and Japanese letters have, too.
+    const plain = words.normalize('NFKD').replace(/\p{M}/gu, '')
+    for (const word of plain.split(/\s+/)) if (!index.has(word)) index.set(word, key)
   }
   return index
 }

@@ -1,6 +1,6 @@
 import { SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import { readAnswer } from './consent-answers.ts'
+import { type AnswerText, readAnswer } from './consent-answers.ts'
 import { readCoded, readCodedText } from './consent-codes.ts'
 import { findMeaning } from './consent-forms.ts'
 import { readList, readListedObject } from './consent-lists.ts'
@@ -125,13 +125,23 @@ function visitValue(statements: ConsentStatements, place: Place, member: Member)
   const { value, meaning } = member
   if (readCoded(statements, place, member)) return
   if (typeof value === 'string') visitText(statements, place, member)
-  else if (Array.isArray(value)) visitList(statements, place, { ...member, value })
+  else if (typeof value === 'number' && meaning.codes !== null) {
+    readTextList(statements, place, { ...member, value: String(value) })
+  } else if (Array.isArray(value)) visitList(statements, place, { ...member, value })
   else if (isObject(value)) {
     if (!isSkipped(member)) visitObject(statements, value, toInside(place, member))
     statements.withOthers.add(place.source)
   } else if (meaning.isLabel) statements.withOthers.add(place.source)
-  else addChoice(statements, place, { ...member, answer: readAnswer(value) })
+  else addChoice(statements, place, { ...member, answer: readMemberAnswer(member) })
 }
+
+/** `consent_revoked: 1732000000` is when it was; a name that ends in `_at` is a label. */
+function readMemberAnswer({ value, meaning }: Member): AnswerText {
+  return readAnswer(meaning.isOptOut && TIME.test(String(value)) ? true : value)
+}
+
+/** Unix time, or a day. */
+const TIME = /^1\d{9}(?:\d{3})?$|^20\d\d-\d\d-\d\d/
 
 /** Objects that describe the purposes and do not answer for them. */
 const DESCRIPTIONS =
@@ -159,22 +169,35 @@ function visitList(
   for (const item of member.value) {
     if (isObject(item)) visitObject(statements, item, { ...inside, parent })
     else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
-    else if (Array.isArray(item)) {
+    else if (isPair(item)) {
+      // Adjust: `[["ad_user_data", "0"]]`.
+      visitValue(statements, inside, toMember(inside, { [item[0]]: item[1] }, item[0]))
+    } else if (Array.isArray(item)) {
       visitList(statements, place, { ...member, value: item, field: member.field })
     }
   }
+}
+
+function isPair(item: unknown): item is [string, unknown] {
+  if (!Array.isArray(item) || item.length !== 2 || typeof item[0] !== 'string') return false
+  const isAnswer = ['yes', 'no'].includes(readAnswer(item[1]).answer)
+  return isAnswer && findMeaning(item[0]).subject !== null && item[0] !== 'consent'
 }
 
 function visitText(statements: ConsentStatements, place: Place, member: Member): void {
   const { meaning } = member
   const text = decodePercents(member.value as string)
   if (readCodedText(statements, place, { ...member, value: text })) return
-  const answer = readAnswer(text)
+  const answer = readMemberAnswer({ ...member, value: text })
   // The type of an event may be `DENY_ALL`.
   const isType = meaning.isLabel && /(type|mode|method|button|clicks?|clicked)$/i.test(member.name)
-  const isEvent = answer.isRefusal && !answer.isOptStatement && /event_?type$/i.test(member.name)
+  // `consent_type: "opt-out"` is a model of consent; the type of an event or a transaction is not.
+  const isEvent =
+    answer.isRefusal &&
+    (/transaction_?type$/i.test(member.name) ||
+      (/event_?type$/i.test(member.name) && !answer.isOptStatement))
   if ((isType && isRefusalOfAll(answer)) || isEvent) {
-    const named = { ...member, meaning: { ...meaning, isLabel: false } }
+    const named = { ...member, meaning: { ...meaning, isLabel: false, isSwitch: true } }
     addChoice(statements, place, { ...named, answer })
     return
   }
@@ -188,7 +211,10 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
     return
   }
   // A text such as "0,1,2:" lists codes.
-  const isCodeList = meaning.codes !== null && !/[:=]["'\w]/.test(text)
+  // So does Didomi's `c:meta-x,google`, with the names of vendors.
+  const isCodeList =
+    (meaning.codes !== null && !/[:=]["'\w[{]/.test(text)) ||
+    (meaning.hasVendors && /^c:/.test(text))
   const parsed = isCodeList ? null : parseCookieText(member.value as string)
   if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
   else if (readCodesInText(statements, place, { ...member, value: text })) return

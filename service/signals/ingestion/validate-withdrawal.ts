@@ -1,7 +1,7 @@
 import { LIFECYCLE_EVENT_NAMES } from '@signalbox/contract/submissions.ts'
 import type { FieldErrorList } from '../../runtime/http/validator.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import { splitWords } from '../consent/consent-names.ts'
+import { splitWords } from '../consent/consent-words.ts'
 import {
   IDENTIFYING_KEYS,
   listWithdrawableDigests,

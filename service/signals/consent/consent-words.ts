@@ -1,0 +1,78 @@
+import { PHRASES, VENDOR_BY_WORD, WORD_KINDS } from './consent-vocabulary.ts'
+
+/**
+ * The words of a text in lower case and without accents: camelCase, separators, known compounds
+ * (`adstorage`) and phrases (`opt out` is one word) are resolved.
+ */
+export function splitWords(text: string): string[] {
+  const isAscii = ASCII.test(text)
+  const plain = isAscii ? text : fold(text)
+  const spaced = CAMEL_CASE.test(plain)
+    ? plain.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    : plain
+  const words: string[] = []
+  for (const word of spaced.toLowerCase().split(isAscii ? /[^a-z\d]+/ : /[^\p{L}\p{N}]+/u)) {
+    if (word !== '') words.push(...splitCompound(word))
+  }
+  return mergePhrases(words)
+}
+
+/** Without accents and apostrophes. Unicode does not decompose ø and ł. */
+function fold(text: string): string {
+  const plain = text.normalize('NFKD').replace(/[\p{M}'’]/gu, '')
+  return plain.replace(/[øØ]/g, 'o').replace(/[łŁ]/g, 'l')
+}
+
+const CAMEL_CASE = /[a-z\d][A-Z]|[A-Z]{2}[a-z]/
+
+/** Names without accents and apostrophes. */
+const ASCII = /^[\w\s.:$-]*$/
+
+function isKnown(word: string): boolean {
+  return WORD_KINDS.has(word) || VENDOR_BY_WORD.has(word)
+}
+
+const COMPOUND_LENGTH_MAX = 40
+const PART_LENGTH_MAX = 16
+/** The words of two letters that begin or end compounds; others would split ordinary words. */
+const SHORT_PARTS: ReadonlySet<string> = new Set(['ad', 'do', 'my', 'is', 'no', 'of', 'or', 'to'])
+
+/**
+ * The known words of which a compound consists, as few as possible; the compound if there are none.
+ * Only places that known words reach are tried, so that an unknown word costs less than 1 µs.
+ */
+function splitCompound(word: string): string[] {
+  if (isKnown(word) || word.length < 5 || word.length > COMPOUND_LENGTH_MAX) return [word]
+  const best: (string[] | undefined)[] = [[]]
+  for (let start = 0; start < word.length - 1; start += 1) {
+    const parts = best[start]
+    if (!parts) continue
+    const endMax = Math.min(word.length, start + PART_LENGTH_MAX)
+    for (let end = start + 2; end <= endMax; end += 1) {
+      const shortest = best[end]
+      if (shortest && shortest.length <= parts.length + 1) continue
+      const part = word.slice(start, end)
+      if (part.length > 2 ? isKnown(part) : SHORT_PARTS.has(part)) best[end] = [...parts, part]
+    }
+  }
+  return best[word.length] ?? [word]
+}
+
+/** Phrases by their first word. */
+const PHRASES_BY_WORD: ReadonlyMap<string, { words: string[]; merged: string }[]> = Map.groupBy(
+  PHRASES.map(([words, merged]) => ({ words: words.split(' '), merged })),
+  ({ words }) => words[0] as string,
+)
+
+function mergePhrases(words: string[]): string[] {
+  const merged: string[] = []
+  for (let at = 0; at < words.length; ) {
+    const word = words[at] as string
+    const phrase = PHRASES_BY_WORD.get(word)?.find(each =>
+      each.words.every((part, offset) => words[at + offset] === part),
+    )
+    merged.push(phrase?.merged ?? word)
+    at += phrase?.words.length ?? 1
+  }
+  return merged
+}
