@@ -30,7 +30,8 @@ export type WordKind =
 /** A word in two lists has the kind of the first one. Other languages are without accents. */
 const WORDS: Record<WordKind, string> = {
   advertising: `ad ads adv advert adverts advertise advertiser advertisers advertising
-    advertisement advertisements adstorage aduserdata adpersonalization adtech marketing targeting targeted retargeting retargeted
+    advertisement advertisements adstorage aduserdata adpersonalization adtech marketing
+    targeting targeted retargeting retargeted
     remarketing behavioral behavioural iba oba npa werbung werbe publicite publicites publicitaire
     publicitaires publicidad publicidade pubblicita pubblicitari pubblicitarie reklama reklame
     reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
@@ -38,7 +39,8 @@ const WORDS: Record<WordKind, string> = {
     마케팅`,
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
-  sale: 'sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd dnss',
+  sale: `sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd
+    dnss`,
   sharing: 'share sharing sales',
   tracking: `adid adids track tracking tracked tracker trackers profiling profiled
     fingerprinting pixel pixels conversion conversions capi audience audiences lookalike
@@ -111,7 +113,8 @@ const WORDS: Record<WordKind, string> = {
     uk eu eea ca va co ct national universal based this that should may can only granular display
     online digital context cross network networks delivery tag tags platform platforms general
     relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
-    client server side c ttq pintrk snaptr rdt lintrk twq uet uetq gtag save saving get ut utag tci cp ios android unity kochava singular applovin
+    client server side c ttq pintrk snaptr rdt lintrk twq uet uetq gtag save saving get ut
+    utag tci cp ios android unity kochava singular applovin
     vungle ironsource chartboost inmobi admob appsflyer adjust branch segment rudderstack mparticle
     braze adobe xdm magento woocommerce woo bigcommerce piwik ppms ensighten commanders cact
     trustcommander consentmo pandectes enzuzo fides ethyca civic evidon crownpeak ccm complianz
@@ -130,7 +133,8 @@ export const REFUSAL_STEM = new RegExp(
   '^(rechaz|rifiut|refus|recus|abgelehn|ablehn|verweiger|widerruf|widerspr|widersproch|geweiger|' +
     'weiger|afgewez|afvis|afvist|afslag|afslog|avsla|avvis|nekad|nekat|odmit|odmiet|odrzuc|' +
     'odwol|odvol|negad|negat|deneg|bloquea|bloquee|blockier|bloccat|desactiv|desativ|deaktiv|' +
-    'disattiv|deshabilit|disabilit|gesperrt|untersagt|verboten|retirad|retiree|ritirat|ingetrokken|' +
+    'disattiv|deshabilit|disabilit|gesperrt|untersagt|verboten|retirad|retiree|ritirat|' +
+    'ingetrokken|' +
     'uitgeschakel|elutasit|respins|hylat|hylkaa|otkaz|отказ|отклон|отозв|拒否|拒绝|拒絕|거부)',
 )
 
