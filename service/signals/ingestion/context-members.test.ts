@@ -44,7 +44,7 @@ it('delivers opt_out and Limited Data Use as the caller sent them', async test =
 
 it('reads no restriction from a submitted consent', async test => {
   const service = await startTestService(test)
-  const restrictions = { data_processing_options: ['LDU'] }
+  const restrictions = { data_processing_options: [] }
   const consent = { ad_user_data: 'granted', captured_at: '2026-11-21T11:00:00Z', restrictions }
   await service.submit(samplePurchase({ consent }))
   assert.equal((await service.read('order-1001')).body.event.consent.restrictions, undefined)
