@@ -120,7 +120,7 @@ const NOTICE_MEANINGS = {
   differs_from_stored: 'a duplicate whose body is not the one that is stored',
 } as const
 export type NoticeCode = keyof typeof NOTICE_MEANINGS
-export const NOTICE_CODES: readonly NoticeCode[] = keysOf(NOTICE_MEANINGS)
+const NOTICE_CODES: readonly NoticeCode[] = keysOf(NOTICE_MEANINGS)
 
 /** A member that was accepted without its full effect. Never holds a submitted value. */
 export const IngestionNotice = named(
