@@ -1,20 +1,9 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
+import { deliverPurchase } from '../../../testing/fixtures/deliveries.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
-import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-
-/** What the platform receives for a purchase with these members. */
-async function deliver(service: TestService, changes: Record<string, unknown>, id = 'order-1') {
-  const reply = await service.submit(samplePurchase({ event_id: id, ...changes }))
-  assert.equal(reply.status, 202, reply.text)
-  assert.deepEqual(reply.body.notices, [])
-  await service.deliver()
-  const { deliveries } = (await service.read(id)).body
-  assert.equal(deliveries[0].status, 'accepted', JSON.stringify(deliveries[0]))
-  const [received] = (await service.received(`?event_id=${id}`)).events
-  return received as Record<string, Record<string, unknown>>
-}
+import { startTestService } from '../../../testing/fixtures/service.ts'
 
 it('delivers every commerce member, money with all its digits', async test => {
   const service = await startTestService(test)
@@ -35,7 +24,7 @@ it('delivers every commerce member, money with all its digits', async test => {
     delivery_category: 'home_delivery',
     custom_properties: { coupon: 'SPRING', loyal: true, tags: ['a', 'b'], shop: { id: 7 } },
   }
-  const { custom_data } = await deliver(service, { value_data })
+  const { custom_data } = await deliverPurchase(service, { value_data })
   const { custom_properties, ...standard } = value_data
   assert.deepEqual(custom_data, {
     ...custom_properties,
@@ -53,7 +42,7 @@ it('delivers every commerce member, money with all its digits', async test => {
 it('takes content ids from the contents, and does not say that they are products', async test => {
   const service = await startTestService(test)
   const value_data = { value: '1', currency: 'EUR', contents: [{ id: 'a' }] }
-  const { custom_data } = await deliver(service, { value_data })
+  const { custom_data } = await deliverPurchase(service, { value_data })
   assert.equal(custom_data?.content_type, undefined)
   assert.deepEqual(custom_data?.content_ids, ['a'])
 })
@@ -64,7 +53,7 @@ it('delivers the content types of catalogs for travel, vehicles and property', a
   const given = [...types, types, ['flight', 'hotel'], ['hotel']]
   for (const [index, content_type] of given.entries()) {
     const value_data = { value: '1', currency: 'EUR', content_type, content_ids: ['a'] }
-    const { custom_data } = await deliver(service, { value_data }, `type-${index}`)
+    const { custom_data } = await deliverPurchase(service, { value_data }, `type-${index}`)
     const expected =
       Array.isArray(content_type) && content_type.length === 1 ? 'hotel' : content_type
     assert.deepEqual(custom_data?.content_type, expected)
@@ -89,7 +78,7 @@ it('reads one content id and the text of a list as a list', async test => {
   for (const [content_ids, expected] of cases) {
     const value_data = { value: '1', currency: 'EUR', content_ids }
     const id = `case-${cases.findIndex(one => one[0] === content_ids)}`
-    const { custom_data } = await deliver(service, { value_data }, id)
+    const { custom_data } = await deliverPurchase(service, { value_data }, id)
     assert.deepEqual(custom_data?.content_ids, expected, id)
   }
 })
