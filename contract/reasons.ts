@@ -15,6 +15,7 @@ export const DELIVERY_REASONS = {
     'replayed',
     'handed_back',
     'destination_refused',
+    'withdrawal_lifted',
   ],
   sent: ['handed_over'],
   retrying: ['retry', 'throttle', 'unknown'],
@@ -29,7 +30,13 @@ export const DELIVERY_REASONS = {
   ],
   'failed:unknown': ['time_used_up', 'single_attempt', 'handed_back'],
   expired: ['outside_window'],
-  'skipped:consent': ['no_signal', 'possible_refusal', 'consent_withdrawn', 'erased'],
+  'skipped:consent': [
+    'no_signal',
+    'possible_refusal',
+    'consent_withdrawn',
+    'withdrawn_by_page',
+    'erased',
+  ],
   'skipped:no_destination': ['no_destination'],
   'skipped:duplicate': [],
 } as const satisfies Record<DeliveryStatus, readonly string[]>
@@ -161,6 +168,7 @@ export type ConsentReason =
   | 'no_signal'
   | 'possible_refusal'
   | 'consent_withdrawn'
+  | 'withdrawn_by_page'
   | 'erased'
   | 'legitimate_interest'
   | 'consent_withdrawal'

@@ -135,6 +135,17 @@ const INSERT_STATEMENTS = [
    select tracker_id, 'gone-' || visitor_id, created_at from generated
    where destination_id is not null and number % 10 = 0`,
   `with generated as (${GENERATED_ROWS})
+   insert into page_withdrawals (tracker_id, visitor_id, visitor_digests, id, event_id,
+     reaches_secret, first_withdrawn_at, withdrawn_at)
+   select tracker_id, 'page-' || visitor_id, '{}', md5(event_id)::uuid, event_id, true, created_at,
+     created_at
+   from generated where destination_id is not null and number % 10 = 0
+   on conflict do nothing`,
+  `with generated as (${GENERATED_ROWS})
+   insert into page_withdrawal_keys (tracker_id, key, withdrawal_id, withdrawn_at)
+   select tracker_id, 'page-' || visitor_id, md5(event_id)::uuid, created_at from generated
+   where destination_id is not null and number % 10 = 0`,
+  `with generated as (${GENERATED_ROWS})
    insert into erased_identifiers (tracker_id, keyed_digest, erased_at)
    select tracker_id, sha256(convert_to(event_id, 'UTF8')), created_at from generated
    where destination_id is not null and number % 10 = 0`,

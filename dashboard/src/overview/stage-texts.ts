@@ -94,6 +94,8 @@ const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
   throttle: 'The platform asked for a pause',
   time_used_up: 'Retried until it was too old',
   unknown: 'Retried without a usable answer',
+  withdrawal_lifted: 'A withdrawal was lifted',
+  withdrawn_by_page: 'Consent withdrawn by a page',
 }
 
 const REASONS = keysOf(REASON_TEXTS)

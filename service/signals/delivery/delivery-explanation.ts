@@ -61,7 +61,7 @@ function statusSentences(
           'accepts. It stays in the ledger.',
       ]
     case 'skipped:consent':
-      return [consentSentence(delivery, event)]
+      return [consentSentence(delivery, event, context)]
     case 'skipped:no_destination':
       return [
         'Not sent: the tracker had no destination when the event was received. Connect one and ' +
@@ -184,7 +184,11 @@ function endOfWindow(context: ExplanationContext): string {
     : 'the platform no longer accepts the event'
 }
 
-function consentSentence(delivery: StoredDelivery, event: StoredEvent): string {
+function consentSentence(
+  delivery: StoredDelivery,
+  event: StoredEvent,
+  { pageWithdrawal }: ExplanationContext,
+): string {
   const { statusReason } = delivery
   const reason = reasonOf('skipped:consent', statusReason)
   const notSent = notSentWords(delivery)
@@ -199,6 +203,17 @@ function consentSentence(delivery: StoredDelivery, event: StoredEvent): string {
         `${notSent}: the visitor withdrew consent, and ${withdrawalClause(event)}. ` +
         'It stays in the ledger.'
       )
+    case 'withdrawn_by_page': {
+      const named = pageWithdrawal
+        ? `page withdrawal ${pageWithdrawal.id} of ${pageWithdrawal.withdrawnAt.toISOString()}` +
+          (pageWithdrawal.liftedAt ? ', which has been lifted since' : '')
+        : 'by a page, for a visitor with the same identifiers'
+      return (
+        `${notSent}: the visitor withdrew consent on a page (${named}), and ` +
+        `${withdrawalClause(event)}. It stays in the ledger. Anyone can copy the key of a page: ` +
+        'if the visitor did not withdraw, list the withdrawals and lift theirs.'
+      )
+    }
     case 'possible_refusal':
       return (
         `${notSent}: ${listPossibleRefusals(event)} refuses advertising by its words, though it ` +

@@ -1,7 +1,12 @@
 import type { DeliveryOutcome, ReasonOf } from '@signalbox/contract/reasons.ts'
-import { checkWithdrawal } from '../consent/consent-decision.ts'
+import { findWithdrawalReason, type WithdrawalReason } from '../consent/consent-decision.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
-import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
+import {
+  findPersonWithdrawals,
+  NOT_WITHDRAWN,
+  type Withdrawals,
+} from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { OriginalEvent, Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
@@ -29,7 +34,7 @@ export async function reviewDeliveries(
 ): Promise<ReviewedBatch> {
   const { platform, now } = context
   const { destination, claimed, events } = batch
-  const withdrawnAt = await findBatchWithdrawals(context, batch)
+  const withdrawalsOf = await findBatchWithdrawals(context, batch)
   const stored = [...events.values()]
   const originalOf = await findOriginalEvents(context.database, destination.trackerId, stored)
   const at = now()
@@ -37,7 +42,7 @@ export async function reviewDeliveries(
     const event = events.get(delivery.id)
     return reviewDelivery(delivery, {
       event,
-      withdrawnAt: event ? withdrawnAt(event) : null,
+      withdrawals: event ? withdrawalsOf(event) : NOT_WITHDRAWN,
       originalEvent: event ? originalOf(event) : null,
       hasTestCode: destination.testCode !== null,
       platform,
@@ -53,18 +58,25 @@ export async function reviewDeliveries(
 async function findBatchWithdrawals(
   { database, erasureKey }: BatchContext,
   { destination, events }: ClaimedBatch,
-): Promise<(event: StoredEvent) => Date | null> {
+): Promise<(event: StoredEvent) => Withdrawals> {
   const { trackerId } = destination
   const people = new Map(
     [...events.values()].flatMap(event =>
-      event.payload ? [[event, { trackerId, ...event.payload }] as const] : [],
+      event.payload
+        ? [[event, { trackerId, space: spaceOf(event), ...event.payload }] as const]
+        : [],
     ),
   )
   const { latest } = await findPersonWithdrawals(database, [...people.values()], erasureKey)
   return event => {
     const person = people.get(event)
-    return person ? latest(person) : null
+    return person ? latest(person) : NOT_WITHDRAWN
   }
+}
+
+/** The space whose withdrawals reach an event; one from before there were spaces is a secret's. */
+export function spaceOf({ space }: Pick<StoredEvent, 'space'>): EventSpace {
+  return space === SPACE_NUMBERS.publishable ? 'publishable' : 'secret'
 }
 
 /** The event is sent, or it is settled without a request. */
@@ -72,7 +84,7 @@ type Review = { send: OutboundDelivery; settle: null } | { send: null; settle: S
 
 interface ReviewInput {
   event: StoredEvent | undefined
-  withdrawnAt: Date | null
+  withdrawals: Withdrawals
   originalEvent: OriginalEvent | null
   /** The destination has a code for test events. */
   hasTestCode: boolean
@@ -85,7 +97,7 @@ export const WINDOW_MARGIN_SECONDS = 60
 
 function reviewDelivery(
   delivery: ClaimedDelivery,
-  { event, withdrawnAt, originalEvent, hasTestCode, platform, at }: ReviewInput,
+  { event, withdrawals, originalEvent, hasTestCode, platform, at }: ReviewInput,
 ): Review {
   const end = event ? windowEnd(event, platform) : null
   const settle = (outcome: DeliveryOutcome<UnsentStatus>, error: SendError | null = null) =>
@@ -94,9 +106,8 @@ function reviewDelivery(
     settle({ status: 'failed:permanent', reason }, error)
 
   if (!event?.payload || !end) return fail('payload_expired')
-  if (!isStillConsented(event, withdrawnAt)) {
-    return settle({ status: 'skipped:consent', reason: 'consent_withdrawn' })
-  }
+  const withdrawn = findStoredWithdrawalReason(event, withdrawals)
+  if (withdrawn) return settle({ status: 'skipped:consent', reason: withdrawn })
   if (at.getTime() >= end.getTime() - WINDOW_MARGIN_SECONDS * 1_000) {
     // After an attempt the platform may have the event, so it has not expired unsent.
     const wasTried = delivery.attemptCount > 1
@@ -135,14 +146,14 @@ function settleReviewed(
   return { send: null, settle: settleUnsent(delivery, outcome, input) }
 }
 
-function isStillConsented(
-  { consentCapturedAt, createdAt }: StoredEvent,
-  withdrawnAt: Date | null,
-): boolean {
-  if (withdrawnAt === null) return true
+/** Why the withdrawals of its person withhold a stored event; null when they do not. */
+export function findStoredWithdrawalReason(
+  { consentCapturedAt, createdAt }: Pick<StoredEvent, 'consentCapturedAt' | 'createdAt'>,
+  withdrawals: Withdrawals,
+): WithdrawalReason | null {
   const captured_at = consentCapturedAt?.toISOString() ?? null
   const grant = { reason: 'granted_by_consent', captured_at } as const
-  return checkWithdrawal(grant, { withdrawnAt, receivedAt: createdAt }).allowed
+  return findWithdrawalReason(grant, { ...withdrawals, receivedAt: createdAt })
 }
 
 /**

@@ -2,6 +2,7 @@ import { isRecognized } from '@signalbox/contract/closed-set.ts'
 import { reasonOf } from '@signalbox/contract/reasons.ts'
 import { LEASE_SECONDS_MAX } from '../../runtime/settings/settings.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import type { PageWithdrawal } from '../events/page-withdrawal-store.ts'
 import type { StoredAttempt } from './attempt-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
@@ -14,6 +15,8 @@ export interface ExplanationContext {
   attempts: readonly StoredAttempt[]
   /** When the platform stops accepting the event; null when it is not known. */
   windowEndsAt: Date | null
+  /** The withdrawal that a page sent for the visitor of the event; null when there is none. */
+  pageWithdrawal?: PageWithdrawal | null
 }
 
 /** The clocks of two machines may differ by this much. */
@@ -164,6 +167,8 @@ function nextBatchSentence({ status, statusReason, ...delivery }: StoredDelivery
       return replayedAt
         ? `Waiting to be sent again: it was replayed at ${replayedAt.toISOString()}.`
         : NEXT_BATCH
+    case 'withdrawal_lifted':
+      return 'Waiting to be sent: the withdrawal that stopped it was lifted.'
     case 'accepted_for_delivery':
     case 'test_purchase':
     case 'handed_back':

@@ -15,6 +15,7 @@ import { BOTH_SPACES, type EventSpace, SPACE_NUMBERS } from '../events/event-rec
 import { findEventsById, findEventsByRef, type StoredEvent } from '../events/event-store.ts'
 import { findChildEvents, findParentEvents } from '../events/lineage-store.ts'
 import { listEventRefs } from '../events/list-store.ts'
+import { findPageWithdrawal, type PageWithdrawal } from '../events/page-withdrawal-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
 import { buildEventPage, type EventPageRequest } from './pagination.ts'
@@ -90,6 +91,8 @@ export interface LoadedEvent {
   deliveries: StoredDelivery[]
   /** The requests that contained it. */
   attempts: StoredAttempt[]
+  /** Looked up when a page's withdrawal stopped a delivery. */
+  pageWithdrawal: PageWithdrawal | null
 }
 
 /** Throws a 404 refusal when the tracker has no such event, even if another tracker has one. */
@@ -108,7 +111,21 @@ export async function loadEvent(
     findParentEvents(database, trackerId, [event]),
   ])
   const attempts = await findAttempts(database, trackerId, attemptIds(deliveries))
-  return { event, parent: parents.get(event) ?? null, children, deliveries, attempts }
+  const pageWithdrawal = deliveries.some(({ statusReason }) => statusReason === 'withdrawn_by_page')
+    ? await findWithdrawalOfVisitor(database, trackerId, event)
+    : null
+  const parent = parents.get(event) ?? null
+  return { event, parent, children, deliveries, attempts, pageWithdrawal }
+}
+
+/** Null when only identifiers of the event are withdrawn. */
+async function findWithdrawalOfVisitor(
+  database: Database,
+  trackerId: string,
+  { payload }: StoredEvent,
+): Promise<PageWithdrawal | null> {
+  const visitorId = payload?.visitorId?.trim()
+  return visitorId ? findPageWithdrawal(database, { trackerId, visitorId }) : null
 }
 
 /** getEvent: an event with its parent, its children and the outcomes of its deliveries. */
@@ -118,7 +135,7 @@ export async function readEvent(
   { platforms, at, ...lookup }: EventLookup,
 ): Promise<EventRead> {
   const loaded = await loadEvent(database, trackerId, lookup)
-  const { event, parent, children, deliveries, attempts } = loaded
+  const { event, parent, children, deliveries, attempts, pageWithdrawal } = loaded
   const owner = { workspaceId, signalTrackerId: String(workspaceId) }
   const views = deliveries.map(delivery => deliveryView(delivery, owner, attempts))
   const detail = {
@@ -132,6 +149,7 @@ export async function readEvent(
       explanation: explainDelivery(delivery, event, {
         at,
         attempts,
+        pageWithdrawal,
         windowEndsAt: findWindowEnd(delivery, event, platforms),
       }),
     })),

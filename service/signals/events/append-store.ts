@@ -19,9 +19,8 @@ import { countInsertedEvents } from './list-position-store.ts'
 import { countStages, stageLiteral } from './stage-count-store.ts'
 import { WITHDRAWAL_WRITE } from './withdrawal-store.ts'
 
-/** An unchecked assumption behind an event: that the person with this key is not blocked. */
+/** An unchecked assumption behind an event: the person with this key is not blocked. */
 interface Assumption {
-  /** The position of the event in the statement, counted from 1. */
   number: number
   trackerId: string
   key: string
@@ -71,9 +70,11 @@ function buildConflictQuery(
     select assumed.number
     from ${unnestColumns(WITHDRAWAL_CHECK_COLUMNS, { alias, firstParameter })}
     cross join lateral (
-      select tracker_id from consent_withdrawals
-      where tracker_id = assumed.tracker_id and visitor_id = assumed.visitor_id ${isOwn}
-      limit 1
+      (select tracker_id from consent_withdrawals
+       where tracker_id = assumed.tracker_id and visitor_id = assumed.visitor_id ${isOwn} limit 1)
+      union all
+      (select tracker_id from page_withdrawal_keys
+       where tracker_id = assumed.tracker_id and key = assumed.visitor_id ${isOwn} limit 1)
     ) withdrawal
     union
     select assumed.number

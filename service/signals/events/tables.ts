@@ -63,6 +63,27 @@ interface EventTables {
     visitor_id: string
     withdrawn_at: Date
   }
+  page_withdrawals: {
+    tracker_id: string
+    visitor_id: string
+    platform: Generated<string>
+    visitor_digests: string[]
+    id: string
+    event_id: string
+    origin: string | null
+    reaches_secret: boolean
+    identifiers: Generated<number>
+    first_withdrawn_at: Date
+    withdrawn_at: Date
+    lifted_at: Date | null
+    lift_reason: string | null
+  }
+  page_withdrawal_keys: {
+    tracker_id: string
+    key: string
+    withdrawal_id: string
+    withdrawn_at: Date
+  }
   erased_identifiers: {
     tracker_id: string
     keyed_digest: Buffer
@@ -104,6 +125,8 @@ export const EVENT_PLACEMENTS: Record<keyof EventTables, TablePlacement> = {
   event_payloads: 'distributed',
   sessions: 'distributed',
   consent_withdrawals: 'distributed',
+  page_withdrawals: 'distributed',
+  page_withdrawal_keys: 'distributed',
   event_counts: 'distributed',
   list_positions: 'distributed',
   erased_identifiers: 'distributed',

@@ -89,6 +89,8 @@ interface DraftInput {
   edge?: EdgeClient | null
   /** Members in which tokens have replaced identifiers. Default: none. */
   redacted?: string[]
+  /** Known members that count for nothing in this event, as paths. Default: none. */
+  ignored?: string[]
 }
 
 const UNKNOWN_MEMBERS_MAX = 20
@@ -96,7 +98,7 @@ const UNKNOWN_MEMBERS_MAX = 20
 /** Reduces a submission to what may be stored: hashes identifiers, scrubs URLs, drops the rest. */
 export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft {
   const { trackerId, eventId, space = 'secret', receivedAt, eventTime, decision } = input
-  const { platforms, edge = null, redacted = [] } = input
+  const { platforms, edge = null, redacted = [], ignored = [] } = input
   const clicks = selectClickIds(body.click_ids)
   const identity = acceptIdentity(platforms, {
     userData: body.user_data,
@@ -146,7 +148,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
         toDroppedFields(listUnstoredIdentity(body), 'events of this kind keep no identity'),
         dropped,
       ),
-      unknownMembers: findUnknownMembers(body),
+      unknownMembers: [...findUnknownMembers(body), ...ignored],
       redacted,
     },
     bodyDigest: digestBody(body, { trackerId, eventId }),
