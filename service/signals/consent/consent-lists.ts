@@ -65,6 +65,8 @@ function isListOfCodes({ value, meaning }: ListMember): boolean {
 }
 
 const CODE = /^\d{1,4}$/
+/** `s3` of consentmanager. */
+const LETTER_CODE = /^[a-z]?\d{1,4}$/i
 
 /** What an item of a list is about. */
 interface Item {
@@ -205,7 +207,8 @@ function isAboutAdvertising({ subject, isAboutAll }: Item): boolean {
   return isAboutAll || subject.isNegative
 }
 
-function addMissingAdvertising(
+/** What is accepted leaves out advertising. */
+export function addMissingAdvertising(
   { choices }: ConsentStatements,
   { source }: Place,
   { field, isForm }: { field: string; isForm: boolean },
@@ -256,7 +259,8 @@ const ID = /^[0-9a-f-]{4,}$/i
 
 /** `{1: 1, 2: 0, 3: 0}`: of categories that have numbers, at most the necessary one is accepted. */
 function isRefusalOfCodes(names: string[], values: unknown[]): boolean {
-  if (names.length < 2 || !names.every(name => CODE.test(name))) return false
+  const isCode = (name: string) => LETTER_CODE.test(name) && findMeaning(name).subject === null
+  if (names.length < 2 || !names.every(isCode)) return false
   const answers = values.map(value => readAnswer(value).answer)
   const refused = answers.filter(answer => answer === 'no').length
   return refused >= 2 && refused >= names.length - 1

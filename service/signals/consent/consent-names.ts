@@ -140,7 +140,9 @@ const NEGATING_ACRONYM = /^(npa|dns|dnss|dnsmpi|dnsmpd)$/
 function interpretWords(words: string[]): NameMeaning {
   const counts = countWords(words)
   const { kinds, unknown, negations } = counts
-  const isNegative = negations % 2 === 1
+  // "GPC opt-out" says it twice.
+  const isGpc = kinds.has('gpc') && kinds.has('opt_out')
+  const isNegative = negations % 2 === (isGpc ? 0 : 1)
   const subject = findSubject(counts, isNegative)
   const vendor = subject === 'advertising' ? findVendor(counts, words) : null
   const lastWord = words.at(-1) ?? ''

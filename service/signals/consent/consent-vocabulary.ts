@@ -62,7 +62,7 @@ const WORDS: Record<WordKind, string> = {
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
     restrict restricted restriction exclude excluded suppress suppressed disagree disagreed
-    deactivated inactive necessaryonly remove removed`,
+    deactivated inactive necessaryonly remove removed withheld`,
   withdrawal: `withdraw withdrawn withdrawal withdrew revoke revoked revocation objected
     objection opposed opposition`,
   channel: `email emails mail mails mailing mailings sms mms push notification notifications
@@ -78,9 +78,9 @@ const WORDS: Record<WordKind, string> = {
     products improvement content geolocation location unclassified uncategorized misc hosting
     session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
     shipping package feedback survey surveys review reviews quality monitoring engagement search
-    adblocker affiliates crm cdp bigdata mobile payment payments card camera microphone contacts
+    adblocker affiliates crm cdp bigdata mobile payment payments card camera microphone contacts delivery
     calendar photos bluetooth`,
-  ending: `campaign campaigns slot slots unit units placement creative click clicks impressions
+  ending: `campaign campaigns slot slots unit units placement position positions size creative click clicks impressions
     keyword require requires requirement applies apply applicable shown show displayed display
     visible presented number link links url urls uri href id uuid guid version ver revision at
     date time timestamp ts utc expires expiry expiration age days language lang languages locale
@@ -109,7 +109,7 @@ const WORDS: Record<WordKind, string> = {
     viewed current latest last final browser device app site web website header headers navigator
     setting settings option options bool boolean new opt privacy california us usa
     uk eu eea ca va co ct national universal based this that should may can only granular display
-    online digital context cross network networks delivery tag tags platform platforms general
+    online digital context cross network networks tag tags platform platforms general
     relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
     client server side c ttq pintrk snaptr rdt lintrk twq uet uetq gtag save saving get ut utag tci cp ios android unity kochava singular applovin
     vungle ironsource chartboost inmobi admob appsflyer adjust branch segment rudderstack mparticle
@@ -126,13 +126,40 @@ export const ADVERTISING_STEM =
  * Stems of refusals in the languages of Europe: each has too many forms (`rechazado`, `rechazadas`)
  * for a list of words.
  */
-export const REFUSAL_STEM = new RegExp(
-  '^(rechaz|rifiut|refus|recus|abgelehn|ablehn|verweiger|widerruf|widerspr|widersproch|geweiger|' +
-    'weiger|afgewez|afvis|afvist|afslag|afslog|avsla|avvis|nekad|nekat|odmit|odmiet|odrzuc|' +
-    'odwol|odvol|negad|negat|deneg|bloquea|bloquee|blockier|bloccat|desactiv|desativ|deaktiv|' +
-    'disattiv|deshabilit|disabilit|gesperrt|untersagt|verboten|retirad|retiree|ritirat|ingetrokken|' +
-    'uitgeschakel|elutasit|respins|hylat|hylkaa|otkaz|отказ|отклон|отозв|拒否|拒绝|拒絕|거부)',
+export const REFUSAL_STEM = toStem(
+  `rechaz rifiut refus refuz recus abgelehn ablehn verweiger widerruf widerspr widersproch geweiger
+  weiger afgewez afvis afvist afslag afslog avsla avslo avvis nekad nekat nekt odmit odmiet odmow
+  odmaw odrzuc odwol odvol odbij zamit nepovol nesouhlas nesuhlas neprijat niezgod wycof wylacz
+  negad negat deneg bloquea bloquee blockier bloccat desactiv desativ deaktiv disattiv deshabilit
+  disabilit gesperrt untersagt verboten retirad retiree ritirat ingetrokken uitgeschakel elutasit
+  respins reddedil reddet hylat hylkaa kielt keeldu otkaz отказ отклон отозв запре деактив неактив
+  несоглас απορρ αρν 拒 不同意 不允许 거부 مرفوض رفض`,
+  'しない しません いない 않 안함',
 )
+
+/** Stems of grants. They count in values alone, where a word that is not known grants nothing. */
+export const GRANT_STEM = toStem(
+  `akzept accept acept accett aceit autoris autoriz zugestimm erlaub gestattet einverstand aktivier
+  activad activee attivat ativad ingeschakel tillat godka godke godtag hyvaks salli permis permes
+  consentit consentid toegest toestem akkoord souhlas suhlas povol dovol prijat zgod zezwol zaakcept
+  onayl kabul elfogad engedely hozzajarul concedid otorgad genehmig разреш соглас принят активн
+  同意 許可 허용 동의`,
+)
+
+/** Words that begin with one of the stems, or have one of the parts, as names are compared. */
+function toStem(stems: string, parts = ''): RegExp {
+  const inside = parts === '' ? [] : parts.split(' ')
+  const begin = stems
+    .trim()
+    .split(/\s+/)
+    .map(stem => `^${stem}`)
+  return new RegExp(withoutMarks([...begin, ...inside].join('|')))
+}
+
+/** Russian and Japanese letters have marks, too. */
+function withoutMarks(text: string): string {
+  return text.normalize('NFKD').replace(/\p{M}/gu, '')
+}
 
 /** Two to four words that mean something together. */
 export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
@@ -153,6 +180,7 @@ export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
   ['opt outs', 'optout'],
   ['opt in', 'optin'],
   ['opts in', 'optin'],
+  ['opt ins', 'optin'],
   ['opted in', 'optedin'],
   ['opting in', 'optingin'],
   ['third party', 'thirdparty'],
@@ -221,9 +249,7 @@ export const VENDOR_BY_WORD: ReadonlyMap<string, string> = indexWords(VENDORS)
 function indexWords<Key extends string>(lists: Readonly<Record<Key, string>>): Map<string, Key> {
   const index = new Map<string, Key>()
   for (const [key, words] of Object.entries(lists) as [Key, string][]) {
-    // As names are compared: without marks, which Russian and Japanese letters have, too.
-    const plain = words.normalize('NFKD').replace(/\p{M}/gu, '')
-    for (const word of plain.split(/\s+/)) if (!index.has(word)) index.set(word, key)
+    for (const word of withoutMarks(words).split(/\s+/)) if (!index.has(word)) index.set(word, key)
   }
   return index
 }

@@ -1,14 +1,13 @@
 import { SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import { type AnswerText, readAnswer } from './consent-answers.ts'
-import { readCoded, readCodedText } from './consent-codes.ts'
+import { readAnswer } from './consent-answers.ts'
+import { readCoded } from './consent-codes.ts'
 import { findMeaning } from './consent-forms.ts'
 import { readList, readListedObject } from './consent-lists.ts'
 import type { CategoryMeanings } from './consent-names.ts'
 import {
   addChoice,
   findMeaningAt,
-  isRefusalOfAll,
   type Member,
   type Place,
   resolveSubject,
@@ -18,6 +17,14 @@ import {
   UNKNOWN_ITEM,
 } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
+import {
+  addUnread,
+  isSignalName,
+  readCodesInText,
+  readMemberAnswer,
+  readTextList,
+  readWholeText,
+} from './consent-texts.ts'
 import { decodePercents, parseCookieText } from './cookie-text.ts'
 
 /** The objects of a submission that are read, and the members beside them. */
@@ -98,8 +105,8 @@ function visitObject(statements: ConsentStatements, object: UntrustedObject, pla
 /** Members by which an item says what it is, as in `{purpose: "advertising", granted: false}`. */
 const NAMING_MEMBER = new RegExp(
   '^(id|name|key|type|label|title|slug|code|group)$|' +
-    '(purpose|category|vendor|service|provider|processor|dps)(_?(id|name|key|type))?$|' +
-    '(group|consent|cookie|template)_?(id|name|key|type)$',
+    '(purpose|category|vendor|service|provider|processor|dps)(_?(id|name|key|type|code))?$|' +
+    '(group|consent|cookie|template)_?(id|name|key|type|code)$',
   'i',
 )
 
@@ -134,14 +141,6 @@ function visitValue(statements: ConsentStatements, place: Place, member: Member)
   } else if (meaning.isLabel) statements.withOthers.add(place.source)
   else addChoice(statements, place, { ...member, answer: readMemberAnswer(member) })
 }
-
-/** `consent_revoked: 1732000000` is when it was; a name that ends in `_at` is a label. */
-function readMemberAnswer({ value, meaning }: Member): AnswerText {
-  return readAnswer(meaning.isOptOut && TIME.test(String(value)) ? true : value)
-}
-
-/** Unix time, or a day. */
-const TIME = /^1\d{9}(?:\d{3})?$|^20\d\d-\d\d-\d\d/
 
 /** Objects that describe the purposes and do not answer for them. */
 const DESCRIPTIONS =
@@ -187,91 +186,22 @@ function isPair(item: unknown): item is [string, unknown] {
 function visitText(statements: ConsentStatements, place: Place, member: Member): void {
   const { meaning } = member
   const text = decodePercents(member.value as string)
-  if (readCodedText(statements, place, { ...member, value: text })) return
-  const answer = readMemberAnswer({ ...member, value: text })
-  // The type of an event may be `DENY_ALL`.
-  const isType = meaning.isLabel && /(type|mode|method|button|clicks?|clicked)$/i.test(member.name)
-  // `consent_type: "opt-out"` is a model of consent; the type of an event or a transaction is not.
-  const isEvent =
-    answer.isRefusal &&
-    (/transaction_?type$/i.test(member.name) ||
-      (/event_?type$/i.test(member.name) && !answer.isOptStatement))
-  if ((isType && isRefusalOfAll(answer)) || isEvent) {
-    const named = { ...member, meaning: { ...meaning, isLabel: false, isSwitch: true } }
-    addChoice(statements, place, { ...named, answer })
-    return
-  }
-  if (isSignalName(text)) {
-    const said = { ...member, meaning: { ...meaning, ...OPT_OUT_BY_SIGNAL } }
-    addChoice(statements, place, { ...said, answer: readAnswer(true) })
-    return
-  }
+  const decoded = { ...member, value: text }
+  if (readWholeText(statements, place, decoded)) return
+  const answer = readMemberAnswer(decoded)
   if (!meaning.isLabel && answer.answer !== 'unclear') {
     addChoice(statements, place, { ...member, answer })
     return
   }
-  // A text such as "0,1,2:" lists codes.
-  // So does Didomi's `c:meta-x,google`, with the names of vendors.
+  // A text such as "0,1,2:" lists codes, and Didomi's `c:meta-x,google` the names of vendors.
   const isCodeList =
     (meaning.codes !== null && !/[:=]["'\w[{]/.test(text)) ||
     (meaning.hasVendors && /^c:/.test(text))
   const parsed = isCodeList ? null : parseCookieText(member.value as string)
   if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
-  else if (readCodesInText(statements, place, { ...member, value: text })) return
-  else if (meaning.isLabel || !readTextList(statements, place, { ...member, value: text })) {
+  else if (readCodesInText(statements, place, decoded)) return
+  else if (meaning.isLabel || !readTextList(statements, place, decoded)) {
     if (meaning.isLabel) statements.withOthers.add(place.source)
     else addChoice(statements, place, { ...member, answer })
   }
-}
-
-/** `signal: "gpc"` and `privacy_signals: ["gpc"]` say that an opt-out was made by the browser. */
-function isSignalName(text: unknown): boolean {
-  return typeof text === 'string' && text.length < 40 && findMeaning(text).subject === 'gpc'
-}
-
-const OPT_OUT_BY_SIGNAL = { subject: 'everything', isNegative: true, isForm: false } as const
-
-/** A TC or GPP string in a list of codes, such as Ethyca's `fides_string`. */
-const CODE_IN_TEXT = /[,;|\s](D[\w-]+~|C[\w-]{20})/
-
-function readCodesInText(statements: ConsentStatements, place: Place, member: Member): boolean {
-  const text = `,${member.value}`
-  if (text.length > LIST_LENGTH_MAX || !CODE_IN_TEXT.test(text)) return false
-  const parts = text.split(/[,;|\s]+/, ITEMS_MAX)
-  const read = parts.map(value => readCodedText(statements, place, { ...member, value }))
-  return read.includes(true)
-}
-
-const ITEMS_MAX = 200
-const LIST_LENGTH_MAX = 4_096
-
-/** `necessary,marketing` and `permit 1,2,3`. */
-function readTextList(statements: ConsentStatements, place: Place, member: Member): boolean {
-  const { meaning } = member
-  const text = member.value as string
-  const mayList = meaning.list !== null || meaning.codes !== null || meaning.subject !== null
-  if (!mayList || text.length > LIST_LENGTH_MAX) return false
-  const separator = meaning.codes === null ? /[,|;\n]+/ : /[^A-Za-z0-9_]+|_(?=\d)/
-  const items = text.split(separator, ITEMS_MAX).map(item => item.trim())
-  const value = items.filter(item => item !== '')
-  place.budget.members -= value.length
-  if (place.budget.members < 0) {
-    addUnread(statements, place)
-    return true
-  }
-  const isEmptyList = value.length === 0 && meaning.list === 'accepted'
-  return (isEmptyList || value.length > 0) && readList(statements, place, { ...member, value })
-}
-
-/** What is not read may refuse. */
-function addUnread({ choices }: ConsentStatements, { source, path }: Place): void {
-  choices.push({
-    source,
-    field: path,
-    subject: 'advertising',
-    vendor: null,
-    meaning: 'unclear',
-    isForm: true,
-    why: 'words_denied',
-  })
 }
