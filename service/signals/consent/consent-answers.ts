@@ -23,17 +23,18 @@ export interface AnswerText {
 const YES = `granted grant grants allow allowed allows accept accepted acceptance yes y true on
   enable enabled active activated agree agreed approve approved permit permitted authorize
   authorized authorise authorised given 1 oui ja si sim tak da evet kylla ano igen ok okay
-  aktiv aktivt actief attivo activo ativo checked selected accepter aceptar accetta akzeptieren acceptera aceitar accepteren accepte
+  aktiv aktivt actief attivo activo ativo checked selected accepter aceptar accetta akzeptieren
+  acceptera aceitar accepteren accepte
   acceptee autorise akzeptiert zugestimmt erlaubt aceptado aceptada
   aceito accettato geaccepteerd toegestaan godkand akceptovano prijato zgoda 同意 許可 许可 はい 是 да
   dy vi`
-const YES_ALONE = 'consent consented in g t'
+const YES_ALONE = 'consent consented in g t an aan'
 const NO = `denied deny denies no n false off disable disabled inactive deactivated reject
   rejected rejects rejection refuse refused refusal decline declined declines withdraw
   withdrawn withdrawal revoke revoked disallow disallowed block blocked prohibit prohibited
   forbid forbidden restricted limited objected disagree disagreed unauthorized unauthorised
   unchecked deselected nothing 0 nope non nein nie niet nej nei nee ei ne hayir hayır nem nao
-  necessaryonly minimal minimum d f
+  necessaryonly minimal minimum d f aus uit nu οχι 不可
   いいえ 否 нет optout optedout
   optouts dn`
 const NO_ALONE = 'out none never not'
@@ -42,7 +43,8 @@ const OPTS_IN = 'optin optedin'
 /** `not_set` is read before `not` flips. */
 const UNSET = `unset unspecified undefined unknown undetermined null nil pending unanswered
   notset notdetermined determined unavailable na nan noanswer nopreference default u p`
-const FILLERS = `explicit explicitly thanks thank you edildi danke merci gracias grazie bedankt tack takk
+const FILLERS = `explicit explicitly thanks thank you gerne edildi danke merci gracias grazie
+  bedankt tack takk
   i do we she he consent status state all any everything every full user users
   visitor visitors vendors vendor purposes purpose categories cookies cookie on to has was is of
   the my choice click clicked notice button event tracking track sell share ads data by via banner

@@ -23,7 +23,9 @@ type ListMember = Omit<Member, 'value'> & { value: unknown[] }
  * a meaning.
  */
 export function readList(statements: ConsentStatements, place: Place, member: ListMember): boolean {
-  const { value, meaning } = member
+  const { meaning } = member
+  // `[""]` is an empty list.
+  const value = member.value.filter(item => item !== '')
   const inside = toInside(place, member)
   const items = value.flatMap(item => readItem(inside, item))
   const list = findList(meaning, inside)
@@ -41,7 +43,7 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
     return isListOfUnknownServices(member) && addServices(statements, place, member)
   }
   if (list === 'rejected') addRejected(statements, place, { field: member.field, items })
-  else addAccepted(statements, place, { member, items, list })
+  else addAccepted(statements, place, { member: { ...member, value }, items, list })
   return true
 }
 
@@ -237,7 +239,8 @@ export function readListedObject(
   const values = Object.values(object)
   if (place.isVendorList) addAllVendors(statements, place, object)
   if (names.length === 0 || place.isVendorList) return
-  if (place.codes === null && isRefusalOfCodes(names, values)) {
+  const isKnown = names.some(name => place.codes?.has(name))
+  if (!isKnown && isRefusalOfCodes(names, values)) {
     addMissingAdvertising(statements, place, { field: place.path, isForm: false })
   }
   if (values.every(Array.isArray)) {

@@ -89,8 +89,16 @@ function findInnerParent(place: Place, { meaning, name }: Member): Subject | nul
     return resolveSubject(meaning, place.parent)
   }
   const isUnknown = !meaning.isSwitch && subject === null
+  // `consent: {value: false}`; but in `consents: {chat: {value: false}}` it is about "chat".
+  if (isOfAll(place.parent)) return isUnknown ? null : place.parent
+  if (subject === 'everything' && place.parent === null) return toSubject(meaning)
   if (isUnknown && (place.isVendorList || OPAQUE_NAME.test(name))) return UNKNOWN_ITEM
   return place.parent
+}
+
+/** Consent as a whole, of which unknown members and the items of lists are a part. */
+export function isOfAll(parent: Subject | null): boolean {
+  return parent !== null && parent.subject === 'everything' && !parent.isNegative
 }
 
 /** Codes reach the objects inside, as in `hu-consent: {categories: {4: true}}`. */
@@ -142,7 +150,10 @@ function findAnswered(
     meaning.isSwitch || meaning.isPlain || meaning.isConsent
       ? answer.isRefusal || answer.isAboutAll
       : isRefusalOfAll(answer) || (meaning.mayAnswer && isSpokenRefusal(answer))
-  return isSaid ? { ...toSubject(meaning), subject: 'everything', isForm: false } : null
+  if (isSaid) return { ...toSubject(meaning), subject: 'everything', isForm: false }
+  // `{label: "Targeting", transaction: "OPTED_OUT"}`
+  const isAboutAds = parent !== null && parent.subject !== null && parent.subject !== 'other'
+  return isAboutAds && !parent.isNegative && isSpokenRefusal(answer) ? parent : null
 }
 
 /** `cookies` is Didomi's name of purpose 1; in `cookies: "accept_all"` it is everything. */

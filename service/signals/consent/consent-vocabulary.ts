@@ -30,21 +30,24 @@ export type WordKind =
 /** A word in two lists has the kind of the first one. Other languages are without accents. */
 const WORDS: Record<WordKind, string> = {
   advertising: `ad ads adv advert adverts advertise advertiser advertisers advertising
-    advertisement advertisements adstorage aduserdata adpersonalization adtech marketing targeting targeted retargeting retargeted
+    advertisement advertisements adstorage aduserdata adpersonalization adtech marketing
+    targeting targeted retargeting retargeted
     remarketing behavioral behavioural iba oba npa werbung werbe publicite publicites publicitaire
     publicitaires publicidad publicidade pubblicita pubblicitari pubblicitarie reklama reklame
     reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
     advertenties ciblage ciblee ciblees adcloud реклама маркетинг 広告 マーケティング 广告 营销 廣告 광고
-    마케팅`,
+    마케팅 anzeigen pub`,
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
-  sale: 'sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd dnss',
+  sale: `sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd
+    dnss`,
   sharing: 'share sharing sales',
-  tracking: `adid adids track tracking tracked tracker trackers profiling profiled
+  tracking: `adid adids track tracking tracked tracker trackers profilazione profilage profilering
+    profilierung perfilado profiling profiled
     fingerprinting pixel pixels conversion conversions capi audience audiences lookalike
     lookalikes crosssite crosscontext att idfa aaid gaid aam dmp demdex`,
   device_limit: 'lat lmt dnt rdp ldu lmu ldp',
-  gpc: 'gpc globalprivacycontrol',
+  gpc: 'gpc globalprivacycontrol uoom',
   social: 'social socialmedia socialnetworking',
   opt_out: 'optout optouts optedout optingout',
   consent: `consent consents consented consenting einwilligung zustimmung consentement
@@ -55,16 +58,17 @@ const WORDS: Record<WordKind, string> = {
     authorisation optin optins optedin optingin collect collection`,
   switch: `enabled enable active activated on val value status state choice choices decision
     answer response action flag result selected selection checked level levels event interaction
-    general ok okay signal signals`,
+    general ok okay signal signals command subcommand`,
   all: 'all everything every full',
   negation: 'not no non never dont without off missing',
-  refusal: `deny denied denies denying denial decline declined declines refuse refused refuses
+  refusal: `denials refusals rejections deny denied denies denying denial decline declined
+    declines refuse refused refuses
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
     restrict restricted restriction exclude excluded suppress suppressed disagree disagreed
     deactivated inactive necessaryonly remove removed withheld`,
   withdrawal: `withdraw withdrawn withdrawal withdrew revoke revoked revocation objected
-    objection opposed opposition`,
+    objection objections opposed opposition withdrawals revocations`,
   channel: `email emails mail mails mailing mailings sms mms push notification notifications
     phone telephone call calls telemarketing newsletter newsletters whatsapp messenger post postal
     letter letters fax viber telegram chat login subscription subscriptions subscribe subscribed
@@ -78,9 +82,11 @@ const WORDS: Record<WordKind, string> = {
     products improvement content geolocation location unclassified uncategorized misc hosting
     session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
     shipping package feedback survey surveys review reviews quality monitoring engagement search
-    adblocker affiliates crm cdp bigdata mobile payment payments card camera microphone contacts delivery
+    adblocker affiliates crm cdp bigdata mobile payment payments card camera microphone contacts
+    delivery
     calendar photos bluetooth`,
-  ending: `campaign campaigns slot slots unit units placement position positions size creative click clicks impressions
+  ending: `campaign campaigns slot slots unit units placement position positions size creative
+    click clicks impressions
     keyword require requires requirement applies apply applicable shown show displayed display
     visible presented number link links url urls uri href id uuid guid version ver revision at
     date time timestamp ts utc expires expiry expiration age days language lang languages locale
@@ -90,11 +96,12 @@ const WORDS: Record<WordKind, string> = {
     disclosed processed provider path domain host code string key hash token template width height
     color colour theme layer seen channel channels clicked price prices amount total company
     carrier discount
-    coupon tax currency sku duration translation translations interest interests`,
+    coupon team budget spend cost list tax currency sku duration translation translations
+    interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
     debug loaded ready initialized pending preview closed opened`,
-  inert:
-    'redaction redact redacted passthrough double frequency capping wait mspa default preferred',
+  inert: `adgroup adnetwork conversionvalue redaction redact redacted passthrough double frequency
+    capping wait mspa default preferred`,
   law: 'gdpr ccpa cpra dsgvo rgpd lgpd vcdpa cpa ctdpa ucpa usp usprivacy usnat gpp tcf iab dma',
   container: `category categories categoria categorias cat cats group groups purpose purposes
     service services vendor vendors vendeurs scope scopes integration integrations destination
@@ -111,7 +118,8 @@ const WORDS: Record<WordKind, string> = {
     uk eu eea ca va co ct national universal based this that should may can only granular display
     online digital context cross network networks tag tags platform platforms general
     relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
-    client server side c ttq pintrk snaptr rdt lintrk twq uet uetq gtag save saving get ut utag tci cp ios android unity kochava singular applovin
+    client server side tc daa nai edaa c ttq pintrk snaptr rdt lintrk twq uet uetq gtag save
+    saving get ut utag tci cp ios android unity kochava singular applovin
     vungle ironsource chartboost inmobi admob appsflyer adjust branch segment rudderstack mparticle
     braze adobe xdm magento woocommerce woo bigcommerce piwik ppms ensighten commanders cact
     trustcommander consentmo pandectes enzuzo fides ethyca civic evidon crownpeak ccm complianz
@@ -119,8 +127,10 @@ const WORDS: Record<WordKind, string> = {
 }
 
 /** Stems of advertising in compounds that no list of words can hold (`Marketingzwecke`). */
-export const ADVERTISING_STEM =
-  /advertis|marketing|targeting|werbe|werbung|publicit|publicid|pubblicit|reklam|remarket/
+export const ADVERTISING_STEM = new RegExp(
+  'advertis|annons|annonc|anunci|mainos|mainonta|hirdet|oglas|διαφημ|marketing|targeting|' +
+    'werbe|werbung|publicit|publicid|pubblicit|reklam|remarket',
+)
 
 /**
  * Stems of refusals in the languages of Europe: each has too many forms (`rechazado`, `rechazadas`)
@@ -132,7 +142,8 @@ export const REFUSAL_STEM = toStem(
   odmaw odrzuc odwol odvol odbij zamit nepovol nesouhlas nesuhlas neprijat niezgod wycof wylacz
   negad negat deneg bloquea bloquee blockier bloccat desactiv desativ deaktiv disattiv deshabilit
   disabilit gesperrt untersagt verboten retirad retiree ritirat ingetrokken uitgeschakel elutasit
-  respins reddedil reddet hylat hylkaa kielt keeldu otkaz отказ отклон отозв запре деактив неактив
+  respins reddedil reddet hylat hylkaa kielt kiell keeldu otkaz отказ отклон отозв запре деактив
+    неактив
   несоглас απορρ αρν 拒 不同意 不允许 거부 مرفوض رفض`,
   'しない しません いない 않 안함',
 )
@@ -210,6 +221,9 @@ export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
   ['object to', 'objected'],
   ['objects to', 'objected'],
   ['app tracking transparency', 'att'],
+  ['ad group', 'adgroup'],
+  ['ad network', 'adnetwork'],
+  ['conversion value', 'conversionvalue'],
   ['ad storage', 'adstorage'],
   ['ad user data', 'aduserdata'],
   ['ad personalization', 'adpersonalization'],

@@ -8,6 +8,7 @@ import type { CategoryMeanings } from './consent-names.ts'
 import {
   addChoice,
   findMeaningAt,
+  isOfAll,
   type Member,
   type Place,
   resolveSubject,
@@ -164,7 +165,7 @@ function visitList(
   if (!member.meaning.isLabel) readList(statements, place, member)
   const inside = toInside(place, member)
   // Without a known name, the answers of an item are about something unknown.
-  const parent = inside.parent ?? UNKNOWN_ITEM
+  const parent = isOfAll(inside.parent) ? UNKNOWN_ITEM : (inside.parent ?? UNKNOWN_ITEM)
   for (const item of member.value) {
     if (isObject(item)) visitObject(statements, item, { ...inside, parent })
     else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
