@@ -41,26 +41,35 @@ export function readWholeText(
   return true
 }
 
+/** A name alone, not a cookie such as `isGpcEnabled=0`. */
+const SIGNAL = /^[\w\s.-]{3,39}$/
+
 const OPT_OUT_BY_SIGNAL = { subject: 'everything', isNegative: true, isForm: false } as const
 
 /** `signal: "gpc"` and `privacy_signals: ["gpc"]` say that an opt-out was made by the browser. */
 export function isSignalName(text: unknown): boolean {
-  return typeof text === 'string' && text.length < 40 && findMeaning(text).subject === 'gpc'
+  return typeof text === 'string' && SIGNAL.test(text) && findMeaning(text).subject === 'gpc'
 }
 
 /**
  * The type of an event or a transaction may be `DENY_ALL`, and that of an item about advertising
  * `REVOKE`. `consent_type: "opt-out"` is the model of a consent.
  */
-function isRefusingType({ name, meaning }: Member, answer: AnswerText, place: Place): boolean {
+function isRefusingType(
+  { name, field, meaning }: Member,
+  answer: AnswerText,
+  place: Place,
+): boolean {
   if (!answer.isRefusal) return false
   if (/transaction_?type$/i.test(name)) return true
-  if (/event_?type$/i.test(name)) return !answer.isOptStatement
+  if (/event_?type$/i.test(name) || EVENT_NAME.test(field)) return !answer.isOptStatement
   if (!meaning.isLabel || !/(type|mode|method|button|clicks?|clicked)$/i.test(name)) return false
   const { parent } = place
   const isItem = parent !== null && parent.subject !== 'other' && !answer.isOptStatement
   return isItem || isRefusalOfAll(answer)
 }
+
+const EVENT_NAME = /(?:^|[._])(?:event_?name|event\.name|topic|trigger)$/i
 
 /** `purposes: "none"` is an empty list. */
 function isNothing({ name, value, meaning }: Member): boolean {

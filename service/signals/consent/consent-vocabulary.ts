@@ -36,14 +36,14 @@ const WORDS: Record<WordKind, string> = {
     publicitaires publicidad publicidade pubblicita pubblicitari pubblicitarie reklama reklame
     reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
     advertenties ciblage ciblee ciblees adcloud реклама маркетинг 広告 マーケティング 广告 营销 廣告 광고
-    마케팅 anzeigen pub`,
+    마케팅 anzeigen pub targetable`,
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
   sale: `sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd
-    dnss`,
-  sharing: 'share sharing sales',
+    dnss sellable`,
+  sharing: 'share sharing sales shareable',
   tracking: `adid adids track tracking tracked tracker trackers profilazione profilage profilering
-    profilierung perfilado profiling profiled
+    profilierung perfilado trackable profiling profiled
     fingerprinting pixel pixels conversion conversions capi audience audiences lookalike
     lookalikes crosssite crosscontext att idfa aaid gaid aam dmp demdex`,
   device_limit: 'lat lmt dnt rdp ldu lmu ldp',
@@ -52,7 +52,7 @@ const WORDS: Record<WordKind, string> = {
   opt_out: 'optout optouts optedout optingout',
   consent: `consent consents consented consenting einwilligung zustimmung consentement
     consentimiento consentimento consenso toestemming samtykke samtycke suostumus zgoda cookie
-    cookies permission permissions permit permitted permits agree agrees agreed agreement accept
+    cookies permission permissions permit permitted permits agree iagree iaccept agrees agreed agreement accept
     accepts accepted acceptance accepting allow allows allowed allowing grant grants granted given
     approve approved approval authorize authorized authorise authorised authorization
     authorisation optin optins optedin optingin collect collection`,
@@ -60,8 +60,8 @@ const WORDS: Record<WordKind, string> = {
     answer response action flag result selected selection checked level levels event interaction
     general ok okay signal signals command subcommand`,
   all: 'all everything every full',
-  negation: 'not no non never dont without off missing',
-  refusal: `denials refusals rejections deny denied denies denying denial decline declined
+  negation: 'not no non never dont without off missing absent lack lacking',
+  refusal: `stop stopped consentless unconsented denials refusals rejections deny denied denies denying denial decline declined
     declines refuse refused refuses
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
@@ -100,7 +100,7 @@ const WORDS: Record<WordKind, string> = {
     interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
     debug loaded ready initialized pending preview closed opened`,
-  inert: `adgroup adnetwork conversionvalue redaction redact redacted passthrough double frequency
+  inert: `adfree adgroup adnetwork conversionvalue redaction redact redacted passthrough double frequency
     capping wait mspa default preferred`,
   law: 'gdpr ccpa cpra dsgvo rgpd lgpd vcdpa cpa ctdpa ucpa usp usprivacy usnat gpp tcf iab dma',
   container: `category categories categoria categorias cat cats group groups purpose purposes
@@ -171,64 +171,6 @@ function toStem(stems: string, parts = ''): RegExp {
 function withoutMarks(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '')
 }
-
-/** Two to four words that mean something together. */
-export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
-  ['opt out preference signal', 'globalprivacycontrol'],
-  ['global privacy control', 'globalprivacycontrol'],
-  ['opt out', 'optout'],
-  ['ad blocker', 'adblocker'],
-  ['necessary only', 'necessaryonly'],
-  ['only necessary', 'necessaryonly'],
-  ['necessary cookies only', 'necessaryonly'],
-  ['only necessary cookies', 'necessaryonly'],
-  ['essential only', 'necessaryonly'],
-  ['only essential', 'necessaryonly'],
-  ['strictly necessary only', 'necessaryonly'],
-  ['opts out', 'optout'],
-  ['opted out', 'optedout'],
-  ['opting out', 'optingout'],
-  ['opt outs', 'optout'],
-  ['opt in', 'optin'],
-  ['opts in', 'optin'],
-  ['opt ins', 'optin'],
-  ['opted in', 'optedin'],
-  ['opting in', 'optingin'],
-  ['third party', 'thirdparty'],
-  ['third parties', 'thirdparty'],
-  ['3rd party', 'thirdparty'],
-  ['rd party', 'thirdparty'],
-  ['social media', 'socialmedia'],
-  ['social network', 'socialmedia'],
-  ['social networks', 'socialmedia'],
-  ['social networking', 'socialmedia'],
-  ['big data', 'bigdata'],
-  ['cross site', 'crosssite'],
-  ['cross context', 'crosscontext'],
-  ['consent mode', 'consentmode'],
-  ['e mail', 'email'],
-  ['tik tok', 'tiktok'],
-  ['linked in', 'linkedin'],
-  ['you tube', 'youtube'],
-  ['double click', 'doubleclick'],
-  ['whats app', 'whatsapp'],
-  ['ireland limited', 'ireland'],
-  ['meta data', 'metadata'],
-  ['meta info', 'metadata'],
-  ['meta tags', 'metadata'],
-  ['on sale', 'onsale'],
-  ['for sale', 'onsale'],
-  ['object to', 'objected'],
-  ['objects to', 'objected'],
-  ['app tracking transparency', 'att'],
-  ['ad group', 'adgroup'],
-  ['ad network', 'adnetwork'],
-  ['conversion value', 'conversionvalue'],
-  ['ad storage', 'adstorage'],
-  ['ad user data', 'aduserdata'],
-  ['ad personalization', 'adpersonalization'],
-  ['ad personalisation', 'adpersonalization'],
-]
 
 /** Signals of Google's Consent Mode, which are about no single advertising platform. */
 export const CONSENT_MODE_SIGNALS: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-import { PHRASES, VENDOR_BY_WORD, WORD_KINDS } from './consent-vocabulary.ts'
+import { VENDOR_BY_WORD, WORD_KINDS } from './consent-vocabulary.ts'
 
 /**
  * The words of a text in lower case and without accents: camelCase, separators, known compounds
@@ -57,6 +57,70 @@ function splitCompound(word: string): string[] {
   }
   return best[word.length] ?? [word]
 }
+
+/** Two to four words that mean something together. */
+const PHRASES: readonly (readonly [words: string, merged: string])[] = [
+  ['opt out preference signal', 'globalprivacycontrol'],
+  ['global privacy control', 'globalprivacycontrol'],
+  ['opt out', 'optout'],
+  ['ad blocker', 'adblocker'],
+  ['necessary only', 'necessaryonly'],
+  ['only necessary', 'necessaryonly'],
+  ['necessary cookies only', 'necessaryonly'],
+  ['only necessary cookies', 'necessaryonly'],
+  ['essential only', 'necessaryonly'],
+  ['only essential', 'necessaryonly'],
+  ['strictly necessary only', 'necessaryonly'],
+  ['opts out', 'optout'],
+  ['opted out', 'optedout'],
+  ['opting out', 'optingout'],
+  ['opt outs', 'optout'],
+  ['opt in', 'optin'],
+  ['opts in', 'optin'],
+  ['opt ins', 'optin'],
+  ['opted in', 'optedin'],
+  ['opting in', 'optingin'],
+  ['third party', 'thirdparty'],
+  ['third parties', 'thirdparty'],
+  ['3rd party', 'thirdparty'],
+  ['rd party', 'thirdparty'],
+  ['social media', 'socialmedia'],
+  ['social network', 'socialmedia'],
+  ['social networks', 'socialmedia'],
+  ['social networking', 'socialmedia'],
+  ['big data', 'bigdata'],
+  ['cross site', 'crosssite'],
+  ['cross context', 'crosscontext'],
+  ['consent mode', 'consentmode'],
+  ['e mail', 'email'],
+  ['tik tok', 'tiktok'],
+  ['linked in', 'linkedin'],
+  ['you tube', 'youtube'],
+  ['double click', 'doubleclick'],
+  ['whats app', 'whatsapp'],
+  ['ireland limited', 'ireland'],
+  ['meta data', 'metadata'],
+  ['meta info', 'metadata'],
+  ['meta tags', 'metadata'],
+  ['on sale', 'onsale'],
+  ['for sale', 'onsale'],
+  ['do not profile', 'optout'],
+  ['do not target', 'optout'],
+  ['do not process', 'optout'],
+  ['can target', 'targeting'],
+  ['ad free', 'adfree'],
+  ['ads free', 'adfree'],
+  ['object to', 'objected'],
+  ['objects to', 'objected'],
+  ['app tracking transparency', 'att'],
+  ['ad group', 'adgroup'],
+  ['ad network', 'adnetwork'],
+  ['conversion value', 'conversionvalue'],
+  ['ad storage', 'adstorage'],
+  ['ad user data', 'aduserdata'],
+  ['ad personalization', 'adpersonalization'],
+  ['ad personalisation', 'adpersonalization'],
+]
 
 /** Phrases by their first word. */
 const PHRASES_BY_WORD: ReadonlyMap<string, { words: string[]; merged: string }[]> = Map.groupBy(

@@ -102,7 +102,8 @@ function parsePairs(text: string): object | null {
     const single = text.includes('%') ? [] : [[text]]
     for (const parts of [...splits.filter(({ length }) => length > 1), ...single]) {
       const members = parts.flatMap(part => toMember(part, sign))
-      // A part may have no value.
+      // A part may have no value; one with another sign belongs to the value before it.
+      if (sign === '=' && parts.some(part => !part.includes('=') && part.includes(':'))) continue
       if (members.length > 0 && members.length >= parts.length - 1) return fromMembers(members)
     }
   }

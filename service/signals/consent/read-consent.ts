@@ -165,7 +165,8 @@ function visitList(
   if (!member.meaning.isLabel) readList(statements, place, member)
   const inside = toInside(place, member)
   // Without a known name, the answers of an item are about something unknown.
-  const parent = isOfAll(inside.parent) ? UNKNOWN_ITEM : (inside.parent ?? UNKNOWN_ITEM)
+  const isOfItems = isOfAll(inside.parent) || inside.parent?.subject === 'tcf_1'
+  const parent = isOfItems ? UNKNOWN_ITEM : (inside.parent ?? UNKNOWN_ITEM)
   for (const item of member.value) {
     if (isObject(item)) visitObject(statements, item, { ...inside, parent })
     else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
