@@ -52,7 +52,8 @@ const WORDS: Record<WordKind, string> = {
   opt_out: 'optout optouts optedout optingout',
   consent: `consent consents consented consenting einwilligung zustimmung consentement
     consentimiento consentimento consenso toestemming samtykke samtycke suostumus zgoda cookie
-    cookies permission permissions permit permitted permits agree iagree iaccept agrees agreed agreement accept
+    cookies permission permissions permit permitted permits agree iagree iaccept agrees agreed
+    agreement accept
     accepts accepted acceptance accepting allow allows allowed allowing grant grants granted given
     approve approved approval authorize authorized authorise authorised authorization
     authorisation optin optins optedin optingin collect collection`,
@@ -61,7 +62,8 @@ const WORDS: Record<WordKind, string> = {
     general ok okay signal signals command subcommand`,
   all: 'all everything every full',
   negation: 'not no non never dont without off missing absent lack lacking',
-  refusal: `stop stopped consentless unconsented denials refusals rejections deny denied denies denying denial decline declined
+  refusal: `stop stopped consentless unconsented denials refusals rejections deny denied denies
+    denying denial decline declined
     declines refuse refused refuses
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
@@ -100,7 +102,8 @@ const WORDS: Record<WordKind, string> = {
     interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
     debug loaded ready initialized pending preview closed opened`,
-  inert: `adfree adgroup adnetwork conversionvalue redaction redact redacted passthrough double frequency
+  inert: `adfree adgroup adnetwork conversionvalue redaction redact redacted passthrough double
+    frequency
     capping wait mspa default preferred`,
   law: 'gdpr ccpa cpra dsgvo rgpd lgpd vcdpa cpa ctdpa ucpa usp usprivacy usnat gpp tcf iab dma',
   container: `category categories categoria categorias cat cats group groups purpose purposes
