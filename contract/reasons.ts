@@ -84,6 +84,8 @@ export type WaitingReason = ReasonOf<'queued' | 'retrying'> | 'sent' | 'destinat
 /** A stage of the overview names its reasons in these. */
 export type StageReason = FailureReason | HeldReason | WaitingReason | RefusalRule
 
+const FAILED_OUTCOMES = ['retry', 'throttle', 'auth', 'config', 'permanent', 'unknown'] as const
+
 /**
  * What a platform's response to one request means for its events. A rejection is an outcome, not an
  * exception.
@@ -96,27 +98,11 @@ export type StageReason = FailureReason | HeldReason | WaitingReason | RefusalRu
  * - unknown: no usable response; the platform may or may not have the events. They are sent again
  *   with the same id and time, so that the platform can deduplicate them.
  */
-export const SEND_OUTCOMES = [
-  'accepted',
-  'retry',
-  'throttle',
-  'auth',
-  'config',
-  'permanent',
-  'unknown',
-] as const
+export const SEND_OUTCOMES = ['accepted', ...FAILED_OUTCOMES] as const
 export type SendOutcome = (typeof SEND_OUTCOMES)[number]
 
 /** The class of a failure: how a request ended, or `local` when nothing was sent. */
-export const FAILURE_CLASSES = [
-  'retry',
-  'throttle',
-  'auth',
-  'config',
-  'permanent',
-  'unknown',
-  'local',
-] as const satisfies readonly (SendOutcome | 'local')[]
+export const FAILURE_CLASSES = [...FAILED_OUTCOMES, 'local'] as const
 export type FailureClass = (typeof FAILURE_CLASSES)[number]
 
 /** Why a destination is paused. A sentence about it is stored. */

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { ACTION_SOURCES, carriedMembers } from './carried-members.ts'
 import { keysOf } from './closed-set.ts'
+import { ACTION_SOURCES, contextMembers } from './event-context.ts'
 import { freeForm, named, stringEnum } from './scalars.ts'
 import { ValueData } from './value-data.ts'
 
@@ -62,7 +62,7 @@ const submissionMembers = {
   user_data: Type.Optional(freeForm('Identity fields; hashed before they are stored.')),
   click_ids: Type.Optional(freeForm('Advertising click identifiers.')),
   value_data: Type.Optional(ValueData),
-  ...carriedMembers,
+  ...contextMembers,
 }
 
 /** The names of the members of a submission. */
@@ -120,7 +120,7 @@ const NOTICE_MEANINGS = {
   differs_from_stored: 'a duplicate whose body is not the one that is stored',
 } as const
 export type NoticeCode = keyof typeof NOTICE_MEANINGS
-export const NOTICE_CODES: readonly NoticeCode[] = keysOf(NOTICE_MEANINGS)
+const NOTICE_CODES: readonly NoticeCode[] = keysOf(NOTICE_MEANINGS)
 
 /** A member that was accepted without its full effect. Never holds a submitted value. */
 export const IngestionNotice = named(

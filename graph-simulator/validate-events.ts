@@ -1,6 +1,6 @@
 import { EVENT_SUBCODES, type GraphError, invalidParameter } from './graph-errors.ts'
-import { validateCarriedMembers } from './validate-carried-members.ts'
 import { validateContents, validateValue } from './validate-custom-data.ts'
+import { validateEventContext } from './validate-event-context.ts'
 import { validateUserData } from './validate-user-data.ts'
 
 export const EVENTS_MAX = 1_000
@@ -47,7 +47,7 @@ function validateEvent(event: unknown, nowSeconds: number): GraphError | undefin
   return (
     validateNames(members) ??
     validateTime(members, nowSeconds) ??
-    validateCarriedMembers(members) ??
+    validateEventContext(members) ??
     validateUserData(members.user_data) ??
     validateValue(members) ??
     validateContents(members.custom_data)

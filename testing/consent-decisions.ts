@@ -8,14 +8,13 @@ import {
   checkWithdrawal,
   decideConsent,
 } from '../service/signals/consent/consent-decision.ts'
-import type { ConsentContext } from '../service/signals/consent/consent-signal.ts'
+import type { ConsentContext, ConsentState } from '../service/signals/consent/consent-signal.ts'
 import recorded from '../service/signals/consent/decision-record.json' with { type: 'json' }
 import tableRows from '../service/signals/consent/vectors/consent-decision-table.json' with {
   type: 'json',
 }
 import tcfVectors from '../service/signals/consent/vectors/tcf-vectors.json' with { type: 'json' }
-import { META_CONSENT_NEEDS } from '../service/signals/platforms/meta/client.ts'
-import { buildTcString } from './fixtures/tc-string.ts'
+import { CONSENT_INPUTS, CONSENT_MOMENT, RECENT_CONSENT } from './fixtures/consent-inputs.ts'
 
 /**
  * Every stored event names the version of the rules that decided about it. The digests of the
@@ -23,46 +22,18 @@ import { buildTcString } from './fixtures/tc-string.ts'
  */
 const RECORD_PATH = join(import.meta.dirname, '../service/signals/consent/decision-record.json')
 
-const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
-const CONTEXT: ConsentContext = {
-  needs: META_CONSENT_NEEDS,
-  receivedAt: RECEIVED_AT,
-  eventTime: new Date('2026-11-21T11:59:00Z'),
-  identityPresent: true,
-}
-const RECENT = '2026-11-20T08:00:00Z'
+const { receivedAt: RECEIVED_AT } = CONSENT_MOMENT
 
 type Members = Partial<ConsentInputs> & Record<string, unknown>
 type Case = [members: Members, context?: Partial<ConsentContext>]
-
-const STATES = ['granted', 'denied', 'unknown'] as const
-type State = (typeof STATES)[number]
-
-const OBJECTS: Record<State, Record<'consent' | 'consent_mode' | 'tcf', object>> = {
-  granted: {
-    consent: { ad_user_data: 'granted', captured_at: RECENT },
-    consent_mode: { ad_storage: 'granted', ad_user_data: 'granted' },
-    tcf: { string: buildTcString() },
-  },
-  denied: {
-    consent: { ad_user_data: 'denied', captured_at: RECENT },
-    consent_mode: { ad_storage: 'denied', ad_user_data: 'granted' },
-    tcf: { string: buildTcString({ purposes: [1] }) },
-  },
-  unknown: {
-    consent: { ad_user_data: 'pending', captured_at: RECENT },
-    consent_mode: { ad_storage: 'granted' },
-    tcf: { string: 'not a string of the framework' },
-  },
-}
 
 /** The rows of the decision table, each without and with Global Privacy Control. */
 function tableCases(): Case[] {
   return tableRows.flatMap(({ consent, tcf, consent_mode }): Case[] => {
     const members = {
-      consent: OBJECTS[consent as State].consent,
-      tcf: OBJECTS[tcf as State].tcf,
-      consent_mode: OBJECTS[consent_mode as State].consent_mode,
+      consent: CONSENT_INPUTS[consent as ConsentState].consent,
+      tcf: CONSENT_INPUTS[tcf as ConsentState].tcf,
+      consent_mode: CONSENT_INPUTS[consent_mode as ConsentState].consent_mode,
     } as Members
     return [[members], [{ ...members, gpc: true }], [members, { hasGpcHeader: true }]]
   })
@@ -72,7 +43,7 @@ function tableCases(): Case[] {
 const WITHOUT_SIGNALS: Case[] = [
   [{}],
   [{ consent: {} }],
-  [{ consent: { captured_at: RECENT, method: 'banner', version: '3' } }],
+  [{ consent: { captured_at: RECENT_CONSENT, method: 'banner', version: '3' } }],
   [{ tcf: { gdprApplies: false, tcString: '' } }],
   ...['Purchase', 'signal_verification', 'consent_withdrawal'].flatMap((event_name): Case[] => [
     [{ event_name, consent: { ads: false } }],
@@ -123,8 +94,17 @@ const TIMES = [
 const TIME_CASES: Case[] = TIMES.flatMap((captured_at): Case[] => [
   [{ consent: { ads: 'granted', captured_at } }],
   [{ consent: { ads: 'denied', captured_at } }],
-  [{ consent: { captured_at }, consent_mode: OBJECTS.granted.consent_mode } as Members],
-  [{ consent: { ads: 'granted', captured_at: RECENT, gpc: true, gpc_captured_at: captured_at } }],
+  [{ consent: { captured_at }, consent_mode: CONSENT_INPUTS.granted.consent_mode } as Members],
+  [
+    {
+      consent: {
+        ads: 'granted',
+        captured_at: RECENT_CONSENT,
+        gpc: true,
+        gpc_captured_at: captured_at,
+      },
+    },
+  ],
 ])
 
 function decide([members, context]: Case) {
@@ -137,7 +117,7 @@ function decide([members, context]: Case) {
     possible_refusals,
     inputs: signals,
   } = decideConsent(inputs, {
-    ...CONTEXT,
+    ...CONSENT_MOMENT,
     ...context,
   })
   const states = Object.values(signals).map(({ state, why, field }) => [state, why, field])

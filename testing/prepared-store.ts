@@ -14,10 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@signalbox/embedded-postgres'
-import { STORE_SCHEMA } from '../service/program/roles/migrate-command.ts'
-import { openDatabase } from '../service/runtime/db/database.ts'
-import { migrate } from '../service/runtime/db/migrate.ts'
-import { databaseUrl, runAsAdmin, TEMPLATE_DATABASE } from './fixtures/database.ts'
+import { databaseUrl, migrateDatabase, runAsAdmin, TEMPLATE_DATABASE } from './fixtures/database.ts'
 import { digest } from './toolchains.ts'
 
 /**
@@ -102,17 +99,6 @@ async function createStore(dataDirectory: string): Promise<void> {
   } finally {
     await server.stop()
   }
-}
-
-async function migrateDatabase(connectionString: string): Promise<void> {
-  const database = openDatabase({
-    connectionString,
-    connectionsMax: 2,
-    applicationName: 'signalbox test set-up',
-    onIdleError: () => {},
-    hasNoTimeouts: true,
-  })
-  await migrate(database, STORE_SCHEMA).finally(() => database.close())
 }
 
 /** Those of branches that were left; a store in use is younger. */

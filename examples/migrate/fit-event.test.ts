@@ -121,6 +121,20 @@ it('takes no placeholder for a product', () => {
   assert.equal(toProductId(null, 'undefined', 23), '23')
 })
 
+it('keeps the known content types of a list, and says which are left out', () => {
+  const fit = (content_type: unknown) => {
+    const { event, dropped } = fitEvent({
+      value_data: { value: '1', currency: 'EUR', content_type },
+    })
+    const { value_data } = event as { value_data: Record<string, unknown> }
+    return [value_data.content_type, dropped.map(({ reason }) => reason)]
+  }
+  assert.deepEqual(fit(['hotel', 'sofa']), [['hotel'], ['Unknown types are left out.']])
+  assert.deepEqual(fit(['flight']), [['flight'], []])
+  assert.deepEqual(fit(['sofa']), [undefined, ['It lists no known type.']])
+  assert.deepEqual(fit('vehicle'), ['vehicle', []])
+})
+
 const PRODUCTS = Array.from({ length: 51 }, (_, at) => ({ product_id: `sku-${at}`, quantity: 1 }))
 const CUSTOM_LINES = [{ product_id: null, quantity: 1.5, name: 'Gift wrap' }, { product_id: 0 }]
 const PROPERTIES = {

@@ -69,7 +69,12 @@ type Rule = (value: unknown) => Fit
 const CONTENT_TYPES = {
   product: true,
   product_group: true,
-} satisfies Record<NonNullable<ValueData['content_type']>, true>
+  hotel: true,
+  flight: true,
+  destination: true,
+  vehicle: true,
+  home_listing: true,
+} satisfies Record<Extract<ValueData['content_type'], string>, true>
 
 const DELIVERY_CATEGORIES = {
   in_store: true,
@@ -94,7 +99,7 @@ const RULES: Record<Exclude<keyof ValueData, 'currency'>, Rule> = {
   order_id: value => fitText(value, Number.POSITIVE_INFINITY),
   contents: fitContents,
   num_items: fitCount,
-  content_type: value => fitWord(value, CONTENT_TYPES),
+  content_type: fitContentType,
   content_ids: fitContentIds,
   content_name: value => fitText(value, TEXT_CHARACTERS_MAX),
   content_category: value => fitText(value, TEXT_CHARACTERS_MAX),
@@ -138,6 +143,15 @@ function fitCount(value: unknown): Fit {
 function fitWord(value: unknown, words: object): Fit {
   const isKnown = typeof value === 'string' && Object.hasOwn(words, value)
   return isKnown ? { value } : { reason: `Not one of: ${Object.keys(words).join(', ')}.` }
+}
+
+/** One kind or a list of kinds; unknown ones of a list are left out. */
+function fitContentType(value: unknown): Fit {
+  if (!Array.isArray(value)) return fitWord(value, CONTENT_TYPES)
+  const kinds = new Set(value.filter(one => fitWord(one, CONTENT_TYPES).reason === undefined))
+  if (kinds.size === 0) return { reason: 'It lists no known type.' }
+  const isWhole = value.every(one => kinds.has(one))
+  return { value: [...kinds], ...(!isWhole && { reason: 'Unknown types are left out.' }) }
 }
 
 /** A list of texts, such as the categories of a product, becomes one text. */

@@ -87,7 +87,6 @@ const CUSTOM_DATA = {
     { id: 'mug-1', quantity: 2, item_price: 9.95, title: 'Blue mug', category: 'Mugs' },
     { id: 'spoon-7', quantity: 1, item_price: 0.05, brand: 'Acme' },
   ],
-  content_type: 'product',
   content_ids: ['mug-1', 'spoon-7'],
 }
 

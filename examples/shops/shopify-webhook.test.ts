@@ -42,7 +42,6 @@ it('makes one Purchase of a paid order, however often it is delivered', async te
     currency: 'USD',
     order_id: '1042',
     num_items: 2,
-    content_type: 'product',
     content_ids: ['44610569208040'],
     contents: [{ id: '44610569208040', quantity: 2, item_price: 99.5 }],
   })

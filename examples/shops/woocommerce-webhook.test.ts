@@ -43,7 +43,6 @@ it('makes one Purchase of a paid order, however often it is delivered', async te
     currency: 'EUR',
     order_id: '4750',
     num_items: 3,
-    content_type: 'product',
     content_ids: ['23', '25'],
     contents: [
       { id: '23', quantity: 2, item_price: 16.78 },

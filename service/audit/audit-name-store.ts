@@ -17,17 +17,13 @@ export async function findActorNames(
   workspaceId: number,
   actors: readonly Actor[],
 ): Promise<ActorNames> {
-  const idsOf = (type: string, pattern: RegExp) =>
-    [
-      ...new Set(actors.flatMap(actor => (actor.type === type && actor.id ? [actor.id] : []))),
-    ].filter(id => pattern.test(id))
-  const credentialsOf = (type: keyof typeof TABLES) =>
-    findCredentialNames(database, workspaceId, { type, ids: idsOf(type, ROW_ID) })
+  const namesOf = (type: keyof typeof TABLES) =>
+    findRowNames(database, workspaceId, { type, ids: rowIdsOf(actors, type) })
   const found = [
-    ...(await findUserNames(database, idsOf('person', ROW_ID))),
-    ...(await credentialsOf('connection')),
-    ...(await credentialsOf('execution_token')),
-    ...(await findTrackerNames(database, workspaceId, idsOf('tracker', TRACKER_ID))),
+    ...(await findUserNames(database, rowIdsOf(actors, 'person'))),
+    ...(await namesOf('connection')),
+    ...(await namesOf('execution_token')),
+    ...(await findTrackerNames(database, workspaceId, idsOf(actors, 'tracker', TRACKER_ID))),
   ]
   return new Map(found)
 }
@@ -36,41 +32,54 @@ export async function findActorNames(
 const ROW_ID = /^[1-9]\d{0,8}$/
 const TRACKER_ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
-type NamedActor = [key: string, name: string]
+function idsOf(named: readonly Actor[], type: string, pattern: RegExp): string[] {
+  const ids = named.flatMap(one => (one.type === type && one.id ? [one.id] : []))
+  return [...new Set(ids)].filter(id => pattern.test(id))
+}
 
-async function findUserNames({ query }: Database, ids: string[]): Promise<NamedActor[]> {
+function rowIdsOf(named: readonly Actor[], type: string): number[] {
+  return idsOf(named, type, ROW_ID).map(Number)
+}
+
+type NamedRow = readonly [key: string, name: string]
+
+async function findUserNames({ query }: Database, ids: number[]): Promise<NamedRow[]> {
   if (ids.length === 0) return []
   const rows = await query
     .selectFrom('people.users')
     .select(['id', 'email'])
-    .where('id', 'in', ids.map(Number))
+    .where('id', 'in', ids)
     .execute()
   return rows.map(({ id, email }) => [`person ${id}`, email])
 }
 
-/** Agent credentials: both kinds belong to a workspace, whose members name them. */
-async function findCredentialNames(
+/** Rows that belong to a workspace, whose members name them. */
+async function findRowNames(
   { query }: Database,
   workspaceId: number,
-  { type, ids }: { type: keyof typeof TABLES; ids: string[] },
-): Promise<NamedActor[]> {
+  { type, ids }: { type: keyof typeof TABLES; ids: number[] },
+): Promise<NamedRow[]> {
   if (ids.length === 0) return []
   const rows = await query
     .selectFrom(TABLES[type])
     .select(['id', 'name'])
     .where('workspace_id', '=', workspaceId)
-    .where('id', 'in', ids.map(Number))
+    .where('id', 'in', ids)
     .execute()
   return rows.map(({ id, name }) => [`${type} ${id}`, name])
 }
 
-const TABLES = { connection: 'agent_connections', execution_token: 'execution_tokens' } as const
+const TABLES = {
+  connection: 'agent_connections',
+  execution_token: 'execution_tokens',
+  ad_account: 'ad_accounts',
+} as const
 
 async function findTrackerNames(
   { query }: Database,
   workspaceId: number,
   ids: string[],
-): Promise<NamedActor[]> {
+): Promise<NamedRow[]> {
   if (ids.length === 0) return []
   const rows = await query
     .selectFrom('trackers')
@@ -96,48 +105,24 @@ export async function findSubjectNames(
   workspaceId: number,
   subjects: readonly Subject[],
 ): Promise<ReadonlyMap<string, string>> {
-  const idsOf = (type: string) => rowIdsOf(subjects, type)
+  const idsByType = (type: string) => rowIdsOf(subjects, type)
+  const adAccounts = { type: 'ad_account', ids: idsByType('ad_account') } as const
   const actors = subjects.map(({ type, id }) => ({ type: type === 'member' ? 'person' : type, id }))
   const named = await findActorNames(database, workspaceId, actors)
   return new Map([
     ...[...named].map(([key, name]) => [key.replace(/^person /, 'member '), name] as const),
-    ...(await findAdAccountNames(database, workspaceId, idsOf('ad_account'))),
-    ...(await findTargetNames(database, workspaceId, idsOf('action'))),
-    ...(await findTokenEndings(database, workspaceId, idsOf('execution_token'))),
+    ...(await findRowNames(database, workspaceId, adAccounts)),
+    ...(await findTargetNames(database, workspaceId, idsByType('action'))),
+    ...(await findTokenEndings(database, workspaceId, idsByType('execution_token'))),
   ])
-}
-
-/** At most nine digits, so that the number always fits the column. */
-const SUBJECT_ROW_ID = /^[1-9]\d{0,8}$/
-
-function rowIdsOf(subjects: readonly Subject[], type: string): number[] {
-  const ids = subjects.flatMap(subject => (subject.type === type ? [subject.id] : []))
-  return [...new Set(ids.filter(id => SUBJECT_ROW_ID.test(id)).map(Number))]
-}
-
-type NamedSubject = readonly [key: string, name: string]
-
-async function findAdAccountNames(
-  { query }: Database,
-  workspaceId: number,
-  ids: readonly number[],
-): Promise<NamedSubject[]> {
-  if (ids.length === 0) return []
-  const rows = await query
-    .selectFrom('ad_accounts')
-    .select(['id', 'name'])
-    .where('workspace_id', '=', workspaceId)
-    .where('id', 'in', ids)
-    .execute()
-  return rows.map(({ id, name }) => [`ad_account ${id}`, name])
 }
 
 /** The name of the entity that an action changes, as the platform called it, else the agent. */
 async function findTargetNames(
   { query }: Database,
   workspaceId: number,
-  ids: readonly number[],
-): Promise<NamedSubject[]> {
+  ids: number[],
+): Promise<NamedRow[]> {
   if (ids.length === 0) return []
   const rows = await query
     .selectFrom('agent_actions')
@@ -155,8 +140,8 @@ async function findTargetNames(
 async function findTokenEndings(
   { query }: Database,
   workspaceId: number,
-  ids: readonly number[],
-): Promise<NamedSubject[]> {
+  ids: number[],
+): Promise<NamedRow[]> {
   if (ids.length === 0) return []
   const rows = await query
     .selectFrom('execution_tokens')

@@ -58,7 +58,7 @@ const pathValidator = new Validator(ForwarderQuery, {
 })
 
 /** The path of a forwarder in the shop, without a slash at its end. Throws a 422 on `path`. */
-export function readForwarderPath(query: unknown): string {
+function readForwarderPath(query: unknown): string {
   return pathValidator.validate(query).path ?? DEFAULT_PATH
 }
 

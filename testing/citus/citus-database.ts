@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import pg from 'pg'
 import { STORE_SCHEMA } from '../../service/program/roles/migrate-command.ts'
 import { openDatabase } from '../../service/runtime/db/database.ts'
 import { distributeTables } from '../../service/runtime/db/distribute-tables.ts'
 import { migrate } from '../../service/runtime/db/migrate.ts'
+import { runOnServer } from '../fixtures/database-pool.ts'
 import {
   CITUS_CLUSTER,
   type CitusAddresses,
@@ -29,13 +29,13 @@ export async function startOwnCluster(): Promise<CitusCluster> {
 export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<void> {
   await onEachNode(cluster, `create database ${TEMPLATE}`)
   for (const port of cluster.ports) {
-    await runStatement(databaseUrlOf(cluster, port, TEMPLATE), 'create extension citus')
+    await runOnServer(databaseUrlOf(cluster, port, TEMPLATE), 'create extension citus')
   }
   const coordinator = databaseUrlOf(cluster, coordinatorPort(cluster), TEMPLATE)
   const [first, ...workers] = cluster.ports
-  await runStatement(coordinator, `select citus_set_coordinator_host('127.0.0.1', ${first})`)
+  await runOnServer(coordinator, `select citus_set_coordinator_host('127.0.0.1', ${first})`)
   for (const port of workers) {
-    await runStatement(coordinator, `select citus_add_node('127.0.0.1', ${port})`)
+    await runOnServer(coordinator, `select citus_add_node('127.0.0.1', ${port})`)
   }
   const database = open(coordinator, 2)
   try {
@@ -63,11 +63,11 @@ async function copyTemplate(cluster: CitusAddresses, port: number, name: string)
   const server = databaseUrlOf(cluster, port, 'postgres')
   for (let tries = 1; ; tries += 1) {
     try {
-      await runStatement(
+      await runOnServer(
         server,
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${TEMPLATE}'`,
       )
-      await runStatement(server, `create database ${name} template ${TEMPLATE} strategy file_copy`)
+      await runOnServer(server, `create database ${name} template ${TEMPLATE} strategy file_copy`)
       return
     } catch (error) {
       if (tries === COPY_TRIES_MAX) throw error
@@ -91,7 +91,7 @@ async function dropDatabases(cluster: CitusAddresses, name: string): Promise<voi
 
 async function onEachNode(cluster: CitusAddresses, statement: string): Promise<void> {
   for (const port of cluster.ports)
-    await runStatement(databaseUrlOf(cluster, port, 'postgres'), statement)
+    await runOnServer(databaseUrlOf(cluster, port, 'postgres'), statement)
 }
 
 function coordinatorPort({ ports: [first] }: CitusAddresses): number {
@@ -103,16 +103,6 @@ function databaseUrlOf({ connectionString }: CitusAddresses, port: number, name:
   url.port = String(port)
   url.pathname = `/${name}`
   return url.href
-}
-
-async function runStatement(connectionString: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
 }
 
 function open(connectionString: string, connectionsMax: number) {

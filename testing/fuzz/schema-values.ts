@@ -25,7 +25,9 @@ export function arbitrarySchemaValue(
   const within = (inner: Schema) => arbitrarySchemaValue(inner, meanings, depth + 1)
   const variants: Schema[] | undefined = schema.oneOf ?? schema.anyOf
   if (variants) return fc.oneof(...variants.map(within))
-  const types: string[] = [schema.type ?? 'anything'].flat()
+  // A body that may be left out has members and no type: it may be null.
+  const untyped = schema.properties ? ['object', 'null'] : 'anything'
+  const types: string[] = [schema.type ?? untyped].flat()
   return fc.oneof(...types.map(type => valuesOfType(type, schema, { within, meanings })))
 }
 

@@ -12,9 +12,7 @@ export const purchase: Schemas['ConsentEvent'] = {
 }
 export const submission: Schemas['EventSubmission'] = purchase
 export const replay: Schemas['ReplaySubmission'] = {}
-export const noBody: NonNullable<
-  paths['/deliveries/replay']['post']['requestBody']
->['content']['application/json'] = null
+export const noBody: paths['/deliveries/replay']['post']['requestBody'] = undefined
 export const cleared: Schemas['TestModeSubmission'] = { enabled: false, test_event_code: null }
 export const amountOf = (event: Schemas['Event']): number | null => event.value_amount
 export const isFailed = (status: Schemas['DeliveryStatus']) => status === 'failed:auth'
@@ -47,6 +45,12 @@ assert purchase.to_dict() == {
     "value_data": {"value": "19.95", "currency": "EUR"},
 }, json.dumps(purchase.to_dict())
 assert ReplaySubmission().to_dict() == {}
+
+from signalbox.api.deliveries import replay_deliveries
+from signalbox.api.destinations import send_test_purchase
+
+for request in (replay_deliveries._get_kwargs(), send_test_purchase._get_kwargs("1")):
+    assert "json" not in request, request
 `
 
 /** Uses the generated types of Go. Vetted, which compiles it. */

@@ -221,8 +221,9 @@ const SHAPE_KEYWORDS = new Set(
   `$ref type const enum oneOf anyOf discriminator items additionalProperties
   ${RESTRICTIONS}`.split(/\s+/),
 )
+/** `not` names the types that a body without a `type` is not: it is an object, or absent. */
 const OBJECT_KEYWORDS = new Set(
-  `type properties required additionalProperties ${RESTRICTIONS}`.split(/\s+/),
+  `type properties required additionalProperties not ${RESTRICTIONS}`.split(/\s+/),
 )
 
 function requireKnown(schema: Json, place: string, known: ReadonlySet<string>): void {

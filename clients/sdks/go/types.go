@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 2fd77acda9a840a4b9657eb335ae035ccb3c822cb3b50ad12a56173dbd838b0b). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 0b91a280e870294af6b98c2dc0030e6dc050f08c97f8f6c329c120af03456d13). DO NOT EDIT.
 
 package signalbox
 
@@ -7,8 +7,31 @@ import "encoding/json"
 // FreeFormObject: An object whose members the contract does not fix.
 type FreeFormObject = map[string]any
 
+// ContentKind: What an id of the contents names.
+type ContentKind string
+
+const (
+	ContentKindProduct      ContentKind = "product"
+	ContentKindProductGroup ContentKind = "product_group"
+	ContentKindHotel        ContentKind = "hotel"
+	ContentKindFlight       ContentKind = "flight"
+	ContentKindDestination  ContentKind = "destination"
+	ContentKindVehicle      ContentKind = "vehicle"
+	ContentKindHomeListing  ContentKind = "home_listing"
+)
+
+type ContentKindList = []ContentKind
+
+// ContentType: What the ids of the contents name: one kind, or several. Not sent when left out.
+type ContentType = any
+
 // ContentId: The id of a product or of a group.
 type ContentId = any
+
+type ContentIdList = []ContentId
+
+// ContentIds: Ids of products or of groups. Taken from `contents` when left out.
+type ContentIds = any
 
 // RegistrationStatus: Status of a registration.
 type RegistrationStatus = any
@@ -20,13 +43,12 @@ type ValueData struct {
 	// An ISO 4217 code that is in use, in any case.
 	Currency string `json:"currency,omitempty"`
 	OrderID  string `json:"order_id,omitempty"`
-	// Free-form items, at most 16 KiB serialized.
-	Contents []any  `json:"contents,omitempty"`
-	NumItems *int64 `json:"num_items,omitempty"`
-	// What the ids of the contents name. Sent as `product` when left out.
-	ContentType string `json:"content_type,omitempty"`
-	// Ids of products or of groups. Taken from `contents` when left out.
-	ContentIDs []ContentId `json:"content_ids,omitempty"`
+	// Items, at most 16 KiB serialized. An item is an object with an `id`; `item_id`, `product_id`
+	// and `sku` are read as it. Others are stored and not sent.
+	Contents    []any       `json:"contents,omitempty"`
+	NumItems    *int64      `json:"num_items,omitempty"`
+	ContentType ContentType `json:"content_type,omitempty"`
+	ContentIDs  ContentIds  `json:"content_ids,omitempty"`
 	// Name of the page or product.
 	ContentName string `json:"content_name,omitempty"`
 	// Category of the page or product.
@@ -50,12 +72,10 @@ func (v ValueData) MarshalJSON() ([]byte, error) {
 	type plain ValueData
 	return json.Marshal(struct {
 		plain
-		Contents   *[]any       `json:"contents,omitempty"`
-		ContentIDs *[]ContentId `json:"content_ids,omitempty"`
+		Contents *[]any `json:"contents,omitempty"`
 	}{
 		plain(v),
 		keepEmpty(v.Contents),
-		keepEmpty(v.ContentIDs),
 	})
 }
 
@@ -113,8 +133,9 @@ type EventSubmission struct {
 	// Absolute URI of the page.
 	EventSource string `json:"event_source,omitempty"`
 	// Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-	// system_generated, business_messaging, other. `website` when it is left out. `app` needs
-	// `app_data`, and `business_messaging` needs `messaging_channel`.
+	// system_generated, business_messaging, other, or a word of your own, which platforms get as
+	// `other`. `website` when it is left out. `app` needs `app_data`, and `business_messaging` needs
+	// `messaging_channel`.
 	ActionSource string `json:"action_source,omitempty"`
 	// Your pseudonymous id of the visitor.
 	VisitorID string `json:"visitor_id,omitempty"`
@@ -696,8 +717,9 @@ type SandboxEventSubmission struct {
 	// Absolute URI of the page.
 	EventSource string `json:"event_source,omitempty"`
 	// Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-	// system_generated, business_messaging, other. `website` when it is left out. `app` needs
-	// `app_data`, and `business_messaging` needs `messaging_channel`.
+	// system_generated, business_messaging, other, or a word of your own, which platforms get as
+	// `other`. `website` when it is left out. `app` needs `app_data`, and `business_messaging` needs
+	// `messaging_channel`.
 	ActionSource string `json:"action_source,omitempty"`
 	// Your pseudonymous id of the visitor.
 	VisitorID string `json:"visitor_id,omitempty"`

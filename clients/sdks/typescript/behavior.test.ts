@@ -1,3 +1,4 @@
+// Runs alone: its clock replaces the timers of the process.
 import { it } from 'node:test'
 import { assertEveryCaseRan, readBehaviorTable } from '../behavior-table.ts'
 import { runCase } from './testing/run-case.ts'

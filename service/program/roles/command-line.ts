@@ -78,16 +78,12 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: {
     description: 'run the HTTP service',
     load: async host =>
-      runningRole(host, async context =>
-        (await import('./run-serve-and-deliver.ts')).runServe(context),
-      ),
+      runningRole(host, async context => (await import('./run-serve.ts')).runServe(context)),
   },
   deliver: {
     description: 'run a delivery worker and the jobs',
     load: async host =>
-      runningRole(host, async context =>
-        (await import('./run-serve-and-deliver.ts')).runDeliver(context),
-      ),
+      runningRole(host, async context => (await import('./run-deliver.ts')).runDeliver(context)),
   },
   migrate: {
     description: 'bring the schema of the database up to date',

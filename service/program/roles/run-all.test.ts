@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
@@ -69,9 +69,8 @@ it('the first start on an empty folder needs no settings', async test => {
     assert.match(accounts.text, /Demo ad account/)
     assert.ok(!`${program.stderr()}${program.stdout()}`.includes(fields.password))
     await browser.post('/forgot', fields)
-    const outbox = join(place.dataFolder, 'outbox')
-    await waitUntil('a file', () => existsSync(outbox) && readdirSync(outbox).length === 1)
-    assert.equal(statSync(outbox).mode & 0o777, 0o700)
+    await waitUntil('an email', () => place.emails().length === 1)
+    assert.equal(statSync(join(place.dataFolder, 'outbox')).mode & 0o777, 0o700)
   })
 
   await part('the printed address leads a browser to sign-in', async () => {

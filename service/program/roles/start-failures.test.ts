@@ -21,7 +21,7 @@ interface Refusal {
 }
 
 const COMMANDS =
-  'all, serve, deliver, migrate, provision, credential, key, people, client, report, export, ' +
+  'all, serve, deliver, migrate, provision, credential, key, tracker, people, client, report, export, ' +
   'audit, doctor, campaigns'
 const NO_STORE =
   /^No PostgreSQL runs on \S+: start "signalbox-server all" first, or set DATABASE_URL\.$/

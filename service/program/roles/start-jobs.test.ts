@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { expireJobLeases } from '../../../testing/fixtures/jobs.ts'
@@ -33,7 +31,7 @@ async function deliverOn(test: TestContext, environment: Record<string, string> 
     await program.waitForOutput(/Signalbox delivers to/)
     return program
   }
-  return { database, start, dataFolder: installation.dataFolder }
+  return { database, start, emails: () => installation.emails() }
 }
 
 function logged(program: TestProgram, sentence: string): Record<string, unknown>[] {
@@ -76,7 +74,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
 })
 
 it('writes the email of a notification to the outbox, with links to the public origin', async test => {
-  const { database, start, dataFolder } = await deliverOn(test, {
+  const { database, start, emails } = await deliverOn(test, {
     SIGNALBOX_PUBLIC_ORIGIN: 'https://signalbox.example',
   })
   const user = { database, clock: new TestClock(), url: 'http://127.0.0.1:9' }
@@ -93,23 +91,20 @@ it('writes the email of a notification to the outbox, with links to the public o
   })
   const program = await start()
   await enqueueJob(database, 'send-notifications')
-  const outbox = join(dataFolder, 'outbox')
-  const files = () => (existsSync(outbox) ? readdirSync(outbox) : [])
-  await waitUntil('the email is in the outbox', () => files().length === 1)
-  const text = readFileSync(join(outbox, files()[0] ?? ''), 'utf8')
+  await waitUntil('the email is in the outbox', () => emails().length > 0)
+  assert.equal(emails().length, 1)
+  const [text = ''] = emails()
   assert.ok(text.startsWith(`To: ${owner.email}\nSubject: A proposal waits for approval: Shop\n`))
   assert.match(text, /^ {2}https:\/\/signalbox\.example\/workspaces\/1\/approvals\/7$/m)
   assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
 })
 
 it('sends an alert once when processes are killed before and after it is announced', async test => {
-  const { database, start, dataFolder } = await deliverOn(test)
+  const { database, start, emails } = await deliverOn(test)
   await raiseTestAlert(database)
   const { pool } = database
   const count = async (table: string) =>
     (await pool.query(`select count(*) as count from ${table}`)).rows[0].count
-  const outbox = join(dataFolder, 'outbox')
-  const emails = () => (existsSync(outbox) ? readdirSync(outbox) : [])
 
   const beforeCommit = await start()
   const lock = await pool.connect()
@@ -142,8 +137,7 @@ it('sends an alert once when processes are killed before and after it is announc
   await enqueueJob(database, 'send-notifications')
   assert.deepEqual(await last.kill('SIGTERM'), { code: 0, signal: null })
   assert.equal(emails().length, 1)
-  const text = readFileSync(join(outbox, emails()[0] ?? ''), 'utf8')
-  assert.match(text, /^Subject: Alert: Shop$/m)
+  assert.match(emails()[0] ?? '', /^Subject: Alert: Shop$/m)
 })
 
 /** An alert about a destination, as a job raises it, in a workspace with an owner. */

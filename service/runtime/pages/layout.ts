@@ -74,7 +74,7 @@ export const PASSKEY_SCRIPT = readFileSync(join(import.meta.dirname, 'passkeys.j
 export const PASSKEY_SCRIPT_PATH = assetPath(PASSKEY_SCRIPT, 'js')
 
 /** The path of an asset changes with its content, so that browsers can cache it forever. */
-export function assetPath(content: string, extension: string): string {
+function assetPath(content: string, extension: string): string {
   return `/assets/${hash('sha256', content).slice(0, HASH_CHARACTERS)}.${extension}`
 }
 

@@ -69,7 +69,7 @@ const ANSWER_TEXT = /^[\p{L}\s_.'-]+$|^-?[01]$/u
 const answers = new LRUCache<string, AnswerText>({ max: 1_000 })
 
 /** Reads a text as an answer. */
-export function readAnswerText(text: string): AnswerText {
+function readAnswerText(text: string): AnswerText {
   const cached = answers.get(text)
   if (cached !== undefined) return cached
   if (text.length > TEXT_LENGTH_MAX || !ANSWER_TEXT.test(text)) {

@@ -74,6 +74,8 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
     case 'att':
     case 'gpp_opt_out':
       return readNumber(statements, place, member)
+    case 'trustarc_level':
+      return readTrustArcLevel(statements, place, member)
     case 'provenance':
       if (!isPlainLabel(value)) statements.withOthers.add(place.source)
       return true
@@ -151,6 +153,23 @@ function parseGcs(value: unknown, { source }: Place): ConsentMeaning {
   if (adStorage === '-') return 'unset'
   if (adStorage === '0') return 'refused'
   return source === 'consent_mode' ? 'granted' : 'permitted'
+}
+
+/**
+ * TrustArc's decision is the highest accepted category of three, or a list of them; the last one is
+ * advertising, and 0 is none yet. It is TrustArc's only with the source beside it.
+ */
+function readTrustArcLevel(
+  statements: ConsentStatements,
+  place: Place,
+  { field, value, owner }: CodedMember,
+): boolean {
+  const levels = (Array.isArray(value) ? value : [value]).map(Number)
+  const isTrustArc = owner.source === 'asserted' || owner.source === 'implied'
+  if (!isTrustArc || !levels.every(level => level >= 0 && level <= 3)) return false
+  const highest = Math.max(0, ...levels)
+  const meaning = highest === 0 ? 'unset' : highest === 3 ? 'granted' : 'refused'
+  return addCode(statements, place, { field, said: { subject: 'advertising', meaning } })
 }
 
 const ATT_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {

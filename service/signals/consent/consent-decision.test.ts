@@ -1,39 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import {
+  CONSENT_INPUTS,
+  CONSENT_MOMENT,
+  RECENT_CONSENT,
+} from '../../../testing/fixtures/consent-inputs.ts'
 import { buildTcString } from '../../../testing/fixtures/tc-string.ts'
-import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
-import { type ConsentInputs, decideConsent } from './consent-decision.ts'
-import type { ConsentContext, ConsentState } from './consent-signal.ts'
+import { CONSENT_RULES_VERSION, type ConsentInputs, decideConsent } from './consent-decision.ts'
+import type { ConsentState } from './consent-signal.ts'
 import { combineConsentStates } from './consent-signals.ts'
 import vectors from './vectors/consent-decision-table.json' with { type: 'json' }
-
-const MOMENT: ConsentContext = {
-  needs: META_CONSENT_NEEDS,
-  receivedAt: new Date('2026-11-21T12:00:00Z'),
-  eventTime: new Date('2026-11-21T11:59:00Z'),
-  identityPresent: true,
-}
-const RECENT = '2026-11-20T08:00:00Z'
-
-/** One real input for each state of the table. */
-const INPUTS: Record<string, Required<Pick<ConsentInputs, 'consent' | 'consent_mode' | 'tcf'>>> = {
-  granted: {
-    consent: { ad_user_data: 'granted', captured_at: RECENT },
-    consent_mode: { ad_storage: 'granted', ad_user_data: 'granted' },
-    tcf: { string: buildTcString() },
-  },
-  denied: {
-    consent: { ad_user_data: 'denied', captured_at: RECENT },
-    consent_mode: { ad_storage: 'denied', ad_user_data: 'granted' },
-    tcf: { string: buildTcString({ purposes: [1] }) },
-  },
-  unknown: {
-    consent: { ad_user_data: 'pending', captured_at: RECENT },
-    consent_mode: { ad_storage: 'granted' },
-    tcf: { string: 'not a string of the framework' },
-  },
-}
 
 const FIELDS: Record<string, string> = {
   consent_denied: 'consent.ad_user_data',
@@ -46,9 +23,9 @@ describe('decideConsent on the basis of consent', () => {
     const { consent, tcf, consent_mode } = row
     it(`${row.reason}: consent ${consent}, tcf ${tcf}, consent_mode ${consent_mode}`, () => {
       const decision = decide({
-        consent: INPUTS[consent]?.consent,
-        tcf: INPUTS[tcf]?.tcf,
-        consent_mode: INPUTS[consent_mode]?.consent_mode,
+        consent: CONSENT_INPUTS[consent as ConsentState].consent,
+        tcf: CONSENT_INPUTS[tcf as ConsentState].tcf,
+        consent_mode: CONSENT_INPUTS[consent_mode as ConsentState].consent_mode,
       })
       const stored = row.reason === 'no_signal' ? 'withheld' : row.decision
       assert.equal(decision.outcome, stored)
@@ -56,7 +33,7 @@ describe('decideConsent on the basis of consent', () => {
       assert.deepEqual(decision.granted_by, row.detail.granted_by)
       assert.deepEqual(decision.denied_by, row.detail.denied_by)
       assert.equal(decision.denied_field, FIELDS[row.detail.denied_by[0] ?? ''] ?? null)
-      assert.equal(decision.rules_version, '3')
+      assert.equal(decision.rules_version, CONSENT_RULES_VERSION)
     })
   }
 
@@ -64,10 +41,10 @@ describe('decideConsent on the basis of consent', () => {
     for (const inputs of [
       {},
       { consent: {}, consent_mode: {}, tcf: {} },
-      { consent: { captured_at: RECENT } },
+      { consent: { captured_at: RECENT_CONSENT } },
       { consent: { method: 'banner', source: 'checkout', version: '3', locale: 'de' } },
       { tcf: { gdprApplies: false, tcString: '' } },
-      { tcf: { captured_at: RECENT } },
+      { tcf: { captured_at: RECENT_CONSENT } },
     ]) {
       const { outcome, reason } = decide(inputs)
       assert.deepEqual({ outcome, reason }, { outcome: 'granted', reason: 'attested_by_basis' })
@@ -101,7 +78,7 @@ describe('decideConsent on the basis of consent', () => {
   it('denies on a denial of any age beside a newer grant', () => {
     const { outcome, reason, denied_field } = decide({
       consent: { ads: false, captured_at: '2025-01-01T00:00:00Z' },
-      consent_mode: { ad_storage: 'granted', ad_user_data: 'granted', captured_at: RECENT },
+      consent_mode: { ad_storage: 'granted', ad_user_data: 'granted', captured_at: RECENT_CONSENT },
     })
     assert.deepEqual({ outcome, reason }, { outcome: 'denied', reason: 'conflicting_signals' })
     assert.equal(denied_field, 'consent.ads')
@@ -121,7 +98,12 @@ describe('decideConsent on the basis of consent', () => {
 
   it('grants when a dated advertising grant is later than the dated opt-out', () => {
     const { outcome, inputs } = decide({
-      consent: { gpc: true, gpc_captured_at: '2026-11-01T00:00:00Z', ads: 1, captured_at: RECENT },
+      consent: {
+        gpc: true,
+        gpc_captured_at: '2026-11-01T00:00:00Z',
+        ads: 1,
+        captured_at: RECENT_CONSENT,
+      },
     })
     assert.equal(outcome, 'granted')
     assert.equal(inputs.gpc.why, 'gpc_overruled_by_later_grant')
@@ -129,10 +111,10 @@ describe('decideConsent on the basis of consent', () => {
 
   it('uses the latest capture time of the inputs that granted', () => {
     const later = { string: buildTcString(), captured_at: '2026-11-21T00:00:00Z' }
-    const both = decide({ consent: { ads: true, captured_at: RECENT }, tcf: later })
+    const both = decide({ consent: { ads: true, captured_at: RECENT_CONSENT }, tcf: later })
     assert.equal(both.captured_at, '2026-11-21T00:00:00.000Z')
     const unreadable = { ...later, string: buildTcString({ policyVersion: 2 }) }
-    const one = decide({ consent: { ads: true, captured_at: RECENT }, tcf: unreadable })
+    const one = decide({ consent: { ads: true, captured_at: RECENT_CONSENT }, tcf: unreadable })
     assert.equal(one.captured_at, '2026-11-20T08:00:00.000Z')
     assert.equal(decide({ consent: { ads: true } }).captured_at, null)
   })
@@ -159,7 +141,7 @@ describe('decideConsent for events that stay in the ledger', () => {
         consent_basis: 'legitimate_interest',
         consent: { ads: false, captured_at: 'never' },
       },
-      MOMENT,
+      CONSENT_MOMENT,
     )
     assert.equal(decision.outcome, 'ledger_only')
     assert.equal(decision.reason, 'legitimate_interest')
@@ -203,7 +185,18 @@ const name = fc.constantFrom(
   ...['gpc_captured_at', 'captured_at', 'string', 'tcString', 'analytics', '__proto__', 'toString'],
 )
 const word = fc.constantFrom<unknown>(
-  ...['granted', 'denied', 'maybe', true, false, null, 1, 0, RECENT, '2020-01-01T00:00:00Z'],
+  ...[
+    'granted',
+    'denied',
+    'maybe',
+    true,
+    false,
+    null,
+    1,
+    0,
+    RECENT_CONSENT,
+    '2020-01-01T00:00:00Z',
+  ],
   ...[buildTcString(), buildTcString({ purposes: [] }), {}, [], { ads: false }, { ads: 1 }],
 )
 const anything = fc
@@ -211,7 +204,10 @@ const anything = fc
   .map((entries): Record<string, unknown> => Object.fromEntries(entries))
 
 function decide(inputs: Partial<ConsentInputs>) {
-  return decideConsent({ event_name: 'Purchase', consent_basis: 'consent', ...inputs }, MOMENT)
+  return decideConsent(
+    { event_name: 'Purchase', consent_basis: 'consent', ...inputs },
+    CONSENT_MOMENT,
+  )
 }
 
 describe('combineConsentStates', () => {

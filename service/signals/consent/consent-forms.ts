@@ -64,21 +64,24 @@ const OPT_OUT_SUBJECTS: Readonly<Record<string, ConsentSubject>> = {
 const CODED_FORMS: ReadonlySet<string> = new Set<CodedForm>([
   ...(['us_privacy', 'gpp', 'gcs', 'gcd', 'tc_string', 'tcf_purposes'] as const),
   ...(['additional_consent', 'gdpr_applies', 'att', 'gpp_opt_out', 'provenance'] as const),
+  ...(['trustarc_level'] as const),
 ])
 
 /** Keeps what the words of the name say about its shape: whether it is a list, or of vendors. */
-function toMeaning(form: FormMeaning, name: string): NameMeaning {
+function toMeaning(meaning: FormMeaning, name: string): NameMeaning {
   const { list, hasVendors, isAboutAll } = readName(name)
   const base = { ...NO_MEANING, list, hasVendors, isAboutAll, isForm: true, isPlain: true }
-  if (form === 'label') return { ...base, isLabel: true }
-  if (form === 'att') return { ...base, coded: form, subject: 'advertising', canGrant: true }
-  if (form === 'gpp_opt_out') {
+  if (meaning === 'label') return { ...base, isLabel: true }
+  if (meaning === 'att') return { ...base, coded: meaning, subject: 'advertising', canGrant: true }
+  if (meaning === 'gpp_opt_out') {
     const optOut = { isNegative: true, isOptOut: true, list: 'rejected' } as const
-    return { ...base, ...optOut, coded: form, subject: 'sale' }
+    return { ...base, ...optOut, coded: meaning, subject: 'sale' }
   }
-  if (CODED_FORMS.has(form)) return { ...base, coded: form as CodedForm }
-  if (form === 'meta') return { ...base, subject: 'advertising', vendor: 'meta', canGrant: true }
-  const optOut = OPT_OUT_SUBJECTS[form]
+  // Others may have a member of this name; it is read by its words then.
+  if (meaning === 'trustarc_level') return { ...readName(name), coded: meaning }
+  if (CODED_FORMS.has(meaning)) return { ...base, coded: meaning as CodedForm }
+  if (meaning === 'meta') return { ...base, subject: 'advertising', vendor: 'meta', canGrant: true }
+  const optOut = OPT_OUT_SUBJECTS[meaning]
   if (optOut !== undefined) {
     const isSwitch = optOut === 'everything'
     return {
@@ -90,15 +93,15 @@ function toMeaning(form: FormMeaning, name: string): NameMeaning {
       list: 'rejected',
     }
   }
-  const canGrant = GRANTING.has(form) || form.startsWith('tcf_')
-  const isSwitch = form === 'everything'
-  return { ...base, subject: form as ConsentSubject, canGrant, isSwitch }
+  const canGrant = GRANTING.has(meaning) || meaning.startsWith('tcf_')
+  const isSwitch = meaning === 'everything'
+  return { ...base, subject: meaning as ConsentSubject, canGrant, isSwitch }
 }
 
 function indexNames(names: NamesByForm): Map<string, NameMeaning> {
   const index = new Map<string, NameMeaning>()
-  for (const [form, listed] of Object.entries(names) as [FormMeaning, string][]) {
-    for (const name of listed.split(/\s+/)) index.set(name, toMeaning(form, name))
+  for (const [meaning, listed] of Object.entries(names) as [FormMeaning, string][]) {
+    for (const name of listed.split(/\s+/)) index.set(name, toMeaning(meaning, name))
   }
   return index
 }

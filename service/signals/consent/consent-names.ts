@@ -60,6 +60,7 @@ export type CodedForm =
   | 'gdpr_applies'
   | 'att'
   | 'gpp_opt_out'
+  | 'trustarc_level'
   | 'provenance'
 
 export const NO_MEANING: NameMeaning = {

@@ -223,7 +223,7 @@ export function resolveSubject(meaning: NameMeaning, parent: Subject | null): Su
   return { ...own, vendor, isNegative, canGrant: false }
 }
 
-export function toSubject(meaning: NameMeaning): Subject {
+function toSubject(meaning: NameMeaning): Subject {
   const { subject, vendor, isNegative, isForm, canGrant, isChannel } = meaning
   return { subject, vendor, isNegative, isForm, canGrant, isChannel }
 }
@@ -234,7 +234,7 @@ type Choice = Pick<ConsentStatement, 'subject' | 'vendor' | 'meaning' | 'isForm'
  * What an answer to a subject says; null if it says nothing about advertising. By words alone a
  * value that is no answer says nothing, because the name may be about something else.
  */
-export function toChoice(subject: Subject, answer: AnswerText, isAboutAll: boolean): Choice | null {
+function toChoice(subject: Subject, answer: AnswerText, isAboutAll: boolean): Choice | null {
   const { subject: about, vendor, isForm, isNegative } = subject
   if (about === null || about === 'other') return null
   if (about === 'gpc') return isNegative ? null : toGpcChoice(subject, answer)

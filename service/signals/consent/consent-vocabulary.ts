@@ -153,8 +153,8 @@ export const REFUSAL_STEM = toStem(
 
 /** Stems of grants. They count in values alone, where a word that is not known grants nothing. */
 export const GRANT_STEM = toStem(
-  `akzept accept acept accett aceit autoris autoriz zugestimm erlaub gestattet einverstand aktivier
-  activad activee attivat ativad ingeschakel tillat godka godke godtag hyvaks salli permis permes
+  `akzept accept(?!ab) acept accett aceit autoris autoriz zugestimm erlaub gestattet einverstand aktivier
+  activad activee attivat ativad ingeschakel tillat godka godke godtag hyvaks salli permitid permes
   consentit consentid toegest toestem akkoord souhlas suhlas povol dovol prijat zgod zezwol zaakcept
   onayl kabul elfogad engedely hozzajarul concedid otorgad genehmig разреш соглас принят активн
   同意 許可 허용 동의`,

@@ -95,6 +95,9 @@ function parseBase64(text: string): object | null {
 const SEPARATORS = [/;\s*/, /&/, /!/, /\|/, /(?<=:[a-z]+)_(?=\d+:)/, /,\s*/, /\n/]
 
 function parsePairs(text: string): object | null {
+  // One pair whose value is a list: `groups=C0001:1,C0004:0`.
+  const only = text.split('=').length === 2 ? toMember(text, '=') : []
+  if (only.length > 0) return fromMembers(only)
   for (const sign of ['=', ':']) {
     if (!text.includes(sign)) continue
     const splits = SEPARATORS.map(separator => text.split(separator).filter(isFilled))

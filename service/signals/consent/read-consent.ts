@@ -187,7 +187,8 @@ function isPair(item: unknown): item is [string, unknown] {
 
 function visitText(statements: ConsentStatements, place: Place, member: Member): void {
   const { meaning } = member
-  const text = decodePercents(member.value as string)
+  const raw = member.value as string
+  const text = raw.includes('%') ? decodePercents(raw) : raw
   const decoded = { ...member, value: text }
   if (readWholeText(statements, place, decoded)) return
   const answer = readMemberAnswer(decoded)
@@ -199,11 +200,11 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   const isCodeList =
     (meaning.codes !== null && !/[:=]["'\w[{]/.test(text)) ||
     (meaning.hasVendors && /^c:/.test(text))
-  const parsed = isCodeList ? null : parseCookieText(member.value as string)
+  const parsed = isCodeList ? null : parseCookieText(raw)
   if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
   else if (readCodesInText(statements, place, decoded)) return
-  else if (meaning.isLabel || !readTextList(statements, place, decoded)) {
-    if (meaning.isLabel) statements.withOthers.add(place.source)
-    else addChoice(statements, place, { ...member, answer })
+  else if (meaning.isLabel) statements.withOthers.add(place.source)
+  else if (!readTextList(statements, place, decoded)) {
+    addChoice(statements, place, { ...member, answer })
   }
 }

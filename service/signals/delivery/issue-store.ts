@@ -21,7 +21,7 @@ const TIME_SEPARATOR = '\x1e'
 const SAMPLE_SEPARATOR = '\x1f'
 
 /** The columns of a settled delivery that the counts of issues read, with their types. */
-export const ISSUE_SOURCE_COLUMNS = { event_id: 'text', space: 'smallint', issue: 'text' }
+const ISSUE_SOURCE_COLUMNS = { event_id: 'text', space: 'smallint', issue: 'text' }
 
 export interface IssueParameters {
   /** As SQL, such as `$1`. */

@@ -8,7 +8,7 @@ import type { EventRef } from '../events/event-columns.ts'
  * Rows that one search reads. No index has the name or the order of an event: one would be written
  * with every event. Ten thousand rows of 372 bytes are about 500 buffers, read in about 10 ms.
  */
-export const SEARCH_ROWS_MAX = 10_000
+const SEARCH_ROWS_MAX = 10_000
 
 /** The last event of a page; the next page has older ones. */
 export interface SearchPosition extends EventRef {
@@ -41,7 +41,7 @@ export interface FoundEvent extends SearchPosition {
  * The rows of the CTE `scanned` that match, and the one at which the search stopped. Its rows come
  * out in their order, newest first, and are read only until the limit is reached.
  */
-export const searchResult = (isMatch: string, source = 'scanned') => `
+const searchResult = (isMatch: string, source = 'scanned') => `
   select created_at, event_id, space, delivery_id, (${isMatch}) as is_match
   from ${source} where (${isMatch}) or position = ${SEARCH_ROWS_MAX}`
 
@@ -116,12 +116,12 @@ export async function searchChildRefs(
 }
 
 /** The first three parameters of a search: tracker, oldest time, newest time. */
-export function rangeValues({ trackerId, from, to, after }: SearchRange) {
+function rangeValues({ trackerId, from, to, after }: SearchRange) {
   return [trackerId, from ?? '-infinity', after?.createdAt ?? to ?? 'infinity'] as const
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
-export function toFoundEvent(row: any): FoundEvent {
+function toFoundEvent(row: any): FoundEvent {
   return {
     createdAt: row.created_at,
     eventId: row.event_id,

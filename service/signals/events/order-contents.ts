@@ -19,12 +19,30 @@ const ID_NAMES = ['id', 'item_id', 'product_id', 'sku'] as const
  * Items are stored as the caller sent them.
  */
 export function readContentItem(item: unknown): ContentItem | { reason: DropReason } {
+  const found = findItemId(item)
+  if ('reason' in found) return found
+  const { name, id, members } = found
+  const others = Object.entries(members).filter(([other]) => other !== name && other !== 'id')
+  return { id, ...Object.fromEntries(others) }
+}
+
+/** Why an item is not sent; null for one that is. */
+export function findUnsentReason(item: unknown): DropReason | null {
+  const found = findItemId(item)
+  return 'reason' in found ? found.reason : null
+}
+
+interface FoundId {
+  name: string
+  id: string | number
+  members: Record<string, unknown>
+}
+
+function findItemId(item: unknown): FoundId | { reason: DropReason } {
   if (!isObject(item)) return { reason: DROP_REASONS.contentItem }
   for (const name of ID_NAMES) {
     const id = readContentId(item[name])
-    if (id === null) continue
-    const others = Object.entries(item).filter(([other]) => other !== name && other !== 'id')
-    return { id, ...Object.fromEntries(others) }
+    if (id !== null) return { name, id, members: item }
   }
   return { reason: DROP_REASONS.contentItemId }
 }

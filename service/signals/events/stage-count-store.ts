@@ -9,7 +9,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD } from '../../runtime/db/sql-fragments.ts'
 
 /** What is counted by hour, beside what other tables count. */
-export const COUNTED_STAGES = ['accepted', 'held', 'failed', 'platform_accepted'] as const
+const COUNTED_STAGES = ['accepted', 'held', 'failed', 'platform_accepted'] as const
 export type CountedStage = (typeof COUNTED_STAGES)[number]
 
 interface StageSource {

@@ -115,10 +115,11 @@ async function findWritersOfNodes(
   { pool }: Database,
   nodesDown: 'fail' | 'skip',
 ): Promise<string[]> {
-  const { rows } = await pool.query(
-    `select nodeid, success, result from run_command_on_all_nodes($1::text)`,
-    [`select string_agg(writer, ' ') from (${PAYLOAD_WRITERS}) writers`],
-  )
+  const { rows } = await pool.query({
+    name: 'payload-writers',
+    text: `select nodeid, success, result from run_command_on_all_nodes($1::text)`,
+    values: [`select string_agg(writer, ' ') from (${PAYLOAD_WRITERS}) writers`],
+  })
   const failed = rows.find(({ success }) => !success)
   if (failed && nodesDown === 'fail')
     throw new Error(`cannot list payload writers on node ${failed.nodeid}: ${failed.result}`)

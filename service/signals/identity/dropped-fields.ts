@@ -45,7 +45,7 @@ export const DROP_REASONS = {
   clickTooOld: 'This click is more than 90 days older than the event.',
   fbp: 'This does not have the form of a Meta browser cookie (fb.1.time.number).',
   digits: 'This field takes digits only.',
-  partner: "Meta's page has no such member: partner IDs are agreed with Meta for one partner.",
+  partner: "There is no such member on Meta's page: partner IDs are agreed with Meta.",
   actionSource: 'It is stored, and sent as other: platforms take only their own words.',
   contentItem: 'It is stored and not sent, because an item is an object with an id.',
   contentItemId: 'It is stored and not sent, because it has no id, item_id, product_id or sku.',

@@ -151,10 +151,6 @@ export function removeInvisible(text: string): string {
   return IS_ASCII.test(text) ? text : text.replace(INVISIBLE, '')
 }
 
-export function hasInvisible(text: string): boolean {
-  return removeInvisible(text) !== text
-}
-
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu
 
 /**

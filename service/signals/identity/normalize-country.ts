@@ -52,7 +52,7 @@ const GOVERNMENT = new Set(
   `the of and republic kingdom state states federal federated federation democratic peoples people
   s socialist islamic bolivarian plurinational cooperative commonwealth principality grand duchy
   sultanate union territory territories province sar special administrative region metropolitan
-  mainland occupied former yugoslav hashemite arab`.split(/\s+/),
+  mainland occupied former yugoslav hashemite arab federative independent`.split(/\s+/),
 )
 
 const ABBREVIATED = new Map([
@@ -87,7 +87,10 @@ const OTHER_NAMES = readOtherNames(`
   ps palestinianterritories, ps palestinianterritory, ly libyanarabjamahiriya, re reunionisland,
   vi unitedstatesvirginislands, la laopdr, fr frenchrepublic, it italianrepublic,
   gr hellenicrepublic, ch swissconfederation, sk slovakrepublic, kg kyrgyzrepublic,
-  pt portugueserepublic, ar argentinerepublic, mx unitedmexicanstates`)
+  pt portugueserepublic, ar argentinerepublic, mx unitedmexicanstates, ga gaboneserepublic,
+  lb lebaneserepublic, rw rwandeserepublic, tg togoleserepublic, uy easternrepublicofuruguay,
+  sh sainthelenaascensionandtristandacunha, vi virginislandsoftheunitedstates,
+  hk hongkongspecialadministrativeregionofchina, mo macaospecialadministrativeregionofchina`)
 
 function readOtherNames(table: string): Map<string, string> {
   const rows = table.split(',').map(row => row.trim().split(' ') as [string, string])
@@ -96,6 +99,9 @@ function readOtherNames(table: string): Map<string, string> {
 
 const WORDS_MAX = 12
 
+/** `Iceland (IS)`. */
+const WITH_CODE = /^(.+)[([]([a-z]{2,3})[)\]]$/s
+
 /** A name in another order, with its code beside it, or with words about its government. */
 function findCountryByParts(prepared: string): string | null {
   if (HAS_LOCALE_FORM.test(prepared)) return null
@@ -103,10 +109,15 @@ function findCountryByParts(prepared: string): string | null {
   if (separated) return readCode(`${separated[1]}${separated[2]}`)
   const words = splitWords(prepared)
   if (words.length === 0 || words.length > WORDS_MAX) return null
+  const [, name = '', code = ''] = WITH_CODE.exec(prepared) ?? []
+  const stated = readCode(code)
+  if (stated !== null && normalizeCountry(name.trim()) === stated) return stated
   // A code within the name adds nothing: `United States (US) Minor Outlying Islands`.
   const bare = splitWords(prepared.replace(/[([][a-z]{2,3}[)\]](?=.*\p{L})/gu, ' '))
   const whole = findName(bare) ?? findName(words)
   if (whole !== null) return whole
+  const divided = DIVIDED.get(words.filter(word => !GOVERNMENT.has(word)).join(''))
+  if (divided) return divided(words)
   for (let at = 1; at < words.length; at += 1) {
     const found = readInverted(words.slice(0, at), words.slice(at))
     if (found !== null) return found
@@ -122,8 +133,7 @@ function readInverted(base: readonly string[], rest: readonly string[]): string 
 }
 
 function readName(name: readonly string[], beside: readonly string[]): string | null {
-  const divided = DIVIDED.get(name.join(''))
-  if (beside.every(word => GOVERNMENT.has(word))) return divided ? divided(beside) : findName(name)
+  if (beside.every(word => GOVERNMENT.has(word))) return findName(name)
   // Two names of one country, or a name and its code.
   const code = readCode(beside.join('')) ?? findName(beside)
   return code !== null && code === (readCode(name.join('')) ?? findName(name)) ? code : null

@@ -36,7 +36,7 @@ import {
   draftRestrictions,
   listIdentityMembers,
   type OrderDraft,
-} from './carried-draft.ts'
+} from './draft-order.ts'
 import { digestBody } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
 

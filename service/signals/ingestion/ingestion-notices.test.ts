@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
-import { NOTICES_MAX } from './accept-event.ts'
+import { NOTICES_MAX } from './ingestion-notices.ts'
 
 it('returns no notices for an event of which every member counts', async test => {
   const service = await startTestService(test)

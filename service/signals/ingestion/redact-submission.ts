@@ -1,5 +1,5 @@
 import { createHmac, type KeyObject } from 'node:crypto'
-import { APP_DATA_MEMBERS } from '@signalbox/contract/carried-members.ts'
+import { APP_DATA_MEMBERS } from '@signalbox/contract/event-context.ts'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS } from '@signalbox/contract/value-data.ts'
 import { DROPPED_FIELDS_MAX, formatMemberPath } from '../identity/dropped-fields.ts'

@@ -21,11 +21,11 @@ import { type EventRecord, type IdentityPayload, SPACE_NUMBERS } from '../events
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import { hashIdentifier } from '../identity/normalize-user-data.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
-import { addCurrencyCodeError } from './carried-member-rules.ts'
 import { insertEvents } from './commit-store.ts'
 import { acceptIdentity } from './event-draft.ts'
 import { digestBody } from './idempotency.ts'
 import { containsIdentifier, createTokenMaker, redactIdentifiers } from './redact-submission.ts'
+import { addCurrencyCodeError } from './submission-rules.ts'
 
 const purchaseValidator = new Validator(TestPurchaseSubmission, { textMembers: ['order_id'] })
 

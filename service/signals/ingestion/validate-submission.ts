@@ -13,11 +13,11 @@ import type { CategoryMeanings } from '../consent/consent-names.ts'
 import type { AcceptedDecision } from '../consent/consent-record.ts'
 import type { ConsentContext, ConsentSettings } from '../consent/consent-signal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
-import { addCarriedMemberErrors, addValueDataErrors } from './carried-member-rules.ts'
 import type { Platforms } from './event-draft.ts'
 import { resolveEventId } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
-import { addReservedNameErrors, addWithdrawalErrors } from './withdraw-consent.ts'
+import { addContextErrors, addValueDataErrors } from './submission-rules.ts'
+import { addReservedNameErrors, addWithdrawalErrors } from './validate-withdrawal.ts'
 
 interface SubmissionInput {
   platforms: Platforms
@@ -50,7 +50,7 @@ export function validateSubmission(body: unknown, input: SubmissionInput): Valid
   const validation = submissionValidator.begin(body)
   const { errors, input: given } = validation
   addCrossFieldErrors(errors, given)
-  addCarriedMemberErrors(errors, given, browser)
+  addContextErrors(errors, given, browser)
   addReservedNameErrors(errors, given)
   if (given.event_name === 'consent_withdrawal') addWithdrawalErrors(errors, given, platforms)
   if (browser) addEdgeFieldErrors(errors, given.user_data)

@@ -10,6 +10,7 @@ import {
 } from '../../../testing/fixtures/stored-events.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 import { isCitusCluster } from '../../runtime/db/database.ts'
+import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { insertEventsInTransaction } from './commit-store.ts'
 
 const JANE = { em: 'jane@example.com', ph: '+49 1512 3456789', external_id: 'Customer-9' }
@@ -54,7 +55,9 @@ it('reaches the identifiers of an event that commits at the same moment', async 
   const service = await startTestService(test)
   const { pool } = service.database
   await submit(service, 'waiting', { user_data: { em: JANE.em } })
-  // Another process has begun to store an event of the visitor before the withdrawal commits.
+  // Another process has begun to store an event of the visitor before the withdrawal commits. It
+  // received the event the day before: writers of one day wait for each other at its counts when
+  // they share a counter shard.
   const writer = await pool.connect()
   await writer.query('begin')
   const { trackerId } = service.tracker
@@ -63,7 +66,7 @@ it('reaches the identifiers of an event that commits at the same moment', async 
   const racing = ledgerEntry({
     trackerId,
     eventId: 'racing',
-    createdAt: service.clock.now(),
+    createdAt: new Date(service.clock.now().getTime() - DAY_MILLISECONDS),
     payload,
     assumedNotWithdrawn: ['v1'],
   })

@@ -1,11 +1,13 @@
 import { keysOf, parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import { REFUSAL_RULES, type RefusalRule } from '@signalbox/contract/refusal-rules.ts'
+import type { Selectable } from 'kysely'
 import type { Database } from '../../runtime/db/database.ts'
 import {
   type BatchColumn,
   toArrayParameters,
   unnestColumns,
 } from '../../runtime/db/sql-fragments.ts'
+import type { Tables } from '../../runtime/db/tables.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { REFUSED_IDS_MAX, type RefusalCount } from './refusal-recorder.ts'
 
@@ -183,16 +185,7 @@ export async function findRefusalsOfEvent(
   return rows.map(toRefusalCause)
 }
 
-interface RefusalRow {
-  status: number
-  field: string
-  rule: string
-  requests: number
-  errors: number
-  first_at: Date
-  last_at: Date
-  last_request_id: string
-}
+type RefusalRow = Omit<Selectable<Tables['refusals']>, 'tracker_id' | 'hour' | 'id_digests'>
 
 function toRefusalCause(row: RefusalRow): RefusalCause {
   return {

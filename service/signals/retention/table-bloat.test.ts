@@ -47,19 +47,26 @@ async function expireAll({ database, clock }: TestService): Promise<void> {
 }
 
 /**
- * Vacuums at a defined time. An analyze that autovacuum started by itself still sees the rows that
- * were just deleted, so a vacuum could remove none of them.
+ * Vacuums until every deleted row is gone. An analyze that autovacuum started by itself may still
+ * see rows that were just deleted, and a vacuum beside it removes none of them.
  */
 async function vacuum({ database }: TestService): Promise<void> {
-  await waitUntil('no other transaction sees older rows', async () => {
-    const { rows } = await database.pool.query(
-      `select count(*) from pg_stat_activity
-       where datname = current_database() and pid <> pg_backend_pid()
-         and backend_xmin is not null`,
-    )
-    return rows[0].count === 0
-  })
-  for (const table of TABLES) await database.pool.query(`vacuum (truncate off) ${table}`)
+  const client = await database.pool.connect()
+  let report = ''
+  const read = (notice: Error | { message?: string | undefined }) => {
+    report += notice.message
+  }
+  client.on('notice', read)
+  for (const table of TABLES) {
+    await waitUntil(`${table} has no deleted rows`, async () => {
+      report = ''
+      await client.query(`vacuum (verbose, truncate off) ${table}`)
+      assert.match(report, /tuples: \d+ removed/)
+      return !/[1-9]\d* are dead but not yet removable/.test(report)
+    })
+  }
+  client.off('notice', read)
+  client.release()
 }
 
 /** Bytes of each table with its indexes, and of all payload partitions together. */

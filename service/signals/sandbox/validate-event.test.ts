@@ -40,8 +40,8 @@ it('reports why an event is not delivered', async test => {
     'Valid. Production would store it but not deliver it: none of its consent signals ' +
       '(consent.ad_user_data, tcf.string) can be read as granted. ' +
       '1 identifier would be hashed. ' +
-      'Dropped: consent.ad_user_data (not part of a consent state), ' +
-      `tcf.string (not part of a consent state). Warning: ${MISSING_TIME} ${END}`,
+      'Dropped: consent.ad_user_data (not stored with the consent), ' +
+      `tcf.string (not stored with the consent). Warning: ${MISSING_TIME} ${END}`,
   )
   const lifecycle = { user_data: undefined, value_data: undefined }
   const event_name = 'consent_withdrawal'

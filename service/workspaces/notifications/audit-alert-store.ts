@@ -20,7 +20,7 @@ export interface WorkspaceAlert {
 }
 
 /** True if the alert is new. While one of the kind is open, it only gets the sentence. */
-export async function upsertWorkspaceAlert(
+async function upsertWorkspaceAlert(
   { query }: Transaction,
   { workspaceId, kind, sentence, details, raisedAt }: WorkspaceAlert,
 ): Promise<boolean> {
@@ -45,7 +45,7 @@ export async function upsertWorkspaceAlert(
 }
 
 /** False if no alert of the kind is open. */
-export async function endWorkspaceAlert(
+async function endWorkspaceAlert(
   { query }: Transaction,
   { workspaceId, kind, resolvedAt }: ResolvedWorkspaceAlert,
 ): Promise<boolean> {
@@ -96,10 +96,7 @@ export async function listOpenWorkspaceAlerts(
 const OPEN_ALERTS_MAX = 10_000
 
 /** A workspace that was deleted can still have a log. */
-export async function workspaceExists(
-  { query }: Transaction,
-  workspaceId: number,
-): Promise<boolean> {
+async function workspaceExists({ query }: Transaction, workspaceId: number): Promise<boolean> {
   const row = await query
     .selectFrom('workspaces')
     .select('id')

@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Database } from '../../runtime/db/database.ts'
+import type { Tables } from '../../runtime/db/tables.ts'
 import { PENDING_APPROVALS_MAX } from '../../runtime/pages/navigation.ts'
 
 /** `id` is our own; `platformAccountId` is the ID that the platform assigned. */
@@ -138,19 +139,7 @@ export async function setAdAccountStatus(
   return found !== undefined
 }
 
-interface AdAccountRow {
-  id: number
-  workspace_id: number
-  platform: string
-  platform_account_id: string
-  name: string
-  currency: string
-  time_zone: string
-  status: string
-  created_at: Date
-}
-
-function toAdAccount(row: AdAccountRow): AdAccount {
+function toAdAccount(row: Selectable<Tables['ad_accounts']>): AdAccount {
   return {
     id: row.id,
     workspaceId: row.workspace_id,

@@ -57,7 +57,3 @@ export function invitableRoles(role: WorkspaceRole): readonly WorkspaceRole[] {
 
 /** What a form says about a role that is not one of them. */
 export const ROLE_ERROR = 'Choose a role from the list.'
-
-export function isWorkspaceRole(input: unknown): input is WorkspaceRole {
-  return (WORKSPACE_ROLES as readonly unknown[]).includes(input)
-}

@@ -1,7 +1,7 @@
 import type { IngestionNotice } from '@signalbox/contract/submissions.ts'
 import { Refusal } from '../../../../service/runtime/http/refusal.ts'
 import { draftEvent } from '../../../../service/signals/ingestion/event-draft.ts'
-import { buildNotices } from '../../../../service/signals/ingestion/accept-event.ts'
+import { buildNotices } from '../../../../service/signals/ingestion/ingestion-notices.ts'
 import { redactSubmission } from '../../../../service/signals/ingestion/redact-submission.ts'
 import { validateSubmission } from '../../../../service/signals/ingestion/validate-submission.ts'
 import { createOfflinePlatforms } from '../../../../service/signals/platforms/registry.ts'

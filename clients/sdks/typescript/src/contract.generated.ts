@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 2fd77acda9a840a4b9657eb335ae035ccb3c822cb3b50ad12a56173dbd838b0b). Do not edit.
+// Generated from the contract 0.5.0 (sha256 0b91a280e870294af6b98c2dc0030e6dc050f08c97f8f6c329c120af03456d13). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -6,8 +6,21 @@ export type EventTime = Date | string | number
 /** An object whose members the contract does not fix. */
 export type FreeFormObject = Record<string, unknown>
 
+/** What an id of the contents names. */
+export type ContentKind = 'product' | 'product_group' | 'hotel' | 'flight' | 'destination' | 'vehicle' | 'home_listing'
+
+export type ContentKindList = ContentKind[]
+
+/** What the ids of the contents name: one kind, or several. Not sent when left out. */
+export type ContentType = ContentKind | ContentKindList
+
 /** The id of a product or of a group. */
 export type ContentId = string | number
+
+export type ContentIdList = ContentId[]
+
+/** Ids of products or of groups. Taken from `contents` when left out. */
+export type ContentIds = ContentIdList | string | number
 
 /** Status of a registration. */
 export type RegistrationStatus = string | boolean
@@ -19,13 +32,14 @@ export interface ValueData {
   /** An ISO 4217 code that is in use, in any case. */
   currency?: string | undefined
   order_id?: string | undefined
-  /** Free-form items, at most 16 KiB serialized. */
+  /**
+   * Items, at most 16 KiB serialized. An item is an object with an `id`; `item_id`, `product_id`
+   * and `sku` are read as it. Others are stored and not sent.
+   */
   contents?: unknown[] | undefined
   num_items?: number | undefined
-  /** What the ids of the contents name. Sent as `product` when left out. */
-  content_type?: 'product' | 'product_group' | undefined
-  /** Ids of products or of groups. Taken from `contents` when left out. */
-  content_ids?: ContentId[] | undefined
+  content_type?: ContentType | undefined
+  content_ids?: ContentIds | undefined
   /** Name of the page or product. */
   content_name?: string | undefined
   /** Category of the page or product. */
@@ -82,8 +96,9 @@ export interface ConsentEvent {
   event_source?: string | undefined
   /**
    * Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-   * system_generated, business_messaging, other. `website` when it is left out. `app` needs
-   * `app_data`, and `business_messaging` needs `messaging_channel`.
+   * system_generated, business_messaging, other, or a word of your own, which platforms get as
+   * `other`. `website` when it is left out. `app` needs `app_data`, and `business_messaging` needs
+   * `messaging_channel`.
    */
   action_source?: string | undefined
   /** Your pseudonymous id of the visitor. */
@@ -134,8 +149,9 @@ export interface LegitimateInterestEvent {
   event_source?: string | undefined
   /**
    * Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-   * system_generated, business_messaging, other. `website` when it is left out. `app` needs
-   * `app_data`, and `business_messaging` needs `messaging_channel`.
+   * system_generated, business_messaging, other, or a word of your own, which platforms get as
+   * `other`. `website` when it is left out. `app` needs `app_data`, and `business_messaging` needs
+   * `messaging_channel`.
    */
   action_source?: string | undefined
   /** Your pseudonymous id of the visitor. */
@@ -663,8 +679,9 @@ export interface SandboxConsentEvent {
   event_source?: string | undefined
   /**
    * Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-   * system_generated, business_messaging, other. `website` when it is left out. `app` needs
-   * `app_data`, and `business_messaging` needs `messaging_channel`.
+   * system_generated, business_messaging, other, or a word of your own, which platforms get as
+   * `other`. `website` when it is left out. `app` needs `app_data`, and `business_messaging` needs
+   * `messaging_channel`.
    */
   action_source?: string | undefined
   /** Your pseudonymous id of the visitor. */

@@ -1,6 +1,6 @@
-import { ACTION_SOURCES } from '@signalbox/contract/carried-members.ts'
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
 import { DECIMAL_PATTERN, decimalToken } from '@signalbox/contract/decimal.ts'
+import { ACTION_SOURCES } from '@signalbox/contract/event-context.ts'
 import type { PlatformIdentity } from '../../identity/normalize-user-data.ts'
 import type {
   DataProcessing,

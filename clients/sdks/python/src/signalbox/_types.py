@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 2fd77acda9a840a4b9657eb335ae035ccb3c822cb3b50ad12a56173dbd838b0b). Do not edit.
+# Generated from the contract 0.5.0 (sha256 0b91a280e870294af6b98c2dc0030e6dc050f08c97f8f6c329c120af03456d13). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ class ValueData(TypedDict):
     """An ISO 4217 code that is in use, in any case."""
     order_id: NotRequired[str]
     contents: NotRequired[list[Any]]
-    """Free-form items, at most 16 KiB serialized."""
+    """Items, at most 16 KiB serialized. An item is an object with an `id`; `item_id`,
+    `product_id` and `sku` are read as it. Others are stored and not sent."""
     num_items: NotRequired[int]
-    content_type: NotRequired[Literal["product", "product_group"]]
-    """What the ids of the contents name. Sent as `product` when left out."""
-    content_ids: NotRequired[list[ContentId]]
-    """Ids of products or of groups. Taken from `contents` when left out."""
+    content_type: NotRequired[ContentType]
+    content_ids: NotRequired[ContentIds]
     content_name: NotRequired[str]
     """Name of the page or product."""
     content_category: NotRequired[str]
@@ -73,8 +72,9 @@ class ConsentEvent(TypedDict):
     """Absolute URI of the page."""
     action_source: NotRequired[str]
     """Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-    system_generated, business_messaging, other. `website` when it is left out. `app`
-    needs `app_data`, and `business_messaging` needs `messaging_channel`."""
+    system_generated, business_messaging, other, or a word of your own, which platforms
+    get as `other`. `website` when it is left out. `app` needs `app_data`, and
+    `business_messaging` needs `messaging_channel`."""
     visitor_id: NotRequired[str]
     """Your pseudonymous id of the visitor."""
     consent: NotRequired[FreeFormObject]
@@ -120,8 +120,9 @@ class LegitimateInterestEvent(TypedDict):
     """Absolute URI of the page."""
     action_source: NotRequired[str]
     """Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-    system_generated, business_messaging, other. `website` when it is left out. `app`
-    needs `app_data`, and `business_messaging` needs `messaging_channel`."""
+    system_generated, business_messaging, other, or a word of your own, which platforms
+    get as `other`. `website` when it is left out. `app` needs `app_data`, and
+    `business_messaging` needs `messaging_channel`."""
     visitor_id: NotRequired[str]
     """Your pseudonymous id of the visitor."""
     consent: NotRequired[FreeFormObject]
@@ -619,8 +620,9 @@ class SandboxConsentEvent(TypedDict):
     """Absolute URI of the page."""
     action_source: NotRequired[str]
     """Where it happened, in any case: email, website, app, phone_call, chat, physical_store,
-    system_generated, business_messaging, other. `website` when it is left out. `app`
-    needs `app_data`, and `business_messaging` needs `messaging_channel`."""
+    system_generated, business_messaging, other, or a word of your own, which platforms
+    get as `other`. `website` when it is left out. `app` needs `app_data`, and
+    `business_messaging` needs `messaging_channel`."""
     visitor_id: NotRequired[str]
     """Your pseudonymous id of the visitor."""
     consent: NotRequired[FreeFormObject]
@@ -671,8 +673,26 @@ FreeFormObject = dict[str, Any]
 """An object whose members the contract does not fix."""
 
 
+ContentKind = Literal["product", "product_group", "hotel", "flight", "destination", "vehicle", "home_listing"]
+"""What an id of the contents names."""
+
+
+ContentKindList = list["ContentKind"]
+
+
+ContentType = Union["ContentKind", "ContentKindList"]
+"""What the ids of the contents name: one kind, or several. Not sent when left out."""
+
+
 ContentId = Union[str, int]
 """The id of a product or of a group."""
+
+
+ContentIdList = list["ContentId"]
+
+
+ContentIds = Union["ContentIdList", str, int]
+"""Ids of products or of groups. Taken from `contents` when left out."""
 
 
 RegistrationStatus = Union[str, bool]

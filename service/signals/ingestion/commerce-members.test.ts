@@ -1,20 +1,9 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
+import { deliverPurchase } from '../../../testing/fixtures/deliveries.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
-import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-
-/** What the platform receives for a purchase with these members. */
-async function deliver(service: TestService, changes: Record<string, unknown>, id = 'order-1') {
-  const reply = await service.submit(samplePurchase({ event_id: id, ...changes }))
-  assert.equal(reply.status, 202, reply.text)
-  assert.deepEqual(reply.body.notices, [])
-  await service.deliver()
-  const { deliveries } = (await service.read(id)).body
-  assert.equal(deliveries[0].status, 'accepted', JSON.stringify(deliveries[0]))
-  const [received] = (await service.received(`?event_id=${id}`)).events
-  return received as Record<string, Record<string, unknown>>
-}
+import { startTestService } from '../../../testing/fixtures/service.ts'
 
 it('delivers every commerce member, money with all its digits', async test => {
   const service = await startTestService(test)
@@ -35,7 +24,7 @@ it('delivers every commerce member, money with all its digits', async test => {
     delivery_category: 'home_delivery',
     custom_properties: { coupon: 'SPRING', loyal: true, tags: ['a', 'b'], shop: { id: 7 } },
   }
-  const { custom_data } = await deliver(service, { value_data })
+  const { custom_data } = await deliverPurchase(service, { value_data })
   const { custom_properties, ...standard } = value_data
   assert.deepEqual(custom_data, {
     ...custom_properties,
@@ -53,7 +42,7 @@ it('delivers every commerce member, money with all its digits', async test => {
 it('takes content ids from the contents, and does not say that they are products', async test => {
   const service = await startTestService(test)
   const value_data = { value: '1', currency: 'EUR', contents: [{ id: 'a' }] }
-  const { custom_data } = await deliver(service, { value_data })
+  const { custom_data } = await deliverPurchase(service, { value_data })
   assert.equal(custom_data?.content_type, undefined)
   assert.deepEqual(custom_data?.content_ids, ['a'])
 })
@@ -61,9 +50,10 @@ it('takes content ids from the contents, and does not say that they are products
 it('delivers the content types of catalogs for travel, vehicles and property', async test => {
   const service = await startTestService(test)
   const types = ['product', 'hotel', 'flight', 'destination', 'vehicle', 'home_listing']
-  for (const content_type of [...types, types, ['flight', 'hotel'], ['hotel']]) {
+  const given = [...types, types, ['flight', 'hotel'], ['hotel']]
+  for (const [index, content_type] of given.entries()) {
     const value_data = { value: '1', currency: 'EUR', content_type, content_ids: ['a'] }
-    const { custom_data } = await deliver(service, { value_data }, `type ${content_type}`)
+    const { custom_data } = await deliverPurchase(service, { value_data }, `type-${index}`)
     const expected =
       Array.isArray(content_type) && content_type.length === 1 ? 'hotel' : content_type
     assert.deepEqual(custom_data?.content_type, expected)
@@ -81,16 +71,32 @@ it('reads one content id and the text of a list as a list', async test => {
     ['[{"id":1}]', ['[{"id":1}]']],
     ['a,b', ['a,b']],
     [
-      ['a', 'undefined', 'null', '{{id}}', '', 0],
+      ['a', 0],
       ['a', '0'],
     ],
   ]
   for (const [content_ids, expected] of cases) {
     const value_data = { value: '1', currency: 'EUR', content_ids }
-    const event_id = `case-${JSON.stringify(content_ids)}`
-    const { custom_data } = await deliver(service, { event_id, value_data })
-    assert.deepEqual(custom_data?.content_ids, expected, event_id)
+    const id = `case-${cases.findIndex(one => one[0] === content_ids)}`
+    const { custom_data } = await deliverPurchase(service, { value_data }, id)
+    assert.deepEqual(custom_data?.content_ids, expected, id)
   }
+})
+
+it('drops placeholders among content ids, and names each', async test => {
+  const service = await startTestService(test)
+  const content_ids = ['a', 'undefined', 'null', '{{id}}', '', 0]
+  const value_data = { value: '1', currency: 'EUR', content_ids }
+  const { body } = await service.submit(samplePurchase({ event_id: 'order-1', value_data }))
+  const fields = body.notices.map((notice: { field: string }) => notice.field)
+  assert.deepEqual(
+    fields,
+    [1, 2, 3, 4].map(place => `value_data.content_ids[${place}]`),
+  )
+  await service.deliver()
+  const received = await service.received('?event_id=order-1')
+  const [event] = received.events as Record<string, Record<string, unknown>>[]
+  assert.deepEqual(event?.custom_data?.content_ids, ['a', '0'])
 })
 
 it('names items that have no id, sends the others, and stores all as they are', async test => {

@@ -77,8 +77,8 @@ const CUSTOMER_SEGMENTS = [
   'customer_in_loyalty_program',
 ] as const
 
-/** Members of an event that are stored and carried to the platform as they are. */
-export const carriedMembers = {
+/** Members of an event that are stored and sent to the platform as they are. */
+export const contextMembers = {
   opt_out: Type.Optional(
     Type.Boolean({
       description: 'Count the event, but never use it to choose who sees an advertisement.',

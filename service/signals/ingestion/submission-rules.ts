@@ -1,5 +1,5 @@
-import { PROCESSING_STATE_FIRST } from '@signalbox/contract/carried-members.ts'
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
+import { PROCESSING_STATE_FIRST } from '@signalbox/contract/event-context.ts'
 import {
   CONTENTS_BYTES_MAX,
   CUSTOM_PROPERTIES_BYTES_MAX,
@@ -13,7 +13,7 @@ import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
 import { findUserDataKey } from '../identity/user-data-keys.ts'
 
 /** Adds the errors between members that are carried to the platform as they are. */
-export function addCarriedMemberErrors(
+export function addContextErrors(
   errors: FieldErrorList,
   body: UntrustedObject,
   browser: BrowserCaller | null,
