@@ -59,8 +59,10 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
     case 'gdpr_applies':
       if (typeof value === 'object' && value !== null) return false
       statements.withOthers.add(place.source)
-      if (place.source === 'tcf' && readAnswer(value).answer === 'no')
-        statements.gdprApplies = false
+      if (readAnswer(value).answer === 'no') {
+        statements.isOutsideGdpr = true
+        if (place.source === 'tcf') statements.gdprApplies = false
+      }
       return true
     case 'tcf_purposes':
       return readTcfPurposes(statements, member)

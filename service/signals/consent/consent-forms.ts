@@ -47,7 +47,7 @@ export const CONSENT_FORMS: readonly ConsentPlatformForms[] = table
 
 /** `ad_user_data`, `adUserData` and `Ad User Data` are one name. */
 export function normalizeName(name: string): string {
-  return name.replace(/[-_\s.$:]/g, '').toLowerCase()
+  return name.replace(/[-_\s.$:/]/g, '').toLowerCase()
 }
 
 const GRANTING: ReadonlySet<string> = new Set([

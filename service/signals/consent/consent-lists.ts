@@ -1,6 +1,5 @@
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
-import { findMeaning } from './consent-forms.ts'
 import type { NameMeaning } from './consent-names.ts'
 import {
   addChoice,
@@ -67,8 +66,6 @@ function isListOfCodes({ value, meaning }: ListMember): boolean {
 }
 
 const CODE = /^\d{1,4}$/
-/** `s3` of consentmanager. */
-const LETTER_CODE = /^[a-z]?\d{1,4}$/i
 
 /** What an item of a list is about. */
 interface Item {
@@ -79,7 +76,7 @@ interface Item {
 }
 
 /** An item is a name, or an object that has a name and no answer of its own. */
-function readItem(place: Place, item: unknown): Item[] {
+export function readItem(place: Place, item: unknown): Item[] {
   const name = isObject(item) ? findItemName(item) : item
   if (typeof name !== 'string' && typeof name !== 'number') return []
   const meaning = findMeaningAt(place, String(name))
@@ -162,21 +159,20 @@ interface AcceptedList {
  * What is listed was accepted. A list of purposes without advertising refuses it, and so does an
  * empty list of what was accepted; a list of vendors says nothing about those that it leaves out.
  */
-function addAccepted(
+export function addAccepted(
   statements: ConsentStatements,
   place: Place,
-  { member, items, list }: AcceptedList,
+  accepted: AcceptedList,
 ): void {
+  const { member, items, list } = accepted
   const { meaning, field, value } = member
   const about = items.filter(isAboutAdvertising)
   for (const { subject } of about) {
-    const accepted = subject.canGrant ? 'granted' : 'permitted'
-    addSubject(statements, place, {
-      field,
-      subject,
-      meaning: subject.isNegative ? 'refused' : accepted,
-    })
+    const yes = subject.canGrant ? 'granted' : 'permitted'
+    const said = { field, subject, meaning: subject.isNegative ? 'refused' : yes } as const
+    addSubject(statements, place, said)
   }
+  if (meaning.hasVendors && list === 'accepted') addUnlistedVendors(statements, place, accepted)
   // Of vendors, and of messages to the person, only an empty list speaks of all.
   const isPartial = meaning.hasVendors || place.parent?.isChannel === true
   const isEmpty = value.length === 0 && (list === 'accepted' || meaning.subject === 'advertising')
@@ -188,6 +184,39 @@ function addAccepted(
     field,
     isForm: meaning.isForm && items.length > 0 && items.filter(isOther).every(isInForm),
   })
+}
+
+/** A vendor's name, not an ID that says nothing. */
+const VENDOR_NAME = /^[\p{L}][\p{L}\s_.,()&-]+$/u
+
+/**
+ * `axeptio_authorized_vendors: ",google_analytics,"` leaves out every other vendor, if all of the
+ * list is names, and one of them is known.
+ */
+function addUnlistedVendors(
+  statements: ConsentStatements,
+  place: Place,
+  { member: { value, field }, items }: AcceptedList,
+): void {
+  const isOfNames = value.every(item => typeof item === 'string' && VENDOR_NAME.test(item))
+  const isOfAll = items.some(
+    ({ subject }) => subject.vendor === null && subject.subject !== 'other',
+  )
+  if (!isOfNames || isOfAll || items.length === 0) return
+  addOtherVendors(statements, place, { field, named: items.map(({ subject }) => subject.vendor) })
+}
+
+/** Refuses every vendor that is not named. */
+export function addOtherVendors(
+  { choices }: ConsentStatements,
+  { source }: Place,
+  { field, named }: { field: string; named: (string | null)[] },
+): void {
+  for (const vendor of VENDOR_NAMES) {
+    if (named.includes(vendor)) continue
+    const said = { source, field, subject: 'advertising', vendor } as const
+    choices.push({ ...said, meaning: 'refused', isForm: false, why: 'words_denied' })
+  }
 }
 
 /** Social media are not all of advertising. */
@@ -224,67 +253,4 @@ export function addMissingAdvertising(
     isForm,
     why: 'words_denied',
   })
-}
-
-/**
- * Reads two shapes of accepted purposes that are objects: Borlabs lists the services of each
- * category, and leaves out a category that was not accepted; CCM19 has a name for each ID.
- */
-export function readListedObject(
-  statements: ConsentStatements,
-  place: Place,
-  object: UntrustedObject,
-): void {
-  const names = Object.keys(object)
-  const values = Object.values(object)
-  if (place.isVendorList) addAllVendors(statements, place, object)
-  if (names.length === 0 || place.isVendorList) return
-  const isKnown = names.some(name => place.codes?.has(name))
-  if (!isKnown && isRefusalOfCodes(names, values)) {
-    addMissingAdvertising(statements, place, { field: place.path, isForm: false })
-  }
-  if (values.every(Array.isArray)) {
-    const meanings = names.map(name => findMeaningAt(place, name))
-    const hasAdvertising = meanings.some(({ subject }) => subject === 'advertising')
-    const hasOthers = meanings.some(({ subject }) => subject === 'other')
-    if (hasOthers && !hasAdvertising) {
-      addMissingAdvertising(statements, place, { field: place.path, isForm: false })
-    }
-  } else if (names.every(name => ID.test(name)) && values.every(isName)) {
-    const items = values.flatMap(value => readItem(place, value))
-    const meaning = { ...findMeaningAt(place, 'purposes') }
-    const member = { name: '', value: values, meaning, field: place.path, owner: object }
-    if (items.length > 0) addAccepted(statements, place, { member, items, list: 'listed' })
-  }
-}
-
-const ID = /^[0-9a-f-]{4,}$/i
-
-/** `{1: 1, 2: 0, 3: 0}`: of categories that have numbers, at most the necessary one is accepted. */
-function isRefusalOfCodes(names: string[], values: unknown[]): boolean {
-  const isCode = (name: string) => LETTER_CODE.test(name) && findMeaning(name).subject === null
-  if (names.length < 2 || !names.every(isCode)) return false
-  const answers = values.map(value => readAnswer(value).answer)
-  const refused = answers.filter(answer => answer === 'no').length
-  return refused >= 2 && refused >= names.length - 1
-}
-
-/** Segment's `{All: false, "Google Ads": true}` refuses every vendor that it does not name. */
-function addAllVendors(
-  { choices }: ConsentStatements,
-  { source, path }: Place,
-  object: UntrustedObject,
-): void {
-  const all = Object.keys(object).find(name => /^all$/i.test(name))
-  if (all === undefined || readAnswer(object[all]).answer !== 'no') return
-  const named = Object.keys(object).map(name => findMeaning(name).vendor)
-  for (const vendor of VENDOR_NAMES) {
-    if (named.includes(vendor)) continue
-    const said = { source, field: `${path}.${all}`, subject: 'advertising', vendor } as const
-    choices.push({ ...said, meaning: 'refused', isForm: false, why: 'words_denied' })
-  }
-}
-
-function isName(value: unknown): boolean {
-  return typeof value === 'string' && readAnswer(value).answer === 'unclear'
 }

@@ -42,6 +42,8 @@ export interface NameMeaning {
   isChannel: boolean
   /** Whether the name is about all purposes: "not all" is no refusal. */
   isAboutAll: boolean
+  /** Whether it is the act of accepting all, which `false` refuses: `accept_all`. */
+  isActOfAll: boolean
   /** Whether it has a word for consent: `acme_consent: "denied"` refuses, whatever "acme" is. */
   isConsent: boolean
   /** Whether the name may be stored: it has known words only. */
@@ -80,6 +82,7 @@ export const NO_MEANING: NameMeaning = {
   hasVendors: false,
   isChannel: false,
   isAboutAll: false,
+  isActOfAll: false,
   isConsent: false,
   isPlain: false,
 }
@@ -103,10 +106,13 @@ interface WordCounts {
   vendor: string | null
   /** The word that names the vendor. */
   vendorWord: string
+  /** Whether it is about ads. "Marketing" may also be that by email. */
+  hasAds: boolean
 }
 
 function countWords(words: string[]): WordCounts {
   const kinds = new Set<WordKind>()
+  const hasAds = words.some(word => word !== 'marketing' && WORD_KINDS.get(word) === 'advertising')
   let [unknown, negations] = [0, 0]
   let vendor: string | null = null
   let vendorWord = ''
@@ -124,9 +130,9 @@ function countWords(words: string[]): WordCounts {
       if (ADVERTISING_STEM.test(word)) kinds.add('advertising')
     } else kinds.add(kind)
     if (kind !== undefined && NEGATING_KINDS.has(kind)) negations += 1
-    if (NEGATING_ACRONYM.test(word)) negations += 1
+    if (NEGATING_ACRONYM.test(word) || (hasAds && UNSUBSCRIBING.test(word))) negations += 1
   }
-  return { kinds, unknown, negations, vendor, vendorWord }
+  return { kinds, unknown, negations, vendor, vendorWord, hasAds }
 }
 
 const NEGATING_KINDS: ReadonlySet<WordKind> = new Set<WordKind>([
@@ -137,6 +143,9 @@ const OPT_OUT_KINDS: readonly WordKind[] = ['opt_out', 'withdrawal', 'device_lim
 
 /** Non-personalized ads, and "do not sell". */
 const NEGATING_ACRONYM = /^(npa|dns|dnss|dnsmpi|dnsmpd)$/
+
+/** `unsubscribed_from_ads`; of a newsletter it is no refusal. */
+const UNSUBSCRIBING = /^unsubscribe/
 
 function interpretWords(words: string[]): NameMeaning {
   const counts = countWords(words)
@@ -165,6 +174,7 @@ function interpretWords(words: string[]): NameMeaning {
     hasVendors: words.some(word => VENDOR_LIST_WORDS.has(word)),
     isChannel: subject === 'other' && kinds.has('channel'),
     isAboutAll: kinds.has('all'),
+    isActOfAll: kinds.has('all') && ACT_OF_ALL.test(words.join(' ')),
     isConsent: words.some(word => CONSENT_WORD.test(word)),
     isPlain: unknown === 0,
   }
@@ -172,6 +182,10 @@ function interpretWords(words: string[]): NameMeaning {
 
 /** Words that a state of anything else (`kyc_status`) does not have. */
 const ANSWERING_WORD = /^(choices?|decision|answer|response|selection|select|interaction)$/
+
+/** `acceptAll` is what the person did; `all_accepted` is true of some who accepted nearly all. */
+const ACT_OF_ALL =
+  /^(?:\S+ )?(accept|allow|agree|approve|permit|enable|grant|consent)(?: to)? (all|everything)\b/
 
 /** Permissions may be those of a device. */
 const CONSENT_WORD = /^(consents?|cookies?|einwilligung|consentement)$/
@@ -200,7 +214,7 @@ function findSubject(counts: WordCounts, isNegative: boolean): ConsentSubject | 
   const has = (...names: WordKind[]) => names.some(name => kinds.has(name))
   if (has('gpc')) return 'gpc'
   if (has('sale')) return 'sale'
-  if (has('channel')) return 'other'
+  if (has('channel') || (has('subscription') && !counts.hasAds)) return 'other'
   if (has('device_limit')) return 'tracking'
   if (has('advertising')) return 'advertising'
   if (isVendorName(counts)) return has('other_purpose') ? 'other' : 'advertising'

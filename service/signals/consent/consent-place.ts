@@ -1,5 +1,5 @@
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import type { AnswerText } from './consent-answers.ts'
+import { type AnswerText, readAnswer } from './consent-answers.ts'
 import { findMeaning, normalizeName } from './consent-forms.ts'
 import type { CategoryMeanings, NameMeaning } from './consent-names.ts'
 import type {
@@ -124,7 +124,7 @@ export function addChoice(
 ): void {
   const { source, parent } = place
   const subject = findAnswered(meaning, parent, answer)
-  const choice = subject && toChoice(subject, answer, meaning.isAboutAll)
+  const choice = subject && toChoice(subject, answer, findScope(meaning, owner))
   if (!choice) {
     statements.withOthers.add(source)
     return
@@ -228,17 +228,30 @@ function toSubject(meaning: NameMeaning): Subject {
   return { subject, vendor, isNegative, isForm, canGrant, isChannel }
 }
 
+/** What a name is about. To accept all is an act; that all was accepted is a state. */
+type Scope = 'one' | 'all' | 'act_of_all'
+
+/** `{acceptAll: false, rejectAll: false}` is a choice of some. */
+function findScope({ isAboutAll, isActOfAll }: NameMeaning, owner: UntrustedObject): Scope {
+  if (!isActOfAll) return isAboutAll ? 'all' : 'one'
+  const isOfSome = Object.keys(owner).some(name => {
+    const other = findMeaning(name)
+    return other.isAboutAll && other.isNegative && readAnswer(owner[name]).answer === 'no'
+  })
+  return isOfSome ? 'all' : 'act_of_all'
+}
+
 type Choice = Pick<ConsentStatement, 'subject' | 'vendor' | 'meaning' | 'isForm' | 'why'>
 
 /**
  * What an answer to a subject says; null if it says nothing about advertising. By words alone a
  * value that is no answer says nothing, because the name may be about something else.
  */
-function toChoice(subject: Subject, answer: AnswerText, isAboutAll: boolean): Choice | null {
+function toChoice(subject: Subject, answer: AnswerText, scope: Scope): Choice | null {
   const { subject: about, vendor, isForm, isNegative } = subject
   if (about === null || about === 'other') return null
   if (about === 'gpc') return isNegative ? null : toGpcChoice(subject, answer)
-  const meaning = isNegative ? readOptOut(answer) : readPermission(subject, answer, isAboutAll)
+  const meaning = isNegative ? readOptOut(answer) : readPermission(subject, answer, scope)
   if (meaning === null || (!isForm && (meaning === 'unclear' || meaning === 'unset'))) return null
   const why = isNegative ? 'opted_out' : 'words_denied'
   return { subject: about, vendor, meaning, isForm, why }
@@ -258,15 +271,15 @@ function toGpcChoice({ vendor, isForm }: Subject, said: AnswerText): Choice | nu
 function readPermission(
   { subject, canGrant }: Subject,
   { answer, isAboutAll }: AnswerText,
-  isNameAboutAll: boolean,
+  scope: Scope,
 ): ConsentMeaning | null {
   if (subject !== 'everything') {
     if (answer === 'yes') return canGrant ? 'granted' : 'permitted'
     return answer === 'no' ? 'refused' : answer
   }
   // "Not all" may be all but one, and "yes" names no advertising, unless it is to everything.
-  if (answer === 'no') return isNameAboutAll && !isAboutAll ? null : 'refused'
-  return answer === 'yes' && (isNameAboutAll || isAboutAll) ? 'granted' : null
+  if (answer === 'no') return scope === 'all' && !isAboutAll ? null : 'refused'
+  return answer === 'yes' && (scope !== 'one' || isAboutAll) ? 'granted' : null
 }
 
 /**

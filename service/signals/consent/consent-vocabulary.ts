@@ -19,6 +19,7 @@ export type WordKind =
   | 'refusal'
   | 'withdrawal'
   | 'channel'
+  | 'subscription'
   | 'other_purpose'
   | 'ending'
   | 'interface'
@@ -40,7 +41,7 @@ const WORDS: Record<WordKind, string> = {
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
   sale: `sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd
-    dnss sellable`,
+    dnss sellable broker brokers broking brokering brokerage`,
   sharing: 'share sharing sales shareable',
   tracking: `adid adids track tracking tracked tracker trackers profilazione profilage profilering
     profilierung perfilado trackable profiling profiled
@@ -73,8 +74,8 @@ const WORDS: Record<WordKind, string> = {
     objection objections opposed opposition withdrawals revocations`,
   channel: `email emails mail mails mailing mailings sms mms push notification notifications
     phone telephone call calls telemarketing newsletter newsletters whatsapp messenger post postal
-    letter letters fax viber telegram chat login subscription subscriptions subscribe subscribed
-    unsubscribe unsubscribed`,
+    letter letters fax viber telegram chat login`,
+  subscription: 'subscription subscriptions subscribe subscribed unsubscribe unsubscribed',
   other_purpose: `ga analytics analytic analytical analysis statistics statistic statistical
     stats statistik statistiques estadisticas performance measurement measurements mesure messung
     medicion functional functionality functionalities fonctionnel funktional preference

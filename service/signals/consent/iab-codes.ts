@@ -50,7 +50,8 @@ export function addGppString(
   }
   const { usOptOut, tcString, canadaPurposes, hasUnreadSection } = decoded
   if (tcString !== null) statements.tcStrings.push({ field, text: tcString })
-  if (canadaPurposes !== null) statements.tcPurposes.push({ field, ...canadaPurposes })
+  if (canadaPurposes !== null)
+    statements.tcPurposes.push({ field, ...canadaPurposes, isBlank: false })
   const isRead = tcString !== null || canadaPurposes !== null
   const meaning = usOptOut === 'refused' || !hasUnreadSection ? US_MEANINGS[usOptOut] : 'unclear'
   if (meaning !== 'unset' || !isRead) {
@@ -62,11 +63,17 @@ const US_MEANINGS = { refused: 'refused', allowed: 'permitted', absent: 'unset' 
 
 /** The purposes of a TC object: `purpose.consents`, or a list or an object of their numbers. */
 export function isPurposeConsents({ path, source }: Place, name: string, value: unknown): boolean {
-  if (!hasNumbers(value)) return false
   const isInPurpose = /(^|\.)purposes?$/.test(path) && /^consents?$/.test(name)
+  // The TCF leaves out a purpose without consent, so an empty map refuses all of them.
+  if (isInPurpose && isEmptyObject(value)) return !path.endsWith('s') || source === 'tcf'
+  if (!hasNumbers(value)) return false
   const isTcfPurposes = source === 'tcf' && /^purposes?$/.test(name)
   if (isInPurpose || isTcfPurposes) return true
   return name === 'purposes' && (Array.isArray(value) || hasTcfNumbers(value as UntrustedObject))
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length === 0
 }
 
 function hasNumbers(value: unknown): boolean {
@@ -91,6 +98,7 @@ export function readTcfPurposes(
     field,
     consented: new Set(consented),
     implied: new Set(implied ?? []),
+    isBlank: isEmptyObject(value),
   })
   return true
 }
@@ -110,6 +118,7 @@ function listConsented(value: unknown): number[] | null {
     return value.flatMap((consent, index) => (consent ? [index + 1] : []))
   }
   if (Array.isArray(value) && value.length === 0) return []
+  if (isEmptyObject(value)) return []
   if (!hasNumbers(value)) return null
   if (Array.isArray(value)) return value.map(Number)
   return Object.entries(value as UntrustedObject)

@@ -2,9 +2,10 @@ import { SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
 import { readCoded } from './consent-codes.ts'
-import { findMeaning } from './consent-forms.ts'
-import { readList, readListedObject } from './consent-lists.ts'
+import { findMeaning, normalizeName } from './consent-forms.ts'
+import { readList } from './consent-lists.ts'
 import type { CategoryMeanings } from './consent-names.ts'
+import { readListedObject, toItems, unflatten } from './consent-objects.ts'
 import {
   addChoice,
   findMeaningAt,
@@ -57,6 +58,7 @@ export function readConsent(
     tcPurposes: [],
     additionalConsents: [],
     gdprApplies: true,
+    isOutsideGdpr: false,
     withOthers: new Set(),
   }
   const budget = { members: MEMBERS_MAX }
@@ -83,7 +85,8 @@ export function isPrivacyMember(name: string): boolean {
   return subject === 'gpc' || coded === 'gpp'
 }
 
-function visitObject(statements: ConsentStatements, object: UntrustedObject, place: Place): void {
+function visitObject(statements: ConsentStatements, given: UntrustedObject, place: Place): void {
+  const object = unflatten(given)
   const names = Object.keys(object)
   // Decoded TC objects have a thousand vendors by their numbers, which cost nothing.
   place.budget.members -= names.filter(name => !NUMBER.test(name)).length
@@ -121,7 +124,8 @@ function findNamedItem(object: UntrustedObject, names: string[], place: Place): 
   for (const name of names) {
     const value = object[name]
     if (typeof value !== 'string' || !NAMING_MEMBER.test(name)) continue
-    const meaning = findMeaningAt(place, value)
+    const codes = findMeaning(name).codes
+    const meaning = codes?.get(normalizeName(value)) ?? findMeaningAt(place, value)
     if (meaning.subject === null || meaning.subject === 'everything') continue
     return { member: name, subject: resolveSubject(meaning, place.parent) }
   }
@@ -137,7 +141,9 @@ function visitValue(statements: ConsentStatements, place: Place, member: Member)
     readTextList(statements, place, { ...member, value: String(value) })
   } else if (Array.isArray(value)) visitList(statements, place, { ...member, value })
   else if (isObject(value)) {
-    if (!isSkipped(member)) visitObject(statements, value, toInside(place, member))
+    const items = toItems(value)
+    if (items !== null) visitList(statements, place, { ...member, value: items })
+    else if (!isSkipped(member)) visitObject(statements, value, toInside(place, member))
     statements.withOthers.add(place.source)
   } else if (meaning.isLabel) statements.withOthers.add(place.source)
   else addChoice(statements, place, { ...member, answer: readMemberAnswer(member) })
@@ -192,7 +198,9 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   const decoded = { ...member, value: text }
   if (readWholeText(statements, place, decoded)) return
   const answer = readMemberAnswer(decoded)
-  if (!meaning.isLabel && answer.answer !== 'unclear') {
+  // "1" is an answer, or the number of a category.
+  const isCode = meaning.subject === null && meaning.codes?.has(text) === true
+  if (!meaning.isLabel && !isCode && answer.answer !== 'unclear') {
     addChoice(statements, place, { ...member, answer })
     return
   }
