@@ -63,7 +63,7 @@ function isName(value: unknown): boolean {
   return typeof value === 'string' && readAnswer(value).answer === 'unclear'
 }
 
-/** `purposes.5` and `disabled[0]` of flattened objects. */
+/** A name and the number at its end. */
 const NUMBERED = /^(.+?)[.[](\d{1,5})\]?$/
 
 /**
@@ -71,10 +71,8 @@ const NUMBERED = /^(.+?)[.[](\d{1,5})\]?$/
  * `purposes.5` are one object under the name `purposes`.
  */
 export function unflatten(object: UntrustedObject): UntrustedObject {
-  const names = Object.keys(object)
-  if (!names.some(name => NUMBERED.test(name))) return object
   const nested: Record<string, unknown> = Object.create(null)
-  for (const name of names) {
+  for (const name of Object.keys(object)) {
     const [, owner, number] = NUMBERED.exec(name) ?? []
     if (owner === undefined || number === undefined) nested[name] = object[name]
     else nested[owner] = { ...toMembers(nested[owner]), [number]: object[name] }

@@ -85,8 +85,12 @@ export function isPrivacyMember(name: string): boolean {
   return subject === 'gpc' || coded === 'gpp'
 }
 
+/** `purposes.5` and `disabled[0]` of flattened objects. */
+const NUMBERED_NAME = /[.[]\d{1,5}\]?$/
+
 function visitObject(statements: ConsentStatements, given: UntrustedObject, place: Place): void {
-  const object = unflatten(given)
+  const isFlattened = Object.keys(given).some(name => NUMBERED_NAME.test(name))
+  const object = isFlattened ? unflatten(given) : given
   const names = Object.keys(object)
   // Decoded TC objects have a thousand vendors by their numbers, which cost nothing.
   place.budget.members -= names.filter(name => !NUMBER.test(name)).length
