@@ -40,8 +40,13 @@ const LONGITUDES = ['lon', 'lng', 'long', 'longitude']
 function findCodedForm(place: Place, { meaning, name }: Member): CodedForm | null {
   // The documented name of the TC string; elsewhere `string` says nothing.
   if (name === 'string' && place.path === 'tcf') return 'tc_string'
-  return meaning.coded
+  // `att: {authorization_status: 2}`
+  const isStatus = meaning.coded === null && STATUS_NAME.test(name) && ATT_PATH.test(place.path)
+  return isStatus ? 'att' : meaning.coded
 }
+
+const STATUS_NAME = /status|state|authori[sz]ation|value/i
+const ATT_PATH = /(?:^|\.)(?:att|app_?tracking_?transparency)$/i
 
 type CodedMember = Member & { coded: CodedForm }
 
@@ -58,6 +63,8 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
       return true
     case 'gdpr_applies':
       if (typeof value === 'object' && value !== null) return false
+      // `gdpr: "rejected"` is an answer.
+      if (readAnswer(value).isRefusal) return false
       statements.withOthers.add(place.source)
       if (readAnswer(value).answer === 'no') {
         statements.isOutsideGdpr = true

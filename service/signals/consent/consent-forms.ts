@@ -168,7 +168,14 @@ const LAST_CODE = /[_.:\s-]([A-Za-z]{1,3}\d{2,4})$/
 const HAS_LETTER = /[^\d\s_.:-]/
 
 function remember(name: string): NameMeaning {
-  const meaning = FORM_BY_NAME.get(normalizeName(name)) ?? readName(name)
+  const meaning = FORM_BY_NAME.get(normalizeName(name)) ?? findCodedEnd(name) ?? readName(name)
   if (CACHEABLE_NAME.test(name)) meanings.set(name, meaning)
   return meaning
+}
+
+/** `truste.eu.cookie.notice_preferences` ends with a name whose codes we know. */
+function findCodedEnd(name: string): NameMeaning | undefined {
+  const end = name.slice(name.lastIndexOf('.') + 1)
+  const form = end === name ? undefined : FORM_BY_NAME.get(normalizeName(end))
+  return form?.codes || form?.coded ? { ...form, isPlain: false } : undefined
 }

@@ -34,7 +34,7 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
   }
   statements.withOthers.add(place.source)
   if (addOptOutsInList(statements, place, { field: member.field, items, meaning })) return true
-  if (list === 'rejected' && items.length === 0 && isListOfCodes(member)) {
+  if (list === 'rejected' && items.length === 0 && isListOfCodes(inside, member)) {
     addMissingAdvertising(statements, place, { field: member.field, isForm: false })
     return true
   }
@@ -60,9 +60,13 @@ function addOptOutsInList(
   return true
 }
 
-/** Rejected categories by their numbers: one of them may be advertising. */
-function isListOfCodes({ value, meaning }: ListMember): boolean {
-  return !meaning.hasVendors && value.length > 0 && value.every(item => CODE.test(String(item)))
+/** Rejected categories by their numbers: one of them may be advertising, if no list accepts it. */
+function isListOfCodes(inside: Place, { value, meaning, owner }: ListMember): boolean {
+  if (meaning.hasVendors || value.length === 0) return false
+  const isAccepted = Object.values(owner)
+    .flatMap(list => (Array.isArray(list) && list !== value ? list : []))
+    .some(item => readItem(inside, item).some(({ subject }) => subject.subject === 'advertising'))
+  return !isAccepted && value.every(item => CODE.test(String(item)))
 }
 
 const CODE = /^\d{1,4}$/

@@ -69,7 +69,7 @@ const WORDS: Record<WordKind, string> = {
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
     restrict restricted restriction exclude excluded suppress suppressed disagree disagreed
-    deactivated inactive necessaryonly remove removed withheld`,
+    deactivated inactive necessaryonly remove removed withheld filter filtered filters`,
   withdrawal: `withdraw withdrawn withdrawal withdrew revoke revoked revocation objected
     objection objections opposed opposition withdrawals revocations`,
   channel: `email emails mail mails mailing mailings sms mms push notification notifications
@@ -98,12 +98,12 @@ const WORDS: Record<WordKind, string> = {
     available configured configurable optional model mode framework regulation jurisdiction regime
     disclosed processed provider path domain host code string key hash token template width height
     color colour theme layer seen channel channels clicked price prices amount total company
-    carrier discount
+    carrier discount network
     coupon team budget spend cost list tax currency sku duration translation translations
     interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
     debug loaded ready initialized pending preview closed opened`,
-  inert: `adfree adgroup adnetwork conversionvalue redaction redact redacted passthrough double
+  inert: `adfree adgroup conversionvalue redaction redact redacted passthrough double
     frequency
     capping wait mspa default preferred`,
   law: 'gdpr ccpa cpra dsgvo rgpd lgpd vcdpa cpa ctdpa ucpa usp usprivacy usnat gpp tcf iab dma',
@@ -120,13 +120,13 @@ const WORDS: Record<WordKind, string> = {
     viewed current latest last final browser device app site web website header headers navigator
     setting settings option options bool boolean new opt privacy california us usa
     uk eu eea ca va co ct national universal based this that should may can only granular display
-    online digital context cross network networks tag tags platform platforms general
+    online digital context cross networks tag tags platform platforms general
     relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
     client server side tc daa nai edaa c ttq pintrk snaptr rdt lintrk twq uet uetq gtag save
     saving get ut utag tci cp ios android unity kochava singular applovin
     vungle ironsource chartboost inmobi admob appsflyer adjust branch segment rudderstack mparticle
     braze adobe xdm magento woocommerce woo bigcommerce piwik ppms ensighten commanders cact
-    trustcommander consentmo pandectes enzuzo fides ethyca civic evidon crownpeak ccm complianz
+    silktide finsweet amcookie lgcookieslaw rcb cookieman trustcommander consentmo pandectes enzuzo fides ethyca civic evidon crownpeak ccm complianz
     tarteaucitron uniconsent secureprivacy illow cookiepro cookieinformation`,
 }
 

@@ -114,7 +114,6 @@ const PHRASES: readonly (readonly [words: string, merged: string])[] = [
   ['objects to', 'objected'],
   ['app tracking transparency', 'att'],
   ['ad group', 'adgroup'],
-  ['ad network', 'adnetwork'],
   ['conversion value', 'conversionvalue'],
   ['ad storage', 'adstorage'],
   ['ad user data', 'aduserdata'],

@@ -107,7 +107,20 @@ function visitObject(statements: ConsentStatements, given: UntrustedObject, plac
     if (name === named?.member) statements.withOthers.add(place.source)
     else visitValue(statements, inside, toMember(inside, object, name))
   }
+  readStoredItem(statements, place, object)
   if (place.depth > 0) readListedObject(statements, place, object)
+}
+
+/** `{name: "notice_preferences", value: "0:"}` is a cookie, or an item of a storage. */
+function readStoredItem(
+  statements: ConsentStatements,
+  place: Place,
+  { name, value }: UntrustedObject,
+): void {
+  if (typeof name !== 'string' || typeof value !== 'string') return
+  const { codes, coded } = findMeaning(name)
+  if (codes === null && coded === null) return
+  visitValue(statements, place, toMember(place, { [name]: value }, name))
 }
 
 /** Members by which an item says what it is, as in `{purpose: "advertising", granted: false}`. */
@@ -180,6 +193,7 @@ function visitList(
   for (const item of member.value) {
     if (isObject(item)) visitObject(statements, item, { ...inside, parent })
     else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
+    else if (isTextPair(item)) visitText(statements, inside, { ...member, value: item })
     else if (isPair(item)) {
       // Adjust: `[["ad_user_data", "0"]]`.
       visitValue(statements, inside, toMember(inside, { [item[0]]: item[1] }, item[0]))
@@ -188,6 +202,14 @@ function visitList(
     }
   }
 }
+
+/** `["ad_storage=denied", "C0004:0"]` */
+function isTextPair(item: unknown): boolean {
+  const [, answer] = typeof item === 'string' ? (TEXT_PAIR.exec(item) ?? []) : []
+  return answer !== undefined && ['yes', 'no'].includes(readAnswer(answer).answer)
+}
+
+const TEXT_PAIR = /^[\w .-]{1,60}[=:]\s*([\w-]{1,20})$/
 
 function isPair(item: unknown): item is [string, unknown] {
   if (!Array.isArray(item) || item.length !== 2 || typeof item[0] !== 'string') return false
