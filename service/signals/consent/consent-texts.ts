@@ -20,9 +20,9 @@ const TIME = /^1\d{9}(?:\d{3})?$|^20\d\d-\d\d-\d\d/
 export function readWholeText(
   statements: ConsentStatements,
   place: Place,
-  member: Member,
+  member: Member & { answer: AnswerText },
 ): boolean {
-  const { meaning, field } = member
+  const { meaning, field, answer } = member
   const text = member.value as string
   if (readCodedText(statements, place, member)) return true
   if (isSignalName(text)) {
@@ -30,7 +30,6 @@ export function readWholeText(
     addChoice(statements, place, { ...said, answer: readAnswer(true) })
     return true
   }
-  const answer = readMemberAnswer(member)
   if (isRefusingType(member, answer, place)) {
     const named = { ...member, meaning: { ...meaning, isLabel: false, isSwitch: true } }
     addChoice(statements, place, { ...named, answer })

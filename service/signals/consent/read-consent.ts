@@ -89,9 +89,10 @@ export function isPrivacyMember(name: string): boolean {
 const NUMBERED_NAME = /[.[]\d{1,5}\]?$/
 
 function visitObject(statements: ConsentStatements, given: UntrustedObject, place: Place): void {
-  const isFlattened = Object.keys(given).some(name => NUMBERED_NAME.test(name))
+  let names = Object.keys(given)
+  const isFlattened = names.some(name => NUMBERED_NAME.test(name))
   const object = isFlattened ? unflatten(given) : given
-  const names = Object.keys(object)
+  if (isFlattened) names = Object.keys(object)
   // Decoded TC objects have a thousand vendors by their numbers, which cost nothing.
   place.budget.members -= names.filter(name => !NUMBER.test(name)).length
   if (place.depth > DEPTH_MAX || place.budget.members < 0) {
@@ -222,11 +223,14 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   const raw = member.value as string
   const text = raw.includes('%') ? decodePercents(raw) : raw
   const decoded = { ...member, value: text }
-  if (readWholeText(statements, place, decoded)) return
   const answer = readMemberAnswer(decoded)
   // "1" is an answer, or the number of a category.
   const isCode = meaning.subject === null && meaning.codes?.has(text) === true
-  if (!meaning.isLabel && !isCode && answer.answer !== 'unclear') {
+  const isAnswer = !meaning.isLabel && !isCode && answer.answer !== 'unclear'
+  // No other text is a "yes".
+  const isYes = isAnswer && answer.answer === 'yes'
+  if (!isYes && readWholeText(statements, place, { ...decoded, answer })) return
+  if (isAnswer) {
     addChoice(statements, place, { ...member, answer })
     return
   }
