@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { GRANT_STEM, REFUSAL_STEM } from './consent-vocabulary.ts'
+import { GRANT_STEM, REFUSAL_STEM, withoutMarks } from './consent-vocabulary.ts'
 import { splitWords } from './consent-words.ts'
 
 /**
@@ -27,7 +27,7 @@ const YES = `granted grant grants allow allowed allows accept accepted acceptanc
   acceptera aceitar accepteren accepte
   acceptee autorise akzeptiert zugestimmt erlaubt aceptado aceptada
   aceito accettato geaccepteerd toegestaan godkand akceptovano prijato zgoda 同意 許可 许可 はい 是 да
-  dy vi`
+  dy vi так accord כן`
 const YES_ALONE = 'consent consented in g t an aan'
 const NO = `denied deny denies no n false off disable disabled inactive deactivated reject
   rejected rejects rejection refuse refused refusal decline declined declines withdraw
@@ -35,10 +35,11 @@ const NO = `denied deny denies no n false off disable disabled inactive deactiva
   forbid forbidden restricted limited objected disagree disagreed unauthorized unauthorised
   unchecked deselected nothing 0 nope non nein nie niet nej nei nee ei ne hayir hayır nem nao
   necessaryonly minimal minimum d f aus uit nu οχι 不可
-  いいえ 否 нет optout optedout
+  いいえ 否 нет ні לא ไม่ khong tidak tolak optout optedout
   optouts dn`
 const NO_ALONE = 'out none never not'
-const FLIPS = 'not no non never without none nicht kein keine niet ikke inte pas не 不'
+const FLIPS = `not no non never without none nicht kein keine niet ikke inte pas не 不 en sans ohne
+  senza sin zonder uden utan`
 const OPTS_IN = 'optin optedin'
 /** `not_set` is read before `not` flips. */
 const UNSET = `unset unspecified undefined unknown undetermined null nil pending unanswered
@@ -47,11 +48,11 @@ const FILLERS = `explicit explicitly thanks thank you gerne edildi danke merci g
   bedankt tack takk
   i do we she he consent status state all any everything every full user users
   visitor visitors vendors vendor purposes purpose categories cookies cookie on to has was is of
-  the my choice click clicked notice button event tracking track sell share ads data by via banner
+  the my continue continuer continua continuar weiter fortfahren choice click clicked notice button event tracking track sell share ads data by via banner
   tout tous toutes alle alles todos todas tutti`
 const EVERYTHING = 'all everything every any full tout tous toutes alle alles todos todas tutti'
 
-const toSet = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
+const toSet = (words: string): ReadonlySet<string> => new Set(withoutMarks(words).split(/\s+/))
 const [YES_WORDS, NO_WORDS, FLIP_WORDS] = [toSet(YES), toSet(NO), toSet(FLIPS)]
 const [YES_ALONE_WORDS, NO_ALONE_WORDS] = [toSet(YES_ALONE), toSet(NO_ALONE)]
 const [OPT_IN_WORDS, UNSET_WORDS] = [toSet(OPTS_IN), toSet(UNSET)]
@@ -64,7 +65,7 @@ const PARTICIPLES = toSet('denied rejected refused declined revoked withdrawn di
 const TEXT_LENGTH_MAX = 48
 const WORDS_MAX = 6
 /** Only texts of letters are answers, and only they are cached: others may be identifiers. */
-const ANSWER_TEXT = /^[\p{L}\s_.'-]+$|^-?[01]$/u
+const ANSWER_TEXT = /^(?:[\p{L}\p{M}\s_.'’!-]|, )+$|^-?[01]$/u
 
 const answers = new LRUCache<string, AnswerText>({ max: 1_000 })
 

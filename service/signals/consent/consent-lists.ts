@@ -228,8 +228,9 @@ function isOfAdvertising({ subject }: Item): boolean {
   return subject.subject !== 'social_media'
 }
 
+/** A list of channels says nothing about purposes. */
 function isOther({ subject }: Item): boolean {
-  return subject.subject === 'other'
+  return subject.subject === 'other' && !subject.isChannel
 }
 
 function isInForm({ isForm }: Item): boolean {

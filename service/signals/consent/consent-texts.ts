@@ -55,18 +55,23 @@ export function isSignalName(text: unknown): boolean {
  * `REVOKE`. `consent_type: "opt-out"` is the model of a consent.
  */
 function isRefusingType(
-  { name, field, meaning }: Member,
+  { name, field, meaning, value }: Member,
   answer: AnswerText,
   place: Place,
 ): boolean {
   if (!answer.isRefusal) return false
   if (/transaction_?type$/i.test(name)) return true
   if (/event_?type$/i.test(name) || EVENT_NAME.test(field)) return !answer.isOptStatement
+  if (BANNER_NAME.test(name)) return BANNER_REFUSAL.test(String(value))
   if (!meaning.isLabel || !/(type|mode|method|button|clicks?|clicked)$/i.test(name)) return false
   const { parent } = place
   const isItem = parent !== null && parent.subject !== 'other' && !answer.isOptStatement
   return isItem || isRefusalOfAll(answer)
 }
+
+/** `cookie_banner: "rejected"`; "disabled" is about the banner. */
+const BANNER_NAME = /(?:banner|popup|prompt|dialog|modal|notice)$/i
+const BANNER_REFUSAL = /reject|den(?:y|ied)|declin|refus|disagre|withdr|revok/i
 
 const EVENT_NAME = /(?:^|[._])(?:event_?name|event\.name|topic|trigger)$/i
 

@@ -37,12 +37,14 @@ const WORDS: Record<WordKind, string> = {
     publicitaires publicidad publicidade pubblicita pubblicitari pubblicitarie reklama reklame
     reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
     advertenties ciblage ciblee ciblees adcloud реклама маркетинг 広告 マーケティング 广告 营销 廣告 광고
-    마케팅 anzeigen pub targetable`,
+    마케팅 anzeigen pub targetable pazarlama hedefleme`,
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
   sale: `sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd
-    dnss sellable broker brokers broking brokering brokerage`,
-  sharing: 'share sharing sales shareable',
+    dnss sellable broker brokers broking brokering brokerage datenverkauf dritte dritten
+    drittanbieter derden terzi terceros terceiros tredjepart`,
+  sharing: `share sharing sales shareable partage partager weitergabe datenweitergabe delen
+    condivisione compartir compartilhar partilha udostepnianie`,
   tracking: `adid adids track tracking tracked tracker trackers profilazione profilage profilering
     profilierung perfilado trackable profiling profiled
     fingerprinting pixel pixels conversion conversions capi audience audiences lookalike
@@ -57,8 +59,8 @@ const WORDS: Record<WordKind, string> = {
     agreement accept
     accepts accepted acceptance accepting allow allows allowed allowing grant grants granted given
     approve approved approval authorize authorized authorise authorised authorization
-    authorisation optin optins optedin optingin collect collection`,
-  switch: `enabled enable active activated on val value status state choice choices decision
+    authorisation nonessential optin optins optedin optingin collect collection`,
+  switch: `v enabled enable active activated on val value status state choice choices decision
     answer response action flag result selected selection checked level levels event interaction
     general ok okay signal signals command subcommand`,
   all: 'all everything every full',
@@ -85,7 +87,7 @@ const WORDS: Record<WordKind, string> = {
     products improvement content geolocation location unclassified uncategorized misc hosting
     session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
     shipping package feedback survey surveys review reviews quality monitoring engagement search
-    adblocker affiliates crm cdp bigdata mobile payment payments card camera microphone contacts
+    adblocker shipment shipments parcel courier affiliates crm cdp bigdata mobile payment payments card camera microphone contacts
     delivery
     calendar photos bluetooth`,
   ending: `campaign campaigns slot slots unit units placement position positions size creative
@@ -98,14 +100,15 @@ const WORDS: Record<WordKind, string> = {
     available configured configurable optional model mode framework regulation jurisdiction regime
     disclosed processed provider path domain host code string key hash token template width height
     color colour theme layer seen channel channels clicked price prices amount total company
-    carrier discount network
+    carrier discount network variant variants experiment served revenue cpm ctr roas reach
+    views before
     coupon team budget spend cost list tax currency sku duration translation translations
     interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
     debug loaded ready initialized pending preview closed opened`,
   inert: `adfree adgroup conversionvalue redaction redact redacted passthrough double
     frequency
-    capping wait mspa default preferred`,
+    capping wait mspa default preferred previous previously former formerly socialshare`,
   law: 'gdpr ccpa cpra dsgvo rgpd lgpd vcdpa cpa ctdpa ucpa usp usprivacy usnat gpp tcf iab dma',
   container: `category categories categoria categorias cat cats group groups purpose purposes
     service services vendor vendors vendeurs scope scopes integration integrations destination
@@ -126,14 +129,20 @@ const WORDS: Record<WordKind, string> = {
     saving get ut utag tci cp ios android unity kochava singular applovin
     vungle ironsource chartboost inmobi admob appsflyer adjust branch segment rudderstack mparticle
     braze adobe xdm magento woocommerce woo bigcommerce piwik ppms ensighten commanders cact
-    silktide finsweet amcookie lgcookieslaw rcb cookieman trustcommander consentmo pandectes enzuzo fides ethyca civic evidon crownpeak ccm complianz
+    gatsby odoo shoptet idosell shoper sylius oxid jtl gambio spryker vtex
+    prestashop opencart typo3 joomla contao kentico sitecore umbraco hybris sap demandware sfcc
+    salesforce lightspeed ecwid webflow getterms cookiepal cookieadmin pressidium ezoic admiral
+    sirdata appconsent uniconsent liveramp clickio wcp snowplow silktide finsweet amcookie lgcookieslaw rcb cookieman trustcommander consentmo pandectes enzuzo fides ethyca civic evidon crownpeak ccm complianz
     tarteaucitron uniconsent secureprivacy illow cookiepro cookieinformation`,
 }
 
 /** Stems of advertising in compounds that no list of words can hold (`Marketingzwecke`). */
 export const ADVERTISING_STEM = new RegExp(
-  'advertis|annons|annonc|anunci|mainos|mainonta|hirdet|oglas|διαφημ|marketing|targeting|' +
-    'werbe|werbung|publicit|publicid|pubblicit|reklam|remarket',
+  withoutMarks(
+    'advertis|annons|annonc|anunci|mainos|mainonta|hirdet|oglas|διαφημ|marketing|targeting|' +
+      'werbe|werbung|publicit|publicid|pubblicit|reklam|remarket|広告|广告|廣告|광고|마케팅|' +
+      'マーケティング|营销|行銷|اعلان|تسويق|פרסום|שיווק|โฆษณา|quangcao',
+  ),
 )
 
 /**
@@ -142,7 +151,7 @@ export const ADVERTISING_STEM = new RegExp(
  */
 export const REFUSAL_STEM = toStem(
   `rechaz rifiut refus refuz recus abgelehn ablehn verweiger widerruf widerspr widersproch geweiger
-  weiger afgewez afvis afvist afslag afslog avsla avslo avvis nekad nekat nekt odmit odmiet odmow
+  weiger afgewez afvis afvist afslag afslog avsla avslo avvis nekad nekat nekar nekt odmit odmiet odmow
   odmaw odrzuc odwol odvol odbij zamit nepovol nesouhlas nesuhlas neprijat niezgod wycof wylacz
   negad negat deneg bloquea bloquee blockier bloccat desactiv desativ deaktiv disattiv deshabilit
   disabilit gesperrt untersagt verboten retirad retiree ritirat ingetrokken uitgeschakel elutasit
@@ -172,7 +181,7 @@ function toStem(stems: string, parts = ''): RegExp {
 }
 
 /** Russian and Japanese letters have marks, too. */
-function withoutMarks(text: string): string {
+export function withoutMarks(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '')
 }
 
@@ -194,7 +203,8 @@ const VENDORS: Readonly<Record<string, string>> = {
   x: 'twitter',
   others: `criteo taboola outbrain amazon quora yahoo yandex adroll adform awin klaviyo
     mailchimp hotjar matomo intercom zendesk mixpanel amplitude spotify openai rtbhouse
-    thetradedesk youtube vimeo posthog heap fullstory`,
+    thetradedesk youtube vimeo posthog heap fullstory hj mouseflow smartlook crazyegg vwo
+    optimizely chartbeat sentry datadog tawk crisp tidio`,
 }
 
 /** The vendors that consent platforms name. */

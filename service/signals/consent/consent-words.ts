@@ -19,9 +19,15 @@ export function splitWords(text: string): string[] {
 
 /** Without accents and apostrophes. Unicode does not decompose ø and ł. */
 function fold(text: string): string {
-  const plain = text.normalize('NFKD').replace(/[\p{M}'’]/gu, '')
+  const plain = text
+    .normalize('NFKD')
+    .replace(ELISION, '')
+    .replace(/[\p{M}'’]/gu, '')
   return plain.replace(/[øØ]/g, 'o').replace(/[łŁ]/g, 'l')
 }
+
+/** `l'audience` and `j'accepte`. */
+const ELISION = /(?<!\p{L})(?:[cdjlmnst]|qu)['’]/giu
 
 const CAMEL_CASE = /[a-z\d][A-Z]|[A-Z]{2}[a-z]/
 
@@ -58,19 +64,28 @@ function splitCompound(word: string): string[] {
   return best[word.length] ?? [word]
 }
 
-/** Two to four words that mean something together. */
-const PHRASES: readonly (readonly [words: string, merged: string])[] = [
+/** Words for what needs no consent. */
+const NECESSARY = ['necessary', 'strictly necessary', 'essential', 'essentials', 'required'].concat(
+  [...['functional', 'technical', 'basic', 'strict']],
+)
+
+type Phrase = readonly [words: string, merged: string]
+
+/** To accept these alone refuses all others. */
+function toNecessaryOnly(words: string): Phrase[] {
+  const merged = 'necessaryonly'
+  return [`${words} only`, `${words} cookies only`, `only ${words} cookies`, `only ${words}`].map(
+    phrase => [phrase, merged],
+  )
+}
+
+/** Two to four words that mean something together. The longer of two comes first. */
+const PHRASES: readonly Phrase[] = [
   ['opt out preference signal', 'globalprivacycontrol'],
   ['global privacy control', 'globalprivacycontrol'],
   ['opt out', 'optout'],
   ['ad blocker', 'adblocker'],
-  ['necessary only', 'necessaryonly'],
-  ['only necessary', 'necessaryonly'],
-  ['necessary cookies only', 'necessaryonly'],
-  ['only necessary cookies', 'necessaryonly'],
-  ['essential only', 'necessaryonly'],
-  ['only essential', 'necessaryonly'],
-  ['strictly necessary only', 'necessaryonly'],
+  ...NECESSARY.flatMap(toNecessaryOnly),
   ['opts out', 'optout'],
   ['opted out', 'optedout'],
   ['opting out', 'optingout'],
@@ -84,6 +99,16 @@ const PHRASES: readonly (readonly [words: string, merged: string])[] = [
   ['third parties', 'thirdparty'],
   ['3rd party', 'thirdparty'],
   ['rd party', 'thirdparty'],
+  ['non essential', 'nonessential'],
+  ['non necessary', 'nonessential'],
+  ['not essential', 'nonessential'],
+  ['not necessary', 'nonessential'],
+  ['optional cookies', 'nonessential'],
+  ['optional cookie', 'nonessential'],
+  ['optional consent', 'nonessential'],
+  ['accept optional', 'nonessential'],
+  ['allow optional', 'nonessential'],
+  ['social share', 'socialshare'],
   ['social media', 'socialmedia'],
   ['social network', 'socialmedia'],
   ['social networks', 'socialmedia'],

@@ -1,7 +1,7 @@
 import { SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
-import { readCoded } from './consent-codes.ts'
+import { readCoded, readCodedText } from './consent-codes.ts'
 import { findMeaning, normalizeName } from './consent-forms.ts'
 import { readList } from './consent-lists.ts'
 import type { CategoryMeanings } from './consent-names.ts'
@@ -126,7 +126,7 @@ function readStoredItem(
 
 /** Members by which an item says what it is, as in `{purpose: "advertising", granted: false}`. */
 const NAMING_MEMBER = new RegExp(
-  '^(id|name|key|type|label|title|slug|code|group)$|' +
+  '^(id|k|name|key|type|label|title|slug|code|group)$|' +
     '(purpose|category|vendor|service|provider|processor|dps)(_?(id|name|key|type|code))?$|' +
     '(group|consent|cookie|template)_?(id|name|key|type|code)$',
   'i',
@@ -140,8 +140,10 @@ interface NamedItem {
 
 function findNamedItem(object: UntrustedObject, names: string[], place: Place): NamedItem | null {
   for (const name of names) {
-    const value = object[name]
-    if (typeof value !== 'string' || !NAMING_MEMBER.test(name)) continue
+    if (!NAMING_MEMBER.test(name)) continue
+    // `{purpose: {name: "advertising"}, choice: "reject"}`
+    const value = isObject(object[name]) ? object[name].name : object[name]
+    if (typeof value !== 'string') continue
     const codes = findMeaning(name).codes
     const meaning = codes?.get(normalizeName(value)) ?? findMeaningAt(place, value)
     if (meaning.subject === null || meaning.subject === 'everything') continue
@@ -195,6 +197,7 @@ function visitList(
     if (isObject(item)) visitObject(statements, item, { ...inside, parent })
     else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
     else if (isTextPair(item)) visitText(statements, inside, { ...member, value: item })
+    else if (typeof item === 'string') readCodedText(statements, place, { ...member, value: item })
     else if (isPair(item)) {
       // Adjust: `[["ad_user_data", "0"]]`.
       visitValue(statements, inside, toMember(inside, { [item[0]]: item[1] }, item[0]))
@@ -236,7 +239,7 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   }
   // A text such as "0,1,2:" lists codes, and Didomi's `c:meta-x,google` the names of vendors.
   const isCodeList =
-    (meaning.codes !== null && !/[:=]["'\w[{]/.test(text)) ||
+    (meaning.codes !== null && !/[:=]\s*["'\w[{]/.test(text)) ||
     (meaning.hasVendors && /^c:/.test(text))
   const parsed = isCodeList ? null : parseCookieText(raw)
   if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
