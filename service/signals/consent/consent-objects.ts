@@ -2,7 +2,7 @@ import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
 import { findMeaning } from './consent-forms.ts'
 import { addAccepted, addMissingAdvertising, addOtherVendors, readItem } from './consent-lists.ts'
-import { findMeaningAt, type Place } from './consent-place.ts'
+import { addSubject, findMeaningAt, type Place } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
 
 /**
@@ -16,6 +16,7 @@ export function readListedObject(
 ): void {
   const names = Object.keys(object)
   const values = Object.values(object)
+  addLoneRefusal(statements, place, object)
   if (place.isVendorList) addAllVendors(statements, place, object)
   if (names.length === 0 || place.isVendorList) return
   const isKnown = names.some(name => place.codes?.has(name))
@@ -35,6 +36,37 @@ export function readListedObject(
     const member = { name: '', value: values, meaning, field: place.path, owner: object }
     if (items.length > 0) addAccepted(statements, place, { member, items, list: 'listed' })
   }
+}
+
+const REFUSABLE: ReadonlySet<string | null> = new Set(['advertising', 'tracking', 'sale'])
+const ITEM_MEMBERS_MAX = 6
+
+/**
+ * `{nazwa: "reklama", wartosc: false}`: an item with one name of advertising and one answer, whatever
+ * the names of its members are.
+ */
+function addLoneRefusal(
+  statements: ConsentStatements,
+  place: Place,
+  object: UntrustedObject,
+): void {
+  const members = Object.entries(object)
+  if (members.length > ITEM_MEMBERS_MAX) return
+  const answers = members.filter(([, value]) => isAnswer(value))
+  const [[name = '', value] = []] = answers
+  const { subject, isSwitch, isLabel } = findMeaning(name)
+  const isUnknown = subject === null && !isSwitch && !isLabel
+  if (answers.length !== 1 || !isUnknown || readAnswer(value).answer !== 'no') return
+  const named = members.flatMap(([, text]) => (isName(text) ? readItem(place, text) : []))
+  const [item] = named
+  if (named.length !== 1 || !item || !REFUSABLE.has(item.subject.subject)) return
+  if (item.subject.isNegative) return
+  addSubject(statements, place, { field: place.path, subject: item.subject, meaning: 'refused' })
+}
+
+/** Not a number, which may be a position. */
+function isAnswer(value: unknown): boolean {
+  return typeof value !== 'number' && ['yes', 'no'].includes(readAnswer(value).answer)
 }
 
 /** `s3` of consentmanager. */

@@ -105,7 +105,7 @@ const WORDS: Record<WordKind, string> = {
     coupon team budget spend cost list tax currency sku duration translation translations
     interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
-    debug loaded ready initialized pending preview closed opened`,
+    debug mandatory locked readonly editable hidden collapsed expanded loaded ready initialized pending preview closed opened`,
   inert: `adfree adgroup conversionvalue redaction redact redacted passthrough double
     frequency
     capping wait mspa default preferred previous previously former formerly socialshare`,
