@@ -178,7 +178,7 @@ export function addAccepted(
   }
   if (meaning.hasVendors && list === 'accepted') addUnlistedVendors(statements, place, accepted)
   // Of vendors, and of messages to the person, only an empty list speaks of all.
-  const isPartial = meaning.hasVendors || place.parent?.isChannel === true
+  const isPartial = meaning.hasVendors || meaning.isChannel || place.parent?.isChannel === true
   const isEmpty = value.length === 0 && (list === 'accepted' || meaning.subject === 'advertising')
   const leavesOut = !isPartial && items.some(isOther) && !about.some(isOfAdvertising)
   // `services: {marketing: []}` has no service of advertising.

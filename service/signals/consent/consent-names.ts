@@ -172,7 +172,7 @@ function interpretWords(words: string[]): NameMeaning {
     coded: isAttStatus(words) ? 'att' : null,
     list: findList(words, counts, isNegative),
     hasVendors: words.some(word => VENDOR_LIST_WORDS.has(word)),
-    isChannel: subject === 'other' && kinds.has('channel'),
+    isChannel: subject === 'other' && (kinds.has('channel') || kinds.has('subscription')),
     isAboutAll: kinds.has('all'),
     isActOfAll: kinds.has('all') && ACT_OF_ALL.test(words.join(' ')),
     isConsent: words.some(word => CONSENT_WORD.test(word)),

@@ -5,9 +5,13 @@ import { addMissingAdvertising, readList } from './consent-lists.ts'
 import { addChoice, isRefusalOfAll, type Member, type Place } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
 
-/** `consent_revoked: 1732000000` is when it was; a name that ends in `_at` is a label. */
-export function readMemberAnswer({ value, meaning }: Member): AnswerText {
-  return readAnswer(meaning.isOptOut && TIME.test(String(value)) ? true : value)
+/**
+ * `consent_revoked: 1732000000` and `declined: {marketing: "2026-11-20"}` are when it was; a name
+ * that ends in `_at` is a label.
+ */
+export function readMemberAnswer({ parent }: Place, { value, meaning }: Member): AnswerText {
+  const mayBeTime = meaning.isOptOut || parent?.isNegative === true
+  return readAnswer(mayBeTime && TIME.test(String(value)) ? true : value)
 }
 
 /** Unix time, or a day. */
@@ -64,10 +68,14 @@ function isRefusingType(
   if (/event_?type$/i.test(name) || EVENT_NAME.test(field)) return !answer.isOptStatement
   if (BANNER_NAME.test(name)) return BANNER_REFUSAL.test(String(value))
   if (!meaning.isLabel || !/(type|mode|method|button|clicks?|clicked)$/i.test(name)) return false
+  if (name === 'type' && CHOICE_PATH.test(place.path) && !answer.isOptStatement) return true
   const { parent } = place
   const isItem = parent !== null && parent.subject !== 'other' && !answer.isOptStatement
   return isItem || isRefusalOfAll(answer)
 }
+
+/** `user_choice: {type: "reject"}` */
+const CHOICE_PATH = /\.\w*(?:choice|decision|answer|response|selection|interaction)$/i
 
 /** `cookie_banner: "rejected"`; "disabled" is about the banner. */
 const BANNER_NAME = /(?:banner|popup|prompt|dialog|modal|notice)$/i

@@ -37,7 +37,7 @@ const WORDS: Record<WordKind, string> = {
     publicitaires publicidad publicidade pubblicita pubblicitari pubblicitarie reklama reklame
     reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
     advertenties ciblage ciblee ciblees adcloud реклама маркетинг 広告 マーケティング 广告 营销 廣告 광고
-    마케팅 anzeigen pub targetable pazarlama hedefleme`,
+    마케팅 anzeigen pub mkt mktg mrkt targetable pazarlama hedefleme`,
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
   sale: `sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd

@@ -166,15 +166,18 @@ function visitValue(statements: ConsentStatements, place: Place, member: Member)
     else if (!isSkipped(member)) visitObject(statements, value, toInside(place, member))
     statements.withOthers.add(place.source)
   } else if (meaning.isLabel) statements.withOthers.add(place.source)
-  else addChoice(statements, place, { ...member, answer: readMemberAnswer(member) })
+  else addChoice(statements, place, { ...member, answer: readMemberAnswer(place, member) })
 }
 
 /** Objects that describe the purposes and do not answer for them. */
-const DESCRIPTIONS =
-  /(legitimate_?interests?|texts?|labels?|translations?|urls?|links?|required|shown|versions?)$/i
+const DESCRIPTIONS = new RegExp(
+  '(legitimate_?interests?|texts?|labels?|translations?|urls?|links?|required|shown|versions?|' +
+    'implied_?consent|publisher|special_?feature_?opt_?ins|vendor_?list|consent_?map|hosts)$',
+  'i',
+)
 
 function isSkipped({ name, meaning }: Member): boolean {
-  return (meaning.isLabel && DESCRIPTIONS.test(name)) || (meaning.isForm && meaning.isLabel)
+  return meaning.isLabel && DESCRIPTIONS.test(name)
 }
 
 function visitList(
@@ -221,12 +224,15 @@ function isPair(item: unknown): item is [string, unknown] {
   return isAnswer && findMeaning(item[0]).subject !== null && item[0] !== 'consent'
 }
 
+/** TrustArc's `1:cb8350a2759273dccf1e483791e6f8fd` and `0::implied,eu`. */
+const LEVELS = /^\d(?:[,|]\d)*:(?:[\da-f]{16,}|:.*)$/
+
 function visitText(statements: ConsentStatements, place: Place, member: Member): void {
   const { meaning } = member
   const raw = member.value as string
   const text = raw.includes('%') ? decodePercents(raw) : raw
   const decoded = { ...member, value: text }
-  const answer = readMemberAnswer(decoded)
+  const answer = readMemberAnswer(place, decoded)
   // "1" is an answer, or the number of a category.
   const isCode = meaning.subject === null && meaning.codes?.has(text) === true
   const isAnswer = !meaning.isLabel && !isCode && answer.answer !== 'unclear'
@@ -239,7 +245,7 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   }
   // A text such as "0,1,2:" lists codes, and Didomi's `c:meta-x,google` the names of vendors.
   const isCodeList =
-    (meaning.codes !== null && !/[:=]\s*["'\w[{]/.test(text)) ||
+    (meaning.codes !== null && (!/[:=]\s*["'\w[{]/.test(text) || LEVELS.test(text))) ||
     (meaning.hasVendors && /^c:/.test(text))
   const parsed = isCodeList ? null : parseCookieText(raw)
   if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
