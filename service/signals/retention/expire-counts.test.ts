@@ -4,7 +4,7 @@ import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
-import { expireCounts } from './expire-history.ts'
+import { expireCounts } from './expire-events.ts'
 
 it('deletes refusals, counts by hour and causes of failures after a month', async test => {
   const service = await startTestService(test)
