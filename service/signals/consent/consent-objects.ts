@@ -38,7 +38,9 @@ export function readListedObject(
   }
 }
 
-const REFUSABLE: ReadonlySet<string | null> = new Set(['advertising', 'tracking', 'sale'])
+const REFUSABLE: ReadonlySet<string | null> = new Set([
+  ...['advertising', 'tracking', 'sale', 'social_media'],
+])
 const ITEM_MEMBERS_MAX = 6
 
 /**
@@ -51,17 +53,24 @@ function addLoneRefusal(
   object: UntrustedObject,
 ): void {
   const members = Object.entries(object)
-  if (members.length > ITEM_MEMBERS_MAX) return
-  const answers = members.filter(([, value]) => isAnswer(value))
-  const [[name = '', value] = []] = answers
-  const { subject, isSwitch, isLabel } = findMeaning(name)
-  const isUnknown = subject === null && !isSwitch && !isLabel
-  if (answers.length !== 1 || !isUnknown || readAnswer(value).answer !== 'no') return
-  const named = members.flatMap(([, text]) => (isName(text) ? readItem(place, text) : []))
+  const isSmall = members.length > 1 && members.length <= ITEM_MEMBERS_MAX
+  if (!isSmall || !members.some(([, value]) => isRefusal(value))) return
+  const named = members.flatMap(([name, text]) => {
+    const [item] = typeof text === 'string' ? readItem(place, text) : []
+    return item && REFUSABLE.has(item.subject.subject) ? [{ name, subject: item.subject }] : []
+  })
+  const answers = members.filter(([name, value]) => name !== named[0]?.name && isAnswer(value))
+  const [[name, value] = ['', null]] = answers
+  const { subject, isNegative, isLabel } = findMeaning(name)
+  const isOfOther = (subject !== null && subject !== 'everything') || isNegative || isLabel
+  if (named.length !== 1 || answers.length !== 1 || isOfOther || !isRefusal(value)) return
   const [item] = named
-  if (named.length !== 1 || !item || !REFUSABLE.has(item.subject.subject)) return
-  if (item.subject.isNegative) return
+  if (!item || item.subject.isNegative) return
   addSubject(statements, place, { field: place.path, subject: item.subject, meaning: 'refused' })
+}
+
+function isRefusal(value: unknown): boolean {
+  return typeof value !== 'number' && readAnswer(value).answer === 'no'
 }
 
 /** Not a number, which may be a position. */
