@@ -62,6 +62,9 @@ const NOT_A_REFUSAL = toSet(
 )
 const PARTICIPLES = toSet('denied rejected refused declined revoked withdrawn disallowed')
 
+/** Also Adobe's "in" and "out". */
+const OPT_STATEMENT = /^opt|^(?:in|out)$/
+
 const TEXT_LENGTH_MAX = 48
 const WORDS_MAX = 6
 /** Only texts of letters are answers, and only they are cached: others may be identifiers. */
@@ -108,7 +111,7 @@ function interpretAnswer(words: string[]): AnswerText {
   }
   const isAboutAll = words.some(word => EVERYTHING_WORDS.has(word))
   const told = words.filter(word => !FILLER_WORDS.has(word) || words.length === 1)
-  const isOptStatement = told.some(word => word.startsWith('opt'))
+  const isOptStatement = told.some(word => OPT_STATEMENT.test(word))
   const answer = told.length === 0 ? toPlainAnswer(words, isAboutAll) : countAnswer(told)
   return {
     answer,

@@ -146,9 +146,10 @@ function addRejected(
   place: Place,
   { field, items }: Rejected,
 ): void {
-  for (const { subject } of items) {
+  for (const { subject, isOptOut } of items) {
     if (subject.subject === 'other') continue
-    const meaning = subject.isNegative ? 'permitted' : 'refused'
+    // `limited_data_use: "LDU"` says it twice.
+    const meaning = subject.isNegative && !isOptOut ? 'permitted' : 'refused'
     addSubject(statements, place, { field, subject, meaning })
   }
 }

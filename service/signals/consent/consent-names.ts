@@ -259,6 +259,9 @@ const ACCEPTING_WORD = new RegExp(
     'select|checked|optin|optedin)',
 )
 
+/** `consent_categories` lists those with consent; `consents` may list anything. */
+const CONSENT_LIST = /consent (?:categories|purposes|groups|scopes)$/
+
 function findList(
   words: string[],
   { kinds }: WordCounts,
@@ -267,7 +270,9 @@ function findList(
   const isOfAll = kinds.has('all') && !kinds.has('consent')
   if (isOfAll || words.some(word => DESCRIBING_WORDS.has(word))) return null
   if (isNegative) return 'rejected'
-  if (words.some(word => ACCEPTING_WORD.test(word))) return 'accepted'
+  if (words.some(word => ACCEPTING_WORD.test(word)) || CONSENT_LIST.test(words.join(' '))) {
+    return 'accepted'
+  }
   const isList = kinds.has('consent') || kinds.has('switch') || kinds.has('container')
   return isList || words.includes('preferences') ? 'listed' : null
 }

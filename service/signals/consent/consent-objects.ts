@@ -3,7 +3,7 @@ import { readAnswer } from './consent-answers.ts'
 import { findMeaning } from './consent-forms.ts'
 import { addAccepted, addMissingAdvertising, addOtherVendors, readItem } from './consent-lists.ts'
 import { addSubject, findMeaningAt, type Place } from './consent-place.ts'
-import type { ConsentStatements } from './consent-statement.ts'
+import type { ConsentStatements, ConsentSubject } from './consent-statement.ts'
 
 /**
  * Reads two shapes of accepted purposes that are objects: Borlabs lists the services of each
@@ -38,14 +38,11 @@ export function readListedObject(
   }
 }
 
-const REFUSABLE: ReadonlySet<string | null> = new Set([
-  ...['advertising', 'tracking', 'sale', 'social_media'],
-])
 const ITEM_MEMBERS_MAX = 6
 
 /**
- * `{nazwa: "reklama", wartosc: false}`: an item with one name of advertising and one answer, whatever
- * the names of its members are.
+ * `{nazwa: "reklama", wartosc: false}` is an item with one name of advertising and one answer,
+ * whatever its members are called.
  */
 function addLoneRefusal(
   statements: ConsentStatements,
@@ -53,29 +50,34 @@ function addLoneRefusal(
   object: UntrustedObject,
 ): void {
   const members = Object.entries(object)
-  const isSmall = members.length > 1 && members.length <= ITEM_MEMBERS_MAX
-  if (!isSmall || !members.some(([, value]) => isRefusal(value))) return
-  const named = members.flatMap(([name, text]) => {
-    const [item] = typeof text === 'string' ? readItem(place, text) : []
-    return item && REFUSABLE.has(item.subject.subject) ? [{ name, subject: item.subject }] : []
-  })
-  const answers = members.filter(([name, value]) => name !== named[0]?.name && isAnswer(value))
-  const [[name, value] = ['', null]] = answers
+  const isItem = members.length > 1 && members.length <= ITEM_MEMBERS_MAX
+  if (!isItem || !members.some(([, value]) => readItemAnswer(value) === 'no')) return
+  const [named, ...otherNames] = members.flatMap(([name, text]) => findRefusable(place, name, text))
+  const [answer, ...otherAnswers] = members.filter(
+    ([name, value]) => name !== named?.name && readItemAnswer(value) !== null,
+  )
+  if (!named || !answer || otherNames.length + otherAnswers.length > 0) return
+  const [name, value] = answer
   const { subject, isNegative, isLabel } = findMeaning(name)
   const isOfOther = (subject !== null && subject !== 'everything') || isNegative || isLabel
-  if (named.length !== 1 || answers.length !== 1 || isOfOther || !isRefusal(value)) return
-  const [item] = named
-  if (!item || item.subject.isNegative) return
-  addSubject(statements, place, { field: place.path, subject: item.subject, meaning: 'refused' })
+  if (isOfOther || readItemAnswer(value) !== 'no') return
+  addSubject(statements, place, { field: place.path, subject: named.subject, meaning: 'refused' })
 }
 
-function isRefusal(value: unknown): boolean {
-  return typeof value !== 'number' && readAnswer(value).answer === 'no'
+/** Null for a number, too, which may be a position. */
+function readItemAnswer(value: unknown): 'yes' | 'no' | null {
+  const { answer } = readAnswer(typeof value === 'number' ? null : value)
+  return answer === 'yes' || answer === 'no' ? answer : null
 }
 
-/** Not a number, which may be a position. */
-function isAnswer(value: unknown): boolean {
-  return typeof value !== 'number' && ['yes', 'no'].includes(readAnswer(value).answer)
+const REFUSABLE: ReadonlySet<string | null> = new Set<ConsentSubject>([
+  ...(['advertising', 'tracking', 'sale', 'social_media'] as const),
+])
+
+function findRefusable(place: Place, name: string, text: unknown) {
+  const [item] = typeof text === 'string' ? readItem(place, text) : []
+  if (!item || !REFUSABLE.has(item.subject.subject) || item.subject.isNegative) return []
+  return [{ name, subject: item.subject }]
 }
 
 /** `s3` of consentmanager. */
@@ -113,16 +115,22 @@ const NUMBERED = /^(.+?)[.[](\d{1,5})\]?$/
  */
 export function unflatten(object: UntrustedObject): UntrustedObject {
   const nested: Record<string, unknown> = Object.create(null)
+  const owners = new Map<string, Record<string, unknown>>()
   for (const name of Object.keys(object)) {
     const [, owner, number] = NUMBERED.exec(name) ?? []
-    if (owner === undefined || number === undefined) nested[name] = object[name]
-    else nested[owner] = { ...toMembers(nested[owner]), [number]: object[name] }
+    if (owner === undefined || number === undefined) {
+      nested[name] = object[name]
+      continue
+    }
+    const members = owners.get(owner) ?? Object.create(null)
+    members[number] = object[name]
+    owners.set(owner, members)
+  }
+  for (const [owner, members] of owners) {
+    const known = nested[owner]
+    nested[owner] = isObject(known) ? { ...known, ...members } : members
   }
   return nested
-}
-
-function toMembers(value: unknown): object {
-  return isObject(value) ? value : {}
 }
 
 /** The items of a list that is written as an object, `{0: "cookies", 1: "ads"}`; or null. */

@@ -48,7 +48,7 @@ const WORDS: Record<WordKind, string> = {
   tracking: `adid adids track tracking tracked tracker trackers profilazione profilage profilering
     profilierung perfilado trackable profiling profiled
     fingerprinting pixel pixels conversion conversions capi audience audiences lookalike
-    lookalikes crosssite crosscontext att idfa aaid gaid aam dmp demdex`,
+    lookalikes crosssite crosscontext advancedmatching att idfa aaid gaid aam dmp demdex`,
   device_limit: 'lat lmt dnt rdp ldu lmu ldp',
   gpc: 'gpc globalprivacycontrol uoom',
   social: 'social socialmedia socialnetworking',
@@ -100,7 +100,7 @@ const WORDS: Record<WordKind, string> = {
     available configured configurable optional model mode framework regulation jurisdiction regime
     disclosed processed provider path domain host code string key hash token template width height
     color colour theme layer seen channel channels clicked price prices amount total company
-    carrier discount network variant variants experiment served revenue cpm ctr roas reach
+    carrier discount network variant variants experiment served fired sent connected linked synced installed revenue cpm ctr roas reach
     views before
     coupon team budget spend cost list tax currency sku duration translation translations
     interest interests`,
@@ -113,7 +113,7 @@ const WORDS: Record<WordKind, string> = {
   container: `category categories categoria categorias cat cats group groups purpose purposes
     service services vendor vendors vendeurs scope scopes integration integrations destination
     destinations`,
-  filler: `metadata is ids has have are was were be been do does did the of to for from by with
+  filler: `metadata identifier identifiers is ids has have are was were be been do does did the of to for from by with
     in out and or my our your their its user users visitor visitors customer customers person
     personal people data info information usage use using uses process processing store stored
     storage box checkbox any optanon onetrust ot cmplz cookielawinfo cookieyes cky cookiebot

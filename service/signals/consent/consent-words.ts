@@ -65,8 +65,8 @@ function splitCompound(word: string): string[] {
 }
 
 /** Words for what needs no consent. */
-const NECESSARY = ['necessary', 'strictly necessary', 'essential', 'essentials', 'required'].concat(
-  [...['functional', 'technical', 'basic', 'strict']],
+const NECESSARY = ['strictly necessary'].concat(
+  'necessary essential essentials required functional technical basic strict'.split(' '),
 )
 
 type Phrase = readonly [words: string, merged: string]
@@ -108,6 +108,10 @@ const PHRASES: readonly Phrase[] = [
   ['optional consent', 'nonessential'],
   ['accept optional', 'nonessential'],
   ['allow optional', 'nonessential'],
+  ['hashed email', 'identifier'],
+  ['hashed emails', 'identifier'],
+  ['hashed phone', 'identifier'],
+  ['advanced matching', 'advancedmatching'],
   ['social share', 'socialshare'],
   ['social media', 'socialmedia'],
   ['social network', 'socialmedia'],
