@@ -40,8 +40,13 @@ const LONGITUDES = ['lon', 'lng', 'long', 'longitude']
 function findCodedForm(place: Place, { meaning, name }: Member): CodedForm | null {
   // The documented name of the TC string; elsewhere `string` says nothing.
   if (name === 'string' && place.path === 'tcf') return 'tc_string'
-  return meaning.coded
+  // `att: {authorization_status: 2}`
+  const isStatus = meaning.coded === null && STATUS_NAME.test(name) && ATT_PATH.test(place.path)
+  return isStatus ? 'att' : meaning.coded
 }
+
+const STATUS_NAME = /status|state|authori[sz]ation|value/i
+const ATT_PATH = /(?:^|\.)(?:att|app_?tracking_?transparency)$/i
 
 type CodedMember = Member & { coded: CodedForm }
 
@@ -58,9 +63,13 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
       return true
     case 'gdpr_applies':
       if (typeof value === 'object' && value !== null) return false
+      // `gdpr: "rejected"` is an answer.
+      if (readAnswer(value).isRefusal) return false
       statements.withOthers.add(place.source)
-      if (place.source === 'tcf' && readAnswer(value).answer === 'no')
-        statements.gdprApplies = false
+      if (readAnswer(value).answer === 'no') {
+        statements.isOutsideGdpr = true
+        if (place.source === 'tcf') statements.gdprApplies = false
+      }
       return true
     case 'tcf_purposes':
       return readTcfPurposes(statements, member)
@@ -74,6 +83,8 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
     case 'att':
     case 'gpp_opt_out':
       return readNumber(statements, place, member)
+    case 'trustarc_level':
+      return readTrustArcLevel(statements, place, member)
     case 'provenance':
       if (!isPlainLabel(value)) statements.withOthers.add(place.source)
       return true
@@ -151,6 +162,23 @@ function parseGcs(value: unknown, { source }: Place): ConsentMeaning {
   if (adStorage === '-') return 'unset'
   if (adStorage === '0') return 'refused'
   return source === 'consent_mode' ? 'granted' : 'permitted'
+}
+
+/**
+ * TrustArc's decision is the highest accepted category of three, or a list of them; the last one is
+ * advertising, and 0 is none yet. It is TrustArc's only with the source beside it.
+ */
+function readTrustArcLevel(
+  statements: ConsentStatements,
+  place: Place,
+  { field, value, owner }: CodedMember,
+): boolean {
+  const levels = (Array.isArray(value) ? value : [value]).map(Number)
+  const isTrustArc = owner.source === 'asserted' || owner.source === 'implied'
+  if (!isTrustArc || !levels.every(level => level >= 0 && level <= 3)) return false
+  const highest = Math.max(0, ...levels)
+  const meaning = highest === 0 ? 'unset' : highest === 3 ? 'granted' : 'refused'
+  return addCode(statements, place, { field, said: { subject: 'advertising', meaning } })
 }
 
 const ATT_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {

@@ -62,6 +62,43 @@ describe('a refusal', () => {
   })
 })
 
+describe('a refusal of one purpose', () => {
+  it('never leaves a grant, however a list of purposes is written', () => {
+    const no = fc.constantFrom<unknown>(false, 'no', 'denied', 'rejected', 'opted_out', 'nein')
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...GRANTS),
+        permissionName,
+        no,
+        listing,
+        (grant, name, no, list) => {
+          const form = list(name, no)
+          const { outcome } = decide({ ...grant, consent: { ...grant.consent, ...form } })
+          assert.notEqual(outcome, 'granted', JSON.stringify(form))
+        },
+      ),
+      { numRuns: 3_000 },
+    )
+  })
+})
+
+describe('a category with a number of its own', () => {
+  it('grants nothing, and takes nothing away', () => {
+    const code = fc.integer({ min: 20, max: 999_999 })
+    const answer = fc.constantFrom<unknown>(true, false, 0, 1, 'yes', 'no')
+    const owner = fc.constantFrom('consents', 'categories', 'groups', 'choices', 'preferences')
+    fc.assert(
+      fc.property(owner, code, answer, (name, number, value) => {
+        const form = { [name]: { [number]: value } }
+        assert.notEqual(decide({ consent: form }).outcome, 'granted', JSON.stringify(form))
+        const { outcome } = decide({ consent: { advertising: 'granted', ...form } })
+        assert.equal(outcome, 'granted', JSON.stringify(form))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
 describe('a member that does not refuse', () => {
   it('takes no grant away: settings, channels, other purposes, labels', () => {
     const neutral = fc.uniqueArray(fc.constantFrom(...variants.neutral), { maxLength: 5 })
@@ -162,6 +199,20 @@ const refusingMember = fc.oneof(
     nameOf(prefix, fc.constantFrom('rejected', 'denied purposes', 'blocked categories')),
     item.map(name => ['analytics', name.replaceAll(' ', '_')]),
   ),
+)
+
+/** The ways in which consent platforms write an answer to a purpose as an item. */
+const listing = fc.constantFrom<(name: string, answer: unknown) => Members>(
+  (name, answer) => ({ consents: [{ purpose: name, granted: answer }] }),
+  (name, answer) => ({ consents: [{ k: name, v: answer }] }),
+  (name, answer) => ({ services: [{ name, consent: { status: answer } }] }),
+  (name, answer) => ({ choices: [{ purpose: { name }, choice: answer }] }),
+  (name, answer) => ({ user_consents: [[name, answer]] }),
+  (name, answer) => ({ user_consents: [`${name}=${answer}`, 'analytics=yes'] }),
+  (name, answer) => ({ consents: { 0: { category: name, value: answer } } }),
+  (name, answer) => ({ 'purposes[0].name': name, 'purposes[0].allowed': answer }),
+  (name, answer) => ({ stored: `analytics:yes,${name}:${answer}` }),
+  (name, answer) => ({ items: [{ nombre: name, valor: answer }] }),
 )
 
 const CHANNELS = ['email', 'sms', 'push', 'phone', 'newsletter', 'whatsapp', 'direct mail']
