@@ -1,13 +1,17 @@
 import type { DeliveryOutcome, ReasonOf } from '@signalbox/contract/reasons.ts'
 import { checkWithdrawal } from '../consent/consent-decision.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import { findParentEvents } from '../events/lineage-store.ts'
 import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
-import type { OriginalEvent, Platform, SendError } from '../platforms/platform.ts'
+import type { Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
 import type { BatchContext } from './delivery-context.ts'
-import { findOriginalEvents, toOutboundEvent } from './outbound-event.ts'
+import { toOriginalEvent, toOutboundEvent } from './outbound-event.ts'
+import { storeIdPrefixes } from './page-event-store.ts'
+import { loadPageRules, type PageRules } from './page-events.ts'
 import {
+  holdUntil,
   type Settlement,
   settleUnsent,
   type UnsentInput,
@@ -20,6 +24,8 @@ export interface ReviewedBatch {
   deliveries: OutboundDelivery[]
   /** The outcomes of the others, which end without a request. */
   settlements: Settlement[]
+  /** Of those that may be sent, the ones that the platform may drop as duplicates. */
+  possibleDuplicates: ReadonlySet<number>
 }
 
 /** Checks again, at the time of sending, which claimed deliveries may be sent. */
@@ -30,23 +36,29 @@ export async function reviewDeliveries(
   const { platform, now } = context
   const { destination, claimed, events } = batch
   const withdrawnAt = await findBatchWithdrawals(context, batch)
-  const stored = [...events.values()]
-  const originalOf = await findOriginalEvents(context.database, destination.trackerId, stored)
+  const { database } = context
+  const { trackerId } = destination
+  const parents = await findParentEvents(database, trackerId, [...events.values()])
   const at = now()
+  const pages = await loadPageRules(context, { batch, parents, at })
   const reviews = [...claimed.values()].map(delivery => {
     const event = events.get(delivery.id)
     return reviewDelivery(delivery, {
       event,
       withdrawnAt: event ? withdrawnAt(event) : null,
-      originalEvent: event ? originalOf(event) : null,
+      parent: (event && parents.get(event)) ?? null,
+      pages,
       hasTestCode: destination.testCode !== null,
       platform,
       at,
     })
   })
+  const prefixed = reviews.flatMap(({ newlyPrefixed }) => newlyPrefixed ?? [])
+  await storeIdPrefixes(database, { trackerId, leaseEndsAt: batch.leaseEndsAt, prefixed })
   return {
     deliveries: reviews.flatMap(({ send }) => send ?? []),
     settlements: reviews.flatMap(({ settle }) => settle ?? []),
+    possibleDuplicates: pages.possibleDuplicates,
   }
 }
 
@@ -68,12 +80,17 @@ async function findBatchWithdrawals(
 }
 
 /** The event is sent, or it is settled without a request. */
-type Review = { send: OutboundDelivery; settle: null } | { send: null; settle: Settlement }
+type Review =
+  | { send: OutboundDelivery; settle: null; newlyPrefixed: NewlyPrefixed | null }
+  | { send: null; settle: Settlement; newlyPrefixed: null }
+
+type NewlyPrefixed = { createdAt: Date; deliveryId: number }
 
 interface ReviewInput {
   event: StoredEvent | undefined
   withdrawnAt: Date | null
-  originalEvent: OriginalEvent | null
+  parent: StoredEvent | null
+  pages: PageRules
   /** The destination has a code for test events. */
   hasTestCode: boolean
   platform: Platform
@@ -85,7 +102,7 @@ export const WINDOW_MARGIN_SECONDS = 60
 
 function reviewDelivery(
   delivery: ClaimedDelivery,
-  { event, withdrawnAt, originalEvent, hasTestCode, platform, at }: ReviewInput,
+  { event, withdrawnAt, parent, pages, hasTestCode, platform, at }: ReviewInput,
 ): Review {
   const end = event ? windowEnd(event, platform) : null
   const settle = (outcome: DeliveryOutcome<UnsentStatus>, error: SendError | null = null) =>
@@ -104,6 +121,15 @@ function reviewDelivery(
       ? settle({ status: 'failed:unknown', reason: 'time_used_up' })
       : settle({ status: 'expired', reason: 'outside_window' })
   }
+  // The wait leaves time to send the event before the platform's window ends.
+  const latestSend = new Date(end.getTime() - 2 * WINDOW_MARGIN_SECONDS * 1_000)
+  const page = pages.decide(delivery, event, latestSend)
+  if (page.kind === 'duplicate') {
+    return settle({ status: 'skipped:duplicate', reason: 'sent_by_secret' })
+  }
+  if (page.kind === 'hold') {
+    return { send: null, settle: holdUntil(delivery, page.until), newlyPrefixed: null }
+  }
   // Without a code the platform would count it as live.
   if (delivery.isTest && !hasTestCode) return fail('no_test_code')
 
@@ -111,10 +137,16 @@ function reviewDelivery(
   // Raw values are never stored, so the identity cannot be made later.
   if (!identity) return fail('no_platform_identity')
 
-  const outbound = toOutboundEvent({ event, identity, platform, originalEvent })
+  const original = parent && toOriginalEvent(parent)
+  const originalEvent = original && pages.nameParent(event, parent, original)
+  const { hasIdPrefix } = page
+  const outbound = toOutboundEvent({ event, identity, platform, originalEvent, hasIdPrefix })
   const error = platform.validateEvent(outbound)
   if (error) return fail('refused_before_sending', error)
-  return { send: { id: delivery.id, event: outbound }, settle: null }
+  const { id, createdAt } = delivery
+  const isNew = hasIdPrefix && !delivery.hasIdPrefix
+  const newlyPrefixed = isNew ? { createdAt, deliveryId: id } : null
+  return { send: { id, event: outbound }, settle: null, newlyPrefixed }
 }
 
 /** When the platform stops accepting the event. */
@@ -132,7 +164,7 @@ function settleReviewed(
 ): Review {
   const isFailed = outcome.status.startsWith('failed:')
   const input = { error, replayableUntil: isFailed ? replayableUntil : null }
-  return { send: null, settle: settleUnsent(delivery, outcome, input) }
+  return { send: null, settle: settleUnsent(delivery, outcome, input), newlyPrefixed: null }
 }
 
 function isStillConsented(

@@ -4,6 +4,8 @@ import { LEASE_SECONDS_MAX } from '../../runtime/settings/settings.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredAttempt } from './attempt-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
+import type { Match } from './page-event-store.ts'
+import { heldSentence } from './page-explanation.ts'
 import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
 
 /** What an explanation needs besides the rows of the delivery and its event. */
@@ -14,6 +16,8 @@ export interface ExplanationContext {
   attempts: readonly StoredAttempt[]
   /** When the platform stops accepting the event; null when it is not known. */
   windowEndsAt: Date | null
+  /** Deliveries of the same event in the other space; left out, none are known. */
+  matches?: readonly Match[]
 }
 
 /** The clocks of two machines may differ by this much. */
@@ -34,7 +38,7 @@ export function explainWaiting(
   if (delivery.destinationProblem !== null) return pausedSentences(delivery, context)
   const { at } = context
   const backoff = backoffClause(delivery, at)
-  const due = dueSentence(delivery, at)
+  const due = heldSentence(delivery, context) ?? dueSentence(delivery, at)
   if (due !== '') return [due, toSentence(backoff)]
   return [backoff === '' ? nextBatchSentence(delivery) : `Waiting: ${backoff}.`]
 }
@@ -165,6 +169,7 @@ function nextBatchSentence({ status, statusReason, ...delivery }: StoredDelivery
         ? `Waiting to be sent again: it was replayed at ${replayedAt.toISOString()}.`
         : NEXT_BATCH
     case 'accepted_for_delivery':
+    case 'held_for_secret':
     case 'test_purchase':
     case 'handed_back':
     case 'destination_refused':

@@ -86,6 +86,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     redacted,
     platforms: request.platforms,
     edge: browser?.edge ?? null,
+    hasPages: browser !== null || tracker.hasPages === true,
   })
   return { draft, bodyBytes, warnings: decision.warnings, notices: buildNotices(draft) }
 }
