@@ -16,6 +16,7 @@ export const DELIVERY_REASONS = {
     'handed_back',
     'destination_refused',
     'withdrawal_lifted',
+    'held_for_secret',
   ],
   sent: ['handed_over'],
   retrying: ['retry', 'throttle', 'unknown'],
@@ -38,7 +39,7 @@ export const DELIVERY_REASONS = {
     'erased',
   ],
   'skipped:no_destination': ['no_destination'],
-  'skipped:duplicate': [],
+  'skipped:duplicate': ['sent_by_secret'],
 } as const satisfies Record<DeliveryStatus, readonly string[]>
 
 /** The reasons of one status, or of several. */
@@ -75,6 +76,11 @@ export const FAILURE_REASONS: readonly FailureReason[] = [
   ...DELIVERY_REASONS['failed:permanent'],
   ...DELIVERY_REASONS['failed:unknown'],
 ]
+
+/** What issues count besides failures: the platform accepted the event and may not count it. */
+export const WARNING_REASONS = ['page_sent_first'] as const
+export type IssueReason = FailureReason | (typeof WARNING_REASONS)[number]
+export const ISSUE_REASONS: readonly IssueReason[] = [...FAILURE_REASONS, ...WARNING_REASONS]
 
 /** Why deliveries are not sent, though nothing failed. */
 export type HeldReason = ReasonOf<'expired' | Extract<DeliveryStatus, `skipped:${string}`>>

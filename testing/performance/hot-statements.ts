@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { type Database, isCitusCluster } from '../../service/runtime/db/database.ts'
 import { findLiveKeys } from '../../service/signals/access/key-store.ts'
 import { clearAnswers, findAttempts } from '../../service/signals/delivery/attempt-store.ts'
-import { countWaitingOfDay, readBacklog } from '../../service/signals/delivery/backlog-store.ts'
+import { readBacklog } from '../../service/signals/delivery/backlog-store.ts'
 import { claimDelivery } from '../../service/signals/delivery/claim-store.ts'
 import { countAcceptance, findDeliveries } from '../../service/signals/delivery/delivery-store.ts'
 import {
@@ -28,6 +28,7 @@ import {
   findPayloadsByVisitor,
 } from '../../service/signals/events/erase-store.ts'
 import { findExpiringTrackers } from '../../service/signals/events/event-expiry-store.ts'
+import { toOrderKey } from '../../service/signals/events/event-record.ts'
 import {
   findEventsById,
   findEventsByRef,
@@ -65,6 +66,7 @@ import {
   ROWS_PER_STATEMENT,
   LARGE_TRACKER as TRACKER,
 } from './large-store.ts'
+import { PAGE_STATEMENTS } from './page-statements.ts'
 import { PERFORMANCE_STATEMENTS } from './performance-statements.ts'
 import { REPORT_STATEMENTS } from './report-statements.ts'
 import { SEARCH_STATEMENTS } from './search-statements.ts'
@@ -110,16 +112,10 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
       claimedAt: STATEMENT_TIME,
       leaseSeconds: 60,
     }),
+  ...PAGE_STATEMENTS,
   'bring forward': database =>
     bringForwardRetries(database, { trackerId: TRACKER, destinationId: DESTINATION, at: TOMORROW }),
   'read the backlog': database => readBacklog(database, STATEMENT_TIME),
-  'count what waits of a day': database =>
-    countWaitingOfDay(database, {
-      trackerId: TRACKER,
-      destinationId: DESTINATION,
-      from: new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`),
-      until: TOMORROW,
-    }),
   'stop erased events': database =>
     tryStopErased(database, {
       trackerId: TRACKER,
@@ -238,6 +234,7 @@ function accept(database: Database, ids: readonly string[]) {
       eventId,
       createdAt: STATEMENT_TIME,
       eventTime: STATEMENT_TIME,
+      orderKey: toOrderKey('Purchase', eventId),
       session: { visitorId: `visitor-${eventId}`, landingSource: null, clickIds: {} },
       assumedNotWithdrawn: [`visitor-${eventId}`],
       assumedNotErased: [keyedDigest(index).keyed.replace(/^../, '00')],

@@ -5,6 +5,7 @@ import { SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
+import { duplicateSentences, prefixSentence, replacedSentence } from './page-explanation.ts'
 import {
   type ExplanationContext,
   explainSending,
@@ -26,6 +27,7 @@ export function explainDelivery(
   return [
     ...statusSentences(delivery, event, context),
     repeatSentence(delivery, unknown, context.at),
+    prefixSentence(delivery, event),
     ...noteSentences(event),
   ]
     .filter(text => text !== '')
@@ -46,7 +48,11 @@ function statusSentences(
     case 'sent':
       return explainSending(delivery, event, context)
     case 'accepted':
-      return [acceptedSentence(delivery), 'Nothing more happens.']
+      return [
+        acceptedSentence(delivery),
+        ...duplicateSentences(delivery, event, context),
+        'Nothing more happens.',
+      ]
     case 'retrying':
       return [attemptsSentence(delivery), message, ...explainWaiting(delivery, event, context)]
     case 'failed:auth':
@@ -68,7 +74,7 @@ function statusSentences(
           'send new events.',
       ]
     case 'skipped:duplicate':
-      return ['Not sent: the same event has already been delivered to this destination.']
+      return [`${notSentWords(delivery)}: ${replacedSentence(delivery, context)}`]
   }
 }
 

@@ -2,17 +2,21 @@ import type { DeliveryOutcome, ReasonOf } from '@signalbox/contract/reasons.ts'
 import { findWithdrawalReason, type WithdrawalReason } from '../consent/consent-decision.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import { findParentEvents } from '../events/lineage-store.ts'
 import {
   findPersonWithdrawals,
   NOT_WITHDRAWN,
   type Withdrawals,
 } from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
-import type { OriginalEvent, Platform, SendError } from '../platforms/platform.ts'
+import type { Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
 import type { BatchContext } from './delivery-context.ts'
-import { findOriginalEvents, toOutboundEvent } from './outbound-event.ts'
+import { toOriginalEvent, toOutboundEvent } from './outbound-event.ts'
+import { storeIdPrefixes } from './page-event-store.ts'
+import { loadPageRules, type PageRules } from './page-events.ts'
 import {
+  holdUntil,
   type Settlement,
   settleUnsent,
   type UnsentInput,
@@ -25,6 +29,8 @@ export interface ReviewedBatch {
   deliveries: OutboundDelivery[]
   /** The outcomes of the others, which end without a request. */
   settlements: Settlement[]
+  /** Of those that may be sent, the ones that the platform may drop as duplicates. */
+  possibleDuplicates: ReadonlySet<number>
 }
 
 /** Checks again, at the time of sending, which claimed deliveries may be sent. */
@@ -35,23 +41,29 @@ export async function reviewDeliveries(
   const { platform, now } = context
   const { destination, claimed, events } = batch
   const withdrawalsOf = await findBatchWithdrawals(context, batch)
-  const stored = [...events.values()]
-  const originalOf = await findOriginalEvents(context.database, destination.trackerId, stored)
+  const { database } = context
+  const { trackerId } = destination
+  const parents = await findParentEvents(database, trackerId, [...events.values()])
   const at = now()
+  const pages = await loadPageRules(context, { batch, parents, at })
   const reviews = [...claimed.values()].map(delivery => {
     const event = events.get(delivery.id)
     return reviewDelivery(delivery, {
       event,
       withdrawals: event ? withdrawalsOf(event) : NOT_WITHDRAWN,
-      originalEvent: event ? originalOf(event) : null,
+      parent: (event && parents.get(event)) ?? null,
+      pages,
       hasTestCode: destination.testCode !== null,
       platform,
       at,
     })
   })
+  const prefixed = reviews.flatMap(({ newlyPrefixed }) => newlyPrefixed ?? [])
+  await storeIdPrefixes(database, { trackerId, leaseEndsAt: batch.leaseEndsAt, prefixed })
   return {
     deliveries: reviews.flatMap(({ send }) => send ?? []),
     settlements: reviews.flatMap(({ settle }) => settle ?? []),
+    possibleDuplicates: pages.possibleDuplicates,
   }
 }
 
@@ -80,12 +92,17 @@ export function spaceOf({ space }: Pick<StoredEvent, 'space'>): EventSpace {
 }
 
 /** The event is sent, or it is settled without a request. */
-type Review = { send: OutboundDelivery; settle: null } | { send: null; settle: Settlement }
+type Review =
+  | { send: OutboundDelivery; settle: null; newlyPrefixed: NewlyPrefixed | null }
+  | { send: null; settle: Settlement; newlyPrefixed: null }
+
+type NewlyPrefixed = { createdAt: Date; deliveryId: number }
 
 interface ReviewInput {
   event: StoredEvent | undefined
   withdrawals: Withdrawals
-  originalEvent: OriginalEvent | null
+  parent: StoredEvent | null
+  pages: PageRules
   /** The destination has a code for test events. */
   hasTestCode: boolean
   platform: Platform
@@ -97,7 +114,7 @@ export const WINDOW_MARGIN_SECONDS = 60
 
 function reviewDelivery(
   delivery: ClaimedDelivery,
-  { event, withdrawals, originalEvent, hasTestCode, platform, at }: ReviewInput,
+  { event, withdrawals, parent, pages, hasTestCode, platform, at }: ReviewInput,
 ): Review {
   const end = event ? windowEnd(event, platform) : null
   const settle = (outcome: DeliveryOutcome<UnsentStatus>, error: SendError | null = null) =>
@@ -115,6 +132,15 @@ function reviewDelivery(
       ? settle({ status: 'failed:unknown', reason: 'time_used_up' })
       : settle({ status: 'expired', reason: 'outside_window' })
   }
+  // The wait leaves time to send the event before the platform's window ends.
+  const latestSend = new Date(end.getTime() - 2 * WINDOW_MARGIN_SECONDS * 1_000)
+  const page = pages.decide(delivery, event, latestSend)
+  if (page.kind === 'duplicate') {
+    return settle({ status: 'skipped:duplicate', reason: 'sent_by_secret' })
+  }
+  if (page.kind === 'hold') {
+    return { send: null, settle: holdUntil(delivery, page.until), newlyPrefixed: null }
+  }
   // Without a code the platform would count it as live.
   if (delivery.isTest && !hasTestCode) return fail('no_test_code')
 
@@ -122,10 +148,16 @@ function reviewDelivery(
   // Raw values are never stored, so the identity cannot be made later.
   if (!identity) return fail('no_platform_identity')
 
-  const outbound = toOutboundEvent({ event, identity, platform, originalEvent })
+  const original = parent && toOriginalEvent(parent)
+  const originalEvent = original && pages.nameParent(event, parent, original)
+  const { hasIdPrefix } = page
+  const outbound = toOutboundEvent({ event, identity, platform, originalEvent, hasIdPrefix })
   const error = platform.validateEvent(outbound)
   if (error) return fail('refused_before_sending', error)
-  return { send: { id: delivery.id, event: outbound }, settle: null }
+  const { id, createdAt } = delivery
+  const isNew = hasIdPrefix && !delivery.hasIdPrefix
+  const newlyPrefixed = isNew ? { createdAt, deliveryId: id } : null
+  return { send: { id, event: outbound }, settle: null, newlyPrefixed }
 }
 
 /** When the platform stops accepting the event. */
@@ -143,7 +175,7 @@ function settleReviewed(
 ): Review {
   const isFailed = outcome.status.startsWith('failed:')
   const input = { error, replayableUntil: isFailed ? replayableUntil : null }
-  return { send: null, settle: settleUnsent(delivery, outcome, input) }
+  return { send: null, settle: settleUnsent(delivery, outcome, input), newlyPrefixed: null }
 }
 
 /** Why the withdrawals of its person withhold a stored event; null when they do not. */

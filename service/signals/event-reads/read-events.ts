@@ -9,6 +9,7 @@ import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { findAttempts, type StoredAttempt } from '../delivery/attempt-store.ts'
 import { explainDelivery } from '../delivery/delivery-explanation.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
+import { findMatches, type Match } from '../delivery/page-event-store.ts'
 import { windowEnd } from '../delivery/review-deliveries.ts'
 import { eventRefKey } from '../events/event-columns.ts'
 import { BOTH_SPACES, type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
@@ -93,6 +94,8 @@ export interface LoadedEvent {
   attempts: StoredAttempt[]
   /** Looked up when a page's withdrawal stopped a delivery. */
   pageWithdrawal: PageWithdrawal | null
+  /** Deliveries of the same event in the other space. */
+  matches: Match[]
 }
 
 /** Throws a 404 refusal when the tracker has no such event, even if another tracker has one. */
@@ -105,17 +108,20 @@ export async function loadEvent(
   const spaces = space === null ? undefined : [space]
   const [event] = await findEventsById(database, trackerId, [eventId], spaces)
   if (!event) throw notFound()
-  const [deliveries, children, parents] = await Promise.all([
+  const isFromPage = event.space === SPACE_NUMBERS.publishable
+  const otherSpace = isFromPage ? 'secret' : 'publishable'
+  const [deliveries, children, parents, matches] = await Promise.all([
     findDeliveries(database, trackerId, [event]),
     findChildEvents(database, trackerId, event),
     findParentEvents(database, trackerId, [event]),
+    findMatches(database, { trackerId, space: otherSpace, events: [event] }),
   ])
   const attempts = await findAttempts(database, trackerId, attemptIds(deliveries))
   const pageWithdrawal = deliveries.some(({ statusReason }) => statusReason === 'withdrawn_by_page')
     ? await findWithdrawalOfVisitor(database, trackerId, event)
     : null
   const parent = parents.get(event) ?? null
-  return { event, parent, children, deliveries, attempts, pageWithdrawal }
+  return { event, parent, children, deliveries, attempts, pageWithdrawal, matches }
 }
 
 /** Null when only identifiers of the event are withdrawn. */
@@ -135,7 +141,7 @@ export async function readEvent(
   { platforms, at, ...lookup }: EventLookup,
 ): Promise<EventRead> {
   const loaded = await loadEvent(database, trackerId, lookup)
-  const { event, parent, children, deliveries, attempts, pageWithdrawal } = loaded
+  const { event, parent, children, deliveries, attempts, pageWithdrawal, matches } = loaded
   const owner = { workspaceId, signalTrackerId: String(workspaceId) }
   const views = deliveries.map(delivery => deliveryView(delivery, owner, attempts))
   const detail = {
@@ -150,6 +156,7 @@ export async function readEvent(
         at,
         attempts,
         pageWithdrawal,
+        matches,
         windowEndsAt: findWindowEnd(delivery, event, platforms),
       }),
     })),

@@ -16,6 +16,7 @@ import {
 } from './event-columns.ts'
 import type { EventRecord } from './event-record.ts'
 import { countInsertedEvents } from './list-position-store.ts'
+import { PAGE_MATCH_WRITES } from './page-match-store.ts'
 import { countStages, stageLiteral } from './stage-count-store.ts'
 import { WITHDRAWAL_WRITE } from './withdrawal-store.ts'
 
@@ -227,6 +228,7 @@ export const EVENT_WRITES = {
         then jsonb_set('{}', '{fbc}', coalesce(sessions.click_ids::jsonb -> 'fbc', 'null'))
         else '{}' end)::json`,
   },
+  ...PAGE_MATCH_WRITES,
   count_writes: {
     columns: pickAppendColumns('tracker_id', 'created_at'),
     from: countInsertedEvents,

@@ -104,6 +104,17 @@ interface EventTables {
     events: number
     unindexed_since: Generated<Date>
   }
+  secret_event_names: {
+    tracker_id: string
+    received_on: string
+    event_name: string
+  }
+  order_keys: {
+    created_at: Date
+    tracker_id: string
+    order_digest: string
+    space: number
+  }
   stage_counts: {
     tracker_id: string
     hour: Date
@@ -131,4 +142,6 @@ export const EVENT_PLACEMENTS: Record<keyof EventTables, TablePlacement> = {
   list_positions: 'distributed',
   erased_identifiers: 'distributed',
   stage_counts: 'distributed',
+  secret_event_names: 'distributed',
+  order_keys: 'distributed',
 }

@@ -92,6 +92,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     ignored,
     platforms: request.platforms,
     edge: browser?.edge ?? null,
+    hasPages: browser !== null || tracker.hasPages === true,
   })
   const { warnings } = decision
   return { draft, origin: request.origin, bodyBytes, warnings, notices: buildNotices(draft) }

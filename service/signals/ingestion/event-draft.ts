@@ -34,6 +34,7 @@ import {
   draftDetails,
   draftOrder,
   draftRestrictions,
+  findOrderKey,
   listIdentityMembers,
   type OrderDraft,
 } from './draft-order.ts'
@@ -56,6 +57,8 @@ export interface EventDraft {
   consentBasis: EventSubmission['consent_basis']
   parentEventId: string | null
   order: OrderDraft | null
+  /** Null for an event that is never looked up by its order. */
+  orderKey: string | null
   decision: AcceptedDecision
   visitorId: string | null
   identityMark: string
@@ -91,6 +94,8 @@ interface DraftInput {
   redacted?: string[]
   /** Known members that count for nothing in this event, as paths. Default: none. */
   ignored?: string[]
+  /** Pages may report the same order: the event is looked up by it. Default: false. */
+  hasPages?: boolean
 }
 
 const UNKNOWN_MEMBERS_MAX = 20
@@ -127,6 +132,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     consentBasis: body.consent_basis,
     parentEventId: body.parent_event_id || null,
     order,
+    orderKey: findOrderKey(body.event_name, order, input),
     decision,
     visitorId,
     identityMark: identity.identityMark,

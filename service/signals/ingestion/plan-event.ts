@@ -116,6 +116,7 @@ function buildEventRecord(
     eventSource: page,
     parentEventId: draft.parentEventId,
     orderId: order?.orderId ?? null,
+    orderKey: draft.orderKey,
     valueAmount: order?.amount ?? null,
     valueCurrency: order?.currency ?? null,
     valueData: order?.json ?? null,
