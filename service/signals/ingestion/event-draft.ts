@@ -82,7 +82,6 @@ export interface EventDraft {
 interface DraftInput {
   trackerId: string
   eventId: string
-  /** Default: `secret`. */
   space?: EventSpace
   receivedAt: Date
   eventTime: Date
@@ -97,7 +96,6 @@ interface DraftInput {
   /** Pages may report the same order: the event is looked up by it. Default: false. */
   hasPages?: boolean
 }
-
 const UNKNOWN_MEMBERS_MAX = 20
 
 /** Reduces a submission to what may be stored: hashes identifiers, scrubs URLs, drops the rest. */
