@@ -70,7 +70,7 @@ export async function lockPreconditions(
   // Lock the account before the workspace, like proposals, to avoid deadlocks.
   const account = await lockAdAccount(transaction, adAccountId, lock)
   const { isActive, timeZone, currency } = account
-  const policy = await lockPolicy(transaction, workspaceId)
+  const policy = await lockPolicy(transaction, workspaceId, at)
   const { kind, id } = proposer
   const isProposerActive = await lockActivePrincipal(transaction, { kind, id, adAccountId }, at)
   const proposerOutcome = isProposerActive ? null : 'proposer_revoked'

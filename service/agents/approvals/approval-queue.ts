@@ -142,9 +142,10 @@ async function readCurrentState(
   pending: readonly Action[],
 ): Promise<Pick<QueuedBatch, CurrentMembers>> {
   const targets = await readTargetStates(campaigns, adAccountId, pending)
-  const policy = await readPolicy(database, workspaceId)
-  const preconditions = { policy, timeZone, currency, at: now() }
-  const usage = await findDayUsage(database, { adAccountId, timeZone, at: preconditions.at })
+  const at = now()
+  const policy = await readPolicy(database, workspaceId, at)
+  const preconditions = { policy, timeZone, currency, at }
+  const usage = await findDayUsage(database, { adAccountId, timeZone, at })
   const evaluations = await reevaluateActions(database, pending, { preconditions, targets })
   const others = await findOtherPendingActions(database, pending)
   return {

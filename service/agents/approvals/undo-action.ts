@@ -141,7 +141,7 @@ async function save(
   const account = await lockActiveAdAccount(transaction, action)
   if (!account) throw new Refusal(409, 'The ad account is not active. Activate it first.')
   const at = context.now()
-  const policy = await lockPolicy(transaction, workspaceId)
+  const policy = await lockPolicy(transaction, workspaceId, at)
   // The policy's lock of the workspace makes role changes wait.
   await requireRoleUnderLock(transaction, { workspaceId, userId }, 'decide_actions')
   const submissions = [submission]

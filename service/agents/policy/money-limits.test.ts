@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { PolicyLimits } from '@signalbox/contract/agents/policy.ts'
-import { computeMoneyChange, findExceededLimits, largestPercent } from './money-limits.ts'
+import {
+  computeMoneyChange,
+  findExceededLimits,
+  largestPercent,
+  NO_AMOUNT_LIMITS,
+} from './money-limits.ts'
 import { DEFAULT_POLICY } from './policy-store.ts'
 
 const CAMPAIGN: EntityState = {
@@ -93,7 +98,12 @@ it('counts the daily budgets that a resume sets in motion', () => {
 })
 
 it('applies the limits of a currency instead of the general ones', () => {
-  const own = { currency: 'EUR', change_minor_max: 100, daily_total_minor_max: null }
+  const own = {
+    ...NO_AMOUNT_LIMITS,
+    currency: 'EUR',
+    change_minor_max: 100,
+    daily_total_minor_max: null,
+  }
   const other = { ...own, currency: 'JPY', change_minor_max: 1 }
   const limits = { change_minor_max: 5_000, daily_total_minor_max: 400 }
   const codesOf = (currency_limits: PolicyLimits['currency_limits'], budget: number) =>

@@ -103,14 +103,31 @@ export interface LimitInput {
   currency: string
 }
 
+/** The limits on amounts, which each currency can replace. */
+export const AMOUNT_LIMITS = [
+  'change_minor_max',
+  'daily_total_minor_max',
+  'weekly_total_minor_max',
+  'monthly_total_minor_max',
+  'entity_budget_minor_max',
+  'account_budget_minor_max',
+] as const
+export type AmountLimit = (typeof AMOUNT_LIMITS)[number]
+
+export const NO_AMOUNT_LIMITS: Record<AmountLimit, null> = {
+  change_minor_max: null,
+  daily_total_minor_max: null,
+  weekly_total_minor_max: null,
+  monthly_total_minor_max: null,
+  entity_budget_minor_max: null,
+  account_budget_minor_max: null,
+}
+
 /** The limits for ad accounts in one currency. */
 export function limitsForCurrency(limits: PolicyLimits, currency: string): PolicyLimits {
   const own = limits.currency_limits.find(other => other.currency === currency)
-  return {
-    ...limits,
-    change_minor_max: own?.change_minor_max ?? limits.change_minor_max,
-    daily_total_minor_max: own?.daily_total_minor_max ?? limits.daily_total_minor_max,
-  }
+  const amounts = AMOUNT_LIMITS.map(member => [member, own?.[member] ?? limits[member]])
+  return { ...limits, ...Object.fromEntries(amounts) }
 }
 
 /** A reason for each limit that the action exceeds. Limits on money ignore actions without any. */

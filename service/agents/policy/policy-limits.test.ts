@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { ACTION_TYPES, ENTITY_TYPES, POLICY_DECISIONS } from '@signalbox/contract/agents/actions.ts'
 import { EXECUTION_MODES, type PolicyLimits } from '@signalbox/contract/agents/policy.ts'
+import { NO_CEILINGS } from '../../../testing/fixtures/agents.ts'
 import {
   chooseSeeds,
   createSeededRandom,
@@ -34,6 +35,7 @@ function randomPlan(choices: SeededRandom): Plan {
       daily_total_minor_max: pick([null, 0, 100, 300, 2_000]),
       actions_per_day_max: pick([null, 0, 1, 3, 10]),
       allowed_types: ACTION_TYPES.filter(() => choices.random() < 0.8),
+      ...NO_CEILINGS,
       quiet_hours: pick([null, null, { from: '22:00', until: '06:00' }]),
       currency_limits: [],
     },

@@ -214,8 +214,9 @@ export async function dryRunActions(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async query => {
-      const policy = await readPolicy({ query }, principal.workspaceId)
-      const input = { submissions, targets, account: principal, policy, at: now() }
+      const at = now()
+      const policy = await readPolicy({ query }, principal.workspaceId, at)
+      const input = { submissions, targets, account: principal, policy, at }
       return evaluateActions({ query }, input)
     })
   const results = all_or_nothing ? combineDecisions(evaluated) : evaluated

@@ -95,7 +95,7 @@ async function propose(
   if (!targets) throw new Error('the batch of an idempotency key is gone')
   // Read the clock under the lock, so that usage is counted on the day that is recorded.
   const at = context.now()
-  const policy = await lockPolicy(transaction, workspaceId)
+  const policy = await lockPolicy(transaction, workspaceId, at)
   const submissions = orderSubmissions(input)
   const day = { account, policy, at }
   const independent = await evaluateActions(transaction, { submissions, targets, ...day })
