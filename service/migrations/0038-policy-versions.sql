@@ -19,6 +19,11 @@ create table agent_policy_versions (
   primary key (workspace_id, version)
 );
 
+-- The daily budget before the first change of an agent bounds every later one.
+create index agent_actions_by_target
+  on agent_actions (ad_account_id, target_type, target_id, execution_started_at)
+  where execution_started_at is not null;
+
 -- An invited owner or administrator is a member until the wait ends or another owner confirms.
 alter table members
   add column granted_role text check (granted_role in ('owner', 'admin')),

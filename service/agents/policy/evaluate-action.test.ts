@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import { EXECUTION_MODES, type PolicyLimits } from '@signalbox/contract/agents/policy.ts'
+import { NO_CEILINGS, NOTHING_STOPPED } from '../../../testing/fixtures/agents.ts'
+import type { SpendChange } from './account-spend.ts'
 import { type CandidateAction, evaluateAction, type PolicyInput } from './evaluate-action.ts'
 import { POLICY_REASON_CODES } from './policy-reasons.ts'
 import { DEFAULT_POLICY } from './policy-store.ts'
@@ -22,7 +24,9 @@ const NO_LIMITS: PolicyLimits = {
   change_minor_max: null,
   daily_total_minor_max: null,
   actions_per_day_max: null,
+  ...NO_CEILINGS,
 }
+const RAISE = { totalAfterMinor: 12_000, raisesTotal: true }
 
 type Mode = (typeof EXECUTION_MODES)[number]
 
@@ -32,6 +36,7 @@ interface Case {
   limits?: Partial<PolicyLimits>
   entity?: Partial<EntityState> | null
   used?: [changedMinor: number, actionCount: number]
+  spend?: Partial<SpendChange> | null
 }
 
 function policyInput(given: Case) {
@@ -46,7 +51,9 @@ function policyInput(given: Case) {
       limits: { ...NO_LIMITS, ...limits },
     },
     entity: entity === null ? null : { ...CAMPAIGN, ...entity },
-    usedToday: { changedMinor: used[0], actionCount: used[1] },
+    connectionBudgetMinor: null,
+    spend: given.spend === null ? null : { ...NOTHING_STOPPED, ...given.spend },
+    used: { changedMinor: used[0], weekMinor: 0, monthMinor: 0, actionCount: used[1] },
     account: { currency: 'EUR', timeZone: 'Europe/Berlin' },
     at: NOON,
   }
@@ -229,8 +236,13 @@ it('returns the input of the decision as evidence', () => {
     change_minor: 2_000,
     change_percent: 20,
     day_start_budget_minor: 10_000,
+    connection_budget_minor: 10_000,
     set_in_motion_minor: null,
     changed_today_minor: 8_000,
+    changed_week_minor: 0,
+    changed_month_minor: 0,
+    active_spend_minor: 10_000,
+    stopped_minor: 0,
     actions_today: 4,
     evaluated_at: NOON.toISOString(),
   })
@@ -278,6 +290,9 @@ it('covers every reason code', () => {
     [TO_12_000, {}],
     [TO_12_000, { mode: 'ask' }],
     [TO_12_000, { mode: 'suggest_only' }],
+    [TO_12_000, { limits: { weekly_total_minor_max: 1, monthly_total_minor_max: 1 } }],
+    [TO_12_000, { limits: { entity_budget_minor_max: 11_999 } }],
+    [TO_12_000, { limits: { account_budget_minor_max: 11_999 }, spend: RAISE }],
     [TO_12_000, { limits: { quiet_hours: { from: '00:00', until: '00:00' } } }],
   ]
   const reached = cases.flatMap(([action, given]) =>

@@ -11,6 +11,7 @@ import {
 } from '../../workspaces/oauth/authenticate-agent.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
+import { readSubmittedTargets, type TargetStates } from './account-history.ts'
 import { type Action, type ActionProposer, toProposer } from './action.ts'
 import { countPending } from './action-list-store.ts'
 import { notifyApprovers } from './action-notifications.ts'
@@ -28,9 +29,7 @@ import {
   combineDecisions,
   type EvaluatedAction,
   evaluateActions,
-  readSubmittedTargets,
   strictestDecision,
-  type TargetStates,
   toExecutionOrder,
 } from './evaluate-actions.ts'
 import { checkEvidence } from './evidence.ts'

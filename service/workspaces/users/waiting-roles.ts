@@ -19,8 +19,8 @@ type OperationContext = AuditedContext & { now: () => Date }
 
 /**
  * Ends the wait of an invited owner or administrator. Only an owner of at least 72 hours may, who
- * neither invited the person nor depends on the one who did. Throws a Refusal: 403, 404, or 409 if no
- * role waits.
+ * neither invited the person nor depends on the one who did. Throws a Refusal: 403, 404, or 409 if
+ * no role waits.
  */
 export async function confirmGrantedRole(
   context: OperationContext,
