@@ -3,7 +3,6 @@ import { it } from 'node:test'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import { EXECUTION_MODES, type PolicyLimits } from '@signalbox/contract/agents/policy.ts'
 import { NO_CEILINGS, NOTHING_STOPPED } from '../../../testing/fixtures/agents.ts'
-import type { SpendChange } from './account-spend.ts'
 import { type CandidateAction, evaluateAction, type PolicyInput } from './evaluate-action.ts'
 import { POLICY_REASON_CODES } from './policy-reasons.ts'
 import { DEFAULT_POLICY } from './policy-store.ts'
@@ -26,8 +25,6 @@ const NO_LIMITS: PolicyLimits = {
   actions_per_day_max: null,
   ...NO_CEILINGS,
 }
-const RAISE = { totalAfterMinor: 12_000, raisesTotal: true }
-
 type Mode = (typeof EXECUTION_MODES)[number]
 
 interface Case {
@@ -36,7 +33,7 @@ interface Case {
   limits?: Partial<PolicyLimits>
   entity?: Partial<EntityState> | null
   used?: [changedMinor: number, actionCount: number]
-  spend?: Partial<SpendChange> | null
+  spend?: Partial<PolicyInput['spend']>
 }
 
 function policyInput(given: Case) {
@@ -73,6 +70,7 @@ function decide(action: CandidateAction, given: Case = {}): string {
   return [decision, ...reasons.map(({ code }) => code)].join(' ')
 }
 
+const RAISED = { totalAfterMinor: 12_000, raisesTotal: true }
 const TO_12_000 = actionOf('increase_budget', 12_000)
 
 it('allows every type within all limits in auto_with_limits', () => {
@@ -292,7 +290,7 @@ it('covers every reason code', () => {
     [TO_12_000, { mode: 'suggest_only' }],
     [TO_12_000, { limits: { weekly_total_minor_max: 1, monthly_total_minor_max: 1 } }],
     [TO_12_000, { limits: { entity_budget_minor_max: 11_999 } }],
-    [TO_12_000, { limits: { account_budget_minor_max: 11_999 }, spend: RAISE }],
+    [TO_12_000, { limits: { account_budget_minor_max: 11_999 }, spend: RAISED }],
     [TO_12_000, { limits: { quiet_hours: { from: '00:00', until: '00:00' } } }],
   ]
   const reached = cases.flatMap(([action, given]) =>
