@@ -179,21 +179,15 @@ export const PolicyEvidence = named(
     day_start_budget_minor: nullable(
       Type.Integer({ description: 'The daily budget when the day of the ad account began.' }),
     ),
-    connection_budget_minor: nullable(
-      Type.Integer({ description: 'The daily budget before the first change of an agent.' }),
-    ),
     set_in_motion_minor: nullable(
       Type.Integer({ description: 'The daily budgets that a resume starts, children included.' }),
     ),
     changed_today_minor: Type.Integer({
       description: 'The sum of earlier changes on this day, in the time zone of the ad account.',
     }),
-    changed_week_minor: Type.Integer({ description: 'The same for the last 7 days.' }),
-    changed_month_minor: Type.Integer({ description: 'The same for the last 30 days.' }),
-    active_spend_minor: nullable(
-      Type.Integer({ description: 'The daily budgets that the ad account spends.' }),
-    ),
-    stopped_minor: Type.Integer({ description: 'What a pause stops of them; else 0.' }),
+    changed_week_minor: Type.Integer(),
+    changed_month_minor: Type.Integer(),
+    stopped_minor: Type.Integer({ description: 'Of the active spend, by a pause.' }),
     actions_today: Type.Integer({ description: 'Number of actions executed earlier on this day.' }),
     evaluated_at: timestamp('When the policy was applied.'),
   }),

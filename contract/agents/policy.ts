@@ -45,19 +45,17 @@ const QuietHours = named(
   ),
 )
 
-const general = minor('As in the general limits, which apply if it is null.')
+const general = minor('Null: the general limit.')
 const currencyMembers = {
   currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217.' }),
   change_minor_max: general,
   daily_total_minor_max: general,
 }
 const ceilings = (amount: (description: string) => ReturnType<typeof minor>) => ({
-  weekly_total_minor_max: amount('Like the daily total, for the last 7 days.'),
-  monthly_total_minor_max: amount('Like the daily total, for the last 30 days.'),
-  entity_budget_minor_max: amount('The highest daily budget of one entity, in minor units.'),
-  account_budget_minor_max: amount(
-    'The highest sum of the daily budgets that an ad account spends, in minor units.',
-  ),
+  weekly_total_minor_max: amount('For the last 7 days.'),
+  monthly_total_minor_max: amount('For the last 30 days.'),
+  entity_budget_minor_max: amount('The highest daily budget of one entity.'),
+  account_budget_minor_max: amount('The highest daily budgets of the account together.'),
 })
 
 const CurrencyLimits = named(
@@ -100,9 +98,7 @@ const growthMembers = {
     Type.Integer({
       minimum: 1,
       maximum: 1_000,
-      description:
-        'The highest daily budget of one entity, as a multiple of the one that it had before the ' +
-        'first change of an agent. Null: no limit.',
+      description: 'The same, as a multiple of the budget before the first change of an agent.',
     }),
   ),
   active_spend_percent_max: nullable(
@@ -110,8 +106,8 @@ const growthMembers = {
       minimum: 0,
       maximum: 100,
       description:
-        'Pausing more than this share of the daily budgets that an ad account spent, within 7 ' +
-        'days, counts as pausing the whole ad account. Pausing the last of them always does.',
+        'Pausing more of the active budgets in 7 days, or the last one, counts as pausing the ' +
+        'whole ad account.',
     }),
   ),
 }
@@ -121,7 +117,7 @@ export const PolicyLimits = named(
   Type.Object(
     {
       ...limitMembers,
-      ...ceilings(description => minor(`${description} Null: no limit.`)),
+      ...ceilings(minor),
       ...growthMembers,
       currency_limits: Type.Array(CurrencyLimits, CURRENCY_LIMITS),
     },
@@ -189,9 +185,7 @@ export const PolicyAnswer = named('PolicyAnswer', Type.Object({ policy: ActionPo
 export type PolicyAnswer = Static<typeof PolicyAnswer>
 
 /** Limits that older forms do not know: what is omitted stays as it is. */
-const optionalCeilings = Type.Partial(
-  Type.Object({ ...ceilings(description => minor(`${description} Null: no limit.`)) }),
-).properties
+const optionalCeilings = Type.Partial(Type.Object({ ...ceilings(minor) })).properties
 const optionalGrowth = Type.Partial(Type.Object(growthMembers)).properties
 const optionalOwn = Type.Partial(Type.Object({ ...ceilings(() => general) })).properties
 

@@ -77,12 +77,10 @@ const unmoved = {
   change_minor: 0,
   change_percent: null,
   day_start_budget_minor: null,
-  connection_budget_minor: null,
   set_in_motion_minor: null,
   changed_today_minor: 0,
   changed_week_minor: 0,
   changed_month_minor: 0,
-  active_spend_minor: 17_500,
   stopped_minor: 0,
   actions_today: 0,
   evaluated_at: AT,
@@ -98,7 +96,6 @@ const proposed41 = {
     change_minor: 1_500,
     change_percent: 12.5,
     day_start_budget_minor: 12_000,
-    connection_budget_minor: 12_000,
   },
 }
 const proposed42 = {
@@ -122,7 +119,6 @@ const proposed43 = {
   policy_evidence: {
     ...unmoved,
     day_start_budget_minor: 1_500,
-    connection_budget_minor: 1_500,
   },
 }
 
@@ -266,7 +262,7 @@ export const RECEIPT_43 = {
     executed_at: null,
     finished_at: AT,
   },
-  document_sha256: 'b06dc35dffb14f786777465e257dac303b8120be230b51c8d1e682036f83f337',
+  document_sha256: '2c04100a5801322206320c4df64e190f13f8eb31f607e843087f58199df7eabc',
   chain_entry: {
     sequence: 6,
     hash: '2cca9c517dbdbfcc8054adaf86e9f1cf68e7123714e76be7ca5bcab2c7dfd505',

@@ -149,13 +149,11 @@ function buildEvidence(
     change_minor: change.changeMinor,
     change_percent: largestPercent(change),
     day_start_budget_minor: budgets.dayStartBudgetMinor ?? entity?.daily_budget_minor ?? null,
-    connection_budget_minor: budgets.connectionBudgetMinor ?? entity?.daily_budget_minor ?? null,
     set_in_motion_minor: change.setInMotionMinor,
     changed_today_minor: used.changedMinor,
     changed_week_minor: used.weekMinor,
     changed_month_minor: used.monthMinor,
     actions_today: used.actionCount,
-    active_spend_minor: spend?.activeMinor ?? null,
     stopped_minor: spend?.stoppedMinor ?? 0,
     evaluated_at: at.toISOString(),
   }

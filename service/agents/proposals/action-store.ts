@@ -269,10 +269,8 @@ function toPolicyEvidence({ policy_evidence }: ActionRow): Action['policyEvidenc
 const EARLIER_EVIDENCE = {
   day_start_budget_minor: null,
   set_in_motion_minor: null,
-  connection_budget_minor: null,
   changed_week_minor: 0,
   changed_month_minor: 0,
-  active_spend_minor: null,
   stopped_minor: 0,
 } as const
 
