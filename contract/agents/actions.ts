@@ -185,6 +185,9 @@ export const PolicyEvidence = named(
     changed_today_minor: Type.Integer({
       description: 'The sum of earlier changes on this day, in the time zone of the ad account.',
     }),
+    changed_week_minor: Type.Integer(),
+    changed_month_minor: Type.Integer(),
+    stopped_minor: Type.Integer({ description: 'Of the active spend, by a pause.' }),
     actions_today: Type.Integer({ description: 'Number of actions executed earlier on this day.' }),
     evaluated_at: timestamp('When the policy was applied.'),
   }),

@@ -10,7 +10,7 @@ import type { CampaignApi } from './campaigns/campaign-api.ts'
 export interface AgentsContext extends ProposalContext {
   logger: ServiceLogger
   limits: RequestLimits
-  settings: Pick<Settings, 'mcpOrigins'>
+  settings: Pick<Settings, 'mcpOrigins' | 'policyWaitHours'>
   auditKeys: AuditKeys
   onTouchError: (err: unknown) => void
   /** Stores a verification event for one tracker, through the normal group commit. */

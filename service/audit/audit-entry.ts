@@ -34,6 +34,7 @@ export const AUDIT_ACTIONS = [
   'key.revoked',
   'audit.signed',
   'policy.changed',
+  'policy.change_canceled',
   'notifications.changed',
   'webhook.changed',
   'webhook.disabled',

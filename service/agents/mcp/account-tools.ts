@@ -122,7 +122,7 @@ export async function readAccountState(
   const { page = 1 } = filter
   const { workspaceId, adAccountId } = principal
   const readAt = now()
-  const policy = await readPolicy(database, workspaceId)
+  const policy = await readPolicy(database, workspaceId, readAt)
   const { entities, omitted } = await listEntities(database, adAccountId, {
     type: filter.entity_type,
     status: filter.status,

@@ -111,8 +111,8 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
     output: PolicyAnswer,
     annotations: READ_ONLY,
     permission: 'ad-account.read',
-    run: async ({ database }, { workspaceId }) => ({
-      policy: await readPolicy(database, workspaceId),
+    run: async ({ database, now }, { workspaceId }) => ({
+      policy: await readPolicy(database, workspaceId, now()),
     }),
   }),
 ]

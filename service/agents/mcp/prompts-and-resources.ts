@@ -87,7 +87,10 @@ export interface AgentResource {
   uri: string
   description: string
   mimeType: 'application/json' | 'text/markdown'
-  read: (context: Pick<AgentsContext, 'database'>, principal: AgentPrincipal) => Promise<string>
+  read: (
+    context: Pick<AgentsContext, 'database' | 'now'>,
+    principal: AgentPrincipal,
+  ) => Promise<string>
 }
 
 export const AGENT_RESOURCES: readonly AgentResource[] = [
@@ -98,8 +101,8 @@ export const AGENT_RESOURCES: readonly AgentResource[] = [
     description:
       'The current policy for proposals in this workspace, as get_action_policy returns it.',
     mimeType: 'application/json',
-    read: async ({ database }, { workspaceId, currency }) =>
-      JSON.stringify({ policy: await readPolicy(database, workspaceId), currency }, null, 2),
+    read: async ({ database, now }, { workspaceId, currency }) =>
+      JSON.stringify({ policy: await readPolicy(database, workspaceId, now()), currency }, null, 2),
   },
   {
     name: 'proposals',

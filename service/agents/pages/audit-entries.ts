@@ -134,6 +134,7 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'key.revoked': 'Key revoked',
   'audit.signed': 'Log signed by the operator',
   'policy.changed': 'Policy changed',
+  'policy.change_canceled': 'Waiting policy canceled',
   'notifications.changed': 'Notifications changed',
   'webhook.changed': 'Webhook changed',
   'webhook.disabled': 'Webhook turned off after failures',

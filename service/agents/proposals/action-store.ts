@@ -260,13 +260,19 @@ export function toAction(row: ActionRow): Action {
   }
 }
 
-/** Earlier versions stored neither of the two amounts. */
+/** Earlier versions did not store these amounts. */
 function toPolicyEvidence({ policy_evidence }: ActionRow): Action['policyEvidence'] {
   const stored = parseJsonColumn(policy_evidence) as Action['policyEvidence']
   return { ...EARLIER_EVIDENCE, ...stored }
 }
 
-const EARLIER_EVIDENCE = { day_start_budget_minor: null, set_in_motion_minor: null } as const
+const EARLIER_EVIDENCE = {
+  day_start_budget_minor: null,
+  set_in_motion_minor: null,
+  changed_week_minor: 0,
+  changed_month_minor: 0,
+  stopped_minor: 0,
+} as const
 
 function toChangeRequest({
   change_requested_at: requestedAt,

@@ -11,6 +11,7 @@ import {
 } from '../../workspaces/oauth/authenticate-agent.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
+import { readSubmittedTargets, type TargetStates } from './account-history.ts'
 import { type Action, type ActionProposer, toProposer } from './action.ts'
 import { countPending } from './action-list-store.ts'
 import { notifyApprovers } from './action-notifications.ts'
@@ -28,9 +29,7 @@ import {
   combineDecisions,
   type EvaluatedAction,
   evaluateActions,
-  readSubmittedTargets,
   strictestDecision,
-  type TargetStates,
   toExecutionOrder,
 } from './evaluate-actions.ts'
 import { checkEvidence } from './evidence.ts'
@@ -95,7 +94,7 @@ async function propose(
   if (!targets) throw new Error('the batch of an idempotency key is gone')
   // Read the clock under the lock, so that usage is counted on the day that is recorded.
   const at = context.now()
-  const policy = await lockPolicy(transaction, workspaceId)
+  const policy = await lockPolicy(transaction, workspaceId, at)
   const submissions = orderSubmissions(input)
   const day = { account, policy, at }
   const independent = await evaluateActions(transaction, { submissions, targets, ...day })

@@ -210,6 +210,13 @@ export const SETTINGS = {
     max: 168,
     description: 'After this time, test mode of a destination ends automatically.',
   }),
+  policyWaitHours: integer('SIGNALBOX_POLICY_WAIT_HOURS', {
+    default: 24,
+    min: 1,
+    max: 168,
+    description:
+      'How long a policy that permits agents more waits, unless another owner confirms it.',
+  }),
   payloadRetentionDays: integer('SIGNALBOX_PAYLOAD_RETENTION_DAYS', {
     default: 90,
     min: PAYLOAD_RETENTION_DAYS_MIN,
