@@ -12,7 +12,6 @@ export const TOOLS = [
   'dry_run_actions',
   'propose-actions',
   'cancel_proposal',
-  'propose_actions',
   'list_actions',
   'get_action',
   'get_action_batch',

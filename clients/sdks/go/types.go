@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 0b91a280e870294af6b98c2dc0030e6dc050f08c97f8f6c329c120af03456d13). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 d6e8f4ac730cb3680e5a44feac4e711e520aca5790458b49fe8823cc28dcdbbb). DO NOT EDIT.
 
 package signalbox
 

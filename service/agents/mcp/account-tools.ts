@@ -6,6 +6,8 @@ import {
 } from '@signalbox/contract/agents/account.ts'
 import {
   AccountStateInput,
+  ANY,
+  filterValue,
   NoInput,
   PerformanceInput,
 } from '@signalbox/contract/agents/tool-inputs.ts'
@@ -124,10 +126,10 @@ export async function readAccountState(
   const readAt = now()
   const policy = await readPolicy(database, workspaceId)
   const { entities, omitted } = await listEntities(database, adAccountId, {
-    type: filter.entity_type,
-    status: filter.status,
-    parentId: filter.parent_id,
-    nameContains: filter.name_contains,
+    type: filterValue(filter.entity_type),
+    status: filterValue(filter.status),
+    parentId: filterValue(filter.parent_id),
+    nameContains: filter.name_contains === ANY ? '' : filter.name_contains,
     page,
   })
   const pending = await countOpenApprovals(database, { workspaceId, adAccountId }, readAt)

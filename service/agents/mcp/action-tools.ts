@@ -6,7 +6,6 @@ import {
   DecisionReceipt,
   DryRunResult,
   ProposalResult,
-  ProposalSubmission,
 } from '@signalbox/contract/agents/proposals.ts'
 import {
   ActionIdInput,
@@ -14,6 +13,7 @@ import {
   BatchIdInput,
   DryRunInput,
   NoInput,
+  ProposalInput,
 } from '@signalbox/contract/agents/tool-inputs.ts'
 import { submitProposal } from '../executor/execution-triggers.ts'
 import { readPolicy } from '../policy/policy-store.ts'
@@ -159,7 +159,7 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       'approval_required is true, give inbox_url to the person, and call get_action_batch at ' +
       'most once a minute to see the outcome. Do not propose again what was rejected or ' +
       'blocked. Set all_or_nothing for a reallocation.',
-    input: ProposalSubmission,
+    input: ProposalInput,
     output: ProposalResult,
     outputLevels: PROPOSAL_LEVELS,
     annotations: {
@@ -197,16 +197,8 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
   }),
 ]
 
-/** Some clients and models write every name with underscores. */
-export const PROPOSAL_ALIASES: readonly AgentTool[] = PROPOSAL_TOOLS.filter(
-  ({ name }) => name === 'propose-actions',
-).map(tool => ({
-  ...tool,
-  name: 'propose_actions',
-  title: 'Propose actions alias',
-  outputLevels: 1,
-  description:
-    'The same tool as propose-actions, for clients that cannot call a name with a hyphen: the ' +
-    'same arguments, rules, result and idempotency keys. Read the description of ' +
-    'propose-actions. Call one of the two, never both for one proposal.',
-}))
+/**
+ * Names that are accepted in calls but not listed, with the listed ones. Some clients write every
+ * name with underscores, and refuse a server whose names are equal then.
+ */
+export const TOOL_ALIASES: Readonly<Record<string, string>> = { propose_actions: 'propose-actions' }

@@ -37,7 +37,7 @@ export function schemaTool<Input extends TSchema>({
   run,
   ...tool
 }: ToolDefinition<Static<Input>> & { input: Input }): AgentTool {
-  const validator = new Validator<Input>(tool.input)
+  const validator = new Validator<Input>(tool.input, { nullIsAbsent: true })
   const prepare: AgentTool['prepare'] = given => {
     const input = validator.validate(given)
     return (context, principal) => run(context, principal, input)

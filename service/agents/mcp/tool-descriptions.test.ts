@@ -80,7 +80,7 @@ it('describes every tool and annotates its effects', () => {
     assert.match(description, / (Use|Call|Propose|Afterwards) /, name)
     assert.equal(annotations.openWorldHint, false, name)
     assert.equal(annotations.idempotentHint, true, name)
-    const changes = ['propose-actions', 'propose_actions']
+    const changes = ['propose-actions']
     assert.equal(annotations.destructiveHint, changes.includes(name), name)
     const writes = [...changes, 'cancel_proposal', 'verify_signal_ingestion']
     assert.equal(annotations.readOnlyHint, !writes.includes(name), name)

@@ -77,7 +77,7 @@ it('accepts a null that the schema of the input does not offer', async test => {
 })
 
 /** What another tool describes in full; the other tools are listed with all levels. */
-const SHORTENED = ['propose-actions', 'cancel_proposal', 'propose_actions', 'get_action_batch']
+const SHORTENED = ['propose-actions', 'cancel_proposal', 'get_action_batch']
 
 it('describes every member of a result, except where another tool does', async test => {
   const { tools } = await startMcp(test)
@@ -116,7 +116,6 @@ it('returns content that matches the output schema, and the same as text', async
     dry_run_actions: { actions: [...actions, missing] },
     'propose-actions': buildProposal({ type: 'pause', entity: 3 }),
     cancel_proposal: { batch_id: content.proposal.id },
-    propose_actions: buildProposal({ type: 'pause', entity: 3 }),
     list_actions: { status: 'pending', page: 1 },
     get_action: { action_id: waiting.id },
     get_action_batch: { batch_id: content.proposal.id },
@@ -169,7 +168,7 @@ const CHANGES = { type: 'object', properties: { changes: { type: 'array', items:
 
 it('shows arguments in full', () => {
   const { title: _, ...money } = MONEY
-  const note = { type: 'string', maxLength: 9 }
+  const note = { type: 'string', description: 'At most 9 characters.' }
   assert.deepEqual(
     toInputSchema(CHANGES),
     listOf({ type: 'object', properties: { before: money, note } }),

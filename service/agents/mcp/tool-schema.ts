@@ -5,13 +5,27 @@ type Schema = Record<string | symbol, unknown>
 
 /**
  * The schema of arguments as models get it. Some clients (Gemini) refuse unions with null, so an
- * argument is absent instead; validation still accepts its null. Names of schemas and the bound of
+ * argument is absent instead; validation still accepts its null. OpenAI's strict mode may refuse
+ * defaults and lengths of texts, so the description says them. Names of schemas and the bound of
  * every integer are left out.
  */
 export function toInputSchema(schema: object): Schema {
-  const { title: _, maximum, ...rest } = withoutNull(schema as Schema)
+  const {
+    title: _,
+    minLength: __,
+    maxLength,
+    default: value,
+    maximum,
+    ...rest
+  } = withoutNull(schema as Schema)
   if (maximum !== undefined && maximum !== INTEGER_MAX) rest.maximum = maximum
-  return withPlaceDescription(mapChildren(rest, toInputSchema), schema as Schema)
+  const shown = withPlaceDescription(mapChildren(rest, toInputSchema), schema as Schema)
+  const limits = [
+    ...(maxLength === undefined ? [] : [`At most ${maxLength} characters.`]),
+    ...(value === undefined ? [] : [`Default: ${value}.`]),
+  ]
+  if (limits.length === 0) return shown
+  return { ...shown, description: [shown.description ?? [], ...limits].flat().join(' ') }
 }
 
 function withoutNull(schema: Schema): Schema {

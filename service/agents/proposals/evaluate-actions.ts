@@ -32,7 +32,7 @@ import {
   findDayUsage,
 } from './ad-account-store.ts'
 import type { Batch } from './batch-store.ts'
-import { listValidEntities, validateDryRun } from './validate-proposal.ts'
+import { describeIgnored, listValidEntities, validateDryRun } from './validate-proposal.ts'
 
 /** The targets of actions as the platform has them. */
 export interface TargetStates {
@@ -228,6 +228,7 @@ export async function dryRunActions(
   }))
   return {
     dry_run: { actions: inOrder.map(toDryRunAction) },
+    ...describeIgnored(body),
     ...(await listValidEntities(campaigns, principal.adAccountId, outcomes)),
   }
 }

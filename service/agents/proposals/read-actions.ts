@@ -5,7 +5,7 @@ import type {
   ActionList,
   DecisionReceipt,
 } from '@signalbox/contract/agents/proposals.ts'
-import { ActionQuery } from '@signalbox/contract/agents/tool-inputs.ts'
+import { ActionQuery, ANY, filterValue } from '@signalbox/contract/agents/tool-inputs.ts'
 import { INTEGER_MAX } from '@signalbox/contract/scalars.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
@@ -44,7 +44,7 @@ const RECEIPT_NOT_FOUND =
 const queryValidator = new Validator(ActionQuery, {
   coerceTypes: true,
   members: {
-    status: { error: `The status field must be one of: ${ACTION_STATUSES.join(', ')}.` },
+    status: { error: `The status field must be one of: ${[...ACTION_STATUSES, ANY].join(', ')}.` },
     page: { error: `The page field must be an integer from 1 to ${INTEGER_MAX}.` },
   },
 })
@@ -55,7 +55,8 @@ export async function listActions(
   scope: ReadScope,
   query: unknown,
 ): Promise<ActionList> {
-  const { status = null, page = 1 } = queryValidator.validate(query)
+  const { status: wanted, page = 1 } = queryValidator.validate(query)
+  const status = filterValue(wanted) ?? null
   const found = await findActionsPage(database, {
     ...scope,
     status,

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 0b91a280e870294af6b98c2dc0030e6dc050f08c97f8f6c329c120af03456d13). Do not edit.
+// Generated from the contract 0.5.0 (sha256 d6e8f4ac730cb3680e5a44feac4e711e520aca5790458b49fe8823cc28dcdbbb). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
