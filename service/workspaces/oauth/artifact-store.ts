@@ -90,8 +90,8 @@ const USED_DAYS = 31
 /**
  * Uses a refresh token, with a decision that is right for concurrent calls. Within ten seconds it
  * can be exchanged three times. The first use of one of the new tokens ends the others and their
- * access tokens: it writes itself into `usedChild` of the token that they came from (`rotatedFrom`),
- * which only one can. Any use after that is a reuse by someone who has a copy.
+ * access tokens: it writes itself into `usedChild` of the token that they came from
+ * (`rotatedFrom`), which only one can. Any use after that is a reuse by someone who has a copy.
  */
 export async function useRefreshToken(
   database: Database,
@@ -103,7 +103,8 @@ export async function useRefreshToken(
              select id, grant_id, payload->>'rotatedFrom' as parent_id
              from oauth_artifacts where model = 'RefreshToken' and id = $1::text
            ), parent as (
-             select artifact.id from oauth_artifacts artifact join self on self.parent_id = artifact.id
+             select artifact.id
+             from oauth_artifacts artifact join self on self.parent_id = artifact.id
              where artifact.model = 'RefreshToken'
            ), claimed as (
              update oauth_artifacts artifact
