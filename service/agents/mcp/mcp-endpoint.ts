@@ -61,7 +61,8 @@ export function mountMcpEndpoint(app: ServiceApp, endpoint: McpEndpoint): void {
       const caller = { principal: agent, requestId: id }
       // Loads the library on the first request: it takes 10 MB for each thread.
       const { handleMcpRequest } = await import('./mcp-server.ts')
-      const request = { ...renameTool(headers, body, endpoint.toolAliases), signal }
+      const received = { ...headers, accept: readAccept(headers.accept) }
+      const request = { ...renameTool(received, body, endpoint.toolAliases), signal }
       const makeServer = (era: McpEra) => endpoint.makeServer(caller, era)
       const { response, errors } = await handleMcpRequest(makeServer, request)
       if (response.status === 500) {
@@ -71,11 +72,21 @@ export function mountMcpEndpoint(app: ServiceApp, endpoint: McpEndpoint): void {
       for (const [name, value] of response.headers) {
         if (!OWN_HEADERS.has(name)) reply.header(name, value)
       }
-      return reply.send(response.body && Readable.fromWeb(response.body as ReadableStream))
+      // Fastify would send null as JSON; a 202 has no body (MCP, Streamable HTTP).
+      if (!response.body) return reply.send()
+      return reply.send(Readable.fromWeb(response.body as ReadableStream))
     })
     serveOtherMethods(mcp, endpoint.url)
   })
 }
+
+/** The library compares texts: a client that accepts anything accepts both of its types. */
+function readAccept(accept = '*/*'): string {
+  return accept.split(',').some(range => ANYTHING.test(range)) ? BOTH_TYPES : accept
+}
+
+const ANYTHING = /^\s*\*\/\*\s*(?:;(?!\s*q=0(?:\.0*)?\s*$).*)?$/i
+const BOTH_TYPES = 'application/json, text/event-stream'
 
 /**
  * A call of an alias with the listed name, in the body and in the header that must be equal to it

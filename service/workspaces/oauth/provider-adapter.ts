@@ -8,8 +8,9 @@ import {
   saveArtifact,
   useRefreshToken,
 } from './artifact-store.ts'
-import { showClientName } from './client-metadata.ts'
-import { findClient, type OauthClient } from './client-store.ts'
+import type { FindDocumentClient } from './client.ts'
+import { isDocumentUrl, showClientName } from './client-metadata.ts'
+import { findClient, type OauthClient, saveDocumentClient } from './client-store.ts'
 import { type ChangeContext, revokeGrantWithAudit } from './connections.ts'
 import { isActiveGrant } from './principal-store.ts'
 
@@ -31,6 +32,9 @@ interface AdapterContext extends ChangeContext {
   rotatedToken: () => string | undefined
   /** True while a device approval resumes, where the library passes the digest as the code. */
   isDeviceResuming: () => boolean
+  /** True while a client requests an approval. */
+  isRequesting: () => boolean
+  findDocumentClient: FindDocumentClient
   /** True while a client revokes its own tokens. */
   isRevoking: () => boolean
   /** For tests that show what a non-atomic version allows. */
@@ -187,13 +191,17 @@ function restorePayload({ payload, consumedAt }: FoundArtifact, known: Payload):
   return { ...payload, ...restoredReturn, ...known, ...consumed }
 }
 
-function clientAdapter({ database }: AdapterContext) {
+function clientAdapter(context: AdapterContext) {
+  const { database } = context
   const rejectWrite = async () => {
     throw new Error('the library must not write clients')
   }
   return {
     async find(id: string) {
-      const client = await findClient(database, id)
+      const isRequested = isDocumentUrl(id) && context.isRequesting()
+      const client = await (isRequested
+        ? readDocumentClient(context, id)
+        : findClient(database, id))
       return client ? toClientMetadata(client) : undefined
     },
     upsert: rejectWrite,
@@ -203,6 +211,20 @@ function clientAdapter({ database }: AdapterContext) {
     destroy: rejectWrite,
     revokeByGrantId: rejectWrite,
   }
+}
+
+/**
+ * A client whose ID is a URL is described there. A request for an approval reads the document and
+ * stores what it says; afterwards the stored client counts, so that tokens can be refreshed while
+ * the site of the client is down.
+ */
+async function readDocumentClient(
+  { database, now, findDocumentClient }: AdapterContext,
+  url: string,
+): Promise<OauthClient | null> {
+  const client = await findDocumentClient(url)
+  if (client) await saveDocumentClient(database, client, now())
+  return client
 }
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'

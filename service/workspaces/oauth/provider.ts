@@ -5,6 +5,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import type { RateLimit } from '../../runtime/http/rate-limit.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
 import type { consumeArtifact } from './artifact-store.ts'
+import type { FindDocumentClient } from './client.ts'
 import { ENDPOINT_PATHS, INTERACTION_PATH } from './metadata.ts'
 import {
   AUDIENCES,
@@ -42,6 +43,8 @@ interface OauthProviderOptions {
   pages: ProviderPages
   /** How often a user code can be entered; null for no limit. */
   userCodeLimit: RateLimit | null
+  /** Null, or left out, where clients must register. */
+  findDocumentClient?: FindDocumentClient
   /** For tests: replaces the marking of used codes. */
   consume?: typeof consumeArtifact
 }
@@ -81,6 +84,8 @@ function configuration(options: OauthProviderOptions): Configuration {
         text: () => new errors.InvalidRequest('a parameter contains a character that is no text'),
       },
       isDeviceResuming: () => Provider.ctx?.oidc?.route === 'device_resume',
+      isRequesting: () => Provider.ctx?.oidc?.route === 'authorization',
+      findDocumentClient: options.findDocumentClient ?? (async () => null),
       isRevoking: () => Provider.ctx?.oidc?.route === 'revocation',
       ...(consume && { consume }),
     }) as AdapterFactory,
