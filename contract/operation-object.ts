@@ -54,6 +54,8 @@ const QUERY_EXAMPLES: Record<string, unknown> = {
   page: 1,
   per_page: 25,
   status: 'pending',
+  type: 'pause',
+  entity_id: '120200000000003001',
   account_id: 3,
 }
 

@@ -234,7 +234,7 @@ export const ActionList = named(
   Type.Object({
     actions: Type.Array(AgentAction),
     page: Type.Integer({ minimum: 1 }),
-    per_page: Type.Integer({ description: 'The fixed page size.' }),
+    per_page: Type.Integer(),
     has_more: Type.Boolean(),
   }),
 )

@@ -1,10 +1,10 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { INTEGER_MAX, stringEnum } from '../scalars.ts'
-import { ACTION_STATUSES, ENTITY_STATUSES, ENTITY_TYPES, rowId } from './actions.ts'
+import { ACTION_STATUSES, ACTION_TYPES, ENTITY_STATUSES, ENTITY_TYPES, rowId } from './actions.ts'
 import { DryRunSubmission, ProposalSubmission } from './proposals.ts'
 
 /** The most days that get_performance can look back, and its default. */
-const PERFORMANCE_DAYS_MAX = 90
+export const PERFORMANCE_DAYS_MAX = 90
 export const PERFORMANCE_DAYS = 7
 
 /** Allows no other members: the ad account always comes from the credential. */
@@ -38,6 +38,11 @@ const EntityIdFilter = (description: string) =>
 /** Input of tools without arguments. */
 export const NoInput = strict({})
 
+const DateFilter = (description: string) =>
+  Type.Optional(Type.String({ pattern: '^(any|[0-9]{4}-[0-9]{2}-[0-9]{2})$', description }))
+
+const PERFORMANCE_LEVELS = ['campaign', 'ad_set', 'ad'] as const
+
 /** Input of get_performance. */
 export const PerformanceInput = strict({
   days: Type.Optional(
@@ -48,6 +53,11 @@ export const PerformanceInput = strict({
       description: 'Number of days up to and including today (UTC).',
     }),
   ),
+  since: DateFilter('First day, YYYY-MM-DD, instead of days. any: days counts.'),
+  until: DateFilter('Last day, at most 90 days with since. any: today.'),
+  entity_type: filter(PERFORMANCE_LEVELS, 'Also the figures of each entity of this type.'),
+  entity_id: EntityIdFilter('Only this entity, or those below it with entity_type. any: all.'),
+  by_day: Type.Optional(Type.Boolean({ description: 'Also the days of each entity.' })),
 })
 export type PerformanceInput = Static<typeof PerformanceInput>
 
@@ -88,14 +98,34 @@ function withoutAccount<Properties extends { account_id: unknown }>({
   return rest
 }
 
+/** The largest page of a list of actions, and its default. */
+export const ACTIONS_PER_PAGE = 25
+
 /** The query of a list of actions. */
 export const ActionQuery = Type.Object({
   status: filter(ACTION_STATUSES, 'Only actions with this status.'),
+  type: filter(ACTION_TYPES, 'Only actions of this type.'),
+  entity_id: EntityIdFilter('Only actions on this entity. any: all.'),
+  per_page: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: ACTIONS_PER_PAGE,
+      default: ACTIONS_PER_PAGE,
+      description: 'Actions per page.',
+    }),
+  ),
   page: Type.Optional(ActionPage),
 })
 
 /** Input of list_actions. */
-export const ActionListInput = strict(ActionQuery.properties)
+export const ActionListInput = strict({
+  ...ActionQuery.properties,
+  view: Type.Optional(
+    stringEnum(['summary', 'full'], {
+      description: 'full returns each action as get_action does. Default: summary.',
+    }),
+  ),
+})
 
 /** Input of get_action and get_action_decision_receipt. */
 export const ActionIdInput = strict({

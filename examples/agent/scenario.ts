@@ -8,6 +8,8 @@ export const TOOLS = [
   'get_account_state',
   'get_signal_health',
   'get_performance',
+  'explain_delivery',
+  'search_events',
   'verify_signal_ingestion',
   'dry_run_actions',
   'propose-actions',

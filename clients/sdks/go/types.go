@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 d6e8f4ac730cb3680e5a44feac4e711e520aca5790458b49fe8823cc28dcdbbb). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 b9900626ef04e65c649a26720f2c8fa7e0c66d28a73b002f471d9f28b29fd546). DO NOT EDIT.
 
 package signalbox
 

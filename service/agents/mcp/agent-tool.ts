@@ -18,8 +18,6 @@ export interface AgentTool {
   input: object
   /** JSON Schema of the structured content. */
   output: object
-  /** How many levels of it the list of tools shows; all if absent. */
-  outputLevels?: number
   annotations: ToolAnnotations
   permission: Permission
   /** Validates the arguments, unless the operation does, and returns the call. */

@@ -28,7 +28,7 @@ it('returns hostile names and rationales only as data, never in tool description
 
   const { content: state } = await mcp.callTool('get_account_state')
   assert.deepEqual([...new Set(state.entities.map(({ name }: never) => name))], [HOSTILE])
-  const { content: listed } = await mcp.callTool('list_actions')
+  const { content: listed } = await mcp.callTool('list_actions', { view: 'full' })
   assert.equal(listed.actions[0].rationale, HOSTILE)
 
   const after = await mcp.request('tools/list')

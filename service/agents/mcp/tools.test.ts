@@ -12,6 +12,8 @@ const TOOLS = [
   'get_account_state',
   'get_signal_health',
   'get_performance',
+  'explain_delivery',
+  'search_events',
   'verify_signal_ingestion',
   'dry_run_actions',
   'propose-actions',

@@ -247,6 +247,13 @@ it('audit reads a workspace, a head and a file', async () => {
   ])
 })
 
+const UNCHANGED = {
+  status: undefined,
+  dailyBudgetMinor: undefined,
+  lifetimeBudgetMinor: undefined,
+  name: undefined,
+}
+
 it('campaigns reads an entity of an ad account and its change', async () => {
   const set = { task: 'set', adAccountId: 3, location: LOCATION }
   const fault = { task: 'fault', adAccountId: 3, location: LOCATION }
@@ -254,7 +261,7 @@ it('campaigns reads an entity of an ad account and its change', async () => {
     ['list --account 3', { task: 'list', adAccountId: 3 }],
     [
       `set ${ENTITY_OPTIONS.join(' ')} --status paused --budget 900`,
-      { ...set, change: { status: 'paused', dailyBudgetMinor: 900, name: undefined } },
+      { ...set, change: { ...UNCHANGED, status: 'paused', dailyBudgetMinor: 900 } },
     ],
     [`fault ${ENTITY_OPTIONS.join(' ')} --next altered`, { ...fault, fault: 'altered' }],
     [`fault ${ENTITY_OPTIONS.join(' ')} --next none`, { ...fault, fault: null }],
@@ -268,7 +275,7 @@ it('campaigns reads an entity of an ad account and its change', async () => {
   ])
   assert.deepEqual(request, {
     ...set,
-    change: { status: undefined, dailyBudgetMinor: undefined, name },
+    change: { ...UNCHANGED, name },
   })
 })
 
@@ -280,7 +287,7 @@ it('campaigns refuses what is missing, unknown or of the wrong form', async () =
     ['list', '--account <id> is required: ID of the ad account.'],
     ['list --account 0', '--account takes an ID, a whole number such as 1, not 0.'],
     ['list --account 3 --status paused', /^command list takes --account <id>, not --status\.$/],
-    [set, 'campaigns set needs at least one of --status, --budget and --name.'],
+    [set, 'campaigns set needs at least one of --status, --budget, --lifetime-budget and --name.'],
     ['set --account 3 --status paused', /^--entity <type:id> is required: /],
     [`${set} --status deleted`, '--status takes one of active, paused, not deleted.'],
     [`${set} --budget 0`, budget],

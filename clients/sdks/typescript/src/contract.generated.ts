@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 d6e8f4ac730cb3680e5a44feac4e711e520aca5790458b49fe8823cc28dcdbbb). Do not edit.
+// Generated from the contract 0.5.0 (sha256 b9900626ef04e65c649a26720f2c8fa7e0c66d28a73b002f471d9f28b29fd546). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
