@@ -247,12 +247,8 @@ it('audit reads a workspace, a head and a file', async () => {
   ])
 })
 
-const UNCHANGED = {
-  status: undefined,
-  dailyBudgetMinor: undefined,
-  lifetimeBudgetMinor: undefined,
-  name: undefined,
-}
+const BUDGETS = { dailyBudgetMinor: undefined, lifetimeBudgetMinor: undefined }
+const UNCHANGED = { ...BUDGETS, status: undefined, name: undefined }
 
 it('campaigns reads an entity of an ad account and its change', async () => {
   const set = { task: 'set', adAccountId: 3, location: LOCATION }
@@ -267,16 +263,9 @@ it('campaigns reads an entity of an ad account and its change', async () => {
     [`fault ${ENTITY_OPTIONS.join(' ')} --next none`, { ...fault, fault: null }],
   ])
   const name = '<b>Hostile</b>\u202e'
-  const request = await parseRequest(defineCampaignsCommand, [
-    'set',
-    ...ENTITY_OPTIONS,
-    '--name',
-    name,
-  ])
-  assert.deepEqual(request, {
-    ...set,
-    change: { ...UNCHANGED, name },
-  })
+  const named = ['set', ...ENTITY_OPTIONS, '--name', name]
+  const request = await parseRequest(defineCampaignsCommand, named)
+  assert.deepEqual(request, { ...set, change: { ...UNCHANGED, name } })
 })
 
 it('campaigns refuses what is missing, unknown or of the wrong form', async () => {
