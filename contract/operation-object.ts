@@ -54,6 +54,8 @@ const QUERY_EXAMPLES: Record<string, unknown> = {
   page: 1,
   per_page: 25,
   status: 'pending',
+  type: 'pause',
+  entity_id: '120200000000003001',
   account_id: 3,
   visitor_id: '0d5b2c1e-6f0a-4f4e-9d53-1d6f2f7c8a90',
   state: 'in_force',

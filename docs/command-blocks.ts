@@ -239,6 +239,11 @@ export const UNTESTED: readonly UntestedBlock[] = [
     coveredBy: 'examples/cdnow/cdnow.test.ts',
   },
   {
+    page: 'examples/verify-audit/README.md',
+    begins: 'curl -s -o jwks.json',
+    coveredBy: 'examples/verify-audit/verify-audit.test.ts',
+  },
+  {
     page: SIMULATOR,
     begins: 'npm run --silent simulator',
     coveredBy: 'this test uses the simulator that `all` starts',

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 0b91a280e870294af6b98c2dc0030e6dc050f08c97f8f6c329c120af03456d13). Do not edit.
+// Generated from the contract 0.5.0 (sha256 b9900626ef04e65c649a26720f2c8fa7e0c66d28a73b002f471d9f28b29fd546). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
