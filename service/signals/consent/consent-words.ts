@@ -108,6 +108,7 @@ const PHRASES: readonly Phrase[] = [
   ['optional consent', 'nonessential'],
   ['accept optional', 'nonessential'],
   ['allow optional', 'nonessential'],
+  ['en hyvaksy', 'hylkaa'],
   ['hashed email', 'identifier'],
   ['hashed emails', 'identifier'],
   ['hashed phone', 'identifier'],
