@@ -23,8 +23,10 @@ function fold(text: string): string {
     .normalize('NFKD')
     .replace(ELISION, '')
     .replace(/[\p{M}'’]/gu, '')
-  return plain.replace(/[øØ]/g, 'o').replace(/[łŁ]/g, 'l')
+  return plain.replace(/[øłØŁ]/g, letter => PLAIN_LETTERS[letter] ?? letter)
 }
+
+const PLAIN_LETTERS: Readonly<Record<string, string>> = { ø: 'o', ł: 'l', Ø: 'O', Ł: 'L' }
 
 /** `l'audience` and `j'accepte`. */
 const ELISION = /(?<!\p{L})(?:[cdjlmnst]|qu)['’]/giu
