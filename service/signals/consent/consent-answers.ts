@@ -38,7 +38,7 @@ const NO = `denied deny denies no n false off disable disabled inactive deactiva
   いいえ 否 нет ні לא ไม่ khong tidak tolak optout optedout
   optouts dn`
 const NO_ALONE = 'out none never not'
-const FLIPS = `not no non never without none nicht kein keine niet ikke inte pas не 不 en sans ohne
+const FLIPS = `not no non never without none nicht kein keine niet ikke inte pas не 不 sans ohne
   senza sin zonder uden utan`
 const OPTS_IN = 'optin optedin'
 /** `not_set` is read before `not` flips. */
@@ -48,7 +48,8 @@ const FILLERS = `explicit explicitly thanks thank you gerne edildi danke merci g
   bedankt tack takk
   i do we she he consent status state all any everything every full user users
   visitor visitors vendors vendor purposes purpose categories cookies cookie on to has was is of
-  the my continue continuer continua continuar weiter fortfahren choice click clicked notice button event tracking track sell share ads data by via banner
+  the my continue continuer continua continuar weiter fortfahren choice click clicked notice
+  button event tracking track sell share ads data by via banner
   tout tous toutes alle alles todos todas tutti`
 const EVERYTHING = 'all everything every any full tout tous toutes alle alles todos todas tutti'
 

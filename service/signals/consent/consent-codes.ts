@@ -9,6 +9,7 @@ import {
   addCode,
   addGppString,
   isPurposeConsents,
+  isScalar,
   readGpp,
   readTcfPurposes,
   type Said,
@@ -32,7 +33,7 @@ export function readCoded(statements: ConsentStatements, place: Place, member: M
   return readTcfPurposes(statements, member)
 }
 
-const PURPOSES_NAME = /^(purposes?|consents?)$/
+const PURPOSES_NAME = /^(purposes?|consents?)$/i
 
 /** Beside these, `lat` is a latitude and not Android's limit on ad tracking. */
 const LONGITUDES = ['lon', 'lng', 'long', 'longitude']
@@ -140,7 +141,8 @@ function readGoogleParameter(
     return addCode(statements, place, { field, said: { subject: 'ad_storage', meaning } })
   }
   statements.withOthers.add(place.source)
-  const [, storage = '', , userData = '', personalization = ''] = GCD.exec(String(value)) ?? []
+  const [, storage = '', , userData = '', personalization = ''] =
+    GCD.exec(isScalar(value) ? `${value}` : '') ?? []
   for (const [subject, letter] of [
     ['ad_storage', storage],
     ['ad_user_data', userData],
@@ -173,7 +175,8 @@ function readTrustArcLevel(
   place: Place,
   { field, value, owner }: CodedMember,
 ): boolean {
-  const levels = (Array.isArray(value) ? value : [value]).map(Number)
+  const listed: unknown[] = Array.isArray(value) ? value : [value]
+  const levels = listed.map(level => (isScalar(level) ? Number(level) : -1))
   const isTrustArc = owner.source === 'asserted' || owner.source === 'implied'
   if (!isTrustArc || !levels.every(level => level >= 0 && level <= 3)) return false
   const highest = Math.max(0, ...levels)
@@ -198,9 +201,9 @@ const GPP_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
  */
 function readNumber(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
   const { coded, field, value } = member
-  const isNumber = typeof value === 'number' || typeof value === 'string'
-  const meaning = (coded === 'att' ? ATT_MEANINGS : GPP_MEANINGS)[String(value)]
-  if (!isNumber || meaning === undefined) return false
+  if (!isScalar(value)) return false
+  const meaning = (coded === 'att' ? ATT_MEANINGS : GPP_MEANINGS)[value]
+  if (meaning === undefined) return false
   const said: Said =
     coded === 'att'
       ? { subject: 'advertising', meaning }

@@ -13,6 +13,7 @@ import {
 } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
 import { VENDOR_NAMES } from './consent-vocabulary.ts'
+import { isScalar } from './iab-codes.ts'
 
 type ListMember = Omit<Member, 'value'> & { value: unknown[] }
 
@@ -66,7 +67,7 @@ function isListOfCodes(inside: Place, { value, meaning, owner }: ListMember): bo
   const isAccepted = Object.values(owner)
     .flatMap(list => (Array.isArray(list) && list !== value ? list : []))
     .some(item => readItem(inside, item).some(({ subject }) => subject.subject === 'advertising'))
-  return !isAccepted && value.every(item => CODE.test(String(item)))
+  return !isAccepted && value.every(item => isScalar(item) && CODE.test(`${item}`))
 }
 
 const CODE = /^\d{1,4}$/

@@ -106,31 +106,42 @@ function isName(value: unknown): boolean {
   return typeof value === 'string' && readAnswer(value).answer === 'unclear'
 }
 
-/** A name and the number at its end. */
-const NUMBERED = /^(.+?)[.[](\d{1,5})\]?$/
+/** A longer path is a name like any other. */
+const STEPS_MAX = 8
 
 /**
- * Undoes the flattening of numbers, which say something only beside each other: `purposes.1` and
- * `purposes.5` are one object under the name `purposes`.
+ * Undoes the flattening of names with a number, which says something only beside its siblings:
+ * `purposes.1` and `purposes.5` are one object, `consents[0].granted` is a member of an item.
  */
-export function unflatten(object: UntrustedObject): UntrustedObject {
-  const nested: Record<string, unknown> = Object.create(null)
-  const owners = new Map<string, Record<string, unknown>>()
-  for (const name of Object.keys(object)) {
-    const [, owner, number] = NUMBERED.exec(name) ?? []
-    if (owner === undefined || number === undefined) {
-      nested[name] = object[name]
-      continue
-    }
-    const members = owners.get(owner) ?? Object.create(null)
-    members[number] = object[name]
-    owners.set(owner, members)
+export function unflatten(object: UntrustedObject, isFlattened: RegExp): UntrustedObject {
+  const root: Members = new Map()
+  for (const [name, value] of Object.entries(object)) {
+    const steps = isFlattened.test(name) ? name.split(/[.[\]]+/).filter(step => step !== '') : []
+    const last = steps.pop()
+    if (last === undefined || steps.length > STEPS_MAX) root.set(name, value)
+    else steps.reduce(enterStep, root).set(last, value)
   }
-  for (const [owner, members] of owners) {
-    const known = nested[owner]
-    nested[owner] = isObject(known) ? { ...known, ...members } : members
-  }
-  return nested
+  return toObject(root)
+}
+
+type Members = Map<string, unknown>
+
+/** The members of a step, with those that the caller has there as an object. */
+function enterStep(owner: Members, step: string): Members {
+  const known = owner.get(step)
+  if (known instanceof Map) return known
+  const members: Members = new Map(isObject(known) ? Object.entries(known) : [])
+  owner.set(step, members)
+  return members
+}
+
+function toObject(members: Members): UntrustedObject {
+  const entries = [...members].map(([name, value]): [string, unknown] => {
+    if (!(value instanceof Map)) return [name, value]
+    const inside = toObject(value)
+    return [name, toItems(inside) ?? inside]
+  })
+  return Object.fromEntries(entries)
 }
 
 /** The items of a list that is written as an object, `{0: "cookies", 1: "ads"}`; or null. */
@@ -138,5 +149,9 @@ export function toItems(object: UntrustedObject): unknown[] | null {
   if (!Object.hasOwn(object, '0')) return null
   const values = Object.values(object)
   const isList = Object.keys(object).every((name, index) => name === String(index))
-  return isList && values.every(isName) ? values : null
+  const isText = (value: unknown) => typeof value === 'string' && value !== ''
+  const isOfItems = values.every(value => isObject(value) || isText(value))
+  // `{0: "1"}` is an answer about category 0.
+  const hasItem = values.some(value => isObject(value) || isName(value) || value === 'all')
+  return isList && isOfItems && hasItem ? values : null
 }

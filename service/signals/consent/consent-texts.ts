@@ -64,8 +64,8 @@ function isRefusingType(
   place: Place,
 ): boolean {
   if (!answer.isRefusal) return false
-  if (/transaction_?type$/i.test(name)) return true
-  if (/event_?type$/i.test(name) || EVENT_NAME.test(field)) return !answer.isOptStatement
+  if (/transaction[-_ ]?type$/i.test(name)) return true
+  if (/event[-_ ]?type$/i.test(name) || EVENT_NAME.test(field)) return !answer.isOptStatement
   if (BANNER_NAME.test(name)) return BANNER_REFUSAL.test(String(value))
   if (!meaning.isLabel || !/(type|mode|method|button|clicks?|clicked)$/i.test(name)) return false
   if (name === 'type' && CHOICE_PATH.test(place.path) && !answer.isOptStatement) return true
@@ -75,13 +75,13 @@ function isRefusingType(
 }
 
 /** `user_choice: {type: "reject"}` */
-const CHOICE_PATH = /\.\w*(?:choice|decision|answer|response|selection|interaction)$/i
+const CHOICE_PATH = /\.[\w-]*(?:choice|decision|answer|response|selection|interaction)$/i
 
 /** `cookie_banner: "rejected"`; "disabled" is about the banner. */
 const BANNER_NAME = /(?:banner|popup|prompt|dialog|modal|notice)$/i
 const BANNER_REFUSAL = /reject|den(?:y|ied)|declin|refus|disagre|withdr|revok/i
 
-const EVENT_NAME = /(?:^|[._])(?:event_?name|event\.name|topic|trigger)$/i
+const EVENT_NAME = /(?:^|[._])(?:event[-_ ]?name|event\.name|topic|trigger)$/i
 
 /** `purposes: "none"` is an empty list. */
 function isNothing({ name, value, meaning }: Member): boolean {

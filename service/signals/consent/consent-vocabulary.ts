@@ -87,7 +87,8 @@ const WORDS: Record<WordKind, string> = {
     products improvement content geolocation location unclassified uncategorized misc hosting
     session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
     shipping package feedback survey surveys review reviews quality monitoring engagement search
-    adblocker shipment shipments parcel courier affiliates crm cdp bigdata mobile payment payments card camera microphone contacts
+    adblocker shipment shipments parcel courier affiliates crm cdp bigdata mobile payment payments
+    card camera microphone contacts
     delivery
     calendar photos bluetooth`,
   ending: `campaign campaigns slot slots unit units placement position positions size creative
@@ -100,12 +101,14 @@ const WORDS: Record<WordKind, string> = {
     available configured configurable optional model mode framework regulation jurisdiction regime
     disclosed processed provider path domain host code string key hash token template width height
     color colour theme layer seen channel channels clicked price prices amount total company
-    carrier discount network variant variants experiment served fired sent connected linked synced installed revenue cpm ctr roas reach
+    carrier discount network variant variants experiment served fired sent connected linked synced
+    installed revenue cpm ctr roas reach
     views before
     coupon team budget spend cost list tax currency sku duration translation translations
     interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
-    debug mandatory locked readonly editable hidden collapsed expanded loaded ready initialized pending preview closed opened`,
+    debug mandatory locked readonly editable hidden collapsed expanded loaded ready initialized
+    pending preview closed opened`,
   inert: `adfree adgroup conversionvalue redaction redact redacted passthrough double
     frequency
     capping wait mspa default preferred previous previously former formerly socialshare`,
@@ -113,7 +116,8 @@ const WORDS: Record<WordKind, string> = {
   container: `category categories categoria categorias cat cats group groups purpose purposes
     service services vendor vendors vendeurs scope scopes integration integrations destination
     destinations`,
-  filler: `metadata identifier identifiers is ids has have are was were be been do does did the of to for from by with
+  filler: `metadata identifier identifiers is ids has have are was were be been do does did the of
+    to for from by with
     in out and or my our your their its user users visitor visitors customer customers person
     personal people data info information usage use using uses process processing store stored
     storage box checkbox any optanon onetrust ot cmplz cookielawinfo cookieyes cky cookiebot
@@ -132,7 +136,9 @@ const WORDS: Record<WordKind, string> = {
     gatsby odoo shoptet idosell shoper sylius oxid jtl gambio spryker vtex
     prestashop opencart typo3 joomla contao kentico sitecore umbraco hybris sap demandware sfcc
     salesforce lightspeed ecwid webflow getterms cookiepal cookieadmin pressidium ezoic admiral
-    sirdata appconsent uniconsent liveramp clickio wcp snowplow silktide finsweet amcookie lgcookieslaw rcb cookieman trustcommander consentmo pandectes enzuzo fides ethyca civic evidon crownpeak ccm complianz
+    sirdata appconsent uniconsent liveramp clickio wcp snowplow silktide finsweet amcookie
+    lgcookieslaw rcb cookieman trustcommander consentmo pandectes enzuzo fides ethyca civic evidon
+    crownpeak ccm complianz
     tarteaucitron uniconsent secureprivacy illow cookiepro cookieinformation`,
 }
 
@@ -151,7 +157,8 @@ export const ADVERTISING_STEM = new RegExp(
  */
 export const REFUSAL_STEM = toStem(
   `rechaz rifiut refus refuz recus abgelehn ablehn verweiger widerruf widerspr widersproch geweiger
-  weiger afgewez afvis afvist afslag afslog avsla avslo avvis nekad nekat nekar nekt odmit odmiet odmow
+  weiger afgewez afvis afvist afslag afslog avsla avslo avvis nekad nekat nekar nekt odmit odmiet
+  odmow
   odmaw odrzuc odwol odvol odbij zamit nepovol nesouhlas nesuhlas neprijat niezgod wycof wylacz
   negad negat deneg bloquea bloquee blockier bloccat desactiv desativ deaktiv disattiv deshabilit
   disabilit gesperrt untersagt verboten retirad retiree ritirat ingetrokken uitgeschakel elutasit
@@ -163,7 +170,8 @@ export const REFUSAL_STEM = toStem(
 
 /** Stems of grants. They count in values alone, where a word that is not known grants nothing. */
 export const GRANT_STEM = toStem(
-  `akzept accept(?!ab) acept accett aceit autoris autoriz zugestimm erlaub gestattet einverstand aktivier
+  `akzept accept(?!ab) acept accett aceit autoris autoriz zugestimm erlaub gestattet einverstand
+  aktivier
   activad activee attivat ativad ingeschakel tillat godka godke godtag hyvaks salli permitid permes
   consentit consentid toegest toestem akkoord souhlas suhlas povol dovol prijat zgod zezwol zaakcept
   onayl kabul elfogad engedely hozzajarul concedid otorgad genehmig разреш соглас принят активн

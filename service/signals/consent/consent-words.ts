@@ -23,8 +23,10 @@ function fold(text: string): string {
     .normalize('NFKD')
     .replace(ELISION, '')
     .replace(/[\p{M}'’]/gu, '')
-  return plain.replace(/[øØ]/g, 'o').replace(/[łŁ]/g, 'l')
+  return plain.replace(/[øłØŁ]/g, letter => PLAIN_LETTERS[letter] ?? letter)
 }
+
+const PLAIN_LETTERS: Readonly<Record<string, string>> = { ø: 'o', ł: 'l', Ø: 'O', Ł: 'L' }
 
 /** `l'audience` and `j'accepte`. */
 const ELISION = /(?<!\p{L})(?:[cdjlmnst]|qu)['’]/giu
@@ -108,6 +110,7 @@ const PHRASES: readonly Phrase[] = [
   ['optional consent', 'nonessential'],
   ['accept optional', 'nonessential'],
   ['allow optional', 'nonessential'],
+  ['en hyvaksy', 'hylkaa'],
   ['hashed email', 'identifier'],
   ['hashed emails', 'identifier'],
   ['hashed phone', 'identifier'],

@@ -83,7 +83,8 @@ function parseWord(word: string): unknown {
   return /^-?\d{1,15}$/.test(word) ? Number(word) : word
 }
 
-const BASE64_OBJECT = /^eyJ[A-Za-z0-9+/=_-]+$/
+/** Of a text that begins with `{"`. */
+const BASE64_OBJECT = /^ey[I-L][A-Za-z0-9+/=_-]+$/
 
 function parseBase64(text: string): object | null {
   if (text.length > TEXT_LENGTH_MAX || !BASE64_OBJECT.test(text)) return null
@@ -134,9 +135,7 @@ function toMember(part: string, sign: string, mayBeEmpty: boolean): [string, str
   return [[name, value]]
 }
 
-/** Without a prototype, because a text may name `__proto__`. */
+/** A text may name `__proto__`, which is a member like any other here. */
 function fromMembers(members: [string, unknown][]): object {
-  const object: Record<string, unknown> = Object.create(null)
-  for (const [name, value] of members) object[name] = value
-  return object
+  return Object.fromEntries(members)
 }

@@ -63,14 +63,15 @@ const US_MEANINGS = { refused: 'refused', allowed: 'permitted', absent: 'unset' 
 
 /** The purposes of a TC object: `purpose.consents`, or a list or an object of their numbers. */
 export function isPurposeConsents({ path, source }: Place, name: string, value: unknown): boolean {
-  const isInPurpose = /(^|\.)purposes?$/.test(path) && /^consents?$/.test(name)
+  const isInPurpose = /(^|\.)purposes?$/i.test(path) && /^consents?$/i.test(name)
   // The TCF leaves out a purpose without consent, so an empty map refuses all of them.
-  if (isInPurpose && isEmptyObject(value)) return !path.endsWith('s') || source === 'tcf'
-  const isTcfPurposes = (source === 'tcf' || TCF_PATH.test(path)) && /^purposes?$/.test(name)
+  if (isInPurpose && isEmptyObject(value)) return !/s$/i.test(path) || source === 'tcf'
+  const isTcfPurposes = (source === 'tcf' || TCF_PATH.test(path)) && /^purposes?$/i.test(name)
   if (isTcfPurposes && isListOfItems(value)) return true
   if (!hasNumbers(value)) return false
   if (isInPurpose || isTcfPurposes) return true
-  return name === 'purposes' && (Array.isArray(value) || hasTcfNumbers(value as UntrustedObject))
+  const isList = Array.isArray(value) || hasTcfNumbers(value as UntrustedObject)
+  return /^purposes$/i.test(name) && isList
 }
 
 const TCF_PATH = /(?:^|\.)(?:tcf\w*|tc_?data|iab_?tcf\w*)$/i
@@ -78,7 +79,7 @@ const TCF_PATH = /(?:^|\.)(?:tcf\w*|tc_?data|iab_?tcf\w*)$/i
 /** `[{id: 1, consent: true}]`, as Usercentrics and others have the purposes. */
 function isListOfItems(value: unknown): value is UntrustedObject[] {
   const isItem = (item: unknown) =>
-    isObject(item) && typeof item.id === 'number' && Object.hasOwn(item, 'consent')
+    isObject(item) && isPurposeId(item.id) && Object.hasOwn(item, 'consent')
   return Array.isArray(value) && value.length > 0 && value.every(isItem)
 }
 
@@ -86,9 +87,18 @@ function isEmptyObject(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length === 0
 }
 
+/** Objects are not converted to text: one of them may have its own idea of `toString`. */
+export function isScalar(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+function isPurposeId(value: unknown): boolean {
+  return isScalar(value) && /^\d{1,2}$/.test(`${value}`)
+}
+
 function hasNumbers(value: unknown): boolean {
   const keys = Array.isArray(value) ? value : isObject(value) ? Object.keys(value) : []
-  return keys.some(key => /^\d{1,2}$/.test(String(key)))
+  return keys.some(isPurposeId)
 }
 
 /** iubenda numbers its own purposes, from 1 to 5; without a fifth one, they are of the TCF. */
@@ -136,7 +146,7 @@ function listConsented(name: string, value: unknown): number[] | null {
   }
   if (isEmptyObject(value)) return []
   if (!hasNumbers(value)) return null
-  if (Array.isArray(value)) return value.map(Number)
+  if (Array.isArray(value)) return value.filter(isPurposeId).map(Number)
   return Object.entries(value as UntrustedObject)
     .filter(([, consent]) => readAnswer(consent).answer === 'yes')
     .map(([purpose]) => Number(purpose))

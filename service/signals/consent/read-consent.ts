@@ -85,13 +85,13 @@ export function isPrivacyMember(name: string): boolean {
   return subject === 'gpc' || coded === 'gpp'
 }
 
-/** `purposes.5` and `disabled[0]` of flattened objects. */
-const NUMBERED_NAME = /[.[]\d{1,5}\]?$/
+/** `purposes.5` and `consents[0].granted` of flattened objects. */
+const NUMBERED_NAME = /[.[]\d{1,5}(?:$|[\].])/
 
 function visitObject(statements: ConsentStatements, given: UntrustedObject, place: Place): void {
   let names = Object.keys(given)
   const isFlattened = names.some(name => NUMBERED_NAME.test(name))
-  const object = isFlattened ? unflatten(given) : given
+  const object = isFlattened ? unflatten(given, NUMBERED_NAME) : given
   if (isFlattened) names = Object.keys(object)
   // Decoded TC objects have a thousand vendors by their numbers, which cost nothing.
   place.budget.members -= names.filter(name => !NUMBER.test(name)).length
@@ -126,9 +126,9 @@ function readStoredItem(
 
 /** Members by which an item says what it is, as in `{purpose: "advertising", granted: false}`. */
 const NAMING_MEMBER = new RegExp(
-  '^(id|k|name|key|type|label|title|slug|code|group)$|' +
-    '(purpose|category|vendor|service|provider|processor|dps)(_?(id|name|key|type|code))?$|' +
-    '(group|consent|cookie|template)_?(id|name|key|type|code)$',
+  '^(_?id|k|name|key|type|label|title|slug|code|group)$|' +
+    '(purpose|category|vendor|service|provider|processor|dps)([-_ ]?(id|name|key|type|code))?$|' +
+    '(group|consent|cookie|template)[-_ ]?(id|name|key|type|code)$',
   'i',
 )
 
@@ -193,11 +193,8 @@ function visitList(
   }
   if (!member.meaning.isLabel) readList(statements, place, member)
   const inside = toInside(place, member)
-  // Without a known name, the answers of an item are about something unknown.
-  const isOfItems = isOfAll(inside.parent) || inside.parent?.subject === 'tcf_1'
-  const parent = isOfItems ? UNKNOWN_ITEM : (inside.parent ?? UNKNOWN_ITEM)
   for (const item of member.value) {
-    if (isObject(item)) visitObject(statements, item, { ...inside, parent })
+    if (isObject(item)) visitObject(statements, item, toItemPlace(inside, item))
     else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
     else if (isTextPair(item)) visitText(statements, inside, { ...member, value: item })
     else if (typeof item === 'string') readCodedText(statements, place, { ...member, value: item })
@@ -208,6 +205,21 @@ function visitList(
       visitList(statements, place, { ...member, value: item, field: member.field })
     }
   }
+}
+
+/**
+ * The answers of an item whose name is not known are about something unknown; an item without a
+ * name is a record of the whole: `records: [{status: "rejected"}]`.
+ */
+function toItemPlace(inside: Place, item: UntrustedObject): Place {
+  const { parent } = inside
+  const isOfPart = parent !== null && !isOfAll(parent) && parent.subject !== 'tcf_1'
+  const isRecord = parent?.subject !== 'tcf_1' && !inside.isVendorList && !hasName(item)
+  return isOfPart || isRecord ? inside : { ...inside, parent: UNKNOWN_ITEM }
+}
+
+function hasName(item: UntrustedObject): boolean {
+  return Object.keys(item).some(name => NAMING_MEMBER.test(name))
 }
 
 /** `["ad_storage=denied", "C0004:0"]` */

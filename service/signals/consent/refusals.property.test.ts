@@ -128,7 +128,7 @@ describe('a member that does not refuse', () => {
 describe('any submission', () => {
   it('is decided without an error, and names no text of the caller', () => {
     const text = fc.constantFrom('jane@example.com', '+4915112345678', 'Jane Doe 4915112345678')
-    const value = fc.oneof(fc.jsonValue({ maxDepth: 6 }), text)
+    const value = fc.oneof(fc.jsonValue({ maxDepth: 6 }), text, fc.constantFrom(...ODD_VALUES))
     const object = fc.dictionary(fc.oneof(fc.string(), text, fc.constantFrom(...NAMES)), value)
     fc.assert(
       fc.property(object, object, object, (consent, consent_mode, tcf) => {
@@ -234,7 +234,27 @@ const harmlessMember = fc.oneof(
   ),
 )
 
-const NAMES = [...PERMISSIONS, ...OPT_OUTS, 'consent', 'purposes', 'vendors', 'gpp', 'tcString']
+const NAMES = [
+  ...[...PERMISSIONS, ...OPT_OUTS, 'consent', 'purposes', 'vendors', 'gpp', 'tcString', 'att'],
+  ...[
+    'gcs',
+    'gcd',
+    'SaleOptOut',
+    'us_privacy',
+    'consentDecision',
+    'source',
+    'purposes.0',
+    'a[0].b',
+  ],
+  ...['purposes.0.__proto__', 'notice_preferences', 'tcfPurposes', 'rejected', 'name', 'value'],
+]
+
+/** Texts that are objects, and objects that cannot be converted to a text. */
+const ODD_VALUES: unknown[] = [
+  ...['a=1&b=2', 'a:1,b:2,c:', '{a:1}', '1:1', '[{"id":{}}]', '__proto__=1&b=2', 'asserted'],
+  ...[{ toString: 1 }, [{ toString: 1 }], [1, { toString: 1 }], { 0: { toString: 1 } }],
+  ...[[{ id: { toString: 1 }, consent: 1 }], JSON.parse('{"__proto__":{"a":1}}')],
+]
 
 /** Where a refusal can stand beside a grant: before or after it, and in objects and texts. */
 const placing = fc.constantFrom<(grant: Grant, form: Members) => Grant>(
