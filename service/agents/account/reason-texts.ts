@@ -7,6 +7,8 @@ const DELIVERY_TEXTS: Record<DeliveryReason | 'destination_paused', string> = {
   accepted_for_delivery: 'It waits to be sent.',
   test_purchase: 'It is a test purchase.',
   replayed: 'It was replayed and waits to be sent again.',
+  held_for_secret: 'A page sent it; it waits for the same event of the back end.',
+  withdrawal_lifted: 'A withdrawal that stopped it was lifted; it waits to be sent.',
   handed_back: 'The worker that had it stopped, or the platform gave no answer.',
   destination_refused: 'The platform refuses the destination: its credential or settings.',
   destination_paused: 'The destination is inactive; nothing is sent until a person repairs it.',
@@ -27,7 +29,9 @@ const DELIVERY_TEXTS: Record<DeliveryReason | 'destination_paused', string> = {
   no_signal: 'The event says nothing readable about consent to advertising.',
   possible_refusal: 'The event may contain a refusal of advertising.',
   consent_withdrawn: 'The person withdrew consent.',
+  withdrawn_by_page: 'The person withdrew consent on a page; the shop can lift that.',
   erased: 'The person was erased.',
+  sent_by_secret: 'A page sent it, and the back end sent the same event.',
   no_destination: 'The tracker had no destination.',
 }
 

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 b9900626ef04e65c649a26720f2c8fa7e0c66d28a73b002f471d9f28b29fd546). Do not edit.
+// Generated from the contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
