@@ -18,7 +18,7 @@ const NO_SOURCES = /^(node_modules|dist.*|\..+)$/
 const GROUP_LINES_MAX = 3_000
 const CONCURRENCY = 3
 /** Of the drills, the shortest one is in every run: 8 CPU seconds. */
-const FULL_RUN_ONLY = /^testing\/(benchmarks\/|reliability\/drills\/(?!cold-copy))/
+const FULL_RUN_ONLY = /^testing\/(benchmarks\/|mcp-clients\/|reliability\/drills\/(?!cold-copy))/
 const RUNS_ALONE = /^\/\/ Runs alone: |^(before|after|beforeEach|afterEach)\(/m
 const STARTS_PROGRAMS = /\bcreateInstallation\(/
 /** The others that take 30 CPU seconds or more. */
