@@ -91,6 +91,11 @@ export const TESTED: readonly TestedBlock[] = [
     expected: /C0006 +advertising/,
   },
   {
+    page: `${GUIDES}/deduplication.md`,
+    begins: 'npx signalbox-server tracker page-ids',
+    expected: /Pages share event IDs: off/,
+  },
+  {
     page: `${OPERATIONS}/reconciliation.md`,
     begins: 'npx signalbox-server report',
     expected: new RegExp(YESTERDAY),
