@@ -97,6 +97,11 @@ export const TESTED: readonly TestedBlock[] = [
     before: `SECRET=$(sed -n 's/.*"tracker_secret": "\\(.*\\)".*/\\1/p' .data/credentials.json)`,
   },
   {
+    page: `${GUIDES}/deduplication.md`,
+    begins: 'npx signalbox-server tracker page-ids',
+    expected: /Pages share event IDs: off/,
+  },
+  {
     page: `${OPERATIONS}/reconciliation.md`,
     begins: 'npx signalbox-server report',
     expected: new RegExp(YESTERDAY),

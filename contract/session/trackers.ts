@@ -12,6 +12,16 @@ const ConsentCategories = named(
   }),
 )
 
+/** What the switch trusts is said beside it, in the dashboard and by the command. */
+const SharePageIds = Type.Boolean({
+  description:
+    'Whether events of pages are sent under their own IDs. Platforms then count the event of a ' +
+    'page, of their own pixel and of the back end with the same ID once. It trusts the pages: ' +
+    'who copies their key can send an ID before the back end does, and the platform drops the ' +
+    "back end's event. Without it, pages' events of names that the tracker secret sends too get " +
+    'the prefix `p.`.',
+})
+
 const TrackerSummary = named(
   'TrackerSummary',
   Type.Object({
@@ -19,6 +29,7 @@ const TrackerSummary = named(
     name: Type.String(),
     created_at: timestamp('When it was created.'),
     consent_categories: ConsentCategories,
+    share_page_ids: SharePageIds,
   }),
 )
 
@@ -41,6 +52,8 @@ export const TrackerSubmission = named(
         description: 'The websites whose pages may send events, such as `https://shop.example`.',
       }),
     ),
+    /** Required with `origins`; false without any. */
+    share_page_ids: Type.Optional(SharePageIds),
   }),
 )
 export type TrackerSubmission = Static<typeof TrackerSubmission>
@@ -50,6 +63,7 @@ export const TrackerChange = named(
   Type.Object({
     name: Type.Optional(TrackerName),
     consent_categories: Type.Optional(ConsentCategories),
+    share_page_ids: Type.Optional(SharePageIds),
   }),
 )
 export type TrackerChange = Static<typeof TrackerChange>

@@ -69,6 +69,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         description: 'Every status of an event, a delivery, a destination and an action.',
       },
       guide('refusals', 'Every refusal of the API: what it means and what to do.'),
+      guide('deduplication', 'How a page, a pixel and a back end report one order.'),
       guide('replay', 'Send failed deliveries again, and what a replay cannot do.'),
       operations('reconciliation', 'Your counts of a day next to the counts of the platform.'),
       operations('match-quality', 'How well the platform can match your events to people.'),

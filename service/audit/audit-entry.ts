@@ -27,6 +27,7 @@ export const AUDIT_ACTIONS = [
   'tracker.created',
   'tracker.renamed',
   'tracker.consent_categories_changed',
+  'tracker.page_id_sharing_changed',
   'destination.created',
   'destination.checked',
   'credential.changed',

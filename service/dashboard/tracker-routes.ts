@@ -17,6 +17,7 @@ import {
   TRACKERS_MAX,
   type TrackerIdentity,
   updateConsentCategories,
+  updateSharesPageIds,
   updateTrackerName,
 } from '../signals/access/tracker-store.ts'
 import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
@@ -39,13 +40,9 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
       const intent = { workspaceId: workspaceOf(params), action: 'read' } as const
       const membership = await requireRole(database, user, intent)
       const rows = await listNamedTrackers(database, membership.workspaceId)
-      const trackers = rows.map(({ id, name, created_at: createdAt, consent_categories }) => ({
-        id,
-        name,
-        created_at: createdAt.toISOString(),
-        consent_categories,
-      }))
-      return { trackers }
+      return {
+        trackers: rows.map(row => ({ ...row, created_at: row.created_at.toISOString() })),
+      }
     },
   })
   app.route({
@@ -89,7 +86,7 @@ export async function createTracker(
   { user, workspaceId, submission }: TrackerCreation,
 ): Promise<CreatedTracker> {
   requireRecentAuthentication(user, context.now())
-  const { name, origins } = validateSubmission(submission)
+  const { name, origins, sharesPageIds } = validateSubmission(submission)
   const [trackerId, at, actor] = [randomUUID(), context.now(), userActor(user)]
   const keys = await commitAudited(context, async (transaction, record) => {
     await lockMembers(transaction, workspaceId)
@@ -97,9 +94,11 @@ export async function createTracker(
     if (existing.length >= TRACKERS_MAX) {
       throw Refusal.ofFields({ name: [`A workspace has at most ${TRACKERS_MAX} trackers.`] })
     }
-    await insertTracker(transaction, { id: trackerId, workspaceId, name, createdAt: at })
+    const tracker = { id: trackerId, workspaceId, name, createdAt: at, sharesPageIds }
+    await insertTracker(transaction, tracker)
     const subject = { type: 'tracker', id: trackerId } as const
-    record({ workspaceId, at, actor, action: 'tracker.created', subject, details: {} })
+    const details = { share_page_ids: sharesPageIds }
+    record({ workspaceId, at, actor, action: 'tracker.created', subject, details })
     const issue = async (kind: KeyKind) => {
       const request = { trackerId, workspaceId, kind, issuedAt: at, actor }
       const ofPages = kind === 'publishable' ? { origins } : {}
@@ -120,11 +119,12 @@ export async function createTracker(
     name,
     created_at: at.toISOString(),
     consent_categories: {},
+    share_page_ids: sharesPageIds,
     keys,
   }
 }
 
-function validateSubmission({ name: input, origins = [] }: TrackerSubmission) {
+function validateSubmission({ name: input, origins = [], share_page_ids }: TrackerSubmission) {
   const errors = new FieldErrorList()
   const name = parseName(input)
   if (name === null) errors.add('name', NAME_ERROR)
@@ -133,9 +133,18 @@ function validateSubmission({ name: input, origins = [] }: TrackerSubmission) {
     if (pattern === null) errors.add(`origins.${index}`, ORIGIN_ERROR)
     return pattern
   })
+  if (origins.length > 0 && share_page_ids === undefined) {
+    errors.add('share_page_ids', SHARING_ERROR)
+  }
   if (name === null || !errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
-  return { name, origins: [...new Set(patterns.filter(pattern => pattern !== null))] }
+  return {
+    name,
+    origins: [...new Set(patterns.filter(pattern => pattern !== null))],
+    sharesPageIds: share_page_ids ?? false,
+  }
 }
+
+const SHARING_ERROR = 'Say whether pages share their event IDs with the tracker secret.'
 
 const ORIGIN_ERROR =
   'Enter what browsers send, such as https://shop.example, or a wildcard such as ' +
@@ -148,14 +157,14 @@ interface TrackerChanging {
 }
 
 /**
- * Renames a tracker, or sets its consent categories. The log of the workspace says who did, but not
- * the names.
+ * Renames a tracker, or sets its consent categories and the sharing of IDs with pages. The log of
+ * the workspace says who did, but not the names.
  */
 async function changeTracker(
   context: DashboardContext,
   { user, tracker, change }: TrackerChanging,
 ): Promise<void> {
-  const { name: input, consent_categories: categories } = change
+  const { name: input, consent_categories: categories, share_page_ids: sharesPageIds } = change
   const name = input === undefined ? null : parseName(input)
   if (input !== undefined && name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
   const { trackerId, workspaceId } = tracker
@@ -169,6 +178,14 @@ async function changeTracker(
       await updateConsentCategories(transaction, trackerId, categories)
       const action = 'tracker.consent_categories_changed'
       record({ workspaceId, at, actor, action, subject, details: {} })
+    }
+    if (
+      sharesPageIds !== undefined &&
+      (await updateSharesPageIds(transaction, trackerId, sharesPageIds))
+    ) {
+      const action = 'tracker.page_id_sharing_changed'
+      const details = { share_page_ids: sharesPageIds }
+      record({ workspaceId, at, actor, action, subject, details })
     }
   })
 }

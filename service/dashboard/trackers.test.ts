@@ -18,7 +18,9 @@ it('creates a tracker in an empty workspace, with keys that work at once', async
   assert.deepEqual((await owner.client.call('GET', path)).body, { trackers: [] })
 
   const origins = [SHOP_ORIGIN, `${SHOP_ORIGIN}:443`]
-  const created = await owner.client.call('POST', path, { body: { name: ' Shop  EU ', origins } })
+  const created = await owner.client.call('POST', path, {
+    body: { name: ' Shop  EU ', origins, share_page_ids: true },
+  })
   assert.equal(created.status, 201, JSON.stringify(created.body))
   assert.equal(created.headers.get('cache-control'), 'no-store')
   const { keys, ...tracker } = created.body
@@ -46,7 +48,7 @@ it('audits a new tracker and its keys with the person, without names and keys', 
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
   const path = `/browser/workspaces/${workspaceId}/trackers`
-  const body = { name: 'Secret launch', origins: [SHOP_ORIGIN] }
+  const body = { name: 'Secret launch', origins: [SHOP_ORIGIN], share_page_ids: false }
   const created = await owner.client.call('POST', path, { body })
   await owner.client.call('PATCH', `${path}/${created.body.id}`, { body: { name: 'Launched' } })
   await owner.client.call('PATCH', `${path}/${created.body.id}`, { body: { name: 'Launched' } })
@@ -86,6 +88,7 @@ it('returns 422 naming every invalid field of a tracker', async test => {
     'origins.1',
     'origins.2',
     'origins.3',
+    'share_page_ids',
   ])
   assert.deepEqual((await owner.client.call('GET', path)).body, { trackers: [] })
 })
@@ -147,4 +150,30 @@ it('sets the consent categories of a tracker, by which its events are read', asy
   assert.equal(await submit(shop, 'C0004:1,C0006:0'), 422)
   const [last] = (await readAuditEntries(service.database, workspaceId)).slice(-1)
   assert.equal(last?.action, 'tracker.consent_categories_changed')
+})
+
+it('asks whether pages share event IDs, and audits a change', async test => {
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  const path = `/browser/workspaces/${workspaceId}/trackers`
+  const unasked = { name: 'Shop', origins: [SHOP_ORIGIN] }
+  const refused = await owner.client.call('POST', path, { body: unasked })
+  assert.deepEqual(refused.body.errors, {
+    share_page_ids: ['Say whether pages share their event IDs with the tracker secret.'],
+  })
+  const body = { ...unasked, share_page_ids: true }
+  const { id, share_page_ids } = (await owner.client.call('POST', path, { body })).body
+  assert.equal(share_page_ids, true)
+  const change = (isShared: boolean) =>
+    owner.client.call('PATCH', `${path}/${id}`, { body: { share_page_ids: isShared } })
+  assert.equal((await change(false)).status, 204)
+  assert.equal((await change(false)).status, 204)
+  const [tracker] = (await owner.client.call('GET', path)).body.trackers
+  assert.equal(tracker.share_page_ids, false)
+  const entries = await readAuditEntries(service.database, workspaceId)
+  const changes = entries.filter(({ action }) => action === 'tracker.page_id_sharing_changed')
+  assert.deepEqual(
+    changes.map(({ details }) => details),
+    [{ share_page_ids: false }],
+  )
 })

@@ -1,7 +1,7 @@
 import type { Database } from '../../service/runtime/db/database.ts'
+import { findSharesPageIds } from '../../service/signals/access/tracker-store.ts'
 import {
   findMatches,
-  readSharesPageIds,
   releaseHeld,
   storeIdPrefixes,
 } from '../../service/signals/delivery/page-event-store.ts'
@@ -29,7 +29,7 @@ export const PAGE_STATEMENTS: Record<string, (database: Database) => Promise<unk
   'find events of the secret beside those of pages': database => findMatchesOf(database, 'secret'),
   'find events of pages beside those of the secret': database =>
     findMatchesOf(database, 'publishable'),
-  'read whether pages share IDs': database => readSharesPageIds(database, TRACKER),
+  'read whether pages share IDs': database => findSharesPageIds(database, TRACKER),
   'release held deliveries': database =>
     releaseHeld(database, { trackerId: TRACKER, held: deliveryKeys(), at: AT }),
   'store prefixed deliveries': database =>

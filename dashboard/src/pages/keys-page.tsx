@@ -8,6 +8,7 @@ import { ForwarderSection } from '../keys/forwarder-section.tsx'
 import { KEY_KINDS, keysQuery } from '../keys/key-api.ts'
 import { KeyDialog } from '../keys/key-dialogs.tsx'
 import { type KeyIntent, KeySection } from '../keys/key-section.tsx'
+import { PageIdSharingSection } from '../keys/page-id-sharing.tsx'
 import { RevokedKeys } from '../keys/revoked-keys.tsx'
 import { useCanManage, useTrackerParams, useWorkspace } from '../layout/scope.ts'
 
@@ -43,6 +44,7 @@ export function KeysPage() {
           onMore={() => void keys.fetchNextPage()}
         />
       )}
+      {first && <PageIdSharingSection params={params} canManage={canManage} />}
       {first && <ForwarderSection params={params} />}
       {intent && <KeyDialog params={params} intent={intent} onClose={() => setIntent(null)} />}
     </Page>

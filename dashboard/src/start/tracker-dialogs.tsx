@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { ApiError, call } from '../api/client.ts'
 import { trackersQuery } from '../api/queries.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
+import { PageIdSharingChoice } from '../keys/page-id-sharing.tsx'
 
 interface CreateTrackerProps {
   workspace: string
@@ -17,11 +18,17 @@ export function CreateTrackerDialog({ workspace, onClose, onCreated }: CreateTra
   const client = useQueryClient()
   const [name, setName] = useState('')
   const [origins, setOrigins] = useState('')
+  const [sharesIds, setSharesIds] = useState<boolean | null>(null)
+  const websites = origins.split(/\s+/).filter(line => line !== '')
   const create = useMutation({
     mutationFn: () =>
       call('POST /workspaces/:workspace/trackers', {
         params: { workspace },
-        body: { name, origins: origins.split(/\s+/).filter(line => line !== '') },
+        body: {
+          name,
+          origins: websites,
+          ...(websites.length > 0 && sharesIds !== null && { share_page_ids: sharesIds }),
+        },
       }),
     onSuccess: async created => {
       await client.invalidateQueries({ queryKey: trackersQuery(workspace).queryKey })
@@ -61,6 +68,13 @@ export function CreateTrackerDialog({ workspace, onClose, onCreated }: CreateTra
         onChange={({ currentTarget }) => setOrigins(currentTarget.value)}
         error={[...new Set(originErrors)].join(' ')}
       />
+      {websites.length > 0 && (
+        <PageIdSharingChoice
+          value={sharesIds}
+          onChange={setSharesIds}
+          error={errors.share_page_ids?.join(' ')}
+        />
+      )}
     </FormDialog>
   )
 }

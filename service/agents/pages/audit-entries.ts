@@ -127,6 +127,7 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'tracker.created': 'Tracker created',
   'tracker.renamed': 'Tracker renamed',
   'tracker.consent_categories_changed': 'Consent categories changed',
+  'tracker.page_id_sharing_changed': 'Sharing of page event IDs changed',
   'destination.created': 'Destination created',
   'destination.checked': 'Destination check requested',
   'credential.changed': 'Platform credential changed',

@@ -26,6 +26,8 @@ interface ProvisioningRequest {
   logger: ServiceLogger
   /** The origins that may use the publishable key. */
   origins?: readonly string[]
+  /** Whether pages share their event IDs with the tracker secret. Default: true. */
+  sharesPageIds?: boolean
   /** By default, the destination is for the simulator of the default platform. */
   connected?: ConnectedDestination | undefined
 }
@@ -42,13 +44,14 @@ export interface ProvisionedTracker {
 /** Creates a workspace with a tracker, one key of each kind and a destination. */
 export async function provisionTracker(
   database: Database,
-  { workspaceName, origins, ...request }: ProvisioningRequest,
+  { workspaceName, origins, sharesPageIds = true, ...request }: ProvisioningRequest,
 ): Promise<ProvisionedTracker> {
   const trackerId = randomUUID()
   const createdAt = request.at
   const workspaceId = await database.query.transaction().execute(async query => {
     const id = await insertWorkspace({ query }, { name: workspaceName, createdAt })
-    const tracker = { id: trackerId, workspaceId: id, name: `${workspaceName} tracker`, createdAt }
+    const name = `${workspaceName} tracker`
+    const tracker = { id: trackerId, workspaceId: id, name, createdAt, sharesPageIds }
     await insertTracker({ query }, tracker)
     return id
   })
@@ -76,7 +79,7 @@ type KeysRequest = TrackerIdentity &
   }
 
 interface DestinationRequest
-  extends Omit<ProvisioningRequest, 'workspaceName' | 'origins' | 'logger'> {
+  extends Omit<ProvisioningRequest, 'workspaceName' | 'origins' | 'sharesPageIds' | 'logger'> {
   trackerId: string
 }
 

@@ -14,6 +14,13 @@ import type { TargetConfig } from '../../signals/platforms/platform.ts'
 import { createOfflinePlatforms } from '../../signals/platforms/registry.ts'
 import { StartError } from './role.ts'
 
+/** What the setting `share_page_ids` trusts, for those who choose. */
+export const SHARING_MEANING =
+  'on: platforms count a page, their own pixel and the back end with the same event ID once; it ' +
+  'trusts the pages, because who copies their key can send an ID before the back end does, and ' +
+  "the platform then drops the back end's event. off: events of pages get the prefix p. where " +
+  'the back end sends the same name too.'
+
 /** A tracker by its ID, or by its workspace, whose ID single-event reads show as the tracker's. */
 export type TrackerReference = { trackerId: string } | { workspaceId: number }
 

@@ -16,13 +16,19 @@ import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { provisionOwner } from '../provisioning/provision-owner.ts'
 import { type ConnectedDestination, provisionTracker } from '../provisioning/provision-tracker.ts'
 import { runOnStore, type Store } from './open-store.ts'
-import { collectOrigin, collectTargetMember, parseChoiceOf, parseDataset } from './option-values.ts'
+import {
+  collectOrigin,
+  collectTargetMember,
+  parseChoiceOf,
+  parseDataset,
+  SHARING_MEANING,
+} from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
 /** Creates a workspace with a tracker and a destination, and writes their credentials to a file. */
 export async function runProvision(context: RoleContext, request: ProvisionRequest): Promise<void> {
   const { settings, now, printStatus } = context
-  const { path, workspaceName, owner, origins, connection } = request
+  const { path, workspaceName, owner, origins, sharesPageIds, connection } = request
   // Before anything is created: a token that cannot be read leaves no half of a workspace behind.
   const connected = connection && (await readConnection(context, connection))
   await runOnStore(context, 'provision', async store => {
@@ -32,6 +38,7 @@ export async function runProvision(context: RoleContext, request: ProvisionReque
     const provisioned = await provisionTracker(database, {
       workspaceName,
       origins,
+      sharesPageIds,
       at: now(),
       credentialKeys,
       logger: context.logger,
@@ -101,6 +108,7 @@ export interface ProvisionRequest {
   /** Undefined: the workspace has no users, and nobody can sign in to it. */
   owner: string | undefined
   origins: string[]
+  sharesPageIds: boolean
   /** Undefined: a destination for the simulator. */
   connection: ConnectionRequest | undefined
 }
@@ -128,6 +136,11 @@ export function defineProvisionCommand(
       collectOrigin,
       [],
     )
+    .option(
+      '--share-page-ids <on|off>',
+      'whether pages share event IDs with the back end; must be said with --origin',
+      parseChoiceOf('--share-page-ids', ['on', 'off']),
+    )
     .option('--dataset <digits>', 'dataset ID to send to; the simulator by default', parseDataset)
     .option(
       '--platform <name>',
@@ -152,6 +165,7 @@ interface ProvisionOptions {
   name: string
   owner?: string
   origin: string[]
+  sharePageIds?: string
   dataset?: TargetConfig
   platform?: string
   target: TargetConfig
@@ -159,10 +173,21 @@ interface ProvisionOptions {
 }
 
 function readRequest(platforms: PlatformRegistry, options: ProvisionOptions): ProvisionRequest {
-  const { out, name, owner, origin } = options
+  const { out, name, owner, origin, sharePageIds } = options
+  if (origin.length > 0 && sharePageIds === undefined) throw new StartError(ASK_SHARING)
   const connection = readConnectionRequest(platforms, options)
-  return { path: resolve(out), workspaceName: name, owner, origins: origin, connection }
+  const sharesPageIds = sharePageIds === 'on'
+  return {
+    path: resolve(out),
+    workspaceName: name,
+    owner,
+    origins: origin,
+    sharesPageIds,
+    connection,
+  }
 }
+
+const ASK_SHARING = `With --origin, say --share-page-ids on or off. ${SHARING_MEANING}`
 
 function readConnectionRequest(
   platforms: PlatformRegistry,

@@ -32,3 +32,29 @@ it('shows, sets and clears the consent categories of a tracker, and audits it', 
   const actions = (await readAuditEntries(database, workspace_id)).map(({ action }) => action)
   assert.deepEqual(actions.slice(-2), Array(2).fill('tracker.consent_categories_changed'))
 })
+
+it('shows and sets whether pages share event IDs, and audits a change', async test => {
+  const { home, dataFolder } = createDataFolder(test)
+  const { database, connectionString } = await createTestDatabase(test)
+  const environment = { DATABASE_URL: connectionString, SIGNALBOX_DATA_DIR: dataFolder }
+  const run = (...argumentList: string[]) => runCommand(argumentList, { environment })
+  const path = join(home, 'shop.json')
+  const origin = ['provision', '--out', path, '--origin', 'https://shop.example']
+  const unasked = await run(...origin)
+  assert.equal(unasked.code, 1)
+  assert.match(unasked.stderr, /With --origin, say --share-page-ids on or off\. on: platforms/)
+  assert.equal((await run(...origin, '--share-page-ids', 'on')).code, 0)
+  const { tracker_id, workspace_id } = JSON.parse(readFileSync(path, 'utf8'))
+  const pageIds = async (...options: string[]) =>
+    (await run('tracker', 'page-ids', '--tracker', tracker_id, ...options)).stderr
+  assert.match(await pageIds(), /^Pages share event IDs: on\. on: platforms count/)
+  for (let time = 0; time < 2; time += 1) {
+    assert.match(await pageIds('--share', 'off'), /^Pages share event IDs: off\./)
+  }
+  const entries = await readAuditEntries(database, workspace_id)
+  const changes = entries.filter(({ action }) => action === 'tracker.page_id_sharing_changed')
+  assert.deepEqual(
+    changes.map(({ details }) => details),
+    [{ share_page_ids: false }],
+  )
+})

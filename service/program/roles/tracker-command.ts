@@ -1,41 +1,90 @@
 import { Command } from 'commander'
+import type { AuditAction } from '../../audit/audit-entry.ts'
 import { commitAudited, createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
+import type { Database, Transaction } from '../../runtime/db/database.ts'
 import {
   type ConsentCategories,
   findConsentCategories,
+  findSharesPageIds,
+  type TrackerIdentity,
   updateConsentCategories,
+  updateSharesPageIds,
 } from '../../signals/access/tracker-store.ts'
 import { CATEGORY_PURPOSES, type CategoryPurpose } from '../../signals/consent/consent-forms.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { runOnStore } from './open-store.ts'
-import { findTrackerArgument, parseTracker, type TrackerReference } from './option-values.ts'
+import {
+  findTrackerArgument,
+  parseChoiceOf,
+  parseTracker,
+  SHARING_MEANING,
+  type TrackerReference,
+} from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { formatTable } from './terminal-table.ts'
 
-/** Shows or sets what the consent categories of a tracker mean. */
+/** Shows or sets what the consent categories of a tracker mean, or whether pages share IDs. */
 export async function runTracker(context: RoleContext, request: TrackerRequest): Promise<void> {
-  const { settings, printStatus } = context
   await runOnStore(context, 'tracker', async ({ database }) => {
-    const { trackerId, workspaceId } = await findTrackerArgument(database, request.tracker)
-    if (request.categories !== null) {
-      const categories = request.categories
-      const keys = deriveAuditKeys(loadCredentialKeys(settings, 'fail'))
-      const audit = createAuditTrail(keys, context.logger)
-      await commitAudited({ database, audit }, async (transaction, record) => {
-        await updateConsentCategories(transaction, trackerId, categories)
-        record({
-          workspaceId,
-          at: context.now(),
-          actor: { type: 'operator', id: null },
-          action: 'tracker.consent_categories_changed',
-          subject: { type: 'tracker', id: trackerId },
-          details: {},
-        })
-      })
-    }
-    printStatus(formatCategories(await findConsentCategories(database, trackerId)))
+    const tracker = await findTrackerArgument(database, request.tracker)
+    if (request.subject === 'categories')
+      await runCategories(context, { database, tracker, request })
+    else await runPageIds(context, { database, tracker, request })
   })
+}
+
+interface TrackerRun<Request> {
+  database: Database
+  tracker: TrackerIdentity
+  request: Request
+}
+
+async function runCategories(
+  context: RoleContext,
+  { database, tracker, request: { categories } }: TrackerRun<CategoriesRequest>,
+): Promise<void> {
+  const { trackerId } = tracker
+  if (categories !== null) {
+    await commitChange(context, { database, tracker }, async (transaction, record) => {
+      await updateConsentCategories(transaction, trackerId, categories)
+      record('tracker.consent_categories_changed', {})
+    })
+  }
+  context.printStatus(formatCategories(await findConsentCategories(database, trackerId)))
+}
+
+async function runPageIds(
+  context: RoleContext,
+  { database, tracker, request: { share } }: TrackerRun<PageIdsRequest>,
+): Promise<void> {
+  const { trackerId } = tracker
+  if (share !== null) {
+    await commitChange(context, { database, tracker }, async (transaction, record) => {
+      const isChanged = await updateSharesPageIds(transaction, trackerId, share)
+      if (isChanged) record('tracker.page_id_sharing_changed', { share_page_ids: share })
+    })
+  }
+  const isOn = await findSharesPageIds(database, trackerId)
+  context.printStatus(`Pages share event IDs: ${isOn ? 'on' : 'off'}. ${SHARING_MEANING}\n`)
+}
+
+type RecordChange = (action: AuditAction, details: Record<string, boolean>) => void
+
+/** Commits a change of the operator with its audit entry. */
+async function commitChange(
+  { settings, now, logger }: RoleContext,
+  { database, tracker: { trackerId, workspaceId } }: Omit<TrackerRun<unknown>, 'request'>,
+  change: (transaction: Transaction, record: RecordChange) => Promise<void>,
+): Promise<void> {
+  const audit = createAuditTrail(deriveAuditKeys(loadCredentialKeys(settings, 'fail')), logger)
+  const actor = { type: 'operator', id: null } as const
+  const subject = { type: 'tracker', id: trackerId } as const
+  await commitAudited({ database, audit }, (transaction, record) =>
+    change(transaction, (action, details) =>
+      record({ workspaceId, at: now(), actor, action, subject, details }),
+    ),
+  )
 }
 
 function formatCategories(categories: ConsentCategories): string {
@@ -44,10 +93,18 @@ function formatCategories(categories: ConsentCategories): string {
   return formatTable([['CATEGORY', 'PURPOSE'], ...rows])
 }
 
-export interface TrackerRequest {
-  tracker: TrackerReference
+export type TrackerRequest = { tracker: TrackerReference } & (CategoriesRequest | PageIdsRequest)
+
+interface CategoriesRequest {
+  subject: 'categories'
   /** Null: only show them. */
   categories: ConsentCategories | null
+}
+
+interface PageIdsRequest {
+  subject: 'page_ids'
+  /** Null: only show it. */
+  share: boolean | null
 }
 
 const CATEGORIES_MAX = 50
@@ -66,7 +123,15 @@ export function defineTrackerCommand(handle: (request: TrackerRequest) => Promis
     )
     .option('--clear', 'remove all of them')
     .action(({ tracker, set, clear }) =>
-      handle({ tracker, categories: set ?? (clear ? {} : null) }),
+      handle({ tracker, subject: 'categories', categories: set ?? (clear ? {} : null) }),
+    )
+  command
+    .command('page-ids')
+    .description('show or set whether pages share event IDs with the tracker secret')
+    .requiredOption('--tracker <id>', 'ID of the tracker or of its workspace', parseTracker)
+    .option('--share <on|off>', 'the new setting', parseChoiceOf('--share', ['on', 'off']))
+    .action(({ tracker, share }) =>
+      handle({ tracker, subject: 'page_ids', share: share === undefined ? null : share === 'on' }),
     )
   return command
 }

@@ -16,6 +16,8 @@ export interface NewTracker {
   workspaceId: number
   name: string
   createdAt: Date
+  /** Default: true. */
+  sharesPageIds?: boolean
 }
 
 export async function insertTracker({ query }: Transaction, tracker: NewTracker): Promise<void> {
@@ -26,6 +28,7 @@ export async function insertTracker({ query }: Transaction, tracker: NewTracker)
       workspace_id: tracker.workspaceId,
       name: tracker.name,
       created_at: tracker.createdAt,
+      share_page_ids: tracker.sharesPageIds ?? true,
     })
     .execute()
 }
@@ -82,7 +85,7 @@ export const TRACKERS_MAX = 200
 export async function listNamedTrackers({ query }: Transaction, workspaceId: number) {
   const rows = await query
     .selectFrom('trackers')
-    .select(['id', 'name', 'created_at', 'consent_categories'])
+    .select(['id', 'name', 'created_at', 'consent_categories', 'share_page_ids'])
     .where('workspace_id', '=', workspaceId)
     .orderBy('created_at')
     .orderBy('id')
@@ -124,6 +127,35 @@ export async function updateConsentCategories(
     .set({ consent_categories: JSON.stringify(categories) })
     .where('id', '=', trackerId)
     .execute()
+}
+
+/** Whether events of pages are sent under their own IDs; null for an unknown tracker. */
+export async function findSharesPageIds(
+  { query }: Pick<Transaction, 'query'>,
+  trackerId: string,
+): Promise<boolean | null> {
+  const row = await query
+    .selectFrom('trackers')
+    .select('share_page_ids')
+    .where('id', '=', trackerId)
+    .executeTakeFirst()
+  return row?.share_page_ids ?? null
+}
+
+/** False when the tracker has this setting already. */
+export async function updateSharesPageIds(
+  { query }: Transaction,
+  trackerId: string,
+  sharesPageIds: boolean,
+): Promise<boolean> {
+  const changed = await query
+    .updateTable('trackers')
+    .set({ share_page_ids: sharesPageIds })
+    .where('id', '=', trackerId)
+    .where('share_page_ids', '<>', sharesPageIds)
+    .returning('id')
+    .executeTakeFirst()
+  return changed !== undefined
 }
 
 /** One tracker of a workspace. */

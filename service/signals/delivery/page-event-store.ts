@@ -111,19 +111,6 @@ export async function findMatches(
   }))
 }
 
-/** Whether events of pages are sent under their own IDs. */
-export async function readSharesPageIds(
-  { pool }: Pick<Database, 'pool'>,
-  trackerId: string,
-): Promise<boolean> {
-  const { rows } = await pool.query({
-    name: 'read-share-page-ids',
-    text: 'select share_page_ids from trackers where id = $1::uuid',
-    values: [trackerId],
-  })
-  return rows[0]?.share_page_ids !== false
-}
-
 type DeliveryKey = Pick<Match, 'createdAt' | 'deliveryId'>
 
 const KEY_COLUMNS: BatchColumn<DeliveryKey>[] = [

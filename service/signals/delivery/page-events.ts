@@ -1,11 +1,12 @@
 import { isRecognized } from '@signalbox/contract/closed-set.ts'
+import { findSharesPageIds } from '../access/tracker-store.ts'
 import { SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import { findSecretNames } from '../events/page-match-store.ts'
 import type { OriginalEvent } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
 import type { BatchContext } from './delivery-context.ts'
-import { findMatches, type Match, readSharesPageIds, releaseHeld } from './page-event-store.ts'
+import { findMatches, type Match, releaseHeld } from './page-event-store.ts'
 import { DEDUPLICATION_MILLISECONDS } from './replay-store.ts'
 
 /**
@@ -14,7 +15,7 @@ import { DEDUPLICATION_MILLISECONDS } from './replay-store.ts'
  */
 export const PAGE_ID_PREFIX = 'p.'
 
-/** What becomes of a delivery by the rules for events of pages. */
+/** What the rules for events of pages decide about a delivery. */
 export type PageDecision =
   | { kind: 'send'; hasIdPrefix: boolean }
   | { kind: 'hold'; until: Date }
@@ -36,7 +37,7 @@ interface RuleInput {
 }
 
 /**
- * Whoever has the page can send anything with its key. So where the tracker secret sends events of
+ * Anyone can send events with the key of a page. So where the tracker secret sends events of
  * a name too, its event is the one that counts: the page's waits for it, is left out when it is
  * there, and goes alone after the wait. Everything is decided by what is stored when an event is
  * sent, so the order of arrival does not matter.
@@ -50,7 +51,7 @@ export async function loadPageRules(context: BatchContext, input: RuleInput): Pr
   const secretNames =
     names.size === 0 ? names : await findSecretNames(database, { trackerId, names, at })
   const hasPageParts = claimed.some(({ event }) => isOfPage(event)) || names.size > 0
-  const sharesIds = !hasPageParts || (await readSharesPageIds(database, trackerId))
+  const sharesIds = !hasPageParts || (await findSharesPageIds(database, trackerId)) !== false
   const isOfSecretName = (event: StoredEvent) => secretNames.has(event.eventName)
   const withSecretEvent = await findReplaced(context, batch, isOfSecretName)
   const possibleDuplicates = await applySecretEvents(context, input)
