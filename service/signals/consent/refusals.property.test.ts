@@ -265,18 +265,12 @@ const placing = fc.constantFrom<(grant: Grant, form: Members) => Grant>(
   (grant, form) => ({ ...grant, consent: { ...grant.consent, records: [form] } }),
   (grant, form) => ({ ...grant, consent: { ...grant.consent, ...mapKeys(form, toSnakeCase) } }),
   (grant, form) => ({ ...grant, consent: { ...grant.consent, ...mapKeys(form, toKebabCase) } }),
-  (grant, form) => ({
-    ...grant,
-    consent: {
-      ...grant.consent,
-      cookie: Buffer.from(JSON.stringify(form)).toString('base64'),
-    },
-  }),
-  (grant, form) => ({
-    ...grant,
-    consent: { ...grant.consent, cookie: encodeURIComponent(JSON.stringify({ state: form })) },
-  }),
+  (grant, form) => ({ ...grant, consent: { ...grant.consent, cookie: toBase64(form) } }),
+  (grant, form) => ({ ...grant, consent: { ...grant.consent, cookie: toCookie(form) } }),
 )
+
+const toBase64 = (form: Members) => Buffer.from(JSON.stringify(form)).toString('base64')
+const toCookie = (form: Members) => encodeURIComponent(JSON.stringify({ state: form }))
 
 function mapKeys(value: Members, rename: (key: string) => string): Members {
   const visit = (each: unknown): unknown => {
@@ -291,9 +285,7 @@ function toSnakeCase(key: string): string {
   return key.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase()
 }
 
-function toKebabCase(key: string): string {
-  return toSnakeCase(key).replaceAll('_', '-')
-}
+const toKebabCase = (key: string) => toSnakeCase(key).replaceAll('_', '-')
 
 function capitalize(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
