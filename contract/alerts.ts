@@ -23,6 +23,9 @@ export type NotificationType =
   | 'approval.requested'
   | `action.${ActionStatus}`
   | `alert.${ProblemKind | WorkspaceAlertKind}.${AlertTransition}`
+  | 'policy.loosening_pending'
+  | 'policy.loosened'
+  | 'policy.loosening_canceled'
   | 'webhook.disabled'
   | 'webhook.test'
   | 'email.test'

@@ -108,7 +108,7 @@ export const ActionParams = named(
           maximum: INTEGER_MAX,
           description:
             "The new daily budget in minor units of the ad account's currency (cents). " +
-            'Required for increase_budget and decrease_budget; not allowed for pause and resume.',
+            'Required for increase_budget and decrease_budget; ignored for pause and resume.',
         }),
       ),
     },
@@ -144,7 +144,7 @@ export const PolicyReason = named(
 )
 export type PolicyReason = Static<typeof PolicyReason>
 
-const ENTITY_STATUSES = ['active', 'paused'] as const
+export const ENTITY_STATUSES = ['active', 'paused'] as const
 export const EntityStatus = named('EntityStatus', stringEnum(ENTITY_STATUSES))
 
 /** The state of an entity of an ad account at one time. */
@@ -185,6 +185,9 @@ export const PolicyEvidence = named(
     changed_today_minor: Type.Integer({
       description: 'The sum of earlier changes on this day, in the time zone of the ad account.',
     }),
+    changed_week_minor: Type.Integer(),
+    changed_month_minor: Type.Integer(),
+    stopped_minor: Type.Integer({ description: 'Of the active spend, by a pause.' }),
     actions_today: Type.Integer({ description: 'Number of actions executed earlier on this day.' }),
     evaluated_at: timestamp('When the policy was applied.'),
   }),

@@ -51,6 +51,8 @@ const DayTotals = named(
   Type.Object({
     changed_minor: Type.Integer({ description: 'Changed and resumed daily budgets.' }),
     action_count: Type.Integer(),
+    changed_week_minor: Type.Integer({ description: 'The same in the last 7 days.' }),
+    changed_month_minor: Type.Integer({ description: 'The same in the last 30 days.' }),
   }),
 )
 

@@ -79,6 +79,9 @@ const unmoved = {
   day_start_budget_minor: null,
   set_in_motion_minor: null,
   changed_today_minor: 0,
+  changed_week_minor: 0,
+  changed_month_minor: 0,
+  stopped_minor: 0,
   actions_today: 0,
   evaluated_at: AT,
 }
@@ -100,14 +103,23 @@ const proposed42 = {
   ...named(pause),
   proposed_by: proposer,
   ...byUser,
-  policy_evidence: { ...unmoved, changed_today_minor: 1_500, actions_today: 1 },
+  policy_evidence: {
+    ...unmoved,
+    changed_today_minor: 1_500,
+    changed_week_minor: 1_500,
+    changed_month_minor: 1_500,
+    actions_today: 1,
+  },
 }
 const proposed43 = {
   id: 43,
   ...impossible,
   proposed_by: proposer,
   ...byNobody,
-  policy_evidence: { ...unmoved, day_start_budget_minor: 1_500 },
+  policy_evidence: {
+    ...unmoved,
+    day_start_budget_minor: 1_500,
+  },
 }
 
 const nothingYet = {
@@ -250,7 +262,7 @@ export const RECEIPT_43 = {
     executed_at: null,
     finished_at: AT,
   },
-  document_sha256: 'a79c73f6c6f3884e6d4dfce362c6545a928d317f810a61619ac92048dcb20d93',
+  document_sha256: '2c04100a5801322206320c4df64e190f13f8eb31f607e843087f58199df7eabc',
   chain_entry: {
     sequence: 6,
     hash: '2cca9c517dbdbfcc8054adaf86e9f1cf68e7123714e76be7ca5bcab2c7dfd505',

@@ -6,7 +6,7 @@ import {
   UndoSubmission,
 } from '../agents/approvals.ts'
 import { AuditPage, AuditQuery, AuditVerification } from '../agents/audit.ts'
-import { PolicyAnswer, PolicySubmission } from '../agents/policy.ts'
+import { PendingPolicyReference, PolicyStateAnswer, PolicySubmission } from '../agents/policy.ts'
 import { ActionBatchAnswer, ActionList, DecisionReceipt } from '../agents/proposals.ts'
 import { ActionQuery } from '../agents/tool-inputs.ts'
 import { MessageError } from '../errors.ts'
@@ -38,14 +38,35 @@ export const decideActions = write(
 )
 
 export const getPolicy = read('getPolicy', '/workspaces/:workspace/policy', {
-  200: PolicyAnswer,
+  200: PolicyStateAnswer,
   ...FOUND_REFUSALS,
 })
-/** 409: the policy has changed since it was displayed. */
+/**
+ * What permits less applies at once; what permits more waits. 403 without a recent confirmation of
+ * identity for the latter. 409: the policy has changed since it was displayed.
+ */
 export const changePolicy = write('changePolicy', 'PUT /workspaces/:workspace/policy', {
   body: PolicySubmission,
-  response: { 200: PolicyAnswer, ...ALL_REFUSALS, 409: MessageError },
+  response: { 200: PolicyStateAnswer, ...ALL_REFUSALS, 409: MessageError },
 })
+/** Another owner makes the waiting policy valid at once. 409: it no longer waits. */
+export const confirmPolicy = write(
+  'confirmPolicy',
+  'POST /workspaces/:workspace/policy/pending/confirmation',
+  {
+    body: PendingPolicyReference,
+    response: { 200: PolicyStateAnswer, ...ALL_REFUSALS, 409: MessageError },
+  },
+)
+/** Any owner. 409: it no longer waits. */
+export const cancelPolicy = write(
+  'cancelPolicy',
+  'POST /workspaces/:workspace/policy/pending/cancellation',
+  {
+    body: PendingPolicyReference,
+    response: { 200: PolicyStateAnswer, ...ALL_REFUSALS, 409: MessageError },
+  },
+)
 
 export const listAgentActions = query('listAgentActions', '/workspaces/:workspace/actions', {
   querystring: ActionQuery,
@@ -91,6 +112,8 @@ export const BROWSER_ACTION_OPERATIONS = [
   decideActions,
   getPolicy,
   changePolicy,
+  confirmPolicy,
+  cancelPolicy,
   listAgentActions,
   undoAction,
   getActionReceipt,

@@ -1,3 +1,4 @@
+import { MessageError } from '../errors.ts'
 import {
   ALL_REFUSALS,
   CHECKED_REFUSALS,
@@ -63,6 +64,12 @@ export const changeMemberRole = write(
   'PATCH /workspaces/:workspace/members/:user',
   { body: RoleSubmission, response: { 204: Nothing, ...ALL_REFUSALS } },
 )
+/** Ends the wait of an invited owner or administrator. 409: no role waits. */
+export const confirmMemberRole = write(
+  'confirmMemberRole',
+  'POST /workspaces/:workspace/members/:user/role/confirmation',
+  { response: { 204: Nothing, ...ALL_REFUSALS, 409: MessageError } },
+)
 export const removeMember = write('removeMember', 'DELETE /workspaces/:workspace/members/:user', {
   response: { 204: Nothing, ...ALL_REFUSALS },
 })
@@ -113,7 +120,7 @@ export const updateAdAccount = write(
 export const PEOPLE_OPERATIONS = [
   ...[getMe, listSessions, endSession, endOtherSessions],
   ...[listWorkspaces, createWorkspace, renameWorkspace],
-  ...[listMembers, changeMemberRole, removeMember],
+  ...[listMembers, changeMemberRole, confirmMemberRole, removeMember],
   ...[listInvitations, createInvitation, withdrawInvitation, listMyInvitations, answerInvitation],
   ...[listAdAccounts, createAdAccount, updateAdAccount],
 ] as const

@@ -67,6 +67,14 @@ const Member = named(
     role: Role,
     is_disabled: Type.Boolean(),
     created_at: timestamp('When they joined.'),
+    waiting_role: nullable(
+      Type.Object(
+        { role: Role, from: timestamp('When they have the role, if nobody confirms it before.') },
+        {
+          description: 'The role of an invited owner or administrator, who is a member until then.',
+        },
+      ),
+    ),
   }),
 )
 export const MemberList = named('MemberList', Type.Object({ members: Type.Array(Member) }))

@@ -107,12 +107,13 @@ function cancelRoute(app: ServiceApp, context: AgentsContext): void {
   })
 }
 
-function policyRoute(app: ServiceApp, { database }: AgentsContext): void {
+function policyRoute(app: ServiceApp, { database, now }: AgentsContext): void {
   app.route({
     ...operations.getActionPolicy,
     async handler({ agent }, reply) {
       requirePermission(agent, 'ad-account.read')
-      return reply.code(200).send({ policy: await readPolicy(database, agent.workspaceId) })
+      const policy = await readPolicy(database, agent.workspaceId, now())
+      return reply.code(200).send({ policy })
     },
   })
 }

@@ -1,3 +1,4 @@
+import type { ContractKeys } from '@signalbox/contract/signing-key.ts'
 import type { AuditTrail } from '../audit/audit-store.ts'
 import type { AuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../runtime/db/database.ts'
@@ -10,8 +11,10 @@ import type { CampaignApi } from './campaigns/campaign-api.ts'
 export interface AgentsContext extends ProposalContext {
   logger: ServiceLogger
   limits: RequestLimits
-  settings: Pick<Settings, 'mcpOrigins'>
+  settings: Pick<Settings, 'mcpOrigins' | 'policyWaitHours'>
   auditKeys: AuditKeys
+  /** The current one signs exports of the audit log for outsiders. */
+  contractKeys: ContractKeys
   onTouchError: (err: unknown) => void
   /** Stores a verification event for one tracker, through the normal group commit. */
   verifyTracker: (trackerId: string) => Promise<{ eventId: string; isDuplicate: boolean }>

@@ -15,7 +15,11 @@ import type { AgentsContext } from './agents-context.ts'
 import { readApprovalQueue, readQueuedBatch } from './approvals/approval-queue.ts'
 import { decideAndExecute, undoAndExecute } from './executor/execution-triggers.ts'
 import { changePolicy } from './policy/change-policy.ts'
-import { readPolicy } from './policy/policy-store.ts'
+import {
+  cancelPendingPolicy,
+  confirmPendingPolicy,
+  readPolicyView,
+} from './policy/pending-policy.ts'
 import { listActions, type ReadScope, readReceipt } from './proposals/read-actions.ts'
 import { verifyProposalRecords } from './proposals/verify-records.ts'
 
@@ -54,16 +58,35 @@ function policyRoutes(app: ServiceApp, context: AgentsContext): void {
   app.route({
     ...operations.getPolicy,
     async handler(request) {
-      const { workspaceId } = await requireReadScope(context, request)
-      return { policy: await readPolicy(context.database, workspaceId) }
+      return showPolicy(context, request)
     },
   })
   app.route({
     ...operations.changePolicy,
     async handler(request) {
-      return { policy: await changePolicy(context, toWorkspaceScope(request), request.body) }
+      await changePolicy(context, toWorkspaceScope(request), request.body)
+      return showPolicy(context, request)
     },
   })
+  app.route({
+    ...operations.confirmPolicy,
+    async handler(request) {
+      await confirmPendingPolicy(context, toWorkspaceScope(request), request.body)
+      return showPolicy(context, request)
+    },
+  })
+  app.route({
+    ...operations.cancelPolicy,
+    async handler(request) {
+      await cancelPendingPolicy(context, toWorkspaceScope(request), request.body)
+      return showPolicy(context, request)
+    },
+  })
+}
+
+async function showPolicy(context: AgentsContext, request: SignedInRequest) {
+  const { workspaceId } = await requireReadScope(context, request)
+  return readPolicyView(context, { workspaceId, userId: request.user.userId })
 }
 
 function actionRoutes(app: ServiceApp, context: AgentsContext): void {
@@ -118,7 +141,7 @@ async function requireReadScope(
 }
 
 function auditSessionRoutes(app: ServiceApp, context: AgentsContext): void {
-  const { database, auditKeys, now } = context
+  const { database, auditKeys, contractKeys, now } = context
   app.route({
     ...operations.readAuditLog,
     async handler(request) {
@@ -141,7 +164,7 @@ function auditSessionRoutes(app: ServiceApp, context: AgentsContext): void {
       return reply
         .type('application/x-ndjson; charset=utf-8')
         .header('content-disposition', `attachment; filename="audit-${workspaceId}.ndjson"`)
-        .send(exportAudit(database, workspaceId) as never)
+        .send(exportAudit(database, { workspaceId, signingKey: contractKeys.current }) as never)
     },
   })
 }

@@ -10,6 +10,20 @@ interface AgentTables {
     changed_by: number
     changed_at: Date
   }
+  agent_policy_versions: {
+    workspace_id: number
+    version: number
+    base_version: number
+    execution_mode: string
+    limits: string
+    valid_from: Date
+    changed_by: number
+    changed_at: Date
+    confirmed_by: number | null
+    confirmed_at: Date | null
+    canceled_by: number | null
+    canceled_at: Date | null
+  }
   agent_batches: {
     id: Generated<number>
     workspace_id: number
@@ -97,6 +111,7 @@ interface AgentTables {
     name: string
     status: string
     daily_budget_minor: number | null
+    lifetime_budget_minor: Generated<number | null>
     version: number
     next_fault: string | null
     last_change_key: string | null
@@ -110,6 +125,7 @@ declare module '../runtime/db/tables.ts' {
 
 export const AGENT_PLACEMENTS: Record<keyof AgentTables, TablePlacement> = {
   agent_policies: 'managed_local',
+  agent_policy_versions: 'managed_local',
   agent_batches: 'managed_local',
   agent_actions: 'managed_local',
   agent_receipts: 'managed_local',

@@ -104,41 +104,6 @@ export async function findEntriesSince(
   return rows.map(toStoredEntry)
 }
 
-interface RoleLoss {
-  workspaceId: number
-  exceptUserId: number
-  roles: readonly string[]
-  since: Date
-}
-
-const ROLE_LOSSES: readonly AuditAction[] = ['member.role_changed', 'member.removed']
-
-/**
- * Whether another person lost one of these roles since a given time, by a change of the role or by
- * leaving the workspace.
- */
-export async function hasRoleLossSince(
-  { query }: Transaction,
-  { workspaceId, exceptUserId, roles, since }: RoleLoss,
-): Promise<boolean> {
-  const row = await query
-    .selectFrom('audit_entries')
-    .select('sequence')
-    .where('workspace_id', '=', workspaceId)
-    .where('action', 'in', ROLE_LOSSES)
-    .where('subject_id', '<>', String(exceptUserId))
-    .where(sql<boolean>`body::jsonb ->> 'at' >= ${since.toISOString()}`)
-    .where(
-      sql<string>`coalesce(body::jsonb #>> '{details,role_before}',
-        body::jsonb #>> '{details,role}')`,
-      'in',
-      roles,
-    )
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
-}
-
 function selectEntries({ query }: Transaction, workspaceId: number) {
   return query
     .selectFrom('audit_entries')

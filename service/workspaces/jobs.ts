@@ -10,6 +10,7 @@ import { type SendContext, sendMessages } from './notifications/send-messages.ts
 import { deleteExpiredOauthRecords } from './oauth/artifact-store.ts'
 import { deleteSecurityEventsBefore } from './users/security-event-store.ts'
 import { deleteExpiredUserRecords } from './users/session-store.ts'
+import { settleWaitingRoles } from './users/waiting-roles.ts'
 
 export interface WorkspacesJobsContext {
   settings: Pick<Settings, 'securityEventRetentionDays'>
@@ -29,6 +30,14 @@ export function workspacesJobs(context: WorkspacesJobsContext): Job[] {
       schedule: '*/1 * * * *',
       timeoutSeconds: 50,
       run: (_, { signal }) => sendNotifications(context, signal),
+    },
+    {
+      name: 'settle-waiting-roles',
+      schedule: '*/5 * * * *',
+      timeoutSeconds: 60,
+      run: repeatUntilDone(({ now }) =>
+        settleWaitingRoles({ database, audit: context.audit }, now),
+      ),
     },
     {
       name: 'collect-ended-access',

@@ -14,6 +14,9 @@ interface WorkspaceTables {
     user_id: number
     role: string
     created_at: Date
+    granted_role: string | null
+    granted_by: number | null
+    granted_at: Date | null
   }
   invitations: {
     id: string

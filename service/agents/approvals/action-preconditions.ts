@@ -14,9 +14,9 @@ import { findEntity } from '../campaigns/campaign-api.ts'
 import { entityKey } from '../policy/budget-in-motion.ts'
 import { type Evaluation, evaluateAction } from '../policy/evaluate-action.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
+import { AccountHistory, type TargetStates } from '../proposals/account-history.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
-import { findDayStartBudgets, findDayUsage, lockAdAccount } from '../proposals/ad-account-store.ts'
-import { addUsage, type TargetStates, toBudgetContext } from '../proposals/evaluate-actions.ts'
+import { lockAdAccount } from '../proposals/ad-account-store.ts'
 
 /**
  * How an approved action ends because a precondition changed; null if all are met. An approval
@@ -70,7 +70,7 @@ export async function lockPreconditions(
   // Lock the account before the workspace, like proposals, to avoid deadlocks.
   const account = await lockAdAccount(transaction, adAccountId, lock)
   const { isActive, timeZone, currency } = account
-  const policy = await lockPolicy(transaction, workspaceId)
+  const policy = await lockPolicy(transaction, workspaceId, at)
   const { kind, id } = proposer
   const isProposerActive = await lockActivePrincipal(transaction, { kind, id, adAccountId }, at)
   const proposerOutcome = isProposerActive ? null : 'proposer_revoked'
@@ -131,16 +131,15 @@ export async function reevaluateActions(
   if (!first) return evaluations
   const { policy, timeZone, currency, at } = preconditions
   const day = { adAccountId: first.adAccountId, timeZone, ...positionInDay(first, at) }
-  const findDayStartBudget = await findDayStartBudgets(transaction, day)
-  let usedToday = await findDayUsage(transaction, day)
+  const history = await AccountHistory.read(transaction, day, targets)
+  const account = { currency, timeZone }
   for (const action of actions) {
-    const budgets = toBudgetContext(targets, action.target, findDayStartBudget)
-    const account = { currency, timeZone }
+    const { used } = history
     // Whether the entity still has this state is another precondition.
-    const input = { ...budgets, entity: action.before, policy, usedToday, account, at }
-    const evaluation = evaluateAction(action, input)
+    const context = { ...history.contextOf(action), entity: action.before }
+    const evaluation = evaluateAction(action, { ...context, policy, used, account, at })
     evaluations.set(action.id, evaluation)
-    if (evaluation.decision !== 'block') usedToday = addUsage(usedToday, evaluation.changeMinor)
+    if (evaluation.decision !== 'block') history.add(action, evaluation.changeMinor)
   }
   return evaluations
 }

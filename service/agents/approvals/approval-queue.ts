@@ -17,16 +17,16 @@ import type { Membership } from '../../workspaces/users/workspace-store.ts'
 import { requireRole, userActor } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import { readPolicy } from '../policy/policy-store.ts'
+import { readTargetStates } from '../proposals/account-history.ts'
 import { type Action, isFinal } from '../proposals/action.ts'
 import { findDecidedActions, findOtherPendingActions } from '../proposals/action-list-store.ts'
 import { findActionsOfBatch, orderForExecution } from '../proposals/action-store.ts'
-import { findDayUsage } from '../proposals/ad-account-store.ts'
+import { findUsage } from '../proposals/ad-account-store.ts'
 import {
   findQueuedBatch,
   findQueuedBatches,
   type QueuedBatchRow,
 } from '../proposals/batch-store.ts'
-import { readTargetStates } from '../proposals/evaluate-actions.ts'
 import { deriveBatchStatus, toActionView, toProposerView } from '../proposals/proposal-view.ts'
 import { readReceipt } from '../proposals/read-actions.ts'
 import { hasExpired, isStale, reevaluateActions } from './action-preconditions.ts'
@@ -142,14 +142,20 @@ async function readCurrentState(
   pending: readonly Action[],
 ): Promise<Pick<QueuedBatch, CurrentMembers>> {
   const targets = await readTargetStates(campaigns, adAccountId, pending)
-  const policy = await readPolicy(database, workspaceId)
-  const preconditions = { policy, timeZone, currency, at: now() }
-  const usage = await findDayUsage(database, { adAccountId, timeZone, at: preconditions.at })
+  const at = now()
+  const policy = await readPolicy(database, workspaceId, at)
+  const preconditions = { policy, timeZone, currency, at }
+  const usage = await findUsage(database, { adAccountId, timeZone, at })
   const evaluations = await reevaluateActions(database, pending, { preconditions, targets })
   const others = await findOtherPendingActions(database, pending)
   return {
     stale_action_ids: pending.filter(action => isStale(action, targets)).map(({ id }) => id),
-    today: { changed_minor: usage.changedMinor, action_count: usage.actionCount },
+    today: {
+      changed_minor: usage.changedMinor,
+      action_count: usage.actionCount,
+      changed_week_minor: usage.weekMinor,
+      changed_month_minor: usage.monthMinor,
+    },
     evaluations: [...evaluations].map(([id, evaluation]) => toCurrentEvaluation(id, evaluation)),
     other_pending_actions: others.map(toOtherPendingAction),
   }

@@ -7,9 +7,9 @@ import { parseRowId } from '../../runtime/util/ids.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { requireRole, requireRoleUnderLock, userActor } from '../../workspaces/users/workspaces.ts'
 import type { ProposalContext } from '../agents-context.ts'
+import { NO_TARGETS, readTargetStates, type TargetStates } from '../proposals/account-history.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
 import { findActionsOfBatch, lockActions, orderForExecution } from '../proposals/action-store.ts'
-import { readTargetStates, type TargetStates } from '../proposals/evaluate-actions.ts'
 import { type TransitionInput, transitionAction } from '../proposals/transition-action.ts'
 import {
   type ActionPreconditions,
@@ -77,8 +77,6 @@ export async function decideActions(
     return updated
   })
 }
-
-const NO_TARGETS: TargetStates = { entities: [], budgetsInMotion: new Map() }
 
 /** Called before the transaction: the executor compares the entities with the approval again. */
 async function readTargets(

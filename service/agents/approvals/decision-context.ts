@@ -5,13 +5,16 @@ import type {
 } from '@signalbox/contract/agents/approvals.ts'
 import type { LimitCode } from '@signalbox/contract/agents/policy.ts'
 import type { AuditAction } from '../../audit/audit-entry.ts'
-import { findEntriesSince, hasRoleLossSince } from '../../audit/audit-read-store.ts'
+import { findEntriesSince } from '../../audit/audit-read-store.ts'
 import { parseEntryBody } from '../../audit/read-audit.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
-import { hasPermission, WORKSPACE_ROLES } from '../../workspaces/users/workspace-role.ts'
-import { hasOtherMember } from '../../workspaces/users/workspace-store.ts'
+import {
+  couldAnotherDecide,
+  hasNewDecidingRole,
+  hasRecentlyGivenRole,
+  startOfStanding,
+} from '../../workspaces/users/role-standing.ts'
 import type { Evaluation } from '../policy/evaluate-action.ts'
 import type { Action } from '../proposals/action.ts'
 import { findOtherPendingActions, type PendingAction } from '../proposals/action-list-store.ts'
@@ -113,6 +116,7 @@ export function toCurrentEvaluation(actionId: number, evaluation: Evaluation): C
 /** Changes that decide who may approve what, and what needs approval. */
 const GOVERNANCE_ACTIONS: readonly AuditAction[] = [
   'policy.changed',
+  'policy.change_canceled',
   'member.added',
   'member.role_changed',
   'member.removed',
@@ -120,41 +124,47 @@ const GOVERNANCE_ACTIONS: readonly AuditAction[] = [
   'person.enabled',
 ]
 
-/** As long as an approval period. */
-const GOVERNANCE_HOURS = 72
 const GOVERNANCE_ENTRIES_MAX = 100
 
 /** The filter for recent changes of roles and the policy, which an approver is shown. */
 export function governanceFilter(at: Date) {
   return {
     actions: GOVERNANCE_ACTIONS,
-    since: startOfGovernanceWindow(at),
+    since: startOfStanding(at),
     limit: GOVERNANCE_ENTRIES_MAX,
   }
 }
 
-function startOfGovernanceWindow(at: Date): Date {
-  return new Date(at.getTime() - GOVERNANCE_HOURS * HOUR_MILLISECONDS)
-}
-
 /**
- * Why a user may not approve a proposal of their own or of their credential, as a sentence; null
- * if they may. Two people are needed if another one could decide. Roles count as they were over the
- * last 72 hours, so that an owner cannot demote the others, approve, and promote them again.
+ * Why a user may not approve a proposal, as a sentence; null if they may. Two people are needed if
+ * another one could decide: not the person behind the proposing credential, nor one who only just
+ * got the role or just gave that person theirs. Roles count as they were over the last 72 hours, so
+ * that an owner cannot demote the others, approve, and promote them again.
  */
 export async function findApprovalDenial(
   transaction: Transaction,
   { workspaceId, proposer }: Pick<Action, 'workspaceId' | 'proposer'>,
   { userId, at }: { userId: number; at: Date },
 ): Promise<string | null> {
-  if (proposer.userId !== userId) return null
-  const own = proposer.kind === 'person' ? 'your own proposal' : 'a proposal of your own credential'
-  const roles = WORKSPACE_ROLES.filter(role => hasPermission(role, 'decide_actions'))
-  const others = { workspaceId, exceptUserId: userId, roles }
-  if (await hasOtherMember(transaction, others)) return othersDecide(own)
-  const since = startOfGovernanceWindow(at)
-  return (await hasRoleLossSince(transaction, { ...others, since })) ? othersCouldDecide(own) : null
+  const member = { workspaceId, userId, at }
+  const others = await couldAnotherDecide(transaction, member)
+  if (others === null) return null
+  if (proposer.userId === userId) {
+    const own = proposer.kind === 'person' ? 'your own proposal' : OWN_CREDENTIAL
+    return others === 'can' ? othersDecide(own) : othersCouldDecide(own)
+  }
+  if (await hasNewDecidingRole(transaction, member)) return NEW_DECIDER
+  const given = { workspaceId, userId: proposer.userId, by: userId, at }
+  return (await hasRecentlyGivenRole(transaction, given)) ? GAVE_ROLE : null
 }
+
+const OWN_CREDENTIAL = 'a proposal of your own credential'
+const NEW_DECIDER =
+  'You became an owner or admin in the last 72 hours, so another one must approve it; you can ' +
+  'reject it.'
+const GAVE_ROLE =
+  'In the last 72 hours you invited the person behind this proposal or gave them their role, so ' +
+  'another owner or admin must approve it; you can reject it.'
 
 function othersDecide(own: string): string {
   return `You cannot approve ${own}. Another owner or admin must approve it; you can reject it.`

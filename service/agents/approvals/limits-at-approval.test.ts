@@ -64,7 +64,12 @@ it('refuses an approval that now exceeds a limit, unless the approver accepts it
     await decideAndExecute(fixture.context, requestOf(fixture, id), APPROVAL)
   }
   const { batch } = await readQueuedBatch(fixture.context, requestOf(fixture, waiting.id))
-  assert.deepEqual(batch.today, { changed_minor: 19_600, action_count: 4 })
+  assert.deepEqual(batch.today, {
+    changed_minor: 19_600,
+    action_count: 4,
+    changed_week_minor: 19_600,
+    changed_month_minor: 19_600,
+  })
   assert.deepEqual(batch.evaluations[0]?.exceeded_limits, ['daily_total_exceeded'])
   const request = requestOf(fixture, waiting.id)
   const refused = isRefusal(409, /would total €245\.00; the policy allows €200\.00 per day/)
@@ -146,7 +151,8 @@ it('stores what the approver could see, and puts it into the receipt', async tes
   )
   assert.deepEqual(
     shown.recent_changes.map(({ action }) => action),
-    ['policy.changed'],
+    // Saved by one owner, confirmed by the other.
+    ['policy.changed', 'policy.changed'],
   )
   await decideAndExecute(context, request, APPROVAL)
   const actionId = actionIds[0] ?? 0
@@ -158,7 +164,7 @@ it('stores what the approver could see, and puts it into the receipt', async tes
   assert.deepEqual(decision.context.other_pending_actions[0].action_id, other.actionIds[0])
   assert.deepEqual(decision.context.recent_changes[0].actor, {
     type: 'person',
-    id: String(fixture.responsible.userId),
+    id: String(fixture.owner.userId),
   })
   assert.deepEqual(decision.context.accepted_limits, [])
 })

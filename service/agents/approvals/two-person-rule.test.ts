@@ -66,11 +66,46 @@ it('refuses the own proposal of an owner who demotes the other owner first', asy
   await setRole(fixture, owner.userId, 'owner')
   const roles = await readAuditEntries(fixture.database, workspaceId, 'member.role_changed')
   assert.equal(roles.length, 2)
-  const [approved] = await decideActions(context, { ...request, user: owner }, APPROVAL)
+  // A role that was just given back does not decide either.
+  const again = decideActions(context, { ...request, user: owner }, APPROVAL)
+  await assert.rejects(again, isRefusal(403, /became an owner or admin in the last 72 hours/))
+  const third = await createFixtureMember(fixture, 'owner')
+  const [approved] = await decideActions(context, { ...request, user: third }, APPROVAL)
   assert.deepEqual(
     approved?.decisionContext?.recent_changes.map(({ action }) => action),
-    ['member.role_changed', 'member.role_changed', 'policy.changed'],
+    ['member.role_changed', 'member.role_changed', 'policy.changed', 'policy.changed'],
   )
+})
+
+it('refuses the approval of a second mailbox that the owner just promoted', async test => {
+  const { fixture, batchId } = await stage(test)
+  const { context, workspaceId } = fixture
+  const mailbox = await createFixtureMember(fixture, 'member')
+  await setRole(fixture, mailbox.userId, 'admin')
+  const request = { user: mailbox, workspaceId, batchId }
+  const denial = /became an owner or admin in the last 72 hours/
+  await assert.rejects(decideActions(context, request, APPROVAL), isRefusal(403, denial))
+  fixture.clock.advance(72 * HOUR_SECONDS + 1)
+  const { batchId: later } = await propose(fixture, RAISE)
+  const [action] = await decideActions(context, { ...request, batchId: later }, APPROVAL)
+  assert.equal(action?.status, 'executing')
+})
+
+it('refuses the approval of an owner who just promoted the person behind it', async test => {
+  const { fixture, batchId } = await stage(test)
+  const { context, workspaceId, responsible, owner } = fixture
+  const byOwner = (role: string) =>
+    changeMemberRole(usersContext(fixture), owner, {
+      workspaceId,
+      userId: responsible.userId,
+      body: { role },
+    })
+  await createFixtureMember(fixture, 'owner')
+  await byOwner('member')
+  await byOwner('owner')
+  const request = { user: owner, workspaceId, batchId }
+  const denial = /gave them their role/
+  await assert.rejects(decideActions(context, request, APPROVAL), isRefusal(403, denial))
 })
 
 it('refuses the own proposal of an owner who removes the only admin first', async test => {

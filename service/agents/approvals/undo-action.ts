@@ -11,6 +11,7 @@ import { requireRole, requireRoleUnderLock } from '../../workspaces/users/worksp
 import type { ProposalContext } from '../agents-context.ts'
 import { findEntity } from '../campaigns/campaign-api.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
+import { readSubmittedTargets, type TargetStates } from '../proposals/account-history.ts'
 import type { Action } from '../proposals/action.ts'
 import { findAction, lockActions } from '../proposals/action-store.ts'
 import { lockActiveAdAccount } from '../proposals/ad-account-store.ts'
@@ -18,9 +19,7 @@ import { findUndoes, insertBatch, type NewBatch } from '../proposals/batch-store
 import {
   type EvaluatedAction,
   evaluateActions,
-  readSubmittedTargets,
   strictestDecision,
-  type TargetStates,
 } from '../proposals/evaluate-actions.ts'
 import {
   approvalExpiry,
@@ -141,7 +140,7 @@ async function save(
   const account = await lockActiveAdAccount(transaction, action)
   if (!account) throw new Refusal(409, 'The ad account is not active. Activate it first.')
   const at = context.now()
-  const policy = await lockPolicy(transaction, workspaceId)
+  const policy = await lockPolicy(transaction, workspaceId, at)
   // The policy's lock of the workspace makes role changes wait.
   await requireRoleUnderLock(transaction, { workspaceId, userId }, 'decide_actions')
   const submissions = [submission]

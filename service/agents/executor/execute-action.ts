@@ -10,6 +10,7 @@ import {
 } from '../approvals/action-preconditions.ts'
 import type { EntityChange } from '../campaigns/campaign-api.ts'
 import type { Evaluation } from '../policy/evaluate-action.ts'
+import { NO_TARGETS, readTargetStates, type TargetStates } from '../proposals/account-history.ts'
 import { type Action, type ActionTransition, hasFailedBatch } from '../proposals/action.ts'
 import {
   findActionsOfBatch,
@@ -17,7 +18,6 @@ import {
   lockActions,
   recordChangeRequest,
 } from '../proposals/action-store.ts'
-import { readTargetStates, type TargetStates } from '../proposals/evaluate-actions.ts'
 import { type TransitionInput, transitionAction } from '../proposals/transition-action.ts'
 
 export type ExecutionContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'campaigns'>
@@ -92,8 +92,6 @@ async function lockWithBatch(
   if (action) return { action, hasBatchFailed: hasFailedBatch(actions) }
   throw new Error(`there is no action ${id}`)
 }
-
-const NO_TARGETS: TargetStates = { entities: [], budgetsInMotion: new Map() }
 
 function readCurrentTarget({ campaigns }: ExecutionContext, action: Action): Promise<TargetStates> {
   return readTargetStates(campaigns, action.adAccountId, [action])

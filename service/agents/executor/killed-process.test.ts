@@ -32,7 +32,7 @@ const PROGRAM = join(import.meta.dirname, '../../../testing/crash/executor-proce
  * commit of the settlement, before the last commit. crash-at-every-statement.test.ts covers every
  * statement within one process.
  */
-const KILLED_BEFORE = [14, 17, 18, 25, 36]
+const KILLED_BEFORE = [21, 24, 25, 32, 43]
 
 /** Runs until the first output, then kills the process. */
 async function runAndKill(test: TestContext, ...options: string[]): Promise<string> {
@@ -105,7 +105,7 @@ it('ends as uncertain if the entity changed after a process was killed', async t
   const stored = await createTestDatabase(test)
   await recordActionTransitions(stored.database)
   // The request was committed, and the change was not made or was made.
-  for (const stop of [{ beforeStatement: 14 }, { afterChange: 1 }]) {
+  for (const stop of [{ beforeStatement: 21 }, { afterChange: 1 }]) {
     const { fixture, resume, readAction } = await prepareExecution(test, stored)
     assert.equal(await resume(stop), 'stopped')
     await recordExternalChange(fixture, 7_000)

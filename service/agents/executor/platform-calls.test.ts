@@ -106,21 +106,23 @@ it('calls the platform outside of transactions', async test => {
   const body = buildProposal(RAISE)
   const { idempotency_key: _, ...dryRun } = body
   await dryRunActions(context, principal, { actions: dryRun.actions })
-  assert.deepEqual(calls.splice(0), ['read 0'])
+  // The targets, and the ad account with everything below it.
+  const reading = ['read 0', 'list 0', 'read related 0']
+  assert.deepEqual(calls.splice(0), reading)
   await dryRunActions(context, principal, {
     actions: [{ ...dryRun.actions[0], target_entity: { type: 'campaign', id: '4' } }],
   })
-  assert.deepEqual(calls.splice(0), ['read 0', 'list 0'])
+  assert.deepEqual(calls.splice(0), [...reading, 'list 0'])
   await failNextChange(fixture, 'altered')
   await submitProposal(context, principal, body)
   // Evaluation, precondition, change, verification, rollback, and its verification.
-  const execution = ['read 0', 'change 0', 'read 0']
-  assert.deepEqual(calls.splice(0), ['read 0', ...execution, 'change 0', 'read 0'])
+  const execution = [...reading, 'change 0', 'read 0']
+  assert.deepEqual(calls.splice(0), [...reading, ...execution, 'change 0', 'read 0'])
   await setPolicy(fixture, 'ask')
   const { batchId } = await propose(fixture, PAUSE)
   const target = { user: fixture.owner, workspaceId: fixture.workspaceId, batchId }
   await decideAndExecute(context, target, APPROVAL)
-  assert.deepEqual(calls, ['read 0', ...execution])
+  assert.deepEqual(calls, [...reading, ...execution])
 })
 
 async function countTransactions({ database }: AgentFixture): Promise<number> {

@@ -8,16 +8,23 @@ import { limitsForCurrency } from '../policy/money-limits.ts'
 import { auditActionLabel, detailRows } from './audit-entries.ts'
 import { ACTION_TYPE_LABELS, untrustedName } from './page-text.ts'
 
-/** The totals of the account's day, next to their limits. Returns HTML. */
+/** The totals of the account's day, week and month, next to their limits. Returns HTML. */
 export function dayTotals({ today, currency }: QueuedBatch, policy: ActionPolicy): string {
   const limits = limitsForCurrency(policy.limits, currency)
-  const { daily_total_minor_max: totalMax, actions_per_day_max: countMax } = limits
-  const total = totalMax === null ? 'no limit' : `limit ${formatAmount(totalMax, currency)}`
+  const { actions_per_day_max: countMax } = limits
+  const amount = (minor: number, max: number | null) => {
+    const limit = max === null ? 'no limit' : `limit ${formatAmount(max, currency)}`
+    return `${formatAmount(minor, currency)} (${limit})`
+  }
   const count = countMax === null ? 'no limit' : `limit ${countMax}`
   return html`<h3>Today in this ad account</h3>
 <dl class="facts">
 <dt>Changed and resumed daily budgets</dt>
-<dd>${formatAmount(today.changed_minor, currency)} (${total})</dd>
+<dd>${amount(today.changed_minor, limits.daily_total_minor_max)}</dd>
+<dt>In the last 7 days</dt>
+<dd>${amount(today.changed_week_minor, limits.weekly_total_minor_max)}</dd>
+<dt>In the last 30 days</dt>
+<dd>${amount(today.changed_month_minor, limits.monthly_total_minor_max)}</dd>
 <dt>Actions</dt><dd>${today.action_count} (${count})</dd>
 </dl>`
 }

@@ -25,6 +25,7 @@ import {
   type RejectedDecisionForm,
   toDecisionBody,
 } from './decision-form.ts'
+import { loadPolicy } from './policy-page-routes.ts'
 import { parseUndoForm, toUndoError } from './undo-form.ts'
 
 const PAGE = { config: { credential: 'none' } } as const
@@ -120,7 +121,8 @@ async function renderQueue(context: AgentsContext, visit: WorkspacePageRequest, 
     return decidedApprovalsPage({ user, membership, decided })
   }
   const queue = await readApprovalQueue(context, visit, { page })
-  return approvalsPage({ user, membership, queue, now: now() })
+  const policy = await loadPolicy(context, { ...membership, userId: user.userId })
+  return approvalsPage({ user, membership, queue, ...policy, now: now() })
 }
 
 async function renderBatch(
@@ -132,7 +134,7 @@ async function renderBatch(
   const { user, workspaceId } = visit
   const membership = await requirePageMembership(database, user, { workspaceId })
   const { batch, recent_changes: recentChanges } = await readQueuedBatch(context, visit)
-  const policy = await readPolicy(database, membership.workspaceId)
+  const policy = await readPolicy(database, membership.workspaceId, now())
   const ref = { workspaceId: membership.workspaceId, batchId: batch.id }
   const decisionRecords = await readDecisionRecords(context, ref)
   const notice = findNotice(query, batch)

@@ -4,6 +4,7 @@ import type {
   AgentAction,
 } from '@signalbox/contract/agents/actions.ts'
 import type { ApprovalQueue, QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
+import type { PolicyStateAnswer } from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
 import { tag } from '../../runtime/pages/form-controls.ts'
 import { SHORTCUT_SCRIPT_PATH, shortcutHint } from '../../runtime/pages/layout.ts'
@@ -11,6 +12,7 @@ import { formatDateTime, formatTimeLeft } from '../../runtime/util/time.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import type { PageMembership } from '../../workspaces/users/workspace-pages.ts'
 import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
+import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import type { DecidedAction, DecidedPage } from '../approvals/approval-queue.ts'
 import {
   ACTION_STATUS_LABELS,
@@ -18,6 +20,7 @@ import {
   PROPOSER_LABELS,
   untrustedName,
 } from './page-text.ts'
+import { waitingPolicyCard } from './policy-facts.ts'
 import { changeLine, isStalePending } from './proposal-details.ts'
 
 interface ApprovalsFrame {
@@ -27,6 +30,9 @@ interface ApprovalsFrame {
 
 export interface ApprovalsPage extends ApprovalsFrame {
   queue: ApprovalQueue
+  state: PolicyStateAnswer
+  /** Distinct currencies of the active ad accounts. */
+  currencies: readonly string[]
   now: Date
 }
 
@@ -34,14 +40,17 @@ export interface ApprovalsPage extends ApprovalsFrame {
 const CHANGES_SHOWN_MAX = 3
 const RATIONALE_CHARACTERS_MAX = 200
 
-/** Pending proposals of a workspace, those that expire first on top. */
-export function approvalsPage({ user, membership, queue, now }: ApprovalsPage): string {
+/** The policy that waits, and pending proposals of a workspace, those that expire first on top. */
+export function approvalsPage({ user, membership, queue, now, ...policy }: ApprovalsPage): string {
+  const { workspaceId, role } = membership
+  const isOwner = hasPermission(role, 'change_policy')
   const { batches } = queue
   const base = pathOf(membership)
   const rows = batches.map(batch => proposalRow(batch, { base, now }))
   const list = html`<ol class="card list" aria-label="Pending proposals">!${rows.join('')}</ol>
 !${shortcutHint('queue')}`
   const content = html`!${viewLinks(membership, 'pending')}
+!${waitingPolicyCard({ ...policy, workspaceId, isOwner })}
 !${batches.length === 0 ? NOTHING : list}
 !${queueLinks(queue, base)}`
   return workspacePage({

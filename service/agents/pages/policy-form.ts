@@ -5,28 +5,44 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import { formChoices, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import type { FormErrors } from '../../runtime/pages/form-controls.ts'
 import { formatMinorUnits, minorUnitDigits, parseMinorUnits } from '../policy/account-formats.ts'
+import { AMOUNT_LIMITS, type AmountLimit } from '../policy/money-limits.ts'
 
 /** The fields of the policy form, as text. */
-export interface PolicyFormValues {
+export interface PolicyFormValues extends AmountFormValues, LaterNumbers {
   version: string
   /** Decimal digits of amounts in the form. */
   amount_digits: string
   execution_mode: string
   allowed_types: readonly string[]
   change_percent_max: string
-  change_minor_max: string
-  daily_total_minor_max: string
   actions_per_day_max: string
   quiet_from: string
   quiet_until: string
   currency_limits: readonly CurrencyFormValues[]
 }
 
-/** Limits on amounts in one currency, in its own decimal digits. */
-export interface CurrencyFormValues {
-  currency: string
+/**
+ * Limits that a form of an earlier version does not have. Undefined: they stay as they are, which
+ * an empty field does not say.
+ */
+const LATER_AMOUNTS = [
+  'weekly_total_minor_max',
+  'monthly_total_minor_max',
+  'entity_budget_minor_max',
+  'account_budget_minor_max',
+] as const satisfies readonly AmountLimit[]
+const LATER_NUMBERS = ['entity_budget_times_max', 'active_spend_percent_max'] as const
+
+type LaterNumbers = { [Name in (typeof LATER_NUMBERS)[number]]?: string }
+type LaterAmounts = { [Name in (typeof LATER_AMOUNTS)[number]]?: string }
+interface AmountFormValues extends LaterAmounts {
   change_minor_max: string
   daily_total_minor_max: string
+}
+
+/** Limits on amounts in one currency, in its own decimal digits. */
+export interface CurrencyFormValues extends AmountFormValues {
+  currency: string
 }
 
 export type PolicyField = keyof PolicyFormValues
@@ -69,9 +85,10 @@ export function toPolicyForm(
     execution_mode,
     allowed_types: limits.allowed_types,
     change_percent_max: number(limits.change_percent_max),
-    change_minor_max: money(limits.change_minor_max),
-    daily_total_minor_max: money(limits.daily_total_minor_max),
+    ...mapAmounts(member => money(limits[member])),
     actions_per_day_max: number(limits.actions_per_day_max),
+    entity_budget_times_max: number(limits.entity_budget_times_max),
+    active_spend_percent_max: number(limits.active_spend_percent_max),
     quiet_from: limits.quiet_hours?.from ?? '',
     quiet_until: limits.quiet_hours?.until ?? '',
     currency_limits: toCurrencyForms(limits, currencies),
@@ -88,12 +105,15 @@ function toCurrencyForms(
     const own = currency_limits.find(other => other.currency === currency)
     const money = (limit: number | null = null) =>
       limit === null ? '' : formatMinorUnits(limit, minorUnitDigits(currency))
-    return {
-      currency,
-      change_minor_max: money(own?.change_minor_max),
-      daily_total_minor_max: money(own?.daily_total_minor_max),
-    }
+    return { currency, ...mapAmounts(member => money(own?.[member])) }
   })
+}
+
+function mapAmounts<Text extends string | undefined>(
+  text: (member: AmountLimit) => Text,
+): Record<AmountLimit, Text> {
+  const entries = AMOUNT_LIMITS.map(member => [member, text(member)])
+  return Object.fromEntries(entries) as Record<AmountLimit, Text>
 }
 
 /** The form field of a limit in one currency, such as `change_minor_max_JPY`. */
@@ -107,6 +127,7 @@ export function parsePolicyForm(body: unknown): PolicyFormValues {
   const currencies = limit_currency.filter(code => /^[A-Z]{3}$/.test(code)).slice(0, CURRENCIES_MAX)
   return {
     ...texts,
+    ...readSubmitted(body, [...LATER_AMOUNTS, ...LATER_NUMBERS]),
     allowed_types: ACTION_TYPES.filter(type => types.includes(type)),
     currency_limits: currencies.map(currency => parseCurrencyForm(body, currency)),
   }
@@ -114,15 +135,24 @@ export function parsePolicyForm(body: unknown): PolicyFormValues {
 
 const CURRENCIES_MAX = 50
 
+/** The fields that a form has, without those that it lacks. */
+function readSubmitted<Name extends string>(
+  body: unknown,
+  names: readonly Name[],
+  fieldOf: (name: Name) => string = name => name,
+): { [Key in Name]?: string } {
+  const form = body instanceof URLSearchParams ? body : new URLSearchParams()
+  const fields = names.map(fieldOf)
+  const values = readForm(body, Type.Object(Object.fromEntries(fields.map(it => [it, formText()]))))
+  const submitted = names.filter(name => form.has(fieldOf(name)))
+  const entries = submitted.map(name => [name, values[fieldOf(name)]])
+  return Object.fromEntries(entries) as { [Key in Name]?: string }
+}
+
 function parseCurrencyForm(body: unknown, currency: string): CurrencyFormValues {
-  const change = currencyField('change_minor_max', currency)
-  const total = currencyField('daily_total_minor_max', currency)
-  const form = readForm(body, Type.Object({ [change]: formText(), [total]: formText() }))
-  return {
-    currency,
-    change_minor_max: form[change] ?? '',
-    daily_total_minor_max: form[total] ?? '',
-  }
+  const own = readSubmitted(body, AMOUNT_LIMITS, name => currencyField(name, currency))
+  const { change_minor_max = '', daily_total_minor_max = '' } = own
+  return { ...own, currency, change_minor_max, daily_total_minor_max }
 }
 
 /**
@@ -130,34 +160,38 @@ function parseCurrencyForm(body: unknown, currency: string): CurrencyFormValues 
  * together with all other errors.
  */
 export function toPolicySubmission(form: PolicyFormValues): unknown {
-  const digits = formMinorUnitDigits(form)
   const { quiet_from, quiet_until } = form
   const number = (text: string) => (text === '' ? null : parseWholeNumber(text))
-  const money = (text: string) => (text === '' ? null : (parseMinorUnits(text, digits) ?? text))
+  const numbers = LATER_NUMBERS.flatMap(name => {
+    const text = form[name]
+    return text === undefined ? [] : [[name, number(text)]]
+  })
   return {
     version: parseWholeNumber(form.version),
     execution_mode: form.execution_mode,
     limits: {
       change_percent_max: number(form.change_percent_max),
-      change_minor_max: money(form.change_minor_max),
-      daily_total_minor_max: money(form.daily_total_minor_max),
+      ...toAmountSubmission(form, formMinorUnitDigits(form)),
       actions_per_day_max: number(form.actions_per_day_max),
+      ...Object.fromEntries(numbers),
       allowed_types: form.allowed_types,
       quiet_hours:
         quiet_from === '' && quiet_until === '' ? null : { from: quiet_from, until: quiet_until },
-      currency_limits: form.currency_limits.map(toCurrencySubmission),
+      currency_limits: form.currency_limits.map(own => ({
+        currency: own.currency,
+        ...toAmountSubmission(own, minorUnitDigits(own.currency)),
+      })),
     },
   }
 }
 
-function toCurrencySubmission({ currency, ...limits }: CurrencyFormValues) {
-  const digits = minorUnitDigits(currency)
-  const money = (text: string) => (text === '' ? null : (parseMinorUnits(text, digits) ?? text))
-  return {
-    currency,
-    change_minor_max: money(limits.change_minor_max),
-    daily_total_minor_max: money(limits.daily_total_minor_max),
-  }
+function toAmountSubmission(form: AmountFormValues, digits: number) {
+  const amounts = AMOUNT_LIMITS.flatMap(name => {
+    const text = form[name]
+    if (text === undefined) return []
+    return [[name, text === '' ? null : (parseMinorUnits(text, digits) ?? text)]]
+  })
+  return Object.fromEntries(amounts)
 }
 
 /**
@@ -208,8 +242,9 @@ const MINUTE = 'Enter both times, such as 22:00 and 07:00, or leave both empty.'
 const ERROR_TEXTS: Record<string, string> = {
   execution_mode: 'Choose a mode.',
   change_percent_max: 'Enter a whole number from 0 to 1000, or leave it empty.',
-  change_minor_max: AMOUNT,
-  daily_total_minor_max: AMOUNT,
+  ...mapAmounts(() => AMOUNT),
+  entity_budget_times_max: 'Enter a whole number from 1 to 1000, or leave it empty.',
+  active_spend_percent_max: 'Enter a whole number from 0 to 100, or leave it empty.',
   actions_per_day_max: 'Enter a whole number from 0 to 10000, or leave it empty.',
   quiet_from: MINUTE,
   quiet_until: MINUTE,

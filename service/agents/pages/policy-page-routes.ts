@@ -1,11 +1,17 @@
+import Type from 'typebox'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { formText, readForm } from '../../runtime/pages/form-body.ts'
 import { Notices } from '../../runtime/pages/navigation.ts'
 import { listAdAccounts } from '../../workspaces/users/ad-account-store.ts'
 import { requirePageSession, type WorkspacePageRequest } from '../../workspaces/users/page-visit.ts'
 import { requirePageMembership } from '../../workspaces/users/workspace-pages.ts'
 import type { AgentsContext } from '../agents-context.ts'
 import { changePolicy } from '../policy/change-policy.ts'
-import { readPolicy } from '../policy/policy-store.ts'
+import {
+  cancelPendingPolicy,
+  confirmPendingPolicy,
+  readPolicyView,
+} from '../policy/pending-policy.ts'
 import { isConflict, parsePolicyForm, policyFormErrors, toPolicySubmission } from './policy-form.ts'
 import { type PolicyPage, policyPage } from './policy-page.ts'
 
@@ -14,6 +20,11 @@ const UNPROCESSABLE = 422
 const CONFLICT = 409
 const NOTICES = new Notices({
   saved: 'The policy is saved. It applies immediately, including to pending proposals.',
+  waiting:
+    'The policy is saved. What permits less applies now; what permits more waits, and all owners ' +
+    'are told.',
+  confirmed: 'The policy is valid now, including for pending proposals.',
+  canceled: 'The waiting policy is canceled.',
 })
 
 /** The policy page of a workspace: members read the policy, owners change it. */
@@ -30,8 +41,9 @@ export function policyPageRoutes(pages: ServiceApp, context: AgentsContext): voi
     if (!visit) return reply
     const submitted = parsePolicyForm(request.body)
     try {
-      await changePolicy(context, visit, toPolicySubmission(submitted))
-      return reply.redirect(NOTICES.addTo(`/workspaces/${visit.workspaceId}/policy`, 'saved'), 303)
+      const { pending } = await changePolicy(context, visit, toPolicySubmission(submitted))
+      const notice = pending === null ? 'saved' : 'waiting'
+      return reply.redirect(NOTICES.addTo(`/workspaces/${visit.workspaceId}/policy`, notice), 303)
     } catch (error) {
       if (isConflict(error)) {
         return reply
@@ -44,6 +56,27 @@ export function policyPageRoutes(pages: ServiceApp, context: AgentsContext): voi
         .send(await renderPolicy(context, visit, { submitted, errors }))
     }
   })
+  waitingPolicyRoutes(pages, context, url)
+}
+
+const REFERENCE_FORM = Type.Object({ version: formText() })
+
+function waitingPolicyRoutes(pages: ServiceApp, context: AgentsContext, url: string): void {
+  const on = (
+    path: 'confirm' | 'cancel',
+    notice: 'confirmed' | 'canceled',
+    end: typeof confirmPendingPolicy,
+  ) =>
+    pages.post(`${url}/${path}`, PAGE, async (request, reply) => {
+      const visit = await requirePageSession(context, { request, reply })
+      if (!visit) return reply
+      const { version } = readForm(request.body, REFERENCE_FORM)
+      const isNumber = /^\d{1,9}$/.test(version)
+      await end(context, visit, { version: isNumber ? Number(version) : version })
+      return reply.redirect(NOTICES.addTo(`/workspaces/${visit.workspaceId}/policy`, notice), 303)
+    })
+  on('confirm', 'confirmed', confirmPendingPolicy)
+  on('cancel', 'canceled', cancelPendingPolicy)
 }
 
 type PolicyPageState = Partial<Pick<PolicyPage, 'submitted' | 'errors' | 'isConflict' | 'notice'>>
@@ -53,18 +86,21 @@ async function renderPolicy(
   visit: WorkspacePageRequest,
   state: PolicyPageState,
 ): Promise<string> {
-  const { membership, currencies } = await loadPolicyFrame(context, visit)
-  const policy = await readPolicy(context.database, membership.workspaceId)
-  return policyPage({ user: visit.user, membership, policy, currencies, ...state })
+  const { user, workspaceId } = visit
+  const { database, settings } = context
+  const membership = await requirePageMembership(database, user, { workspaceId })
+  const policy = await loadPolicy(context, { ...membership, userId: user.userId })
+  const { policyWaitHours: waitHours } = settings
+  return policyPage({ user, membership, waitHours, ...policy, ...state })
 }
 
-/** Loads the membership and the currencies of active ad accounts, which format the limits. */
-async function loadPolicyFrame(
-  { database }: AgentsContext,
-  { user, workspaceId }: WorkspacePageRequest,
-) {
-  const membership = await requirePageMembership(database, user, { workspaceId })
-  const accounts = await listAdAccounts(database, membership.workspaceId)
+/** Loads the policy and the currencies of active ad accounts, which format its limits. */
+export async function loadPolicy(
+  context: AgentsContext,
+  reader: { workspaceId: number; userId: number },
+): Promise<Pick<PolicyPage, 'state' | 'currencies'>> {
+  const accounts = await listAdAccounts(context.database, reader.workspaceId)
   const active = accounts.filter(({ status }) => status === 'active')
-  return { membership, currencies: [...new Set(active.map(({ currency }) => currency))] }
+  const currencies = [...new Set(active.map(({ currency }) => currency))]
+  return { state: await readPolicyView(context, reader), currencies }
 }

@@ -1,9 +1,8 @@
 import { ACTION_TYPES, type ActionType } from '@signalbox/contract/agents/actions.ts'
 import {
-  type ActionPolicy,
-  type CurrencyLimits,
   EXECUTION_MODES,
   type ExecutionMode,
+  type PolicyStateAnswer,
 } from '@signalbox/contract/agents/policy.ts'
 import { html } from 'ghtml'
 import {
@@ -20,7 +19,9 @@ import type { PageMembership } from '../../workspaces/users/workspace-pages.ts'
 import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
 import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import { formatAmount } from '../policy/account-formats.ts'
+import { AMOUNT_LIMITS, type AmountLimit } from '../policy/money-limits.ts'
 import { ACTION_TYPE_LABELS, EXECUTION_MODE_LABELS } from './page-text.ts'
+import { policyFacts, waitingPolicyCard } from './policy-facts.ts'
 import {
   type CurrencyFormValues,
   currencyField,
@@ -33,7 +34,9 @@ import {
 export interface PolicyPage {
   user: CurrentUser
   membership: PageMembership
-  policy: ActionPolicy
+  state: PolicyStateAnswer
+  /** Hours that a policy waits that permits more. */
+  waitHours: number
   /** Distinct currencies of the active ad accounts. */
   currencies: readonly string[]
   submitted?: PolicyFormValues
@@ -49,6 +52,7 @@ export function policyPage(page: PolicyPage): string {
   const mayChange = hasPermission(membership.role, 'change_policy')
   const content = html`!${isConflict ? message('danger', CONFLICT) : ''}
 !${errorSummary(errors)}
+!${waitingPolicyCard({ ...page, workspaceId: membership.workspaceId, isOwner: mayChange })}
 !${policyCard(page)}
 !${mayChange ? changeForm(page) : OWNERS_ONLY}`
   return workspacePage({ user, membership, tab: 'policy', notice, content })
@@ -59,67 +63,29 @@ const CONFLICT =
   'Another person changed the policy while this page was open. Compare the current policy with ' +
   'your changes, and save again if you still want them.'
 
-function policyCard({ policy, currencies }: PolicyPage): string {
-  const { execution_mode, limits, changed_at, version } = policy
+function policyCard({ state: { policy }, currencies }: PolicyPage): string {
+  const { execution_mode, changed_at, version } = policy
   const [name, description] = EXECUTION_MODE_LABELS[execution_mode]
-  const types = limits.allowed_types.map(type => ACTION_TYPE_LABELS[type]).join(', ')
-  const amount = (limit: number | null) => amountLimitText(limit, currencies)
-  const { quiet_hours: quiet } = limits
   const changed =
     changed_at === null ? 'never' : `${formatDateTime(new Date(changed_at))}, version ${version}`
-  const percentText = percentLimitText(limits.change_percent_max)
-  const perAction = `${percentText}, ${amount(limits.change_minor_max)}`
-  const actionsText = limitText(limits.actions_per_day_max, 'actions')
-  const perDay = `${actionsText}, ${amount(limits.daily_total_minor_max)}`
+  const facts = [...policyFacts(policy, currencies), ['Last changed', changed] as const]
+  const rows = facts.map(([term, text]) => html`<div><dt>${term}</dt><dd>${text}</dd></div>`)
   return html`<section class="card" aria-labelledby="policy">
 <h2 id="policy">Current policy: ${name}</h2>
 <p>${description}</p>
 <dl class="columns">
-!${fact('Agents may propose to', types === '' ? 'nothing' : types)}
-!${fact('Budget change per action', perAction)}
-!${fact('Changes per day', perDay)}
-!${limits.currency_limits.map(currencyLimitText).join('')}
-!${fact('Quiet hours', quiet === null ? 'none' : `from ${quiet.from} until ${quiet.until}`)}
-!${fact('Last changed', changed)}
+!${rows.join('\n')}
 </dl>
 <p class="hint">Limits apply to each ad account, in its own time zone.</p>
 </section>`
 }
 
-function currencyLimitText({ currency, ...own }: CurrencyLimits): string {
-  const amount = (limit: number | null) =>
-    limit === null ? 'the general limit' : `at most ${formatAmount(limit, currency)}`
-  const perAction = `${amount(own.change_minor_max)} per action`
-  return fact(
-    `Amounts in ${currency}`,
-    `${perAction}, ${amount(own.daily_total_minor_max)} per day`,
-  )
-}
-
-function fact(name: string, text: string): string {
-  return html`<div><dt>${name}</dt><dd>${text}</dd></div>`
-}
-
-function percentLimitText(limit: number | null): string {
-  return limit === null ? 'any percentage' : `at most ${limit}%`
-}
-
-function limitText(limit: number | null, unit: string): string {
-  return limit === null ? `any number of ${unit}` : `at most ${limit} ${unit}`
-}
-
-/** A limit has the same number of minor units in every currency. */
-function amountLimitText(limit: number | null, currencies: readonly string[]): string {
-  if (limit === null) return 'any amount'
-  if (currencies.length === 0) return `at most ${limit} minor units`
-  return `at most ${currencies.map(currency => formatAmount(limit, currency)).join(' or ')}`
-}
-
 function changeForm(page: PolicyPage): string {
-  const { membership, policy, currencies, errors = {} } = page
+  const { membership, state, currencies, errors = {} } = page
+  const { policy } = state
   const form = page.submitted ?? toPolicyForm(policy, sharedMinorUnitDigits(currencies), currencies)
   const field = (name: keyof typeof FIELDS, hint?: string) =>
-    textField({ name, value: form[name], errors, ...FIELDS[name], ...(hint && { hint }) })
+    textField({ name, value: form[name] ?? '', errors, ...FIELDS[name], ...(hint && { hint }) })
   const amountHint = amountHintOf(currencies, formMinorUnitDigits(form))
   // After a conflict the user has seen the current policy, so saving again may replace it.
   const version = page.isConflict ? String(policy.version) : form.version
@@ -131,32 +97,35 @@ function changeForm(page: PolicyPage): string {
 !${choiceGroup({ name: 'execution_mode', label: 'Mode', errors, choices: modes(form) })}
 !${choiceGroup({ ...TYPES_GROUP, errors, choices: types(form) })}
 !${field('change_percent_max')}
-!${field('change_minor_max', amountHint)}
-!${field('daily_total_minor_max', amountHint)}
+!${AMOUNT_LIMITS.map(name => field(name, amountHint)).join('')}
+!${field('entity_budget_times_max')}
+!${field('active_spend_percent_max')}
 !${form.currency_limits.map(own => currencyFields(own, errors)).join('')}
 !${field('actions_per_day_max')}
 !${field('quiet_from')}
 !${field('quiet_until')}
 <button>Save the policy</button>
 </form>
+<p class="hint">What permits agents less applies at once. What permits them more needs your
+<a href="/account/confirm">confirmed identity</a> and waits ${page.waitHours} hours, unless another
+owner confirms it or nobody else decides.</p>
 </section>`
 }
 
 /** Limits on amounts in one of several currencies. */
 function currencyFields(own: CurrencyFormValues, errors: FormErrors): string {
   const { currency } = own
-  const field = (name: 'change_minor_max' | 'daily_total_minor_max') =>
+  const field = (name: AmountLimit) =>
     textField({
       ...FIELDS[name],
       name: currencyField(name, currency),
       label: `${FIELDS[name].label}, in ${currency}`,
       hint: 'Empty: the general limit above.',
-      value: own[name],
+      value: own[name] ?? '',
       errors,
     })
   return html`<input type="hidden" name="limit_currency" value="${currency}">
-!${field('change_minor_max')}
-!${field('daily_total_minor_max')}`
+!${AMOUNT_LIMITS.map(field).join('')}`
 }
 
 function amountHintOf(currencies: readonly string[], digits: number): string {
@@ -185,6 +154,20 @@ const FIELDS = {
   },
   change_minor_max: { ...NUMBER, label: 'Largest budget change per action, as an amount' },
   daily_total_minor_max: { ...NUMBER, label: 'Total budget changes per day, as an amount' },
+  weekly_total_minor_max: { ...NUMBER, label: 'Total budget changes in 7 days, as an amount' },
+  monthly_total_minor_max: { ...NUMBER, label: 'Total budget changes in 30 days, as an amount' },
+  entity_budget_minor_max: { ...NUMBER, label: 'Highest daily budget of a campaign or ad set' },
+  account_budget_minor_max: { ...NUMBER, label: 'Highest daily budgets of the account together' },
+  entity_budget_times_max: {
+    ...NUMBER,
+    label: 'Highest daily budget, times what it was before agents changed it',
+    hint: 'Empty: no limit.',
+  },
+  active_spend_percent_max: {
+    ...NUMBER,
+    label: 'Share of the active budgets that agents may pause in 7 days, in percent',
+    hint: 'More counts as pausing the whole account. Empty: all but the last active budget.',
+  },
   actions_per_day_max: { ...NUMBER, label: 'Actions per day', hint: 'Empty: no limit.' },
   quiet_from: {
     ...TIME,

@@ -51,7 +51,11 @@ it('changes the policy with formatted amounts', async test => {
   assert.match(saved.text, /at most 10%, at most €25\.50/)
   assert.match(saved.text, /at most 4 actions,\s+any amount/)
   assert.match(saved.text, /from 22:00 until 07:00/)
-  const { limits, version } = await readPolicy(service.database, workspace.workspaceId)
+  const { limits, version } = await readPolicy(
+    service.database,
+    workspace.workspaceId,
+    service.clock.now(),
+  )
   assert.equal(version, 1)
   assert.deepEqual(limits, {
     change_percent_max: 10,
@@ -60,6 +64,13 @@ it('changes the policy with formatted amounts', async test => {
     actions_per_day_max: 4,
     allowed_types: ['decrease_budget', 'pause'],
     quiet_hours: { from: '22:00', until: '07:00' },
+    // The form had no fields for these, so they stay.
+    weekly_total_minor_max: 50_000,
+    monthly_total_minor_max: 100_000,
+    entity_budget_minor_max: null,
+    account_budget_minor_max: null,
+    entity_budget_times_max: 5,
+    active_spend_percent_max: 50,
     currency_limits: [],
   })
 })
@@ -85,7 +96,10 @@ it('returns 422 with the submitted form and every field error', async test => {
   assert.match(page.text, /name="change_minor_max"[^>]* value="1,000"/)
   assert.match(page.text, /value="pause" checked/)
   assert.doesNotMatch(page.text, /limits\./)
-  assert.equal((await readPolicy(service.database, workspace.workspaceId)).version, 0)
+  assert.equal(
+    (await readPolicy(service.database, workspace.workspaceId, service.clock.now())).version,
+    0,
+  )
 })
 
 it('returns 422 for empty quiet hours', async test => {

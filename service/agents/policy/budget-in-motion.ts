@@ -115,7 +115,7 @@ const PARENT_TYPES = {
   ad: 'ad_set',
 } as const satisfies Record<EntityType, EntityType | null>
 
-function parentKey({ type, parent_id: id }: EntityState): string | null {
+export function parentKey({ type, parent_id: id }: EntityState): string | null {
   const parentType = PARENT_TYPES[type]
   return parentType && id !== null ? entityKey({ type: parentType, id }) : null
 }

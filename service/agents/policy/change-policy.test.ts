@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import type { PolicySubmission } from '@signalbox/contract/agents/policy.ts'
-import { createAgentFixture, createFixtureMember } from '../../../testing/fixtures/agents.ts'
+import {
+  createAgentFixture,
+  createFixtureMember,
+  NO_CEILINGS,
+} from '../../../testing/fixtures/agents.ts'
 import { blockAuditWrites, readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import type { Refusal } from '../../runtime/http/refusal.ts'
 import { changePolicy } from './change-policy.ts'
+import { NO_AMOUNT_LIMITS } from './money-limits.ts'
 import { DEFAULT_POLICY, readPolicy } from './policy-store.ts'
 
 const LIMITS: PolicySubmission['limits'] = {
@@ -15,6 +20,7 @@ const LIMITS: PolicySubmission['limits'] = {
   actions_per_day_max: 0,
   allowed_types: ['resume', 'pause'],
   quiet_hours: { from: '22:00', until: '06:30' },
+  ...NO_CEILINGS,
   currency_limits: [],
 }
 const BODY: PolicySubmission = {
@@ -24,11 +30,16 @@ const BODY: PolicySubmission = {
 }
 
 async function stageOf(test: TestContext) {
-  const fixture = await createAgentFixture((await createTestDatabase(test)).database)
-  const { database, context, workspaceId, owner: user } = fixture
-  const change = (body: unknown, by = user) =>
-    changePolicy(context, { user: by, workspaceId: String(workspaceId) }, body)
-  return { ...fixture, change, read: () => readPolicy(database, workspaceId) }
+  const { database } = await createTestDatabase(test)
+  const fixture = await createAgentFixture(database, { isAlone: true })
+  const { workspaceId, owner } = fixture
+  const context = { ...fixture.context, settings: { policyWaitHours: 24 } }
+  const change = async (body: unknown, user = owner) => {
+    const request = { user, workspaceId: String(workspaceId) }
+    return (await changePolicy(context, request, body)).policy
+  }
+  const read = () => readPolicy(database, workspaceId, context.now())
+  return { ...fixture, change, read }
 }
 
 it('starts with suggest_only and narrow limits', async test => {
@@ -151,9 +162,9 @@ it('returns 422 naming every invalid field', async test => {
 
 it('stores limits per currency, and reads policies without them', async test => {
   const { change, read, database } = await stageOf(test)
-  const none = { change_minor_max: null, daily_total_minor_max: null }
-  const yen = { currency: 'JPY', change_minor_max: 9_000, daily_total_minor_max: null }
-  const euro = { currency: 'EUR', change_minor_max: null, daily_total_minor_max: 700 }
+  const none = NO_AMOUNT_LIMITS
+  const yen = { ...none, currency: 'JPY', change_minor_max: 9_000 }
+  const euro = { ...none, currency: 'EUR', daily_total_minor_max: 700 }
   const currency_limits = [yen, { ...none, currency: 'USD' }, euro]
   const { limits } = await change({ ...BODY, limits: { ...LIMITS, currency_limits } })
   assert.deepEqual(limits.currency_limits, [euro, yen])

@@ -2,19 +2,41 @@ import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
 import {
   type ActionPolicy,
   type PolicyLimits,
+  type PolicyLimitsSubmission,
   PolicySubmission,
 } from '@signalbox/contract/agents/policy.ts'
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
+import type { AuditDetails, AuditEntry } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { FieldErrorList, Validator } from '../../runtime/http/validator.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import { plainName } from '../../runtime/util/plain-name.ts'
+import { formatDateTime, HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
+import {
+  raiseNotification,
+  withdrawNotifications,
+} from '../../workspaces/notifications/notification-store.ts'
+import { requireRecentAuthentication } from '../../workspaces/users/reauthentication.ts'
+import { couldAnotherDecide } from '../../workspaces/users/role-standing.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
-import { requireRole, userActor } from '../../workspaces/users/workspaces.ts'
-import { lockPolicyForChange, readPolicy, savePolicy } from './policy-store.ts'
+import { requireRole, requireRoleUnderLock, userActor } from '../../workspaces/users/workspaces.ts'
+import { combineStricter, isLooser } from './compare-policies.ts'
+import { AMOUNT_LIMITS, NO_AMOUNT_LIMITS } from './money-limits.ts'
+import {
+  insertPolicyVersion,
+  lockPolicyForChange,
+  nextPolicyVersion,
+  type PendingPolicy,
+  type PolicyState,
+  readPolicyState,
+  savePolicy,
+} from './policy-store.ts'
 
 export interface PolicyContext extends AuditedContext {
   now: () => Date
+  settings: Pick<Settings, 'policyWaitHours'>
 }
 
 /** The user and the unparsed workspace ID of a request. */
@@ -26,30 +48,40 @@ export interface PolicyRequest {
 const policyValidator = new Validator(PolicySubmission)
 
 /**
- * Replaces the policy of a workspace and appends an audit entry. Throws a Refusal: 403, 404, 422
- * with every invalid field, or 409 if the submitted version is outdated.
+ * Replaces the policy of a workspace and appends an audit entry. What permits less applies at once.
+ * What permits more needs a confirmed identity and waits (SIGNALBOX_POLICY_WAIT_HOURS), unless
+ * nobody else could decide within the last 72 hours. A change replaces one that waits. Throws a
+ * Refusal: 403, 404, 422 with every invalid field, or 409 if the submitted version is outdated.
  */
 export async function changePolicy(
   context: PolicyContext,
   { user, workspaceId: given }: PolicyRequest,
   body: unknown,
-): Promise<ActionPolicy> {
+): Promise<PolicyState> {
   const intent = { workspaceId: given, action: 'change_policy' } as const
   const { workspaceId } = await requireRole(context.database, user, intent)
   const submission = parseSubmission(body)
-  const change = { workspaceId, submission, changedBy: user.userId }
+  const change = { workspaceId, submission, user }
   return commitAudited(context, async (transaction, record) => {
-    const { before, after, at } = await replacePolicy(transaction, context.now, change)
-    record({
-      workspaceId,
-      at,
-      action: 'policy.changed',
-      actor: userActor(user),
-      subject: { type: 'policy', id: String(workspaceId) },
-      details: { before: toAuditedPolicy(before), after: toAuditedPolicy(after) },
-    })
-    return { ...after, changed_at: at.toISOString() }
+    const { before, ...state } = await replacePolicy(transaction, context, change)
+    const { policy, pending, at } = state
+    const details = {
+      before: toAuditedPolicy(before),
+      after: toAuditedPolicy(policy),
+      ...(pending && { pending: toAuditedPending(pending) }),
+    }
+    record(policyEntry(user, { workspaceId, at, action: 'policy.changed', details }))
+    return { policy, pending }
   })
+}
+
+/** The audit entry of what a user did to the policy. */
+export function policyEntry(
+  user: CurrentUser,
+  entry: Pick<AuditEntry, 'workspaceId' | 'at' | 'action'> & { details: AuditDetails },
+): AuditEntry {
+  const subject = { type: 'policy', id: String(entry.workspaceId) } as const
+  return { ...entry, actor: userActor(user), subject }
 }
 
 function parseSubmission(body: unknown): PolicySubmission {
@@ -74,42 +106,123 @@ const QUIET_HOURS_EMPTY =
 
 interface PolicyChangeInput {
   workspaceId: number
-  changedBy: number
+  user: CurrentUser
   submission: PolicySubmission
 }
 
 async function replacePolicy(
   transaction: Transaction,
-  now: () => Date,
-  { workspaceId, changedBy, submission }: PolicyChangeInput,
-) {
+  { now, settings }: PolicyContext,
+  { workspaceId, user, submission }: PolicyChangeInput,
+): Promise<PolicyState & { before: ActionPolicy; at: Date }> {
   await lockPolicyForChange(transaction, workspaceId)
-  const before = await readPolicy(transaction, workspaceId)
-  if (before.version !== submission.version) throw policyConflict()
+  await requireRoleUnderLock(transaction, { workspaceId, userId: user.userId }, 'change_policy')
   const at = now()
-  const after = {
-    ...submission,
-    limits: normalizeLimits(submission.limits),
-    version: before.version + 1,
+  const { policy: before, pending: replaced } = await readPolicyState(transaction, workspaceId, at)
+  if (before.version !== submission.version) throw policyConflict()
+  const { execution_mode } = submission
+  const after = { execution_mode, limits: normalizeLimits(submission.limits, before.limits) }
+  const member = { workspaceId, userId: user.userId, at }
+  const waits = isLooser(before, after)
+  if (waits) requireRecentAuthentication(user, at)
+  const mustWait = waits && (await couldAnotherDecide(transaction, member)) !== null
+  const version = await nextPolicyVersion(transaction, workspaceId, before.version)
+  const valid = { version, ...(mustWait ? combineStricter(before, after) : after) }
+  const saved = { workspaceId, changedBy: user.userId, changedAt: at }
+  await savePolicy(transaction, { ...saved, ...valid })
+  if (replaced) await withdrawPendingNotice(transaction, workspaceId)
+  const policy = { ...valid, changed_at: at.toISOString() }
+  if (!mustWait) {
+    const type = 'policy.loosened'
+    if (waits) await notifyOwners(transaction, { workspaceId, user, type, at })
+    return { before, policy, pending: null, at }
   }
-  await savePolicy(transaction, { ...after, workspaceId, changedBy, changedAt: at })
-  return { before, after, at }
+  const validFrom = new Date(at.getTime() + settings.policyWaitHours * HOUR_MILLISECONDS)
+  const pending = { ...after, version: version + 1, validFrom, ...saved }
+  await insertPolicyVersion(transaction, { ...pending, baseVersion: version })
+  await notifyOwners(transaction, { workspaceId, user, type: PENDING, at, validFrom })
+  return { before, policy, pending, at }
 }
 
-/** Sorts types and currencies, so that equal sets are equal lists. */
-function normalizeLimits(limits: PolicySubmission['limits']): PolicyLimits {
+const PENDING = 'policy.loosening_pending'
+
+interface OwnerNotice {
+  workspaceId: number
+  /** Who did it. */
+  user: CurrentUser
+  type: 'policy.loosening_pending' | 'policy.loosened' | 'policy.loosening_canceled'
+  at: Date
+  validFrom?: Date
+}
+
+/** Tells every owner at once, also the one who did it: another person may have the session. */
+export async function notifyOwners(
+  transaction: Transaction,
+  { workspaceId, user, type, at, validFrom = at }: OwnerNotice,
+): Promise<void> {
+  const name = plainName(user.name)
+  const texts: Record<OwnerNotice['type'], string> = {
+    'policy.loosening_pending':
+      `${name} saved a policy that permits agents more. It becomes valid ` +
+      `${formatDateTime(validFrom)}, unless an owner cancels it.`,
+    'policy.loosened': `The policy permits agents more from now on: ${name} saved or confirmed it.`,
+    'policy.loosening_canceled': `${name} canceled the policy that would permit agents more.`,
+  }
+  await raiseNotification(transaction, {
+    workspaceId,
+    topic: 'policy',
+    type,
+    recipients: { permission: 'change_policy', userId: null },
+    subject: toSubject(workspaceId),
+    text: texts[type],
+    path: `/workspaces/${workspaceId}/policy`,
+    at,
+  })
+}
+
+/** What no longer waits is not announced any more. */
+export function withdrawPendingNotice(
+  transaction: Transaction,
+  workspaceId: number,
+): Promise<void> {
+  const subject = toSubject(workspaceId)
+  return withdrawNotifications(transaction, { workspaceId, type: PENDING, subject })
+}
+
+function toSubject(workspaceId: number) {
+  return { type: 'policy', id: String(workspaceId) }
+}
+
+/**
+ * Sorts types and currencies, so that equal sets are equal lists. Optional limits stay as they are
+ * if they are omitted.
+ */
+function normalizeLimits(limits: PolicyLimitsSubmission, before: PolicyLimits): PolicyLimits {
   const { allowed_types, currency_limits = [] } = limits
   return {
+    ...before,
     ...limits,
     allowed_types: ACTION_TYPES.filter(type => allowed_types.includes(type)),
     currency_limits: currency_limits
-      .filter(own => own.change_minor_max !== null || own.daily_total_minor_max !== null)
+      .map(own => {
+        const earlier = before.currency_limits.find(({ currency }) => currency === own.currency)
+        return { ...NO_AMOUNT_LIMITS, ...earlier, ...own }
+      })
+      .filter(own => AMOUNT_LIMITS.some(member => own[member] !== null))
       .toSorted((one, other) => (one.currency < other.currency ? -1 : 1)),
   }
 }
 
-function toAuditedPolicy({ version, execution_mode, limits }: PolicySubmission) {
+export function toAuditedPolicy({
+  version,
+  execution_mode,
+  limits,
+}: Pick<ActionPolicy, 'version' | 'execution_mode' | 'limits'>) {
   return { version, execution_mode, limits }
+}
+
+function toAuditedPending(pending: PendingPolicy) {
+  return { ...toAuditedPolicy(pending), valid_from: pending.validFrom.toISOString() }
 }
 
 function policyConflict(): Refusal {

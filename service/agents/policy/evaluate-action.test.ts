@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import { EXECUTION_MODES, type PolicyLimits } from '@signalbox/contract/agents/policy.ts'
+import { NO_CEILINGS, NOTHING_STOPPED } from '../../../testing/fixtures/agents.ts'
 import { type CandidateAction, evaluateAction, type PolicyInput } from './evaluate-action.ts'
 import { POLICY_REASON_CODES } from './policy-reasons.ts'
 import { DEFAULT_POLICY } from './policy-store.ts'
@@ -22,8 +23,8 @@ const NO_LIMITS: PolicyLimits = {
   change_minor_max: null,
   daily_total_minor_max: null,
   actions_per_day_max: null,
+  ...NO_CEILINGS,
 }
-
 type Mode = (typeof EXECUTION_MODES)[number]
 
 interface Case {
@@ -32,6 +33,7 @@ interface Case {
   limits?: Partial<PolicyLimits>
   entity?: Partial<EntityState> | null
   used?: [changedMinor: number, actionCount: number]
+  spend?: Partial<PolicyInput['spend']>
 }
 
 function policyInput(given: Case) {
@@ -46,7 +48,9 @@ function policyInput(given: Case) {
       limits: { ...NO_LIMITS, ...limits },
     },
     entity: entity === null ? null : { ...CAMPAIGN, ...entity },
-    usedToday: { changedMinor: used[0], actionCount: used[1] },
+    connectionBudgetMinor: null,
+    spend: given.spend === null ? null : { ...NOTHING_STOPPED, ...given.spend },
+    used: { changedMinor: used[0], weekMinor: 0, monthMinor: 0, actionCount: used[1] },
     account: { currency: 'EUR', timeZone: 'Europe/Berlin' },
     at: NOON,
   }
@@ -66,6 +70,7 @@ function decide(action: CandidateAction, given: Case = {}): string {
   return [decision, ...reasons.map(({ code }) => code)].join(' ')
 }
 
+const RAISED = { totalAfterMinor: 12_000, raisesTotal: true }
 const TO_12_000 = actionOf('increase_budget', 12_000)
 
 it('allows every type within all limits in auto_with_limits', () => {
@@ -231,6 +236,9 @@ it('returns the input of the decision as evidence', () => {
     day_start_budget_minor: 10_000,
     set_in_motion_minor: null,
     changed_today_minor: 8_000,
+    changed_week_minor: 0,
+    changed_month_minor: 0,
+    stopped_minor: 0,
     actions_today: 4,
     evaluated_at: NOON.toISOString(),
   })
@@ -278,6 +286,9 @@ it('covers every reason code', () => {
     [TO_12_000, {}],
     [TO_12_000, { mode: 'ask' }],
     [TO_12_000, { mode: 'suggest_only' }],
+    [TO_12_000, { limits: { weekly_total_minor_max: 1, monthly_total_minor_max: 1 } }],
+    [TO_12_000, { limits: { entity_budget_minor_max: 11_999 } }],
+    [TO_12_000, { limits: { account_budget_minor_max: 11_999 }, spend: RAISED }],
     [TO_12_000, { limits: { quiet_hours: { from: '00:00', until: '00:00' } } }],
   ]
   const reached = cases.flatMap(([action, given]) =>

@@ -12,10 +12,11 @@ import { isWithinQuietHours } from './account-formats.ts'
 import {
   type BudgetContext,
   computeMoneyChange,
-  type DayUsage,
   findExceededLimits,
+  findWholeAccountPause,
   largestPercent,
   type MoneyChange,
+  type Usage,
 } from './money-limits.ts'
 import { APPROVAL_REASONS, BLOCK_REASONS, WITHIN_LIMITS } from './policy-reasons.ts'
 
@@ -28,7 +29,7 @@ export interface CandidateAction {
 export interface PolicyInput extends BudgetContext {
   policy: ActionPolicy
   /** Includes earlier actions of the same proposal that are not blocked. */
-  usedToday: DayUsage
+  used: Usage
   account: { currency: string; timeZone: string }
   at: Date
 }
@@ -108,7 +109,7 @@ function findImpossibility(
 
 /** Why a user must approve; empty if the action may be executed immediately. */
 function approvalReasons(
-  { target }: CandidateAction,
+  action: CandidateAction,
   change: MoneyChange,
   input: PolicyInput,
 ): PolicyReason[] {
@@ -119,10 +120,19 @@ function approvalReasons(
     isAuto && quiet_hours !== null && isWithinQuietHours(quiet_hours, at, account.timeZone)
   return [
     ...modeReasons(policy.execution_mode),
-    ...(target.type === 'ad_account' ? [APPROVAL_REASONS.wholeAccount()] : []),
+    ...wholeAccountReasons(action, input),
     ...findExceededLimits(change, { ...input, limits: policy.limits, currency: account.currency }),
     ...(isQuiet ? [APPROVAL_REASONS.quietHours(quiet_hours)] : []),
   ]
+}
+
+function wholeAccountReasons(
+  { type, target }: CandidateAction,
+  { policy, spend }: PolicyInput,
+): PolicyReason[] {
+  if (target.type === 'ad_account') return [APPROVAL_REASONS.wholeAccount()]
+  const reason = type === 'pause' ? findWholeAccountPause(spend, policy.limits) : null
+  return reason === null ? [] : [reason]
 }
 
 function modeReasons(mode: ExecutionMode): PolicyReason[] {
@@ -131,17 +141,20 @@ function modeReasons(mode: ExecutionMode): PolicyReason[] {
 
 function buildEvidence(
   change: MoneyChange,
-  { policy, usedToday, at, dayStartBudgetMinor, entity }: PolicyInput,
+  { policy, used, at, entity, spend, ...budgets }: PolicyInput,
 ): PolicyEvidence {
   return {
     policy_version: policy.version,
     execution_mode: policy.execution_mode,
     change_minor: change.changeMinor,
     change_percent: largestPercent(change),
-    day_start_budget_minor: dayStartBudgetMinor ?? entity?.daily_budget_minor ?? null,
+    day_start_budget_minor: budgets.dayStartBudgetMinor ?? entity?.daily_budget_minor ?? null,
     set_in_motion_minor: change.setInMotionMinor,
-    changed_today_minor: usedToday.changedMinor,
-    actions_today: usedToday.actionCount,
+    changed_today_minor: used.changedMinor,
+    changed_week_minor: used.weekMinor,
+    changed_month_minor: used.monthMinor,
+    actions_today: used.actionCount,
+    stopped_minor: spend?.stoppedMinor ?? 0,
     evaluated_at: at.toISOString(),
   }
 }

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { PolicyLimits } from '@signalbox/contract/agents/policy.ts'
-import { computeMoneyChange, findExceededLimits, largestPercent } from './money-limits.ts'
+import { NO_CEILINGS, NOTHING_STOPPED } from '../../../testing/fixtures/agents.ts'
+import type { SpendChange } from './account-spend.ts'
+import {
+  computeMoneyChange,
+  findExceededLimits,
+  findWholeAccountPause,
+  largestPercent,
+  NO_AMOUNT_LIMITS,
+  type Usage,
+} from './money-limits.ts'
 import { DEFAULT_POLICY } from './policy-store.ts'
 
 const CAMPAIGN: EntityState = {
@@ -14,7 +23,9 @@ const CAMPAIGN: EntityState = {
   daily_budget_minor: 11_500,
   version: 7,
 }
-const UNUSED = { changedMinor: 0, actionCount: 0 }
+const UNUSED = { changedMinor: 0, actionCount: 0, weekMinor: 0, monthMinor: 0 }
+
+const NO_TOTAL = { daily_total_minor_max: null }
 
 interface Case {
   /** Undefined for a resume. */
@@ -22,6 +33,7 @@ interface Case {
   current?: number
   dayStart?: number | null
   inMotion?: number | null
+  connection?: number
 }
 
 function changeOf({ budget, current = 11_500, dayStart = null, inMotion = 0 }: Case) {
@@ -37,12 +49,15 @@ function changeOf({ budget, current = 11_500, dayStart = null, inMotion = 0 }: C
   )
 }
 
-function exceeded(given: Case, limits: Partial<PolicyLimits>, usedToday = UNUSED) {
+function exceeded(given: Case, limits: Partial<PolicyLimits>, used: Partial<Usage> = {}) {
   const unlimited = { change_percent_max: null, change_minor_max: null, actions_per_day_max: null }
   return findExceededLimits(changeOf(given), {
-    limits: { ...DEFAULT_POLICY.limits, ...unlimited, daily_total_minor_max: null, ...limits },
-    usedToday,
+    limits: { ...DEFAULT_POLICY.limits, ...unlimited, ...NO_CEILINGS, ...NO_TOTAL, ...limits },
+    used: { ...UNUSED, ...used },
     currency: 'EUR',
+    entity: CAMPAIGN,
+    connectionBudgetMinor: given.connection ?? null,
+    spend: null,
   })
 }
 
@@ -93,7 +108,12 @@ it('counts the daily budgets that a resume sets in motion', () => {
 })
 
 it('applies the limits of a currency instead of the general ones', () => {
-  const own = { currency: 'EUR', change_minor_max: 100, daily_total_minor_max: null }
+  const own = {
+    ...NO_AMOUNT_LIMITS,
+    currency: 'EUR',
+    change_minor_max: 100,
+    daily_total_minor_max: null,
+  }
   const other = { ...own, currency: 'JPY', change_minor_max: 1 }
   const limits = { change_minor_max: 5_000, daily_total_minor_max: 400 }
   const codesOf = (currency_limits: PolicyLimits['currency_limits'], budget: number) =>
@@ -111,4 +131,47 @@ it('names an unknown amount only if the policy limits amounts', () => {
     const codes = exceeded({ inMotion: null }, limits).map(({ code }) => code)
     assert.deepEqual(codes, ['budget_unknown'])
   }
+})
+
+it('limits the totals of the last 7 and 30 days', () => {
+  const limits = { weekly_total_minor_max: 50_000, monthly_total_minor_max: 100_000 }
+  const codesOf = (weekMinor: number, monthMinor: number) =>
+    exceeded({ budget: 12_500 }, limits, { weekMinor, monthMinor }).map(({ code }) => code)
+  assert.deepEqual(codesOf(49_000, 99_000), [])
+  assert.deepEqual(codesOf(49_001, 99_000), ['weekly_total_exceeded'])
+  assert.deepEqual(codesOf(49_000, 99_001), ['monthly_total_exceeded'])
+})
+
+it('limits one daily budget absolutely, and by what it was at the connection', () => {
+  const codesOf = (given: Case, limits: Partial<PolicyLimits>) =>
+    exceeded(given, limits).map(({ code }) => code)
+  const absolute = { entity_budget_minor_max: 12_000 }
+  assert.deepEqual(codesOf({ budget: 12_000 }, absolute), [])
+  assert.deepEqual(codesOf({ budget: 12_001 }, absolute), ['entity_budget_exceeded'])
+  // Getting closer to the limit from above is possible.
+  assert.deepEqual(codesOf({ budget: 12_001, current: 20_000 }, absolute), [])
+  const times = { entity_budget_times_max: 5 }
+  assert.deepEqual(codesOf({ budget: 50_000, connection: 10_000 }, times), [])
+  assert.deepEqual(codesOf({ budget: 50_001, connection: 10_000 }, times), [
+    'entity_budget_exceeded',
+  ])
+  assert.deepEqual(codesOf({ budget: 57_501 }, times), ['entity_budget_exceeded'])
+})
+
+it('counts pauses that stop the account as one of the whole account', () => {
+  const codeOf = (spend: Partial<SpendChange> | null, percent: number | null = 50) => {
+    const limits = { ...DEFAULT_POLICY.limits, active_spend_percent_max: percent }
+    return findWholeAccountPause(spend && { ...NOTHING_STOPPED, ...spend }, limits)?.code ?? null
+  }
+  assert.equal(codeOf({ stoppedMinor: 5_000 }), null)
+  assert.equal(codeOf({ stoppedMinor: 5_001 }), 'whole_account')
+  assert.equal(codeOf({ stoppedMinor: 9_999 }, null), null)
+  // 70 % of what was spent before agents paused 4,000 of it.
+  const again = { activeMinor: 6_000, pausedMinor: 4_000, stoppedMinor: 3_000 }
+  assert.equal(codeOf(again), 'whole_account')
+  assert.equal(codeOf({ ...again, pausedMinor: 0, activeMinor: 10_000 }), null)
+  assert.equal(codeOf({ stopsLast: true }, null), 'whole_account')
+  assert.equal(codeOf(null, null), 'whole_account')
+  // A pause of what spends nothing stops nothing.
+  assert.equal(codeOf({ pausedMinor: 9_999, stoppedMinor: 0 }), null)
 })

@@ -4,13 +4,22 @@ import type {
   PolicyReason,
 } from '@signalbox/contract/agents/actions.ts'
 import type { PolicyLimits } from '@signalbox/contract/agents/policy.ts'
+import type { SpendChange } from './account-spend.ts'
 import { APPROVAL_REASONS } from './policy-reasons.ts'
 
-/** Actions that were started, or approved as suggestions, on the account's current local day. */
-export interface DayUsage {
-  /** The sum of absolute budget changes and of resumed budgets, in minor units. */
+/** Actions that were started, or approved as suggestions. */
+export interface Usage {
+  /**
+   * The sum of absolute budget changes and of resumed budgets on the account's current local day,
+   * in minor units.
+   */
   changedMinor: number
+  /** On that day. */
   actionCount: number
+  /** The sum of the last 7 days, to the second. */
+  weekMinor: number
+  /** The sum of the last 30 days. */
+  monthMinor: number
 }
 
 /** What is known about the money of an entity, in minor units. */
@@ -21,6 +30,10 @@ export interface BudgetContext {
   dayStartBudgetMinor: number | null
   /** The daily budget that resuming it would set in motion; null if it is unknown. */
   budgetInMotionMinor: number | null
+  /** Its daily budget before the first change of an agent; null if there was none. */
+  connectionBudgetMinor: number | null
+  /** Null if the ad account has too many entities to tell. */
+  spend: SpendChange | null
 }
 
 /** The money that one action moves, in minor units. */
@@ -32,6 +45,8 @@ export interface MoneyChange {
   /** Null unless the action resumes an entity and the amount is known. */
   setInMotionMinor: number | null
   isUnknown: boolean
+  /** The new daily budget, if it is higher; else null. */
+  raisedToMinor: number | null
 }
 
 interface BudgetStep {
@@ -49,6 +64,7 @@ const NOTHING: MoneyChange = {
   steps: [],
   setInMotionMinor: null,
   isUnknown: false,
+  raisedToMinor: null,
 }
 
 /**
@@ -58,7 +74,11 @@ const NOTHING: MoneyChange = {
  */
 export function computeMoneyChange(
   { type, params }: Pick<ActionSubmission, 'type' | 'params'>,
-  { entity, dayStartBudgetMinor, budgetInMotionMinor }: BudgetContext,
+  {
+    entity,
+    dayStartBudgetMinor,
+    budgetInMotionMinor,
+  }: Pick<BudgetContext, 'entity' | 'dayStartBudgetMinor' | 'budgetInMotionMinor'>,
 ): MoneyChange {
   if (type === 'resume') {
     return {
@@ -76,7 +96,8 @@ export function computeMoneyChange(
   if (dayStartBudgetMinor !== null && dayStartBudgetMinor !== budget) {
     steps.push({ ...toBudgetStep(dayStartBudgetMinor, newBudget), isSinceDayStart: true })
   }
-  return { ...NOTHING, changeMinor: step.minor, steps }
+  const raisedToMinor = newBudget > budget ? newBudget : null
+  return { ...NOTHING, changeMinor: step.minor, steps, raisedToMinor }
 }
 
 const PERCENT = 100
@@ -99,42 +120,124 @@ export function largestPercent({ steps }: MoneyChange): number | null {
 export interface LimitInput {
   limits: PolicyLimits
   /** Includes earlier actions of the same proposal that are not blocked. */
-  usedToday: DayUsage
+  used: Usage
   currency: string
+  entity: EntityState | null
+  connectionBudgetMinor: number | null
+  spend: SpendChange | null
+}
+
+/** The limits on amounts, which each currency can replace. */
+export const AMOUNT_LIMITS = [
+  'change_minor_max',
+  'daily_total_minor_max',
+  'weekly_total_minor_max',
+  'monthly_total_minor_max',
+  'entity_budget_minor_max',
+  'account_budget_minor_max',
+] as const
+export type AmountLimit = (typeof AMOUNT_LIMITS)[number]
+
+export const NO_AMOUNT_LIMITS: Record<AmountLimit, null> = {
+  change_minor_max: null,
+  daily_total_minor_max: null,
+  weekly_total_minor_max: null,
+  monthly_total_minor_max: null,
+  entity_budget_minor_max: null,
+  account_budget_minor_max: null,
 }
 
 /** The limits for ad accounts in one currency. */
 export function limitsForCurrency(limits: PolicyLimits, currency: string): PolicyLimits {
   const own = limits.currency_limits.find(other => other.currency === currency)
-  return {
-    ...limits,
-    change_minor_max: own?.change_minor_max ?? limits.change_minor_max,
-    daily_total_minor_max: own?.daily_total_minor_max ?? limits.daily_total_minor_max,
-  }
+  const amounts = AMOUNT_LIMITS.map(member => [member, own?.[member] ?? limits[member]])
+  return { ...limits, ...Object.fromEntries(amounts) }
 }
 
 /** A reason for each limit that the action exceeds. Limits on money ignore actions without any. */
 export function findExceededLimits(
   change: MoneyChange,
-  { usedToday, currency, ...policy }: LimitInput,
+  { limits: given, ...input }: LimitInput,
 ): PolicyReason[] {
-  const limits = limitsForCurrency(policy.limits, currency)
-  const { daily_total_minor_max: totalMax, actions_per_day_max: countMax } = limits
-  const sum = usedToday.changedMinor + change.changeMinor
-  const count = usedToday.actionCount + 1
-  const reasons = findExceededBudgetLimits(change, { limits, currency })
-  if (totalMax !== null && change.changeMinor > 0 && sum > totalMax) {
-    reasons.push(APPROVAL_REASONS.dailyTotal({ sum, max: totalMax, currency }))
+  const limits = limitsForCurrency(given, input.currency)
+  const { actions_per_day_max: countMax } = limits
+  const count = input.used.actionCount + 1
+  const isOverCount = countMax !== null && count > countMax
+  return [
+    ...findExceededBudgetLimits(change, { limits, currency: input.currency }),
+    ...findExceededTotals(change, { ...input, limits }),
+    ...(isOverCount ? [APPROVAL_REASONS.actionsPerDay(count, countMax)] : []),
+    ...findExceededCeilings(change, { ...input, limits }),
+  ]
+}
+
+/** The totals of the day, and of rolling windows of 7 and 30 days. */
+function findExceededTotals(
+  { changeMinor }: MoneyChange,
+  { limits, used, currency }: LimitInput,
+): PolicyReason[] {
+  if (changeMinor === 0) return []
+  const totals = [
+    ['dailyTotal', limits.daily_total_minor_max, used.changedMinor],
+    ['weeklyTotal', limits.weekly_total_minor_max, used.weekMinor],
+    ['monthlyTotal', limits.monthly_total_minor_max, used.monthMinor],
+  ] as const
+  return totals.flatMap(([name, max, usedMinor]) => {
+    const sum = usedMinor + changeMinor
+    return max !== null && sum > max ? [APPROVAL_REASONS[name]({ sum, max, currency })] : []
+  })
+}
+
+/** What no sum of allowed changes may reach: absolute budgets, and the end of the spending. */
+function findExceededCeilings(
+  { raisedToMinor }: MoneyChange,
+  { limits, currency, entity, connectionBudgetMinor, spend }: LimitInput,
+): PolicyReason[] {
+  const reasons: PolicyReason[] = []
+  const { entity_budget_minor_max: max, entity_budget_times_max: times } = limits
+  const base = connectionBudgetMinor ?? entity?.daily_budget_minor ?? null
+  const ceilings = [max, times !== null && base !== null ? times * base : null]
+  const ceiling = ceilings.filter(limit => limit !== null).toSorted((a, b) => a - b)[0]
+  if (raisedToMinor !== null && ceiling !== undefined && raisedToMinor > ceiling) {
+    const sum = raisedToMinor
+    reasons.push(APPROVAL_REASONS.entityBudget({ sum, max: ceiling, currency }))
   }
-  if (countMax !== null && count > countMax) {
-    reasons.push(APPROVAL_REASONS.actionsPerDay(count, countMax))
+  const { account_budget_minor_max: accountMax } = limits
+  if (accountMax !== null && spend?.raisesTotal && spend.totalAfterMinor > accountMax) {
+    const sum = spend.totalAfterMinor
+    reasons.push(APPROVAL_REASONS.accountBudget({ sum, max: accountMax, currency }))
   }
   return reasons
 }
 
+/** Why a pause counts as one of the whole ad account; null if it does not. */
+export function findWholeAccountPause(
+  spend: SpendChange | null,
+  { active_spend_percent_max: percentMax }: PolicyLimits,
+): PolicyReason | null {
+  if (spend === null) return APPROVAL_REASONS.spendUnknown()
+  const { stopsLast, stoppedMinor, pausedMinor, activeMinor } = spend
+  if (stopsLast) return APPROVAL_REASONS.lastActive()
+  const stopped = stoppedMinor + pausedMinor
+  const total = activeMinor + pausedMinor
+  if (percentMax === null || stoppedMinor === 0 || stopped * PERCENT <= percentMax * total) {
+    return null
+  }
+  const percent = Math.ceil((stopped * PERCENT) / total)
+  return APPROVAL_REASONS.activeSpend(percent, percentMax)
+}
+
+const UNKNOWABLE_LIMITS = [
+  'change_minor_max',
+  'daily_total_minor_max',
+  'weekly_total_minor_max',
+  'monthly_total_minor_max',
+  'account_budget_minor_max',
+] as const satisfies readonly AmountLimit[]
+
 function findExceededBudgetLimits(
   { steps, setInMotionMinor, isUnknown }: MoneyChange,
-  { limits, currency }: Omit<LimitInput, 'usedToday'>,
+  { limits, currency }: Pick<LimitInput, 'limits' | 'currency'>,
 ): PolicyReason[] {
   const { change_percent_max: percentMax, change_minor_max: max } = limits
   const reasons: PolicyReason[] = []
@@ -152,7 +255,7 @@ function findExceededBudgetLimits(
   if (max !== null && setInMotionMinor !== null && setInMotionMinor > max) {
     reasons.push(APPROVAL_REASONS.setInMotion({ sum: setInMotionMinor, max, currency }))
   }
-  const hasLimit = max !== null || limits.daily_total_minor_max !== null
+  const hasLimit = UNKNOWABLE_LIMITS.some(member => limits[member] !== null)
   if (isUnknown && hasLimit) reasons.push(APPROVAL_REASONS.budgetUnknown())
   return reasons
 }

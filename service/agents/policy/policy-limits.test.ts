@@ -9,7 +9,7 @@ import {
 } from '../../../testing/fixtures/seeded-random.ts'
 import { isWithinQuietHours } from './account-formats.ts'
 import { type CandidateAction, type Evaluation, evaluateAction } from './evaluate-action.ts'
-import type { BudgetContext } from './money-limits.ts'
+import type { BudgetContext, Usage } from './money-limits.ts'
 
 const ROUNDS = 4_000
 const AT = Date.parse('2026-11-21T00:00:00.000Z')
@@ -19,7 +19,7 @@ interface Plan {
   steps: ({ action: CandidateAction } & BudgetContext)[]
   mode: (typeof EXECUTION_MODES)[number]
   limits: PolicyLimits
-  usedToday: { changedMinor: number; actionCount: number }
+  used: Usage
   at: Date
 }
 
@@ -34,10 +34,21 @@ function randomPlan(choices: SeededRandom): Plan {
       daily_total_minor_max: pick([null, 0, 100, 300, 2_000]),
       actions_per_day_max: pick([null, 0, 1, 3, 10]),
       allowed_types: ACTION_TYPES.filter(() => choices.random() < 0.8),
+      weekly_total_minor_max: pick([null, null, null, null, null, null, 700, 2_000]),
+      monthly_total_minor_max: pick([null, null, null, null, null, null, 1_000, 3_000]),
+      entity_budget_minor_max: pick([null, null, null, null, null, null, 150, 1_500]),
+      account_budget_minor_max: pick([null, null, null, null, null, null, 1_000, 3_000]),
+      entity_budget_times_max: pick([null, null, null, null, null, null, 1, 5]),
+      active_spend_percent_max: pick([null, null, null, null, null, null, 0, 50, 100]),
       quiet_hours: pick([null, null, { from: '22:00', until: '06:00' }]),
       currency_limits: [],
     },
-    usedToday: { changedMinor: pick([0, 0, 50, 300]), actionCount: integer(0, 4) },
+    used: {
+      changedMinor: pick([0, 0, 50, 300]),
+      weekMinor: pick([0, 300, 600]),
+      monthMinor: pick([0, 600, 900]),
+      actionCount: integer(0, 4),
+    },
     at: new Date(AT + integer(0, 86_400_000)),
   }
 }
@@ -55,19 +66,34 @@ function randomStep({ pick, integer }: SeededRandom): Plan['steps'][number] {
     entity: pick([true, true, true, true, false]) ? { ...target, ...rest, status } : null,
     dayStartBudgetMinor: budget && pick([null, budget, 150]),
     budgetInMotionMinor: pick([0, 100, 1_000, null]),
+    connectionBudgetMinor: budget && pick([null, budget, 100]),
+    spend: pick([null, ...SPENDS, ...SPENDS]),
   }
 }
 
+const SPEND = { activeMinor: 1_000, stoppedMinor: 0, pausedMinor: 0, stopsLast: false }
+const SPENDS = [
+  { ...SPEND, totalAfterMinor: 1_500, raisesTotal: true },
+  { ...SPEND, stoppedMinor: 300, totalAfterMinor: 1_000, raisesTotal: false },
+  { ...SPEND, stoppedMinor: 300, pausedMinor: 500, totalAfterMinor: 1_000, raisesTotal: false },
+  { ...SPEND, stoppedMinor: 1_000, stopsLast: true, totalAfterMinor: 1_000, raisesTotal: false },
+] as const
+
 /** Like a proposal: each action counts the earlier ones that are not blocked. */
-function evaluatePlan({ steps, mode, limits, usedToday, at }: Plan): Evaluation[] {
+function evaluatePlan({ steps, mode, limits, used: usedBefore, at }: Plan): Evaluation[] {
   const policy = { version: 1, execution_mode: mode, limits, changed_at: null }
-  let used = usedToday
+  let used = usedBefore
   return steps.map(({ action, ...budgets }) => {
-    const input = { ...budgets, policy, usedToday: used, account: ACCOUNT, at }
+    const input = { ...budgets, policy, used, account: ACCOUNT, at }
     const evaluation = evaluateAction(action, input)
     if (evaluation.decision !== 'block') {
-      const changedMinor = used.changedMinor + evaluation.changeMinor
-      used = { changedMinor, actionCount: used.actionCount + 1 }
+      const { changeMinor } = evaluation
+      used = {
+        changedMinor: used.changedMinor + changeMinor,
+        weekMinor: used.weekMinor + changeMinor,
+        monthMinor: used.monthMinor + changeMinor,
+        actionCount: used.actionCount + 1,
+      }
     }
     return evaluation
   })
@@ -82,7 +108,7 @@ for (const seed of chooseSeeds([1, 2, 3])) {
       allowedCount += allowedWithinLimits(plan, evaluatePlan(plan))
     }
     // A policy that allows nothing would pass, too.
-    assert.ok(allowedCount > ROUNDS / 20, String(allowedCount))
+    assert.ok(allowedCount > ROUNDS / 30, String(allowedCount))
   })
 
   it(`never decides more permissively under a stricter limit (seed ${seed})`, () => {
@@ -119,15 +145,18 @@ for (const seed of chooseSeeds([1, 2, 3])) {
 
 /** Checks every allowed action of a plan and returns their number. */
 function allowedWithinLimits(plan: Plan, evaluations: Evaluation[]): number {
-  const { limits, usedToday } = plan
-  let { changedMinor, actionCount } = usedToday
+  const { limits, used } = plan
+  let { changedMinor, weekMinor, monthMinor, actionCount } = used
   let allowedCount = 0
   evaluations.forEach(({ decision, changeMinor, before, proposed }, at) => {
     if (decision !== 'allow') return
-    const { action, dayStartBudgetMinor } = plan.steps[at] as Plan['steps'][number]
+    const step = plan.steps[at] as Plan['steps'][number]
+    const { action, dayStartBudgetMinor } = step
     const place = JSON.stringify({ plan, at })
     allowedCount += 1
     changedMinor += changeMinor
+    weekMinor += changeMinor
+    monthMinor += changeMinor
     actionCount += 1
     assert.equal(plan.mode, 'auto_with_limits', place)
     assert.ok(before && proposed, place)
@@ -143,7 +172,10 @@ function allowedWithinLimits(plan: Plan, evaluations: Evaluation[]): number {
     }
     if (changeMinor > 0) {
       assert.ok(changedMinor <= (limits.daily_total_minor_max ?? Infinity), place)
+      assert.ok(weekMinor <= (limits.weekly_total_minor_max ?? Infinity), place)
+      assert.ok(monthMinor <= (limits.monthly_total_minor_max ?? Infinity), place)
     }
+    assertWithinCeilings(step, limits, place)
     assert.ok(actionCount <= (limits.actions_per_day_max ?? Infinity), place)
     const { quiet_hours } = limits
     assert.ok(!quiet_hours || !isWithinQuietHours(quiet_hours, plan.at, ACCOUNT.timeZone), place)
@@ -153,6 +185,29 @@ function allowedWithinLimits(plan: Plan, evaluations: Evaluation[]): number {
     assert.ok(isChanged, place)
   })
   return allowedCount
+}
+
+function assertWithinCeilings(
+  { action, entity, connectionBudgetMinor, spend }: Plan['steps'][number],
+  limits: PolicyLimits,
+  place: string,
+): void {
+  const budget = entity?.daily_budget_minor ?? 0
+  const { new_daily_budget_minor: raised = 0 } = action.params
+  if (raised > budget) {
+    assert.ok(raised <= (limits.entity_budget_minor_max ?? Infinity), place)
+    const times = limits.entity_budget_times_max ?? Infinity
+    assert.ok(raised <= times * (connectionBudgetMinor ?? budget), place)
+  }
+  if (spend?.raisesTotal) {
+    assert.ok(spend.totalAfterMinor <= (limits.account_budget_minor_max ?? Infinity), place)
+  }
+  if (action.type !== 'pause') return
+  assert.ok(spend && !spend.stopsLast, place)
+  const { stoppedMinor, pausedMinor, activeMinor } = spend
+  if (stoppedMinor === 0) return
+  const share = (100 * (stoppedMinor + pausedMinor)) / (activeMinor + pausedMinor)
+  assert.ok(share <= (limits.active_spend_percent_max ?? 100), place)
 }
 
 function strictness({ decision }: Evaluation): number {
@@ -177,6 +232,12 @@ function stricterLimits(
     change_minor_max: lower(limits.change_minor_max),
     daily_total_minor_max: lower(limits.daily_total_minor_max),
     actions_per_day_max: lower(limits.actions_per_day_max),
+    weekly_total_minor_max: lower(limits.weekly_total_minor_max),
+    monthly_total_minor_max: lower(limits.monthly_total_minor_max),
+    entity_budget_minor_max: lower(limits.entity_budget_minor_max),
+    account_budget_minor_max: lower(limits.account_budget_minor_max),
+    entity_budget_times_max: lower(limits.entity_budget_times_max),
+    active_spend_percent_max: lower(limits.active_spend_percent_max),
     quiet_hours: limits.quiet_hours ?? { from: '09:00', until: '17:00' },
   }
 }

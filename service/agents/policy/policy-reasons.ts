@@ -21,6 +21,10 @@ export const POLICY_REASON_CODES = [
   'daily_total_exceeded',
   'actions_per_day_exceeded',
   'budget_unknown',
+  'weekly_total_exceeded',
+  'monthly_total_exceeded',
+  'entity_budget_exceeded',
+  'account_budget_exceeded',
   'quiet_hours',
 ] as const
 export type PolicyReasonCode = (typeof POLICY_REASON_CODES)[number]
@@ -62,6 +66,22 @@ export const APPROVAL_REASONS = {
     ),
   ask: () => reason('ask', 'This workspace requires approval for every action.'),
   wholeAccount: () => reason('whole_account', 'The action affects the whole ad account.'),
+  lastActive: () =>
+    reason(
+      'whole_account',
+      'It pauses the last active entity of the ad account, which counts as the whole ad account.',
+    ),
+  activeSpend: (percent: number, percentMax: number) =>
+    reason(
+      'whole_account',
+      `With what agents paused in the last 7 days, it stops ${percent}% of the active daily ` +
+        `budgets; more than ${percentMax}% count as the whole ad account.`,
+    ),
+  spendUnknown: () =>
+    reason(
+      'whole_account',
+      'The ad account has too many entities to tell what it would still spend.',
+    ),
   changePercent: ({ percent, isSinceDayStart }: RelativeChange, percentMax: number) =>
     reason(
       'change_percent_exceeded',
@@ -98,6 +118,30 @@ export const APPROVAL_REASONS = {
       'daily_total_exceeded',
       `Budget changes of today would total ${formatAmount(sum, currency)}; the policy allows ` +
         `${formatAmount(max, currency)} per day.`,
+    ),
+  weeklyTotal: ({ sum, max, currency }: MoneyLimit) =>
+    reason(
+      'weekly_total_exceeded',
+      `Budget changes of the last 7 days would total ${formatAmount(sum, currency)}; the policy ` +
+        `allows ${formatAmount(max, currency)}.`,
+    ),
+  monthlyTotal: ({ sum, max, currency }: MoneyLimit) =>
+    reason(
+      'monthly_total_exceeded',
+      `Budget changes of the last 30 days would total ${formatAmount(sum, currency)}; the policy ` +
+        `allows ${formatAmount(max, currency)}.`,
+    ),
+  entityBudget: ({ sum, max, currency }: MoneyLimit) =>
+    reason(
+      'entity_budget_exceeded',
+      `It raises the daily budget to ${formatAmount(sum, currency)}; the policy allows ` +
+        `${formatAmount(max, currency)} for this entity.`,
+    ),
+  accountBudget: ({ sum, max, currency }: MoneyLimit) =>
+    reason(
+      'account_budget_exceeded',
+      `The daily budgets of the ad account would total ${formatAmount(sum, currency)}; the ` +
+        `policy allows ${formatAmount(max, currency)}.`,
     ),
   actionsPerDay: (count: number, countMax: number) =>
     reason(

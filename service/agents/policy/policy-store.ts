@@ -5,6 +5,8 @@ import type {
   PolicyLimits,
 } from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
+import { defaultCurrencyLimits, defaultTotals } from './default-limits.ts'
+import { NO_AMOUNT_LIMITS } from './money-limits.ts'
 
 /** The initial policy of every workspace: agents suggest, people act. */
 export const DEFAULT_POLICY: ActionPolicy = {
@@ -17,16 +19,53 @@ export const DEFAULT_POLICY: ActionPolicy = {
     actions_per_day_max: 10,
     allowed_types: [...ACTION_TYPES],
     quiet_hours: null,
+    ...defaultTotals('EUR'),
+    entity_budget_minor_max: null,
+    account_budget_minor_max: null,
+    entity_budget_times_max: 5,
+    active_spend_percent_max: 50,
     currency_limits: [],
   },
   changed_at: null,
 }
 
+/** A policy that permits more than the valid one, and becomes valid later. */
+export interface PendingPolicy extends Pick<ActionPolicy, 'version' | 'execution_mode' | 'limits'> {
+  validFrom: Date
+  changedBy: number
+  changedAt: Date
+}
+
+export interface PolicyState {
+  policy: ActionPolicy
+  pending: PendingPolicy | null
+}
+
+/** The policy that is valid at a time. */
 export async function readPolicy(
   transaction: Transaction,
   workspaceId: number,
+  at: Date,
 ): Promise<ActionPolicy> {
-  return (await findPolicy(transaction, workspaceId)) ?? DEFAULT_POLICY
+  const { policy } = await readPolicyState(transaction, workspaceId, at)
+  return policy
+}
+
+/** The policy that is valid at a time, and the looser one that waits, if any. */
+export async function readPolicyState(
+  transaction: Transaction,
+  workspaceId: number,
+  at: Date,
+): Promise<PolicyState> {
+  const base = await readBasePolicy(transaction, workspaceId)
+  const row = await findLaterVersion(transaction, workspaceId, base.version)
+  if (!row) return { policy: base, pending: null }
+  const content = { version: row.version, ...toContent(row) }
+  if (row.valid_from <= at) {
+    return { policy: { ...content, changed_at: row.valid_from.toISOString() }, pending: null }
+  }
+  const { changed_by: changedBy, changed_at: changedAt, valid_from: validFrom } = row
+  return { policy: base, pending: { ...content, validFrom, changedBy, changedAt } }
 }
 
 /**
@@ -36,33 +75,89 @@ export async function readPolicy(
 export async function lockPolicy(
   transaction: Transaction,
   workspaceId: number,
+  at: Date,
 ): Promise<ActionPolicy> {
   await lockPolicyForRead(transaction, workspaceId)
-  return readPolicy(transaction, workspaceId)
+  return readPolicy(transaction, workspaceId, at)
 }
 
-/** Null if the workspace still has the default policy. */
-async function findPolicy(
+/** The last policy that was valid when it was stored: the default one if there is none. */
+export async function readBasePolicy(
   { query }: Transaction,
   workspaceId: number,
-): Promise<ActionPolicy | null> {
+): Promise<ActionPolicy> {
   const row = await query
     .selectFrom('agent_policies')
     .selectAll()
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst()
-  if (!row) return null
+  if (!row) return readDefaultPolicy({ query }, workspaceId)
+  return { version: row.version, ...toContent(row), changed_at: row.changed_at.toISOString() }
+}
+
+/** jsonb is parsed on reading; the table types describe the text that is written. */
+function toContent(row: { execution_mode: string; limits: string }) {
+  const stored = row.limits as unknown as PolicyLimits
   return {
-    version: row.version,
     execution_mode: row.execution_mode as ExecutionMode,
-    // jsonb is parsed on reading; the table types describe the text that is written.
-    // Earlier versions stored no limits of a currency.
     limits: {
-      currency_limits: [],
-      ...(row.limits as unknown as Omit<PolicyLimits, 'currency_limits'>),
+      ...EARLIER_LIMITS,
+      ...stored,
+      currency_limits: (stored.currency_limits ?? []).map(own => ({ ...NO_AMOUNT_LIMITS, ...own })),
     },
-    changed_at: row.changed_at.toISOString(),
   }
+}
+
+/** Policies that were saved before these limits existed have none of them. */
+const EARLIER_LIMITS = {
+  ...NO_AMOUNT_LIMITS,
+  entity_budget_times_max: null,
+  active_spend_percent_max: null,
+} as const satisfies Partial<PolicyLimits>
+
+/** The default policy, with round amounts in the currencies of the workspace. */
+async function readDefaultPolicy(
+  { query }: Transaction,
+  workspaceId: number,
+): Promise<ActionPolicy> {
+  const rows = await query
+    .selectFrom('ad_accounts')
+    .distinct()
+    .select('currency')
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('currency')
+    .execute()
+  const own = rows.flatMap(({ currency }) => defaultCurrencyLimits(currency) ?? [])
+  const { limits } = DEFAULT_POLICY
+  return { ...DEFAULT_POLICY, limits: { ...limits, currency_limits: own } }
+}
+
+/** The version that follows the base: it waits, or has become valid. */
+function findLaterVersion({ query }: Transaction, workspaceId: number, baseVersion: number) {
+  return query
+    .selectFrom('agent_policy_versions')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('base_version', '=', baseVersion)
+    .where('version', '>', baseVersion)
+    .where('canceled_at', 'is', null)
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** The number of the next version. An earlier version of the service counts the base only. */
+export async function nextPolicyVersion(
+  { query }: Transaction,
+  workspaceId: number,
+  baseVersion: number,
+): Promise<number> {
+  const { last } = await query
+    .selectFrom('agent_policy_versions')
+    .select(({ fn }) => fn.max('version').as('last'))
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirstOrThrow()
+  return Math.max(baseVersion, last ?? 0) + 1
 }
 
 interface PolicyChange extends Pick<ActionPolicy, 'version' | 'execution_mode' | 'limits'> {
@@ -71,8 +166,9 @@ interface PolicyChange extends Pick<ActionPolicy, 'version' | 'execution_mode' |
   changedAt: Date
 }
 
-/** The caller must have locked the policy (`lockPolicyForChange`). */
-export async function savePolicy({ query }: Transaction, change: PolicyChange): Promise<void> {
+/** Stores a policy that is valid at once. The caller must have locked it. */
+export async function savePolicy(transaction: Transaction, change: PolicyChange): Promise<void> {
+  const { query } = transaction
   await query
     .insertInto('agent_policies')
     .values({
@@ -92,6 +188,68 @@ export async function savePolicy({ query }: Transaction, change: PolicyChange): 
         changed_at: ref('excluded.changed_at'),
       })),
     )
+    .execute()
+  const { version: baseVersion, changedAt: validFrom } = change
+  await insertPolicyVersion(transaction, { ...change, baseVersion, validFrom })
+}
+
+interface PolicyVersion extends PolicyChange {
+  /** Equal to the version for a policy that is valid at once. */
+  baseVersion: number
+  validFrom: Date
+}
+
+/** A confirmed version is stored already. */
+export async function insertPolicyVersion(
+  { query }: Transaction,
+  { workspaceId, version, ...change }: PolicyVersion,
+): Promise<void> {
+  await query
+    .insertInto('agent_policy_versions')
+    .values({
+      workspace_id: workspaceId,
+      version,
+      base_version: change.baseVersion,
+      execution_mode: change.execution_mode,
+      limits: JSON.stringify(change.limits),
+      valid_from: change.validFrom,
+      changed_by: change.changedBy,
+      changed_at: change.changedAt,
+    })
+    .onConflict(conflict => conflict.doNothing())
+    .execute()
+}
+
+interface PendingEnd {
+  workspaceId: number
+  version: number
+  userId: number
+  at: Date
+}
+
+/** Records who confirmed a pending version; the caller stores its policy as valid. */
+export async function recordPolicyConfirmation(
+  { query }: Transaction,
+  { workspaceId, version, userId, at }: PendingEnd,
+): Promise<void> {
+  await query
+    .updateTable('agent_policy_versions')
+    .set({ confirmed_by: userId, confirmed_at: at, valid_from: at })
+    .where('workspace_id', '=', workspaceId)
+    .where('version', '=', version)
+    .execute()
+}
+
+/** A canceled version never becomes valid. */
+export async function recordPolicyCancellation(
+  { query }: Transaction,
+  { workspaceId, version, userId, at }: PendingEnd,
+): Promise<void> {
+  await query
+    .updateTable('agent_policy_versions')
+    .set({ canceled_by: userId, canceled_at: at })
+    .where('workspace_id', '=', workspaceId)
+    .where('version', '=', version)
     .execute()
 }
 

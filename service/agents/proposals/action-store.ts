@@ -46,6 +46,9 @@ export interface ActionPageQuery {
   adAccountId: number | null
   /** Null for every status. */
   status: Action['status'] | null
+  type: Action['type'] | null
+  /** Null for every entity. */
+  entityId: string | null
   offset: number
   limit: number
 }
@@ -53,7 +56,7 @@ export interface ActionPageQuery {
 /** A page of actions of a workspace, newest first. */
 export async function findActionsPage(
   transaction: Transaction,
-  { workspaceId, adAccountId, status, offset, limit }: ActionPageQuery,
+  { workspaceId, adAccountId, status, type, entityId, offset, limit }: ActionPageQuery,
 ): Promise<Action[]> {
   const rows = await selectActions(transaction)
     .where('agent_actions.workspace_id', '=', workspaceId)
@@ -61,6 +64,8 @@ export async function findActionsPage(
       query.where('agent_actions.ad_account_id', '=', adAccountId),
     )
     .$if(status !== null, query => query.where('agent_actions.status', '=', status))
+    .$if(type !== null, query => query.where('agent_actions.type', '=', type))
+    .$if(entityId !== null, query => query.where('agent_actions.target_id', '=', entityId))
     .orderBy('agent_actions.id', 'desc')
     .offset(offset)
     .limit(limit)
@@ -260,13 +265,19 @@ export function toAction(row: ActionRow): Action {
   }
 }
 
-/** Earlier versions stored neither of the two amounts. */
+/** Earlier versions did not store these amounts. */
 function toPolicyEvidence({ policy_evidence }: ActionRow): Action['policyEvidence'] {
   const stored = parseJsonColumn(policy_evidence) as Action['policyEvidence']
   return { ...EARLIER_EVIDENCE, ...stored }
 }
 
-const EARLIER_EVIDENCE = { day_start_budget_minor: null, set_in_motion_minor: null } as const
+const EARLIER_EVIDENCE = {
+  day_start_budget_minor: null,
+  set_in_motion_minor: null,
+  changed_week_minor: 0,
+  changed_month_minor: 0,
+  stopped_minor: 0,
+} as const
 
 function toChangeRequest({
   change_requested_at: requestedAt,

@@ -173,7 +173,7 @@ it('applies a concurrently changed policy to every later decision', async test =
   assert.ok(changedAt > 0)
   rows.forEach(({ action, version }, at) => {
     if (action === 'policy.changed') return
-    const expected = at < changedAt ? ['action.allowed', '1'] : ['action.approval_required', '2']
+    const expected = at < changedAt ? ['action.allowed', '2'] : ['action.approval_required', '3']
     assert.deepEqual([action, version], expected)
   })
 })

@@ -1,7 +1,6 @@
 import type {
   ActionSubmission,
   ActionType,
-  EntityState,
   PolicyDecision,
   PolicyReason,
 } from '@signalbox/contract/agents/actions.ts'
@@ -13,32 +12,19 @@ import {
   requirePermission,
 } from '../../workspaces/oauth/authenticate-agent.ts'
 import type { ProposalContext } from '../agents-context.ts'
-import { type CampaignApi, type EntityRef, findEntity } from '../campaigns/campaign-api.ts'
-import {
-  type BudgetsInMotion,
-  entityKey,
-  type PlannedChange,
-  readBudgetsInMotion,
-} from '../policy/budget-in-motion.ts'
 import { type Evaluation, evaluateAction } from '../policy/evaluate-action.ts'
-import type { BudgetContext, DayUsage } from '../policy/money-limits.ts'
 import { WITHIN_LIMITS } from '../policy/policy-reasons.ts'
 import { readPolicy } from '../policy/policy-store.ts'
-import { INITIAL_STATUS_BY_DECISION, type NewAction } from './action.ts'
 import {
-  type AdAccountSettings,
-  type DayStartBudgets,
-  findDayStartBudgets,
-  findDayUsage,
-} from './ad-account-store.ts'
+  AccountHistory,
+  readSubmittedTargets,
+  type TargetStates,
+  toPlannedChange,
+} from './account-history.ts'
+import { INITIAL_STATUS_BY_DECISION, type NewAction } from './action.ts'
+import type { AdAccountSettings } from './ad-account-store.ts'
 import type { Batch } from './batch-store.ts'
-import { listValidEntities, validateDryRun } from './validate-proposal.ts'
-
-/** The targets of actions as the platform has them. */
-export interface TargetStates {
-  entities: readonly EntityState[]
-  budgetsInMotion: BudgetsInMotion
-}
+import { describeIgnored, listValidEntities, validateDryRun } from './validate-proposal.ts'
 
 interface EvaluationInput {
   submissions: readonly ActionSubmission[]
@@ -65,16 +51,15 @@ export async function evaluateActions(
 ): Promise<EvaluatedAction[]> {
   const { adAccountId, timeZone } = account
   const day = { adAccountId, timeZone, at }
-  const findDayStartBudget = await findDayStartBudgets(transaction, day)
-  let usedToday = await findDayUsage(transaction, day)
+  const history = await AccountHistory.read(transaction, day, targets)
   const evaluated: EvaluatedAction[] = []
   for (const submission of submissions) {
-    const { type, params, target_entity: target } = submission
-    const budgets = toBudgetContext(targets, target, findDayStartBudget)
-    const input = { ...budgets, policy, usedToday, account, at }
-    const evaluation = evaluateAction({ type, target, params }, input)
+    const change = toPlannedChange(submission)
+    const { used } = history
+    const input = { ...history.contextOf(change), policy, used, account, at }
+    const evaluation = evaluateAction(change, input)
     evaluated.push({ submission, evaluation })
-    if (evaluation.decision !== 'block') usedToday = addUsage(usedToday, evaluation.changeMinor)
+    if (evaluation.decision !== 'block') history.add(change, evaluation.changeMinor)
   }
   return evaluated
 }
@@ -126,47 +111,6 @@ const COMBINED_REASONS: Record<Exclude<PolicyDecision, 'allow'>, PolicyReason> =
   },
 }
 
-export function toBudgetContext(
-  { entities, budgetsInMotion }: TargetStates,
-  target: EntityRef,
-  findDayStartBudget: DayStartBudgets,
-): BudgetContext {
-  return {
-    entity: findEntity(entities, target),
-    dayStartBudgetMinor: findDayStartBudget(target),
-    budgetInMotionMinor: budgetsInMotion.get(entityKey(target)) ?? null,
-  }
-}
-
-/** Reads the targets of actions, and what their resumes would set in motion. */
-export async function readTargetStates(
-  campaigns: CampaignApi,
-  adAccountId: number,
-  changes: readonly PlannedChange[],
-): Promise<TargetStates> {
-  const refs = changes.map(({ target }) => target)
-  const entities = await campaigns.readEntities(adAccountId, refs)
-  return { entities, budgetsInMotion: await readBudgetsInMotion(campaigns, adAccountId, changes) }
-}
-
-/** The same for actions that are not stored yet. */
-export function readSubmittedTargets(
-  campaigns: CampaignApi,
-  adAccountId: number,
-  submissions: readonly ActionSubmission[],
-): Promise<TargetStates> {
-  const changes = submissions.map(({ type, params, target_entity: target }) => ({
-    type,
-    params,
-    target,
-  }))
-  return readTargetStates(campaigns, adAccountId, changes)
-}
-
-export function addUsage({ changedMinor, actionCount }: DayUsage, changeMinor: number): DayUsage {
-  return { changedMinor: changedMinor + changeMinor, actionCount: actionCount + 1 }
-}
-
 /** Builds an evaluated action. An allowed action starts executing immediately. */
 export function buildNewAction(
   { workspaceId, adAccountId, createdAt }: Batch,
@@ -214,8 +158,9 @@ export async function dryRunActions(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async query => {
-      const policy = await readPolicy({ query }, principal.workspaceId)
-      const input = { submissions, targets, account: principal, policy, at: now() }
+      const at = now()
+      const policy = await readPolicy({ query }, principal.workspaceId, at)
+      const input = { submissions, targets, account: principal, policy, at }
       return evaluateActions({ query }, input)
     })
   const results = all_or_nothing ? combineDecisions(evaluated) : evaluated
@@ -228,6 +173,7 @@ export async function dryRunActions(
   }))
   return {
     dry_run: { actions: inOrder.map(toDryRunAction) },
+    ...describeIgnored(body),
     ...(await listValidEntities(campaigns, principal.adAccountId, outcomes)),
   }
 }

@@ -147,11 +147,11 @@ it('audits the proposal, then each action with its decision', async test => {
   assert.deepEqual(submitted, {
     ad_account_id: batch.adAccountId,
     actions: 3,
-    policy_version: 1,
+    policy_version: 2,
     policy_decision: 'block',
     content_sha256: batch.contentSha256.toString('hex'),
   })
-  const common = { batch_id: batch.id, outcome: null, policy_version: 1 }
+  const common = { batch_id: batch.id, outcome: null, policy_version: 2 }
   const reason_codes = ['change_amount_exceeded']
   assert.deepEqual(waiting, { ...common, status: 'pending', reason_codes })
   const receipt = await findReceipt(database, { workspaceId, actionId: actions[2]?.id ?? 0 })

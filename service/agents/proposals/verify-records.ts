@@ -1,7 +1,7 @@
 import type { VerifyRecords } from '../../audit/verify-chain.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { parseJsonObject } from '../../runtime/util/is-object.ts'
-import { readPolicy } from '../policy/policy-store.ts'
+import { readBasePolicy } from '../policy/policy-store.ts'
 import { isFinal } from './action.ts'
 import { digestActionRow, digestBatchRow, findDifference } from './proposal-records.ts'
 import { buildReceiptDocument } from './receipt-store.ts'
@@ -139,7 +139,7 @@ async function checkPolicy(
   missingEntry: number,
 ): Promise<Finding> {
   const entry = await findLastPolicyEntry(snapshot, workspaceId)
-  const { changed_at: _, ...policy } = await readPolicy(snapshot, workspaceId)
+  const { changed_at: _, ...policy } = await readBasePolicy(snapshot, workspaceId)
   if (!entry) {
     const isInitial = policy.version === 0
     const message = 'The policy was changed without an entry in the log.'

@@ -18,6 +18,7 @@ export const JOB_NAMES = [
   'finish-agent-actions',
   'expire-approvals',
   'send-notifications',
+  'settle-waiting-roles',
   'verify-audit',
   'verify-new-audit-entries',
   'collect-ended-access',

@@ -4,7 +4,8 @@ import type { ServiceApp } from '../http/service-app.ts'
 import type { FormErrors } from './form-controls.ts'
 
 export const FORM_BYTES_MAX = 16_384
-const FIELDS_MAX = 50
+/** The policy has six limits for each of several currencies. */
+const FIELDS_MAX = 200
 
 /** Makes forms the only accepted body of `app`, an encapsulated part of the service. */
 export function acceptFormBodies(app: ServiceApp): void {

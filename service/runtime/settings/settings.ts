@@ -188,6 +188,12 @@ export const SETTINGS = {
     max: LEASE_SECONDS_MAX,
     description: 'After this time, another worker takes over the deliveries of a dead worker.',
   }),
+  pageHoldSeconds: integer('SIGNALBOX_PAGE_HOLD_SECONDS', {
+    default: 900,
+    max: 86_400,
+    description:
+      "How long a page's event waits for the same event of the tracker secret, which then counts.",
+  }),
   deliveryPollSeconds: integer('SIGNALBOX_DELIVERY_POLL_SECONDS', {
     default: 2,
     min: 1,
@@ -203,6 +209,13 @@ export const SETTINGS = {
     min: 1,
     max: 168,
     description: 'After this time, test mode of a destination ends automatically.',
+  }),
+  policyWaitHours: integer('SIGNALBOX_POLICY_WAIT_HOURS', {
+    default: 24,
+    min: 1,
+    max: 168,
+    description:
+      'How long a policy that permits agents more waits, unless another owner confirms it.',
   }),
   payloadRetentionDays: integer('SIGNALBOX_PAYLOAD_RETENTION_DAYS', {
     default: 90,

@@ -217,6 +217,7 @@ const TABLES = [
   { table: 'refusals', column: 'hour' },
   { table: 'stage_counts', column: 'hour' },
   { table: 'delivery_issues', column: 'day' },
+  { table: 'secret_event_names', column: 'received_on' },
 ] as const
 
 /**

@@ -1,19 +1,21 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import { promises as dns, type LookupAddress } from 'node:dns'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { isPublicAddress, parseIpAddress } from '../../runtime/util/ip-address.ts'
 import type { WebhookSecrets } from './settings-store.ts'
 
 /** The arguments that tests replace. Nothing in the settings leads here. */
-export interface WebhookClientOptions {
+export interface PublicClientOptions {
   isAllowedAddress?: AddressRule
   resolveHost?: (hostname: string) => Promise<LookupAddress[]>
   /** Certificates to trust instead of the public ones. */
   certificateAuthority?: string
   timeoutMilliseconds?: number
 }
+
+export type WebhookClientOptions = PublicClientOptions
 
 export interface WebhookRequest {
   url: string
@@ -38,29 +40,63 @@ export type PostWebhook = (request: WebhookRequest) => Promise<WebhookAnswer>
 const TIMEOUT_MILLISECONDS = 10_000
 const HEADER_BYTES_MAX = 16_384
 
-/**
- * Sends the webhooks of workspaces, whose URLs are untrusted (server-side request forgery). Each
- * request resolves the name once, refuses it if any of its addresses is not public, and connects to
- * those addresses only, so that a second answer of DNS changes nothing. Redirects are not followed,
- * bodies of answers are not read, and one time limit covers everything.
- */
+/** Sends the webhooks of workspaces. Bodies of answers are not read. */
 export function createWebhookClient(options: WebhookClientOptions = {}): PostWebhook {
-  const { isAllowedAddress = isWebhookAddress, resolveHost = resolveByDns } = options
-  const { timeoutMilliseconds = TIMEOUT_MILLISECONDS, certificateAuthority } = options
-  return async ({ url: text, headers, body }) => {
-    const url = new URL(text)
-    // `https.request` would throw as well; no secret may leave unencrypted.
-    if (url.protocol !== 'https:') throw new Error('the URL of a webhook is not https')
-    const signal = AbortSignal.timeout(timeoutMilliseconds)
+  return async ({ url, headers, body }) => {
+    const length = String(Buffer.byteLength(body))
+    const sent = { ...headers, 'content-type': 'application/json', 'content-length': length }
     try {
-      const addresses = await raceWithSignal(resolveAddresses(url, resolveHost), signal)
-      const isAllowed = addresses.length > 0 && addresses.every(it => isAllowedAddress(it.address))
-      if (!isAllowed) return { status: null, error: 'address_not_public' }
-      return await post({ url, headers, body, addresses, signal, certificateAuthority })
+      const answer = await requestPublicHost({ method: 'POST', url, headers: sent, body }, options)
+      if (answer === null) return { status: null, error: 'address_not_public' }
+      return { status: answer.status, waitSeconds: readWaitSeconds(answer.headers) }
     } catch (error) {
+      if (error instanceof NotHttpsError) throw error
       return { status: null, error: classifyError(error) }
     }
   }
+}
+
+interface PublicRequest {
+  method: 'GET' | 'POST'
+  url: string
+  headers: Record<string, string>
+  body?: string
+  /** How much of the answer is read; nothing if absent. */
+  bytesMax?: number
+}
+
+interface PublicAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  /** Null if it was longer than `bytesMax`. */
+  body: string | null
+}
+
+/**
+ * Requests an untrusted URL (server-side request forgery). Each request resolves the name once,
+ * refuses it if any of its addresses is not public, and connects to those addresses only, so that a
+ * second answer of DNS changes nothing. Redirects are not followed, and one time limit covers
+ * everything. Returns null for an address that is not public; throws if there is no answer.
+ */
+export async function requestPublicHost(
+  { url: text, ...given }: PublicRequest,
+  options: PublicClientOptions,
+): Promise<PublicAnswer | null> {
+  const { isAllowedAddress = isWebhookAddress, resolveHost = resolveByDns } = options
+  const { timeoutMilliseconds = TIMEOUT_MILLISECONDS, certificateAuthority } = options
+  const url = new URL(text)
+  // `https.request` would throw as well; no secret may leave unencrypted.
+  if (url.protocol !== 'https:') throw new NotHttpsError('the URL is not https')
+  const signal = AbortSignal.timeout(timeoutMilliseconds)
+  const addresses = await raceWithSignal(resolveAddresses(url, resolveHost), signal)
+  const isAllowed = addresses.length > 0 && addresses.every(it => isAllowedAddress(it.address))
+  if (!isAllowed) return null
+  return send({ ...given, url, addresses, signal, certificateAuthority })
+}
+
+/** A bug of the caller, and no failure of the network. */
+class NotHttpsError extends Error {
+  override name = 'NotHttpsError'
 }
 
 function resolveByDns(hostname: string): Promise<LookupAddress[]> {
@@ -77,23 +113,20 @@ async function resolveAddresses(
   return [{ address, family: address.includes(':') ? 6 : 4 }]
 }
 
-interface PinnedRequest {
+type PinnedRequest = Omit<PublicRequest, 'url'> & {
   url: URL
-  headers: Record<string, string>
-  body: string
   addresses: readonly LookupAddress[]
   signal: AbortSignal
   certificateAuthority: string | undefined
 }
 
 /** A connection of its own, so that no earlier one to the same name is reused. */
-function post({ url, headers, body, addresses, ...rest }: PinnedRequest): Promise<WebhookAnswer> {
-  const { signal, certificateAuthority: ca } = rest
+function send({ url, addresses, body, ...rest }: PinnedRequest): Promise<PublicAnswer> {
+  const { method, headers, signal, bytesMax = 0, certificateAuthority: ca } = rest
   return new Promise((resolve, reject) => {
-    const length = String(Buffer.byteLength(body))
     const sent = request(url, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json', 'content-length': length },
+      method,
+      headers,
       agent: false,
       lookup: pinLookup(addresses),
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -102,12 +135,27 @@ function post({ url, headers, body, addresses, ...rest }: PinnedRequest): Promis
     })
     sent.on('error', reject)
     sent.on('response', response => {
-      resolve({ status: response.statusCode ?? 0, waitSeconds: readWaitSeconds(response) })
-      response.on('error', () => {})
-      response.destroy()
+      const { statusCode: status = 0, headers } = response
+      const settle = (text: string | null) => resolve({ status, headers, body: text })
+      response.on('error', reject)
+      if (bytesMax > 0) readBody(response, bytesMax).then(settle, reject)
+      else settle(null)
+      if (bytesMax === 0) response.destroy()
     })
     sent.end(body)
   })
+}
+
+async function readBody(response: IncomingMessage, bytesMax: number): Promise<string | null> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response) {
+    bytes += chunk.length
+    // Leaving the loop destroys the response.
+    if (bytes > bytesMax) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 function pinLookup(addresses: readonly LookupAddress[]): LookupFunction {
@@ -121,7 +169,7 @@ function pinLookup(addresses: readonly LookupAddress[]): LookupFunction {
 const WAIT_SECONDS_MAX = 86_400
 
 /** `Retry-After` in seconds, which 429 and 503 may have; 0 without it, or for a date. */
-function readWaitSeconds({ headers }: IncomingMessage): number {
+function readWaitSeconds(headers: IncomingHttpHeaders): number {
   const text = headers['retry-after'] ?? ''
   return /^\d{1,9}$/.test(text) ? Math.min(Number(text), WAIT_SECONDS_MAX) : 0
 }

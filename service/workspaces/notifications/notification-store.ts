@@ -68,7 +68,8 @@ export interface WaitingDigest {
 /**
  * Workspaces and channels whose next digest is due: something waits, no digest was made within the
  * interval of the workspace, and no message is still being tried, so that an outage ends in one
- * digest instead of a backlog. Those of a disabled workspace wait until it is enabled.
+ * digest instead of a backlog. What is said about the policy makes a digest due at once. Those of a
+ * disabled workspace wait until it is enabled.
  */
 export async function findDueDigests(
   { query }: Database,
@@ -77,15 +78,17 @@ export async function findDueDigests(
 ): Promise<WaitingDigest[]> {
   const { rows } = await sql<{ id: number; name: string; channel: NotificationChannel }>`
     select workspaces.id, workspaces.name, waiting.channel
-    from (select distinct workspace_id, channel from notifications) as waiting
+    from (
+      select workspace_id, channel, bool_or(topic = 'policy') as is_urgent
+      from notifications group by workspace_id, channel) as waiting
     join workspaces on workspaces.id = waiting.workspace_id
     left join notification_settings settings on settings.workspace_id = waiting.workspace_id
-    where workspaces.status = 'active' and not exists (
+    where workspaces.status = 'active' and (waiting.is_urgent or not exists (
       select 1 from notification_messages message
       where message.workspace_id = waiting.workspace_id and message.channel = waiting.channel
         and (message.status = 'pending' or not message.is_test
           and message.created_at > ${now}::timestamptz
-            - make_interval(mins => coalesce(settings.digest_minutes, 15))))
+            - make_interval(mins => coalesce(settings.digest_minutes, 15)))))
     order by workspaces.id, waiting.channel limit ${countMax}::integer`.execute(query)
   return rows.map(({ id, name, channel }) => ({ workspaceId: id, workspaceName: name, channel }))
 }

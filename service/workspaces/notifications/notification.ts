@@ -31,10 +31,16 @@ export function isAlertTopic(topic: Stored<NotificationTopic>): boolean {
 }
 
 /**
- * `webhook`: problems of the webhook itself, which are always sent, and only by email. `email`: a
- * test message.
+ * `policy`: agents may do more, which cannot be muted and waits for no interval. `webhook`:
+ * problems of the webhook itself, which are always sent, and only by email. `email`: a test
+ * message.
  */
-export const ALL_NOTIFICATION_TOPICS = [...NOTIFICATION_TOPICS, 'webhook', 'email'] as const
+export const ALL_NOTIFICATION_TOPICS = [
+  ...NOTIFICATION_TOPICS,
+  'policy',
+  'webhook',
+  'email',
+] as const
 export type NotificationTopic = (typeof ALL_NOTIFICATION_TOPICS)[number]
 
 export const TOPIC_LABELS: Record<ChosenTopic, string> = {

@@ -13,6 +13,7 @@ export interface Invitation {
   email: string
   role: WorkspaceRole
   inviterName: string
+  invitedBy: number | null
   createdAt: Date
   expiresAt: Date
 }
@@ -254,6 +255,7 @@ function toInvitation(row: InvitationRow): Invitation {
     email: row.email,
     role: row.role as WorkspaceRole,
     inviterName: row.inviter_name,
+    invitedBy: row.invited_by,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   }

@@ -16,6 +16,8 @@ import {
 } from './invitation-store.ts'
 import { invitationEmail } from './mail/email-templates.ts'
 import { requireRecentAuthentication } from './reauthentication.ts'
+import { DECIDING_ROLES } from './role-standing.ts'
+import { grantRole } from './role-store.ts'
 import type { CurrentUser } from './session-store.ts'
 import { EMAIL_ERROR, parseEmailAddress } from './user-input.ts'
 import type { UsersContext } from './users-context.ts'
@@ -58,7 +60,7 @@ export async function inviteMember(
   if (!canGrantRole(membership.role, role)) {
     throw new Refusal(403, 'You cannot invite to a role above your own. Ask an owner.')
   }
-  if (role === 'owner') requireRecentAuthentication(user, now())
+  if (DECIDING_ROLES.includes(role)) requireRecentAuthentication(user, now())
   if (await isMemberEmail(database, workspaceId, email)) {
     throw Refusal.ofFields({ email: ['Already a member of this workspace.'] })
   }
@@ -140,7 +142,12 @@ export async function readInvitation(
   return invitation
 }
 
-/** Accepts or declines. Only one of two concurrent answers counts. Returns the workspace ID. */
+const ACCEPTED = 'invitation_accepted'
+
+/**
+ * Accepts or declines. Only one of two concurrent answers counts. An invited owner or administrator
+ * is a member until the role is confirmed or 72 hours have passed. Returns the workspace ID.
+ */
 export async function answerInvitation(
   context: UsersContext,
   user: CurrentUser,
@@ -159,8 +166,13 @@ export async function answerInvitation(
       return record(createInvitationEntry(user, { workspaceId, id }, change))
     }
     const member = { workspaceId, userId: user.userId }
-    await insertMember({ query }, { ...member, role, createdAt })
-    const details = { role, reason: 'invitation_accepted', invitation_id: id }
+    const waits = DECIDING_ROLES.includes(role)
+    const firstRole = waits ? 'member' : role
+    const isNew = await insertMember({ query }, { ...member, role: firstRole, createdAt })
+    const grant = { role, grantedBy: invitation.invitedBy, grantedAt: createdAt }
+    if (waits && isNew) await grantRole({ query }, member, grant)
+    const granted = waits ? { granted_role: role } : {}
+    const details = { role: firstRole, ...granted, reason: ACCEPTED, invitation_id: id }
     record(createMemberEntry(user, member, { action: 'member.added', at: createdAt, details }))
   })
   return workspaceId

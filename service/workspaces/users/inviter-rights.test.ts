@@ -8,6 +8,7 @@ import {
   createTestWorkspace,
   type TestUser,
 } from '../../../testing/fixtures/users.ts'
+import { findGrantedRole } from './role-store.ts'
 import { setUserStatus } from './user-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
 import { findMemberRole } from './workspace-store.ts'
@@ -29,7 +30,10 @@ async function inviteByOwner(service: TestService, role: WorkspaceRole = 'owner'
     guest.client.call('POST', `${SESSION_API_PATH}/invitations/${id}`, {
       body: { answer: 'accepted' },
     })
-  const guestRole = () => findMemberRole(service.database, { workspaceId, userId: guest.userId })
+  const key = { workspaceId, userId: guest.userId }
+  // An invited owner is a member at first.
+  const guestRole = async () =>
+    (await findGrantedRole(service.database, key))?.role ?? findMemberRole(service.database, key)
   const pending = async () => {
     const { body } = await owner.client.call('GET', `${path}/invitations`)
     return body.invitations.length as number

@@ -109,13 +109,18 @@ it('audits invitations from their first mail to the answer, without an address',
       action: 'member.added',
       actor: invitee,
       subject,
-      details: { role: 'owner', reason: 'invitation_accepted', invitation_id: accepted },
+      details: {
+        role: 'member',
+        granted_role: 'owner',
+        reason: 'invitation_accepted',
+        invitation_id: accepted,
+      },
     },
     {
       action: 'member.removed',
       actor: invitee,
       subject,
-      details: { role: 'owner', reason: 'left' },
+      details: { role: 'member', reason: 'left' },
     },
   ])
   assert.ok(!service.logged().includes(guest.email))

@@ -20,6 +20,7 @@ import {
 import { renderPage } from '../../runtime/pages/layout.ts'
 import { pageLinks } from '../../runtime/pages/navigation.ts'
 import type { ListPage } from '../../runtime/util/list-page.ts'
+import { formatDateTime } from '../../runtime/util/time.ts'
 import { type Invitation, listInvitations } from './invitation-store.ts'
 import {
   answerInvitation,
@@ -38,15 +39,23 @@ import {
   UNPROCESSABLE,
   type UserNotice,
 } from './page-visit.ts'
+import { endOfWait } from './role-standing.ts'
 import type { CurrentUser } from './session-store.ts'
 import type { UsersContext } from './users-context.ts'
+import { confirmGrantedRole } from './waiting-roles.ts'
 import {
   type PageMembership,
   ROLE_LABELS,
   requirePageMembership,
   workspacePage,
 } from './workspace-pages.ts'
-import { canGrantRole, hasPermission, invitableRoles, WORKSPACE_ROLES } from './workspace-role.ts'
+import {
+  canGrantRole,
+  hasPermission,
+  invitableRoles,
+  WORKSPACE_ROLES,
+  type WorkspaceRole,
+} from './workspace-role.ts'
 import { listMembers, type Member, type Membership } from './workspace-store.ts'
 import { changeMemberRole, changeSecondFactorRequirement, removeMember } from './workspaces.ts'
 
@@ -74,6 +83,13 @@ export function memberRoutes(app: ServiceApp, context: UsersContext): void {
       const body = readForm(visit.request.body, RoleSubmission)
       await changeMemberRole(context, visit.user, { workspaceId, userId, body })
       return membersPath(workspaceId, 'role_changed')
+    }),
+  )
+  on('post', '/workspaces/:workspace/people/:user/confirm', visit =>
+    changeMembers(context, visit, async workspaceId => {
+      const { user: userId } = readPathParameters(visit.request.params, 'user')
+      await confirmGrantedRole(context, visit.user, { workspaceId, userId })
+      return membersPath(workspaceId, 'role_confirmed')
     }),
   )
   on('post', '/workspaces/:workspace/people/:user/remove', visit =>
@@ -197,8 +213,19 @@ function memberRow({ user, membership }: MembersPage, member: Member): string {
     ? roleForm(path, member)
     : tag(ROLE_LABELS[member.role])
   return html`<li class="row">
-<span>${member.email}!${tags}<br><small>${member.name}</small></span>
+<span>${member.email}!${tags}<br><small>${member.name}</small>
+!${waitingRole(member, role, path)}</span>
 <span class="actions">!${roleControl}!${mayRemove ? remove : ''}</span></li>`
+}
+
+/** What an invited owner or administrator waits for; owners can end the wait. */
+function waitingRole({ granted, email }: Member, ownRole: WorkspaceRole, path: string): string {
+  if (!granted) return ''
+  const label = ROLE_LABELS[granted.role].toLowerCase()
+  const confirm = buttonForm({ action: `${path}/confirm`, label: 'Confirm role', about: email })
+  return html`<br><small>Invited as ${label}: has the role from
+${formatDateTime(endOfWait(granted))}, or when an owner of 72 hours who did not invite them confirms
+it.</small>!${hasPermission(ownRole, 'change_role') ? confirm : ''}`
 }
 
 function roleForm(path: string, member: Member): string {

@@ -247,6 +247,7 @@ export const NOTICES = new Notices({
   invitation_withdrawn: 'Invitation withdrawn.',
   invitation_declined: 'You declined the invitation.',
   role_changed: 'Role changed.',
+  role_confirmed: 'Role confirmed.',
   member_removed: 'Member removed.',
   left: 'You left the workspace.',
   joined: 'You joined the workspace.',

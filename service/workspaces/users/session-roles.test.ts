@@ -51,6 +51,7 @@ const ROWS: Record<string, Row> = {
   renameWorkspace: owning,
   listMembers: belonging,
   changeMemberRole: owning,
+  confirmMemberRole: { ...owning, owner: 409 },
   removeMember: { owner: 204, admin: 204, member: 403, outsider: 404, anonymous: 401 },
   listInvitations: { ...belonging, member: 403 },
   createInvitation: managing,
@@ -73,6 +74,9 @@ const ROWS: Record<string, Row> = {
   decideActions: deciding,
   getPolicy: belonging,
   changePolicy: { ...owning, owner: 200 },
+  // No policy and no role waits in this test.
+  confirmPolicy: { ...owning, owner: 409 },
+  cancelPolicy: { ...owning, owner: 409 },
   listAgentActions: belonging,
   // The action of this test was not executed.
   undoAction: { ...deciding, owner: 409, admin: 409 },
@@ -94,6 +98,8 @@ const BODIES: Record<string, object> = {
   createExecutionToken: { name: 'CI', tier: 'read', days: 30 },
   decideActions: { decision: 'reject', reason: 'Not now.' },
   undoAction: { reason: 'Too early.' },
+  confirmPolicy: { version: 1 },
+  cancelPolicy: { version: 1 },
   changePolicy: {
     version: 0,
     execution_mode: 'ask',

@@ -27,6 +27,7 @@ import {
 } from './session-views.ts'
 import { requireSession } from './signed-in-session.ts'
 import type { UsersContext } from './users-context.ts'
+import { confirmGrantedRole } from './waiting-roles.ts'
 import type { WorkspaceAction } from './workspace-role.ts'
 import { listMembers, listMemberships } from './workspace-store.ts'
 import {
@@ -161,6 +162,13 @@ function memberRoutes(app: ServiceApp, context: UsersContext): void {
     ...operations.changeMemberRole,
     async handler({ user, params, body }, reply) {
       await changeMemberRole(context, user, { ...toMemberReference(params), body })
+      return reply.code(204).send()
+    },
+  })
+  app.route({
+    ...operations.confirmMemberRole,
+    async handler({ user, params }, reply) {
+      await confirmGrantedRole(context, user, toMemberReference(params))
       return reply.code(204).send()
     },
   })

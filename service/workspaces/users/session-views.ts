@@ -10,6 +10,7 @@ import type {
 import { type ListPage, pageMembers } from '../../runtime/util/list-page.ts'
 import type { AdAccount } from './ad-account-store.ts'
 import type { Invitation } from './invitation-store.ts'
+import { endOfWait } from './role-standing.ts'
 import type { ActiveSession, CurrentUser } from './session-store.ts'
 import type { Member, Membership } from './workspace-store.ts'
 
@@ -57,6 +58,10 @@ export function memberListView(members: readonly Member[]): MemberList {
       role: member.role,
       is_disabled: member.isDisabled,
       created_at: member.createdAt.toISOString(),
+      waiting_role: member.granted && {
+        role: member.granted.role,
+        from: endOfWait(member.granted).toISOString(),
+      },
     })),
   }
 }

@@ -27,6 +27,9 @@ export async function insertWorkspace(
   return row.id
 }
 
+/** No other role waits for a member. */
+export const NO_GRANT = { granted_role: null, granted_by: null, granted_at: null } as const
+
 type WorkspaceStatus = 'active' | 'disabled'
 
 /** Members and agents cannot use a disabled workspace. Returns false for an unknown ID. */
@@ -125,6 +128,15 @@ export interface Member {
   role: WorkspaceRole
   isDisabled: boolean
   createdAt: Date
+  granted: GrantedRole | null
+}
+
+/** A role that a member has when the wait ends or another owner confirms it. */
+export interface GrantedRole {
+  role: WorkspaceRole
+  /** Null for a deleted user. */
+  grantedBy: number | null
+  grantedAt: Date
 }
 
 /** In the order of joining. */
@@ -134,6 +146,7 @@ export async function listMembers({ query }: Query, workspaceId: number): Promis
     .innerJoin('people.users as person', 'person.id', 'members.user_id')
     .select(['person.id', 'person.name', 'person.email', 'person.status'])
     .select(['members.role', 'members.created_at'])
+    .select(['members.granted_role', 'members.granted_by', 'members.granted_at'])
     .where('members.workspace_id', '=', workspaceId)
     .orderBy('members.created_at')
     .orderBy('person.id')
@@ -146,7 +159,18 @@ export async function listMembers({ query }: Query, workspaceId: number): Promis
     role: row.role as WorkspaceRole,
     isDisabled: row.status === 'disabled',
     createdAt: row.created_at,
+    granted: toGrantedRole(row),
   }))
+}
+
+export function toGrantedRole(row: {
+  granted_role: string | null
+  granted_by: number | null
+  granted_at: Date | null
+}): GrantedRole | null {
+  if (row.granted_role === null || row.granted_at === null) return null
+  const { granted_by: grantedBy, granted_at: grantedAt } = row
+  return { role: row.granted_role as WorkspaceRole, grantedBy, grantedAt }
 }
 
 /** True when a member of the workspace has the address. */
@@ -225,30 +249,7 @@ export async function countOwners({ query }: Query, workspaceId: number): Promis
   return Number(row.owners)
 }
 
-interface OtherMember {
-  workspaceId: number
-  exceptUserId: number
-  roles: readonly WorkspaceRole[]
-}
-
-/** Whether another active user has one of these roles. */
-export async function hasOtherMember(
-  { query }: Query,
-  { workspaceId, exceptUserId, roles }: OtherMember,
-): Promise<boolean> {
-  const row = await query
-    .selectFrom('members')
-    .innerJoin('people.users as person', 'person.id', 'members.user_id')
-    .select('person.id')
-    .where('members.workspace_id', '=', workspaceId)
-    .where('members.user_id', '<>', exceptUserId)
-    .where('members.role', 'in', roles)
-    .where('person.status', '=', 'active')
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
-}
-
+/** A role that the member waits for is given up. */
 export async function updateMemberRole(
   { query }: Query,
   { workspaceId, userId }: MemberKey,
@@ -256,7 +257,7 @@ export async function updateMemberRole(
 ): Promise<void> {
   await query
     .updateTable('members')
-    .set({ role })
+    .set({ role, ...NO_GRANT })
     .where('workspace_id', '=', workspaceId)
     .where('user_id', '=', userId)
     .execute()

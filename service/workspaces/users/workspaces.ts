@@ -7,6 +7,7 @@ import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/ids.ts'
 import { type WithdrawnInvitation, withdrawInvitationsOfMember } from './invitation-store.ts'
 import { requireRecentAuthentication, requireSecondFactor } from './reauthentication.ts'
+import { applyRole, DECIDING_ROLES } from './role-standing.ts'
 import type { CurrentUser } from './session-store.ts'
 import { NAME_ERROR, parseName } from './user-input.ts'
 import type { UsersContext } from './users-context.ts'
@@ -28,7 +29,6 @@ import {
   lockMembers,
   type MemberKey,
   type Membership,
-  updateMemberRole,
   updateSecondFactorRequirement,
   updateWorkspaceName,
 } from './workspace-store.ts'
@@ -158,9 +158,9 @@ interface MemberReference {
 const roleValidator = new Validator(RoleSubmission, { members: { role: { error: ROLE_ERROR } } })
 
 /**
- * Changes the role of a member. Only owners may; the last owner stays an owner. Granting ownership
- * needs a recent confirmation of identity. Withdraws the member's invitations to roles above the
- * new one.
+ * Changes the role of a member. Only owners may; the last owner stays an owner. Granting a role
+ * that decides needs a recent confirmation of identity. Withdraws the member's invitations to roles
+ * above the new one.
  */
 export async function changeMemberRole(
   context: UsersContext,
@@ -172,7 +172,7 @@ export async function changeMemberRole(
     action: 'change_role',
   })
   const { role } = roleValidator.validate(body)
-  if (role === 'owner') requireRecentAuthentication(user, context.now())
+  if (DECIDING_ROLES.includes(role)) requireRecentAuthentication(user, context.now())
   const key = { workspaceId, userId: parseRowId(member.userId) ?? 0 }
   await commitAudited(context, async ({ query }, record) => {
     await lockMembers({ query }, workspaceId)
@@ -181,13 +181,12 @@ export async function changeMemberRole(
     // Checked again under the lock: the actor may have lost the role in the meantime.
     if (actor !== 'owner') throw forbiddenByRole()
     if (before === 'owner' && role !== 'owner') await requireAnotherOwner({ query }, workspaceId)
-    await updateMemberRole({ query }, key, role)
-    const withdrawn = await withdrawInvitationsOfMember({ query }, key, role)
     const at = context.now()
-    if (before !== role) {
-      const details = { role_before: before, role }
+    const now = { role, grantedBy: user.userId, grantedAt: at }
+    const details = await applyRole({ query }, key, { ...now, before })
+    const withdrawn = await withdrawInvitationsOfMember({ query }, key, role)
+    if (details)
       record(createMemberEntry(user, key, { action: 'member.role_changed', at, details }))
-    }
     const withdrawal = { actor: userActor(user), at, reason: 'inviter_demoted' } as const
     recordWithdrawals(record, withdrawn, withdrawal)
   })

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 0b91a280e870294af6b98c2dc0030e6dc050f08c97f8f6c329c120af03456d13). Do not edit.
+// Generated from the contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
