@@ -1,4 +1,4 @@
-import { isObject } from '../../runtime/util/is-object.ts'
+import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
 import type { CodedForm } from './consent-names.ts'
 import type { Member, Place } from './consent-place.ts'
@@ -24,7 +24,7 @@ export function readCoded(statements: ConsentStatements, place: Place, member: M
   const { value, name } = member
   const coded = findCodedForm(place, member)
   if (coded !== null) return readForm(statements, place, { ...member, coded })
-  if (name.toLowerCase() === 'lat' && LONGITUDES.some(each => Object.hasOwn(member.owner, each))) {
+  if (name.toLowerCase() === 'lat' && hasLongitude(member.owner)) {
     statements.withOthers.add(place.source)
     return true
   }
@@ -36,7 +36,11 @@ export function readCoded(statements: ConsentStatements, place: Place, member: M
 const PURPOSES_NAME = /^(purposes?|consents?)$/i
 
 /** Beside these, `lat` is a latitude and not Android's limit on ad tracking. */
-const LONGITUDES = ['lon', 'lng', 'long', 'longitude']
+const LONGITUDE = /^(lon|lng|long|longitude)$/i
+
+function hasLongitude(owner: UntrustedObject): boolean {
+  return Object.keys(owner).some(name => LONGITUDE.test(name))
+}
 
 function findCodedForm(place: Place, { meaning, name }: Member): CodedForm | null {
   // The documented name of the TC string; elsewhere `string` says nothing.
@@ -107,7 +111,7 @@ function isPlainLabel(value: unknown): boolean {
 function readUsPrivacy(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
   const { field, value, name } = member
   if (isObject(value) || Array.isArray(value)) return false
-  if ((typeof value === 'boolean' || typeof value === 'number') && /^ccpa$/i.test(name)) {
+  if (/^ccpa$/i.test(name) && /^(?:true|false|[01])$/i.test(`${value}`)) {
     statements.withOthers.add(place.source)
     return true
   }

@@ -152,8 +152,9 @@ function findAnswered(
       : isRefusalOfAll(answer) || (meaning.mayAnswer && isSpokenRefusal(answer))
   if (isSaid) return { ...toSubject(meaning), subject: 'everything', isForm: false }
   // `{label: "Targeting", transaction: "OPTED_OUT"}`
-  const isAboutAds = parent !== null && parent.subject !== null && parent.subject !== 'other'
-  return isAboutAds && !parent.isNegative && isSpokenRefusal(answer) ? parent : null
+  const isAboutAds = parent !== null && parent.subject !== null && !isOfAll(parent)
+  const isRefused = isAboutAds && parent.subject !== 'other' && !parent.isNegative
+  return isRefused && isSpokenRefusal(answer) ? parent : null
 }
 
 /** `cookies` is Didomi's name of purpose 1; in `cookies: "accept_all"` it is everything. */

@@ -219,7 +219,10 @@ function toItemPlace(inside: Place, item: UntrustedObject): Place {
 }
 
 function hasName(item: UntrustedObject): boolean {
-  return Object.keys(item).some(name => NAMING_MEMBER.test(name))
+  return Object.entries(item).some(([name, value]) => {
+    const isAnswer = typeof value === 'string' && readAnswer(value).answer !== 'unclear'
+    return NAMING_MEMBER.test(name) && value !== null && !isAnswer
+  })
 }
 
 /** `["ad_storage=denied", "C0004:0"]` */

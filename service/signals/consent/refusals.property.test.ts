@@ -262,11 +262,30 @@ const placing = fc.constantFrom<(grant: Grant, form: Members) => Grant>(
   (grant, form) => ({ ...grant, consent: { ...form, ...grant.consent } }),
   (grant, form) => ({ ...grant, consent: { ...grant.consent, cmp: form } }),
   (grant, form) => ({ ...grant, consent: { ...grant.consent, raw: JSON.stringify(form) } }),
-  (grant, form) => ({
-    ...grant,
-    consent: { ...grant.consent, cookie: encodeURIComponent(JSON.stringify({ state: form })) },
-  }),
+  (grant, form) => ({ ...grant, consent: { ...grant.consent, records: [form] } }),
+  (grant, form) => ({ ...grant, consent: { ...grant.consent, ...mapKeys(form, toSnakeCase) } }),
+  (grant, form) => ({ ...grant, consent: { ...grant.consent, ...mapKeys(form, toKebabCase) } }),
+  (grant, form) => ({ ...grant, consent: { ...grant.consent, cookie: toBase64(form) } }),
+  (grant, form) => ({ ...grant, consent: { ...grant.consent, cookie: toCookie(form) } }),
 )
+
+const toBase64 = (form: Members) => Buffer.from(JSON.stringify(form)).toString('base64')
+const toCookie = (form: Members) => encodeURIComponent(JSON.stringify({ state: form }))
+
+function mapKeys(value: Members, rename: (key: string) => string): Members {
+  const visit = (each: unknown): unknown => {
+    if (Array.isArray(each)) return each.map(visit)
+    if (typeof each !== 'object' || each === null) return each
+    return Object.fromEntries(Object.entries(each).map(([key, item]) => [rename(key), visit(item)]))
+  }
+  return visit(value) as Members
+}
+
+function toSnakeCase(key: string): string {
+  return key.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase()
+}
+
+const toKebabCase = (key: string) => toSnakeCase(key).replaceAll('_', '-')
 
 function capitalize(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
