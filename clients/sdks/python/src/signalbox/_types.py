@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 0b91a280e870294af6b98c2dc0030e6dc050f08c97f8f6c329c120af03456d13). Do not edit.
+# Generated from the contract 0.5.0 (sha256 79542b577e6d95eff9133ab83d1064a81d7de9c38ecc4de1cbc872746d4f3426). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
