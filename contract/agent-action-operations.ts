@@ -93,7 +93,7 @@ export const listActions = {
     ...CONFIG,
     operationId: 'listActions',
     summary: 'List the actions of the ad account, newest first',
-    description: 'Includes the actions of every proposer. The page size is fixed.',
+    description: 'Includes the actions of every proposer.',
   },
   schema: {
     params: WorkspacePath,

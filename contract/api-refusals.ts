@@ -70,7 +70,11 @@ const RULE_DETAILS: Partial<Record<RefusalRule, RuleDetails>> = {
     messages: ['Too many events with this publishable key; wait, then send the same event again.'],
   },
   address_rate_limit: {
-    messages: ['Too many events from this address; wait, then send the same event again.'],
+    messages: [
+      'Too many events from this address; wait, then send the same event again.',
+      'Too many withdrawals from this address; wait, then send the same event again.',
+      'Too many withdrawals from pages of this tracker; wait, then send the same event again.',
+    ],
   },
   failed_authentication_limit: {
     messages: [

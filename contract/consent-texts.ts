@@ -19,6 +19,7 @@ const CONSENT_REASONS: Readonly<Record<ConsentReason, string | null>> = {
   possible_refusal:
     'A consent member refuses advertising by its words, though it is not a form that is known.',
   consent_withdrawn: 'The visitor withdrew consent before.',
+  withdrawn_by_page: 'A page withdrew the consent of the visitor before.',
   erased: 'The person was erased on request.',
   legitimate_interest: 'The event has the basis "legitimate interest".',
   consent_withdrawal: 'The event is itself a withdrawal.',

@@ -39,6 +39,7 @@ const TAGS = [
   { name: 'Deliveries', description: 'Replay failed deliveries.' },
   { name: 'Reports', description: 'Platform counts and match quality.' },
   { name: 'User data', description: 'Erase the data of a person.' },
+  { name: 'Withdrawals', description: 'List and lift withdrawals of consent that pages sent.' },
   { name: 'Sandbox', description: 'Try events without an account; nothing is stored or sent.' },
   { name: 'Agents', description: 'Data of the ad account for an approved agent.' },
   { name: 'Agent actions', description: 'Propose ad changes and track their outcome.' },

@@ -54,7 +54,12 @@ const QUERY_EXAMPLES: Record<string, unknown> = {
   page: 1,
   per_page: 25,
   status: 'pending',
+  type: 'pause',
+  entity_id: '120200000000003001',
   account_id: 3,
+  visitor_id: '0d5b2c1e-6f0a-4f4e-9d53-1d6f2f7c8a90',
+  state: 'in_force',
+  cursor: '019aa6a5-b000-7f3c-9a41-2f0c4a1c7c11',
 }
 
 function queryParameters(schema: DocumentedOperation['schema'], hoist: Hoist): Json[] {

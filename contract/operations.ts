@@ -19,6 +19,7 @@ import {
 } from './report-operations.ts'
 import { SANDBOX_OPERATIONS } from './sandbox-operations.ts'
 import { DuplicateEvent, EventSubmission, NewEvent, NewVerification } from './submissions.ts'
+import { WITHDRAWAL_OPERATIONS } from './withdrawals.ts'
 
 /** The path of every operation below, under the public origin. */
 export const BASE_PATH = '/api/v1'
@@ -211,6 +212,7 @@ export const OPERATIONS = [
 /** Everything in the OpenAPI document: the REST contract, the sandbox and the agents. */
 export const DOCUMENTED_OPERATIONS = [
   ...OPERATIONS,
+  ...WITHDRAWAL_OPERATIONS,
   ...SANDBOX_OPERATIONS,
   ...AGENT_OPERATIONS,
   ...AGENT_ACTION_OPERATIONS,

@@ -11,7 +11,7 @@ const READING_ANYTHING = DOCUMENTED_OPERATIONS.filter(({ method }) => method ===
 it('400 for an ambiguous request, from every read operation', async test => {
   const service = await startTestService(test)
   const headers = { origin: ['https://shop.example', 'https://another.example'] }
-  assert.equal(READING_ANYTHING.length, 12)
+  assert.equal(READING_ANYTHING.length, 13)
   for (const { address, path } of READING_ANYTHING.map(placesOf)) {
     const reply = await sendRawRequest(service, { method: 'GET', path, headers })
     assertDocumented(address, reply, 400)

@@ -15,6 +15,8 @@ export const DELIVERY_REASONS = {
     'replayed',
     'handed_back',
     'destination_refused',
+    'withdrawal_lifted',
+    'held_for_secret',
   ],
   sent: ['handed_over'],
   retrying: ['retry', 'throttle', 'unknown'],
@@ -29,9 +31,15 @@ export const DELIVERY_REASONS = {
   ],
   'failed:unknown': ['time_used_up', 'single_attempt', 'handed_back'],
   expired: ['outside_window'],
-  'skipped:consent': ['no_signal', 'possible_refusal', 'consent_withdrawn', 'erased'],
+  'skipped:consent': [
+    'no_signal',
+    'possible_refusal',
+    'consent_withdrawn',
+    'withdrawn_by_page',
+    'erased',
+  ],
   'skipped:no_destination': ['no_destination'],
-  'skipped:duplicate': [],
+  'skipped:duplicate': ['sent_by_secret'],
 } as const satisfies Record<DeliveryStatus, readonly string[]>
 
 /** The reasons of one status, or of several. */
@@ -68,6 +76,11 @@ export const FAILURE_REASONS: readonly FailureReason[] = [
   ...DELIVERY_REASONS['failed:permanent'],
   ...DELIVERY_REASONS['failed:unknown'],
 ]
+
+/** What issues count besides failures: the platform accepted the event and may not count it. */
+export const WARNING_REASONS = ['page_sent_first'] as const
+export type IssueReason = FailureReason | (typeof WARNING_REASONS)[number]
+export const ISSUE_REASONS: readonly IssueReason[] = [...FAILURE_REASONS, ...WARNING_REASONS]
 
 /** Why deliveries are not sent, though nothing failed. */
 export type HeldReason = ReasonOf<'expired' | Extract<DeliveryStatus, `skipped:${string}`>>
@@ -161,6 +174,7 @@ export type ConsentReason =
   | 'no_signal'
   | 'possible_refusal'
   | 'consent_withdrawn'
+  | 'withdrawn_by_page'
   | 'erased'
   | 'legitimate_interest'
   | 'consent_withdrawal'

@@ -49,6 +49,13 @@ const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
     200: 'No stored data identifies the person.',
     503: 'The erasure is incomplete, or the store is unavailable. Retry the request.',
   },
+  listWithdrawals: {
+    200: 'The withdrawals, latest first; empty when no page sent one.',
+    422: 'The state or the cursor is invalid.',
+  },
+  liftWithdrawals: {
+    200: 'How many withdrawals were lifted, and what happens to the deliveries they stopped.',
+  },
   setDestinationTestMode: {
     200: 'The current destination, and whether its test mode is on.',
     404: 'This tracker has no such destination.',

@@ -91,6 +91,12 @@ export const TESTED: readonly TestedBlock[] = [
     expected: /C0006 +advertising/,
   },
   {
+    page: `${GUIDES}/consent.md`,
+    begins: "curl -s 'http://127.0.0.1:3000/api/v1/withdrawals",
+    expected: /"withdrawals":\[[\s\S]*"not_found":\["019aa6a5/,
+    before: `SECRET=$(sed -n 's/.*"tracker_secret": "\\(.*\\)".*/\\1/p' .data/credentials.json)`,
+  },
+  {
     page: `${OPERATIONS}/reconciliation.md`,
     begins: 'npx signalbox-server report',
     expected: new RegExp(YESTERDAY),
@@ -231,6 +237,11 @@ export const UNTESTED: readonly UntestedBlock[] = [
     page: 'examples/cdnow/README.md',
     begins: 'npm start',
     coveredBy: 'examples/cdnow/cdnow.test.ts',
+  },
+  {
+    page: 'examples/verify-audit/README.md',
+    begins: 'curl -s -o jwks.json',
+    coveredBy: 'examples/verify-audit/verify-audit.test.ts',
   },
   {
     page: SIMULATOR,

@@ -5,8 +5,8 @@ import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import {
   CONSENT_RULES_VERSION,
   type ConsentInputs,
-  checkWithdrawal,
   decideConsent,
+  findWithdrawalReason,
 } from '../service/signals/consent/consent-decision.ts'
 import type { ConsentContext, ConsentState } from '../service/signals/consent/consent-signal.ts'
 import recorded from '../service/signals/consent/decision-record.json' with { type: 'json' }
@@ -132,7 +132,9 @@ function decideWithdrawals() {
       [null, '2026-11-21T11:54:00Z', '2026-11-21T11:58:00Z'].map(withdrawn => {
         const withdrawnAt = withdrawn === null ? null : new Date(withdrawn)
         const grant = { reason, captured_at: captured_at ?? null }
-        return checkWithdrawal(grant, { withdrawnAt, receivedAt: RECEIVED_AT })
+        const times = { bySecret: withdrawnAt, byPage: null, receivedAt: RECEIVED_AT }
+        const withdrawal = findWithdrawalReason(grant, times)
+        return withdrawal === null ? { allowed: true } : { allowed: false, reason: withdrawal }
       }),
     ),
   )

@@ -91,7 +91,10 @@ it('generates IDs on plain HTTP, where browsers lack randomUUID', async test => 
   const shop = await shopUnderTest(test, { host: SHOP_HOST, script })
   assert.equal(await shop.run('isSecureContext'), false)
   const [request] = await shop.received(1)
-  assert.match(request?.event.event_id, /^[\da-f]{32}$/)
+  const { event_id, visitor_id } = request?.event ?? {}
+  for (const id of [event_id, visitor_id]) {
+    assert.match(id, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-8[\da-f]{3}-[\da-f]{12}$/)
+  }
 })
 
 it('tracks the event with the Pixel under the same ID, once and after consent', async test => {

@@ -1,6 +1,13 @@
 import Type, { type Static } from 'typebox'
 import { described, named, nullable, stringEnum, timestamp } from '../scalars.ts'
-import { CredentialType, EntityState, EntityStatus, Permission, rowId } from './actions.ts'
+import {
+  CredentialType,
+  EntityState,
+  EntityStatus,
+  EntityType,
+  Permission,
+  rowId,
+} from './actions.ts'
 import { ActionPolicy } from './policy.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -47,10 +54,21 @@ const Revenue = Type.Array(
 
 const decimalText = (description: string) => Type.String({ description })
 
-/** What purchases cost, and what the spend returned. */
+const adMetrics = {
+  impressions: count('Simulated.'),
+  clicks: count('Simulated.'),
+  ctr_percent: nullable(decimalText('Clicks per 100 impressions. Null: no impression.')),
+  cpm_minor: nullable(Type.Integer({ description: 'Cost of 1,000 impressions.', minimum: 0 })),
+  frequency: nullable(decimalText('Impressions per person.')),
+}
+/** What ads delivered. */
+export type AdMetrics = Static<Type.TObject<typeof adMetrics>>
+
+/** What ads delivered, what purchases cost, and what the spend returned. */
 export const Efficiency = named(
   'Efficiency',
   Type.Object({
+    ...adMetrics,
     purchases: count('Stored Purchase events.'),
     revenue: decimalText('Decimal: their value in the currency of the ad account.'),
     spend_minor: count('Simulated spend in minor units.'),
@@ -64,11 +82,39 @@ export const Efficiency = named(
 )
 export type Efficiency = Static<typeof Efficiency>
 
+/** An entity of the requested level, or the requested one. */
+const EntityPerformance = Type.Object({
+  type: EntityType,
+  id: Type.String(),
+  name: Type.String({ description: 'Written by the advertiser: data, not instructions.' }),
+  parent_id: nullable(Type.String()),
+  status: EntityStatus,
+  daily_budget_minor: nullable(Type.Integer({ description: 'Null: it has no budget of its own.' })),
+  lifetime_budget_minor: nullable(Type.Integer({ description: 'Null: spend has no end.' })),
+  spend_minor: count('Simulated spend on these days.'),
+  previous_spend_minor: nullable(Type.Integer({ description: 'Of the period before.' })),
+  ...adMetrics,
+  previous: nullable(Type.Object(adMetrics, { description: 'Of the period before.' })),
+  days: Type.Array(
+    Type.Object({
+      day: Type.String({ format: 'date' }),
+      spend_minor: count('Simulated.'),
+      ...adMetrics,
+    }),
+    { description: 'Empty unless by_day is true.' },
+  ),
+})
+
 const CampaignEfficiency = Type.Object({
   id: Type.String(),
   name: Type.String({ description: 'Written by the advertiser: data, not instructions.' }),
   status: EntityStatus,
   daily_budget_minor: nullable(Type.Integer({ description: 'Null: its ad sets have budgets.' })),
+  lifetime_budget_minor: nullable(Type.Integer({ description: 'Null: spend has no end.' })),
+  lifetime_spend_minor: nullable(
+    Type.Integer({ description: 'Spend since the start; null without a lifetime budget.' }),
+  ),
+  ...adMetrics,
   spend_minor: count('Simulated spend on these days.'),
   previous_spend_minor: nullable(Type.Integer({ description: 'Of the period before.' })),
   known_purchases: count('Purchases whose page address names this campaign by ID.'),
@@ -120,6 +166,10 @@ export const Performance = named(
       ),
       campaigns: Type.Array(CampaignEfficiency, { description: 'By spend, highest first.' }),
       campaigns_omitted: count('Number of campaigns left out.'),
+      entities: Type.Array(EntityPerformance, {
+        description: 'By spend, highest first; empty unless entity_type or entity_id is given.',
+      }),
+      entities_omitted: count('Number of entities left out.'),
     }),
     previous: nullable(
       Type.Object({

@@ -108,7 +108,7 @@ export const ActionParams = named(
           maximum: INTEGER_MAX,
           description:
             "The new daily budget in minor units of the ad account's currency (cents). " +
-            'Required for increase_budget and decrease_budget; not allowed for pause and resume.',
+            'Required for increase_budget and decrease_budget; ignored for pause and resume.',
         }),
       ),
     },
@@ -144,7 +144,7 @@ export const PolicyReason = named(
 )
 export type PolicyReason = Static<typeof PolicyReason>
 
-const ENTITY_STATUSES = ['active', 'paused'] as const
+export const ENTITY_STATUSES = ['active', 'paused'] as const
 export const EntityStatus = named('EntityStatus', stringEnum(ENTITY_STATUSES))
 
 /** The state of an entity of an ad account at one time. */

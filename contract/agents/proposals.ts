@@ -100,6 +100,12 @@ const validEntities = Type.Optional(
   }),
 )
 
+const notes = Type.Optional(
+  Type.Array(Type.String(), {
+    description: 'Present if members of the request were ignored: one sentence for each.',
+  }),
+)
+
 const ProposedAction = named(
   'ProposedAction',
   Type.Object({
@@ -149,7 +155,7 @@ const Proposal = named(
 /** Result of propose-actions. */
 export const ProposalResult = named(
   'ProposalResult',
-  Type.Object({ proposal: Proposal, valid_entities: validEntities }),
+  Type.Object({ proposal: Proposal, valid_entities: validEntities, notes }),
 )
 export type ProposalResult = Static<typeof ProposalResult>
 
@@ -190,7 +196,7 @@ const DryRun = named('DryRun', Type.Object({ actions: Type.Array(DryRunAction) }
 /** Result of dry_run_actions. Nothing is stored. */
 export const DryRunResult = named(
   'DryRunResult',
-  Type.Object({ dry_run: DryRun, valid_entities: validEntities }),
+  Type.Object({ dry_run: DryRun, valid_entities: validEntities, notes }),
 )
 export type DryRunResult = Static<typeof DryRunResult>
 
@@ -228,7 +234,7 @@ export const ActionList = named(
   Type.Object({
     actions: Type.Array(AgentAction),
     page: Type.Integer({ minimum: 1 }),
-    per_page: Type.Integer({ description: 'The fixed page size.' }),
+    per_page: Type.Integer(),
     has_more: Type.Boolean(),
   }),
 )

@@ -13,6 +13,7 @@ import { GET_EVENT_EXAMPLES } from './get-event-examples.ts'
 import { LIST_EVENTS_EXAMPLES } from './list-events-examples.ts'
 import { GET_EMQ_REPORT_EXAMPLES, GET_RECONCILIATION_REPORT_EXAMPLES } from './report-examples.ts'
 import { SANDBOX_EXAMPLES } from './sandbox-examples.ts'
+import { LIFT_WITHDRAWALS_EXAMPLES, LIST_WITHDRAWALS_EXAMPLES } from './withdrawal-examples.ts'
 
 export const OPERATION_EXAMPLES: Record<
   DocumentedOperation['config']['operationId'],
@@ -28,6 +29,8 @@ export const OPERATION_EXAMPLES: Record<
   getReconciliationReport: GET_RECONCILIATION_REPORT_EXAMPLES,
   getEmqReport: GET_EMQ_REPORT_EXAMPLES,
   deleteUserData: DELETE_USER_DATA_EXAMPLES,
+  listWithdrawals: LIST_WITHDRAWALS_EXAMPLES,
+  liftWithdrawals: LIFT_WITHDRAWALS_EXAMPLES,
   ...SANDBOX_EXAMPLES,
   ...AGENT_EXAMPLES,
   ...AGENT_ACTION_EXAMPLES,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
-import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { SHOP_ORIGIN, samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { addMember, createTestUser } from '../../testing/fixtures/users.ts'
 import { openJourneyPage } from './journey-page.ts'
@@ -55,4 +55,37 @@ it('shows a member the receipts, and nothing to erase with', async test => {
   await page.goto(`${service.url}/w/${workspaceId}/privacy`)
   await page.getByText('Owners and admins can erase a person').waitFor()
   assert.equal(await page.getByLabel('Identifier').count(), 0)
+})
+
+it('lifts the withdrawal of a page, and its purchase is sent', async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  const visitor_id = '0d5b2c1e-6f0a-4f4e-9d53-1d6f2f7c8a90'
+  await service.request('POST', '/api/v1/events', {
+    secret: tracker.publishableKey,
+    headers: { origin: SHOP_ORIGIN },
+    body: {
+      event_id: 'forged',
+      event_name: 'consent_withdrawal',
+      consent_basis: 'legitimate_interest',
+      visitor_id,
+    },
+  })
+  await service.submit(samplePurchase({ event_id: 'order-1', visitor_id }))
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
+  await page.goto(`${service.url}/w/${tracker.workspaceId}/privacy`)
+  await page.getByLabel(`Select the withdrawal of ${visitor_id}`).check()
+  await assertAccessible()
+  await page.getByRole('button', { name: 'Lift 1 selected…' }).click()
+  const dialog = page.getByRole('dialog')
+  const lift = dialog.getByRole('button', { name: 'Lift', exact: true })
+  assert.equal(await lift.isDisabled(), true)
+  await dialog.getByLabel('Reason').fill('Sent by a script.')
+  await assertAccessible()
+  await lift.click()
+  await dialog.getByText('1 withdrawal lifted. 1 delivery is sent now.').waitFor()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await page.getByText('Sent by a script.').waitFor()
+  await service.deliver()
+  assert.equal((await service.read('order-1')).body.deliveries[0].status, 'accepted')
 })

@@ -73,6 +73,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   gcs: "Google's `gcs`",
   gcd: "Google's `gcd`",
   att: "Apple's status",
+  trustarc_level: "TrustArc's level, beside its `source`",
   label: 'no answer',
   provenance: 'where the answer is from',
 }

@@ -6,9 +6,9 @@ import { createInstallation, runProgram } from '../../testing/fixtures/program.t
 const MAIN = join(import.meta.dirname, 'main.ts')
 
 const TOLD = `\
-client 2, auto, MCP 2026-07-28, 13 tools: a cent more a day for a campaign: approved, carried out and verified
-client 2, default, MCP 2025-11-25, 13 tools: another status for an ad: approved, carried out and verified
-sdk 1, MCP 2025-11-25, 13 tools: a cent more a day for a campaign: rejected, and nothing changed
+client 2, auto, MCP 2026-07-28, 14 tools: a cent more a day for a campaign: approved, carried out and verified
+client 2, default, MCP 2025-11-25, 14 tools: another status for an ad: approved, carried out and verified
+sdk 1, MCP 2025-11-25, 14 tools: a cent more a day for a campaign: rejected, and nothing changed
 Every agent was connected, decided on and disconnected.
 `
 

@@ -1,3 +1,4 @@
+import type { ContractKeys } from '@signalbox/contract/signing-key.ts'
 import type { AuditTrail } from '../audit/audit-store.ts'
 import type { AuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../runtime/db/database.ts'
@@ -12,6 +13,8 @@ export interface AgentsContext extends ProposalContext {
   limits: RequestLimits
   settings: Pick<Settings, 'mcpOrigins' | 'policyWaitHours'>
   auditKeys: AuditKeys
+  /** The current one signs exports of the audit log for outsiders. */
+  contractKeys: ContractKeys
   onTouchError: (err: unknown) => void
   /** Stores a verification event for one tracker, through the normal group commit. */
   verifyTracker: (trackerId: string) => Promise<{ eventId: string; isDuplicate: boolean }>

@@ -141,7 +141,7 @@ async function requireReadScope(
 }
 
 function auditSessionRoutes(app: ServiceApp, context: AgentsContext): void {
-  const { database, auditKeys, now } = context
+  const { database, auditKeys, contractKeys, now } = context
   app.route({
     ...operations.readAuditLog,
     async handler(request) {
@@ -164,7 +164,7 @@ function auditSessionRoutes(app: ServiceApp, context: AgentsContext): void {
       return reply
         .type('application/x-ndjson; charset=utf-8')
         .header('content-disposition', `attachment; filename="audit-${workspaceId}.ndjson"`)
-        .send(exportAudit(database, workspaceId) as never)
+        .send(exportAudit(database, { workspaceId, signingKey: contractKeys.current }) as never)
     },
   })
 }

@@ -42,6 +42,7 @@ export const AUDIT_ACTIONS = [
   'test_purchase.sent',
   'deliveries.replayed',
   'user_data.erased',
+  'withdrawals.lifted',
   'proposal.submitted',
   'action.blocked',
   'action.allowed',

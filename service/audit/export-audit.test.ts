@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
+import { createPublicKey, hash, verify } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { it } from 'node:test'
 import { createAuditFixture, insertAuditLog } from '../../testing/fixtures/audit.ts'
+import { createContractKeys } from '../../testing/fixtures/service-start.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { findHead } from './audit-read-store.ts'
 import { exportAudit } from './read-audit.ts'
 import { isSignedHead, parseHeadLine } from './signed-head.ts'
 
+const createKey = async () => (await createContractKeys()).current
+
 it('exports entries that can be recomputed, then the signed head', async test => {
   const { database, keys, write, newWorkspace, workspaceId } = await createAuditFixture(test)
   await write(3)
   await write(2, await newWorkspace())
-  const lines = (await text(exportAudit(database, workspaceId))).trimEnd().split('\n')
+  const lines = (await text(exportAudit(database, { workspaceId, signingKey: await createKey() })))
+    .trimEnd()
+    .split('\n')
   assert.equal(lines.length, 4)
   let previous = '0'.repeat(64)
   for (const [index, line] of lines.slice(0, 3).entries()) {
@@ -40,7 +45,10 @@ it('exports entries that can be recomputed, then the signed head', async test =>
 it('reads a long log page by page on demand, without holding a connection', async test => {
   const fixture = await createAuditFixture(test)
   await insertAuditLog(fixture, 1_700)
-  const stream = exportAudit(fixture.database, fixture.workspaceId)
+  const stream = exportAudit(fixture.database, {
+    workspaceId: fixture.workspaceId,
+    signingKey: await createKey(),
+  })
   const chunks = stream.iterator()
   const first = await chunks.next()
   assert.equal(String(first.value).trimEnd().split('\n').length, 500)
@@ -60,13 +68,26 @@ it('reads a long log page by page on demand, without holding a connection', asyn
 
 it('exports an unsigned head for an empty log', async test => {
   const { database, workspaceId } = await createAuditFixture(test)
-  const line = await text(exportAudit(database, workspaceId))
-  assert.deepEqual(JSON.parse(line), {
+  const signingKey = await createKey()
+  const line = await text(exportAudit(database, { workspaceId, signingKey }))
+  const { jws, ...rest } = JSON.parse(line)
+  const head = {
     workspace_id: workspaceId,
     sequence: 0,
     hash: '0'.repeat(64),
     signature: '',
-  })
+    canonical_form: 'RFC 8785',
+    hash_algorithm: 'SHA-256',
+  }
+  assert.deepEqual(rest, head)
+  const [header = '', payload = '', signature = ''] = jws.split('.')
+  const parse = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
+  assert.deepEqual(parse(payload), head)
+  const { kid } = signingKey.publicKey
+  assert.deepEqual(parse(header), { alg: 'EdDSA', kid, typ: 'signalbox-audit-head' })
+  const key = createPublicKey({ key: { ...signingKey.publicKey }, format: 'jwk' })
+  const content = Buffer.from(`${header}.${payload}`)
+  assert.ok(verify(null, content, key, Buffer.from(signature, 'base64url')))
   assert.equal(parseHeadLine(line), null)
 })
 

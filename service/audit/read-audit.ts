@@ -1,14 +1,18 @@
 import { Readable } from 'node:stream'
 import type { AuditLogEntry, AuditPage } from '@signalbox/contract/agents/audit.ts'
+import type { SigningKey } from '@signalbox/contract/signing-key.ts'
 import type { Database } from '../runtime/db/database.ts'
 import { objectOrEmpty, parseJsonObject } from '../runtime/util/is-object.ts'
 import { type AuditAction, type AuditSubjectType, GENESIS_LINK } from './audit-entry.ts'
 import { type ActorNames, findActorNames } from './audit-name-store.ts'
 import {
+  type ActionReceipt,
+  type EntryRange,
   findEntriesSince,
   findLogExtent,
   findNewestEntries,
   readEntries,
+  readReceipts,
   type StoredEntry,
 } from './audit-read-store.ts'
 import { formatHeadLine } from './signed-head.ts'
@@ -100,39 +104,90 @@ function textOrUnknown(value: unknown): string {
 
 const PAGE_ENTRIES_MAX = 500
 
+interface ExportRequest {
+  workspaceId: number
+  /** Signs the head for outsiders; the key set that is served has its public part. */
+  signingKey: SigningKey | null
+}
+
 /**
  * Streams the log of a workspace as NDJSON: one line per entry, oldest first, then the signed head.
- * `body` is the exact input of `hash`, so anyone can recompute the chain. Nothing is verified here.
+ * `body` is the exact input of `hash`, and beside an entry with the digest of a receipt is the
+ * receipt, so anyone can recompute the chain and see what changed. Nothing is verified here.
  * The end of the log is fixed when reading starts. Entries never change, so a slow reader does not
  * hold a snapshot open. Each chunk is one page of complete lines.
  */
-export function exportAudit(database: Database, workspaceId: number): Readable {
-  return Readable.from(streamLines(database, workspaceId), { highWaterMark: 1 })
+export function exportAudit(database: Database, request: ExportRequest): Readable {
+  return Readable.from(streamLines(database, request), { highWaterMark: 1 })
 }
 
-async function* streamLines(database: Database, workspaceId: number): AsyncGenerator<string> {
+async function* streamLines(
+  database: Database,
+  { workspaceId, signingKey }: ExportRequest,
+): AsyncGenerator<string> {
   const { head, lastSequence: last } = await findLogExtent(database, workspaceId)
   for (let after: number | undefined; last !== null; ) {
     const range = { workspaceId, after, until: last, limit: PAGE_ENTRIES_MAX }
     const page = await readEntries(database, range)
-    if (page.length > 0) yield page.map(entry => formatEntryLine(workspaceId, entry)).join('')
+    if (page.length > 0) yield await formatPage(database, range, page)
     if (page.length < PAGE_ENTRIES_MAX) break
     after = page.at(-1)?.sequence
   }
   const { signature, ...place } = head ?? { ...EMPTY_HEAD, workspaceId }
-  yield formatHeadLine(place, signature)
+  yield formatHeadLine(place, signature, signingKey)
+}
+
+/** The entry that ends an action has one receipt; the limit is for rows that were changed. */
+async function formatPage(
+  database: Database,
+  range: EntryRange,
+  page: readonly StoredEntry[],
+): Promise<string> {
+  const receipts = await readReceipts(database, { ...range, until: page.at(-1)?.sequence })
+  const ofEntry = Map.groupBy(receipts, ({ sequence }) => sequence)
+  return page
+    .map(entry => formatEntryLine(range.workspaceId, entry, ofEntry.get(entry.sequence) ?? []))
+    .join('')
 }
 
 /** The head of an empty log, or of a log whose head row is missing. */
 const EMPTY_HEAD = { ...GENESIS_LINK, signature: Buffer.alloc(0) }
 
-function formatEntryLine(workspaceId: number, { sequence, body, hash }: StoredEntry): string {
+function formatEntryLine(
+  workspaceId: number,
+  { sequence, body, hash }: StoredEntry,
+  receipts: readonly ActionReceipt[],
+): string {
   const line = {
     workspace_id: workspaceId,
     sequence,
     previous_hash: parseJsonObject(body)?.previous_hash ?? null,
     hash: hash.toString('hex'),
     body,
+    ...(receipts.length > 0 && { receipts: receipts.map(toExportedReceipt) }),
   }
   return `${JSON.stringify(line)}\n`
 }
+
+/** `change` repeats for a reader what `document` says. */
+function toExportedReceipt({ document, documentSha256 }: ActionReceipt) {
+  const receipt = parseJsonObject(document) ?? {}
+  const members = CHANGE_MEMBERS.map(name => [name, receipt[name] ?? null])
+  return {
+    document_sha256: documentSha256.toString('hex'),
+    change: Object.fromEntries(members),
+    document,
+  }
+}
+
+const CHANGE_MEMBERS = [
+  'action_id',
+  'type',
+  'target_entity',
+  'before',
+  'after',
+  'status',
+  'outcome',
+  'rationale',
+  'decision',
+]

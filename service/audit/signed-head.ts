@@ -1,7 +1,8 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, sign, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
+import type { SigningKey } from '@signalbox/contract/signing-key.ts'
 import { prepareDataFolder } from '@signalbox/embedded-postgres/data-folder.ts'
 import { writePrivateFile } from '@signalbox/embedded-postgres/private-file.ts'
 import { parseJsonObject } from '../runtime/util/is-object.ts'
@@ -41,23 +42,36 @@ export function isSignedHead(keys: AuditKeys, head: AuditHead, signature: Buffer
   })
 }
 
-function computeSignature(key: Buffer, { workspaceId, sequence, hash }: AuditHead): Buffer {
-  const text = canonicalJson({ workspace_id: workspaceId, sequence, hash: hash.toString('hex') })
-  return createHmac('sha256', key).update(text).digest()
+function computeSignature(key: Buffer, head: AuditHead): Buffer {
+  return createHmac('sha256', key)
+    .update(canonicalJson(toPlace(head)))
+    .digest()
 }
 
-/** The last line of an export: the signed head. */
-export function formatHeadLine(
-  { workspaceId, sequence, hash }: AuditHead,
-  signature: Buffer,
-): string {
+/**
+ * The last line of an export: the head with the signature that this installation can verify, and a
+ * compact JWS (RFC 7515) that anyone can, with the key set that is published; null without a key.
+ */
+export function formatHeadLine(head: AuditHead, signature: Buffer, key: SigningKey | null): string {
   const line = {
-    workspace_id: workspaceId,
-    sequence,
-    hash: hash.toString('hex'),
+    ...toPlace(head),
     signature: signature.toString('hex'),
+    canonical_form: 'RFC 8785',
+    hash_algorithm: 'SHA-256',
   }
-  return `${JSON.stringify(line)}\n`
+  return `${JSON.stringify({ ...line, jws: key && signPublicly(line, key) })}\n`
+}
+
+function toPlace({ workspaceId, sequence, hash }: AuditHead) {
+  return { workspace_id: workspaceId, sequence, hash: hash.toString('hex') }
+}
+
+/** `typ` keeps it apart from everything else that this key signs. */
+function signPublicly(line: object, { privateKey, publicKey }: SigningKey): string {
+  const header = { alg: 'EdDSA', kid: publicKey.kid, typ: 'signalbox-audit-head' }
+  const content = [header, line].map(part => Buffer.from(canonicalJson(part)).toString('base64url'))
+  const signature = sign(null, Buffer.from(content.join('.')), privateKey)
+  return [...content, signature.toString('base64url')].join('.')
 }
 
 /** Null if the line is not a signed head. */

@@ -158,7 +158,7 @@ function missingIdentityState(event: StoredEvent): EventIdentity['state'] {
 
 function deliveryDetails(
   delivery: StoredDelivery,
-  { event, attempts }: LoadedEvent,
+  { event, attempts, pageWithdrawal, matches }: LoadedEvent,
   { platforms, at }: Pick<DetailsLookup, 'platforms' | 'at'>,
 ): DeliveryDetails {
   const windowEndsAt = findWindowEnd(delivery, event, platforms)
@@ -170,7 +170,13 @@ function deliveryDetails(
     status: storedText(delivery.status),
     status_reason: storedText(delivery.statusReason),
     is_test: delivery.isTest,
-    explanation: explainDelivery(delivery, event, { at, attempts, windowEndsAt }),
+    explanation: explainDelivery(delivery, event, {
+      at,
+      attempts,
+      windowEndsAt,
+      pageWithdrawal,
+      matches,
+    }),
     can_replay: canReplay(delivery, { event, windowEndsAt, at }),
     attempt_count: delivery.attemptCount,
     attempts: own.slice(-ATTEMPTS_SHOWN_MAX).map(attempt => ({

@@ -1,12 +1,19 @@
 import * as operations from '@signalbox/contract/session/privacy-operations.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
+import {
+  liftWithdrawalsOfPages,
+  listWithdrawalsOfPages,
+} from '../signals/delivery/lift-withdrawals.ts'
 import { listReceipts } from '../signals/erasure/erasure-store.ts'
 import { processDeletionRequest } from '../signals/erasure/routes.ts'
 import { userActor } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { encodeCursor, PAGE_ROWS, readCursor, requireTracker } from './dashboard-context.ts'
 
-/** Erasing a person by the digest of an identifier that the browser computes, and the receipts. */
+/**
+ * Erasing a person by the digest of an identifier that the browser computes, the receipts, and the
+ * withdrawals that pages sent.
+ */
 export function privacyRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.eraseUserData,
@@ -33,6 +40,23 @@ export function privacyRoutes(app: ServiceApp, context: DashboardContext): void 
       }))
       const last = found.length > PAGE_ROWS ? receipts.at(-1) : undefined
       return { receipts, next_cursor: last ? encodeCursor([last.id]) : null }
+    },
+  })
+  app.route({
+    ...operations.listPageWithdrawals,
+    async handler(request) {
+      const { trackerId } = await requireTracker(context, request, 'read')
+      return listWithdrawalsOfPages(context.database, trackerId, request.query)
+    },
+  })
+  app.route({
+    ...operations.liftPageWithdrawals,
+    async handler(request) {
+      const tracker = await requireTracker(context, request, 'manage_deliveries')
+      const actor = userActor(request.user)
+      const result = await liftWithdrawalsOfPages(context, { tracker, actor, body: request.body })
+      if (result.queued > 0) context.onDeliveriesQueued(tracker.trackerId)
+      return result
     },
   })
 }

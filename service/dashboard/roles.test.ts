@@ -77,6 +77,8 @@ const ROWS: Record<string, Row> = {
   listRefusals: reading,
   eraseUserData: { ...managing, owner: 200, admin: 200 },
   listErasureReceipts: reading,
+  listPageWithdrawals: reading,
+  liftPageWithdrawals: { ...managing, owner: 200, admin: 200 },
   getMatchQuality: reading,
   downloadMatchQuality: reading,
   listReconciliations: reading,
@@ -95,6 +97,10 @@ const BODIES: Record<string, object> = {
   replaceCredential: { access_token: 'another-token' },
   switchTestMode: { enabled: true },
   eraseUserData: { identifier_hash: 'a'.repeat(64), identifier_type: 'email' },
+  liftPageWithdrawals: {
+    withdrawal_ids: ['019aa6a5-b000-7f3c-9a41-2f0c4a1c7c11'],
+    reason: 'Sent by a script.',
+  },
 }
 
 it('enforces the permission table for every operation and role', async test => {

@@ -1,7 +1,7 @@
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { requireSession } from '../workspaces/users/signed-in-session.ts'
-import { appRoutes } from './app-routes.ts'
+import { appRoutes, startRoutes } from './app-routes.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { destinationRoutes } from './destination-routes.ts'
 import { eventRoutes } from './event-routes.ts'
@@ -10,7 +10,6 @@ import { keyRoutes } from './key-routes.ts'
 import { liveRoutes } from './live-routes.ts'
 import { privacyRoutes } from './privacy-routes.ts'
 import { reportRoutes } from './report-routes.ts'
-import { startRoutes } from './start-routes.ts'
 import { trackerRoutes } from './tracker-routes.ts'
 
 /** The dashboard, and its API for the signals of a workspace: one group of routes for each page. */

@@ -7,8 +7,7 @@ import type { AlertTransition } from './reports/alert-store.ts'
 import { type AlertAnnouncer, announceAlerts } from './reports/announce-alerts.ts'
 import { makeDueReports, refreshReports } from './reports/make-reports.ts'
 import { takeDueSnapshots } from './reports/take-snapshots.ts'
-import { expireOldEvents } from './retention/expire-events.ts'
-import { expireAttempts, expireCounts } from './retention/expire-history.ts'
+import { expireAttempts, expireCounts, expireOldEvents } from './retention/expire-events.ts'
 import { expirePayloads } from './retention/expire-payloads.ts'
 
 export interface SignalsJobsContext {

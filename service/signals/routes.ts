@@ -3,7 +3,7 @@ import type { RequestLimits } from '../runtime/http/request-limits.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import type { Settings } from '../runtime/settings/settings.ts'
 import type { CredentialKeys } from '../runtime/util/sealed-credential.ts'
-import { type DeliveryRoutesContext, deliveryRoutes } from './delivery/routes.ts'
+import { type DeliveryRoutesContext, deliveryRoutes, withdrawalRoutes } from './delivery/routes.ts'
 import { type DeletionContext, erasureRoutes } from './erasure/routes.ts'
 import { type EventReadContext, eventReadRoutes } from './event-reads/routes.ts'
 import {
@@ -41,6 +41,7 @@ export function signalsRoutes(app: ServiceApp, context: SignalsContext): void {
       ingestionRoutes(api, context)
       testPurchaseRoutes(api, context)
       deliveryRoutes(api, context)
+      withdrawalRoutes(api, context)
       eventReadRoutes(api, context)
       trackerReportRoutes(api, context)
       erasureRoutes(api, context)

@@ -8,6 +8,7 @@ interface SignalTables {
     name: string
     created_at: Date
     consent_categories: Generated<string>
+    share_page_ids: Generated<boolean>
   }
   tracker_keys: {
     tracker_id: string

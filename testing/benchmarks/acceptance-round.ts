@@ -156,7 +156,7 @@ interface BareStoreRow {
 function createRows({ trackerId, destinationId, run }: BareStorePlan, count: number): BareStoreRow {
   const at = new Date()
   const { record, deliveries } = planEvent(createPurchaseDraft({ trackerId, count, run, at }), {
-    withdrawnAt: null,
+    withdrawals: { bySecret: null, byPage: null },
     routes: [{ id: destinationId, platform: 'meta', isTest: false }],
     windowEndsAt: () => new Date(at.getTime() + WINDOW_MILLISECONDS),
     nextDeliveryId: () => 0,

@@ -74,7 +74,7 @@ export function purchaseGroup({
     const count = first + index
     const { trackerId, destinationId } = trackers[index % trackers.length] as TrackerDestination
     return planEvent(createPurchaseDraft({ trackerId, count, run, at }), {
-      withdrawnAt: 'unchecked',
+      withdrawals: 'unchecked',
       routes: [{ id: destinationId, platform: 'meta', isTest: false }],
       windowEndsAt: () => new Date(at.getTime() + WINDOW_MILLISECONDS),
       nextDeliveryId: () => count,

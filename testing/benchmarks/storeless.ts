@@ -48,6 +48,7 @@ app.register(
       // Only withdrawals read the store, and the load has none.
       database: {} as Database,
       now: () => new Date(),
+      limits: { pageWithdrawals: null, pageWithdrawalsOfTracker: null },
       publicOrigin: () => origin,
     }),
   { prefix: BASE_PATH },

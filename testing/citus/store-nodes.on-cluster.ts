@@ -11,7 +11,7 @@ import {
 } from '../../service/runtime/db/distribute-tables.ts'
 import { openStoreNodes } from '../../service/runtime/db/store-nodes.ts'
 import { listKeys, recordKeyUses } from '../../service/signals/access/key-store.ts'
-import { probeCommit } from '../../service/signals/ingestion/commit-probe-store.ts'
+import { probeCommit } from '../../service/signals/ingestion/commit-health.ts'
 import { insertTrackerWithWorkspace } from '../fixtures/tracker.ts'
 import { createCitusDatabase, prepareCitusTemplate } from './citus-database.ts'
 import { type CitusCluster, findCitusObstacle, startCitusCluster } from './cluster.ts'

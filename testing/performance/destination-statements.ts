@@ -1,4 +1,5 @@
 import type { Database } from '../../service/runtime/db/database.ts'
+import { countWaitingOfDay } from '../../service/signals/delivery/backlog-store.ts'
 import { hasAcceptedDelivery } from '../../service/signals/delivery/delivery-store.ts'
 import {
   findLastAttempts,
@@ -15,7 +16,7 @@ import {
 
 const DESTINATIONS = { trackerId: TRACKER, destinationIds: [DESTINATION] }
 
-/** What pages of the dashboard read every few seconds. */
+/** What pages of the dashboard and reports read of destinations. */
 export const DESTINATION_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
   'read the depth of queues': database => readQueueDepths(database, DESTINATIONS),
   'find the last attempts': database => findLastAttempts(database, DESTINATIONS),
@@ -24,4 +25,11 @@ export const DESTINATION_STATEMENTS: Record<string, (database: Database) => Prom
   'find an accepted delivery': database => hasAcceptedDelivery(database, TRACKER),
   'find an accepted test purchase': database =>
     hasAcceptedTestPurchase(database, { ...DESTINATIONS, today: LARGE_STORE_DAY }),
+  'count what waits of a day': database =>
+    countWaitingOfDay(database, {
+      trackerId: TRACKER,
+      destinationId: DESTINATION,
+      from: new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`),
+      until: new Date(`${LARGE_STORE_DAY}T23:59:59.999Z`),
+    }),
 }

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { type Database, isCitusCluster } from '../../service/runtime/db/database.ts'
 import { findLiveKeys } from '../../service/signals/access/key-store.ts'
 import { clearAnswers, findAttempts } from '../../service/signals/delivery/attempt-store.ts'
-import { countWaitingOfDay, readBacklog } from '../../service/signals/delivery/backlog-store.ts'
+import { readBacklog } from '../../service/signals/delivery/backlog-store.ts'
 import { claimDelivery } from '../../service/signals/delivery/claim-store.ts'
 import { countAcceptance, findDeliveries } from '../../service/signals/delivery/delivery-store.ts'
 import {
@@ -19,7 +19,7 @@ import {
   reserveIdsOfTrackers,
 } from '../../service/signals/delivery/plan-store.ts'
 import { replayFailed } from '../../service/signals/delivery/replay-store.ts'
-import { skipWaitingOfPerson, tryStopErased } from '../../service/signals/delivery/skip-store.ts'
+import { tryStopErased } from '../../service/signals/delivery/skip-store.ts'
 import {
   eraseEvents,
   eraseSessionsAndWithdrawals,
@@ -28,6 +28,7 @@ import {
   findPayloadsByVisitor,
 } from '../../service/signals/events/erase-store.ts'
 import { findExpiringTrackers } from '../../service/signals/events/event-expiry-store.ts'
+import { toOrderKey } from '../../service/signals/events/event-record.ts'
 import {
   findEventsById,
   findEventsByRef,
@@ -45,10 +46,6 @@ import {
   findTrackersWithErasures,
   waitForPayloadWriters,
 } from '../../service/signals/events/suppression-store.ts'
-import {
-  addWithdrawalKeys,
-  findWithdrawals,
-} from '../../service/signals/events/withdrawal-store.ts'
 import { insertEvents } from '../../service/signals/ingestion/commit-store.ts'
 import { findActiveDestinations } from '../../service/signals/reports/reconciliation-store.ts'
 import { findDueSnapshots } from '../../service/signals/reports/snapshot-store.ts'
@@ -69,9 +66,11 @@ import {
   ROWS_PER_STATEMENT,
   LARGE_TRACKER as TRACKER,
 } from './large-store.ts'
+import { PAGE_STATEMENTS } from './page-statements.ts'
 import { PERFORMANCE_STATEMENTS } from './performance-statements.ts'
 import { REPORT_STATEMENTS } from './report-statements.ts'
 import { SEARCH_STATEMENTS } from './search-statements.ts'
+import { WITHDRAWAL_STATEMENTS } from './withdrawal-statements.ts'
 
 const STATEMENT_TIME = new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`)
 const TOMORROW = new Date(STATEMENT_TIME.getTime() + 86_400_000)
@@ -100,20 +99,6 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'look up destinations': database =>
     findRoutesOfTrackers(database, [TRACKER, ...newIds()], STATEMENT_TIME),
   'reserve delivery ids': database => reserveIdsOfTrackers(database, new Map([[TRACKER, 1]])),
-  'look up withdrawals': database =>
-    findWithdrawals(
-      database,
-      numbers().map(number => ({ trackerId: TRACKER, visitorId: `gone-visitor-${number}` })),
-    ),
-  'add keys to withdrawals': database =>
-    addWithdrawalKeys(
-      database,
-      numbers().map(number => ({
-        trackerId: TRACKER,
-        visitorId: `added-visitor-${number}`,
-        createdAt: STATEMENT_TIME,
-      })),
-    ),
   'look up erased digests': database => findSuppressedDigests(database, numbers().map(keyedDigest)),
   'look up erasing trackers': database => findTrackersWithErasures(database, [TRACKER]),
   'find due queues': database =>
@@ -127,23 +112,10 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
       claimedAt: STATEMENT_TIME,
       leaseSeconds: 60,
     }),
+  ...PAGE_STATEMENTS,
   'bring forward': database =>
     bringForwardRetries(database, { trackerId: TRACKER, destinationId: DESTINATION, at: TOMORROW }),
   'read the backlog': database => readBacklog(database, STATEMENT_TIME),
-  'count what waits of a day': database =>
-    countWaitingOfDay(database, {
-      trackerId: TRACKER,
-      destinationId: DESTINATION,
-      from: new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`),
-      until: TOMORROW,
-    }),
-  'stop what waits of a visitor': database =>
-    skipWaitingOfPerson(database, {
-      trackerId: TRACKER,
-      visitorId: 'visitor-22',
-      digests: [DIGEST],
-      at: STATEMENT_TIME,
-    }),
   'stop erased events': database =>
     tryStopErased(database, {
       trackerId: TRACKER,
@@ -155,6 +127,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
     replay(database, { eventName: 'Purchase', deliveryIds: null }),
   'replay failures by id': database => replay(database, { eventName: null, deliveryIds: [15, 25] }),
   ...SEARCH_STATEMENTS,
+  ...WITHDRAWAL_STATEMENTS,
   'list the first page': database => listEventRefs(database, { ...PAGE, offset: 0 }),
   'list page five': database => listEventRefs(database, { ...PAGE, offset: 400 }),
   'read deliveries of a page': database =>
@@ -261,6 +234,7 @@ function accept(database: Database, ids: readonly string[]) {
       eventId,
       createdAt: STATEMENT_TIME,
       eventTime: STATEMENT_TIME,
+      orderKey: toOrderKey('Purchase', eventId),
       session: { visitorId: `visitor-${eventId}`, landingSource: null, clickIds: {} },
       assumedNotWithdrawn: [`visitor-${eventId}`],
       assumedNotErased: [keyedDigest(index).keyed.replace(/^../, '00')],

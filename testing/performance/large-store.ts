@@ -35,6 +35,13 @@ export async function createTrackers(database: Database): Promise<void> {
      from unnest($1::uuid[], $2::uuid[]) as target(tracker, destination)`,
     [[LARGE_TRACKER, SMALL_TRACKER], [LARGE_DESTINATION, SMALL_DESTINATION], MIDNIGHT],
   )
+  await pool.query(
+    `insert into tracker_keys (tracker_id, key_digest, kind, last_characters, created_at, origins)
+     select tracker, decode(md5(tracker::text), 'hex'), 'publishable', 'abcd', $2,
+       '{https://shop.example}'
+     from unnest($1::uuid[]) tracker`,
+    [[LARGE_TRACKER, SMALL_TRACKER], MIDNIGHT],
+  )
   await ensurePartitions(database, MIDNIGHT, 3)
   for (const table of await findTables(database)) {
     await pool.query(`alter table ${table} set (autovacuum_enabled = off)`)
@@ -97,6 +104,14 @@ const INSERT_STATEMENTS = [
      decode(event_id, 'hex')
    from generated`,
   `with generated as (${GENERATED_ROWS})
+   insert into order_keys (tracker_id, space, order_digest, created_at)
+   select tracker_id, 0, event_id_digest(E'Purchase\\n' || event_id), created_at from generated
+   where destination_id is not null`,
+  `with generated as (${GENERATED_ROWS})
+   insert into secret_event_names (tracker_id, received_on, event_name)
+   select tracker_id, created_at::date - number % 30, 'Name ' || number from generated
+   where destination_id is not null and number % 10 = 0`,
+  `with generated as (${GENERATED_ROWS})
    insert into event_payloads (tracker_id, event_id, space, created_at, received_on, visitor_id,
      page_url, user_data, click_ids, identifier_keys)
    select tracker_id, event_id, 0, created_at, created_at::date, visitor_id,
@@ -133,6 +148,17 @@ const INSERT_STATEMENTS = [
   `with generated as (${GENERATED_ROWS})
    insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
    select tracker_id, 'gone-' || visitor_id, created_at from generated
+   where destination_id is not null and number % 10 = 0`,
+  `with generated as (${GENERATED_ROWS})
+   insert into page_withdrawals (tracker_id, visitor_id, visitor_digests, id, event_id,
+     reaches_secret, first_withdrawn_at, withdrawn_at)
+   select tracker_id, 'page-' || visitor_id, '{}', md5(event_id)::uuid, event_id, true, created_at,
+     created_at
+   from generated where destination_id is not null and number % 10 = 0
+   on conflict do nothing`,
+  `with generated as (${GENERATED_ROWS})
+   insert into page_withdrawal_keys (tracker_id, key, withdrawal_id, withdrawn_at)
+   select tracker_id, 'page-' || visitor_id, md5(event_id)::uuid, created_at from generated
    where destination_id is not null and number % 10 = 0`,
   `with generated as (${GENERATED_ROWS})
    insert into erased_identifiers (tracker_id, keyed_digest, erased_at)

@@ -53,9 +53,10 @@ export function readCookie(page: Page, name: string): string | undefined {
   }
 }
 
-/** A random UUID; on plain HTTP, where browsers lack randomUUID, 32 random hex digits. */
+/** A random UUID of version 4, also on plain HTTP, where browsers lack randomUUID. */
 export function randomId(): string {
   if (crypto.randomUUID) return crypto.randomUUID()
   const bytes = crypto.getRandomValues(new Uint8Array(16))
-  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
+  const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
+  return hex.replace(/(.{8})(.{4}).(.{3}).(.{3})(.{12})/, '$1-$2-4$3-8$4-$5')
 }

@@ -1,5 +1,5 @@
 import { isMember, keysOf } from '@signalbox/contract/closed-set.ts'
-import type { FailureClass, FailureReason } from '@signalbox/contract/reasons.ts'
+import type { FailureClass, IssueReason } from '@signalbox/contract/reasons.ts'
 import type { DeliveryIssue } from '@signalbox/contract/session/issues.ts'
 
 interface IssueText {
@@ -47,7 +47,7 @@ const CLASS_TEXTS: Record<FailureClass, IssueText> = {
 }
 
 /** Null where the class of the answer says it. */
-const REASON_TEXTS: Record<FailureReason, IssueText | null> = {
+const REASON_TEXTS: Record<IssueReason, IssueText | null> = {
   destination_refused: null,
   refused_by_platform: null,
   handed_back: null,
@@ -71,6 +71,12 @@ const REASON_TEXTS: Record<FailureReason, IssueText | null> = {
   credential_unreadable: {
     title: 'Not sent: the credential cannot be read',
     advice: 'Enter the credential again, or give this process the key that sealed it.',
+  },
+  page_sent_first: {
+    title: 'Accepted, but perhaps dropped as a duplicate',
+    advice:
+      'A page sent the same name and ID with another value first. Let the back end report ' +
+      'sooner, or switch off the sharing of event IDs on the page Keys.',
   },
   time_used_up: {
     title: 'Retried until the events were too old',

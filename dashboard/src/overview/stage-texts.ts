@@ -77,6 +77,7 @@ const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
   erased: 'The person was erased',
   accepted_for_delivery: 'In the next batch',
   handed_back: 'Back in the queue',
+  held_for_secret: 'Waits for the event of the tracker secret',
   no_destination: 'No destination',
   no_platform_identity: 'No identity for this platform',
   no_signal: 'No consent signal',
@@ -89,11 +90,14 @@ const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
   replayed: 'Replayed',
   retry: 'Retried after an error of the platform',
   sent: 'Being sent',
+  sent_by_secret: 'The tracker secret sent the same event',
   single_attempt: 'The only attempt failed',
   test_purchase: 'Sent by the request of a test purchase',
   throttle: 'The platform asked for a pause',
   time_used_up: 'Retried until it was too old',
   unknown: 'Retried without a usable answer',
+  withdrawal_lifted: 'A withdrawal was lifted',
+  withdrawn_by_page: 'Consent withdrawn by a page',
 }
 
 const REASONS = keysOf(REASON_TEXTS)

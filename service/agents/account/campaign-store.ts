@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Database } from '../../runtime/db/database.ts'
 import { payloadCondition } from '../../signals/events/event-store.ts'
 import { toEntityState } from '../campaigns/simulated-campaign-store.ts'
@@ -21,17 +22,23 @@ export async function findAccountHistory(
     .selectFrom('ad_entities')
     .selectAll()
     .where('ad_account_id', '=', adAccountId)
-    .where('type', 'in', ['ad_account', 'campaign', 'ad_set'])
-    .orderBy('type')
+    // Parents first, if there are too many.
+    .orderBy(sql`array_position(array['ad_account', 'campaign', 'ad_set', 'ad'], type)`)
     .orderBy('id')
     .limit(ENTITIES_MAX)
     .execute()
+  const lifetimeBudgets = new Map(
+    entities.flatMap(({ id, lifetime_budget_minor: minor }) =>
+      minor === null ? [] : [[id, minor] as const],
+    ),
+  )
+  const from = lifetimeBudgets.size > 0 && createdAt < since ? createdAt : since
   // An action that was rolled back left the entity as it was.
   const changes = await query
     .selectFrom('agent_actions')
     .select(['state_before', 'executed_at'])
     .where('ad_account_id', '=', adAccountId)
-    .where('execution_started_at', '>=', since)
+    .where('execution_started_at', '>=', from)
     .where('executed_at', 'is not', null)
     .where('status', 'in', ['verified', 'executed_pending_verification'])
     .orderBy('executed_at')
@@ -40,6 +47,7 @@ export async function findAccountHistory(
     .execute()
   return {
     createdAt,
+    lifetimeBudgets,
     entities: entities.map(toEntityState),
     changes: changes.flatMap(({ state_before: before, executed_at: executedAt }) =>
       before === null || executedAt === null ? [] : [{ before: parseState(before), executedAt }],
@@ -67,8 +75,8 @@ const PURCHASES_BY_CAMPAIGN = `
     from (
       select event_id, space, created_at, value_currency, value_amount from events
       where tracker_id = $1::uuid and created_at >= $2::timestamptz
-        and event_time >= $2::timestamptz and event_name = 'Purchase'
-        and coalesce(event_class, 'conversion') = 'conversion'
+        and event_time >= $2::timestamptz and event_time < $3::timestamptz
+        and event_name = 'Purchase' and coalesce(event_class, 'conversion') = 'conversion'
       order by created_at desc limit ${PURCHASES_MAX}
     ) newest
     join lateral (
@@ -88,20 +96,20 @@ interface CampaignPurchases {
 }
 
 /**
- * Purchases since a given time by the campaign that the address of their page names. The query of
+ * Purchases of a time by the campaign that the address of their page names. The query of
  * an address is identity, so it is known only as long as the payload of the event is kept.
  */
 export async function findPurchasesByCampaign(
   { pool }: Database,
   trackerIds: readonly string[],
-  since: Date,
+  { from, until }: { from: Date; until: Date },
 ): Promise<CampaignPurchases[]> {
   const found: CampaignPurchases[] = []
   for (const trackerId of trackerIds) {
     const { rows } = await pool.query({
       name: 'find-purchases-by-campaign',
       text: PURCHASES_BY_CAMPAIGN,
-      values: [trackerId, since],
+      values: [trackerId, from, until],
     })
     for (const row of rows) {
       const { campaign_id: campaignId, value_currency: currency, purchases, amount } = row

@@ -132,6 +132,15 @@ interface AdAccountScope {
   adAccountId: number
 }
 
+/** The trackers of those destinations. */
+export async function findBoundTrackers(
+  database: Database,
+  scope: AdAccountScope,
+): Promise<string[]> {
+  const destinations = await findBoundDestinations(database, scope)
+  return [...new Set(destinations.map(({ trackerId }) => trackerId))]
+}
+
 /** The destinations of a workspace that are bound to the ad account, ordered by tracker. */
 export async function findBoundDestinations(
   database: Database,

@@ -121,15 +121,16 @@ interface AcceptedQuery {
   destinationIds: readonly string[]
   /** UTC day, YYYY-MM-DD. */
   sinceDay: string
+  untilDay: string
 }
 
 /**
- * Accepted live events that occurred since a given day, by name, from the stored counts. An event
+ * Accepted live events that occurred on some days, by name, from the stored counts. An event
  * that several destinations of a tracker accepted counts once.
  */
 export async function countAcceptedByName(
   database: Database,
-  { trackerIds, destinationIds, sinceDay }: AcceptedQuery,
+  { trackerIds, destinationIds, ...days }: AcceptedQuery,
 ): Promise<Map<string, number>> {
   const ofTrackers = new Map<string, Map<string, number>>()
   for (const [index, trackerId] of trackerIds.entries()) {
@@ -139,7 +140,7 @@ export async function countAcceptedByName(
     for (const row of await countAcceptedByDestination(database, {
       trackerId,
       destinationId,
-      sinceDay,
+      ...days,
     })) {
       ofTracker.set(row.name, Math.max(row.accepted, ofTracker.get(row.name) ?? 0))
     }
@@ -153,15 +154,15 @@ export async function countAcceptedByName(
 
 async function countAcceptedByDestination(
   { pool }: Database,
-  query: { trackerId: string; destinationId: string; sinceDay: string },
+  query: { trackerId: string; destinationId: string; sinceDay: string; untilDay: string },
 ): Promise<{ name: string; accepted: number }[]> {
   const { rows } = await pool.query({
     name: 'count-accepted-by-name',
     text: `select event_name as name, sum(accepted)::bigint as accepted from sent_counts
            where tracker_id = $1::uuid and destination_id = $2::uuid
-             and sent_on >= $3::date and event_on >= $3::date
+             and sent_on >= $3::date and event_on between $3::date and $4::date
            group by event_name having sum(accepted) > 0`,
-    values: [query.trackerId, query.destinationId, query.sinceDay],
+    values: [query.trackerId, query.destinationId, query.sinceDay, query.untilDay],
   })
   return rows
 }

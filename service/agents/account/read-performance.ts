@@ -1,8 +1,8 @@
 import type { Performance } from '@signalbox/contract/agents/account.ts'
-import { PERFORMANCE_DAYS, PerformanceInput } from '@signalbox/contract/agents/tool-inputs.ts'
+import { filterValue, PerformanceInput } from '@signalbox/contract/agents/tool-inputs.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { Validator } from '../../runtime/http/validator.ts'
-import { DAY_MILLISECONDS, subtractDays, toDaySpan } from '../../runtime/util/time.ts'
+import { subtractDays, toDaySpan } from '../../runtime/util/time.ts'
 import { OTHER_NAMES } from '../../signals/delivery/sent-counts-store.ts'
 import {
   type AgentPrincipal,
@@ -10,6 +10,7 @@ import {
 } from '../../workspaces/oauth/authenticate-agent.ts'
 import type { ProposalContext } from '../agents-context.ts'
 import { type BoundDestination, findBoundDestinations } from './destination-signal-store.ts'
+import { countDays, type Period, readPeriod } from './performance-period.ts'
 import {
   countAcceptedByName,
   countReceivedByDay,
@@ -40,10 +41,9 @@ export async function readPerformance(
   input: unknown,
 ): Promise<Performance> {
   requirePermission(principal, 'ad-account.read')
-  const { days = PERFORMANCE_DAYS } = performanceValidator.validate(input)
+  const given = performanceValidator.validate(input)
   const at = now()
-  const until = subtractDays(at, 0)
-  const requested = subtractDays(at, days - 1)
+  const { since: requested, until } = readPeriod(given, at)
   const destinations = await findBoundDestinations(database, principal)
   const pairs = toDestinationPairs(destinations)
   const since = await firstDay(database, pairs, { requested, until, eventsReadMax })
@@ -57,7 +57,7 @@ export async function readPerformance(
     ledger: {
       source: 'signalbox_ledger',
       explanation: ledgerExplanation(destinations.length, since === requested ? null : since),
-      events: await ledgerEvents(database, pairs, since),
+      events: await ledgerEvents(database, pairs, span),
     },
     platform: {
       source: 'platform_reports',
@@ -70,6 +70,11 @@ export async function readPerformance(
       span,
       previousSince: previous?.since ?? null,
       now: at,
+      breakdown: {
+        type: filterValue(given.entity_type),
+        id: filterValue(given.entity_id),
+        isByDay: given.by_day === true,
+      },
     }),
     previous: previous && {
       ...previous,
@@ -90,34 +95,30 @@ function toDestinationPairs(destinations: readonly BoundDestination[]): Destinat
   }
 }
 
-async function ledgerEvents(database: Database, pairs: DestinationPairs, sinceDay: string) {
+async function ledgerEvents(database: Database, pairs: DestinationPairs, span: Period) {
   const trackerIds = [...new Set(pairs.trackerIds)]
-  const since = toDaySpan(sinceDay).from
-  const range = { trackerIds, since, until: null, namesMax: NAMES_MAX }
+  const { from: since } = toDaySpan(span.since)
+  const range = { trackerIds, since, until: toDaySpan(span.until).until, namesMax: NAMES_MAX }
   const figures = await sumConversions(database, range)
-  return buildEventFigures(figures, await countAcceptedByName(database, { ...pairs, sinceDay }))
-}
-
-interface Span {
-  since: string
-  until: string
+  const days = { sinceDay: span.since, untilDay: span.until }
+  return buildEventFigures(figures, await countAcceptedByName(database, { ...pairs, ...days }))
 }
 
 /** As many days before; null if they and the period have too many events to read. */
 async function findPreviousSpan(
   database: Database,
   trackerIds: readonly string[],
-  { since, until, eventsReadMax }: Span & { eventsReadMax: number },
-): Promise<Span | null> {
+  { since, until, eventsReadMax }: Period & { eventsReadMax: number },
+): Promise<Period | null> {
   const first = toDaySpan(since).from
-  const days = Math.round((toDaySpan(until).until.getTime() - first.getTime()) / DAY_MILLISECONDS)
+  const days = countDays({ since, until })
   const previous = { since: subtractDays(first, days), until: subtractDays(first, 1) }
   const counts = await countReceivedByDay(database, trackerIds, previous.since)
   const total = counts.reduce((sum, { events }) => sum + events, 0)
   return total > eventsReadMax ? null : previous
 }
 
-async function storedEvents(database: Database, trackerIds: readonly string[], span: Span) {
+async function storedEvents(database: Database, trackerIds: readonly string[], span: Period) {
   const figures = await sumConversions(database, {
     trackerIds,
     since: toDaySpan(span.since).from,

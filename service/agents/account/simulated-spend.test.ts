@@ -23,7 +23,13 @@ const AD_SETS = [
 
 function historyOf(changes: Partial<AccountHistory> = {}): AccountHistory {
   const entities = [ACCOUNT, CAMPAIGN, SHARED, ...AD_SETS]
-  return { entities, changes: [], createdAt: new Date('2026-01-01T00:00:00Z'), ...changes }
+  return {
+    entities,
+    changes: [],
+    lifetimeBudgets: new Map(),
+    createdAt: new Date('2026-01-01T00:00:00Z'),
+    ...changes,
+  }
 }
 
 function spendOf(history: AccountHistory, campaignId = '2'): number[] {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
-import { DAY_MILLISECONDS, toDaySpan } from '../../runtime/util/time.ts'
+import { DAY_MILLISECONDS, subtractDays, toDaySpan } from '../../runtime/util/time.ts'
 
 /** An action that changed an entity. */
 export interface ExecutedChange {
@@ -16,6 +16,8 @@ export interface AccountHistory {
   changes: readonly ExecutedChange[]
   /** There was no spend before. */
   createdAt: Date
+  /** What a campaign may spend in its life, by its ID, for those with a limit. */
+  lifetimeBudgets: ReadonlyMap<string, number>
 }
 
 /** Spend in minor units by UTC day, of each campaign by its ID. */
@@ -36,17 +38,37 @@ export function simulateSpend(
   for (const { type, id } of history.entities) {
     if (type === 'campaign') spend.set(id, new Map())
   }
-  for (const day of days) {
+  const spenders = history.entities.filter(({ type }) => type !== 'ad')
+  // Spend counts against a lifetime budget from the first day on.
+  const spent = new Map<string, number>()
+  for (const day of withEarlierDays(history, days)) {
     const share = shareOfDay(day, history.createdAt, now)
     const { until } = toDaySpan(day)
-    const states = history.entities.map(entity =>
+    const states = spenders.map(entity =>
       stateAt(entity, changesByEntity.get(entityKey(entity)) ?? [], until),
     )
     for (const [id, byDay] of spend) {
-      byDay.set(day, Math.round(budgetInForce(id, states) * share * pace(id, day)))
+      const left = (history.lifetimeBudgets.get(id) ?? Infinity) - (spent.get(id) ?? 0)
+      const wanted = Math.round(budgetInForce(id, states) * share * pace(id, day))
+      const minor = Math.min(wanted, left)
+      spent.set(id, (spent.get(id) ?? 0) + minor)
+      if (days.includes(day)) byDay.set(day, minor)
     }
   }
   return spend
+}
+
+/** With the days since the account was created, if a lifetime budget needs them. */
+function withEarlierDays(
+  { createdAt, lifetimeBudgets }: AccountHistory,
+  days: readonly string[],
+): readonly string[] {
+  const [first] = days
+  if (lifetimeBudgets.size === 0 || first === undefined) return days
+  const earlier = []
+  let day = subtractDays(createdAt, 0)
+  for (; day < first; day = subtractDays(toDaySpan(day).from, -1)) earlier.push(day)
+  return [...earlier, ...days]
 }
 
 function entityKey({ type, id }: EntityState): string {

@@ -7,6 +7,8 @@ import {
   startAdAccountFixture,
 } from '../../../testing/fixtures/ad-account.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
+import type { Refusal } from '../../runtime/http/refusal.ts'
+import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
 import { readPerformance } from './read-performance.ts'
 
 const START = '2026-11-01T00:00:00Z'
@@ -76,6 +78,111 @@ it('assigns a purchase to the campaign that its page address names by ID', async
       return id === second?.id ? [id, 1, '20'] : [id, 0, '0']
     }),
   )
+})
+
+it('returns impressions, clicks, CTR, CPM and frequency that add up over days and entities', async test => {
+  const account = await startAdAccountFixture(test, { startAt: START })
+  account.service.clock.advance(12 * 86_400)
+  const all = await read(account, { days: 4, entity_type: 'ad', by_day: true })
+  const { spend } = all
+  assert.deepEqual(await read(account, { days: 4, entity_type: 'ad', by_day: true }), all)
+  const sum = (list: readonly object[], name: string) =>
+    list.reduce((total, one) => total + Number((one as Record<string, unknown>)[name]), 0)
+  for (const name of ['impressions', 'clicks', 'spend_minor'] as const) {
+    assert.ok(spend.total[name] > 0, name)
+    for (const list of [spend.days, spend.campaigns, spend.entities]) {
+      assert.equal(sum(list, name), spend.total[name], name)
+    }
+    for (const entity of spend.entities) assert.equal(sum(entity.days, name), entity[name])
+  }
+  assert.equal(spend.entities.length, 8)
+  const { impressions, clicks, spend_minor } = spend.total
+  assert.equal(spend.total.ctr_percent, ((clicks * 100) / impressions).toFixed(2))
+  assert.equal(spend.total.cpm_minor, Math.round((spend_minor * 1_000) / impressions))
+  assert.ok(Number(spend.total.frequency) > 1)
+  const [day] = spend.entities[0]?.days ?? []
+  assert.ok(Number(spend.entities[0]?.frequency) > Number(day?.frequency))
+  // The paused campaign delivers nothing, and nothing is divided by zero.
+  const idle = spend.campaigns.find(({ status }) => status === 'paused')
+  assert.deepEqual(
+    [idle?.impressions, idle?.ctr_percent, idle?.cpm_minor, idle?.frequency],
+    [0, null, null, null],
+  )
+})
+
+it('returns one entity, or those of a type below it', async test => {
+  const account = await startAdAccountFixture(test, { startAt: START })
+  account.service.clock.advance(5 * 86_400)
+  const [campaign] = (await read(account)).spend.campaigns
+  const of = async (input: object) => (await read(account, input)).spend.entities
+  const [own, ...others] = await of({ entity_id: campaign?.id })
+  assert.deepEqual([own?.id, own?.type, others, own?.days], [campaign?.id, 'campaign', [], []])
+  assert.equal(own?.spend_minor, campaign?.spend_minor)
+  const sets = await of({ entity_id: campaign?.id, entity_type: 'ad_set' })
+  assert.equal(sets.length, 2)
+  for (const { parent_id } of sets) assert.equal(parent_id, campaign?.id)
+  assert.equal(
+    sets.reduce((total, { spend_minor }) => total + spend_minor, 0),
+    campaign?.spend_minor,
+  )
+  assert.deepEqual(await of({ entity_type: 'any', entity_id: 'any' }), [])
+  assert.deepEqual(await of({ entity_id: '999' }), [])
+})
+
+it('stops a campaign at its lifetime budget', async test => {
+  const account = await startAdAccountFixture(test, { startAt: START })
+  const { service, adAccountId } = account
+  service.clock.advance(10 * 86_400)
+  const [campaign] = (await read(account)).spend.campaigns
+  const location = { adAccountId, type: 'campaign', id: campaign?.id ?? '' } as const
+  const change = { lifetimeBudgetMinor: 50_000, at: service.clock.now() }
+  await applyExternalChange(service.database, location, change)
+  const { campaigns, entities } = (await read(account, { days: 4, entity_id: location.id })).spend
+  const capped = campaigns.find(({ id }) => id === location.id)
+  assert.deepEqual(
+    [capped?.lifetime_budget_minor, capped?.lifetime_spend_minor, entities[0]?.spend_minor],
+    [50_000, 50_000, 0],
+  )
+  const wide = (await read(account, { days: 11 })).spend.campaigns
+  assert.equal(wide.find(({ id }) => id === location.id)?.spend_minor, 50_000)
+  const other = campaigns.find(({ id }) => id !== location.id)
+  assert.deepEqual([other?.lifetime_budget_minor, other?.lifetime_spend_minor], [null, null])
+})
+
+it('returns the days between two dates, and the same number before', async test => {
+  const account = await startAdAccountFixture(test, { startAt: START })
+  const { clock } = account.service
+  for (const day of [1, 2, 3, 4, 5]) {
+    await buy(account, { event_id: `${day}`, value_data: { value: `${day}`, currency: 'EUR' } })
+    clock.advance(86_400)
+  }
+  await account.service.deliver()
+  const { since, until, ledger, spend, previous } = await read(account, {
+    days: 1,
+    since: '2026-11-03',
+    until: '2026-11-04',
+  })
+  assert.deepEqual([since, until], ['2026-11-03', '2026-11-04'])
+  const [purchases] = ledger.events
+  assert.deepEqual([purchases?.stored, purchases?.accepted], [2, 2])
+  assert.deepEqual([spend.total.revenue, spend.previous_total?.revenue], ['7', '3'])
+  assert.deepEqual([previous?.since, previous?.until], ['2026-11-01', '2026-11-02'])
+  assert.equal((await read(account, { since: '2026-11-05', until: 'any' })).until, '2026-11-06')
+  for (const [input, field] of [
+    [{ since: '2026-11-31' }, 'since'],
+    [{ since: '2026-11-03', until: '2026-02-30' }, 'until'],
+    [{ since: '2026-11-04', until: '2026-11-03' }, 'until'],
+    [{ since: '2026-11-03', until: '2026-11-07' }, 'until'],
+    [{ since: '2026-11-07' }, 'until'],
+    [{ until: '2026-11-03' }, 'since'],
+    [{ since: '2026-08-01', until: '2026-11-03' }, 'since'],
+    [{ since: 'yesterday' }, 'since'],
+  ] as const) {
+    await assert.rejects(read(account, input), (error: Refusal) => {
+      assert.deepEqual(Object.keys(error.errors ?? {}), [field], JSON.stringify(input))
+      return true
+    })
+  }
 })
 
 it('leaves out the period before when there are too many events to read', async test => {

@@ -57,6 +57,8 @@ export interface ExternalChange {
   status?: EntityState['status'] | undefined
   /** In minor units, for entities with a budget. */
   dailyBudgetMinor?: number | undefined
+  /** In minor units, for campaigns. Agents cannot change it. */
+  lifetimeBudgetMinor?: number | undefined
 }
 
 type ExternalChangeResult = { changed: EntityState } | 'no_entity' | 'no_budget'
@@ -75,11 +77,30 @@ export async function applyExternalChange(
     const before = await lockEntity({ query }, location)
     if (!before) return 'no_entity'
     const { name = before.name, status = before.status, dailyBudgetMinor } = change
+    const { lifetimeBudgetMinor } = change
     if (dailyBudgetMinor !== undefined && before.daily_budget_minor === null) return 'no_budget'
+    if (lifetimeBudgetMinor !== undefined) {
+      if (location.type !== 'campaign') return 'no_budget'
+      await setLifetimeBudget({ query }, location, lifetimeBudgetMinor)
+    }
     const daily_budget_minor = dailyBudgetMinor ?? before.daily_budget_minor
     const entity = { ...before, name, status, daily_budget_minor }
     return { changed: await overwriteEntity({ query }, location.adAccountId, { entity, at }) }
   })
+}
+
+async function setLifetimeBudget(
+  { query }: Transaction,
+  { adAccountId, type, id }: EntityLocation,
+  minor: number,
+): Promise<void> {
+  await query
+    .updateTable('ad_entities')
+    .set({ lifetime_budget_minor: minor })
+    .where('ad_account_id', '=', adAccountId)
+    .where('type', '=', type)
+    .where('id', '=', id)
+    .execute()
 }
 
 /** Faults that can be injected into the next change of an entity. */

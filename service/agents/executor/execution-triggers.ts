@@ -16,7 +16,7 @@ import {
 import { toProposalResult } from '../proposals/proposal-view.ts'
 import { proposeActions } from '../proposals/propose-actions.ts'
 import { readBatch } from '../proposals/read-actions.ts'
-import { listValidEntities } from '../proposals/validate-proposal.ts'
+import { describeIgnored, listValidEntities } from '../proposals/validate-proposal.ts'
 import { confirmExecution, recordVerifications } from './confirm-execution.ts'
 import { type ExecutionContext, executeAction } from './execute-action.ts'
 
@@ -43,7 +43,8 @@ export async function submitProposal(
     allowed.length > 0 ? await findActionsOfBatch(context.database, batch.id) : [...actions]
   const outcomes = after.map(({ target, policyReasons: reasons }) => ({ target, reasons }))
   const valid = await listValidEntities(context.campaigns, principal.adAccountId, outcomes)
-  return { result: { ...toProposalResult(context, { batch, actions: after }), ...valid }, isNew }
+  const proposed = toProposalResult(context, { batch, actions: after })
+  return { result: { ...proposed, ...describeIgnored(body), ...valid }, isNew }
 }
 
 /**

@@ -18,8 +18,6 @@ export interface AgentTool {
   input: object
   /** JSON Schema of the structured content. */
   output: object
-  /** How many levels of it the list of tools shows; all if absent. */
-  outputLevels?: number
   annotations: ToolAnnotations
   permission: Permission
   /** Validates the arguments, unless the operation does, and returns the call. */
@@ -37,7 +35,7 @@ export function schemaTool<Input extends TSchema>({
   run,
   ...tool
 }: ToolDefinition<Static<Input>> & { input: Input }): AgentTool {
-  const validator = new Validator<Input>(tool.input)
+  const validator = new Validator<Input>(tool.input, { nullIsAbsent: true })
   const prepare: AgentTool['prepare'] = given => {
     const input = validator.validate(given)
     return (context, principal) => run(context, principal, input)

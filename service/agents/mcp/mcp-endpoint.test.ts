@@ -151,6 +151,61 @@ it('returns 400, 413 and 415 as JSON-RPC errors for an invalid body', async test
   assert.equal((await post(JSON.stringify(PING), { accept: 'text/html' })).status, 406)
 })
 
+it('accepts clients that accept anything', async test => {
+  const { service, tokens } = await createMcpFixture(await startTestService(test))
+  const body = JSON.stringify(PING)
+  const statusOf = async (accept: string | null) => {
+    const lines = [
+      'POST /mcp HTTP/1.1',
+      `Host: ${new URL(service.url).host}`,
+      `Authorization: Bearer ${tokens.mcp}`,
+      ...(accept === null ? [] : [`Accept: ${accept}`]),
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+    ]
+    const { text } = await sendRawBytes(service.url, [...lines, '', body].join('\r\n'))
+    return Number(text.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length))
+  }
+  for (const accept of ['*/*', 'text/html, */*;q=0.8', 'application/json, */*', '*/* ;q=0.5', null])
+    assert.equal(await statusOf(accept), 200, String(accept))
+  for (const accept of ['text/html', 'application/json', 'image/*', '*/*;q=0', 'x*/*'])
+    assert.equal(await statusOf(accept), 406, accept)
+})
+
+it('returns 202 without a body for a notification', async test => {
+  const { send } = await createMcpFixture(await startTestService(test))
+  const reply = await send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  assert.deepEqual([reply.status, reply.text], [202, ''])
+  assert.equal(reply.headers.get('content-type'), null)
+})
+
+it('negotiates the newest revision that both sides know', async test => {
+  const { request } = await createMcpFixture(await startTestService(test))
+  const clientInfo = { name: 'test', version: '1' }
+  for (const [requested, negotiated] of [
+    ['2024-11-05', '2024-11-05'],
+    ['2025-03-26', '2025-03-26'],
+    ['2025-06-18', '2025-06-18'],
+    ['2025-11-25', '2025-11-25'],
+    // Without a handshake since 2026-07-28, so that the newest one with a handshake is offered.
+    ['2026-07-28', '2025-11-25'],
+    ['2099-01-01', '2025-11-25'],
+  ] as const) {
+    const start = { protocolVersion: requested, capabilities: {}, clientInfo }
+    const { result } = await request('initialize', start)
+    assert.equal(result.protocolVersion, negotiated, requested)
+  }
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': clientInfo,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' }
+  const { result } = await request('server/discover', { _meta }, { headers })
+  assert.equal(result.supportedVersions[0], '2026-07-28')
+})
+
 it('returns 200 for every form of the request target', async test => {
   const { service, tokens } = await createMcpFixture(await startTestService(test))
   const { host } = new URL(service.url)

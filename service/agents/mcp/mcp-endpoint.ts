@@ -9,6 +9,7 @@ import type { RequestLimits } from '../../runtime/http/request-limits.ts'
 import { recordFailure } from '../../runtime/http/request-log.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
 import {
   type AgentPrincipal,
   requireAgentToken,
@@ -18,7 +19,7 @@ import {
   corsPreflightHeaders,
   toOauthError,
 } from '../../workspaces/oauth/oauth-responses.ts'
-import type { McpEra, McpToolServer } from './mcp-server.ts'
+import type { McpEra, McpRequest, McpToolServer } from './mcp-server.ts'
 
 /** The authenticated caller. */
 export interface McpCaller {
@@ -35,6 +36,8 @@ interface McpEndpoint {
   limits: Pick<RequestLimits, 'agents'>
   settings: Pick<Settings, 'mcpOrigins'>
   onTouchError: (err: unknown) => void
+  /** Names that are accepted in calls but not listed, with the listed ones. */
+  toolAliases?: Readonly<Record<string, string>>
   /** Creates the server for one request of this caller. */
   makeServer: (caller: McpCaller, era: McpEra) => McpToolServer | Promise<McpToolServer>
 }
@@ -58,11 +61,10 @@ export function mountMcpEndpoint(app: ServiceApp, endpoint: McpEndpoint): void {
       const caller = { principal: agent, requestId: id }
       // Loads the library on the first request: it takes 10 MB for each thread.
       const { handleMcpRequest } = await import('./mcp-server.ts')
-      const { response, errors } = await handleMcpRequest(era => endpoint.makeServer(caller, era), {
-        headers,
-        body,
-        signal,
-      })
+      const received = { ...headers, accept: readAccept(headers.accept) }
+      const request = { ...renameTool(received, body, endpoint.toolAliases), signal }
+      const makeServer = (era: McpEra) => endpoint.makeServer(caller, era)
+      const { response, errors } = await handleMcpRequest(makeServer, request)
       if (response.status === 500) {
         mcp.log.error({ err: errors[0], request_id: id }, 'the MCP server failed')
       }
@@ -70,10 +72,42 @@ export function mountMcpEndpoint(app: ServiceApp, endpoint: McpEndpoint): void {
       for (const [name, value] of response.headers) {
         if (!OWN_HEADERS.has(name)) reply.header(name, value)
       }
-      return reply.send(response.body && Readable.fromWeb(response.body as ReadableStream))
+      // Fastify would send null as JSON; a 202 has no body (MCP, Streamable HTTP).
+      if (!response.body) return reply.send()
+      return reply.send(Readable.fromWeb(response.body as ReadableStream))
     })
     serveOtherMethods(mcp, endpoint.url)
   })
+}
+
+/** The library compares texts: a client that accepts anything accepts both of its types. */
+function readAccept(accept = '*/*'): string {
+  return accept.split(',').some(range => ANYTHING.test(range)) ? BOTH_TYPES : accept
+}
+
+const ANYTHING = /^\s*\*\/\*\s*(?:;(?!\s*q=0(?:\.0*)?\s*$).*)?$/i
+const BOTH_TYPES = 'application/json, text/event-stream'
+
+/**
+ * A call of an alias with the listed name, in the body and in the header that must be equal to it
+ * (MCP 2026-07-28): the library calls only tools that it lists.
+ */
+function renameTool(
+  headers: Record<string, unknown>,
+  body: unknown,
+  aliases: Readonly<Record<string, string>> = {},
+): Pick<McpRequest, 'headers' | 'body'> {
+  if (!isObject(body) || body.method !== 'tools/call' || !isObject(body.params)) {
+    return { headers, body }
+  }
+  const { name } = body.params
+  if (typeof name !== 'string' || !Object.hasOwn(aliases, name)) return { headers, body }
+  const listed = aliases[name]
+  const isNamed = headers['mcp-name'] === name
+  return {
+    headers: isNamed ? { ...headers, 'mcp-name': listed } : headers,
+    body: { ...body, params: { ...body.params, name: listed } },
+  }
 }
 
 /** The service sets these headers itself. */

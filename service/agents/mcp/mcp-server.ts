@@ -105,7 +105,7 @@ export function createToolServer(options: ToolServerOptions): McpToolServer {
     const { name, title, description, annotations } = tool
     const schemas = {
       inputSchema: toStandardSchema(toInputSchema(tool.input)),
-      outputSchema: toStandardSchema(toOutputSchema(tool.output, tool.outputLevels)),
+      outputSchema: toStandardSchema(toOutputSchema(tool.output)),
     }
     server.registerTool(name, { title, description, annotations, ...schemas }, async input => ({
       ...(await call(tool, input)),

@@ -61,6 +61,8 @@ function weeklyReview(days: string, focus: string): string {
     `Call get_performance with days ${days}. Compare total with previous_total, and each ` +
       'campaign with its previous_spend_minor. Purchases that name no campaign belong to none: ' +
       'do not divide them among the campaigns.',
+    'If purchases or ROAS fell, call explain_delivery with the same days (at most 30) and say ' +
+      'which events were refused, held or failed, and why.',
     'Call list_actions. Name the decisions of these days and the outcome of each action.',
     'Write a table with spend, purchases, revenue, cost per purchase and ROAS for both periods, ' +
       'then at most five sentences on what changed. Say that the spend is simulated.',

@@ -2,6 +2,7 @@ import { EVIDENCE_TOOLS } from '@signalbox/contract/agents/evidence.ts'
 import { toRefusal } from '../../runtime/http/error-responses.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
 import {
   type AgentPrincipal,
   requirePermission,
@@ -9,8 +10,9 @@ import {
 import { RESOURCES } from '../../workspaces/oauth/permissions.ts'
 import type { AgentsContext } from '../agents-context.ts'
 import { findToolUses, recordToolAnswer, recordToolUse } from '../proposals/tool-use-store.ts'
+import { ACCOUNT_MISMATCH } from '../proposals/validate-proposal.ts'
 import { ACCOUNT_STATE_SECONDS, ACCOUNT_TOOLS, FIRST_TOOL } from './account-tools.ts'
-import { ACTION_READ_TOOLS, PROPOSAL_ALIASES, PROPOSAL_TOOLS } from './action-tools.ts'
+import { ACTION_READ_TOOLS, PROPOSAL_TOOLS, TOOL_ALIASES } from './action-tools.ts'
 import {
   type AgentTool,
   type ToolResult,
@@ -27,6 +29,7 @@ export function mcpRoutes(app: ServiceApp, context: AgentsContext): void {
   mountMcpEndpoint(app, {
     ...context,
     url: RESOURCES.mcp.path,
+    toolAliases: TOOL_ALIASES,
     makeServer: async caller => {
       const { createToolServer } = await import('./mcp-server.ts')
       return createToolServer(describeSignalboxServer(context, caller))
@@ -81,7 +84,6 @@ const INSTRUCTIONS =
 export const AGENT_TOOLS: readonly AgentTool[] = [
   ...ACCOUNT_TOOLS,
   ...PROPOSAL_TOOLS,
-  ...PROPOSAL_ALIASES,
   ...ACTION_READ_TOOLS,
 ]
 
@@ -98,10 +100,10 @@ interface ToolCall {
  * on protocol errors. Internal errors are logged.
  */
 export async function callTool(context: AgentsContext, call: ToolCall): Promise<ToolResult> {
-  const { tool, principal, input } = call
+  const { tool, principal } = call
   try {
     requirePermission(principal, tool.permission)
-    const run = tool.prepare(input)
+    const run = tool.prepare(withoutOwnAccount(call))
     if (!(await hasRecentAccountState(context, call))) return ACCOUNT_STATE_REQUIRED
     const result = await run(context, principal)
     // Only successful calls count as read: they can be evidence of a proposal.
@@ -115,6 +117,17 @@ export async function callTool(context: AgentsContext, call: ToolCall): Promise<
   } catch (error) {
     return toFailureResult(context, call, error)
   }
+}
+
+/**
+ * Accepts the ad account of the credential in every call, though no tool lists it: clients that
+ * read an earlier list, or the REST contract, send it. Throws a 422 refusal for any other.
+ */
+function withoutOwnAccount({ input, principal }: ToolCall): unknown {
+  if (!isObject(input) || !Object.hasOwn(input, 'account_id')) return input
+  const { account_id: accountId, ...rest } = input
+  if (accountId === null || accountId === principal.adAccountId) return rest
+  throw Refusal.ofFields({ account_id: [ACCOUNT_MISMATCH] })
 }
 
 const EVIDENCE_TOOL_NAMES = new Set<string>(EVIDENCE_TOOLS)

@@ -28,7 +28,7 @@ it('returns hostile names and rationales only as data, never in tool description
 
   const { content: state } = await mcp.callTool('get_account_state')
   assert.deepEqual([...new Set(state.entities.map(({ name }: never) => name))], [HOSTILE])
-  const { content: listed } = await mcp.callTool('list_actions')
+  const { content: listed } = await mcp.callTool('list_actions', { view: 'full' })
   assert.equal(listed.actions[0].rationale, HOSTILE)
 
   const after = await mcp.request('tools/list')
@@ -80,7 +80,7 @@ it('describes every tool and annotates its effects', () => {
     assert.match(description, / (Use|Call|Propose|Afterwards) /, name)
     assert.equal(annotations.openWorldHint, false, name)
     assert.equal(annotations.idempotentHint, true, name)
-    const changes = ['propose-actions', 'propose_actions']
+    const changes = ['propose-actions']
     assert.equal(annotations.destructiveHint, changes.includes(name), name)
     const writes = [...changes, 'cancel_proposal', 'verify_signal_ingestion']
     assert.equal(annotations.readOnlyHint, !writes.includes(name), name)

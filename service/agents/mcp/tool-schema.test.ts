@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { EVIDENCE_TOOLS } from '@signalbox/contract/agents/evidence.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { buildProposal } from '../../../testing/fixtures/agents.ts'
 import { createMcpFixture, type McpFixture } from '../../../testing/fixtures/mcp.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
@@ -9,12 +9,19 @@ import { AGENT_TOOLS } from './routes.ts'
 import { toInputSchema, toOutputSchema } from './tool-schema.ts'
 
 /** A list of tools is part of the context of a model; larger ones crowd out its task. */
-const LIST_BYTES_MAX = 32_768
+const LIST_TOKENS_MAX = 5_000
+/** Of 25 actions in a list. */
+const ACTIONS_TOKENS_MAX = 2_500
 
 const MORE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
 const SILLY = { type: 'increase_budget', entity: 1, budgetMinor: 1 } as const
 
 type Schema = Record<string, unknown>
+
+/** As models of OpenAI count them; others differ by a few percent. */
+function countTokens(text: string): number {
+  return encode(text).length
+}
 
 interface ListedTool {
   name: string
@@ -29,14 +36,68 @@ async function startMcp(test: TestContext): Promise<{ mcp: McpFixture; tools: Li
   return { mcp, tools }
 }
 
-it('lists every tool with its output schema in at most 32 KiB of JSON', async test => {
+it('lists every tool with its output schema in at most 5,000 tokens', async test => {
   const { tools } = await startMcp(test)
-  const bytes = Buffer.byteLength(JSON.stringify(tools))
-  assert.ok(bytes <= LIST_BYTES_MAX, `${bytes} bytes`)
+  const tokens = countTokens(JSON.stringify({ tools }))
+  assert.ok(tokens <= LIST_TOKENS_MAX, `${tokens} tokens`)
   for (const { name, outputSchema } of tools) {
     assert.equal(outputSchema.type, 'object', name)
     assert.ok(Object.keys(outputSchema.properties as object).length > 0, name)
   }
+})
+
+it('lists 25 actions in at most 2,500 tokens', async test => {
+  const { mcp } = await startMcp(test)
+  const { service, tokens } = mcp
+  const { adAccountId } = tokens.workspace
+  await mcp.callTool('get_account_state')
+  const id = (index: number) => `1202000000000${String(90_000 + index)}`
+  const entities = Array.from({ length: 25 }, (_, index) => ({
+    type: 'campaign' as const,
+    id: id(index),
+    name: `Spring collection - Buyers of winter coats ${index}`,
+    parent_type: 'ad_account' as const,
+    parent_id: '900',
+    status: 'active' as const,
+    daily_budget_minor: 10_000,
+  }))
+  for (const entity of entities) {
+    await service.database.query
+      .insertInto('ad_entities')
+      .values({
+        ...entity,
+        ad_account_id: adAccountId,
+        version: 1,
+        next_fault: null,
+        last_change_key: null,
+        changed_at: service.clock.now(),
+      })
+      .execute()
+  }
+  const body = buildProposal(MORE)
+  const actions = entities.map(({ type, id, name }) => ({
+    ...body.actions[0],
+    target_entity: { type, id, name },
+    rationale: 'It sells well, and a person asked for more of it. '.repeat(5),
+  }))
+  const proposed = await mcp.callTool('propose-actions', { ...body, actions })
+  assert.equal(proposed.isError, false, proposed.text)
+  const summary = await mcp.callTool('list_actions', { per_page: 25 })
+  assert.equal(summary.content.actions.length, 25)
+  const count = countTokens(summary.text)
+  assert.ok(count <= ACTIONS_TOKENS_MAX, `${count} tokens`)
+  const full = await mcp.callTool('list_actions', { per_page: 25, view: 'full' })
+  assert.ok(countTokens(full.text) > 4 * count)
+  const page = await mcp.callTool('list_actions', { per_page: 2, page: 2 })
+  assert.deepEqual(page.content.actions, summary.content.actions.slice(2, 4))
+  assert.equal(page.content.has_more, true)
+  const one = await mcp.callTool('list_actions', { entity_id: id(3), type: 'increase_budget' })
+  assert.deepEqual(
+    one.content.actions.map(({ entity }: { entity: string }) => entity),
+    [`campaign ${id(3)}`],
+  )
+  const none = await mcp.callTool('list_actions', { type: 'pause' })
+  assert.deepEqual(none.content.actions, [])
 })
 
 it('gives every enum a type', async test => {
@@ -76,23 +137,12 @@ it('accepts a null that the schema of the input does not offer', async test => {
   assert.equal(isError, false, text)
 })
 
-/** What another tool describes in full; the other tools are listed with all levels. */
-const SHORTENED = ['propose-actions', 'cancel_proposal', 'propose_actions', 'get_action_batch']
-
-it('describes every member of a result, except where another tool does', async test => {
+it('lists the members of each result', async test => {
   const { tools } = await startMcp(test)
   for (const { name, outputSchema } of tools) {
     const { output = {} } = AGENT_TOOLS.find(tool => tool.name === name) ?? {}
-    const described = membersOf(outputSchema, outputSchema)
-    const all = membersOf(output as Schema, output as Schema)
-    assert.ok(described.length > 0, name)
-    if (!SHORTENED.includes(name)) assert.deepEqual(described, all, name)
-    else assert.ok(described.length < all.length, `${name} is not shortened`)
-    assert.deepEqual(
-      described.filter(member => !all.includes(member)),
-      [],
-      name,
-    )
+    const { properties = {} } = output as { properties?: object }
+    assert.deepEqual(Object.keys(outputSchema.properties as object), Object.keys(properties), name)
   }
 })
 
@@ -116,8 +166,9 @@ it('returns content that matches the output schema, and the same as text', async
     dry_run_actions: { actions: [...actions, missing] },
     'propose-actions': buildProposal({ type: 'pause', entity: 3 }),
     cancel_proposal: { batch_id: content.proposal.id },
-    propose_actions: buildProposal({ type: 'pause', entity: 3 }),
-    list_actions: { status: 'pending', page: 1 },
+    list_actions: { status: 'pending', page: 1, view: 'full' },
+    explain_delivery: { event_id: 'no such event' },
+    search_events: { outcome: 'failed' },
     get_action: { action_id: waiting.id },
     get_action_batch: { batch_id: content.proposal.id },
     get_action_decision_receipt: { action_id: blocked.id },
@@ -145,13 +196,6 @@ function closeObjects(schema: object): object {
   )
 }
 
-it('describes every tool whose results can be evidence in full', () => {
-  assert.deepEqual(
-    EVIDENCE_TOOLS.filter(name => SHORTENED.includes(name)),
-    [],
-  )
-})
-
 const MONEY = {
   type: 'object',
   title: 'Money',
@@ -169,53 +213,38 @@ const CHANGES = { type: 'object', properties: { changes: { type: 'array', items:
 
 it('shows arguments in full', () => {
   const { title: _, ...money } = MONEY
-  const note = { type: 'string', maxLength: 9 }
+  const note = { type: 'string', description: 'At most 9 characters.' }
   assert.deepEqual(
     toInputSchema(CHANGES),
     listOf({ type: 'object', properties: { before: money, note } }),
   )
 })
 
-it('shows the names and types of a result, and only so many levels of it', () => {
-  const note = { type: ['string', 'null'] }
-  const amount = { type: 'object', properties: { amount: { type: 'integer' } } }
-  const withMoney = (money: Schema) =>
-    listOf({ type: 'object', properties: { before: { anyOf: [money, { type: 'null' }] }, note } })
-  assert.deepEqual(toOutputSchema(CHANGES), withMoney(amount))
-  assert.deepEqual(toOutputSchema(CHANGES, 2), withMoney({ type: 'object' }))
-  assert.deepEqual(toOutputSchema(CHANGES, 1), listOf({ type: 'object' }))
-})
-
-it('defines a named object once if it occurs more than once', () => {
-  const schema = { type: 'object', properties: { from: MONEY, to: { ...MONEY } } }
-  const $ref = '#/$defs/Money'
-  const { title: _, required: __, ...money } = MONEY
-  assert.deepEqual(toOutputSchema(schema), {
+it('shows the names and types of the members of a result', () => {
+  const source = {
     type: 'object',
-    properties: { from: { $ref }, to: { $ref } },
-    $defs: { Money: { ...money, properties: { amount: { type: 'integer' } } } },
+    properties: {
+      ...CHANGES.properties,
+      before: CHANGE.properties.before,
+      note: CHANGE.properties.note,
+      any: { anyOf: [MONEY, { type: 'object' }] },
+      unknown: {},
+    },
+  }
+  assert.deepEqual(toOutputSchema(source), {
+    type: 'object',
+    properties: {
+      changes: { type: 'array' },
+      before: { type: ['object', 'null'] },
+      note: { type: ['string', 'null'] },
+      any: { type: 'object' },
+      unknown: {},
+    },
   })
 })
 
 function listOf(items: Schema): Schema {
   return { type: 'object', properties: { changes: { type: 'array', items } } }
-}
-
-/** The paths of the members at every level, such as `actions.*.status`. */
-function membersOf(schema: Schema, root: Schema, path = ''): string[] {
-  const { $ref, properties = {}, items, anyOf = [], oneOf = [] } = schema
-  if (typeof $ref === 'string') {
-    const name = $ref.slice('#/$defs/'.length)
-    return membersOf((root.$defs as Record<string, Schema>)[name] ?? {}, root, path)
-  }
-  const members = Object.entries(properties as Record<string, Schema>).flatMap(([name, child]) => [
-    `${path}${name}`,
-    ...membersOf(child, root, `${path}${name}.`),
-  ])
-  const variants = [...(anyOf as Schema[]), ...(oneOf as Schema[])]
-  const inside = variants.flatMap(variant => membersOf(variant, root, path))
-  const ofItems = items ? membersOf(items as Schema, root, `${path}*.`) : []
-  return [...new Set([...members, ...inside, ...ofItems])].toSorted()
 }
 
 /** Every schema inside a schema, itself included. */

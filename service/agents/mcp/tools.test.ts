@@ -12,11 +12,12 @@ const TOOLS = [
   'get_account_state',
   'get_signal_health',
   'get_performance',
+  'explain_delivery',
+  'search_events',
   'verify_signal_ingestion',
   'dry_run_actions',
   'propose-actions',
   'cancel_proposal',
-  'propose_actions',
   'list_actions',
   'get_action',
   'get_action_batch',
@@ -84,7 +85,6 @@ it('stores a proposal once and returns its current state', async test => {
 function validInputs(): Record<string, object> {
   return {
     'propose-actions': buildProposal(MORE),
-    propose_actions: buildProposal(MORE),
     dry_run_actions: { actions: buildProposal(MORE).actions },
     get_action: { action_id: 1 },
     get_action_decision_receipt: { action_id: 1 },
@@ -153,6 +153,19 @@ it('proposes the same under the name with an underscore', async test => {
   const { content: first } = await mcp.callTool('propose_actions', body)
   const { content: again } = await mcp.callTool('propose-actions', body)
   assert.deepEqual(again, first)
+  // Since 2026-07-28 a header repeats the name.
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' }
+  const call = { name: 'propose_actions', arguments: body, _meta }
+  const named = { headers: { ...headers, 'mcp-name': 'propose_actions' } }
+  const { result } = await mcp.request('tools/call', call, named)
+  assert.deepEqual(result.structuredContent, first)
+  const other = { headers: { ...headers, 'mcp-name': 'get_action' } }
+  assert.ok((await mcp.request('tools/call', call, other)).error)
 })
 
 it('lists the entities that exist when an action names one that does not', async test => {

@@ -142,6 +142,7 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'test_purchase.sent': 'Test purchase sent',
   'deliveries.replayed': 'Deliveries replayed',
   'user_data.erased': 'User data erased',
+  'withdrawals.lifted': 'Withdrawals of pages lifted',
   'proposal.submitted': 'Proposal submitted',
   'action.blocked': 'Action blocked by the policy',
   'action.allowed': 'Action allowed by the policy',

@@ -68,10 +68,11 @@ export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void
     if (!visit) return reply
     const intent = { workspaceId: visit.workspaceId, action: 'read_audit' } as const
     const { workspaceId } = await requireRole(context.database, visit.user, intent)
+    const { current: signingKey } = context.contractKeys
     return reply
       .header('content-type', 'application/x-ndjson; charset=utf-8')
       .header('content-disposition', `attachment; filename="audit-${workspaceId}.ndjson"`)
-      .send(exportAudit(context.database, workspaceId))
+      .send(exportAudit(context.database, { workspaceId, signingKey }))
   })
 }
 

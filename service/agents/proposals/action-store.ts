@@ -46,6 +46,9 @@ export interface ActionPageQuery {
   adAccountId: number | null
   /** Null for every status. */
   status: Action['status'] | null
+  type: Action['type'] | null
+  /** Null for every entity. */
+  entityId: string | null
   offset: number
   limit: number
 }
@@ -53,7 +56,7 @@ export interface ActionPageQuery {
 /** A page of actions of a workspace, newest first. */
 export async function findActionsPage(
   transaction: Transaction,
-  { workspaceId, adAccountId, status, offset, limit }: ActionPageQuery,
+  { workspaceId, adAccountId, status, type, entityId, offset, limit }: ActionPageQuery,
 ): Promise<Action[]> {
   const rows = await selectActions(transaction)
     .where('agent_actions.workspace_id', '=', workspaceId)
@@ -61,6 +64,8 @@ export async function findActionsPage(
       query.where('agent_actions.ad_account_id', '=', adAccountId),
     )
     .$if(status !== null, query => query.where('agent_actions.status', '=', status))
+    .$if(type !== null, query => query.where('agent_actions.type', '=', type))
+    .$if(entityId !== null, query => query.where('agent_actions.target_id', '=', entityId))
     .orderBy('agent_actions.id', 'desc')
     .offset(offset)
     .limit(limit)

@@ -24,7 +24,7 @@ import {
 import { INITIAL_STATUS_BY_DECISION, type NewAction } from './action.ts'
 import type { AdAccountSettings } from './ad-account-store.ts'
 import type { Batch } from './batch-store.ts'
-import { listValidEntities, validateDryRun } from './validate-proposal.ts'
+import { describeIgnored, listValidEntities, validateDryRun } from './validate-proposal.ts'
 
 interface EvaluationInput {
   submissions: readonly ActionSubmission[]
@@ -173,6 +173,7 @@ export async function dryRunActions(
   }))
   return {
     dry_run: { actions: inOrder.map(toDryRunAction) },
+    ...describeIgnored(body),
     ...(await listValidEntities(campaigns, principal.adAccountId, outcomes)),
   }
 }

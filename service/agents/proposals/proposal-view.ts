@@ -1,3 +1,4 @@
+import type { ActionSummary } from '@signalbox/contract/agents/action-list.ts'
 import type {
   ActionOutcome,
   ActionStatus,
@@ -145,6 +146,26 @@ export function toActionView(action: Action): AgentAction {
     expires_at: action.expiresAt.toISOString(),
     created_at: action.createdAt.toISOString(),
     updated_at: action.updatedAt.toISOString(),
+  }
+}
+
+const NAME_CHARACTERS_SHOWN = 40
+
+/** One line of a list, for a model that looks for an action. */
+export function toActionSummary(action: Action): ActionSummary {
+  const { target, params, outcome } = action
+  const budget = params.new_daily_budget_minor
+  return {
+    id: action.id,
+    batch_id: action.batchId,
+    type: action.type,
+    entity: `${target.type} ${target.id}`,
+    name: target.name?.slice(0, NAME_CHARACTERS_SHOWN).toWellFormed() ?? null,
+    ...(budget !== undefined && { new_daily_budget_minor: budget }),
+    status: action.status,
+    ...(outcome !== null && { outcome }),
+    // To the minute: a model pays for every digit.
+    created_at: `${action.createdAt.toISOString().slice(0, 'YYYY-MM-DDThh:mm'.length)}Z`,
   }
 }
 

@@ -50,11 +50,7 @@ export async function proposeActions(
   requirePermission(principal, 'actions.propose')
   const submission = validateProposal(body, principal.adAccountId)
   const proposer = toProposer(principal)
-  const contentSha256 = computeContentDigest(submission, {
-    proposer,
-    adAccountId: principal.adAccountId,
-  })
-  const content = { principal, proposer, submission, contentSha256 }
+  const content = { principal, proposer, submission }
   const input = { ...content, targets: await readTargets(context, content) }
   return context.database.query.transaction().execute(query => propose({ query }, context, input))
 }
@@ -63,7 +59,6 @@ interface ProposalContent {
   principal: AgentPrincipal
   proposer: ActionProposer
   submission: ProposalSubmission
-  contentSha256: Buffer
 }
 
 interface ProposalInput extends ProposalContent {
@@ -152,7 +147,8 @@ async function findSavedProposal(
 ): Promise<Proposal | null> {
   const batch = await findBatchByKey(transaction, toProposalKey(content))
   if (!batch) return null
-  if (!batch.contentSha256.equals(content.contentSha256)) throw idempotencyConflict()
+  const digests = [computeContentDigest(content), computeDigestOf(content, content.submission)]
+  if (!digests.some(digest => batch.contentSha256.equals(digest))) throw idempotencyConflict()
   return { batch, actions: await findActionsOfBatch(transaction, batch.id), isNew: false }
 }
 
@@ -167,27 +163,40 @@ function idempotencyConflict(): Refusal {
   return Refusal.ofFields({ idempotency_key: [message] })
 }
 
-/** Digest of the content, credential and ad account; equal for retries. */
-function computeContentDigest(
+/**
+ * Digest of the content, credential and ad account; equal for retries. A name that is null counts
+ * as absent. Earlier versions did not count it so: `computeDigestOf` the submission is theirs.
+ */
+function computeContentDigest(content: ProposalContent): Buffer {
+  const actions = content.submission.actions.map(action => {
+    const { name, ...target } = action.target_entity
+    return { ...action, target_entity: name == null ? target : action.target_entity }
+  })
+  return computeDigestOf(content, { ...content.submission, actions })
+}
+
+function computeDigestOf(
+  { proposer, principal }: ProposalContent,
   { idempotency_key: _, account_id: __, all_or_nothing, ...independent }: ProposalSubmission,
-  { proposer, adAccountId }: { proposer: ActionProposer; adAccountId: number },
 ): Buffer {
   const content = all_or_nothing ? { ...independent, all_or_nothing } : independent
   const proposedBy = { type: proposer.kind, id: proposer.id }
+  const { adAccountId } = principal
   const text = canonicalJson({ content, proposed_by: proposedBy, ad_account_id: adAccountId })
   return hash('sha256', text, 'buffer')
 }
 
 async function buildBatch(
   transaction: Transaction,
-  { principal, proposer, submission, contentSha256 }: ProposalContent,
+  content: ProposalContent,
   { evaluated, policyVersion, at }: EvaluatedProposal,
 ): Promise<NewBatch> {
+  const { principal, proposer, submission } = content
   return {
     workspaceId: principal.workspaceId,
     adAccountId: principal.adAccountId,
     idempotencyKey: submission.idempotency_key,
-    contentSha256,
+    contentSha256: computeContentDigest(content),
     rationale: submission.rationale,
     provenance: await checkEvidence(transaction, principal, submission),
     proposer,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
+import { ACTIONS_PER_PAGE } from '@signalbox/contract/agents/tool-inputs.ts'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import {
   buildProposal,
@@ -13,14 +14,7 @@ import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import type { Refusal } from '../../runtime/http/refusal.ts'
 import { proposeActions } from './propose-actions.ts'
-import {
-  ACTIONS_PER_PAGE,
-  listActions,
-  type ReadScope,
-  readAction,
-  readBatch,
-  readReceipt,
-} from './read-actions.ts'
+import { listActions, type ReadScope, readAction, readBatch, readReceipt } from './read-actions.ts'
 
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
 const IMPOSSIBLE = { type: 'resume', entity: 3 } as const

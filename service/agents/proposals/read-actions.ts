@@ -1,11 +1,18 @@
-import { ACTION_STATUSES } from '@signalbox/contract/agents/actions.ts'
+import type { ActionListAnswer } from '@signalbox/contract/agents/action-list.ts'
+import { ACTION_STATUSES, ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
 import type {
   ActionAnswer,
   ActionBatchAnswer,
   ActionList,
   DecisionReceipt,
 } from '@signalbox/contract/agents/proposals.ts'
-import { ActionQuery } from '@signalbox/contract/agents/tool-inputs.ts'
+import {
+  ACTIONS_PER_PAGE,
+  ActionListInput,
+  ActionQuery,
+  ANY,
+  filterValue,
+} from '@signalbox/contract/agents/tool-inputs.ts'
 import { INTEGER_MAX } from '@signalbox/contract/scalars.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
@@ -15,7 +22,7 @@ import type { ProposalContext } from '../agents-context.ts'
 import type { Action } from './action.ts'
 import { findAction, findActionsOfBatch, findActionsPage } from './action-store.ts'
 import { type Batch, findBatch } from './batch-store.ts'
-import { toActionView, toBatchView } from './proposal-view.ts'
+import { toActionSummary, toActionView, toBatchView } from './proposal-view.ts'
 import { findReceipt, toReceiptView } from './receipt-store.ts'
 
 /** The actions that a reader may see. */
@@ -30,8 +37,6 @@ export function agentScope({ workspaceId, adAccountId }: AgentPrincipal): ReadSc
   return { workspaceId, adAccountId }
 }
 
-export const ACTIONS_PER_PAGE = 25
-
 const BATCH_NOT_FOUND =
   'There is no such batch. Use the proposal.id that the proposal returned, or the batch_id of an ' +
   'action.'
@@ -44,7 +49,10 @@ const RECEIPT_NOT_FOUND =
 const queryValidator = new Validator(ActionQuery, {
   coerceTypes: true,
   members: {
-    status: { error: `The status field must be one of: ${ACTION_STATUSES.join(', ')}.` },
+    status: { error: `The status field must be one of: ${[...ACTION_STATUSES, ANY].join(', ')}.` },
+    type: { error: `The type field must be one of: ${[...ACTION_TYPES, ANY].join(', ')}.` },
+    entity_id: { error: 'The entity_id field must be the ID of an entity, in digits, or any.' },
+    per_page: { error: `The per_page field must be an integer from 1 to ${ACTIONS_PER_PAGE}.` },
     page: { error: `The page field must be an integer from 1 to ${INTEGER_MAX}.` },
   },
 })
@@ -55,19 +63,45 @@ export async function listActions(
   scope: ReadScope,
   query: unknown,
 ): Promise<ActionList> {
-  const { status = null, page = 1 } = queryValidator.validate(query)
+  const found = await findListed(database, scope, query)
+  return { ...found, actions: found.actions.map(toActionView) }
+}
+
+const listValidator = new Validator(ActionListInput, { nullIsAbsent: true })
+
+/** list_actions: as listActions, in the requested form. Throws a 422 for invalid arguments. */
+export async function listActionsForAgent(
+  { database }: ProposalContext,
+  scope: ReadScope,
+  input: unknown,
+): Promise<ActionListAnswer> {
+  const { view = 'summary', ...query } = listValidator.validate(input)
+  const found = await findListed(database, scope, query)
+  const actions =
+    view === 'full' ? found.actions.map(toActionView) : found.actions.map(toActionSummary)
+  return { ...found, actions }
+}
+
+async function findListed(database: ProposalContext['database'], scope: ReadScope, query: unknown) {
+  const {
+    page = 1,
+    per_page: perPage = ACTIONS_PER_PAGE,
+    ...given
+  } = queryValidator.validate(query)
   const found = await findActionsPage(database, {
     ...scope,
-    status,
-    offset: (page - 1) * ACTIONS_PER_PAGE,
+    status: filterValue(given.status) ?? null,
+    type: filterValue(given.type) ?? null,
+    entityId: filterValue(given.entity_id) ?? null,
+    offset: (page - 1) * perPage,
     // One extra row reveals whether there is another page.
-    limit: ACTIONS_PER_PAGE + 1,
+    limit: perPage + 1,
   })
   return {
-    actions: found.slice(0, ACTIONS_PER_PAGE).map(toActionView),
+    actions: found.slice(0, perPage),
     page,
-    per_page: ACTIONS_PER_PAGE,
-    has_more: found.length > ACTIONS_PER_PAGE,
+    per_page: perPage,
+    has_more: found.length > perPage,
   }
 }
 

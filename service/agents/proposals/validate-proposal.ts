@@ -15,24 +15,53 @@ import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import type { CampaignApi, EntityRef } from '../campaigns/campaign-api.ts'
 import type { PolicyReasonCode } from '../policy/policy-reasons.ts'
 
-const proposalValidator = new Validator(ProposalSubmission)
-const dryRunValidator = new Validator(DryRunSubmission)
+const proposalValidator = new Validator(ProposalSubmission, { nullIsAbsent: true })
+const dryRunValidator = new Validator(DryRunSubmission, { nullIsAbsent: true })
 
 /**
  * Validates the body of propose-actions for a credential of one ad account. Throws a 422 refusal
  * with every invalid field. Does not check entities or the policy.
  */
 export function validateProposal(body: unknown, adAccountId: number): ProposalSubmission {
-  const validation = proposalValidator.begin(body)
+  const validation = proposalValidator.begin(dropIgnoredBudgets(body).body)
   addProposalErrors(validation, adAccountId)
   return validation.finish()
 }
 
 /** Validates the body of dry_run_actions in the same way. */
 export function validateDryRun(body: unknown, adAccountId: number): DryRunSubmission {
-  const validation = dryRunValidator.begin(body)
+  const validation = dryRunValidator.begin(dropIgnoredBudgets(body).body)
   addProposalErrors(validation, adAccountId)
   return validation.finish()
+}
+
+interface Notes {
+  notes?: string[]
+}
+
+/** What a proposal or dry run ignored, one sentence each; absent if nothing was. */
+export function describeIgnored(body: unknown): Notes {
+  const { notes } = dropIgnoredBudgets(body)
+  return notes.length > 0 ? { notes } : {}
+}
+
+/**
+ * Drops the budget beside a pause or a resume, whatever it is: strict converters of tool schemas
+ * make a model fill every member. Idempotency compares what is left.
+ */
+function dropIgnoredBudgets(body: unknown): { body: unknown; notes: string[] } {
+  const notes: string[] = []
+  if (!isObject(body) || !Array.isArray(body.actions)) return { body, notes }
+  const actions = body.actions.map((action: unknown, index) => {
+    if (!isObject(action) || !isObject(action.params)) return action
+    const { type } = action
+    const { new_daily_budget_minor: budget, ...params } = action.params
+    if ((type !== 'pause' && type !== 'resume') || budget === undefined) return action
+    const field = `actions.${index}.params.new_daily_budget_minor`
+    if (budget !== null) notes.push(`${field} was ignored: a ${type} does not change the budget.`)
+    return { ...action, params }
+  })
+  return { body: { ...body, actions }, notes }
 }
 
 /**
@@ -79,9 +108,6 @@ function addActionErrors(errors: FieldErrorList, path: string, action: Untrusted
   const isGiven = params.new_daily_budget_minor !== undefined
   const movesBudget = type === 'increase_budget' || type === 'decrease_budget'
   if (movesBudget && !isGiven) errors.add(field, `The ${field} field is required for ${type}.`)
-  if ((type === 'pause' || type === 'resume') && isGiven) {
-    errors.add(field, `The ${field} field must be omitted for ${type}.`)
-  }
 }
 
 /** The evaluation of an action uses the current entity, so one proposal changes an entity once. */

@@ -104,6 +104,11 @@ export async function loadContractKeys(settings: ContractKeySettings): Promise<C
   }
 }
 
+/** Whether a contract key exists: a command must not make one that nobody has seen. */
+export function hasContractKey({ contractKey, dataDirectory }: ContractKeySettings): boolean {
+  return contractKey !== undefined || existsSync(join(dataDirectory, CONTRACT_KEY_FILE))
+}
+
 async function parseReleaseKey(text: string): Promise<SigningKey> {
   const key = await readSigningKey(text, 'release')
   if (key) return key

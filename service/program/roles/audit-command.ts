@@ -14,7 +14,11 @@ import {
 } from '../../audit/signed-head.ts'
 import { signChain, type VerifiedChain, verifyChains } from '../../audit/verify-chains.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import {
+  hasContractKey,
+  loadContractKeys,
+  loadCredentialKeys,
+} from '../provisioning/installation-keys.ts'
 import { exportSecurityEvents } from './export-security-events.ts'
 import { runOnStore } from './open-store.ts'
 import { parseRowIdOf, parseTimeOf } from './option-values.ts'
@@ -100,11 +104,12 @@ async function signLog(
 }
 
 async function exportLog(
-  { database, printStatus, printOutput }: CommandContext,
+  { database, settings, printStatus, printOutput }: CommandContext,
   { workspaceId, path }: ExportRequest,
 ): Promise<void> {
   await requireLog(database, workspaceId)
-  await writeLines({ printOutput }, exportAudit(database, workspaceId), path)
+  const signingKey = hasContractKey(settings) ? (await loadContractKeys(settings)).current : null
+  await writeLines({ printOutput }, exportAudit(database, { workspaceId, signingKey }), path)
   if (path === null) return
   printStatus(
     `The log of workspace ${workspaceId} is in ${path}; its last line is the signed head.\n`,

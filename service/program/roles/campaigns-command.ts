@@ -130,6 +130,11 @@ export function defineCampaignsCommand(
       parseChoiceOf('--status', ['active', 'paused']),
     )
     .option('--budget <minor>', 'daily budget in minor units of the currency', parseBudget)
+    .option(
+      '--lifetime-budget <minor>',
+      'what a campaign may spend in its life, beside its daily budget',
+      parseBudget,
+    )
     .option('--name <name>', 'name, which may be hostile', parseName)
     .action(options => handle(readSetRequest(options)))
   command
@@ -169,6 +174,7 @@ interface SetOptions {
   entity: Entity
   status?: 'active' | 'paused'
   budget?: number
+  lifetimeBudget?: number
   name?: string
 }
 
@@ -180,11 +186,18 @@ interface FaultOptions {
 
 function readSetRequest({ account: adAccountId, entity, ...change }: SetOptions): CampaignsRequest {
   if (Object.keys(change).length === 0) {
-    throw new StartError('campaigns set needs at least one of --status, --budget and --name.')
+    throw new StartError(
+      'campaigns set needs at least one of --status, --budget, --lifetime-budget and --name.',
+    )
   }
-  const { status, budget: dailyBudgetMinor, name } = change
+  const { status, budget: dailyBudgetMinor, lifetimeBudget: lifetimeBudgetMinor, name } = change
   const location = { adAccountId, ...entity }
-  return { task: 'set', adAccountId, location, change: { status, dailyBudgetMinor, name } }
+  return {
+    task: 'set',
+    adAccountId,
+    location,
+    change: { status, dailyBudgetMinor, lifetimeBudgetMinor, name },
+  }
 }
 
 function parseEntity(text: string): Entity {

@@ -247,6 +247,9 @@ it('audit reads a workspace, a head and a file', async () => {
   ])
 })
 
+const BUDGETS = { dailyBudgetMinor: undefined, lifetimeBudgetMinor: undefined }
+const UNCHANGED = { ...BUDGETS, status: undefined, name: undefined }
+
 it('campaigns reads an entity of an ad account and its change', async () => {
   const set = { task: 'set', adAccountId: 3, location: LOCATION }
   const fault = { task: 'fault', adAccountId: 3, location: LOCATION }
@@ -254,22 +257,15 @@ it('campaigns reads an entity of an ad account and its change', async () => {
     ['list --account 3', { task: 'list', adAccountId: 3 }],
     [
       `set ${ENTITY_OPTIONS.join(' ')} --status paused --budget 900`,
-      { ...set, change: { status: 'paused', dailyBudgetMinor: 900, name: undefined } },
+      { ...set, change: { ...UNCHANGED, status: 'paused', dailyBudgetMinor: 900 } },
     ],
     [`fault ${ENTITY_OPTIONS.join(' ')} --next altered`, { ...fault, fault: 'altered' }],
     [`fault ${ENTITY_OPTIONS.join(' ')} --next none`, { ...fault, fault: null }],
   ])
   const name = '<b>Hostile</b>\u202e'
-  const request = await parseRequest(defineCampaignsCommand, [
-    'set',
-    ...ENTITY_OPTIONS,
-    '--name',
-    name,
-  ])
-  assert.deepEqual(request, {
-    ...set,
-    change: { status: undefined, dailyBudgetMinor: undefined, name },
-  })
+  const named = ['set', ...ENTITY_OPTIONS, '--name', name]
+  const request = await parseRequest(defineCampaignsCommand, named)
+  assert.deepEqual(request, { ...set, change: { ...UNCHANGED, name } })
 })
 
 it('campaigns refuses what is missing, unknown or of the wrong form', async () => {
@@ -280,7 +276,7 @@ it('campaigns refuses what is missing, unknown or of the wrong form', async () =
     ['list', '--account <id> is required: ID of the ad account.'],
     ['list --account 0', '--account takes an ID, a whole number such as 1, not 0.'],
     ['list --account 3 --status paused', /^command list takes --account <id>, not --status\.$/],
-    [set, 'campaigns set needs at least one of --status, --budget and --name.'],
+    [set, 'campaigns set needs at least one of --status, --budget, --lifetime-budget and --name.'],
     ['set --account 3 --status paused', /^--entity <type:id> is required: /],
     [`${set} --status deleted`, '--status takes one of active, paused, not deleted.'],
     [`${set} --budget 0`, budget],

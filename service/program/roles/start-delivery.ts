@@ -76,6 +76,7 @@ export function createDeliveryContext(
     erasureKey: createErasureKeyProvider({ database, credentialKeys, now }),
     batchMax: settings.deliveryBatchMax,
     leaseSeconds: settings.deliveryLeaseSeconds,
+    pageHoldSeconds: settings.pageHoldSeconds,
     now,
     random: Math.random,
     onDestinationStatusChanged: change => {

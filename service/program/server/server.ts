@@ -49,6 +49,7 @@ import {
 import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { RefusalRecorder } from '../../signals/refusals/refusal-recorder.ts'
 import { startRefusalWorker } from '../../signals/refusals/worker.ts'
+import type { PublicClientOptions } from '../../workspaces/notifications/client.ts'
 import type { Mailer } from '../../workspaces/users/mail/mail-queue.ts'
 import type { ScryptCost } from '../../workspaces/users/password-hash.ts'
 import type { AdAccountListener } from '../../workspaces/users/users-context.ts'
@@ -80,6 +81,8 @@ export interface ServerOptions {
   readDelaySeconds?: () => number
   /** Of new password hashes; tests give one that takes less work. */
   passwordCost?: ScryptCost | undefined
+  /** Tests lead the documents of clients to themselves. */
+  documentRequests?: PublicClientOptions
   /** Deliveries were planned in this process. */
   onPlanned: () => void
   /** For metrics. */

@@ -73,6 +73,12 @@ const ADDRESS_LIMITS = {
     setting: 'browserRatePerMinute',
     message: 'Too many events from this address; wait, then send the same event again.',
   },
+  /** Withdrawals of consent by pages of one address and one tracker. */
+  pageWithdrawals: {
+    name: 'page_withdrawals',
+    setting: 'pageWithdrawalRatePerMinute',
+    message: 'Too many withdrawals from this address; wait, then send the same event again.',
+  },
   /** Actions of agents, over MCP and REST together. */
   agents: {
     name: 'agents',
@@ -83,6 +89,8 @@ const ADDRESS_LIMITS = {
 
 const TRACKER_MESSAGE =
   'Too many requests for this tracker; wait, then send the same request again.'
+const PAGE_WITHDRAWALS_MESSAGE =
+  'Too many withdrawals from pages of this tracker; wait, then send the same event again.'
 const PUBLISHABLE_MESSAGE =
   'Too many events with this publishable key; wait, then send the same event again.'
 
@@ -133,11 +141,13 @@ type AddressLimitRule = (typeof ADDRESS_LIMITS)[keyof typeof ADDRESS_LIMITS]
 export type LimitName =
   | 'tracker'
   | 'publishable_key'
+  | 'page_withdrawals_tracker'
   | (UserLimitRule | InvitationLimitRule | AddressLimitRule)['name']
 
 export const LIMIT_NAMES: readonly LimitName[] = [
   'tracker',
   'publishable_key',
+  'page_withdrawals_tracker',
   ...Object.values(USER_LIMITS).map(({ name }) => name),
   ...Object.values(INVITATION_LIMITS).map(({ name }) => name),
   ...Object.values(ADDRESS_LIMITS).map(({ name }) => name),
@@ -176,15 +186,20 @@ export interface RequestLimits
     Record<keyof (typeof USER_LIMITS & typeof INVITATION_LIMITS), RateLimit | null> {
   tracker: RateLimit | null
   publishableKey: RateLimit | null
+  pageWithdrawalsOfTracker: RateLimit | null
 }
 
 /** Trackers and publishable keys may save up this many seconds of their rate. */
 const BURST_SECONDS = 2
 
+/** A tracker takes as many withdrawals of pages as this many addresses may send. */
+const TRACKER_ADDRESSES = 20
+
 /** The limits of this process. Several processes let more requests through together. */
 function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
   const { settings, addressOf } = options
   const { trackerRatePerSecond, publishableRatePerSecond, signInRatePerMinute } = settings
+  const trackerWithdrawals = settings.pageWithdrawalRatePerMinute * TRACKER_ADDRESSES
   const limitKey = (name: LimitName, message: string, perSecond: number) =>
     createLimit({ name, message, rate: { perSecond, burst: perSecond * BURST_SECONDS } }, options)
   const limitAddress = ({ name, setting, message }: AddressLimitRule): AddressLimit | null => {
@@ -203,6 +218,14 @@ function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
   return {
     tracker: limitKey('tracker', TRACKER_MESSAGE, trackerRatePerSecond),
     publishableKey: limitKey('publishable_key', PUBLISHABLE_MESSAGE, publishableRatePerSecond),
+    pageWithdrawalsOfTracker: createLimit(
+      {
+        name: 'page_withdrawals_tracker',
+        message: PAGE_WITHDRAWALS_MESSAGE,
+        rate: { perSecond: trackerWithdrawals / MINUTE_SECONDS, burst: trackerWithdrawals },
+      },
+      options,
+    ),
     signInUser: limitUserAttempts(USER_LIMITS.signInUser),
     userEmails: limitUserAttempts(USER_LIMITS.userEmails),
     invitationsOfUser: limitInvitations(INVITATION_LIMITS.invitationsOfUser),
@@ -215,6 +238,7 @@ function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
     oauth: limitAddress(ADDRESS_LIMITS.oauth),
     userCodes: limitAddress(ADDRESS_LIMITS.userCodes),
     browser: limitAddress(ADDRESS_LIMITS.browser),
+    pageWithdrawals: limitAddress(ADDRESS_LIMITS.pageWithdrawals),
     agents: limitAddress(ADDRESS_LIMITS.agents),
   }
 }

@@ -16,6 +16,11 @@ interface ValidatorOptions<Value> {
   members?: { [Name in keyof Value]?: MemberRule<Exclude<Value[Name], undefined>> }
   /** For queries, where numbers are text: digits become the integer that the schema asks for. */
   coerceTypes?: boolean
+  /**
+   * For agents: strict converters of tool schemas make a model fill every member, so an optional
+   * member that is null counts as absent, at any depth, unless its schema has null.
+   */
+  nullIsAbsent?: boolean
   /** Errors of the schema that the operation reports in its own words. */
   omits?: (error: ErrorObject) => boolean
 }
@@ -35,11 +40,13 @@ export class Validator<Schema extends TSchema> {
   readonly #check: SchemaCheck
   readonly #names: readonly string[]
   readonly #integers: readonly string[]
+  readonly #schema: SchemaNode
   readonly #options: ValidatorOptions<Static<Schema>>
 
   constructor(schema: Schema, options: ValidatorOptions<Static<Schema>> = {}) {
     const { properties = {} } = schema as { properties?: Record<string, { type?: unknown }> }
     this.#check = compileSchema(schema)
+    this.#schema = schema
     this.#names = Object.keys(properties)
     this.#integers = options.coerceTypes
       ? this.#names.filter(name => properties[name]?.type === 'integer')
@@ -109,7 +116,8 @@ export class Validator<Schema extends TSchema> {
     return parsed
   }
 
-  #coerce(input: unknown): unknown {
+  #coerce(given: unknown): unknown {
+    const input = this.#options.nullIsAbsent ? omitNulls(this.#schema, given) : given
     if (this.#integers.length === 0 || !isObject(input)) return input
     const coerced: Record<string, unknown> = { ...input }
     for (const name of this.#integers) {
@@ -118,6 +126,33 @@ export class Validator<Schema extends TSchema> {
     }
     return coerced
   }
+}
+
+/** The part of a JSON Schema that leads to the members inside a value. */
+interface SchemaNode {
+  type?: unknown
+  anyOf?: readonly { type?: unknown }[]
+  properties?: Record<string, SchemaNode>
+  required?: readonly string[]
+  items?: SchemaNode
+}
+
+/** A copy of the value without optional members that are null. Keeps what the schema lacks. */
+function omitNulls(schema: SchemaNode, value: unknown): unknown {
+  const { items, properties, required = [] } = schema
+  if (Array.isArray(value)) return items ? value.map(item => omitNulls(items, item)) : value
+  if (!isObject(value) || !properties) return value
+  const members = Object.entries(value).flatMap(([name, member]) => {
+    const child = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (!child) return [[name, member] as const]
+    const isAbsent = member === null && !required.includes(name) && !hasNull(child)
+    return isAbsent ? [] : [[name, omitNulls(child, member)] as const]
+  })
+  return Object.fromEntries(members)
+}
+
+function hasNull({ type, anyOf = [] }: SchemaNode): boolean {
+  return [type].flat().includes('null') || anyOf.some(variant => variant.type === 'null')
 }
 
 /** A validation to which an operation may add errors. */

@@ -58,6 +58,13 @@ export const REQUEST_RATE_SETTINGS = {
     description:
       "Events per minute and visitor's address with a publishable key; per process. 0: no limit.",
   }),
+  pageWithdrawalRatePerMinute: integer('SIGNALBOX_PAGE_WITHDRAWAL_RATE_PER_MINUTE', {
+    default: 30,
+    max: 100_000,
+    description:
+      "Withdrawals of consent per minute and visitor's address with a publishable key, and 20 " +
+      'times as many for a tracker; per process. 0: no limit.',
+  }),
   sandboxRatePerMinute: integer('SIGNALBOX_SANDBOX_RATE_PER_MINUTE', {
     default: 60,
     max: 100_000,

@@ -188,6 +188,12 @@ export const SETTINGS = {
     max: LEASE_SECONDS_MAX,
     description: 'After this time, another worker takes over the deliveries of a dead worker.',
   }),
+  pageHoldSeconds: integer('SIGNALBOX_PAGE_HOLD_SECONDS', {
+    default: 900,
+    max: 86_400,
+    description:
+      "How long a page's event waits for the same event of the tracker secret, which then counts.",
+  }),
   deliveryPollSeconds: integer('SIGNALBOX_DELIVERY_POLL_SECONDS', {
     default: 2,
     min: 1,

@@ -188,7 +188,7 @@ export async function findLiveKeys(
   const { rows } = await pool.query({
     name: 'find-live-keys',
     text: `select given.number::integer, key.tracker_id, tracker.workspace_id, key.origins,
-             tracker.consent_categories
+             tracker.consent_categories, pages.has_pages
            from unnest($1::bytea[]) with ordinality as given(key_digest, number)
            cross join lateral (
              select tracker_id, origins from tracker_keys
@@ -197,7 +197,11 @@ export async function findLiveKeys(
            ) key
            cross join lateral (
              select workspace_id, consent_categories from trackers where id = key.tracker_id limit 1
-           ) tracker`,
+           ) tracker
+           left join lateral (
+             select true as has_pages from tracker_keys
+             where tracker_id = key.tracker_id and kind = 'publishable' and origins <> '{}' limit 1
+           ) pages on true`,
     values: [digests, kind],
   })
   const found = new Map(rows.map(row => [row.number, row]))
@@ -210,6 +214,7 @@ export async function findLiveKeys(
       workspaceId: row.workspace_id,
       origins: row.origins,
       ...(consentCategories && { consentCategories }),
+      ...(row.has_pages && { hasPages: true }),
     }
   })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { CONSENT, STUB, shopUnderTest } from '../../../clients/browser/testing/shop-under-test.ts'
-import { samplePageView } from '../../../testing/fixtures/sample-events.ts'
+import { samplePageView, samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 
@@ -73,4 +73,36 @@ it('accepts the tag of a page on another origin, and its beacon', async test => 
   const read = (id: string) => service.request('GET', `${EVENTS}/${id}`, { secret: trackerSecret })
   await waitUntil('the beacon is stored', async () => (await read('beacon')).status === 200)
   assert.equal((await read('order-1')).status, 200)
+})
+
+it("the visitor's no in the tag stops the purchases of the back end", async test => {
+  const service = await startTestService(test)
+  const { publishableKey, trackerSecret } = await service.newTracker(['http://127.0.0.1:*'])
+  const init = { key: publishableKey, endpoint: `${service.url}/api/v1` }
+  const shop = await shopUnderTest(test, {
+    initialScript: `${STUB} signalbox('init', ${JSON.stringify(init)});`,
+    script: `${CONSENT} window.results = []; window.note = result => results.push(result);
+      signalbox('event', 'ViewContent', { event_id: 'view-1' }, note)`,
+  })
+  await shop.page.waitForFunction('results.length === 1')
+  const [cookie] = await shop.page.context().cookies()
+  const visitor_id = cookie?.value
+  const secret = trackerSecret
+  const buy = (event_id: string, person: object) => {
+    const body = samplePurchase({ event_id, visitor_id: undefined, ...person })
+    return service.request('POST', EVENTS, { secret, body })
+  }
+  await buy('order-1', { visitor_id, user_data: { em: 'jane@example.com' } })
+  await shop.run(`signalbox('withdraw', note)`)
+  await shop.page.waitForFunction('results.length === 2')
+  await buy('order-2', { visitor_id, user_data: { ph: '+4930901820' } })
+  await buy('order-3', { user_data: { em: 'jane@example.com' } })
+  await buy('order-4', { user_data: { em: 'john@example.com' } })
+  const statuses: string[] = []
+  for (const id of ['order-1', 'order-2', 'order-3', 'order-4']) {
+    const { body } = await service.request('GET', `${EVENTS}/${id}`, { secret })
+    statuses.push(body.deliveries[0].status)
+  }
+  const skipped = 'skipped:consent'
+  assert.deepEqual(statuses, [skipped, skipped, skipped, 'queued'])
 })

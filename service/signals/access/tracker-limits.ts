@@ -70,11 +70,37 @@ function consumeBrowserLimits(
   return limits.publishableKey && consumeRateLimit(limits.publishableKey, keyId, announced)
 }
 
+export interface WithdrawalLimits {
+  /** Per visitor's address and tracker. */
+  pageWithdrawals: AddressLimit | null
+  pageWithdrawalsOfTracker: RateLimit | null
+}
+
+/**
+ * Counts a withdrawal that a page sends, beside the limits of its events: each costs searches.
+ * Throws the 429 refusal. The quota of the event is announced, not this one.
+ */
+export function takePageWithdrawal(
+  { pageWithdrawals, pageWithdrawalsOfTracker }: WithdrawalLimits,
+  request: BrowserRequest,
+): void {
+  const address = findVisitorAddress({ browser: pageWithdrawals }, request)
+  const ofAddress =
+    pageWithdrawals && address !== null
+      ? consumeRateLimit(pageWithdrawals.limit, address, NO_HEADERS)
+      : null
+  if (ofAddress) throw ofAddress
+  const { trackerId } = request.tracker
+  const ofTracker =
+    pageWithdrawalsOfTracker && consumeRateLimit(pageWithdrawalsOfTracker, trackerId, NO_HEADERS)
+  if (ofTracker) throw ofTracker
+}
+
 const NO_HEADERS: HeaderWriter = { header: () => {} }
 
 /** The address at this tracker; null without a limit, or when a forwarder does not know it. */
 function findVisitorAddress(
-  { browser: limit }: PublishableLimits,
+  { browser: limit }: Pick<PublishableLimits, 'browser'>,
   request: BrowserRequest,
 ): string | null {
   if (!limit) return null

@@ -7,6 +7,8 @@ export interface TrackerIdentity {
   workspaceId: number
   /** What its own consent categories mean; left out without any. Only of authenticated requests. */
   consentCategories?: CategoryMeanings
+  /** It has a publishable key that pages can use. Only of authenticated requests. */
+  hasPages?: boolean
 }
 
 export interface NewTracker {

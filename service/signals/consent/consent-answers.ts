@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { REFUSAL_STEM } from './consent-vocabulary.ts'
+import { GRANT_STEM, REFUSAL_STEM, withoutMarks } from './consent-vocabulary.ts'
 import { splitWords } from './consent-words.ts'
 
 /**
@@ -23,32 +23,37 @@ export interface AnswerText {
 const YES = `granted grant grants allow allowed allows accept accepted acceptance yes y true on
   enable enabled active activated agree agreed approve approved permit permitted authorize
   authorized authorise authorised given 1 oui ja si sim tak da evet kylla ano igen ok okay
-  checked selected accepter aceptar accetta akzeptieren acceptera aceitar accepteren accepte
+  aktiv aktivt actief attivo activo ativo checked selected accepter aceptar accetta akzeptieren
+  acceptera aceitar accepteren accepte
   acceptee autorise akzeptiert zugestimmt erlaubt aceptado aceptada
   aceito accettato geaccepteerd toegestaan godkand akceptovano prijato zgoda 同意 許可 许可 はい 是 да
-  dy vi`
-const YES_ALONE = 'consent consented in g'
+  dy vi так accord כן`
+const YES_ALONE = 'consent consented in g t an aan'
 const NO = `denied deny denies no n false off disable disabled inactive deactivated reject
   rejected rejects rejection refuse refused refusal decline declined declines withdraw
   withdrawn withdrawal revoke revoked disallow disallowed block blocked prohibit prohibited
   forbid forbidden restricted limited objected disagree disagreed unauthorized unauthorised
   unchecked deselected nothing 0 nope non nein nie niet nej nei nee ei ne hayir hayır nem nao
-  necessaryonly minimal minimum d
-  いいえ 否 нет optout optedout
+  necessaryonly minimal minimum d f aus uit nu οχι 不可
+  いいえ 否 нет ні לא ไม่ khong tidak tolak optout optedout
   optouts dn`
 const NO_ALONE = 'out none never not'
-const FLIPS = 'not no non never without none'
+const FLIPS = `not no non never without none nicht kein keine niet ikke inte pas не 不 sans ohne
+  senza sin zonder uden utan`
 const OPTS_IN = 'optin optedin'
 /** `not_set` is read before `not` flips. */
 const UNSET = `unset unspecified undefined unknown undetermined null nil pending unanswered
   notset notdetermined determined unavailable na nan noanswer nopreference default u p`
-const FILLERS = `i do we she he consent status state all any everything every full user users
+const FILLERS = `explicit explicitly thanks thank you gerne edildi danke merci gracias grazie
+  bedankt tack takk
+  i do we she he consent status state all any everything every full user users
   visitor visitors vendors vendor purposes purpose categories cookies cookie on to has was is of
-  the my choice click clicked notice button event tracking track sell share ads data by via banner
+  the my continue continuer continua continuar weiter fortfahren choice click clicked notice
+  button event tracking track sell share ads data by via banner
   tout tous toutes alle alles todos todas tutti`
 const EVERYTHING = 'all everything every any full tout tous toutes alle alles todos todas tutti'
 
-const toSet = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
+const toSet = (words: string): ReadonlySet<string> => new Set(withoutMarks(words).split(/\s+/))
 const [YES_WORDS, NO_WORDS, FLIP_WORDS] = [toSet(YES), toSet(NO), toSet(FLIPS)]
 const [YES_ALONE_WORDS, NO_ALONE_WORDS] = [toSet(YES_ALONE), toSet(NO_ALONE)]
 const [OPT_IN_WORDS, UNSET_WORDS] = [toSet(OPTS_IN), toSet(UNSET)]
@@ -58,10 +63,13 @@ const NOT_A_REFUSAL = toSet(
 )
 const PARTICIPLES = toSet('denied rejected refused declined revoked withdrawn disallowed')
 
+/** Also Adobe's "in" and "out". */
+const OPT_STATEMENT = /^opt|^(?:in|out)$/
+
 const TEXT_LENGTH_MAX = 48
 const WORDS_MAX = 6
 /** Only texts of letters are answers, and only they are cached: others may be identifiers. */
-const ANSWER_TEXT = /^[\p{L}\s_.'-]+$|^-?[01]$/u
+const ANSWER_TEXT = /^(?:[\p{L}\p{M}\s_.'’!-]|, )+$|^-?[01]$/u
 
 const answers = new LRUCache<string, AnswerText>({ max: 1_000 })
 
@@ -104,7 +112,7 @@ function interpretAnswer(words: string[]): AnswerText {
   }
   const isAboutAll = words.some(word => EVERYTHING_WORDS.has(word))
   const told = words.filter(word => !FILLER_WORDS.has(word) || words.length === 1)
-  const isOptStatement = told.some(word => word.startsWith('opt'))
+  const isOptStatement = told.some(word => OPT_STATEMENT.test(word))
   const answer = told.length === 0 ? toPlainAnswer(words, isAboutAll) : countAnswer(told)
   return {
     answer,
@@ -113,6 +121,10 @@ function interpretAnswer(words: string[]): AnswerText {
     isOptStatement,
     isParticiple: told.some(word => PARTICIPLES.has(word)),
   }
+}
+
+function isGrantWord(word: string): boolean {
+  return YES_WORDS.has(word) || OPT_IN_WORDS.has(word) || GRANT_STEM.test(word)
 }
 
 function isRefusalWord(word: string): boolean {
@@ -131,7 +143,7 @@ function countAnswer(words: string[]): Answer {
   let [flips, unknown, grants] = [0, 0, 0]
   for (const word of words) {
     if (FLIP_WORDS.has(word) || NO_WORDS.has(word) || REFUSAL_STEM.test(word)) flips += 1
-    else if (OPT_IN_WORDS.has(word) || YES_WORDS.has(word) || word === 'consented') grants += 1
+    else if (isGrantWord(word) || word === 'consented') grants += 1
     else unknown += 1
   }
   // A refusal with words that we do not know is still one (`SOME_DENIED`); a grant is not.
@@ -143,8 +155,8 @@ function countAnswer(words: string[]): Answer {
 
 function readSingleWord(word: string): Answer {
   if (UNSET_WORDS.has(word)) return 'unset'
-  if (YES_WORDS.has(word) || OPT_IN_WORDS.has(word) || YES_ALONE_WORDS.has(word)) return 'yes'
-  if (EVERYTHING_WORDS.has(word)) return 'yes'
-  const isNo = NO_WORDS.has(word) || NO_ALONE_WORDS.has(word) || REFUSAL_STEM.test(word)
-  return isNo ? 'no' : 'unclear'
+  // A refusal first: in Japanese and Korean it ends the word that a grant begins.
+  if (NO_WORDS.has(word) || NO_ALONE_WORDS.has(word) || REFUSAL_STEM.test(word)) return 'no'
+  const isGrant = isGrantWord(word) || YES_ALONE_WORDS.has(word) || EVERYTHING_WORDS.has(word)
+  return isGrant ? 'yes' : 'unclear'
 }

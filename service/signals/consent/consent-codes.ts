@@ -9,6 +9,7 @@ import {
   addCode,
   addGppString,
   isPurposeConsents,
+  isScalar,
   readGpp,
   readTcfPurposes,
   type Said,
@@ -32,7 +33,7 @@ export function readCoded(statements: ConsentStatements, place: Place, member: M
   return readTcfPurposes(statements, member)
 }
 
-const PURPOSES_NAME = /^(purposes?|consents?)$/
+const PURPOSES_NAME = /^(purposes?|consents?)$/i
 
 /** Beside these, `lat` is a latitude and not Android's limit on ad tracking. */
 const LONGITUDES = ['lon', 'lng', 'long', 'longitude']
@@ -40,8 +41,13 @@ const LONGITUDES = ['lon', 'lng', 'long', 'longitude']
 function findCodedForm(place: Place, { meaning, name }: Member): CodedForm | null {
   // The documented name of the TC string; elsewhere `string` says nothing.
   if (name === 'string' && place.path === 'tcf') return 'tc_string'
-  return meaning.coded
+  // `att: {authorization_status: 2}`
+  const isStatus = meaning.coded === null && STATUS_NAME.test(name) && ATT_PATH.test(place.path)
+  return isStatus ? 'att' : meaning.coded
 }
+
+const STATUS_NAME = /status|state|authori[sz]ation|value/i
+const ATT_PATH = /(?:^|\.)(?:att|app_?tracking_?transparency)$/i
 
 type CodedMember = Member & { coded: CodedForm }
 
@@ -58,9 +64,13 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
       return true
     case 'gdpr_applies':
       if (typeof value === 'object' && value !== null) return false
+      // `gdpr: "rejected"` is an answer.
+      if (readAnswer(value).isRefusal) return false
       statements.withOthers.add(place.source)
-      if (place.source === 'tcf' && readAnswer(value).answer === 'no')
-        statements.gdprApplies = false
+      if (readAnswer(value).answer === 'no') {
+        statements.isOutsideGdpr = true
+        if (place.source === 'tcf') statements.gdprApplies = false
+      }
       return true
     case 'tcf_purposes':
       return readTcfPurposes(statements, member)
@@ -74,6 +84,8 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
     case 'att':
     case 'gpp_opt_out':
       return readNumber(statements, place, member)
+    case 'trustarc_level':
+      return readTrustArcLevel(statements, place, member)
     case 'provenance':
       if (!isPlainLabel(value)) statements.withOthers.add(place.source)
       return true
@@ -129,7 +141,8 @@ function readGoogleParameter(
     return addCode(statements, place, { field, said: { subject: 'ad_storage', meaning } })
   }
   statements.withOthers.add(place.source)
-  const [, storage = '', , userData = '', personalization = ''] = GCD.exec(String(value)) ?? []
+  const [, storage = '', , userData = '', personalization = ''] =
+    GCD.exec(isScalar(value) ? `${value}` : '') ?? []
   for (const [subject, letter] of [
     ['ad_storage', storage],
     ['ad_user_data', userData],
@@ -153,6 +166,24 @@ function parseGcs(value: unknown, { source }: Place): ConsentMeaning {
   return source === 'consent_mode' ? 'granted' : 'permitted'
 }
 
+/**
+ * TrustArc's decision is the highest accepted category of three, or a list of them; the last one is
+ * advertising, and 0 is none yet. It is TrustArc's only with the source beside it.
+ */
+function readTrustArcLevel(
+  statements: ConsentStatements,
+  place: Place,
+  { field, value, owner }: CodedMember,
+): boolean {
+  const listed: unknown[] = Array.isArray(value) ? value : [value]
+  const levels = listed.map(level => (isScalar(level) ? Number(level) : -1))
+  const isTrustArc = owner.source === 'asserted' || owner.source === 'implied'
+  if (!isTrustArc || !levels.every(level => level >= 0 && level <= 3)) return false
+  const highest = Math.max(0, ...levels)
+  const meaning = highest === 0 ? 'unset' : highest === 3 ? 'granted' : 'refused'
+  return addCode(statements, place, { field, said: { subject: 'advertising', meaning } })
+}
+
 const ATT_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
   1: 'refused',
   2: 'refused',
@@ -170,9 +201,9 @@ const GPP_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
  */
 function readNumber(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
   const { coded, field, value } = member
-  const isNumber = typeof value === 'number' || typeof value === 'string'
-  const meaning = (coded === 'att' ? ATT_MEANINGS : GPP_MEANINGS)[String(value)]
-  if (!isNumber || meaning === undefined) return false
+  if (!isScalar(value)) return false
+  const meaning = (coded === 'att' ? ATT_MEANINGS : GPP_MEANINGS)[value]
+  if (meaning === undefined) return false
   const said: Said =
     coded === 'att'
       ? { subject: 'advertising', meaning }

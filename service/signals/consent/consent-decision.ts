@@ -182,36 +182,44 @@ function findLatestTime(times: (string | null)[]): string | null {
   return times.reduce((latest, time) => ((time ?? '') > (latest ?? '') ? time : latest), null)
 }
 
-type WithdrawalCheck = { allowed: true } | { allowed: false; reason: 'consent_withdrawn' }
+/** Why a withdrawal withholds an event: one of the tracker secret, or only one of a page. */
+export type WithdrawalReason = 'consent_withdrawn' | 'withdrawn_by_page'
 
 /** A granted decision, new or stored with the event. */
 export type ConsentGrant = Pick<ConsentGranted, 'reason' | 'captured_at'>
 
 /** The times that decide whether a withdrawal blocks an event. */
 export interface WithdrawalTimes {
-  /** The latest withdrawal of the person; null if there is none. */
-  withdrawnAt: Date | null
+  /** The latest withdrawals of the person, by who sent them; null if there is none. */
+  bySecret: Date | null
+  byPage: Date | null
   /** When the service received the event. */
   receivedAt: Date
 }
 
 /**
- * Checks whether a granted event may be delivered after the latest withdrawal of its person. Runs
- * when the event is accepted and again when it is sent.
+ * Finds why a granted event must not be delivered after the withdrawals of its person; null when it
+ * may be. Runs when the event is accepted and again when it is sent. A page's withdrawal is the
+ * reason only where it alone is, because then lifting it delivers the event.
  *
  * Only consent captured after the withdrawal allows delivery (`isCapturedAfterOptOut`). A grant
  * without `captured_at` is blocked, and so is an attestation, which names no new signal from the
  * person. A TC string has day precision: midnight of the day of withdrawal is earlier.
  */
-export function checkWithdrawal(
+export function findWithdrawalReason(
   grant: ConsentGrant,
-  { withdrawnAt, receivedAt }: WithdrawalTimes,
-): WithdrawalCheck {
-  if (withdrawnAt === null) return { allowed: true }
+  { bySecret, byPage, receivedAt }: WithdrawalTimes,
+): WithdrawalReason | null {
+  if (blocksDelivery(grant, bySecret, receivedAt)) return 'consent_withdrawn'
+  return blocksDelivery(grant, byPage, receivedAt) ? 'withdrawn_by_page' : null
+}
+
+function blocksDelivery(grant: ConsentGrant, withdrawnAt: Date | null, receivedAt: Date): boolean {
+  if (withdrawnAt === null) return false
   const captured = parseCapturedAt(grant.captured_at)
   const isReopened =
     grant.reason !== 'attested_by_basis' &&
     captured instanceof Date &&
     isCapturedAfterOptOut(captured, { optedOutAt: withdrawnAt, receivedAt })
-  return isReopened ? { allowed: true } : { allowed: false, reason: 'consent_withdrawn' }
+  return !isReopened
 }

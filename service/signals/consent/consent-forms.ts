@@ -47,7 +47,7 @@ export const CONSENT_FORMS: readonly ConsentPlatformForms[] = table
 
 /** `ad_user_data`, `adUserData` and `Ad User Data` are one name. */
 export function normalizeName(name: string): string {
-  return name.replace(/[-_\s.$:]/g, '').toLowerCase()
+  return name.replace(/[-_\s.$:/]/g, '').toLowerCase()
 }
 
 const GRANTING: ReadonlySet<string> = new Set([
@@ -64,6 +64,7 @@ const OPT_OUT_SUBJECTS: Readonly<Record<string, ConsentSubject>> = {
 const CODED_FORMS: ReadonlySet<string> = new Set<CodedForm>([
   ...(['us_privacy', 'gpp', 'gcs', 'gcd', 'tc_string', 'tcf_purposes'] as const),
   ...(['additional_consent', 'gdpr_applies', 'att', 'gpp_opt_out', 'provenance'] as const),
+  ...(['trustarc_level'] as const),
 ])
 
 /** Keeps what the words of the name say about its shape: whether it is a list, or of vendors. */
@@ -76,6 +77,8 @@ function toMeaning(meaning: FormMeaning, name: string): NameMeaning {
     const optOut = { isNegative: true, isOptOut: true, list: 'rejected' } as const
     return { ...base, ...optOut, coded: meaning, subject: 'sale' }
   }
+  // Others may have a member of this name; it is read by its words then.
+  if (meaning === 'trustarc_level') return { ...readName(name), coded: meaning }
   if (CODED_FORMS.has(meaning)) return { ...base, coded: meaning as CodedForm }
   if (meaning === 'meta') return { ...base, subject: 'advertising', vendor: 'meta', canGrant: true }
   const optOut = OPT_OUT_SUBJECTS[meaning]
@@ -165,7 +168,14 @@ const LAST_CODE = /[_.:\s-]([A-Za-z]{1,3}\d{2,4})$/
 const HAS_LETTER = /[^\d\s_.:-]/
 
 function remember(name: string): NameMeaning {
-  const meaning = FORM_BY_NAME.get(normalizeName(name)) ?? readName(name)
+  const meaning = FORM_BY_NAME.get(normalizeName(name)) ?? findCodedEnd(name) ?? readName(name)
   if (CACHEABLE_NAME.test(name)) meanings.set(name, meaning)
   return meaning
+}
+
+/** `truste.eu.cookie.notice_preferences` ends with a name whose codes we know. */
+function findCodedEnd(name: string): NameMeaning | undefined {
+  const end = name.slice(name.lastIndexOf('.') + 1)
+  const form = end === name ? undefined : FORM_BY_NAME.get(normalizeName(end))
+  return form?.codes || form?.coded ? { ...form, isPlain: false } : undefined
 }

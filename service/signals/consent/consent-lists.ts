@@ -1,6 +1,5 @@
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
-import { findMeaning } from './consent-forms.ts'
 import type { NameMeaning } from './consent-names.ts'
 import {
   addChoice,
@@ -14,6 +13,7 @@ import {
 } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
 import { VENDOR_NAMES } from './consent-vocabulary.ts'
+import { isScalar } from './iab-codes.ts'
 
 type ListMember = Omit<Member, 'value'> & { value: unknown[] }
 
@@ -23,7 +23,9 @@ type ListMember = Omit<Member, 'value'> & { value: unknown[] }
  * a meaning.
  */
 export function readList(statements: ConsentStatements, place: Place, member: ListMember): boolean {
-  const { value, meaning } = member
+  const { meaning } = member
+  // `[""]` is an empty list.
+  const value = member.value.filter(item => item !== '')
   const inside = toInside(place, member)
   const items = value.flatMap(item => readItem(inside, item))
   const list = findList(meaning, inside)
@@ -33,7 +35,7 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
   }
   statements.withOthers.add(place.source)
   if (addOptOutsInList(statements, place, { field: member.field, items, meaning })) return true
-  if (list === 'rejected' && items.length === 0 && isListOfCodes(member)) {
+  if (list === 'rejected' && items.length === 0 && isListOfCodes(inside, member)) {
     addMissingAdvertising(statements, place, { field: member.field, isForm: false })
     return true
   }
@@ -41,7 +43,7 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
     return isListOfUnknownServices(member) && addServices(statements, place, member)
   }
   if (list === 'rejected') addRejected(statements, place, { field: member.field, items })
-  else addAccepted(statements, place, { member, items, list })
+  else addAccepted(statements, place, { member: { ...member, value }, items, list })
   return true
 }
 
@@ -59,9 +61,13 @@ function addOptOutsInList(
   return true
 }
 
-/** Rejected categories by their numbers: one of them may be advertising. */
-function isListOfCodes({ value, meaning }: ListMember): boolean {
-  return !meaning.hasVendors && value.length > 0 && value.every(item => CODE.test(String(item)))
+/** Rejected categories by their numbers: one of them may be advertising, if no list accepts it. */
+function isListOfCodes(inside: Place, { value, meaning, owner }: ListMember): boolean {
+  if (meaning.hasVendors || value.length === 0) return false
+  const isAccepted = Object.values(owner)
+    .flatMap(list => (Array.isArray(list) && list !== value ? list : []))
+    .some(item => readItem(inside, item).some(({ subject }) => subject.subject === 'advertising'))
+  return !isAccepted && value.every(item => isScalar(item) && CODE.test(`${item}`))
 }
 
 const CODE = /^\d{1,4}$/
@@ -75,7 +81,7 @@ interface Item {
 }
 
 /** An item is a name, or an object that has a name and no answer of its own. */
-function readItem(place: Place, item: unknown): Item[] {
+export function readItem(place: Place, item: unknown): Item[] {
   const name = isObject(item) ? findItemName(item) : item
   if (typeof name !== 'string' && typeof name !== 'number') return []
   const meaning = findMeaningAt(place, String(name))
@@ -141,9 +147,10 @@ function addRejected(
   place: Place,
   { field, items }: Rejected,
 ): void {
-  for (const { subject } of items) {
+  for (const { subject, isOptOut } of items) {
     if (subject.subject === 'other') continue
-    const meaning = subject.isNegative ? 'permitted' : 'refused'
+    // `limited_data_use: "LDU"` says it twice.
+    const meaning = subject.isNegative && !isOptOut ? 'permitted' : 'refused'
     addSubject(statements, place, { field, subject, meaning })
   }
 }
@@ -158,23 +165,22 @@ interface AcceptedList {
  * What is listed was accepted. A list of purposes without advertising refuses it, and so does an
  * empty list of what was accepted; a list of vendors says nothing about those that it leaves out.
  */
-function addAccepted(
+export function addAccepted(
   statements: ConsentStatements,
   place: Place,
-  { member, items, list }: AcceptedList,
+  accepted: AcceptedList,
 ): void {
+  const { member, items, list } = accepted
   const { meaning, field, value } = member
   const about = items.filter(isAboutAdvertising)
   for (const { subject } of about) {
-    const accepted = subject.canGrant ? 'granted' : 'permitted'
-    addSubject(statements, place, {
-      field,
-      subject,
-      meaning: subject.isNegative ? 'refused' : accepted,
-    })
+    const yes = subject.canGrant ? 'granted' : 'permitted'
+    const said = { field, subject, meaning: subject.isNegative ? 'refused' : yes } as const
+    addSubject(statements, place, said)
   }
+  if (meaning.hasVendors && list === 'accepted') addUnlistedVendors(statements, place, accepted)
   // Of vendors, and of messages to the person, only an empty list speaks of all.
-  const isPartial = meaning.hasVendors || place.parent?.isChannel === true
+  const isPartial = meaning.hasVendors || meaning.isChannel || place.parent?.isChannel === true
   const isEmpty = value.length === 0 && (list === 'accepted' || meaning.subject === 'advertising')
   const leavesOut = !isPartial && items.some(isOther) && !about.some(isOfAdvertising)
   // `services: {marketing: []}` has no service of advertising.
@@ -186,13 +192,47 @@ function addAccepted(
   })
 }
 
+/** A vendor's name, not an ID that says nothing. */
+const VENDOR_NAME = /^[\p{L}][\p{L}\s_.,()&-]+$/u
+
+/**
+ * `axeptio_authorized_vendors: ",google_analytics,"` leaves out every other vendor, if all of the
+ * list is names, and one of them is known.
+ */
+function addUnlistedVendors(
+  statements: ConsentStatements,
+  place: Place,
+  { member: { value, field }, items }: AcceptedList,
+): void {
+  const isOfNames = value.every(item => typeof item === 'string' && VENDOR_NAME.test(item))
+  const isOfAll = items.some(
+    ({ subject }) => subject.vendor === null && subject.subject !== 'other',
+  )
+  if (!isOfNames || isOfAll || items.length === 0) return
+  addOtherVendors(statements, place, { field, named: items.map(({ subject }) => subject.vendor) })
+}
+
+/** Refuses every vendor that is not named. */
+export function addOtherVendors(
+  { choices }: ConsentStatements,
+  { source }: Place,
+  { field, named }: { field: string; named: (string | null)[] },
+): void {
+  for (const vendor of VENDOR_NAMES) {
+    if (named.includes(vendor)) continue
+    const said = { source, field, subject: 'advertising', vendor } as const
+    choices.push({ ...said, meaning: 'refused', isForm: false, why: 'words_denied' })
+  }
+}
+
 /** Social media are not all of advertising. */
 function isOfAdvertising({ subject }: Item): boolean {
   return subject.subject !== 'social_media'
 }
 
+/** A list of channels says nothing about purposes. */
 function isOther({ subject }: Item): boolean {
-  return subject.subject === 'other'
+  return subject.subject === 'other' && !subject.isChannel
 }
 
 function isInForm({ isForm }: Item): boolean {
@@ -205,7 +245,8 @@ function isAboutAdvertising({ subject, isAboutAll }: Item): boolean {
   return isAboutAll || subject.isNegative
 }
 
-function addMissingAdvertising(
+/** What is accepted leaves out advertising. */
+export function addMissingAdvertising(
   { choices }: ConsentStatements,
   { source }: Place,
   { field, isForm }: { field: string; isForm: boolean },
@@ -219,65 +260,4 @@ function addMissingAdvertising(
     isForm,
     why: 'words_denied',
   })
-}
-
-/**
- * Reads two shapes of accepted purposes that are objects: Borlabs lists the services of each
- * category, and leaves out a category that was not accepted; CCM19 has a name for each ID.
- */
-export function readListedObject(
-  statements: ConsentStatements,
-  place: Place,
-  object: UntrustedObject,
-): void {
-  const names = Object.keys(object)
-  const values = Object.values(object)
-  if (place.isVendorList) addAllVendors(statements, place, object)
-  if (names.length === 0 || place.isVendorList) return
-  if (place.codes === null && isRefusalOfCodes(names, values)) {
-    addMissingAdvertising(statements, place, { field: place.path, isForm: false })
-  }
-  if (values.every(Array.isArray)) {
-    const meanings = names.map(name => findMeaningAt(place, name))
-    const hasAdvertising = meanings.some(({ subject }) => subject === 'advertising')
-    const hasOthers = meanings.some(({ subject }) => subject === 'other')
-    if (hasOthers && !hasAdvertising) {
-      addMissingAdvertising(statements, place, { field: place.path, isForm: false })
-    }
-  } else if (names.every(name => ID.test(name)) && values.every(isName)) {
-    const items = values.flatMap(value => readItem(place, value))
-    const meaning = { ...findMeaningAt(place, 'purposes') }
-    const member = { name: '', value: values, meaning, field: place.path, owner: object }
-    if (items.length > 0) addAccepted(statements, place, { member, items, list: 'listed' })
-  }
-}
-
-const ID = /^[0-9a-f-]{4,}$/i
-
-/** `{1: 1, 2: 0, 3: 0}`: of categories that have numbers, at most the necessary one is accepted. */
-function isRefusalOfCodes(names: string[], values: unknown[]): boolean {
-  if (names.length < 2 || !names.every(name => CODE.test(name))) return false
-  const answers = values.map(value => readAnswer(value).answer)
-  const refused = answers.filter(answer => answer === 'no').length
-  return refused >= 2 && refused >= names.length - 1
-}
-
-/** Segment's `{All: false, "Google Ads": true}` refuses every vendor that it does not name. */
-function addAllVendors(
-  { choices }: ConsentStatements,
-  { source, path }: Place,
-  object: UntrustedObject,
-): void {
-  const all = Object.keys(object).find(name => /^all$/i.test(name))
-  if (all === undefined || readAnswer(object[all]).answer !== 'no') return
-  const named = Object.keys(object).map(name => findMeaning(name).vendor)
-  for (const vendor of VENDOR_NAMES) {
-    if (named.includes(vendor)) continue
-    const said = { source, field: `${path}.${all}`, subject: 'advertising', vendor } as const
-    choices.push({ ...said, meaning: 'refused', isForm: false, why: 'words_denied' })
-  }
-}
-
-function isName(value: unknown): boolean {
-  return typeof value === 'string' && readAnswer(value).answer === 'unclear'
 }

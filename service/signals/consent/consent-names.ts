@@ -42,6 +42,8 @@ export interface NameMeaning {
   isChannel: boolean
   /** Whether the name is about all purposes: "not all" is no refusal. */
   isAboutAll: boolean
+  /** Whether it is the act of accepting all, which `false` refuses: `accept_all`. */
+  isActOfAll: boolean
   /** Whether it has a word for consent: `acme_consent: "denied"` refuses, whatever "acme" is. */
   isConsent: boolean
   /** Whether the name may be stored: it has known words only. */
@@ -60,6 +62,7 @@ export type CodedForm =
   | 'gdpr_applies'
   | 'att'
   | 'gpp_opt_out'
+  | 'trustarc_level'
   | 'provenance'
 
 export const NO_MEANING: NameMeaning = {
@@ -79,6 +82,7 @@ export const NO_MEANING: NameMeaning = {
   hasVendors: false,
   isChannel: false,
   isAboutAll: false,
+  isActOfAll: false,
   isConsent: false,
   isPlain: false,
 }
@@ -102,10 +106,13 @@ interface WordCounts {
   vendor: string | null
   /** The word that names the vendor. */
   vendorWord: string
+  /** Whether it is about ads. "Marketing" may also be that by email. */
+  hasAds: boolean
 }
 
 function countWords(words: string[]): WordCounts {
   const kinds = new Set<WordKind>()
+  const hasAds = words.some(word => word !== 'marketing' && WORD_KINDS.get(word) === 'advertising')
   let [unknown, negations] = [0, 0]
   let vendor: string | null = null
   let vendorWord = ''
@@ -123,9 +130,9 @@ function countWords(words: string[]): WordCounts {
       if (ADVERTISING_STEM.test(word)) kinds.add('advertising')
     } else kinds.add(kind)
     if (kind !== undefined && NEGATING_KINDS.has(kind)) negations += 1
-    if (NEGATING_ACRONYM.test(word)) negations += 1
+    if (NEGATING_ACRONYM.test(word) || (hasAds && UNSUBSCRIBING.test(word))) negations += 1
   }
-  return { kinds, unknown, negations, vendor, vendorWord }
+  return { kinds, unknown, negations, vendor, vendorWord, hasAds }
 }
 
 const NEGATING_KINDS: ReadonlySet<WordKind> = new Set<WordKind>([
@@ -137,10 +144,15 @@ const OPT_OUT_KINDS: readonly WordKind[] = ['opt_out', 'withdrawal', 'device_lim
 /** Non-personalized ads, and "do not sell". */
 const NEGATING_ACRONYM = /^(npa|dns|dnss|dnsmpi|dnsmpd)$/
 
+/** `unsubscribed_from_ads`; of a newsletter it is no refusal. */
+const UNSUBSCRIBING = /^unsubscribe/
+
 function interpretWords(words: string[]): NameMeaning {
   const counts = countWords(words)
   const { kinds, unknown, negations } = counts
-  const isNegative = negations % 2 === 1
+  // "GPC opt-out" says it twice.
+  const isGpc = kinds.has('gpc') && kinds.has('opt_out')
+  const isNegative = negations % 2 === (isGpc ? 0 : 1)
   const subject = findSubject(counts, isNegative)
   const vendor = subject === 'advertising' ? findVendor(counts, words) : null
   const lastWord = words.at(-1) ?? ''
@@ -160,8 +172,9 @@ function interpretWords(words: string[]): NameMeaning {
     coded: isAttStatus(words) ? 'att' : null,
     list: findList(words, counts, isNegative),
     hasVendors: words.some(word => VENDOR_LIST_WORDS.has(word)),
-    isChannel: subject === 'other' && kinds.has('channel'),
+    isChannel: subject === 'other' && (kinds.has('channel') || kinds.has('subscription')),
     isAboutAll: kinds.has('all'),
+    isActOfAll: kinds.has('all') && ACT_OF_ALL.test(words.join(' ')),
     isConsent: words.some(word => CONSENT_WORD.test(word)),
     isPlain: unknown === 0,
   }
@@ -169,6 +182,10 @@ function interpretWords(words: string[]): NameMeaning {
 
 /** Words that a state of anything else (`kyc_status`) does not have. */
 const ANSWERING_WORD = /^(choices?|decision|answer|response|selection|select|interaction)$/
+
+/** `acceptAll` is what the person did; `all_accepted` is true of some who accepted nearly all. */
+const ACT_OF_ALL =
+  /^(?:\S+ )?(accept|allow|agree|approve|permit|enable|grant|consent)(?: to)? (all|everything)\b/
 
 /** Permissions may be those of a device. */
 const CONSENT_WORD = /^(consents?|cookies?|einwilligung|consentement)$/
@@ -197,7 +214,7 @@ function findSubject(counts: WordCounts, isNegative: boolean): ConsentSubject | 
   const has = (...names: WordKind[]) => names.some(name => kinds.has(name))
   if (has('gpc')) return 'gpc'
   if (has('sale')) return 'sale'
-  if (has('channel')) return 'other'
+  if (has('channel') || (has('subscription') && !counts.hasAds)) return 'other'
   if (has('device_limit')) return 'tracking'
   if (has('advertising')) return 'advertising'
   if (isVendorName(counts)) return has('other_purpose') ? 'other' : 'advertising'
@@ -242,6 +259,9 @@ const ACCEPTING_WORD = new RegExp(
     'select|checked|optin|optedin)',
 )
 
+/** `consent_categories` lists those with consent; `consents` may list anything. */
+const CONSENT_LIST = /consent (?:categories|purposes|groups|scopes)$/
+
 function findList(
   words: string[],
   { kinds }: WordCounts,
@@ -250,7 +270,9 @@ function findList(
   const isOfAll = kinds.has('all') && !kinds.has('consent')
   if (isOfAll || words.some(word => DESCRIBING_WORDS.has(word))) return null
   if (isNegative) return 'rejected'
-  if (words.some(word => ACCEPTING_WORD.test(word))) return 'accepted'
+  if (words.some(word => ACCEPTING_WORD.test(word)) || CONSENT_LIST.test(words.join(' '))) {
+    return 'accepted'
+  }
   const isList = kinds.has('consent') || kinds.has('switch') || kinds.has('container')
   return isList || words.includes('preferences') ? 'listed' : null
 }

@@ -1,5 +1,5 @@
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import type { AnswerText } from './consent-answers.ts'
+import { type AnswerText, readAnswer } from './consent-answers.ts'
 import { findMeaning, normalizeName } from './consent-forms.ts'
 import type { CategoryMeanings, NameMeaning } from './consent-names.ts'
 import type {
@@ -89,14 +89,22 @@ function findInnerParent(place: Place, { meaning, name }: Member): Subject | nul
     return resolveSubject(meaning, place.parent)
   }
   const isUnknown = !meaning.isSwitch && subject === null
+  // `consent: {value: false}`; but in `consents: {chat: {value: false}}` it is about "chat".
+  if (isOfAll(place.parent)) return isUnknown ? null : place.parent
+  if (subject === 'everything' && place.parent === null) return toSubject(meaning)
   if (isUnknown && (place.isVendorList || OPAQUE_NAME.test(name))) return UNKNOWN_ITEM
   return place.parent
+}
+
+/** Consent as a whole, of which unknown members and the items of lists are a part. */
+export function isOfAll(parent: Subject | null): boolean {
+  return parent !== null && parent.subject === 'everything' && !parent.isNegative
 }
 
 /** Codes reach the objects inside, as in `hu-consent: {categories: {4: true}}`. */
 function findCodes(place: Place, { name, value, meaning }: Member): Place['codes'] {
   if (meaning.codes !== null) return meaning.codes
-  if (name === 'purposes' && isObject(value) && hasIubendaNumbers(value)) {
+  if (name.toLowerCase() === 'purposes' && isObject(value) && hasIubendaNumbers(value)) {
     return findMeaning('iubenda-purposes').codes
   }
   const { subject } = meaning
@@ -116,7 +124,7 @@ export function addChoice(
 ): void {
   const { source, parent } = place
   const subject = findAnswered(meaning, parent, answer)
-  const choice = subject && toChoice(subject, answer, meaning.isAboutAll)
+  const choice = subject && toChoice(subject, answer, findScope(meaning, owner))
   if (!choice) {
     statements.withOthers.add(source)
     return
@@ -142,7 +150,10 @@ function findAnswered(
     meaning.isSwitch || meaning.isPlain || meaning.isConsent
       ? answer.isRefusal || answer.isAboutAll
       : isRefusalOfAll(answer) || (meaning.mayAnswer && isSpokenRefusal(answer))
-  return isSaid ? { ...toSubject(meaning), subject: 'everything', isForm: false } : null
+  if (isSaid) return { ...toSubject(meaning), subject: 'everything', isForm: false }
+  // `{label: "Targeting", transaction: "OPTED_OUT"}`
+  const isAboutAds = parent !== null && parent.subject !== null && parent.subject !== 'other'
+  return isAboutAds && !parent.isNegative && isSpokenRefusal(answer) ? parent : null
 }
 
 /** `cookies` is Didomi's name of purpose 1; in `cookies: "accept_all"` it is everything. */
@@ -217,17 +228,30 @@ function toSubject(meaning: NameMeaning): Subject {
   return { subject, vendor, isNegative, isForm, canGrant, isChannel }
 }
 
+/** What a name is about. To accept all is an act; that all was accepted is a state. */
+type Scope = 'one' | 'all' | 'act_of_all'
+
+/** `{acceptAll: false, rejectAll: false}` is a choice of some. */
+function findScope({ isAboutAll, isActOfAll }: NameMeaning, owner: UntrustedObject): Scope {
+  if (!isActOfAll) return isAboutAll ? 'all' : 'one'
+  const isOfSome = Object.keys(owner).some(name => {
+    const other = findMeaning(name)
+    return other.isAboutAll && other.isNegative && readAnswer(owner[name]).answer === 'no'
+  })
+  return isOfSome ? 'all' : 'act_of_all'
+}
+
 type Choice = Pick<ConsentStatement, 'subject' | 'vendor' | 'meaning' | 'isForm' | 'why'>
 
 /**
  * What an answer to a subject says; null if it says nothing about advertising. By words alone a
  * value that is no answer says nothing, because the name may be about something else.
  */
-function toChoice(subject: Subject, answer: AnswerText, isAboutAll: boolean): Choice | null {
+function toChoice(subject: Subject, answer: AnswerText, scope: Scope): Choice | null {
   const { subject: about, vendor, isForm, isNegative } = subject
   if (about === null || about === 'other') return null
   if (about === 'gpc') return isNegative ? null : toGpcChoice(subject, answer)
-  const meaning = isNegative ? readOptOut(answer) : readPermission(subject, answer, isAboutAll)
+  const meaning = isNegative ? readOptOut(answer) : readPermission(subject, answer, scope)
   if (meaning === null || (!isForm && (meaning === 'unclear' || meaning === 'unset'))) return null
   const why = isNegative ? 'opted_out' : 'words_denied'
   return { subject: about, vendor, meaning, isForm, why }
@@ -247,15 +271,15 @@ function toGpcChoice({ vendor, isForm }: Subject, said: AnswerText): Choice | nu
 function readPermission(
   { subject, canGrant }: Subject,
   { answer, isAboutAll }: AnswerText,
-  isNameAboutAll: boolean,
+  scope: Scope,
 ): ConsentMeaning | null {
   if (subject !== 'everything') {
     if (answer === 'yes') return canGrant ? 'granted' : 'permitted'
     return answer === 'no' ? 'refused' : answer
   }
   // "Not all" may be all but one, and "yes" names no advertising, unless it is to everything.
-  if (answer === 'no') return isNameAboutAll && !isAboutAll ? null : 'refused'
-  return answer === 'yes' && (isNameAboutAll || isAboutAll) ? 'granted' : null
+  if (answer === 'no') return scope === 'all' && !isAboutAll ? null : 'refused'
+  return answer === 'yes' && (scope !== 'one' || isAboutAll) ? 'granted' : null
 }
 
 /**

@@ -56,6 +56,8 @@ export interface TcPurposesStatement {
   consented: ReadonlySet<number>
   /** Canada: consent that is only implied refuses nothing, and grants nothing. */
   implied: ReadonlySet<number>
+  /** Nothing is listed, which is also what a platform says where the GDPR does not apply. */
+  isBlank: boolean
 }
 
 /** Everything that a submission says about consent. */
@@ -67,6 +69,8 @@ export interface ConsentStatements {
   additionalConsents: TcStringStatement[]
   /** False: TCF data says that the GDPR does not apply. */
   gdprApplies: boolean
+  /** Whether anything says that the GDPR does not apply. */
+  isOutsideGdpr: boolean
   /** The objects with members about anything else than consent to advertising. */
   withOthers: Set<ConsentSource>
 }

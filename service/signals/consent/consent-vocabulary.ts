@@ -19,6 +19,7 @@ export type WordKind =
   | 'refusal'
   | 'withdrawal'
   | 'channel'
+  | 'subscription'
   | 'other_purpose'
   | 'ending'
   | 'interface'
@@ -36,41 +37,47 @@ const WORDS: Record<WordKind, string> = {
     publicitaires publicidad publicidade pubblicita pubblicitari pubblicitarie reklama reklame
     reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
     advertenties ciblage ciblee ciblees adcloud реклама маркетинг 広告 マーケティング 广告 营销 廣告 광고
-    마케팅`,
+    마케팅 anzeigen pub mkt mktg mrkt targetable pazarlama hedefleme`,
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
   sale: `sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd
-    dnss`,
-  sharing: 'share sharing sales',
-  tracking: `adid adids track tracking tracked tracker trackers profiling profiled
+    dnss sellable broker brokers broking brokering brokerage datenverkauf dritte dritten
+    drittanbieter derden terzi terceros terceiros tredjepart`,
+  sharing: `share sharing sales shareable partage partager weitergabe datenweitergabe delen
+    condivisione compartir compartilhar partilha udostepnianie`,
+  tracking: `adid adids track tracking tracked tracker trackers profilazione profilage profilering
+    profilierung perfilado trackable profiling profiled
     fingerprinting pixel pixels conversion conversions capi audience audiences lookalike
-    lookalikes crosssite crosscontext att idfa aaid gaid aam dmp demdex`,
+    lookalikes crosssite crosscontext advancedmatching att idfa aaid gaid aam dmp demdex`,
   device_limit: 'lat lmt dnt rdp ldu lmu ldp',
-  gpc: 'gpc globalprivacycontrol',
+  gpc: 'gpc globalprivacycontrol uoom',
   social: 'social socialmedia socialnetworking',
   opt_out: 'optout optouts optedout optingout',
   consent: `consent consents consented consenting einwilligung zustimmung consentement
     consentimiento consentimento consenso toestemming samtykke samtycke suostumus zgoda cookie
-    cookies permission permissions permit permitted permits agree agrees agreed agreement accept
+    cookies permission permissions permit permitted permits agree iagree iaccept agrees agreed
+    agreement accept
     accepts accepted acceptance accepting allow allows allowed allowing grant grants granted given
     approve approved approval authorize authorized authorise authorised authorization
-    authorisation optin optins optedin optingin collect collection`,
-  switch: `enabled enable active activated on val value status state choice choices decision
+    authorisation nonessential optin optins optedin optingin collect collection`,
+  switch: `v enabled enable active activated on val value status state choice choices decision
     answer response action flag result selected selection checked level levels event interaction
-    general ok okay signal signals`,
+    general ok okay signal signals command subcommand`,
   all: 'all everything every full',
-  negation: 'not no non never dont without off missing',
-  refusal: `deny denied denies denying denial decline declined declines refuse refused refuses
+  negation: 'not no non never dont without off missing absent lack lacking',
+  refusal: `stop stopped consentless unconsented denials refusals rejections deny denied denies
+    denying denial decline declined
+    declines refuse refused refuses
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
     restrict restricted restriction exclude excluded suppress suppressed disagree disagreed
-    deactivated inactive necessaryonly remove removed`,
+    deactivated inactive necessaryonly remove removed withheld filter filtered filters`,
   withdrawal: `withdraw withdrawn withdrawal withdrew revoke revoked revocation objected
-    objection opposed opposition`,
+    objection objections opposed opposition withdrawals revocations`,
   channel: `email emails mail mails mailing mailings sms mms push notification notifications
     phone telephone call calls telemarketing newsletter newsletters whatsapp messenger post postal
-    letter letters fax viber telegram chat login subscription subscriptions subscribe subscribed
-    unsubscribe unsubscribed`,
+    letter letters fax viber telegram chat login`,
+  subscription: 'subscription subscriptions subscribe subscribed unsubscribe unsubscribed',
   other_purpose: `ga analytics analytic analytical analysis statistics statistic statistical
     stats statistik statistiques estadisticas performance measurement measurements mesure messung
     medicion functional functionality functionalities fonctionnel funktional preference
@@ -80,9 +87,12 @@ const WORDS: Record<WordKind, string> = {
     products improvement content geolocation location unclassified uncategorized misc hosting
     session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
     shipping package feedback survey surveys review reviews quality monitoring engagement search
-    adblocker affiliates crm cdp bigdata mobile payment payments card camera microphone contacts
+    adblocker shipment shipments parcel courier affiliates crm cdp bigdata mobile payment payments
+    card camera microphone contacts
+    delivery
     calendar photos bluetooth`,
-  ending: `campaign campaigns slot slots unit units placement creative click clicks impressions
+  ending: `campaign campaigns slot slots unit units placement position positions size creative
+    click clicks impressions
     keyword require requires requirement applies apply applicable shown show displayed display
     visible presented number link links url urls uri href id uuid guid version ver revision at
     date time timestamp ts utc expires expiry expiration age days language lang languages locale
@@ -91,17 +101,23 @@ const WORDS: Record<WordKind, string> = {
     available configured configurable optional model mode framework regulation jurisdiction regime
     disclosed processed provider path domain host code string key hash token template width height
     color colour theme layer seen channel channels clicked price prices amount total company
-    carrier discount
-    coupon tax currency sku duration translation translations interest interests`,
+    carrier discount network variant variants experiment served fired sent connected linked synced
+    installed revenue cpm ctr roas reach
+    views before
+    coupon team budget spend cost list tax currency sku duration translation translations
+    interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
-    debug loaded ready initialized pending preview closed opened`,
-  inert:
-    'redaction redact redacted passthrough double frequency capping wait mspa default preferred',
+    debug mandatory locked readonly editable hidden collapsed expanded loaded ready initialized
+    pending preview closed opened`,
+  inert: `adfree adgroup conversionvalue redaction redact redacted passthrough double
+    frequency
+    capping wait mspa default preferred previous previously former formerly socialshare`,
   law: 'gdpr ccpa cpra dsgvo rgpd lgpd vcdpa cpa ctdpa ucpa usp usprivacy usnat gpp tcf iab dma',
   container: `category categories categoria categorias cat cats group groups purpose purposes
     service services vendor vendors vendeurs scope scopes integration integrations destination
     destinations`,
-  filler: `metadata is ids has have are was were be been do does did the of to for from by with
+  filler: `metadata identifier identifiers is ids has have are was were be been do does did the of
+    to for from by with
     in out and or my our your their its user users visitor visitors customer customers person
     personal people data info information usage use using uses process processing store stored
     storage box checkbox any optanon onetrust ot cmplz cookielawinfo cookieyes cky cookiebot
@@ -111,86 +127,71 @@ const WORDS: Record<WordKind, string> = {
     viewed current latest last final browser device app site web website header headers navigator
     setting settings option options bool boolean new opt privacy california us usa
     uk eu eea ca va co ct national universal based this that should may can only granular display
-    online digital context cross network networks delivery tag tags platform platforms general
+    online digital context cross networks tag tags platform platforms general
     relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
-    client server side c ttq pintrk snaptr rdt lintrk twq uet uetq gtag save saving get ut
-    utag tci cp ios android unity kochava singular applovin
+    client server side tc daa nai edaa c ttq pintrk snaptr rdt lintrk twq uet uetq gtag save
+    saving get ut utag tci cp ios android unity kochava singular applovin
     vungle ironsource chartboost inmobi admob appsflyer adjust branch segment rudderstack mparticle
     braze adobe xdm magento woocommerce woo bigcommerce piwik ppms ensighten commanders cact
-    trustcommander consentmo pandectes enzuzo fides ethyca civic evidon crownpeak ccm complianz
+    gatsby odoo shoptet idosell shoper sylius oxid jtl gambio spryker vtex
+    prestashop opencart typo3 joomla contao kentico sitecore umbraco hybris sap demandware sfcc
+    salesforce lightspeed ecwid webflow getterms cookiepal cookieadmin pressidium ezoic admiral
+    sirdata appconsent uniconsent liveramp clickio wcp snowplow silktide finsweet amcookie
+    lgcookieslaw rcb cookieman trustcommander consentmo pandectes enzuzo fides ethyca civic evidon
+    crownpeak ccm complianz
     tarteaucitron uniconsent secureprivacy illow cookiepro cookieinformation`,
 }
 
 /** Stems of advertising in compounds that no list of words can hold (`Marketingzwecke`). */
-export const ADVERTISING_STEM =
-  /advertis|marketing|targeting|werbe|werbung|publicit|publicid|pubblicit|reklam|remarket/
+export const ADVERTISING_STEM = new RegExp(
+  withoutMarks(
+    'advertis|annons|annonc|anunci|mainos|mainonta|hirdet|oglas|διαφημ|marketing|targeting|' +
+      'werbe|werbung|publicit|publicid|pubblicit|reklam|remarket|広告|广告|廣告|광고|마케팅|' +
+      'マーケティング|营销|行銷|اعلان|تسويق|פרסום|שיווק|โฆษณา|quangcao',
+  ),
+)
 
 /**
  * Stems of refusals in the languages of Europe: each has too many forms (`rechazado`, `rechazadas`)
  * for a list of words.
  */
-export const REFUSAL_STEM = new RegExp(
-  '^(rechaz|rifiut|refus|recus|abgelehn|ablehn|verweiger|widerruf|widerspr|widersproch|geweiger|' +
-    'weiger|afgewez|afvis|afvist|afslag|afslog|avsla|avvis|nekad|nekat|odmit|odmiet|odrzuc|' +
-    'odwol|odvol|negad|negat|deneg|bloquea|bloquee|blockier|bloccat|desactiv|desativ|deaktiv|' +
-    'disattiv|deshabilit|disabilit|gesperrt|untersagt|verboten|retirad|retiree|ritirat|' +
-    'ingetrokken|' +
-    'uitgeschakel|elutasit|respins|hylat|hylkaa|otkaz|отказ|отклон|отозв|拒否|拒绝|拒絕|거부)',
+export const REFUSAL_STEM = toStem(
+  `rechaz rifiut refus refuz recus abgelehn ablehn verweiger widerruf widerspr widersproch geweiger
+  weiger afgewez afvis afvist afslag afslog avsla avslo avvis nekad nekat nekar nekt odmit odmiet
+  odmow
+  odmaw odrzuc odwol odvol odbij zamit nepovol nesouhlas nesuhlas neprijat niezgod wycof wylacz
+  negad negat deneg bloquea bloquee blockier bloccat desactiv desativ deaktiv disattiv deshabilit
+  disabilit gesperrt untersagt verboten retirad retiree ritirat ingetrokken uitgeschakel elutasit
+  respins reddedil reddet hylat hylkaa kielt kiell keeldu otkaz отказ отклон отозв запре деактив
+    неактив
+  несоглас απορρ αρν 拒 不同意 不允许 거부 مرفوض رفض`,
+  'しない しません いない 않 안함',
 )
 
-/** Two to four words that mean something together. */
-export const PHRASES: readonly (readonly [words: string, merged: string])[] = [
-  ['opt out preference signal', 'globalprivacycontrol'],
-  ['global privacy control', 'globalprivacycontrol'],
-  ['opt out', 'optout'],
-  ['ad blocker', 'adblocker'],
-  ['necessary only', 'necessaryonly'],
-  ['only necessary', 'necessaryonly'],
-  ['necessary cookies only', 'necessaryonly'],
-  ['only necessary cookies', 'necessaryonly'],
-  ['essential only', 'necessaryonly'],
-  ['only essential', 'necessaryonly'],
-  ['strictly necessary only', 'necessaryonly'],
-  ['opts out', 'optout'],
-  ['opted out', 'optedout'],
-  ['opting out', 'optingout'],
-  ['opt outs', 'optout'],
-  ['opt in', 'optin'],
-  ['opts in', 'optin'],
-  ['opted in', 'optedin'],
-  ['opting in', 'optingin'],
-  ['third party', 'thirdparty'],
-  ['third parties', 'thirdparty'],
-  ['3rd party', 'thirdparty'],
-  ['rd party', 'thirdparty'],
-  ['social media', 'socialmedia'],
-  ['social network', 'socialmedia'],
-  ['social networks', 'socialmedia'],
-  ['social networking', 'socialmedia'],
-  ['big data', 'bigdata'],
-  ['cross site', 'crosssite'],
-  ['cross context', 'crosscontext'],
-  ['consent mode', 'consentmode'],
-  ['e mail', 'email'],
-  ['tik tok', 'tiktok'],
-  ['linked in', 'linkedin'],
-  ['you tube', 'youtube'],
-  ['double click', 'doubleclick'],
-  ['whats app', 'whatsapp'],
-  ['ireland limited', 'ireland'],
-  ['meta data', 'metadata'],
-  ['meta info', 'metadata'],
-  ['meta tags', 'metadata'],
-  ['on sale', 'onsale'],
-  ['for sale', 'onsale'],
-  ['object to', 'objected'],
-  ['objects to', 'objected'],
-  ['app tracking transparency', 'att'],
-  ['ad storage', 'adstorage'],
-  ['ad user data', 'aduserdata'],
-  ['ad personalization', 'adpersonalization'],
-  ['ad personalisation', 'adpersonalization'],
-]
+/** Stems of grants. They count in values alone, where a word that is not known grants nothing. */
+export const GRANT_STEM = toStem(
+  `akzept accept(?!ab) acept accett aceit autoris autoriz zugestimm erlaub gestattet einverstand
+  aktivier
+  activad activee attivat ativad ingeschakel tillat godka godke godtag hyvaks salli permitid permes
+  consentit consentid toegest toestem akkoord souhlas suhlas povol dovol prijat zgod zezwol zaakcept
+  onayl kabul elfogad engedely hozzajarul concedid otorgad genehmig разреш соглас принят активн
+  同意 許可 허용 동의`,
+)
+
+/** Words that begin with one of the stems, or have one of the parts, as names are compared. */
+function toStem(stems: string, parts = ''): RegExp {
+  const inside = parts === '' ? [] : parts.split(' ')
+  const begin = stems
+    .trim()
+    .split(/\s+/)
+    .map(stem => `^${stem}`)
+  return new RegExp(withoutMarks([...begin, ...inside].join('|')))
+}
+
+/** Russian and Japanese letters have marks, too. */
+export function withoutMarks(text: string): string {
+  return text.normalize('NFKD').replace(/\p{M}/gu, '')
+}
 
 /** Signals of Google's Consent Mode, which are about no single advertising platform. */
 export const CONSENT_MODE_SIGNALS: ReadonlySet<string> = new Set([
@@ -210,7 +211,8 @@ const VENDORS: Readonly<Record<string, string>> = {
   x: 'twitter',
   others: `criteo taboola outbrain amazon quora yahoo yandex adroll adform awin klaviyo
     mailchimp hotjar matomo intercom zendesk mixpanel amplitude spotify openai rtbhouse
-    thetradedesk youtube vimeo posthog heap fullstory`,
+    thetradedesk youtube vimeo posthog heap fullstory hj mouseflow smartlook crazyegg vwo
+    optimizely chartbeat sentry datadog tawk crisp tidio`,
 }
 
 /** The vendors that consent platforms name. */
@@ -225,9 +227,7 @@ export const VENDOR_BY_WORD: ReadonlyMap<string, string> = indexWords(VENDORS)
 function indexWords<Key extends string>(lists: Readonly<Record<Key, string>>): Map<string, Key> {
   const index = new Map<string, Key>()
   for (const [key, words] of Object.entries(lists) as [Key, string][]) {
-    // As names are compared: without marks, which Russian and Japanese letters have, too.
-    const plain = words.normalize('NFKD').replace(/\p{M}/gu, '')
-    for (const word of plain.split(/\s+/)) if (!index.has(word)) index.set(word, key)
+    for (const word of withoutMarks(words).split(/\s+/)) if (!index.has(word)) index.set(word, key)
   }
   return index
 }

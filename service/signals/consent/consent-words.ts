@@ -1,4 +1,4 @@
-import { PHRASES, VENDOR_BY_WORD, WORD_KINDS } from './consent-vocabulary.ts'
+import { VENDOR_BY_WORD, WORD_KINDS } from './consent-vocabulary.ts'
 
 /**
  * The words of a text in lower case and without accents: camelCase, separators, known compounds
@@ -19,9 +19,17 @@ export function splitWords(text: string): string[] {
 
 /** Without accents and apostrophes. Unicode does not decompose ø and ł. */
 function fold(text: string): string {
-  const plain = text.normalize('NFKD').replace(/[\p{M}'’]/gu, '')
-  return plain.replace(/[øØ]/g, 'o').replace(/[łŁ]/g, 'l')
+  const plain = text
+    .normalize('NFKD')
+    .replace(ELISION, '')
+    .replace(/[\p{M}'’]/gu, '')
+  return plain.replace(/[øłØŁ]/g, letter => PLAIN_LETTERS[letter] ?? letter)
 }
+
+const PLAIN_LETTERS: Readonly<Record<string, string>> = { ø: 'o', ł: 'l', Ø: 'O', Ł: 'L' }
+
+/** `l'audience` and `j'accepte`. */
+const ELISION = /(?<!\p{L})(?:[cdjlmnst]|qu)['’]/giu
 
 const CAMEL_CASE = /[a-z\d][A-Z]|[A-Z]{2}[a-z]/
 
@@ -57,6 +65,93 @@ function splitCompound(word: string): string[] {
   }
   return best[word.length] ?? [word]
 }
+
+/** Words for what needs no consent. */
+const NECESSARY = ['strictly necessary'].concat(
+  'necessary essential essentials required functional technical basic strict'.split(' '),
+)
+
+type Phrase = readonly [words: string, merged: string]
+
+/** To accept these alone refuses all others. */
+function toNecessaryOnly(words: string): Phrase[] {
+  const merged = 'necessaryonly'
+  return [`${words} only`, `${words} cookies only`, `only ${words} cookies`, `only ${words}`].map(
+    phrase => [phrase, merged],
+  )
+}
+
+/** Two to four words that mean something together. The longer of two comes first. */
+const PHRASES: readonly Phrase[] = [
+  ['opt out preference signal', 'globalprivacycontrol'],
+  ['global privacy control', 'globalprivacycontrol'],
+  ['opt out', 'optout'],
+  ['ad blocker', 'adblocker'],
+  ...NECESSARY.flatMap(toNecessaryOnly),
+  ['opts out', 'optout'],
+  ['opted out', 'optedout'],
+  ['opting out', 'optingout'],
+  ['opt outs', 'optout'],
+  ['opt in', 'optin'],
+  ['opts in', 'optin'],
+  ['opt ins', 'optin'],
+  ['opted in', 'optedin'],
+  ['opting in', 'optingin'],
+  ['third party', 'thirdparty'],
+  ['third parties', 'thirdparty'],
+  ['3rd party', 'thirdparty'],
+  ['rd party', 'thirdparty'],
+  ['non essential', 'nonessential'],
+  ['non necessary', 'nonessential'],
+  ['not essential', 'nonessential'],
+  ['not necessary', 'nonessential'],
+  ['optional cookies', 'nonessential'],
+  ['optional cookie', 'nonessential'],
+  ['optional consent', 'nonessential'],
+  ['accept optional', 'nonessential'],
+  ['allow optional', 'nonessential'],
+  ['en hyvaksy', 'hylkaa'],
+  ['hashed email', 'identifier'],
+  ['hashed emails', 'identifier'],
+  ['hashed phone', 'identifier'],
+  ['advanced matching', 'advancedmatching'],
+  ['social share', 'socialshare'],
+  ['social media', 'socialmedia'],
+  ['social network', 'socialmedia'],
+  ['social networks', 'socialmedia'],
+  ['social networking', 'socialmedia'],
+  ['big data', 'bigdata'],
+  ['cross site', 'crosssite'],
+  ['cross context', 'crosscontext'],
+  ['consent mode', 'consentmode'],
+  ['e mail', 'email'],
+  ['tik tok', 'tiktok'],
+  ['linked in', 'linkedin'],
+  ['you tube', 'youtube'],
+  ['double click', 'doubleclick'],
+  ['whats app', 'whatsapp'],
+  ['ireland limited', 'ireland'],
+  ['meta data', 'metadata'],
+  ['meta info', 'metadata'],
+  ['meta tags', 'metadata'],
+  ['on sale', 'onsale'],
+  ['for sale', 'onsale'],
+  ['do not profile', 'optout'],
+  ['do not target', 'optout'],
+  ['do not process', 'optout'],
+  ['can target', 'targeting'],
+  ['ad free', 'adfree'],
+  ['ads free', 'adfree'],
+  ['object to', 'objected'],
+  ['objects to', 'objected'],
+  ['app tracking transparency', 'att'],
+  ['ad group', 'adgroup'],
+  ['conversion value', 'conversionvalue'],
+  ['ad storage', 'adstorage'],
+  ['ad user data', 'aduserdata'],
+  ['ad personalization', 'adpersonalization'],
+  ['ad personalisation', 'adpersonalization'],
+]
 
 /** Phrases by their first word. */
 const PHRASES_BY_WORD: ReadonlyMap<string, { words: string[]; merged: string }[]> = Map.groupBy(

@@ -83,7 +83,8 @@ function parseWord(word: string): unknown {
   return /^-?\d{1,15}$/.test(word) ? Number(word) : word
 }
 
-const BASE64_OBJECT = /^eyJ[A-Za-z0-9+/=_-]+$/
+/** Of a text that begins with `{"`. */
+const BASE64_OBJECT = /^ey[I-L][A-Za-z0-9+/=_-]+$/
 
 function parseBase64(text: string): object | null {
   if (text.length > TEXT_LENGTH_MAX || !BASE64_OBJECT.test(text)) return null
@@ -96,7 +97,7 @@ const SEPARATORS = [/;\s*/, /&/, /!/, /\|/, /(?<=:[a-z]+)_(?=\d+:)/, /,\s*/, /\n
 
 function parsePairs(text: string): object | null {
   // One pair whose value is a list: `groups=C0001:1,C0004:0`.
-  const only = text.split('=').length === 2 ? toMember(text, '=') : []
+  const only = text.split('=').length === 2 ? toMember(text, '=', true) : []
   if (only.length > 0) return fromMembers(only)
   for (const sign of ['=', ':']) {
     if (!text.includes(sign)) continue
@@ -104,8 +105,11 @@ function parsePairs(text: string): object | null {
     // A single pair may have encoded separators in its value.
     const single = text.includes('%') ? [] : [[text]]
     for (const parts of [...splits.filter(({ length }) => length > 1), ...single]) {
-      const members = parts.flatMap(part => toMember(part, sign))
-      // A part may have no value.
+      // "0,1,2:" is no pair, but in a list of pairs one may be without a value.
+      const mayBeEmpty = sign === '=' || (parts.length > 2 && parts.every(part => /\w:/.test(part)))
+      const members = parts.flatMap(part => toMember(part, sign, mayBeEmpty))
+      // A part may have no value; one with another sign belongs to the value before it.
+      if (sign === '=' && parts.some(part => !part.includes('=') && part.includes(':'))) continue
       if (members.length > 0 && members.length >= parts.length - 1) return fromMembers(members)
     }
   }
@@ -118,7 +122,7 @@ function isFilled(part: string): boolean {
 
 const NAME = /^[\p{L}\p{N}\s._$:[\]()/-]{1,80}$/u
 
-function toMember(part: string, sign: string): [string, string][] {
+function toMember(part: string, sign: string, mayBeEmpty: boolean): [string, string][] {
   const at = part.indexOf(sign)
   const name = part.slice(0, at).trim()
   const value = decodePercents(
@@ -127,13 +131,11 @@ function toMember(part: string, sign: string): [string, string][] {
       .replaceAll('+', ' ')
       .trim(),
   )
-  if (at < 1 || !NAME.test(name) || (sign === ':' && value === '')) return []
+  if (at < 1 || !NAME.test(name) || (value === '' && !mayBeEmpty)) return []
   return [[name, value]]
 }
 
-/** Without a prototype, because a text may name `__proto__`. */
+/** A text may name `__proto__`, which is a member like any other here. */
 function fromMembers(members: [string, unknown][]): object {
-  const object: Record<string, unknown> = Object.create(null)
-  for (const [name, value] of members) object[name] = value
-  return object
+  return Object.fromEntries(members)
 }

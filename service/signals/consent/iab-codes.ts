@@ -50,7 +50,8 @@ export function addGppString(
   }
   const { usOptOut, tcString, canadaPurposes, hasUnreadSection } = decoded
   if (tcString !== null) statements.tcStrings.push({ field, text: tcString })
-  if (canadaPurposes !== null) statements.tcPurposes.push({ field, ...canadaPurposes })
+  if (canadaPurposes !== null)
+    statements.tcPurposes.push({ field, ...canadaPurposes, isBlank: false })
   const isRead = tcString !== null || canadaPurposes !== null
   const meaning = usOptOut === 'refused' || !hasUnreadSection ? US_MEANINGS[usOptOut] : 'unclear'
   if (meaning !== 'unset' || !isRead) {
@@ -62,16 +63,42 @@ const US_MEANINGS = { refused: 'refused', allowed: 'permitted', absent: 'unset' 
 
 /** The purposes of a TC object: `purpose.consents`, or a list or an object of their numbers. */
 export function isPurposeConsents({ path, source }: Place, name: string, value: unknown): boolean {
+  const isInPurpose = /(^|\.)purposes?$/i.test(path) && /^consents?$/i.test(name)
+  // The TCF leaves out a purpose without consent, so an empty map refuses all of them.
+  if (isInPurpose && isEmptyObject(value)) return !/s$/i.test(path) || source === 'tcf'
+  const isTcfPurposes = (source === 'tcf' || TCF_PATH.test(path)) && /^purposes?$/i.test(name)
+  if (isTcfPurposes && isListOfItems(value)) return true
   if (!hasNumbers(value)) return false
-  const isInPurpose = /(^|\.)purposes?$/.test(path) && /^consents?$/.test(name)
-  const isTcfPurposes = source === 'tcf' && /^purposes?$/.test(name)
   if (isInPurpose || isTcfPurposes) return true
-  return name === 'purposes' && (Array.isArray(value) || hasTcfNumbers(value as UntrustedObject))
+  const isList = Array.isArray(value) || hasTcfNumbers(value as UntrustedObject)
+  return /^purposes$/i.test(name) && isList
+}
+
+const TCF_PATH = /(?:^|\.)(?:tcf\w*|tc_?data|iab_?tcf\w*)$/i
+
+/** `[{id: 1, consent: true}]`, as Usercentrics and others have the purposes. */
+function isListOfItems(value: unknown): value is UntrustedObject[] {
+  const isItem = (item: unknown) =>
+    isObject(item) && isPurposeId(item.id) && Object.hasOwn(item, 'consent')
+  return Array.isArray(value) && value.length > 0 && value.every(isItem)
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length === 0
+}
+
+/** Objects are not converted to text: one of them may have its own idea of `toString`. */
+export function isScalar(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+function isPurposeId(value: unknown): boolean {
+  return isScalar(value) && /^\d{1,2}$/.test(`${value}`)
 }
 
 function hasNumbers(value: unknown): boolean {
   const keys = Array.isArray(value) ? value : isObject(value) ? Object.keys(value) : []
-  return keys.some(key => /^\d{1,2}$/.test(String(key)))
+  return keys.some(isPurposeId)
 }
 
 /** iubenda numbers its own purposes, from 1 to 5; without a fifth one, they are of the TCF. */
@@ -84,34 +111,42 @@ export function readTcfPurposes(
   statements: ConsentStatements,
   { field, value, owner, name }: Member,
 ): boolean {
-  const consented = listConsented(value)
+  const consented = listConsented(name, value)
   if (consented === null) return false
-  const implied = /express/i.test(name) ? listConsented(owner.PurposesImpliedConsent) : null
+  const implied = /express/i.test(name) ? listConsented(name, owner.PurposesImpliedConsent) : null
   statements.tcPurposes.push({
     field,
     consented: new Set(consented),
     implied: new Set(implied ?? []),
+    isBlank: isEmptyObject(value),
   })
   return true
 }
 
 const NUMBER_LIST = /^[\s,|]*\d{1,2}(?:[\s,|]+\d{1,2})*[\s,|]*$/
 
-function listConsented(value: unknown): number[] | null {
+function listConsented(name: string, value: unknown): number[] | null {
   if (typeof value === 'string' && /[,|]/.test(value) && NUMBER_LIST.test(value)) {
     return value.match(/\d+/g)?.map(Number) ?? []
   }
   // `NONE`, as Sourcepoint says of all purposes.
   if (typeof value === 'string' && readAnswer(value).answer === 'no') return []
-  if (typeof value === 'string' && /^[01]{4,24}$/.test(value)) {
+  // The key of a mobile app has a bit for each purpose up to the last one that is consented.
+  const bits = /iabtcf/i.test(name) ? /^[01]{1,24}$/ : /^[01]{4,24}$/
+  if (typeof value === 'string' && bits.test(value)) {
     return [...value].flatMap((bit, index) => (bit === '1' ? [index + 1] : []))
   }
   if (isListOfBooleans(value)) {
     return value.flatMap((consent, index) => (consent ? [index + 1] : []))
   }
   if (Array.isArray(value) && value.length === 0) return []
+  if (isListOfItems(value)) {
+    const consents = value.filter(({ consent }) => readAnswer(consent).answer === 'yes')
+    return consents.map(({ id }) => Number(id))
+  }
+  if (isEmptyObject(value)) return []
   if (!hasNumbers(value)) return null
-  if (Array.isArray(value)) return value.map(Number)
+  if (Array.isArray(value)) return value.filter(isPurposeId).map(Number)
   return Object.entries(value as UntrustedObject)
     .filter(([, consent]) => readAnswer(consent).answer === 'yes')
     .map(([purpose]) => Number(purpose))

@@ -1,14 +1,15 @@
 import { SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import { type AnswerText, readAnswer } from './consent-answers.ts'
+import { readAnswer } from './consent-answers.ts'
 import { readCoded, readCodedText } from './consent-codes.ts'
-import { findMeaning } from './consent-forms.ts'
-import { readList, readListedObject } from './consent-lists.ts'
+import { findMeaning, normalizeName } from './consent-forms.ts'
+import { readList } from './consent-lists.ts'
 import type { CategoryMeanings } from './consent-names.ts'
+import { readListedObject, toItems, unflatten } from './consent-objects.ts'
 import {
   addChoice,
   findMeaningAt,
-  isRefusalOfAll,
+  isOfAll,
   type Member,
   type Place,
   resolveSubject,
@@ -18,6 +19,14 @@ import {
   UNKNOWN_ITEM,
 } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
+import {
+  addUnread,
+  isSignalName,
+  readCodesInText,
+  readMemberAnswer,
+  readTextList,
+  readWholeText,
+} from './consent-texts.ts'
 import { decodePercents, parseCookieText } from './cookie-text.ts'
 
 /** The objects of a submission that are read, and the members beside them. */
@@ -49,6 +58,7 @@ export function readConsent(
     tcPurposes: [],
     additionalConsents: [],
     gdprApplies: true,
+    isOutsideGdpr: false,
     withOthers: new Set(),
   }
   const budget = { members: MEMBERS_MAX }
@@ -75,8 +85,14 @@ export function isPrivacyMember(name: string): boolean {
   return subject === 'gpc' || coded === 'gpp'
 }
 
-function visitObject(statements: ConsentStatements, object: UntrustedObject, place: Place): void {
-  const names = Object.keys(object)
+/** `purposes.5` and `consents[0].granted` of flattened objects. */
+const NUMBERED_NAME = /[.[]\d{1,5}(?:$|[\].])/
+
+function visitObject(statements: ConsentStatements, given: UntrustedObject, place: Place): void {
+  let names = Object.keys(given)
+  const isFlattened = names.some(name => NUMBERED_NAME.test(name))
+  const object = isFlattened ? unflatten(given, NUMBERED_NAME) : given
+  if (isFlattened) names = Object.keys(object)
   // Decoded TC objects have a thousand vendors by their numbers, which cost nothing.
   place.budget.members -= names.filter(name => !NUMBER.test(name)).length
   if (place.depth > DEPTH_MAX || place.budget.members < 0) {
@@ -92,14 +108,27 @@ function visitObject(statements: ConsentStatements, object: UntrustedObject, pla
     if (name === named?.member) statements.withOthers.add(place.source)
     else visitValue(statements, inside, toMember(inside, object, name))
   }
+  readStoredItem(statements, place, object)
   if (place.depth > 0) readListedObject(statements, place, object)
+}
+
+/** `{name: "notice_preferences", value: "0:"}` is a cookie, or an item of a storage. */
+function readStoredItem(
+  statements: ConsentStatements,
+  place: Place,
+  { name, value }: UntrustedObject,
+): void {
+  if (typeof name !== 'string' || typeof value !== 'string') return
+  const { codes, coded } = findMeaning(name)
+  if (codes === null && coded === null) return
+  visitValue(statements, place, toMember(place, { [name]: value }, name))
 }
 
 /** Members by which an item says what it is, as in `{purpose: "advertising", granted: false}`. */
 const NAMING_MEMBER = new RegExp(
-  '^(id|name|key|type|label|title|slug|code|group)$|' +
-    '(purpose|category|vendor|service|provider|processor|dps)(_?(id|name|key|type))?$|' +
-    '(group|consent|cookie|template)_?(id|name|key|type)$',
+  '^(_?id|k|name|key|type|label|title|slug|code|group)$|' +
+    '(purpose|category|vendor|service|provider|processor|dps)([-_ ]?(id|name|key|type|code))?$|' +
+    '(group|consent|cookie|template)[-_ ]?(id|name|key|type|code)$',
   'i',
 )
 
@@ -111,9 +140,12 @@ interface NamedItem {
 
 function findNamedItem(object: UntrustedObject, names: string[], place: Place): NamedItem | null {
   for (const name of names) {
-    const value = object[name]
-    if (typeof value !== 'string' || !NAMING_MEMBER.test(name)) continue
-    const meaning = findMeaningAt(place, value)
+    if (!NAMING_MEMBER.test(name)) continue
+    // `{purpose: {name: "advertising"}, choice: "reject"}`
+    const value = isObject(object[name]) ? object[name].name : object[name]
+    if (typeof value !== 'string') continue
+    const codes = findMeaning(name).codes
+    const meaning = codes?.get(normalizeName(value)) ?? findMeaningAt(place, value)
     if (meaning.subject === null || meaning.subject === 'everything') continue
     return { member: name, subject: resolveSubject(meaning, place.parent) }
   }
@@ -129,26 +161,23 @@ function visitValue(statements: ConsentStatements, place: Place, member: Member)
     readTextList(statements, place, { ...member, value: String(value) })
   } else if (Array.isArray(value)) visitList(statements, place, { ...member, value })
   else if (isObject(value)) {
-    if (!isSkipped(member)) visitObject(statements, value, toInside(place, member))
+    const items = toItems(value)
+    if (items !== null) visitList(statements, place, { ...member, value: items })
+    else if (!isSkipped(member)) visitObject(statements, value, toInside(place, member))
     statements.withOthers.add(place.source)
   } else if (meaning.isLabel) statements.withOthers.add(place.source)
-  else addChoice(statements, place, { ...member, answer: readMemberAnswer(member) })
+  else addChoice(statements, place, { ...member, answer: readMemberAnswer(place, member) })
 }
-
-/** `consent_revoked: 1732000000` is when it was; a name that ends in `_at` is a label. */
-function readMemberAnswer({ value, meaning }: Member): AnswerText {
-  return readAnswer(meaning.isOptOut && TIME.test(String(value)) ? true : value)
-}
-
-/** Unix time, or a day. */
-const TIME = /^1\d{9}(?:\d{3})?$|^20\d\d-\d\d-\d\d/
 
 /** Objects that describe the purposes and do not answer for them. */
-const DESCRIPTIONS =
-  /(legitimate_?interests?|texts?|labels?|translations?|urls?|links?|required|shown|versions?)$/i
+const DESCRIPTIONS = new RegExp(
+  '(legitimate_?interests?|texts?|labels?|translations?|urls?|links?|required|shown|versions?|' +
+    'implied_?consent|publisher|special_?feature_?opt_?ins|vendor_?list|consent_?map|hosts)$',
+  'i',
+)
 
 function isSkipped({ name, meaning }: Member): boolean {
-  return (meaning.isLabel && DESCRIPTIONS.test(name)) || (meaning.isForm && meaning.isLabel)
+  return meaning.isLabel && DESCRIPTIONS.test(name)
 }
 
 function visitList(
@@ -164,11 +193,11 @@ function visitList(
   }
   if (!member.meaning.isLabel) readList(statements, place, member)
   const inside = toInside(place, member)
-  // Without a known name, the answers of an item are about something unknown.
-  const parent = inside.parent ?? UNKNOWN_ITEM
   for (const item of member.value) {
-    if (isObject(item)) visitObject(statements, item, { ...inside, parent })
+    if (isObject(item)) visitObject(statements, item, toItemPlace(inside, item))
     else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
+    else if (isTextPair(item)) visitText(statements, inside, { ...member, value: item })
+    else if (typeof item === 'string') readCodedText(statements, place, { ...member, value: item })
     else if (isPair(item)) {
       // Adjust: `[["ad_user_data", "0"]]`.
       visitValue(statements, inside, toMember(inside, { [item[0]]: item[1] }, item[0]))
@@ -178,100 +207,63 @@ function visitList(
   }
 }
 
+/**
+ * The answers of an item whose name is not known are about something unknown; an item without a
+ * name is a record of the whole: `records: [{status: "rejected"}]`.
+ */
+function toItemPlace(inside: Place, item: UntrustedObject): Place {
+  const { parent } = inside
+  const isOfPart = parent !== null && !isOfAll(parent) && parent.subject !== 'tcf_1'
+  const isRecord = parent?.subject !== 'tcf_1' && !inside.isVendorList && !hasName(item)
+  return isOfPart || isRecord ? inside : { ...inside, parent: UNKNOWN_ITEM }
+}
+
+function hasName(item: UntrustedObject): boolean {
+  return Object.keys(item).some(name => NAMING_MEMBER.test(name))
+}
+
+/** `["ad_storage=denied", "C0004:0"]` */
+function isTextPair(item: unknown): boolean {
+  const [, answer] = typeof item === 'string' ? (TEXT_PAIR.exec(item) ?? []) : []
+  return answer !== undefined && ['yes', 'no'].includes(readAnswer(answer).answer)
+}
+
+const TEXT_PAIR = /^[\w .-]{1,60}[=:]\s*([\w-]{1,20})$/
+
 function isPair(item: unknown): item is [string, unknown] {
   if (!Array.isArray(item) || item.length !== 2 || typeof item[0] !== 'string') return false
   const isAnswer = ['yes', 'no'].includes(readAnswer(item[1]).answer)
   return isAnswer && findMeaning(item[0]).subject !== null && item[0] !== 'consent'
 }
 
+/** TrustArc's `1:cb8350a2759273dccf1e483791e6f8fd` and `0::implied,eu`. */
+const LEVELS = /^\d(?:[,|]\d)*:(?:[\da-f]{16,}|:.*)$/
+
 function visitText(statements: ConsentStatements, place: Place, member: Member): void {
   const { meaning } = member
-  const text = decodePercents(member.value as string)
-  if (readCodedText(statements, place, { ...member, value: text })) return
-  const answer = readMemberAnswer({ ...member, value: text })
-  // The type of an event may be `DENY_ALL`.
-  const isType = meaning.isLabel && /(type|mode|method|button|clicks?|clicked)$/i.test(member.name)
-  // `consent_type: "opt-out"` is a model of consent; the type of an event or a transaction is not.
-  const isEvent =
-    answer.isRefusal &&
-    (/transaction_?type$/i.test(member.name) ||
-      (/event_?type$/i.test(member.name) && !answer.isOptStatement))
-  if ((isType && isRefusalOfAll(answer)) || isEvent) {
-    const named = { ...member, meaning: { ...meaning, isLabel: false, isSwitch: true } }
-    addChoice(statements, place, { ...named, answer })
-    return
-  }
-  if (isSignalName(text)) {
-    const said = { ...member, meaning: { ...meaning, ...OPT_OUT_BY_SIGNAL } }
-    addChoice(statements, place, { ...said, answer: readAnswer(true) })
-    return
-  }
-  if (!meaning.isLabel && answer.answer !== 'unclear') {
+  const raw = member.value as string
+  const text = raw.includes('%') ? decodePercents(raw) : raw
+  const decoded = { ...member, value: text }
+  const answer = readMemberAnswer(place, decoded)
+  // "1" is an answer, or the number of a category.
+  const isCode = meaning.subject === null && meaning.codes?.has(text) === true
+  const isAnswer = !meaning.isLabel && !isCode && answer.answer !== 'unclear'
+  // No other text is a "yes".
+  const isYes = isAnswer && answer.answer === 'yes'
+  if (!isYes && readWholeText(statements, place, { ...decoded, answer })) return
+  if (isAnswer) {
     addChoice(statements, place, { ...member, answer })
     return
   }
-  // A text such as "0,1,2:" lists codes.
-  // So does Didomi's `c:meta-x,google`, with the names of vendors.
+  // A text such as "0,1,2:" lists codes, and Didomi's `c:meta-x,google` the names of vendors.
   const isCodeList =
-    (meaning.codes !== null && !/[:=]["'\w[{]/.test(text)) ||
+    (meaning.codes !== null && (!/[:=]\s*["'\w[{]/.test(text) || LEVELS.test(text))) ||
     (meaning.hasVendors && /^c:/.test(text))
-  const parsed = isCodeList ? null : parseCookieText(member.value as string)
+  const parsed = isCodeList ? null : parseCookieText(raw)
   if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
-  else if (readCodesInText(statements, place, { ...member, value: text })) return
-  else if (meaning.isLabel || !readTextList(statements, place, { ...member, value: text })) {
-    if (meaning.isLabel) statements.withOthers.add(place.source)
-    else addChoice(statements, place, { ...member, answer })
+  else if (readCodesInText(statements, place, decoded)) return
+  else if (meaning.isLabel) statements.withOthers.add(place.source)
+  else if (!readTextList(statements, place, decoded)) {
+    addChoice(statements, place, { ...member, answer })
   }
-}
-
-/** `signal: "gpc"` and `privacy_signals: ["gpc"]` say that an opt-out was made by the browser. */
-function isSignalName(text: unknown): boolean {
-  return typeof text === 'string' && text.length < 40 && findMeaning(text).subject === 'gpc'
-}
-
-const OPT_OUT_BY_SIGNAL = { subject: 'everything', isNegative: true, isForm: false } as const
-
-/** A TC or GPP string in a list of codes, such as Ethyca's `fides_string`. */
-const CODE_IN_TEXT = /[,;|\s](D[\w-]+~|C[\w-]{20})/
-
-function readCodesInText(statements: ConsentStatements, place: Place, member: Member): boolean {
-  const text = `,${member.value}`
-  if (text.length > LIST_LENGTH_MAX || !CODE_IN_TEXT.test(text)) return false
-  const parts = text.split(/[,;|\s]+/, ITEMS_MAX)
-  const read = parts.map(value => readCodedText(statements, place, { ...member, value }))
-  return read.includes(true)
-}
-
-const ITEMS_MAX = 200
-const LIST_LENGTH_MAX = 4_096
-
-/** `necessary,marketing` and `permit 1,2,3`. */
-function readTextList(statements: ConsentStatements, place: Place, member: Member): boolean {
-  const { meaning } = member
-  const text = member.value as string
-  const mayList = meaning.list !== null || meaning.codes !== null || meaning.subject !== null
-  if (!mayList || text.length > LIST_LENGTH_MAX) return false
-  const separator = meaning.codes === null ? /[,|;\n]+/ : /[^A-Za-z0-9_]+|_(?=\d)/
-  const items = text.split(separator, ITEMS_MAX).map(item => item.trim())
-  const value = items.filter(item => item !== '')
-  place.budget.members -= value.length
-  if (place.budget.members < 0) {
-    addUnread(statements, place)
-    return true
-  }
-  const isEmptyList = value.length === 0 && meaning.list === 'accepted'
-  return (isEmptyList || value.length > 0) && readList(statements, place, { ...member, value })
-}
-
-/** What is not read may refuse. */
-function addUnread({ choices }: ConsentStatements, { source, path }: Place): void {
-  choices.push({
-    source,
-    field: path,
-    subject: 'advertising',
-    vendor: null,
-    meaning: 'unclear',
-    isForm: true,
-    why: 'words_denied',
-  })
 }

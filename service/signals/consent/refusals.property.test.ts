@@ -62,6 +62,43 @@ describe('a refusal', () => {
   })
 })
 
+describe('a refusal of one purpose', () => {
+  it('never leaves a grant, however a list of purposes is written', () => {
+    const no = fc.constantFrom<unknown>(false, 'no', 'denied', 'rejected', 'opted_out', 'nein')
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...GRANTS),
+        permissionName,
+        no,
+        listing,
+        (grant, name, no, list) => {
+          const form = list(name, no)
+          const { outcome } = decide({ ...grant, consent: { ...grant.consent, ...form } })
+          assert.notEqual(outcome, 'granted', JSON.stringify(form))
+        },
+      ),
+      { numRuns: 3_000 },
+    )
+  })
+})
+
+describe('a category with a number of its own', () => {
+  it('grants nothing, and takes nothing away', () => {
+    const code = fc.integer({ min: 20, max: 999_999 })
+    const answer = fc.constantFrom<unknown>(true, false, 0, 1, 'yes', 'no')
+    const owner = fc.constantFrom('consents', 'categories', 'groups', 'choices', 'preferences')
+    fc.assert(
+      fc.property(owner, code, answer, (name, number, value) => {
+        const form = { [name]: { [number]: value } }
+        assert.notEqual(decide({ consent: form }).outcome, 'granted', JSON.stringify(form))
+        const { outcome } = decide({ consent: { advertising: 'granted', ...form } })
+        assert.equal(outcome, 'granted', JSON.stringify(form))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
 describe('a member that does not refuse', () => {
   it('takes no grant away: settings, channels, other purposes, labels', () => {
     const neutral = fc.uniqueArray(fc.constantFrom(...variants.neutral), { maxLength: 5 })
@@ -91,7 +128,7 @@ describe('a member that does not refuse', () => {
 describe('any submission', () => {
   it('is decided without an error, and names no text of the caller', () => {
     const text = fc.constantFrom('jane@example.com', '+4915112345678', 'Jane Doe 4915112345678')
-    const value = fc.oneof(fc.jsonValue({ maxDepth: 6 }), text)
+    const value = fc.oneof(fc.jsonValue({ maxDepth: 6 }), text, fc.constantFrom(...ODD_VALUES))
     const object = fc.dictionary(fc.oneof(fc.string(), text, fc.constantFrom(...NAMES)), value)
     fc.assert(
       fc.property(object, object, object, (consent, consent_mode, tcf) => {
@@ -164,6 +201,20 @@ const refusingMember = fc.oneof(
   ),
 )
 
+/** The ways in which consent platforms write an answer to a purpose as an item. */
+const listing = fc.constantFrom<(name: string, answer: unknown) => Members>(
+  (name, answer) => ({ consents: [{ purpose: name, granted: answer }] }),
+  (name, answer) => ({ consents: [{ k: name, v: answer }] }),
+  (name, answer) => ({ services: [{ name, consent: { status: answer } }] }),
+  (name, answer) => ({ choices: [{ purpose: { name }, choice: answer }] }),
+  (name, answer) => ({ user_consents: [[name, answer]] }),
+  (name, answer) => ({ user_consents: [`${name}=${answer}`, 'analytics=yes'] }),
+  (name, answer) => ({ consents: { 0: { category: name, value: answer } } }),
+  (name, answer) => ({ 'purposes[0].name': name, 'purposes[0].allowed': answer }),
+  (name, answer) => ({ stored: `analytics:yes,${name}:${answer}` }),
+  (name, answer) => ({ items: [{ nombre: name, valor: answer }] }),
+)
+
 const CHANNELS = ['email', 'sms', 'push', 'phone', 'newsletter', 'whatsapp', 'direct mail']
 const LABELS = ['required', 'applies', 'shown', 'link', 'url', 'id', 'version', 'at', 'language']
 
@@ -183,7 +234,27 @@ const harmlessMember = fc.oneof(
   ),
 )
 
-const NAMES = [...PERMISSIONS, ...OPT_OUTS, 'consent', 'purposes', 'vendors', 'gpp', 'tcString']
+const NAMES = [
+  ...[...PERMISSIONS, ...OPT_OUTS, 'consent', 'purposes', 'vendors', 'gpp', 'tcString', 'att'],
+  ...[
+    'gcs',
+    'gcd',
+    'SaleOptOut',
+    'us_privacy',
+    'consentDecision',
+    'source',
+    'purposes.0',
+    'a[0].b',
+  ],
+  ...['purposes.0.__proto__', 'notice_preferences', 'tcfPurposes', 'rejected', 'name', 'value'],
+]
+
+/** Texts that are objects, and objects that cannot be converted to a text. */
+const ODD_VALUES: unknown[] = [
+  ...['a=1&b=2', 'a:1,b:2,c:', '{a:1}', '1:1', '[{"id":{}}]', '__proto__=1&b=2', 'asserted'],
+  ...[{ toString: 1 }, [{ toString: 1 }], [1, { toString: 1 }], { 0: { toString: 1 } }],
+  ...[[{ id: { toString: 1 }, consent: 1 }], JSON.parse('{"__proto__":{"a":1}}')],
+]
 
 /** Where a refusal can stand beside a grant: before or after it, and in objects and texts. */
 const placing = fc.constantFrom<(grant: Grant, form: Members) => Grant>(

@@ -42,11 +42,18 @@ describe('readTcfConsent', () => {
     for (const tcf of [
       { gdprApplies: true },
       { gdprApplies: 1, captured_at: '2026-11-20T00:00:00Z' },
-      { purpose: { consents: {} }, cmpStatus: 'loaded' },
+      { gdprApplies: true, cmpStatus: 'loaded' },
       { addtl_consent: '2~1.35~dv.9' },
     ]) {
       assert.equal(readSignal(tcf), 'unknown: tc_string_missing')
     }
+  })
+
+  it('refuses an empty map of consents, unless the GDPR does not apply', () => {
+    const purpose = { consents: {}, legitimateInterests: {} }
+    assert.equal(readSignal({ gdprApplies: true, purpose }), 'denied: tc_ad_purposes_refused')
+    assert.equal(readSignal({ purpose, cmpStatus: 'loaded' }), 'denied: tc_ad_purposes_refused')
+    assert.equal(readSignal({ purpose, gdprApplies: false }), 'unknown: no_signal')
   })
 
   it('reads the string under the names of TCData, cookie, mobile key and URL, in any case', () => {

@@ -50,7 +50,8 @@ export function readTcfConsent(
   statements: ConsentStatements,
   { needs, ownCaptured, receivedAt, settings }: TcfContext,
 ): ConsentSignal {
-  const { tcPurposes, additionalConsents } = statements
+  const { additionalConsents, isOutsideGdpr } = statements
+  const tcPurposes = statements.tcPurposes.filter(({ isBlank }) => !(isBlank && isOutsideGdpr))
   const context = { captured: parseCapturedAt(ownCaptured), receivedAt, needs }
   const relevant = selectRelevant(statements, 'tcf', needs)
   const { denied, possible } = findRefusal(relevant)

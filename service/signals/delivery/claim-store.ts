@@ -25,6 +25,10 @@ export interface ClaimedDelivery extends EventRef {
   attemptNumber: number
   /** The worker that had claimed it died: the platform may already have the event. */
   isLeaseTakeover: boolean
+  /** A request with the event was answered. */
+  wasAnswered: boolean
+  /** It is sent under the prefixed ID: see `PAGE_ID_PREFIX`. */
+  hasIdPrefix: boolean
 }
 
 /** The deliveries that one worker holds until the lease ends. */
@@ -121,7 +125,8 @@ function assignClaim(claimedAt: string, leaseSeconds: string): string {
 
 const CLAIMED_COLUMNS = `delivery_queue.event_id, delivery_queue.space, delivery_queue.created_at,
   delivery_queue.id, delivery_queue.is_test, delivery_queue.attempt_count,
-  delivery_queue.attempts_before_replay, delivery_queue.leased_until`
+  delivery_queue.attempts_before_replay, delivery_queue.leased_until,
+  delivery_queue.attempt_ids <> '{}' as was_answered, delivery_queue.has_id_prefix`
 
 interface ClaimedRow {
   event_id: string
@@ -133,6 +138,8 @@ interface ClaimedRow {
   attempts_before_replay: number
   leased_until: Date
   is_lease_takeover: boolean
+  was_answered: boolean
+  has_id_prefix: boolean | null
 }
 
 function toClaimedDeliveries(rows: readonly ClaimedRow[]): ClaimedDeliveries {
@@ -146,6 +153,8 @@ function toClaimedDeliveries(rows: readonly ClaimedRow[]): ClaimedDeliveries {
       attemptCount: row.attempt_count,
       attemptNumber: row.attempt_count - row.attempts_before_replay,
       isLeaseTakeover: row.is_lease_takeover,
+      wasAnswered: row.was_answered,
+      hasIdPrefix: row.has_id_prefix === true,
     })),
     leaseEndsAt: rows[0]?.leased_until ?? new Date(0),
   }

@@ -151,6 +151,7 @@ interface BatchToSend {
   batch: ClaimedBatch
   /** The deliveries of the batch that may be sent. */
   deliveries: readonly OutboundDelivery[]
+  possibleDuplicates: ReadonlySet<number>
   retryPolicy: RetryPolicy
 }
 
@@ -160,10 +161,11 @@ async function reviewAndSend(
   batch: ClaimedBatch,
   retryPolicy: RetryPolicy,
 ): Promise<DestinationHealth> {
-  const { deliveries, settlements } = await reviewDeliveries(context, batch)
+  const reviewed = await reviewDeliveries(context, batch)
+  const { deliveries, settlements, possibleDuplicates } = reviewed
   await settleBatch(context, batch, { settlements, request: null })
   if (deliveries.length === 0) return { kind: 'untried' }
-  const toSend = { batch, deliveries, retryPolicy }
+  const toSend = { batch, deliveries, possibleDuplicates, retryPolicy }
   const { platform, now, isStopping, credentialKeys } = context
   const { destination, isTest, leaseEndsAtSeconds } = batch
   const opened = openCredential(credentialKeys, destination.id, destination.sealedCredential)
@@ -193,7 +195,7 @@ async function reviewAndSend(
 /** Stores the request and its answer, and settles each event that the answer decides. */
 async function settleRequest(
   context: BatchContext,
-  { batch, retryPolicy }: BatchToSend,
+  { batch, retryPolicy, possibleDuplicates }: BatchToSend,
   { result, decided, ...request }: SentRequest,
 ): Promise<void> {
   const { database, platform, now, random, isStopping, onSettleRetry } = context
@@ -210,7 +212,11 @@ async function settleRequest(
   const settlements = decided.map(({ id, event }) => {
     const attemptNumber = claimed.get(id)?.attemptNumber ?? 1
     const windowEndsAt = windowEnd(events.get(id) ?? event, platform)
-    return retryPolicy.onAnswer({ id, attemptNumber, windowEndsAt }, result, answerContext)
+    const answered = { id, attemptNumber, windowEndsAt }
+    const settlement = retryPolicy.onAnswer(answered, result, answerContext)
+    return possibleDuplicates.has(id)
+      ? { ...settlement, isPossibleDuplicate: true as const }
+      : settlement
   })
   const { outcome } = result
   const count = await settleBatch(context, batch, { settlements, request: { decided, outcome } })

@@ -18,6 +18,8 @@ export interface DeliveryContext {
   erasureKey: ErasureKeyProvider
   batchMax: number
   leaseSeconds: number
+  /** How long the event of a page waits for the one of the tracker secret. */
+  pageHoldSeconds: number
   now: () => Date
   /** From 0 to 1, for the jitter of retries. */
   random: () => number

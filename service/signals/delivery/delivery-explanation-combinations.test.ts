@@ -141,6 +141,7 @@ function delivery(changes: Partial<StoredDelivery>): StoredDelivery {
     firstSentAt: null,
     replayedAt: null,
     attemptIds: [],
+    hasIdPrefix: false,
     createdAt: NOON,
     updatedAt: null,
     leaseSecondsLeft: changes.status === 'sent' ? 30 : null,

@@ -41,7 +41,7 @@ it('explains for each status what happened, why, and what happens next', () => {
       { status: 'skipped:no_destination' },
       /^Not sent: the tracker had no destination when the event was received\./,
     ],
-    [{ status: 'skipped:duplicate' }, /^Not sent: the same event has already been delivered/],
+    [{ status: 'skipped:duplicate' }, /^Not sent: the tracker secret sent the same event to this/],
     [{ status: 'expired' }, /^Not sent: the event of 2026-11-21T11:00:00\.000Z is older than/],
     [
       { status: 'failed:permanent', statusReason: 'payload_expired' },
@@ -148,6 +148,7 @@ const DELIVERY: StoredDelivery = {
   firstSentAt: null,
   replayedAt: null,
   attemptIds: [],
+  hasIdPrefix: false,
   createdAt: new Date('2026-11-21T11:00:00.000Z'),
   updatedAt: null,
   leaseSecondsLeft: null,

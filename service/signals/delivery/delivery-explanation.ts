@@ -5,6 +5,7 @@ import { SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
+import { duplicateSentences, prefixSentence, replacedSentence } from './page-explanation.ts'
 import {
   type ExplanationContext,
   explainSending,
@@ -26,6 +27,7 @@ export function explainDelivery(
   return [
     ...statusSentences(delivery, event, context),
     repeatSentence(delivery, unknown, context.at),
+    prefixSentence(delivery, event),
     ...noteSentences(event),
   ]
     .filter(text => text !== '')
@@ -46,7 +48,11 @@ function statusSentences(
     case 'sent':
       return explainSending(delivery, event, context)
     case 'accepted':
-      return [acceptedSentence(delivery), 'Nothing more happens.']
+      return [
+        acceptedSentence(delivery),
+        ...duplicateSentences(delivery, event, context),
+        'Nothing more happens.',
+      ]
     case 'retrying':
       return [attemptsSentence(delivery), message, ...explainWaiting(delivery, event, context)]
     case 'failed:auth':
@@ -61,14 +67,14 @@ function statusSentences(
           'accepts. It stays in the ledger.',
       ]
     case 'skipped:consent':
-      return [consentSentence(delivery, event)]
+      return [consentSentence(delivery, event, context)]
     case 'skipped:no_destination':
       return [
         'Not sent: the tracker had no destination when the event was received. Connect one and ' +
           'send new events.',
       ]
     case 'skipped:duplicate':
-      return ['Not sent: the same event has already been delivered to this destination.']
+      return [`${notSentWords(delivery)}: ${replacedSentence(delivery, context)}`]
   }
 }
 
@@ -184,7 +190,11 @@ function endOfWindow(context: ExplanationContext): string {
     : 'the platform no longer accepts the event'
 }
 
-function consentSentence(delivery: StoredDelivery, event: StoredEvent): string {
+function consentSentence(
+  delivery: StoredDelivery,
+  event: StoredEvent,
+  { pageWithdrawal }: ExplanationContext,
+): string {
   const { statusReason } = delivery
   const reason = reasonOf('skipped:consent', statusReason)
   const notSent = notSentWords(delivery)
@@ -199,6 +209,17 @@ function consentSentence(delivery: StoredDelivery, event: StoredEvent): string {
         `${notSent}: the visitor withdrew consent, and ${withdrawalClause(event)}. ` +
         'It stays in the ledger.'
       )
+    case 'withdrawn_by_page': {
+      const named = pageWithdrawal
+        ? `page withdrawal ${pageWithdrawal.id} of ${pageWithdrawal.withdrawnAt.toISOString()}` +
+          (pageWithdrawal.liftedAt ? ', which has been lifted since' : '')
+        : 'by a page, for a visitor with the same identifiers'
+      return (
+        `${notSent}: the visitor withdrew consent on a page (${named}), and ` +
+        `${withdrawalClause(event)}. It stays in the ledger. Anyone can copy the key of a page: ` +
+        'if the visitor did not withdraw, list the withdrawals and lift theirs.'
+      )
+    }
     case 'possible_refusal':
       return (
         `${notSent}: ${listPossibleRefusals(event)} refuses advertising by its words, though it ` +

@@ -27,7 +27,8 @@ export const STATUS_TRANSITIONS = {
   'failed:unknown': ['queued'],
   accepted: [],
   expired: [],
-  'skipped:consent': [],
+  // A page's withdrawal was lifted.
+  'skipped:consent': ['queued'],
   'skipped:no_destination': [],
   'skipped:duplicate': [],
 } as const satisfies Record<DeliveryStatus, readonly DeliveryStatus[]>

@@ -28,6 +28,8 @@ export interface StoredDelivery {
   replayedAt: Date | null
   /** The requests that contained it, oldest first. */
   attemptIds: string[]
+  /** It is sent under the ID of its event with the prefix of pages. */
+  hasIdPrefix: boolean
   createdAt: Date
   updatedAt: Date | null
   /** How long the worker that sends it has it to itself, below 0 when it was lost; else null. */
@@ -94,6 +96,7 @@ export async function findDeliveries(
     firstSentAt: row.first_sent_at,
     replayedAt: row.replayed_at,
     attemptIds: row.attempt_ids,
+    hasIdPrefix: row.has_id_prefix === true,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     leaseSecondsLeft: row.lease_seconds_left,
@@ -139,7 +142,7 @@ export async function hasAcceptedDelivery({ pool }: Database, trackerId: string)
   return rows.length > 0
 }
 
-/** Columns that a delivery keeps for good, in the queue and in the history. */
+/** Columns that a delivery keeps when it moves between the queue and the history. */
 export const FIXED_COLUMNS = [
   'tracker_id',
   'created_at',
@@ -148,6 +151,7 @@ export const FIXED_COLUMNS = [
   'space',
   'destination_id',
   'is_test',
+  'has_id_prefix',
 ]
 
 /** Columns that a replay sets. */

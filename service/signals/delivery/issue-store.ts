@@ -1,9 +1,9 @@
 import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import {
   FAILURE_CLASSES,
-  FAILURE_REASONS,
   type FailureClass,
-  type FailureReason,
+  ISSUE_REASONS,
+  type IssueReason,
 } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
@@ -121,8 +121,8 @@ export interface IssueCount {
   /** Null for no code. */
   code: number | null
   subcode: number | null
-  /** Why nothing was sent; null when the platform's answer says it. */
-  reason: Stored<FailureReason> | null
+  /** Why nothing was sent, or a warning; null when the platform's answer says it. */
+  reason: Stored<IssueReason> | null
   attempts: number
   failed: number
   firstAt: Date
@@ -152,7 +152,7 @@ export async function listIssueCounts(
     class: parseStored(FAILURE_CLASSES, row.class),
     code: row.code === NO_CODE ? null : row.code,
     subcode: row.subcode === NO_CODE ? null : row.subcode,
-    reason: row.reason === '' ? null : parseStored(FAILURE_REASONS, row.reason),
+    reason: row.reason === '' ? null : parseStored(ISSUE_REASONS, row.reason),
     attempts: row.attempts,
     failed: row.failed,
     firstAt: row.first_at,
@@ -201,16 +201,16 @@ export const SETTLED_TYPES = Object.entries(SETTLED_COLUMNS)
 export const countSettled = (source: string, trackerId: string) => `
     insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
     select ${trackerId}::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD},
-      -count(*) filter (where status = 'skipped:consent'),
+      -count(*) filter (where status like 'skipped:%'),
       count(*) filter (where status = 'accepted')
-    from ${source} where not is_test and status in ('accepted', 'skipped:consent')
+    from ${source} where not is_test and (status = 'accepted' or status like 'skipped:%')
     group by 2 order by 2
     ${ADD_COUNTS}`
 
 const STAGES: [CountedStage, condition: string][] = [
   ['platform_accepted', `status = 'accepted'`],
   ['failed', `status like 'failed:%'`],
-  ['held', `status in ('expired', 'skipped:consent')`],
+  ['held', `(status = 'expired' or status like 'skipped:%')`],
 ]
 
 const STAGE_OF_STATUS = `case ${STAGES.map(

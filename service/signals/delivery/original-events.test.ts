@@ -64,7 +64,7 @@ it('sends the parent of the own space, else that of the other one', async test =
   assert.equal((await page({ event_name: 'Lead' })).status, 202)
   await service.submit(samplePurchase())
   await service.submit(samplePurchase(RENEWAL))
-  assert.equal((await page({ ...RENEWAL, event_id: 'of-page' })).status, 202)
+  assert.equal((await page({ ...RENEWAL, event_id: 'of-page', event_name: 'Lead' })).status, 202)
   const nameOf = async (id: string) =>
     ((await originalEventOf(service, id)) as { event_name: string }).event_name
   assert.equal(await nameOf('renewal'), 'Purchase')

@@ -1,8 +1,7 @@
-import type { Database } from '../../runtime/db/database.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { readRestrictions } from '../events/column-encoding.ts'
+import { SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
-import { findParentEvents } from '../events/lineage-store.ts'
 import { type ContentItem, isContentItem, readContentItem } from '../events/order-contents.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type {
@@ -12,6 +11,7 @@ import type {
   OutboundEvent,
   Platform,
 } from '../platforms/platform.ts'
+import { addIdPrefix } from './page-events.ts'
 
 export interface OutboundInput {
   event: StoredEvent
@@ -19,6 +19,8 @@ export interface OutboundInput {
   platform: Pick<Platform, 'joinClickIds'>
   /** The parent of the event; null when it has none that may be disclosed. */
   originalEvent: OriginalEvent | null
+  /** It is sent under the prefixed ID. */
+  hasIdPrefix?: boolean
 }
 
 /**
@@ -30,12 +32,14 @@ export function toOutboundEvent({
   identity: { digests, plain },
   platform,
   originalEvent,
+  hasIdPrefix = false,
 }: OutboundInput): OutboundEvent {
   const value = event.valueData ?? {}
   const details = event.payload?.details ?? {}
   const restrictions = readRestrictions(event.consent)
+  const ids = { eventId: event.eventId, orderId: event.orderId }
   return {
-    eventId: event.eventId,
+    ...(hasIdPrefix ? addIdPrefix(ids) : ids),
     eventName: event.eventName,
     eventTime: clampEventTime(event),
     actionSource: event.actionSource,
@@ -45,7 +49,6 @@ export function toOutboundEvent({
     plain: { ...plain, ...joinedClickIds(event, platform) },
     valueAmount: event.valueAmount,
     valueCurrency: event.valueCurrency,
-    orderId: event.orderId,
     contents: Array.isArray(value.contents) ? selectContentItems(value.contents) : [],
     numItems: typeof value.num_items === 'number' ? value.num_items : null,
     commerce: toCommerceDetails(value),
@@ -56,6 +59,7 @@ export function toOutboundEvent({
     advertiserTracking: details.advertiser_tracking_enabled ?? null,
     customerSegment: details.customer_segmentation ?? null,
     originalEvent,
+    mayRestateValue: event.space !== SPACE_NUMBERS.publishable,
   }
 }
 
@@ -112,23 +116,11 @@ function joinedClickIds(
 }
 
 /**
- * Finds the events that these events name as their parents, so that a platform can join a delayed
- * event to the first one. A parent whose consent did not allow its delivery, or whose person was
- * erased, is not disclosed by its child.
+ * The event that another one names as its parent, so that a platform can join a delayed event to
+ * the first one. Null for a parent whose consent did not allow its delivery, or whose person was
+ * erased: its child does not disclose it.
  */
-export async function findOriginalEvents(
-  database: Database,
-  trackerId: string,
-  events: readonly StoredEvent[],
-): Promise<(event: StoredEvent) => OriginalEvent | null> {
-  const parents = await findParentEvents(database, trackerId, events)
-  return event => {
-    const parent = parents.get(event)
-    return parent ? toOriginalEvent(parent) : null
-  }
-}
-
-function toOriginalEvent(parent: StoredEvent): OriginalEvent | null {
+export function toOriginalEvent(parent: StoredEvent): OriginalEvent | null {
   if (parent.measurementClass !== 'advertising' || parent.isErased) return null
   const { eventId, eventName, orderId } = parent
   return { eventId, eventName, orderId, eventTime: clampEventTime(parent) }

@@ -1,4 +1,4 @@
-import type { DeliveryOutcome } from '@signalbox/contract/reasons.ts'
+import type { DeliveryOutcome, IssueReason } from '@signalbox/contract/reasons.ts'
 import { HOUR_SECONDS, MINUTE_SECONDS } from '../../runtime/util/time.ts'
 import type { SendAnswer, SendError } from '../platforms/platform.ts'
 import type { StatusAfterSent } from './delivery-status.ts'
@@ -60,6 +60,8 @@ interface SettlementDetails {
   error: SendError | null
   traceId: string | null
   attemptId: string | null
+  /** Set when the platform may drop it: a page sent its ID first, with another value. */
+  isPossibleDuplicate?: true
 }
 
 /**
@@ -70,11 +72,14 @@ export function describeIssue({
   status,
   reason,
   error,
-}: Pick<Settlement, 'status' | 'reason' | 'error'>): string | null {
+  isPossibleDuplicate,
+}: Pick<Settlement, 'status' | 'reason' | 'error' | 'isPossibleDuplicate'>): string | null {
   if (error && error.class !== 'local') {
     return `${error.class} ${toIssueCode(error.code)} ${toIssueCode(error.subcode)} `
   }
-  return status.startsWith('failed:') ? `local -1 -1 ${reason}` : null
+  if (status.startsWith('failed:')) return `local -1 -1 ${reason}`
+  const warning: IssueReason = 'page_sent_first'
+  return status === 'accepted' && isPossibleDuplicate ? `local -1 -1 ${warning}` : null
 }
 
 const INTEGER_MAX = 2 ** 31 - 1
@@ -138,7 +143,12 @@ export function settleByAnswer(
   }
 }
 
-export type UnsentStatus = 'expired' | 'skipped:consent' | 'failed:permanent' | 'failed:unknown'
+export type UnsentStatus =
+  | 'expired'
+  | 'skipped:consent'
+  | 'skipped:duplicate'
+  | 'failed:permanent'
+  | 'failed:unknown'
 
 export interface UnsentInput {
   error: SendError | null
@@ -158,6 +168,11 @@ export function settleUnsent(
 /** Returns a claimed delivery to the queue as it was, without counting the attempt. */
 export function handBack({ id }: Pick<Settlement, 'id'>, { at }: { at: Date }): Settlement {
   return { ...uncounted(id), status: 'queued', reason: 'handed_back', nextAttemptAt: at }
+}
+
+/** Returns the event of a page to the queue, where it waits for the one of the tracker secret. */
+export function holdUntil({ id }: Pick<Settlement, 'id'>, nextAttemptAt: Date): Settlement {
+  return { ...uncounted(id), status: 'queued', reason: 'held_for_secret', nextAttemptAt }
 }
 
 function uncounted(id: number): SettlementDetails {

@@ -1,13 +1,22 @@
 import type { DeliveryOutcome, ReasonOf } from '@signalbox/contract/reasons.ts'
-import { checkWithdrawal } from '../consent/consent-decision.ts'
+import { findWithdrawalReason, type WithdrawalReason } from '../consent/consent-decision.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
-import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
+import { findParentEvents } from '../events/lineage-store.ts'
+import {
+  findPersonWithdrawals,
+  NOT_WITHDRAWN,
+  type Withdrawals,
+} from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
-import type { OriginalEvent, Platform, SendError } from '../platforms/platform.ts'
+import type { Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
 import type { BatchContext } from './delivery-context.ts'
-import { findOriginalEvents, toOutboundEvent } from './outbound-event.ts'
+import { toOriginalEvent, toOutboundEvent } from './outbound-event.ts'
+import { storeIdPrefixes } from './page-event-store.ts'
+import { loadPageRules, type PageRules } from './page-events.ts'
 import {
+  holdUntil,
   type Settlement,
   settleUnsent,
   type UnsentInput,
@@ -20,6 +29,8 @@ export interface ReviewedBatch {
   deliveries: OutboundDelivery[]
   /** The outcomes of the others, which end without a request. */
   settlements: Settlement[]
+  /** Of those that may be sent, the ones that the platform may drop as duplicates. */
+  possibleDuplicates: ReadonlySet<number>
 }
 
 /** Checks again, at the time of sending, which claimed deliveries may be sent. */
@@ -29,51 +40,69 @@ export async function reviewDeliveries(
 ): Promise<ReviewedBatch> {
   const { platform, now } = context
   const { destination, claimed, events } = batch
-  const withdrawnAt = await findBatchWithdrawals(context, batch)
-  const stored = [...events.values()]
-  const originalOf = await findOriginalEvents(context.database, destination.trackerId, stored)
+  const withdrawalsOf = await findBatchWithdrawals(context, batch)
+  const { database } = context
+  const { trackerId } = destination
+  const parents = await findParentEvents(database, trackerId, [...events.values()])
   const at = now()
+  const pages = await loadPageRules(context, { batch, parents, at })
   const reviews = [...claimed.values()].map(delivery => {
     const event = events.get(delivery.id)
     return reviewDelivery(delivery, {
       event,
-      withdrawnAt: event ? withdrawnAt(event) : null,
-      originalEvent: event ? originalOf(event) : null,
+      withdrawals: event ? withdrawalsOf(event) : NOT_WITHDRAWN,
+      parent: (event && parents.get(event)) ?? null,
+      pages,
       hasTestCode: destination.testCode !== null,
       platform,
       at,
     })
   })
+  const prefixed = reviews.flatMap(({ newlyPrefixed }) => newlyPrefixed ?? [])
+  await storeIdPrefixes(database, { trackerId, leaseEndsAt: batch.leaseEndsAt, prefixed })
   return {
     deliveries: reviews.flatMap(({ send }) => send ?? []),
     settlements: reviews.flatMap(({ settle }) => settle ?? []),
+    possibleDuplicates: pages.possibleDuplicates,
   }
 }
 
 async function findBatchWithdrawals(
   { database, erasureKey }: BatchContext,
   { destination, events }: ClaimedBatch,
-): Promise<(event: StoredEvent) => Date | null> {
+): Promise<(event: StoredEvent) => Withdrawals> {
   const { trackerId } = destination
   const people = new Map(
     [...events.values()].flatMap(event =>
-      event.payload ? [[event, { trackerId, ...event.payload }] as const] : [],
+      event.payload
+        ? [[event, { trackerId, space: spaceOf(event), ...event.payload }] as const]
+        : [],
     ),
   )
   const { latest } = await findPersonWithdrawals(database, [...people.values()], erasureKey)
   return event => {
     const person = people.get(event)
-    return person ? latest(person) : null
+    return person ? latest(person) : NOT_WITHDRAWN
   }
 }
 
+/** The space whose withdrawals reach an event; one from before there were spaces is a secret's. */
+export function spaceOf({ space }: Pick<StoredEvent, 'space'>): EventSpace {
+  return space === SPACE_NUMBERS.publishable ? 'publishable' : 'secret'
+}
+
 /** The event is sent, or it is settled without a request. */
-type Review = { send: OutboundDelivery; settle: null } | { send: null; settle: Settlement }
+type Review =
+  | { send: OutboundDelivery; settle: null; newlyPrefixed: NewlyPrefixed | null }
+  | { send: null; settle: Settlement; newlyPrefixed: null }
+
+type NewlyPrefixed = { createdAt: Date; deliveryId: number }
 
 interface ReviewInput {
   event: StoredEvent | undefined
-  withdrawnAt: Date | null
-  originalEvent: OriginalEvent | null
+  withdrawals: Withdrawals
+  parent: StoredEvent | null
+  pages: PageRules
   /** The destination has a code for test events. */
   hasTestCode: boolean
   platform: Platform
@@ -85,7 +114,7 @@ export const WINDOW_MARGIN_SECONDS = 60
 
 function reviewDelivery(
   delivery: ClaimedDelivery,
-  { event, withdrawnAt, originalEvent, hasTestCode, platform, at }: ReviewInput,
+  { event, withdrawals, parent, pages, hasTestCode, platform, at }: ReviewInput,
 ): Review {
   const end = event ? windowEnd(event, platform) : null
   const settle = (outcome: DeliveryOutcome<UnsentStatus>, error: SendError | null = null) =>
@@ -94,15 +123,23 @@ function reviewDelivery(
     settle({ status: 'failed:permanent', reason }, error)
 
   if (!event?.payload || !end) return fail('payload_expired')
-  if (!isStillConsented(event, withdrawnAt)) {
-    return settle({ status: 'skipped:consent', reason: 'consent_withdrawn' })
-  }
+  const withdrawn = findStoredWithdrawalReason(event, withdrawals)
+  if (withdrawn) return settle({ status: 'skipped:consent', reason: withdrawn })
   if (at.getTime() >= end.getTime() - WINDOW_MARGIN_SECONDS * 1_000) {
     // After an attempt the platform may have the event, so it has not expired unsent.
     const wasTried = delivery.attemptCount > 1
     return wasTried
       ? settle({ status: 'failed:unknown', reason: 'time_used_up' })
       : settle({ status: 'expired', reason: 'outside_window' })
+  }
+  // The wait leaves time to send the event before the platform's window ends.
+  const latestSend = new Date(end.getTime() - 2 * WINDOW_MARGIN_SECONDS * 1_000)
+  const page = pages.decide(delivery, event, latestSend)
+  if (page.kind === 'duplicate') {
+    return settle({ status: 'skipped:duplicate', reason: 'sent_by_secret' })
+  }
+  if (page.kind === 'hold') {
+    return { send: null, settle: holdUntil(delivery, page.until), newlyPrefixed: null }
   }
   // Without a code the platform would count it as live.
   if (delivery.isTest && !hasTestCode) return fail('no_test_code')
@@ -111,10 +148,16 @@ function reviewDelivery(
   // Raw values are never stored, so the identity cannot be made later.
   if (!identity) return fail('no_platform_identity')
 
-  const outbound = toOutboundEvent({ event, identity, platform, originalEvent })
+  const original = parent && toOriginalEvent(parent)
+  const originalEvent = original && pages.nameParent(event, parent, original)
+  const { hasIdPrefix } = page
+  const outbound = toOutboundEvent({ event, identity, platform, originalEvent, hasIdPrefix })
   const error = platform.validateEvent(outbound)
   if (error) return fail('refused_before_sending', error)
-  return { send: { id: delivery.id, event: outbound }, settle: null }
+  const { id, createdAt } = delivery
+  const isNew = hasIdPrefix && !delivery.hasIdPrefix
+  const newlyPrefixed = isNew ? { createdAt, deliveryId: id } : null
+  return { send: { id, event: outbound }, settle: null, newlyPrefixed }
 }
 
 /** When the platform stops accepting the event. */
@@ -132,17 +175,17 @@ function settleReviewed(
 ): Review {
   const isFailed = outcome.status.startsWith('failed:')
   const input = { error, replayableUntil: isFailed ? replayableUntil : null }
-  return { send: null, settle: settleUnsent(delivery, outcome, input) }
+  return { send: null, settle: settleUnsent(delivery, outcome, input), newlyPrefixed: null }
 }
 
-function isStillConsented(
-  { consentCapturedAt, createdAt }: StoredEvent,
-  withdrawnAt: Date | null,
-): boolean {
-  if (withdrawnAt === null) return true
+/** Why the withdrawals of its person withhold a stored event; null when they do not. */
+export function findStoredWithdrawalReason(
+  { consentCapturedAt, createdAt }: Pick<StoredEvent, 'consentCapturedAt' | 'createdAt'>,
+  withdrawals: Withdrawals,
+): WithdrawalReason | null {
   const captured_at = consentCapturedAt?.toISOString() ?? null
   const grant = { reason: 'granted_by_consent', captured_at } as const
-  return checkWithdrawal(grant, { withdrawnAt, receivedAt: createdAt }).allowed
+  return findWithdrawalReason(grant, { ...withdrawals, receivedAt: createdAt })
 }
 
 /**

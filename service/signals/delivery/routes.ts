@@ -5,15 +5,21 @@ import {
   type ReplayResult,
   ReplaySubmission,
 } from '@signalbox/contract/replays.ts'
+import { liftWithdrawals, listWithdrawals } from '@signalbox/contract/withdrawals.ts'
 import type { AuditedContext } from '../../audit/audit-store.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { destinationView, isTestModeOn } from './destination-resource.ts'
+import {
+  type LiftContext,
+  liftWithdrawalsOfPages,
+  listWithdrawalsOfPages,
+} from './lift-withdrawals.ts'
 import { replaySelection } from './replay-deliveries.ts'
 import { setTestMode, type TestModeContext } from './test-mode.ts'
 
-export interface DeliveryRoutesContext extends TestModeContext {
+export interface DeliveryRoutesContext extends TestModeContext, LiftContext {
   now: () => Date
   /** The destinations of a tracker changed, or the test mode of one. */
   onDestinationChanged: (trackerId: string) => void
@@ -47,6 +53,25 @@ export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutesContext):
     async handler({ tracker, body }, reply) {
       const result = await replayFailedDeliveries(context, { tracker, body, at: now() })
       if (result.queued > 0) onDeliveriesQueued(tracker.trackerId)
+      return reply.code(200).send(result)
+    },
+  })
+}
+
+/** What a shop does about withdrawals that pages sent. */
+export function withdrawalRoutes(app: ServiceApp, context: DeliveryRoutesContext): void {
+  app.route({
+    ...listWithdrawals,
+    handler: ({ tracker, query }) =>
+      listWithdrawalsOfPages(context.database, tracker.trackerId, query),
+  })
+
+  app.route({
+    ...liftWithdrawals,
+    async handler({ tracker, body }, reply) {
+      const actor = { type: 'tracker', id: tracker.trackerId } as const
+      const result = await liftWithdrawalsOfPages(context, { tracker, actor, body })
+      if (result.queued > 0) context.onDeliveriesQueued(tracker.trackerId)
       return reply.code(200).send(result)
     },
   })

@@ -1,7 +1,7 @@
-import type { ReasonOf } from '@signalbox/contract/reasons.ts'
 import type pg from 'pg'
 import { type Database, inTransaction, isCitusCluster } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
+import type { WithdrawalReason } from '../consent/consent-decision.ts'
 import { CLOCK_TOLERANCE_MINUTES } from '../consent/consent-signal.ts'
 import {
   FOUND_COLUMNS,
@@ -9,6 +9,7 @@ import {
   toErasablePayload,
 } from '../events/erase-store.ts'
 import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
+import { SPACE_NUMBERS } from '../events/event-record.ts'
 import {
   digestVisitorId,
   indexKey,
@@ -37,9 +38,13 @@ export interface WithdrawnPerson {
   /** Digests of email addresses, phone numbers and external IDs. */
   digests: readonly string[]
   at: Date
+  /** Who sent the withdrawal. */
+  reason: WithdrawalReason
+  /** Whether it reaches events of pages only. */
+  isOfPagesOnly: boolean
 }
 
-/** At most this many deliveries are skipped now; the rest when a worker claims them. */
+/** The rest is skipped when a worker claims it. */
 const SKIPPED_MAX = 10_000
 
 /** Skips the waiting deliveries of a person who withdrew consent. Returns how many. */
@@ -49,12 +54,12 @@ export async function skipWaitingOfPerson(
 ): Promise<number> {
   const events = await findWaitingEvents(database, person)
   if (events.length === 0) return 0
-  const { trackerId, at } = person
+  const { trackerId, at, reason } = person
   const values = [trackerId, WAITING_STATUSES, ...eventRefValues(events)]
   if (await isCitusCluster(database)) {
-    return inTransaction(database, client => skipInSteps(client, { trackerId, at }, values))
+    return inTransaction(database, client => skipInSteps(client, person, values))
   }
-  const { rows } = await database.pool.query(SKIP_WAITING, [...values, at])
+  const { rows } = await database.pool.query(SKIP_WAITING, [...values, at, reason])
   return rows[0].count
 }
 
@@ -65,7 +70,7 @@ export async function skipWaitingOfPerson(
  */
 async function findWaitingEvents(
   { pool }: Pick<Database, 'pool'>,
-  { trackerId, visitorId, digests, at }: WithdrawnPerson,
+  { trackerId, visitorId, digests, at, isOfPagesOnly }: WithdrawnPerson,
 ): Promise<EventRef[]> {
   const searched = visitorId === null ? digests : [...digests, digestVisitorId(visitorId)]
   const { rows } = await pool.query(FIND_WAITING, [
@@ -79,6 +84,7 @@ async function findWaitingEvents(
   const named = new Set(digests)
   return rows
     .map(toErasablePayload)
+    .filter(({ space }) => !isOfPagesOnly || space === SPACE_NUMBERS.publishable)
     .filter(
       payload =>
         (visitorId !== null && payload.visitorId?.trim() === visitorId) ||
@@ -117,55 +123,49 @@ const DELETE_WAITING = `
     returning queue.*
   )`
 
-const WITHDRAWN = { reason: 'consent_withdrawn', lastError: 'last_error' } as const
-
 const SKIP_WAITING = `${DELETE_WAITING},
-  inserted as (${insertSkipped('skipped', { ...WITHDRAWN, at: '$6' })}),
+  inserted as (${insertSkipped('skipped', { reason: '$7', at: '$6' })}),
   counted as (${uncountSkipped('skipped')}),
-  held as (${countHeld('skipped', { ...WITHDRAWN, at: '$6' })})
+  held as (${countHeld('skipped', { reason: '$7', at: '$6' })})
   select count(*) as count from skipped`
 
 const DELETE_WAITING_ROWS = `${DELETE_WAITING}
   select (select count(*) from skipped) as count,
     ${rowsToJson(SKIPPED_COLUMNS, 'skipped')} as skipped`
 const SKIPPED_ROWS = rowsFromJson(SKIPPED_COLUMNS, 'delivery_queue', '$2')
-const INSERT_SKIPPED_ROWS = insertSkipped(SKIPPED_ROWS, { ...WITHDRAWN, at: '$1' })
+const INSERT_SKIPPED_ROWS = insertSkipped(SKIPPED_ROWS, { reason: '$3', at: '$1' })
 const UNCOUNT_SKIPPED_ROWS = uncountSkipped(SKIPPED_ROWS)
-const COUNT_HELD_ROWS = countHeld(rowsFromJson(SKIPPED_COLUMNS, 'delivery_queue', '$3'), {
-  ...WITHDRAWN,
-  at: '$2',
-})
+const COUNT_HELD_ROWS = countHeld(SKIPPED_ROWS, { reason: '$4', at: '$3' })
 
 /** On a Citus cluster, where an insert cannot read a common table expression (decision 0024). */
 async function skipInSteps(
   client: pg.PoolClient,
-  { trackerId, at }: Pick<WithdrawnPerson, 'trackerId' | 'at'>,
+  { trackerId, at, reason }: WithdrawnPerson,
   values: readonly unknown[],
 ): Promise<number> {
-  const { rows } = await client.query(DELETE_WAITING_ROWS, [...values])
-  const [{ count, skipped }] = rows
+  const [{ count, skipped }] = (await client.query(DELETE_WAITING_ROWS, [...values])).rows
   if (count === 0) return 0
-  await client.query(INSERT_SKIPPED_ROWS, [at, skipped])
+  await client.query(INSERT_SKIPPED_ROWS, [at, skipped, reason])
   await client.query(UNCOUNT_SKIPPED_ROWS, [trackerId, skipped])
-  await client.query(COUNT_HELD_ROWS, [trackerId, at, skipped])
+  await client.query(COUNT_HELD_ROWS, [trackerId, skipped, at, reason])
   return count
 }
 
-/** `at` is SQL. */
-type SkippedAs = { reason: ReasonOf<'skipped:consent'>; at: string }
+/** Both are SQL. */
+type SkippedAs = { reason: string; at: string }
 
 /** The SQL that inserts rows from the queue into the history as skipped. */
 function insertSkipped(
   rows: string,
-  { reason, lastError, at }: SkippedAs & { lastError: string },
+  { reason, lastError = 'last_error', at }: SkippedAs & { lastError?: string },
 ): string {
   const unchanged = UNCHANGED_COLUMNS.join(', ')
   return `insert into deliveries (${unchanged}, status, status_reason, last_error, updated_at)
-       select ${unchanged}, 'skipped:consent', '${reason}', ${lastError}, ${at}::timestamptz
+       select ${unchanged}, 'skipped:consent', ${reason}::text, ${lastError}, ${at}::timestamptz
        from ${rows}`
 }
 
-/** The SQL that subtracts skipped deliveries from the planned counts; `$1` is the tracker. */
+/** Subtracts skipped deliveries from the planned counts; `$1` is the tracker. */
 function uncountSkipped(rows: string): string {
   return `insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
        select $1::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD}, -count(*), 0
@@ -173,14 +173,14 @@ function uncountSkipped(rows: string): string {
        ${ADD_COUNTS}`
 }
 
-/** The SQL that counts skipped deliveries as held in this hour; `$1` is the tracker. */
+/** Counts skipped deliveries as held in this hour; `$1` is the tracker. */
 function countHeld(source: string, { reason, at }: SkippedAs): string {
   return countStages({
     source,
     trackerId: '$1::uuid',
     at: `${at}::timestamptz`,
     stage: stageLiteral('held'),
-    reason: `'${reason}'`,
+    reason: `${reason}::text`,
     where: 'not is_test',
   })
 }
@@ -275,7 +275,7 @@ const STOP_ERASED = `
     where ${SAME_ROW} and locked.is_waiting
     returning delivery.*
   ), inserted as (
-    ${insertSkipped('stopped', { reason: 'erased', lastError: WITHOUT_TEXT, at: '$2' })}
+    ${insertSkipped('stopped', { reason: `'erased'`, at: '$2', lastError: WITHOUT_TEXT })}
   ), redacted as (
     update delivery_queue delivery set last_error = ${WITHOUT_TEXT}, updated_at = $2::timestamptz
     from locked_queue locked
@@ -287,7 +287,7 @@ const STOP_ERASED = `
   ), counted as (
     ${uncountSkipped('stopped')}
   ), held as (
-    ${countHeld('stopped', { reason: 'erased', at: '$2' })}
+    ${countHeld('stopped', { reason: `'erased'`, at: '$2' })}
   ), concerned as materialized (
     select attempt_ids, needs_change, may_be_answered from concerned_queue
     union all

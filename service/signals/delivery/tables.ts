@@ -42,6 +42,7 @@ interface DeliveryTables {
     platform_trace_id: string | null
     last_error: string | null
     attempt_ids: Generated<string[]>
+    has_id_prefix: boolean | null
   }
   deliveries: {
     tracker_id: string
@@ -62,6 +63,7 @@ interface DeliveryTables {
     platform_trace_id: string | null
     last_error: string | null
     attempt_ids: Generated<string[]>
+    has_id_prefix: boolean | null
   }
   delivery_id_counters: {
     tracker_id: string

@@ -2,8 +2,11 @@ import { isRecognized } from '@signalbox/contract/closed-set.ts'
 import { reasonOf } from '@signalbox/contract/reasons.ts'
 import { LEASE_SECONDS_MAX } from '../../runtime/settings/settings.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import type { PageWithdrawal } from '../events/page-withdrawal-store.ts'
 import type { StoredAttempt } from './attempt-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
+import type { Match } from './page-event-store.ts'
+import { heldSentence } from './page-explanation.ts'
 import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
 
 /** What an explanation needs besides the rows of the delivery and its event. */
@@ -14,6 +17,10 @@ export interface ExplanationContext {
   attempts: readonly StoredAttempt[]
   /** When the platform stops accepting the event; null when it is not known. */
   windowEndsAt: Date | null
+  /** The withdrawal that a page sent for the visitor of the event; null when there is none. */
+  pageWithdrawal?: PageWithdrawal | null
+  /** Deliveries of the same event in the other space; left out, none are known. */
+  matches?: readonly Match[]
 }
 
 /** The clocks of two machines may differ by this much. */
@@ -34,7 +41,7 @@ export function explainWaiting(
   if (delivery.destinationProblem !== null) return pausedSentences(delivery, context)
   const { at } = context
   const backoff = backoffClause(delivery, at)
-  const due = dueSentence(delivery, at)
+  const due = heldSentence(delivery, context) ?? dueSentence(delivery, at)
   if (due !== '') return [due, toSentence(backoff)]
   return [backoff === '' ? nextBatchSentence(delivery) : `Waiting: ${backoff}.`]
 }
@@ -164,7 +171,10 @@ function nextBatchSentence({ status, statusReason, ...delivery }: StoredDelivery
       return replayedAt
         ? `Waiting to be sent again: it was replayed at ${replayedAt.toISOString()}.`
         : NEXT_BATCH
+    case 'withdrawal_lifted':
+      return 'Waiting to be sent: the withdrawal that stopped it was lifted.'
     case 'accepted_for_delivery':
+    case 'held_for_secret':
     case 'test_purchase':
     case 'handed_back':
     case 'destination_refused':

@@ -9,12 +9,14 @@ import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { findAttempts, type StoredAttempt } from '../delivery/attempt-store.ts'
 import { explainDelivery } from '../delivery/delivery-explanation.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
+import { findMatches, type Match } from '../delivery/page-event-store.ts'
 import { windowEnd } from '../delivery/review-deliveries.ts'
 import { eventRefKey } from '../events/event-columns.ts'
 import { BOTH_SPACES, type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { findEventsById, findEventsByRef, type StoredEvent } from '../events/event-store.ts'
 import { findChildEvents, findParentEvents } from '../events/lineage-store.ts'
 import { listEventRefs } from '../events/list-store.ts'
+import { findPageWithdrawal, type PageWithdrawal } from '../events/page-withdrawal-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
 import { buildEventPage, type EventPageRequest } from './pagination.ts'
@@ -90,6 +92,10 @@ export interface LoadedEvent {
   deliveries: StoredDelivery[]
   /** The requests that contained it. */
   attempts: StoredAttempt[]
+  /** Looked up when a page's withdrawal stopped a delivery. */
+  pageWithdrawal: PageWithdrawal | null
+  /** Deliveries of the same event in the other space. */
+  matches: Match[]
 }
 
 /** Throws a 404 refusal when the tracker has no such event, even if another tracker has one. */
@@ -102,13 +108,30 @@ export async function loadEvent(
   const spaces = space === null ? undefined : [space]
   const [event] = await findEventsById(database, trackerId, [eventId], spaces)
   if (!event) throw notFound()
-  const [deliveries, children, parents] = await Promise.all([
+  const isFromPage = event.space === SPACE_NUMBERS.publishable
+  const otherSpace = isFromPage ? 'secret' : 'publishable'
+  const [deliveries, children, parents, matches] = await Promise.all([
     findDeliveries(database, trackerId, [event]),
     findChildEvents(database, trackerId, event),
     findParentEvents(database, trackerId, [event]),
+    findMatches(database, { trackerId, space: otherSpace, events: [event] }),
   ])
   const attempts = await findAttempts(database, trackerId, attemptIds(deliveries))
-  return { event, parent: parents.get(event) ?? null, children, deliveries, attempts }
+  const pageWithdrawal = deliveries.some(({ statusReason }) => statusReason === 'withdrawn_by_page')
+    ? await findWithdrawalOfVisitor(database, trackerId, event)
+    : null
+  const parent = parents.get(event) ?? null
+  return { event, parent, children, deliveries, attempts, pageWithdrawal, matches }
+}
+
+/** Null when only identifiers of the event are withdrawn. */
+async function findWithdrawalOfVisitor(
+  database: Database,
+  trackerId: string,
+  { payload }: StoredEvent,
+): Promise<PageWithdrawal | null> {
+  const visitorId = payload?.visitorId?.trim()
+  return visitorId ? findPageWithdrawal(database, { trackerId, visitorId }) : null
 }
 
 /** getEvent: an event with its parent, its children and the outcomes of its deliveries. */
@@ -118,7 +141,7 @@ export async function readEvent(
   { platforms, at, ...lookup }: EventLookup,
 ): Promise<EventRead> {
   const loaded = await loadEvent(database, trackerId, lookup)
-  const { event, parent, children, deliveries, attempts } = loaded
+  const { event, parent, children, deliveries, attempts, pageWithdrawal, matches } = loaded
   const owner = { workspaceId, signalTrackerId: String(workspaceId) }
   const views = deliveries.map(delivery => deliveryView(delivery, owner, attempts))
   const detail = {
@@ -132,6 +155,8 @@ export async function readEvent(
       explanation: explainDelivery(delivery, event, {
         at,
         attempts,
+        pageWithdrawal,
+        matches,
         windowEndsAt: findWindowEnd(delivery, event, platforms),
       }),
     })),

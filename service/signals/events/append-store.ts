@@ -16,12 +16,12 @@ import {
 } from './event-columns.ts'
 import type { EventRecord } from './event-record.ts'
 import { countInsertedEvents } from './list-position-store.ts'
+import { PAGE_MATCH_WRITES } from './page-match-store.ts'
 import { countStages, stageLiteral } from './stage-count-store.ts'
 import { WITHDRAWAL_WRITE } from './withdrawal-store.ts'
 
-/** An unchecked assumption behind an event: that the person with this key is not blocked. */
+/** An unchecked assumption behind an event: the person with this key is not blocked. */
 interface Assumption {
-  /** The position of the event in the statement, counted from 1. */
   number: number
   trackerId: string
   key: string
@@ -71,9 +71,11 @@ function buildConflictQuery(
     select assumed.number
     from ${unnestColumns(WITHDRAWAL_CHECK_COLUMNS, { alias, firstParameter })}
     cross join lateral (
-      select tracker_id from consent_withdrawals
-      where tracker_id = assumed.tracker_id and visitor_id = assumed.visitor_id ${isOwn}
-      limit 1
+      (select tracker_id from consent_withdrawals
+       where tracker_id = assumed.tracker_id and visitor_id = assumed.visitor_id ${isOwn} limit 1)
+      union all
+      (select tracker_id from page_withdrawal_keys
+       where tracker_id = assumed.tracker_id and key = assumed.visitor_id ${isOwn} limit 1)
     ) withdrawal
     union
     select assumed.number
@@ -226,6 +228,7 @@ export const EVENT_WRITES = {
         then jsonb_set('{}', '{fbc}', coalesce(sessions.click_ids::jsonb -> 'fbc', 'null'))
         else '{}' end)::json`,
   },
+  ...PAGE_MATCH_WRITES,
   count_writes: {
     columns: pickAppendColumns('tracker_id', 'created_at'),
     from: countInsertedEvents,

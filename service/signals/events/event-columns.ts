@@ -67,6 +67,11 @@ export const EVENT_COLUMNS: BatchColumn<EventRow>[] = [
 
 /** Columns of the event's key, payload and session. */
 const RELATED_COLUMNS: BatchColumn<EventRow>[] = [
+  {
+    name: 'order_digest',
+    type: 'uuid',
+    text: ({ event: { orderKey } }) => (orderKey == null ? null : digestEventId(orderKey)),
+  },
   { name: 'id_digest', type: 'uuid', text: ({ event }) => digestEventId(event.eventId) },
   {
     name: 'user_data',

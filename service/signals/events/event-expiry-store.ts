@@ -5,6 +5,7 @@ import { NIL_UUID } from '../../runtime/util/ids.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { BOTH_SPACES } from './event-record.ts'
 import { deletePositions } from './list-position-store.ts'
+import { deleteOrderKeys } from './page-match-store.ts'
 
 /** The most events that one statement deletes. A batch takes tens of milliseconds. */
 const EXPIRY_BATCH_EVENTS = 1_000
@@ -39,11 +40,13 @@ export function buildExpireEventsCtes(partition: RowwisePartition): string {
       delete from ${partition} event using due
       where event.tracker_id = due.tracker_id and event.created_at = due.created_at
         and event.event_id = due.event_id and event.space = due.space
-      returning event.tracker_id, event.created_at, event.event_id, event.space
+      returning event.tracker_id, event.created_at, event.event_id, event.space,
+        event.event_name, event.order_id
     ),
     deleted_keys as (
       delete from event_keys using (${selectKeys('deleted_events')}) key where ${SAME_KEY}
     ),
+    deleted_orders as (${deleteOrderKeys('deleted_events')}),
     reduced_event_counts as (
       insert into event_counts (tracker_id, received_on, slot, events)
       select $1::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD}, -count(*)
@@ -222,13 +225,14 @@ export async function deleteExpiredKeys(
 ): Promise<(KeyCursor & { keys: number }) | null> {
   const { rows } = await pool.query(
     `with batch as materialized (
-       select tracker_id, created_at, event_id, space from ${table}
+       select tracker_id, created_at, event_id, space, event_name, order_id from ${table}
        where (tracker_id, created_at, event_id, space)
          > ($1::uuid, $2::timestamptz, $3::text, $4::smallint)
        order by tracker_id, created_at, event_id, space limit ${EXPIRY_BATCH_KEYS}
      ), deleted_keys as (
        delete from event_keys using (${selectKeys('batch')}) key where ${SAME_KEY}
        returning 1
+     ), deleted_orders as (${deleteOrderKeys('batch')}
      )
      select tracker_id, created_at::text as created_at, event_id, space,
        (select count(*) from deleted_keys) as keys

@@ -21,6 +21,11 @@ export const SPACE_NUMBERS: Record<EventSpace, number> = { secret: 0, publishabl
 /** The column value of an event from before there were spaces: it occupies its ID in both. */
 export const BOTH_SPACES = 2
 
+/** What events with the same name and order have in common; `order_keys` has its digest. */
+export function toOrderKey(eventName: string, orderId: string): string {
+  return `${eventName}\n${orderId}`
+}
+
 /** Bytes of the body digest that are stored: enough to tell bodies apart. */
 export const BODY_DIGEST_BYTES = 16
 
@@ -45,6 +50,8 @@ export interface EventRecord {
   eventSource: string | null
   parentEventId: string | null
   orderId: string | null
+  /** See `toOrderKey`; absent from an event that is never looked up by its order. */
+  orderKey?: string | null
   valueAmount: string | null
   valueCurrency: string | null
   /** JSON text. */

@@ -63,6 +63,27 @@ interface EventTables {
     visitor_id: string
     withdrawn_at: Date
   }
+  page_withdrawals: {
+    tracker_id: string
+    visitor_id: string
+    platform: Generated<string>
+    visitor_digests: string[]
+    id: string
+    event_id: string
+    origin: string | null
+    reaches_secret: boolean
+    identifiers: Generated<number>
+    first_withdrawn_at: Date
+    withdrawn_at: Date
+    lifted_at: Date | null
+    lift_reason: string | null
+  }
+  page_withdrawal_keys: {
+    tracker_id: string
+    key: string
+    withdrawal_id: string
+    withdrawn_at: Date
+  }
   erased_identifiers: {
     tracker_id: string
     keyed_digest: Buffer
@@ -82,6 +103,17 @@ interface EventTables {
     slot: number
     events: number
     unindexed_since: Generated<Date>
+  }
+  secret_event_names: {
+    tracker_id: string
+    received_on: string
+    event_name: string
+  }
+  order_keys: {
+    created_at: Date
+    tracker_id: string
+    order_digest: string
+    space: number
   }
   stage_counts: {
     tracker_id: string
@@ -104,8 +136,12 @@ export const EVENT_PLACEMENTS: Record<keyof EventTables, TablePlacement> = {
   event_payloads: 'distributed',
   sessions: 'distributed',
   consent_withdrawals: 'distributed',
+  page_withdrawals: 'distributed',
+  page_withdrawal_keys: 'distributed',
   event_counts: 'distributed',
   list_positions: 'distributed',
   erased_identifiers: 'distributed',
   stage_counts: 'distributed',
+  secret_event_names: 'distributed',
+  order_keys: 'distributed',
 }

@@ -1,5 +1,6 @@
 import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral, type BatchWrite, buildBatchWrite } from '../../runtime/db/sql-fragments.ts'
+import type { EventSpace } from './event-record.ts'
 import {
   type ErasureKeyProvider,
   KEYED_WITHDRAWALS_MARKER,
@@ -48,13 +49,50 @@ export async function addWithdrawalKeys(
 /** A person, by the identifiers of one event. */
 interface TrackedPerson extends PersonIdentifiers {
   trackerId: string
+  /** Of the event. */
+  space: EventSpace
 }
 
+/** When the person of an event withdrew consent, by who sent the withdrawal; null: never. */
+export interface Withdrawals {
+  bySecret: Date | null
+  /** Those in force: a page's withdrawal can be lifted. */
+  byPage: Date | null
+}
+
+export const NOT_WITHDRAWN: Withdrawals = { bySecret: null, byPage: null }
+
 interface PersonWithdrawals {
-  /** The time of the latest withdrawal that reaches this person; null when there is none. */
-  latest: (person: TrackedPerson) => Date | null
+  /** The latest withdrawals that reach this person. */
+  latest: (person: TrackedPerson) => Withdrawals
   /** The trackers that have withdrawals under keyed digests. */
   keyedTrackers: ReadonlySet<string>
+}
+
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
+
+/**
+ * Whether nobody can guess the visitor ID, such as the random UUID that the tag makes: a page that
+ * names it is a page of that visitor.
+ */
+export function isUnguessableVisitorId(visitorId: string): boolean {
+  return UUID_V4.test(visitorId)
+}
+
+/** The key of a page's withdrawal for a visitor ID that others may guess. */
+export function toPageVisitorKey(visitorId: string): string {
+  // No visitor ID begins with a space.
+  return ` page:${visitorId}`
+}
+
+/** The keys of the person under which a withdrawal may be stored, except keyed digests. */
+export function listPersonKeys(person: PersonIdentifiers & Pick<TrackedPerson, 'space'>): string[] {
+  const keys = listVisitorKeys(person)
+  const visitorId = person.visitorId?.trim()
+  if (person.space === 'publishable' && visitorId && !isUnguessableVisitorId(visitorId)) {
+    keys.push(toPageVisitorKey(visitorId))
+  }
+  return keys
 }
 
 /**
@@ -67,16 +105,13 @@ export async function findPersonWithdrawals(
   people: readonly TrackedPerson[],
   erasureKey: ErasureKeyProvider,
 ): Promise<PersonWithdrawals> {
-  const plainKeys = (person: TrackedPerson) => [
-    ...listVisitorKeys(person),
-    KEYED_WITHDRAWALS_MARKER,
-  ]
+  const plainKeys = (person: TrackedPerson) => [...listPersonKeys(person), KEYED_WITHDRAWALS_MARKER]
   const plain = await findWithdrawals(database, listDistinctKeys(people, plainKeys))
   const isKeyed = ({ trackerId }: TrackedPerson) =>
-    plain(trackerId, [KEYED_WITHDRAWALS_MARKER]) !== null
+    plain(trackerId, [KEYED_WITHDRAWALS_MARKER]).bySecret !== null
   const affected = people.filter(isKeyed)
   const keyedTrackers = new Set(affected.map(({ trackerId }) => trackerId))
-  const latestPlain = (person: TrackedPerson) => plain(person.trackerId, listVisitorKeys(person))
+  const latestPlain = (person: TrackedPerson) => plain(person.trackerId, listPersonKeys(person))
   if (affected.length === 0) return { latest: latestPlain, keyedTrackers }
 
   const key = await erasureKey()
@@ -89,7 +124,7 @@ export async function findPersonWithdrawals(
   const keyedKeys = (person: TrackedPerson) => keysByUser.get(person) ?? []
   const keyed = await findWithdrawals(database, listDistinctKeys(affected, keyedKeys))
   const latest = (person: TrackedPerson) =>
-    findLatest([latestPlain(person), keyed(person.trackerId, keyedKeys(person))])
+    selectLatest([latestPlain(person), keyed(person.trackerId, keyedKeys(person))])
   return { latest, keyedTrackers }
 }
 
@@ -103,30 +138,46 @@ function listDistinctKeys(
   )
 }
 
-function findLatest(times: readonly (Date | null)[]): Date | null {
-  const known = times.filter(time => time !== null)
-  return known.length === 0 ? null : new Date(Math.max(...known.map(Number)))
+function selectLatest(found: readonly Withdrawals[]): Withdrawals {
+  const latest = (times: readonly (Date | null)[]) => {
+    const known = times.filter(time => time !== null)
+    return known.length === 0 ? null : new Date(Math.max(...known.map(Number)))
+  }
+  return {
+    bySecret: latest(found.map(({ bySecret }) => bySecret)),
+    byPage: latest(found.map(({ byPage }) => byPage)),
+  }
 }
 
-/** The time of the latest withdrawal under any of these keys; null when there is none. */
-type WithdrawalLookup = (trackerId: string, keys: readonly string[]) => Date | null
+/** The latest withdrawals under any of these keys. */
+type WithdrawalLookup = (trackerId: string, keys: readonly string[]) => Withdrawals
 
 /** Looks up a batch of people; almost always none of them has withdrawn. */
 export async function findWithdrawals(
   database: Database,
   visitors: readonly VisitorKey[],
 ): Promise<WithdrawalLookup> {
-  if (visitors.length === 0) return () => null
+  if (visitors.length === 0) return () => NOT_WITHDRAWN
   const rows = await queryByTracker(database, visitors, async (batch, own) => {
     const isOwn = own.condition('tracker_id', 3)
     const found = await database.pool.query({
-      text: `select requested.tracker_id, requested.visitor_id, withdrawal.withdrawn_at
+      text: `select requested.tracker_id, requested.visitor_id, withdrawal.withdrawn_at,
+               withdrawal.is_of_page
              from unnest($1::uuid[], $2::text[]) as requested(tracker_id, visitor_id)
              cross join lateral (
-               select withdrawn_at from consent_withdrawals
-               where tracker_id = requested.tracker_id
-                 and visitor_id = requested.visitor_id ${isOwn}
-               limit 1
+               (
+                 select withdrawn_at, false as is_of_page from consent_withdrawals
+                 where tracker_id = requested.tracker_id
+                   and visitor_id = requested.visitor_id ${isOwn}
+                 limit 1
+               )
+               union all
+               (
+                 select withdrawn_at, true from page_withdrawal_keys
+                 where tracker_id = requested.tracker_id and key = requested.visitor_id ${isOwn}
+                 order by withdrawn_at desc
+                 limit 1
+               )
              ) withdrawal`,
       values: [
         arrayLiteral(batch.map(({ trackerId }) => trackerId)),
@@ -136,11 +187,15 @@ export async function findWithdrawals(
     })
     return found.rows
   })
-  if (rows.length === 0) return () => null
-  const times = new Map<string, Date>(
-    rows.map(row => [`${row.tracker_id} ${row.visitor_id}`, row.withdrawn_at]),
-  )
-  return (trackerId, keys) => findLatest(keys.map(key => times.get(`${trackerId} ${key}`) ?? null))
+  if (rows.length === 0) return () => NOT_WITHDRAWN
+  const byKey = new Map<string, Withdrawals>()
+  for (const row of rows) {
+    const key = `${row.tracker_id} ${row.visitor_id}`
+    const member = row.is_of_page ? 'byPage' : 'bySecret'
+    byKey.set(key, { ...(byKey.get(key) ?? NOT_WITHDRAWN), [member]: row.withdrawn_at })
+  }
+  return (trackerId, keys) =>
+    selectLatest(keys.map(key => byKey.get(`${trackerId} ${key}`) ?? NOT_WITHDRAWN))
 }
 
 const WITHDRAWN_MAX = 10_000

@@ -30,19 +30,22 @@ it('returns the latest withdrawal under any key of a person', async test => {
     visitorId,
   }))
   const latest = await findWithdrawals(database, visitors)
-  assert.deepEqual(latest(TRACKER_ID, ['a']), new Date(STORED_AT.getTime() + 10_000))
-  assert.deepEqual(latest(TRACKER_ID, ['b', 'a', 'c']), new Date(STORED_AT.getTime() + 20_000))
-  assert.equal(latest(TRACKER_ID, ['c']), null)
-  assert.equal(latest(TRACKER_ID, []), null)
-  assert.equal(latest(TRACKER_ID, ['other']), null)
-  assert.equal(latest(OTHER_TRACKER_ID, ['a']), null)
+  assert.deepEqual(latest(TRACKER_ID, ['a']).bySecret, new Date(STORED_AT.getTime() + 10_000))
+  assert.deepEqual(
+    latest(TRACKER_ID, ['b', 'a', 'c']).bySecret,
+    new Date(STORED_AT.getTime() + 20_000),
+  )
+  assert.equal(latest(TRACKER_ID, ['c']).bySecret, null)
+  assert.equal(latest(TRACKER_ID, []).bySecret, null)
+  assert.equal(latest(TRACKER_ID, ['other']).bySecret, null)
+  assert.equal(latest(OTHER_TRACKER_ID, ['a']).bySecret, null)
 })
 
 it('returns null without keys', async test => {
   const { database } = await createTestDatabase(test)
   await storeEntries(database, [withdrawal('w1', 10, ['a'])])
   const latest = await findWithdrawals(database, [])
-  assert.equal(latest(TRACKER_ID, ['a']), null)
+  assert.equal(latest(TRACKER_ID, ['a']).bySecret, null)
 })
 
 it('accepts any text as a key', async test => {
@@ -50,7 +53,7 @@ it('accepts any text as a key', async test => {
   const key = 'odd "visitor" \\ {id}, NULL'
   await storeEntries(database, [withdrawal('w1', 10, [key])])
   const latest = await findWithdrawals(database, [{ trackerId: TRACKER_ID, visitorId: key }])
-  assert.deepEqual(latest(TRACKER_ID, [key]), new Date(STORED_AT.getTime() + 10_000))
+  assert.deepEqual(latest(TRACKER_ID, [key]).bySecret, new Date(STORED_AT.getTime() + 10_000))
 })
 
 it('applies withdrawals and sessions of earlier versions to the trimmed visitor ID', async test => {
@@ -71,8 +74,8 @@ it('applies withdrawals and sessions of earlier versions to the trimmed visitor 
   for (let run = 0; run < 2; run += 1) await pool.query(migration)
   const visitors = ['V1', 'v2'].map(visitorId => ({ trackerId: TRACKER_ID, visitorId }))
   const latest = await findWithdrawals(database, visitors)
-  assert.deepEqual(latest(TRACKER_ID, ['V1']), new Date(STORED_AT.getTime() + 30_000))
-  assert.deepEqual(latest(TRACKER_ID, ['v2']), new Date(STORED_AT.getTime() + 20_000))
+  assert.deepEqual(latest(TRACKER_ID, ['V1']).bySecret, new Date(STORED_AT.getTime() + 30_000))
+  assert.deepEqual(latest(TRACKER_ID, ['v2']).bySecret, new Date(STORED_AT.getTime() + 20_000))
   const { rows } = await pool.query(`select click_ids from sessions where visitor_id = 'V1'`)
   assert.deepEqual(rows, [{ click_ids: { fbc: 'fb.1.1.a' } }])
 })

@@ -4,19 +4,16 @@ import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
 import type { EventSpace } from '../events/event-record.ts'
-import { type ErasureKeyProvider, listPlainWithdrawalKeys } from '../events/person-identifiers.ts'
+import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
 import { buildNotices, DIFFERS_FROM_STORED } from './ingestion-notices.ts'
 import { createTokenMaker, holdsIdentifiers, redactSubmission } from './redact-submission.ts'
 import { validateSubmission } from './validate-submission.ts'
-import {
-  completeRepeatedWithdrawal,
-  completeWithdrawal,
-  findWithdrawalReach,
-  type WithdrawalContext,
-} from './withdraw-consent.ts'
+import { ignoreIdentifiers } from './validate-withdrawal.ts'
+import { finishWithdrawal, prepareWithdrawal } from './withdraw-by-page.ts'
+import type { WithdrawalContext } from './withdraw-consent.ts'
 
 export interface AcceptanceContext extends WithdrawalContext {
   commits: CommitQueue<EventDraft, CommitOutcome>
@@ -32,6 +29,8 @@ interface EventRequest {
   tracker: TrackerIdentity
   /** Null when the request used a tracker secret. */
   browser: BrowserCaller | null
+  /** The `Origin` header of a page. */
+  origin: string | null
   body: unknown
   /** Size of the body as received. */
   bodyBytes: number
@@ -47,6 +46,8 @@ type AcceptanceResult = { eventId: string; space: EventSpace } & (
 /** A valid submission, ready to be committed. */
 interface PreparedEvent {
   draft: EventDraft
+  /** The `Origin` header of a page. */
+  origin: string | null
   bodyBytes: number
   warnings: IngestionWarning[]
   notices: IngestionNotice[]
@@ -76,7 +77,11 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
         createTokenMaker(await request.erasureKey(), trackerId),
       )
     : { submission: validated.submission, redacted: [] }
-  const draft = draftEvent(submission, {
+  const isPageWithdrawal = browser !== null && submission.event_name === 'consent_withdrawal'
+  const { counted, ignored } = isPageWithdrawal
+    ? ignoreIdentifiers(submission)
+    : { counted: submission, ignored: [] }
+  const draft = draftEvent(counted, {
     trackerId,
     eventId,
     space: browser === null ? 'secret' : 'publishable',
@@ -84,51 +89,29 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     eventTime,
     decision,
     redacted,
+    ignored,
     platforms: request.platforms,
     edge: browser?.edge ?? null,
+    hasPages: browser !== null || tracker.hasPages === true,
   })
-  return { draft, bodyBytes, warnings: decision.warnings, notices: buildNotices(draft) }
+  const { warnings } = decision
+  return { draft, origin: request.origin, bodyBytes, warnings, notices: buildNotices(draft) }
 }
 
 /** Second half of createEvent: waits for the commit. Throws a 503 refusal if the queue is full. */
 export async function acceptEvent(
   context: AcceptanceContext,
-  { draft, bodyBytes, warnings, notices }: PreparedEvent,
+  { draft, origin, bodyBytes, warnings, notices }: PreparedEvent,
 ): Promise<AcceptanceResult> {
   const { eventId, space } = draft
   const isWithdrawal = draft.eventName === 'consent_withdrawal'
-  const submitted = isWithdrawal ? await prepareWithdrawal(context, draft) : draft
+  const submitted = isWithdrawal ? await prepareWithdrawal(context, draft, origin) : draft
   const { isNew, isDiffering } = await context.commits.submit(submitted, bodyBytes)
   if (isWithdrawal) await finishWithdrawal(context, submitted, isNew)
   if (isNew) return { eventId, space, isDuplicate: false, warnings, notices }
   // A page must not learn whether it guessed the body of another visitor's event.
   const isTold = isDiffering === true && space === 'secret'
   return { eventId, space, isDuplicate: true, notices: isTold ? [DIFFERS_FROM_STORED] : [] }
-}
-
-/** Adds the keys of the withdrawal, and tells in the trace how far it reaches. */
-async function prepareWithdrawal(
-  context: WithdrawalContext,
-  draft: EventDraft,
-): Promise<EventDraft> {
-  const { identifiers, keyedKeys } = await findWithdrawalReach(context, draft)
-  const withdrawal = { visitor: draft.visitorId !== null, identifiers }
-  const decision = { ...(draft.consent.decision as object), withdrawal }
-  return {
-    ...draft,
-    consent: { ...draft.consent, decision },
-    withdrawnKeys: [...listPlainWithdrawalKeys(draft), ...keyedKeys],
-  }
-}
-
-async function finishWithdrawal(
-  context: WithdrawalContext,
-  draft: EventDraft,
-  isNew: boolean,
-): Promise<void> {
-  if (!isNew) return completeRepeatedWithdrawal(context, draft)
-  const { receivedAt: withdrawnAt, withdrawnKeys: storedKeys } = draft
-  return completeWithdrawal(context, { person: draft, withdrawnAt, storedKeys })
 }
 
 /** Fixed, so that each tracker has one verification event and later calls find it. */

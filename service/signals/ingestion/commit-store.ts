@@ -1,6 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import { type Database, inTransaction, isCitusCluster } from '../../runtime/db/database.ts'
 import { type BatchWrite, buildBatchWrite, trackerIdArray } from '../../runtime/db/sql-fragments.ts'
+import { formatUtcDay } from '../../runtime/util/time.ts'
 import {
   type NumberedDelivery,
   PLAN_WRITES,
@@ -16,7 +18,7 @@ import {
   EVENT_WRITES,
   KEY_WRITE,
 } from '../events/append-store.ts'
-import { digestEventId, toEventRows } from '../events/event-columns.ts'
+import { digestEventId, type EventRow, toEventRows } from '../events/event-columns.ts'
 import { type EventRecord, type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { WITHDRAWAL_WRITE } from '../events/withdrawal-store.ts'
 
@@ -57,9 +59,30 @@ export async function insertEvents(
   deliveries: readonly PlannedDelivery[],
 ): Promise<InsertedEvents> {
   const isCluster = await isCitusCluster(database)
+  const knownNames = findKnownNames(database.pool)
   const insert = (client: pg.Pool | pg.ClientBase) =>
-    insertEventsInTransaction(client, { records, deliveries, isCluster })
-  return isCluster ? inTransaction(database, insert) : insert(database.pool)
+    insertEventsInTransaction(client, { records, deliveries, isCluster, knownNames })
+  if (!isCluster) return insert(database.pool)
+  const inserted = await inTransaction(database, insert)
+  for (const record of records) {
+    if (inserted.newKeys.has(formatEventKey(record))) knownNames.set(formatName(record), true)
+  }
+  return inserted
+}
+
+/** Names of a day that this process has stored. */
+type KnownNames = LRUCache<string, true>
+const NAMES_MAX = 10_000
+const knownNamesOfPools = new WeakMap<object, KnownNames>()
+
+function findKnownNames(pool: object): KnownNames {
+  const known = knownNamesOfPools.get(pool) ?? new LRUCache({ max: NAMES_MAX })
+  knownNamesOfPools.set(pool, known)
+  return known
+}
+
+function formatName({ trackerId, space, createdAt, eventName }: EventRecord): string {
+  return `${trackerId} ${space} ${formatUtcDay(createdAt)} ${eventName}`
 }
 
 /** Runs `insertEvents` in a transaction of the caller. */
@@ -69,10 +92,12 @@ export async function insertEventsInTransaction(
     records,
     deliveries,
     isCluster,
+    knownNames,
   }: {
     records: readonly EventRecord[]
     deliveries: readonly PlannedDelivery[]
     isCluster: boolean
+    knownNames?: KnownNames
   },
 ): Promise<InsertedEvents> {
   const keys = records.map(formatEventKey)
@@ -81,8 +106,9 @@ export async function insertEventsInTransaction(
     ...delivery,
     number: numbers.get(formatEventKey(delivery)) as number,
   }))
-  const insert = isCluster ? insertOnCitus : insertInOneStatement
-  const { accepted, conflicts } = await insert(client, records, numbered)
+  const { accepted, conflicts } = isCluster
+    ? await insertOnCitus(client, { records, deliveries: numbered, knownNames })
+    : await insertInOneStatement(client, records, numbered)
   const keysOf = (selected: number[]) => new Set(selected.map(number => keys[number - 1] as string))
   return { newKeys: keysOf(accepted), conflictingKeys: keysOf(conflicts) }
 }
@@ -126,8 +152,15 @@ const LOCK_PAYLOADS_STATEMENT = 'delete from event_payloads where false'
  */
 async function insertOnCitus(
   client: Client,
-  records: readonly EventRecord[],
-  deliveries: readonly NumberedDelivery[],
+  {
+    records,
+    deliveries,
+    knownNames,
+  }: {
+    records: readonly EventRecord[]
+    deliveries: readonly NumberedDelivery[]
+    knownNames: KnownNames | undefined
+  },
 ): Promise<InsertedRecordNumbers> {
   await client.query(LOCK_PAYLOADS_STATEMENT)
   const conflicts = await findConflicts(client, records)
@@ -135,6 +168,7 @@ async function insertOnCitus(
   await writeRecords(
     client,
     accepted.map(number => recordAt(records, number)),
+    knownNames,
   )
   await writeDeliveries(client, records, selectNewDeliveries(deliveries, accepted))
   return { accepted, conflicts }
@@ -194,10 +228,19 @@ async function claimEventIds(
   })
 }
 
-async function writeRecords(client: Client, records: readonly EventRecord[]): Promise<void> {
+async function writeRecords(
+  client: Client,
+  records: readonly EventRecord[],
+  knownNames: KnownNames | undefined,
+): Promise<void> {
   const rows = toEventRows(records)
+  // Most commits have nothing to write there, and each statement is a round trip.
+  const sparse: Partial<Record<string, (row: EventRow) => boolean>> = {
+    name_writes: ({ event }) => event.space === 'secret' && !knownNames?.has(formatName(event)),
+    order_writes: ({ event }) => event.orderKey != null,
+  }
   for (const [name, eventWrite] of Object.entries(EVENT_WRITES)) {
-    await runBatchWrite(client, name, eventWrite, rows)
+    await runBatchWrite(client, name, eventWrite, rows.filter(sparse[name] ?? (() => true)))
   }
   const withdrawals = records.flatMap(({ trackerId, createdAt, withdrawnKeys }) =>
     withdrawnKeys.map(visitorId => ({ trackerId, createdAt, visitorId })),

@@ -63,7 +63,7 @@ it('returns 202 and delivers when any signal grants, and shows which signal', as
 it('returns 202 and skips deliveries when no signal grants', async test => {
   const service = await startTestService(test)
   for (const [name, signals] of [
-    ['unknown-word', { consent: { ad_user_data: 'einverstanden' } }],
+    ['unknown-word', { consent: { ad_user_data: 'vielleicht' } }],
     ['unset', { consent: { ad_user_data: null } }],
     ['undecodable', { tcf: { string: 'garbage' } }],
     ['old-mode', { consent_mode: { ad_storage: 'granted' } }],

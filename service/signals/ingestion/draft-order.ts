@@ -5,7 +5,7 @@ import {
 } from '@signalbox/contract/event-context.ts'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS, type ValueData } from '@signalbox/contract/value-data.ts'
-import type { EventDetails, UseRestrictions } from '../events/event-record.ts'
+import { type EventDetails, toOrderKey, type UseRestrictions } from '../events/event-record.ts'
 import {
   findUnsentReason,
   listContentIds,
@@ -181,4 +181,17 @@ function selectAppData(appData: AppData, dropped: DroppedField[]): AppData {
     else recordDropped(dropped, formatMemberPath('app_data', name), DROP_REASONS.unknown)
   }
   return selected
+}
+
+/**
+ * What an event is looked up by besides its ID, where pages may report the same order. Null for an
+ * order ID that a token replaced: the token goes with the person, and a digest of it would not.
+ */
+export function findOrderKey(
+  eventName: string,
+  order: OrderDraft | null,
+  { hasPages = false, redacted = [] }: { hasPages?: boolean; redacted?: readonly string[] },
+): string | null {
+  if (!hasPages || !order?.orderId || redacted.includes('value_data.order_id')) return null
+  return toOrderKey(eventName, order.orderId)
 }

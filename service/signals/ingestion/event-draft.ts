@@ -34,6 +34,7 @@ import {
   draftDetails,
   draftOrder,
   draftRestrictions,
+  findOrderKey,
   listIdentityMembers,
   type OrderDraft,
 } from './draft-order.ts'
@@ -56,6 +57,8 @@ export interface EventDraft {
   consentBasis: EventSubmission['consent_basis']
   parentEventId: string | null
   order: OrderDraft | null
+  /** Null for an event that is never looked up by its order. */
+  orderKey: string | null
   decision: AcceptedDecision
   visitorId: string | null
   identityMark: string
@@ -79,7 +82,6 @@ export interface EventDraft {
 interface DraftInput {
   trackerId: string
   eventId: string
-  /** Default: `secret`. */
   space?: EventSpace
   receivedAt: Date
   eventTime: Date
@@ -89,14 +91,17 @@ interface DraftInput {
   edge?: EdgeClient | null
   /** Members in which tokens have replaced identifiers. Default: none. */
   redacted?: string[]
+  /** Known members that count for nothing in this event, as paths. Default: none. */
+  ignored?: string[]
+  /** Pages may report the same order: the event is looked up by it. Default: false. */
+  hasPages?: boolean
 }
-
 const UNKNOWN_MEMBERS_MAX = 20
 
 /** Reduces a submission to what may be stored: hashes identifiers, scrubs URLs, drops the rest. */
 export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft {
   const { trackerId, eventId, space = 'secret', receivedAt, eventTime, decision } = input
-  const { platforms, edge = null, redacted = [] } = input
+  const { platforms, edge = null, redacted = [], ignored = [] } = input
   const clicks = selectClickIds(body.click_ids)
   const identity = acceptIdentity(platforms, {
     userData: body.user_data,
@@ -125,6 +130,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     consentBasis: body.consent_basis,
     parentEventId: body.parent_event_id || null,
     order,
+    orderKey: findOrderKey(body.event_name, order, input),
     decision,
     visitorId,
     identityMark: identity.identityMark,
@@ -146,7 +152,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
         toDroppedFields(listUnstoredIdentity(body), 'events of this kind keep no identity'),
         dropped,
       ),
-      unknownMembers: findUnknownMembers(body),
+      unknownMembers: [...findUnknownMembers(body), ...ignored],
       redacted,
     },
     bodyDigest: digestBody(body, { trackerId, eventId }),

@@ -71,7 +71,9 @@ function buildIgnoredNotice(field: string): IngestionNotice {
   return {
     code: 'member_ignored',
     field,
-    message: `The ${field} field is not a member of this API and was ignored.`,
+    message: field.startsWith('user_data.')
+      ? `The ${field} field was ignored: a page withdraws consent for its visitor_id only.`
+      : `The ${field} field is not a member of this API and was ignored.`,
   }
 }
 

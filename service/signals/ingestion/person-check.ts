@@ -6,7 +6,6 @@ import {
   KEYED_WITHDRAWALS_MARKER,
   listIdentifierDigests,
   listOtherForms,
-  listVisitorKeys,
   listWithdrawableDigests,
   toKeyedWithdrawalKey,
 } from '../events/person-identifiers.ts'
@@ -15,12 +14,12 @@ import {
   findTrackersWithErasures,
   suppressDigest,
 } from '../events/suppression-store.ts'
-import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
+import { findPersonWithdrawals, listPersonKeys } from '../events/withdrawal-store.ts'
 import type { EventDraft } from './event-draft.ts'
 import type { ErasureState, PlanInput } from './plan-event.ts'
 
 /** What is known or assumed about the person of an event. */
-type PersonState = Pick<PlanInput, 'withdrawnAt' | 'withdrawalKeys' | 'erasure'>
+type PersonState = Pick<PlanInput, 'withdrawals' | 'withdrawalKeys' | 'erasure'>
 export type PersonStateLookup = (draft: EventDraft) => PersonState
 
 /** Keyed digests cost microseconds per event, so they are computed for these trackers only. */
@@ -50,20 +49,20 @@ export class PersonCheck {
     const { trackerId } = draft
     const isErasing = this.#erasing.has(trackerId)
     const isWithdrawing = this.#withdrawing.has(trackerId)
-    const plainKeys = listVisitorKeys(draft)
+    const plainKeys = listPersonKeys(draft)
     const withdrawable = listWithdrawableDigests(draft)
     // A withdrawal under keyed digests cannot reach an event that has no identifier.
     const marker = withdrawable.length > 0 ? [KEYED_WITHDRAWALS_MARKER] : []
     if (this.#key === null || !(isErasing || isWithdrawing)) {
       const withdrawalKeys = [...plainKeys, ...marker]
-      return { withdrawnAt: 'unchecked', withdrawalKeys, erasure: 'unchecked' }
+      return { withdrawals: 'unchecked', withdrawalKeys, erasure: 'unchecked' }
     }
     const keyed = computeKeyedDigests(this.#key, draft)
     const keyedKeys = isWithdrawing
       ? withdrawable.map(digest => toKeyedWithdrawalKey(keyed.get(digest) as string))
       : marker
     return {
-      withdrawnAt: 'unchecked',
+      withdrawals: 'unchecked',
       withdrawalKeys: [...plainKeys, ...keyedKeys],
       erasure: isErasing ? { erased: NO_DIGESTS, keyed: [...keyed.values()] } : 'unchecked',
     }
@@ -77,7 +76,7 @@ export class PersonCheck {
       remember(this.#withdrawing, withdrawals.keyedTrackers)
     }
     const erasureOf = await this.#fetchErasures(drafts)
-    return draft => ({ withdrawnAt: withdrawals.latest(draft), erasure: erasureOf(draft) })
+    return draft => ({ withdrawals: withdrawals.latest(draft), erasure: erasureOf(draft) })
   }
 
   async #fetchErasures(

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { decideAccepted, samplePurchase } from '../../../testing/fixtures/sample-events.ts'
+import { NOT_WITHDRAWN } from '../events/withdrawal-store.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
 import { type PlanInput, planEvent } from './plan-event.ts'
@@ -77,22 +78,35 @@ it('expires the delivery exactly at the end of the platform window', () => {
 
 it('withholds a granted event if the visitor withdrew after the consent', () => {
   const withdrawnAt = new Date('2026-11-21T11:30:00.000Z')
-  const { record, deliveries } = plan(samplePurchase(), { withdrawnAt })
+  const withdrawals = { bySecret: withdrawnAt, byPage: null }
+  const { record, deliveries } = plan(samplePurchase(), { withdrawals })
   assert.equal(deliveries[0]?.status, 'skipped:consent')
   assert.equal(deliveries[0]?.statusReason, 'consent_withdrawn')
   assert.equal(record.attributionJoin, 'none')
   assert.equal(record.session, null)
   const decision = (JSON.parse(record.consent ?? '') as { decision: object }).decision
   assert.partialDeepStrictEqual(decision, { outcome: 'withheld', reason: 'consent_withdrawn' })
-  const before = plan(samplePurchase(), { withdrawnAt: new Date('2026-11-21T10:54:59.999Z') })
+  const earlier = new Date('2026-11-21T10:54:59.999Z')
+  const before = plan(samplePurchase(), { withdrawals: { bySecret: earlier, byPage: earlier } })
   assert.equal(before.deliveries[0]?.status, 'queued')
+})
+
+it("names a page's withdrawal only where the tracker secret has none that counts", () => {
+  const late = new Date('2026-11-21T11:30:00.000Z')
+  const early = new Date('2026-11-21T10:54:59.999Z')
+  const reasonOf = (bySecret: Date | null, byPage: Date | null) =>
+    plan(samplePurchase(), { withdrawals: { bySecret, byPage } }).deliveries[0]?.statusReason
+  assert.equal(reasonOf(null, late), 'withdrawn_by_page')
+  assert.equal(reasonOf(early, late), 'withdrawn_by_page')
+  assert.equal(reasonOf(late, late), 'consent_withdrawn')
+  assert.equal(reasonOf(late, early), 'consent_withdrawn')
 })
 
 it('strips the identity of an erased person, even after a withdrawal', () => {
   const digest = hash('sha256', 'jane@example.com')
   const erasure = { erased: new Set([digest]), keyed: ['ab'] }
-  const withdrawnAt = new Date('2026-11-21T11:30:00.000Z')
-  const { record, deliveries } = plan(samplePurchase(), { erasure, withdrawnAt })
+  const withdrawals = { bySecret: new Date('2026-11-21T11:30:00.000Z'), byPage: null }
+  const { record, deliveries } = plan(samplePurchase(), { erasure, withdrawals })
   assert.deepEqual(
     deliveries.map(({ status, statusReason }) => [status, statusReason]),
     [['skipped:consent', 'erased']],
@@ -161,7 +175,7 @@ it('dates consent by its signal and an attestation not at all', () => {
 function plan(body: Record<string, unknown>, input: Partial<PlanInput> = {}) {
   let lastId = 0
   return planEvent(draftOf(body as unknown as EventSubmission), {
-    withdrawnAt: null,
+    withdrawals: NOT_WITHDRAWN,
     routes: [LIVE],
     windowEndsAt: () => LATER,
     nextDeliveryId: () => {

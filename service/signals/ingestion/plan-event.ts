@@ -1,17 +1,18 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
 import type { DeliveryOutcome, ReasonOf } from '@signalbox/contract/reasons.ts'
-import { type ConsentGranted, checkWithdrawal } from '../consent/consent-decision.ts'
+import { findWithdrawalReason } from '../consent/consent-decision.ts'
 import type { StoredConsentOutcome } from '../consent/consent-record.ts'
 import type { InitialStatus } from '../delivery/delivery-status.ts'
 import type { DestinationRoute, PlannedDelivery } from '../delivery/plan-store.ts'
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
+import type { Withdrawals } from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { EventDraft } from './event-draft.ts'
 
 export interface PlanInput {
-  /** The latest withdrawal of the visitor. `unchecked` assumes that there is none. */
-  withdrawnAt: Date | null | 'unchecked'
-  /** The keys that the insert checks while `withdrawnAt` is unchecked. */
+  /** The latest withdrawals of the person. `unchecked` assumes that there is none. */
+  withdrawals: Withdrawals | 'unchecked'
+  /** The keys that the insert checks while `withdrawals` is unchecked. */
   withdrawalKeys?: readonly string[]
   /** Whether the person was erased. Default: `unchecked`, which assumes not. */
   erasure?: ErasureState
@@ -54,27 +55,20 @@ export function planEvent(
 }
 
 function decideDisposition(draft: EventDraft, input: PlanInput): EventDisposition {
-  const { decision } = draft
+  const { decision, receivedAt } = draft
+  const { withdrawals } = input
   switch (decision.outcome) {
-    case 'granted':
+    case 'granted': {
       if (findErasedDigests(input).size > 0) return { kind: 'withhold', reason: 'erased' }
-      return isWithdrawn(draft, decision, input)
-        ? { kind: 'withhold', reason: 'consent_withdrawn' }
-        : { kind: 'deliver' }
+      if (withdrawals === 'unchecked') return { kind: 'deliver' }
+      const reason = findWithdrawalReason(decision, { ...withdrawals, receivedAt })
+      return reason ? { kind: 'withhold', reason } : { kind: 'deliver' }
+    }
     case 'withheld':
       return { kind: 'withhold', reason: decision.reason }
     case 'ledger_only':
       return { kind: 'store' }
   }
-}
-
-function isWithdrawn(
-  { receivedAt }: EventDraft,
-  decision: ConsentGranted,
-  { withdrawnAt }: PlanInput,
-): boolean {
-  if (withdrawnAt === 'unchecked') return false
-  return !checkWithdrawal(decision, { withdrawnAt, receivedAt }).allowed
 }
 
 const NO_DIGESTS: ReadonlySet<string> = new Set()
@@ -88,9 +82,9 @@ type Assumptions = Required<Pick<EventRecord, 'assumedNotWithdrawn' | 'assumedNo
 /** What the insert verifies. If an assumption is wrong, the insert leaves the event out. */
 function buildAssumptions(
   draft: EventDraft,
-  { withdrawnAt, withdrawalKeys = [], erasure = 'unchecked' }: PlanInput,
+  { withdrawals, withdrawalKeys = [], erasure = 'unchecked' }: PlanInput,
 ): Assumptions {
-  const isAssumed = withdrawnAt === 'unchecked' && draft.decision.outcome === 'granted'
+  const isAssumed = withdrawals === 'unchecked' && draft.decision.outcome === 'granted'
   const assumedNotWithdrawn = isAssumed ? withdrawalKeys : []
   if (erasure === 'unchecked') return { assumedNotWithdrawn, assumedNotErased: 'all' }
   return { assumedNotWithdrawn, assumedNotErased: erasure.erased.size > 0 ? [] : erasure.keyed }
@@ -122,6 +116,7 @@ function buildEventRecord(
     eventSource: page,
     parentEventId: draft.parentEventId,
     orderId: order?.orderId ?? null,
+    orderKey: draft.orderKey,
     valueAmount: order?.amount ?? null,
     valueCurrency: order?.currency ?? null,
     valueData: order?.json ?? null,

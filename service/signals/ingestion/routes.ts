@@ -7,6 +7,7 @@ import {
 import { ingestionPreflightHeaders } from '../../runtime/http/headers.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters } from '../../runtime/http/validator.ts'
+import { takePageWithdrawal, type WithdrawalLimits } from '../access/tracker-limits.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
@@ -20,6 +21,7 @@ import { formatIdempotencyKey } from './idempotency.ts'
 import { requirePlatform, sendTestPurchase as send } from './send-test-purchase.ts'
 
 export interface IngestionContext extends AcceptanceContext {
+  limits: WithdrawalLimits
   now: () => Date
   publicOrigin: () => string
 }
@@ -39,11 +41,15 @@ export function ingestionRoutes(app: ServiceApp, context: IngestionContext): voi
         settings: context.settings,
         tracker: request.tracker,
         browser: request.browser,
+        origin: request.headers.origin ?? null,
         body: request.body,
         bodyBytes: request.bodyBytes,
         idempotencyKey: request.headers['idempotency-key'] as string | undefined,
         receivedAt: context.now(),
       })
+      if (request.browser && prepared.draft.eventName === 'consent_withdrawal') {
+        takePageWithdrawal(context.limits, request)
+      }
       // Release the raw identifiers while the event waits for its commit.
       ;(request as { body: unknown }).body = undefined
       const accepted = await acceptEvent(context, prepared)

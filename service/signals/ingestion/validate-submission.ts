@@ -52,7 +52,9 @@ export function validateSubmission(body: unknown, input: SubmissionInput): Valid
   addCrossFieldErrors(errors, given)
   addContextErrors(errors, given, browser)
   addReservedNameErrors(errors, given)
-  if (given.event_name === 'consent_withdrawal') addWithdrawalErrors(errors, given, platforms)
+  if (given.event_name === 'consent_withdrawal') {
+    addWithdrawalErrors(errors, given, { platforms, isOfPage: browser !== null })
+  }
   if (browser) addEdgeFieldErrors(errors, given.user_data)
   const givenEventId = readEventId(errors, given, idempotencyKey)
   const eventTime = readSubmittedTime(errors, given, receivedAt)

@@ -1,4 +1,4 @@
-import { LIFECYCLE_EVENT_NAMES } from '@signalbox/contract/submissions.ts'
+import { type EventSubmission, LIFECYCLE_EVENT_NAMES } from '@signalbox/contract/submissions.ts'
 import type { FieldErrorList } from '../../runtime/http/validator.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { splitWords } from '../consent/consent-words.ts'
@@ -7,6 +7,7 @@ import {
   listWithdrawableDigests,
   resolveVisitorId,
 } from '../events/person-identifiers.ts'
+import { MEMBERS_MAX } from '../identity/dropped-fields.ts'
 import { computeLookupDigests } from '../identity/lookup-digests.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import type { Platforms } from './event-draft.ts'
@@ -14,12 +15,13 @@ import type { Platforms } from './event-draft.ts'
 /**
  * Adds the errors of a `consent_withdrawal`. It must name a person, because a withdrawal that
  * reaches no one would be accepted without any effect. On legitimate interest it may name them by
- * email address, phone number and external ID, which no other event on that basis may carry.
+ * email address, phone number and external ID, which no other event on that basis may carry. A page
+ * may name its visitor only.
  */
 export function addWithdrawalErrors(
   errors: FieldErrorList,
   body: UntrustedObject,
-  platforms: Pick<Platforms, 'default'>,
+  { platforms, isOfPage }: { platforms: Pick<Platforms, 'default'>; isOfPage: boolean },
 ): void {
   const userData = isObject(body.user_data) ? body.user_data : {}
   const isOnInterest = body.consent_basis === 'legitimate_interest'
@@ -32,7 +34,33 @@ export function addWithdrawalErrors(
     )
   }
   const visitorId = typeof body.visitor_id === 'string' ? resolveVisitorId(body.visitor_id) : null
-  if (visitorId === null) addUnnamedPersonErrors(errors, userData, platforms)
+  if (visitorId !== null) return
+  if (isOfPage) errors.add('visitor_id', PAGE_NAMES_NO_VISITOR, 'withdrawal_names_no_one')
+  else addUnnamedPersonErrors(errors, userData, platforms)
+}
+
+/** The key of a page is public, so identifiers that a page names may be those of anyone. */
+const PAGE_NAMES_NO_VISITOR =
+  'The visitor_id field must name the visitor who withdraws consent: with a publishable key, no ' +
+  'other identifier counts. Placeholders name no one.'
+
+/**
+ * Leaves out the identifiers that a page's withdrawal names, which count for nothing. Returns their
+ * paths.
+ */
+export function ignoreIdentifiers(submission: EventSubmission): {
+  counted: EventSubmission
+  ignored: string[]
+} {
+  const members = Object.entries(submission.user_data ?? {})
+  const isIgnored = ([name]: [string, unknown]) =>
+    IDENTIFYING_KEYS.some(key => key === findUserDataKey(name)?.key)
+  const ignored = members.filter(isIgnored).slice(0, MEMBERS_MAX)
+  const user_data = Object.fromEntries(members.filter(member => !isIgnored(member)))
+  return {
+    counted: { ...submission, user_data },
+    ignored: ignored.map(([name]) => `user_data.${name}`),
+  }
 }
 
 function addUnnamedPersonErrors(

@@ -8,11 +8,13 @@ import {
   KEYED_WITHDRAWALS_MARKER,
   listKeyedWithdrawalKeys,
   listOtherForms,
+  listPlainWithdrawalKeys,
   listWithdrawableGroups,
   type PersonIdentifiers,
 } from '../events/person-identifiers.ts'
 import { waitForPayloadWriters } from '../events/suppression-store.ts'
 import { addWithdrawalKeys, findPersonWithdrawals } from '../events/withdrawal-store.ts'
+import type { EventDraft } from './event-draft.ts'
 
 export interface WithdrawalContext {
   database: Database
@@ -22,6 +24,33 @@ export interface WithdrawalContext {
 /** The person who withdraws consent, as the event names them. */
 interface WithdrawingPerson extends PersonIdentifiers {
   trackerId: string
+}
+
+/** Adds to the draft of a withdrawal its keys, and tells in the trace how far it reaches. */
+export async function prepareSecretWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+): Promise<EventDraft> {
+  const { identifiers, keyedKeys } = await findWithdrawalReach(context, draft)
+  const withdrawnKeys = [...listPlainWithdrawalKeys(draft), ...keyedKeys]
+  return { ...tellReach(draft, { visitor: draft.visitorId !== null, identifiers }), withdrawnKeys }
+}
+
+/** Puts how far a withdrawal reaches into the stored decision. */
+export function tellReach(draft: EventDraft, withdrawal: Record<string, unknown>): EventDraft {
+  const decision = { ...(draft.consent.decision as object), withdrawal }
+  return { ...draft, consent: { ...draft.consent, decision } }
+}
+
+/** Completes a withdrawal once its event is committed, or was before. */
+export async function finishSecretWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+  isNew: boolean,
+): Promise<void> {
+  if (!isNew) return completeRepeatedWithdrawal(context, draft)
+  const { receivedAt: withdrawnAt, withdrawnKeys: storedKeys } = draft
+  return completeWithdrawal(context, { person: draft, withdrawnAt, storedKeys })
 }
 
 /** The identifiers that a withdrawal reaches besides the visitor ID. */
@@ -49,7 +78,7 @@ const FORM_SEARCHES_MAX = 20
  * person by these alone. They become keyed digests, which remain when payloads expire or the person
  * is erased.
  */
-export async function findWithdrawalReach(
+async function findWithdrawalReach(
   { database, erasureKey }: WithdrawalContext,
   person: WithdrawingPerson,
 ): Promise<WithdrawalReach> {
@@ -111,18 +140,13 @@ interface StoredWithdrawal {
  * skips what waits for delivery. Safe to repeat. Throws a 503 refusal when the wait takes too long:
  * a caller who repeats the event completes the withdrawal.
  */
-export async function completeWithdrawal(
+async function completeWithdrawal(
   context: WithdrawalContext,
   { person, withdrawnAt, storedKeys }: StoredWithdrawal,
 ): Promise<void> {
   const { database } = context
   const { trackerId, visitorId } = person
-  if (visitorId !== null && !(await waitForPayloadWriters(database, WAIT_SECONDS_MAX, 'skip'))) {
-    throw Refusal.unavailable(
-      'Events are being stored too slowly to complete the withdrawal; try again.',
-      1,
-    )
-  }
+  if (visitorId !== null) await waitForWriters(database)
   const { digests, keyedKeys } = await findWithdrawalReach(context, person)
   const stored = new Set(storedKeys)
   const added = keyedKeys.filter(key => !stored.has(key))
@@ -130,7 +154,23 @@ export async function completeWithdrawal(
     database,
     added.map(key => ({ trackerId, visitorId: key, createdAt: withdrawnAt })),
   )
-  await skipWaitingOfPerson(database, { trackerId, visitorId, digests, at: withdrawnAt })
+  await skipWaitingOfPerson(database, {
+    trackerId,
+    visitorId,
+    digests,
+    at: withdrawnAt,
+    reason: 'consent_withdrawn',
+    isOfPagesOnly: false,
+  })
+}
+
+/** Waits for events that are being stored. Throws a 503 refusal when that takes too long. */
+export async function waitForWriters(database: Database): Promise<void> {
+  if (await waitForPayloadWriters(database, WAIT_SECONDS_MAX, 'skip')) return
+  throw Refusal.unavailable(
+    'Events are being stored too slowly to complete the withdrawal; try again.',
+    1,
+  )
 }
 
 /**
@@ -138,14 +178,14 @@ export async function completeWithdrawal(
  * between its commit and its answer. The body of a repeated event may differ from the first one and
  * counts for nothing, so only a withdrawal of the visitor that is stored is completed.
  */
-export async function completeRepeatedWithdrawal(
+async function completeRepeatedWithdrawal(
   context: WithdrawalContext,
   { trackerId, visitorId }: WithdrawingPerson,
 ): Promise<void> {
   const { database, erasureKey } = context
-  const person = { trackerId, visitorId, digests: {} }
+  const person = { trackerId, visitorId, digests: {}, space: 'secret' } as const
   const { latest } = await findPersonWithdrawals(database, [person], erasureKey)
-  const withdrawnAt = latest(person)
+  const { bySecret: withdrawnAt } = latest(person)
   if (visitorId === null || withdrawnAt === null) return
   await completeWithdrawal(context, { person, withdrawnAt, storedKeys: [] })
 }

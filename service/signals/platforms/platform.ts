@@ -43,6 +43,11 @@ export interface OutboundEvent {
   customerSegment: string | null
   /** The event that this delayed one belongs to. */
   originalEvent: OriginalEvent | null
+  /**
+   * Whether the event may change the value of an earlier one. False for the event of a page, which
+   * anyone can forge: a platform sends it as an event of its own, or not at all.
+   */
+  mayRestateValue: boolean
 }
 
 /** What an order says besides its value and contents. Money is decimal text. */

@@ -4,7 +4,7 @@ import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
-import { expireAttempts } from './expire-history.ts'
+import { expireAttempts } from './expire-events.ts'
 
 const ATTEMPT_DAYS = 90
 

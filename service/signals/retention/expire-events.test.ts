@@ -191,8 +191,17 @@ describe('events in weekly partitions', () => {
 
   it('drops a weekly partition after its last day expires and deletes its keys', async test => {
     const service = await serviceWithWeeks(test)
+    const { pool } = service.database
+    await pool.query(`update events set order_id = event_id`)
+    await pool.query(
+      `insert into order_keys (created_at, tracker_id, order_digest, space)
+       select created_at, tracker_id, event_id_digest(event_name || E'\n' || order_id), space
+       from events`,
+    )
     assert.deepEqual(await expire(service), { ...NOTHING, weeks: 1 })
     assert.equal(await assertCountersMatchRows(service), 10)
+    const orders = await pool.query('select count(*) as orders from order_keys')
+    assert.deepEqual(orders.rows, [{ orders: 10 }])
     assert.equal((await service.read('old-0')).status, 404)
     assert.equal((await service.read('old-1')).status, 200)
     const { rows } = await service.database.pool.query(

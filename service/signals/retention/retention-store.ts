@@ -95,8 +95,8 @@ export async function deleteCounts(
 
 /** Tables of counts whose primary key begins with the tracker and a time. */
 interface AgedTable {
-  table: 'refusals' | 'stage_counts' | 'delivery_issues'
-  column: 'hour' | 'day'
+  table: 'refusals' | 'stage_counts' | 'delivery_issues' | 'secret_event_names'
+  column: 'hour' | 'day' | 'received_on'
 }
 
 const OLD_ROWS_MAX = 1_000
@@ -109,8 +109,9 @@ export async function deleteOldRows(
   database: Database,
   { table, column, before }: AgedTable & { before: Date },
 ): Promise<number> {
-  const cutoff = column === 'day' ? '$1::date' : '$1::timestamptz'
-  const value = column === 'day' ? before.toISOString().slice(0, 10) : before
+  const isDay = column !== 'hour'
+  const cutoff = isDay ? '$1::date' : '$1::timestamptz'
+  const value = isDay ? before.toISOString().slice(0, 10) : before
   const trackerIds = await findTrackersWithRows(database, {
     table,
     condition: `${column} < ${cutoff}`,

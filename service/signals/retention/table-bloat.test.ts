@@ -8,8 +8,7 @@ import {
 } from '../../../testing/fixtures/stored-events.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
-import { expireOldEvents } from './expire-events.ts'
-import { expireAttempts } from './expire-history.ts'
+import { expireAttempts, expireOldEvents } from './expire-events.ts'
 import { expirePayloads } from './expire-payloads.ts'
 
 const MONTH_DAYS = 31

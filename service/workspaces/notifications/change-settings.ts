@@ -7,6 +7,12 @@ import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { requireRecentAuthentication } from '../users/reauthentication.ts'
 import type { CurrentUser, SessionContext } from '../users/session-store.ts'
 import { requireRole, userActor } from '../users/workspaces.ts'
+import {
+  generateWebhookSecret,
+  hostDigest,
+  parseWebhookUrl,
+  type WebhookUrlProblem,
+} from './client.ts'
 import { composeWebhookDigest } from './digest.ts'
 import { cancelWebhookMessages, insertMessage, listWebhookMessages } from './message-store.ts'
 import { NOTIFICATION_TOPICS } from './notification.ts'
@@ -21,12 +27,6 @@ import {
   WEBHOOK_FORMATS,
   type WebhookSummary,
 } from './settings-store.ts'
-import {
-  generateWebhookSecret,
-  hostDigest,
-  parseWebhookUrl,
-  type WebhookUrlProblem,
-} from './webhook-endpoint.ts'
 
 export interface NotificationsContext extends SessionContext, AuditedContext {
   credentialKeys: CredentialKeys

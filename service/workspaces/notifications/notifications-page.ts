@@ -20,6 +20,7 @@ import type { Membership } from '../users/workspace-store.ts'
 import { DIGEST_MINUTES } from './change-settings.ts'
 import type { TopicChoices } from './choice-store.ts'
 import { choosableTopics, isTopicWantedByDefault } from './choice-store.ts'
+import { WEBHOOK_URL_CHARACTERS_MAX } from './client.ts'
 import type { MessageRecord } from './message-store.ts'
 import {
   type ChosenTopic,
@@ -28,7 +29,6 @@ import {
   type WebhookFailure,
 } from './notification.ts'
 import type { NotificationSettings, WebhookFormat, WebhookSummary } from './settings-store.ts'
-import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-endpoint.ts'
 
 export interface NotificationsPage {
   user: CurrentUser

@@ -30,11 +30,11 @@ import {
   readTopicChoices,
   saveTopicChoices,
 } from './choice-store.ts'
+import { WEBHOOK_URL_CHARACTERS_MAX } from './client.ts'
 import { composeEmailDigest } from './digest.ts'
 import { hasPendingEmail, insertMessage, listWebhookMessages } from './message-store.ts'
 import { type NotificationsPage, notificationsPage } from './notifications-page.ts'
 import { lockNotificationSettings, readNotificationSettings } from './settings-store.ts'
-import { WEBHOOK_URL_CHARACTERS_MAX } from './webhook-endpoint.ts'
 
 /** A workspace's notifications: owners change what is sent, each member what they get by email. */
 export function notificationRoutes(app: ServiceApp, context: NotificationsContext): void {

@@ -6,6 +6,7 @@ import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { HOUR_SECONDS, MINUTE_SECONDS } from '../../runtime/util/time.ts'
 import type { Email, EmailTransport } from '../users/mail/mail-queue.ts'
 import type { PostWebhook } from './client.ts'
+import { hostDigest, signWebhook } from './client.ts'
 import { type ClaimedMessage, claimMessage, settleMessage } from './message-store.ts'
 import { EMAIL_ERRORS, type MessageError, type NotificationChannel } from './notification.ts'
 import {
@@ -19,7 +20,6 @@ import {
   readNotificationSettings,
   saveWebhook,
 } from './settings-store.ts'
-import { hostDigest, signWebhook } from './webhook-endpoint.ts'
 
 export interface SendContext extends AuditedContext {
   now: () => Date

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { isWebhookAddress, parseWebhookUrl } from './webhook-endpoint.ts'
+import { isWebhookAddress, parseWebhookUrl } from './client.ts'
 
 it('allows public addresses', () => {
   for (const address of ['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1']) {

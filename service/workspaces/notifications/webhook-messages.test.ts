@@ -7,8 +7,8 @@ import {
   startNotificationsFixture,
 } from '../../../testing/fixtures/notifications.ts'
 import { setWorkspaceStatus } from '../users/workspace-store.ts'
+import { signWebhook } from './client.ts'
 import { deleteOldMessages } from './message-store.ts'
-import { signWebhook } from './webhook-endpoint.ts'
 
 const HOUR_MINUTES = 60
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { generateWebhookSecret, signWebhook } from './webhook-endpoint.ts'
+import { generateWebhookSecret, signWebhook } from './client.ts'
 
 /** The example of the specification; standardwebhooks 1.1.1 (npm) computes the same. */
 const EXAMPLE = {

@@ -78,6 +78,79 @@ export async function consumeArtifact(
   return rows.length === 1
 }
 
+/** Why a refresh token may not be used; null if it may. */
+type RefreshRefusal = 'used_too_often' | 'used_twice'
+
+/** A client that lost the response, or refreshes in parallel, may repeat for so long, so often. */
+const REPEAT_SECONDS = 10
+const REPEATS_MAX = 3
+/** A used token outlives the tokens that it was exchanged for, so that reuse is recognized. */
+const USED_DAYS = 31
+
+/**
+ * Uses a refresh token, with a decision that is right for concurrent calls. Within ten seconds it
+ * can be exchanged three times. The first use of one of the new tokens ends the others and their
+ * access tokens: it writes itself into `usedChild` of the token that they came from
+ * (`rotatedFrom`), which only one can. Any use after that is a reuse by someone who has a copy.
+ */
+export async function useRefreshToken(
+  database: Database,
+  { id, at }: { id: string; at: Date },
+): Promise<RefreshRefusal | null> {
+  const { rows } = await database.pool.query({
+    name: 'use-refresh-token',
+    text: `with self as (
+             select id, grant_id, payload->>'rotatedFrom' as parent_id
+             from oauth_artifacts where model = 'RefreshToken' and id = $1::text
+           ), parent as (
+             select artifact.id
+             from oauth_artifacts artifact join self on self.parent_id = artifact.id
+             where artifact.model = 'RefreshToken'
+           ), claimed as (
+             update oauth_artifacts artifact
+             set payload = artifact.payload || jsonb_build_object('usedChild', self.id)
+             from self where artifact.model = 'RefreshToken' and artifact.id = self.parent_id
+               and coalesce(artifact.payload->>'usedChild', self.id) = self.id
+             returning (artifact.payload->>'uses')::integer > 1 as has_siblings
+           ), ended as (
+             delete from oauth_artifacts artifact using self, claimed
+             where artifact.model = 'AccessToken' and artifact.grant_id = self.grant_id
+               and claimed.has_siblings
+           )
+           update oauth_artifacts token set
+             consumed_at = coalesce(token.consumed_at, $2::timestamptz),
+             payload = token.payload || jsonb_build_object('uses', ${USES} + 1),
+             expires_at = greatest(
+               token.expires_at, $2::timestamptz + ${USED_DAYS} * interval '1 day')
+           from self where token.model = 'RefreshToken' and token.id = self.id
+             and (exists (select from claimed) or not exists (select from parent))
+             and (token.consumed_at is null
+               or ${IS_REPEATABLE} and ${USES} < ${REPEATS_MAX})
+           returning token.id`,
+    values: [id, at],
+  })
+  return rows.length === 1 ? null : findRefreshRefusal(database, { id, at })
+}
+
+/** Tokens that an earlier version used have no number. */
+const USES = `coalesce((token.payload->>'uses')::integer,
+  case when token.consumed_at is null then 0 else 1 end)`
+const IS_REPEATABLE = `(not token.payload ? 'usedChild' and token.consumed_at
+  >= $2::timestamptz - ${REPEAT_SECONDS} * interval '1 second')`
+
+async function findRefreshRefusal(
+  { pool }: Database,
+  { id, at }: { id: string; at: Date },
+): Promise<RefreshRefusal> {
+  const { rows } = await pool.query({
+    name: 'find-refresh-refusal',
+    text: `select ${IS_REPEATABLE} as repeatable from oauth_artifacts token
+           where model = 'RefreshToken' and id = $1::text`,
+    values: [id, at],
+  })
+  return rows[0]?.repeatable === true ? 'used_too_often' : 'used_twice'
+}
+
 export async function deleteArtifact(
   { query }: Database,
   model: string,

@@ -119,15 +119,31 @@ it('defaults to the scope of the resource, and returns invalid_scope for an unkn
   const agent = await createOauthAgent(fixture)
   const { workspace } = fixture
   const { resource = '' } = agentResource(fixture)
+  const mcp = `${fixture.service.url}/mcp`
   for (const [changes, scope] of [
     [{ scope: null }, 'mcp:use'],
     [{ scope: null, resource }, 'ad-account.read'],
     [{ scope: 'ad-account.read' }, 'ad-account.read'],
+    // Some clients request every advertised scope, and one for the refresh token.
+    [{ scope: 'mcp:use ad-account.read' }, 'mcp:use'],
+    [{ scope: 'mcp:use ad-account.read', resource }, 'ad-account.read'],
+    [{ scope: 'ad-account.read mcp:use offline_access', resource: mcp }, 'mcp:use'],
+    [{ scope: 'mcp:use offline_access' }, 'mcp:use'],
+    [{ scope: 'offline_access', prompt: 'consent' }, 'mcp:use'],
+    [{ scope: 'ad-account.read offline_access' }, 'ad-account.read'],
+    [{ prompt: 'consent' }, 'mcp:use'],
   ] as const) {
     const callback = await approve(workspace, await agent.authorizationUrl(changes))
-    assert.equal((await agent.exchange(callback)).scope, scope)
+    const tokens = await agent.exchange(callback)
+    assert.equal(tokens.scope, scope)
+    assert.ok(tokens.refresh_token)
+    const isMcp = scope === 'mcp:use'
+    assert.deepEqual(
+      await checkTokenAccess(fixture, tokens.access_token),
+      isMcp ? { mcp: OPEN, agent: 401 } : { mcp: 401, agent: OPEN },
+    )
   }
-  for (const scope of ['openid', 'mcp:admin', 'MCP:USE', 'mcp:use ad-account.read']) {
+  for (const scope of ['openid', 'mcp:admin', 'MCP:USE', 'mcp:use ad-account.read openid']) {
     const url = await agent.authorizationUrl({ scope })
     const page = await workspace.owner.client.get(url.pathname + url.search)
     const callback = new URL(page.redirects.at(-1) ?? '')

@@ -3,8 +3,11 @@ import type { AuditTrail } from '../../audit/audit-store.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import type { RequestLimits } from '../../runtime/http/request-limits.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { deriveKey } from '../../runtime/util/sealed-credential.ts'
+import type { PublicClientOptions } from '../notifications/client.ts'
+import { createDocumentClientFinder } from './client.ts'
 import type { AuthorizationServer } from './provider.ts'
 import { createProviderPages } from './provider-pages.ts'
 
@@ -14,7 +17,10 @@ export interface AuthorizationServerOptions {
   audit: AuditTrail
   publicOrigin: () => string
   credentialKeys: CredentialKeys
+  settings: Pick<Settings, 'nativeSchemes'>
   limits: Pick<RequestLimits, 'userCodes'>
+  /** For tests: how the documents of clients are requested. */
+  documentRequests?: PublicClientOptions
   logger: ServiceLogger
 }
 
@@ -48,6 +54,10 @@ async function createAuthorizationServer(
     cookieKeys: [credentialKeys.current, ...credentialKeys.previous].map(deriveCookieKey),
     pages: createProviderPages(),
     userCodeLimit: options.limits.userCodes?.limit ?? null,
+    findDocumentClient: createDocumentClientFinder(
+      options.settings.nativeSchemes,
+      options.documentRequests,
+    ),
   })
   // Only our own failures; the response contains `server_error` and no detail.
   const report = (err: unknown) => logger.error({ err }, 'the authorization server failed')

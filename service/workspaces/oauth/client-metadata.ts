@@ -1,4 +1,6 @@
+import { parseWebhookUrl } from '../notifications/client.ts'
 import { parseDisplayName } from '../users/user-input.ts'
+import type { OauthClient } from './client-store.ts'
 
 const REDIRECT_CHARACTERS_MAX = 2_000
 
@@ -118,4 +120,46 @@ function isMisleading(name: string): boolean {
 /** The name of a stored client. Names from before a rule may break it. */
 export function showClientName(name: string): string {
   return parseClientName(name) ?? 'Unnamed agent'
+}
+
+const DOCUMENT_URL_CHARACTERS_MAX = 500
+
+/** Whether a client ID is the URL of its metadata document, valid or not. */
+export function isDocumentUrl(clientId: string): boolean {
+  return /^https?:\/\//i.test(clientId)
+}
+
+/** Explains why a URL cannot be the ID of a client; null when it can. */
+export function findDocumentUrlError(clientId: string): string | null {
+  if (clientId.length > DOCUMENT_URL_CHARACTERS_MAX) return 'The URL is too long.'
+  if (FORBIDDEN_CHARACTERS.test(clientId)) return 'The URL has a character that it must not have.'
+  if ('problem' in parseWebhookUrl(clientId)) return 'The URL must be a public https URL.'
+  const url = new URL(clientId)
+  if (clientId.includes('#') || hasUserinfo(clientId)) return 'The URL has a fragment or user name.'
+  if (url.pathname === '/' || url.search !== '') return 'The URL needs a path and no query.'
+  return url.href === clientId ? null : NOT_NORMALIZED
+}
+
+const DOCUMENT_REDIRECTS_MAX = 50
+
+/**
+ * Returns the client that its metadata document describes; null if it is not accepted. Clients list
+ * redirect URIs for every environment, so that those which could not be registered are left out.
+ */
+export function parseClientDocument(
+  clientId: string,
+  document: Record<string, unknown>,
+  nativeSchemes: readonly string[],
+): OauthClient | null {
+  const { client_name: clientName, redirect_uris: given } = document
+  const name = parseClientName(clientName)
+  const { token_endpoint_auth_method: method = 'none', client_secret: secret } = document
+  const isPublic = method === 'none' && secret === undefined
+  if (document.client_id !== clientId || name === null || !isPublic) return null
+  if (!Array.isArray(given) || given.length > DOCUMENT_REDIRECTS_MAX) return null
+  const redirectUris = given
+    .filter(uri => typeof uri === 'string')
+    .filter(uri => findRedirectUriError(uri, nativeSchemes) === null)
+  if (redirectUris.length === 0) return null
+  return { clientId, kind: 'self_registered', name, redirectUris: [...new Set(redirectUris)] }
 }

@@ -30,6 +30,27 @@ export async function insertClient(
     .execute()
 }
 
+/** Stores what the metadata document of a client says now. */
+export async function saveDocumentClient(
+  { query }: Database,
+  client: OauthClient,
+  at: Date,
+): Promise<void> {
+  const { name, redirectUris: redirect_uris } = client
+  const { clientId: client_id, kind } = client
+  await query
+    .insertInto('oauth_clients')
+    .values({ client_id, kind, name, redirect_uris, created_at: at, approved_at: null })
+    .onConflict(conflict =>
+      conflict
+        .column('client_id')
+        .doUpdateSet({ name, redirect_uris })
+        .where(sql<boolean>`(oauth_clients.name, oauth_clients.redirect_uris)
+          is distinct from (excluded.name, excluded.redirect_uris)`),
+    )
+    .execute()
+}
+
 export async function findClient(
   { query }: Database,
   clientId: string,

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { html } from 'ghtml'
 import { commitAudited } from '../../audit/audit-store.ts'
 import { errorSummary } from '../../runtime/pages/form-controls.ts'
@@ -5,7 +6,7 @@ import type { OwnedAdAccount } from '../users/ad-account-store.ts'
 import type { CurrentUser } from '../users/session-store.ts'
 import { userActor } from '../users/workspaces.ts'
 import type { HttpExchange } from './authorization-server.ts'
-import { describeRedirectUri } from './client-metadata.ts'
+import { describeRedirectUri, isDocumentUrl } from './client-metadata.ts'
 import { type Approval, saveApproval } from './connection-store.ts'
 import type { ChangeContext } from './connections.ts'
 import type { OauthContext } from './oauth-responses.ts'
@@ -43,6 +44,7 @@ export function consentPage({ approval, adAccounts, error }: ConsentPage) {
 <div class="message notice"><p><strong>Not verified.</strong> Anyone can use this name. Continue
 only if you started this request.</p></div>
 <dl>
+!${publisherItem(approval)}
 <dt>Redirects to</dt>
 <dd><strong>${redirectTarget(redirectUri)}</strong></dd>
 <dt>Permissions</dt>
@@ -51,6 +53,12 @@ only if you started this request.</p></div>
 !${adAccounts.length === 0 ? noAdAccountForm() : choiceForm(adAccounts)}
 </section>`,
   }
+}
+
+/** The host that describes the client proves more than its name, which anyone can use. */
+function publisherItem({ clientId }: ApprovalRequest): string {
+  if (!isDocumentUrl(clientId)) return ''
+  return html`<dt>Described at</dt><dd><strong>${new URL(clientId).host}</strong></dd>`
 }
 
 function redirectTarget(redirectUri: string | null): string {
@@ -162,9 +170,15 @@ async function saveApprovalWithAudit(context: ChangeContext, approval: Approval)
       actor: userActor({ userId }),
       action: 'connection.approved',
       subject: { type: 'connection', id: String(connectionId) },
-      details: { client_id: clientId, ad_account_id: adAccountId, audience, permissions },
+      details: { ...auditedClient(clientId), ad_account_id: adAccountId, audience, permissions },
     })
   })
+}
+
+/** The ID of a client, or where it is described: audit entries hold no text that others wrote. */
+function auditedClient(clientId: string) {
+  if (!isDocumentUrl(clientId)) return { client_id: clientId }
+  return { client_url_sha256: hash('sha256', clientId) }
 }
 
 export interface ApprovalRequest {

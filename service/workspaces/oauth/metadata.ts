@@ -47,6 +47,7 @@ export function serverMetadata(origin: string): Record<string, unknown> {
     token_endpoint_auth_methods_supported: ['none'],
     revocation_endpoint_auth_methods_supported: ['none'],
     code_challenge_methods_supported: ['S256'],
+    client_id_metadata_document_supported: true,
     authorization_response_iss_parameter_supported: true,
     protected_resources: AUDIENCES.map(audience => resourceUri(origin, audience)),
     service_documentation: origin + OAUTH_PATHS.guide,

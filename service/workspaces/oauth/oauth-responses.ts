@@ -4,7 +4,6 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import type { RequestLimits } from '../../runtime/http/request-limits.ts'
 import { recordFailure } from '../../runtime/http/request-log.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import type { Settings } from '../../runtime/settings/settings.ts'
 import type { AuthorizationServerOptions } from './authorization-server.ts'
 import type { ChangeContext } from './connections.ts'
 import type { AuthorizationServer } from './provider.ts'
@@ -87,7 +86,6 @@ function oauthErrorStatus(status: number): number {
 
 /** What this module depends on. */
 export interface OauthOptions extends ChangeContext, AuthorizationServerOptions {
-  settings: Pick<Settings, 'nativeSchemes'>
   limits: Pick<RequestLimits, 'registration' | 'oauth' | 'userCodes'>
   /** Receives failures of recording the last use, which must not fail the request. */
   onTouchError: (error: unknown) => void

@@ -6,9 +6,11 @@ import {
   type FoundArtifact,
   findArtifact,
   saveArtifact,
+  useRefreshToken,
 } from './artifact-store.ts'
-import { showClientName } from './client-metadata.ts'
-import { findClient, type OauthClient } from './client-store.ts'
+import type { FindDocumentClient } from './client.ts'
+import { isDocumentUrl, showClientName } from './client-metadata.ts'
+import { findClient, type OauthClient, saveDocumentClient } from './client-store.ts'
 import { type ChangeContext, revokeGrantWithAudit } from './connections.ts'
 import { isActiveGrant } from './principal-store.ts'
 
@@ -26,8 +28,13 @@ interface AdapterContext extends ChangeContext {
   }
   /** The resource that the current request names; undefined if none. */
   requestedResource: () => unknown
+  /** The refresh token that the current request exchanges; undefined if none. */
+  rotatedToken: () => string | undefined
   /** True while a device approval resumes, where the library passes the digest as the code. */
   isDeviceResuming: () => boolean
+  /** True while a client requests an approval. */
+  isRequesting: () => boolean
+  findDocumentClient: FindDocumentClient
   /** True while a client revokes its own tokens. */
   isRevoking: () => boolean
   /** For tests that show what a non-atomic version allows. */
@@ -64,7 +71,7 @@ function artifactAdapter(context: AdapterContext, model: string) {
       await saveArtifact(database, {
         model,
         id: keyOf(id),
-        payload: toJson(stripSecrets(id, payload), errors.text),
+        payload: toJson(withOrigin(context, model, stripSecrets(id, payload)), errors.text),
         grantId: isGrant ? id : ((payload.grantId as string | undefined) ?? null),
         userCode: userCode === undefined ? null : artifactDigest(userCode),
         uid: model === 'Session' && uid !== undefined ? artifactDigest(uid) : null,
@@ -77,7 +84,10 @@ function artifactAdapter(context: AdapterContext, model: string) {
       const acceptsDigest = isGrant || (model === 'DeviceCode' && isDeviceResuming())
       const key = acceptsDigest ? keyOf(id) : artifactDigest(id)
       const found = await findArtifact(database, model, { id: key })
-      return found ? restorePayload(found, { jti: id }) : undefined
+      if (!found) return undefined
+      // The library would refuse a used token, which `consume` may accept again.
+      const isRefresh = model === 'RefreshToken'
+      return restorePayload(isRefresh ? withoutUses(found) : found, { jti: id })
     },
     async findByUserCode(userCode: string) {
       const digest = artifactDigest(userCode)
@@ -91,8 +101,11 @@ function artifactAdapter(context: AdapterContext, model: string) {
     },
     async consume(id: string) {
       await requireGrantedResource(context, model, keyOf(id))
-      const isFirst = await consume(database, { model, id: keyOf(id), at: now() })
-      if (isFirst) return
+      if (model === 'RefreshToken') {
+        const refusal = await useRefreshToken(database, { id: keyOf(id), at: now() })
+        if (refusal === null) return
+        if (refusal === 'used_too_often') throw errors.reuse()
+      } else if (await consume(database, { model, id: keyOf(id), at: now() })) return
       // Reused, possibly by a thief: which of the two callers is unknown, so both lose the grant.
       const found = await findArtifact(database, model, { id: keyOf(id) })
       const grantId = found?.payload.grantId
@@ -109,6 +122,12 @@ function artifactAdapter(context: AdapterContext, model: string) {
       await deleteGrantArtifacts(database, model, grantId)
     },
   }
+}
+
+/** A new refresh token keeps the digest of the one that it was exchanged for. */
+function withOrigin({ rotatedToken }: AdapterContext, model: string, payload: Payload): Payload {
+  const token = model === 'RefreshToken' ? rotatedToken() : undefined
+  return token === undefined ? payload : { ...payload, rotatedFrom: artifactDigest(token) }
 }
 
 /** Any parameter of a request may be in a payload. */
@@ -158,6 +177,11 @@ function stripSecrets(id: string, { jti, userCode, ...payload }: Payload): Paylo
   return { ...payload, session: rest }
 }
 
+function withoutUses({ id, payload }: FoundArtifact): FoundArtifact {
+  const { rotatedFrom: _, uses: __, usedChild: ___, ...known } = payload
+  return { id, payload: known, consumedAt: null }
+}
+
 function restorePayload({ payload, consumedAt }: FoundArtifact, known: Payload): Payload {
   const { returnTo } = payload
   const restoredReturn = typeof returnTo === 'string' && {
@@ -167,13 +191,17 @@ function restorePayload({ payload, consumedAt }: FoundArtifact, known: Payload):
   return { ...payload, ...restoredReturn, ...known, ...consumed }
 }
 
-function clientAdapter({ database }: AdapterContext) {
+function clientAdapter(context: AdapterContext) {
+  const { database } = context
   const rejectWrite = async () => {
     throw new Error('the library must not write clients')
   }
   return {
     async find(id: string) {
-      const client = await findClient(database, id)
+      const isRequested = isDocumentUrl(id) && context.isRequesting()
+      const client = await (isRequested
+        ? readDocumentClient(context, id)
+        : findClient(database, id))
       return client ? toClientMetadata(client) : undefined
     },
     upsert: rejectWrite,
@@ -183,6 +211,20 @@ function clientAdapter({ database }: AdapterContext) {
     destroy: rejectWrite,
     revokeByGrantId: rejectWrite,
   }
+}
+
+/**
+ * A client whose ID is a URL is described there. A request for an approval reads the document and
+ * stores what it says; afterwards the stored client counts, so that tokens can be refreshed while
+ * the site of the client is down.
+ */
+async function readDocumentClient(
+  { database, now, findDocumentClient }: AdapterContext,
+  url: string,
+): Promise<OauthClient | null> {
+  const client = await findDocumentClient(url)
+  if (client) await saveDocumentClient(database, client, now())
+  return client
 }
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'

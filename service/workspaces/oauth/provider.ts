@@ -5,8 +5,11 @@ import type { Database } from '../../runtime/db/database.ts'
 import type { RateLimit } from '../../runtime/http/rate-limit.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
 import type { consumeArtifact } from './artifact-store.ts'
+import type { FindDocumentClient } from './client.ts'
 import { ENDPOINT_PATHS, INTERACTION_PATH } from './metadata.ts'
 import {
+  AUDIENCES,
+  type Audience,
   findAudienceByResource,
   findAudienceByScope,
   RESOURCES,
@@ -40,6 +43,8 @@ interface OauthProviderOptions {
   pages: ProviderPages
   /** How often a user code can be entered; null for no limit. */
   userCodeLimit: RateLimit | null
+  /** Null, or left out, where clients must register. */
+  findDocumentClient?: FindDocumentClient
   /** For tests: replaces the marking of used codes. */
   consume?: typeof consumeArtifact
 }
@@ -72,12 +77,15 @@ function configuration(options: OauthProviderOptions): Configuration {
       audit,
       limitUserCode: limitUserCodes(options.userCodeLimit),
       requestedResource: () => Provider.ctx?.oidc?.params?.resource,
+      rotatedToken: () => Provider.ctx?.oidc?.entities.RotatedRefreshToken?.jti,
       errors: {
         reuse: () => new errors.InvalidGrant('it was used before'),
         target: () => new errors.InvalidTarget('the token is for another resource'),
         text: () => new errors.InvalidRequest('a parameter contains a character that is no text'),
       },
       isDeviceResuming: () => Provider.ctx?.oidc?.route === 'device_resume',
+      isRequesting: () => Provider.ctx?.oidc?.route === 'authorization',
+      findDocumentClient: options.findDocumentClient ?? (async () => null),
       isRevoking: () => Provider.ctx?.oidc?.route === 'revocation',
       ...(consume && { consume }),
     }) as AdapterFactory,
@@ -153,7 +161,7 @@ function featureSettings(origin: string, pages: ProviderPages): Configuration['f
     resourceIndicators: {
       enabled: true,
       defaultResource: (ctx, _client, oneOf) =>
-        oneOf ?? resourceUri(origin, findAudienceByScope(requestedScope(ctx)) ?? 'mcp'),
+        oneOf ?? resourceUri(origin, requestedAudience(ctx)),
       useGrantedResource: () => true,
       getResourceServerInfo: (ctx, resource) => {
         const audience = findAudienceByResource(origin, resource)
@@ -173,8 +181,15 @@ function featureSettings(origin: string, pages: ProviderPages): Configuration['f
 
 type OidcContext = Parameters<ProviderPages['renderError']>[0]
 
-function requestedScope(ctx: OidcContext): string {
-  return String(ctx.oidc.params?.scope ?? '')
+/** The scopes of the request that mean something here. */
+function requestedScopes(ctx: OidcContext): string[] {
+  const scopes = String(ctx.oidc.params?.scope ?? '').split(' ')
+  return scopes.filter(scope => scope !== '' && scope !== 'offline_access')
+}
+
+function requestedAudience(ctx: OidcContext): Audience {
+  const scopes = requestedScopes(ctx)
+  return AUDIENCES.find(audience => scopes.includes(RESOURCES[audience].scope)) ?? 'mcp'
 }
 
 const REQUEST_ROUTES = ['authorization', 'device_authorization']
@@ -182,6 +197,9 @@ const REQUEST_ROUTES = ['authorization', 'device_authorization']
 /**
  * Requires one resource with its one scope per request, so that no token opens both resources. A
  * missing scope defaults to that of the resource; the library would only reject it after approval.
+ * Some clients (Codex) request every advertised scope, or `offline_access` for the refresh token
+ * that all get: what the resource lacks of these is dropped, and the response names the scope that
+ * is granted. Anything else is an error.
  */
 function requireResourceScope(ctx: OidcContext, scope: string): void {
   const { params, route } = ctx.oidc
@@ -189,10 +207,11 @@ function requireResourceScope(ctx: OidcContext, scope: string): void {
   if (Array.isArray(params.resource) && params.resource.length > 1) {
     throw new errors.InvalidTarget('request one resource at a time')
   }
-  params.scope ??= scope
-  if (params.scope !== scope) {
-    throw new errors.InvalidScope(`the scope of this resource is ${scope}`, String(params.scope))
+  const unknown = requestedScopes(ctx).find(requested => findAudienceByScope(requested) === null)
+  if (unknown !== undefined) {
+    throw new errors.InvalidScope(`the scope of this resource is ${scope}`, unknown)
   }
+  params.scope = scope
 }
 
 /** With HTTPS, only this host can set these cookies. `__Secure-` allows a path, `__Host-` none. */

@@ -4,12 +4,16 @@ import {
   agentResource,
   checkTokenAccess,
   connectAgent,
+  type OauthAgent,
+  type OauthFixture,
   requestToken,
   startOauthFixture,
 } from '../../../testing/fixtures/oauth.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
+import { deleteExpiredOauthRecords } from './artifact-store.ts'
 
 const OPEN = 200
+const REPEAT_SECONDS = 10
 
 const refresh = (refreshToken: string, more: Record<string, string> = {}) => ({
   grant_type: 'refresh_token',
@@ -34,17 +38,82 @@ it('returns 400 invalid_grant for a reused refresh token and revokes the connect
   const fixture = await startOauthFixture(test)
   const { agent, refreshToken } = await connectAgent(fixture)
   const honest = await agent.refresh(refreshToken)
-  const thief = await requestToken(fixture, agent, refresh(refreshToken))
-  assert.equal(thief.status, 400)
-  assert.equal(thief.body.error, 'invalid_grant')
+  fixture.advance(REPEAT_SECONDS + 1)
+  await assertRevokes(fixture, agent, refreshToken)
   assert.deepEqual(await checkTokenAccess(fixture, honest.access_token), { mcp: 401, agent: 401 })
   const next = await requestToken(fixture, agent, refresh(honest.refresh_token ?? ''))
   assert.equal(next.body.error, 'invalid_grant')
-  const { rows } = await fixture.service.database.pool.query(
-    'select revoked_at is not null as is_revoked from agent_connections',
-  )
-  assert.deepEqual(rows, [{ is_revoked: true }])
 })
+
+it('exchanges the same refresh token three times within ten seconds, and no more', async test => {
+  const fixture = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(fixture)
+  const { agent: stranger } = await connectAgent(fixture)
+  const pairs = [await agent.refresh(refreshToken)]
+  fixture.advance(REPEAT_SECONDS)
+  pairs.push(await agent.refresh(refreshToken), await agent.refresh(refreshToken))
+  const refused = [
+    await requestToken(fixture, stranger, refresh(refreshToken)),
+    await requestToken(fixture, agent, refresh(refreshToken)),
+  ]
+  for (const { status, body } of refused) {
+    assert.deepEqual([status, body.error], [400, 'invalid_grant'])
+  }
+  assert.equal(new Set(pairs.map(pair => pair.refresh_token)).size, pairs.length)
+  for (const { access_token: token } of pairs) {
+    assert.equal((await checkTokenAccess(fixture, token)).mcp, OPEN)
+  }
+})
+
+it('ends the other pairs when the refresh token of one is used', async test => {
+  const fixture = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(fixture)
+  const one = await agent.refresh(refreshToken)
+  const other = await agent.refresh(refreshToken)
+  const next = await agent.refresh(one.refresh_token ?? '')
+  assert.equal((await checkTokenAccess(fixture, other.access_token)).mcp, 401)
+  assert.equal((await checkTokenAccess(fixture, next.access_token)).mcp, OPEN)
+  // The pair that was used goes on, also repeatedly.
+  const again = await agent.refresh(one.refresh_token ?? '')
+  assert.equal((await checkTokenAccess(fixture, again.access_token)).mcp, OPEN)
+  await assertRevokes(fixture, agent, other.refresh_token ?? '')
+  assert.equal((await checkTokenAccess(fixture, again.access_token)).mcp, 401)
+})
+
+it('revokes the connection when a token is reused after one of its pairs was used', async test => {
+  const fixture = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(fixture)
+  const one = await agent.refresh(refreshToken)
+  await agent.refresh(one.refresh_token ?? '')
+  await assertRevokes(fixture, agent, refreshToken)
+})
+
+it('recognizes a token whose predecessor has expired in the meantime', async test => {
+  const fixture = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(fixture)
+  fixture.advance(29 * DAY_SECONDS)
+  const one = await agent.refresh(refreshToken)
+  const other = await agent.refresh(refreshToken)
+  fixture.advance(29 * DAY_SECONDS)
+  const { database, clock } = fixture.service
+  await deleteExpiredOauthRecords(database, clock.now())
+  await agent.refresh(one.refresh_token ?? '')
+  await assertRevokes(fixture, agent, other.refresh_token ?? '')
+})
+
+/** The token is refused, and the connection of the fixture revoked. */
+async function assertRevokes(
+  fixture: OauthFixture,
+  agent: OauthAgent,
+  refreshToken: string,
+): Promise<void> {
+  const { pool } = fixture.service.database
+  const revoked = 'select revoked_at is not null as is_revoked from agent_connections'
+  assert.deepEqual((await pool.query(revoked)).rows, [{ is_revoked: false }])
+  const { status, body } = await requestToken(fixture, agent, refresh(refreshToken))
+  assert.deepEqual([status, body.error], [400, 'invalid_grant'])
+  assert.deepEqual((await pool.query(revoked)).rows, [{ is_revoked: true }])
+}
 
 it('expires refresh tokens after 30 days, each new one after 30 more', async test => {
   const fixture = await startOauthFixture(test)

@@ -4,10 +4,11 @@ import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
 import { joinClickCookies } from './click-cookies.ts'
-import { classifyErrorCode, classifyHttpStatus } from './error-codes.ts'
 import {
   buildGraphHeaders,
   buildGraphUrl,
+  classifyErrorCode,
+  classifyHttpStatus,
   classifyTransportError,
   type MetaOptions,
   noAnswer,

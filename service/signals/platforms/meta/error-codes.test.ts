@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { SendOutcome } from '../platform.ts'
-import { classifyErrorCode, classifyHttpStatus } from './error-codes.ts'
+import { classifyErrorCode, classifyHttpStatus } from './graph-api.ts'
 
 type Row = [
   code: number,

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 79542b577e6d95eff9133ab83d1064a81d7de9c38ecc4de1cbc872746d4f3426). Do not edit.
+# Generated from the contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { parseMatchQuality, QUALITY_FIELDS } from './match-quality.ts'
+import { parseMatchQuality, QUALITY_FIELDS } from './client.ts'
 
 function read(...web: unknown[]) {
   return parseMatchQuality({ web }, 'token-of-the-test')

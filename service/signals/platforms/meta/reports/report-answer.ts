@@ -1,6 +1,6 @@
 import { isObject, objectOrEmpty, parseJsonObject } from '../../../../runtime/util/is-object.ts'
 import type { CountedDay, DayCounts, Unavailable, UnavailableCause } from '../../platform.ts'
-import { type AnswerClass, classifyErrorCode, classifyHttpStatus } from '../error-codes.ts'
+import { type AnswerClass, classifyErrorCode, classifyHttpStatus } from '../graph-api.ts'
 
 /** A JSON object whose members are not checked. */
 export type ReportBody = Record<string, unknown>

@@ -1,0 +1,3 @@
+module verify-audit
+
+go 1.23

@@ -1,0 +1,45 @@
+import { type Stored, storedText } from '@signalbox/contract/closed-set.ts'
+import type { DeliveryReason, StageReason } from '@signalbox/contract/reasons.ts'
+import { REFUSAL_RULES, type RefusalRule } from '@signalbox/contract/refusal-rules.ts'
+
+/** Why a delivery has its status, for an agent: without text of the sender or the platform. */
+const DELIVERY_TEXTS: Record<DeliveryReason | 'destination_paused', string> = {
+  accepted_for_delivery: 'It waits to be sent.',
+  test_purchase: 'It is a test purchase.',
+  replayed: 'It was replayed and waits to be sent again.',
+  held_for_secret: 'A page sent it; it waits for the same event of the back end.',
+  withdrawal_lifted: 'A withdrawal that stopped it was lifted; it waits to be sent.',
+  handed_back: 'The worker that had it stopped, or the platform gave no answer.',
+  destination_refused: 'The platform refuses the destination: its credential or settings.',
+  destination_paused: 'The destination is inactive; nothing is sent until a person repairs it.',
+  handed_over: 'It was handed to the platform, whose answer is not known yet.',
+  retry: 'The platform had a temporary error; it is sent again.',
+  throttle: 'The platform asked to slow down; it is sent again.',
+  unknown: 'The platform gave no usable answer; it is sent again with the same ID.',
+  accepted: 'The platform accepted it.',
+  credential_unreadable: 'The credential of the destination cannot be read; set a new one.',
+  refused_by_platform: 'The platform refused the content of the event.',
+  refused_before_sending: 'The content cannot be sent to the platform.',
+  payload_expired: 'The identity of the event had expired before it was sent.',
+  no_platform_identity: 'The event has no identifier that the platform could match.',
+  no_test_code: 'Test mode had no code.',
+  time_used_up: 'Retries took longer than the platform accepts the event.',
+  single_attempt: 'It is sent once only, and that failed.',
+  outside_window: 'The event is older than the platform accepts.',
+  no_signal: 'The event says nothing readable about consent to advertising.',
+  possible_refusal: 'The event may contain a refusal of advertising.',
+  consent_withdrawn: 'The person withdrew consent.',
+  withdrawn_by_page: 'The person withdrew consent on a page; the shop can lift that.',
+  erased: 'The person was erased.',
+  sent_by_secret: 'A page sent it, and the back end sent the same event.',
+  no_destination: 'The tracker had no destination.',
+}
+
+/** Explains a reason by its code; a code of another version explains itself. */
+export function explainReason(reason: Stored<DeliveryReason | StageReason> | null): string {
+  const code = reason === null ? '' : storedText(reason)
+  if (Object.hasOwn(DELIVERY_TEXTS, code)) return DELIVERY_TEXTS[code as DeliveryReason]
+  if (!Object.hasOwn(REFUSAL_RULES, code)) return ''
+  const { title, advice } = REFUSAL_RULES[code as RefusalRule]
+  return `${title}. ${advice}`
+}

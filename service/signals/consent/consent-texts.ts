@@ -1,0 +1,148 @@
+import { type AnswerText, readAnswer } from './consent-answers.ts'
+import { readCodedText } from './consent-codes.ts'
+import { findMeaning } from './consent-forms.ts'
+import { addMissingAdvertising, readList } from './consent-lists.ts'
+import { addChoice, isRefusalOfAll, type Member, type Place } from './consent-place.ts'
+import type { ConsentStatements } from './consent-statement.ts'
+
+/**
+ * `consent_revoked: 1732000000` and `declined: {marketing: "2026-11-20"}` are when it was; a name
+ * that ends in `_at` is a label.
+ */
+export function readMemberAnswer({ parent }: Place, { value, meaning }: Member): AnswerText {
+  const mayBeTime = meaning.isOptOut || parent?.isNegative === true
+  return readAnswer(mayBeTime && TIME.test(String(value)) ? true : value)
+}
+
+/** Unix time, or a day. */
+const TIME = /^1\d{9}(?:\d{3})?$|^20\d\d-\d\d-\d\d/
+
+/**
+ * Reads a text that says something as a whole, whatever its name: a code, the type of an event, a
+ * signal, a list that is empty. False if it may still be an answer, a cookie or a list.
+ */
+export function readWholeText(
+  statements: ConsentStatements,
+  place: Place,
+  member: Member & { answer: AnswerText },
+): boolean {
+  const { meaning, field, answer } = member
+  const text = member.value as string
+  if (readCodedText(statements, place, member)) return true
+  if (isSignalName(text)) {
+    const said = { ...member, meaning: { ...meaning, ...OPT_OUT_BY_SIGNAL } }
+    addChoice(statements, place, { ...said, answer: readAnswer(true) })
+    return true
+  }
+  if (isRefusingType(member, answer, place)) {
+    const named = { ...member, meaning: { ...meaning, isLabel: false, isSwitch: true } }
+    addChoice(statements, place, { ...named, answer })
+    return true
+  }
+  if (!isNothing(member) && !isNecessaryButton(member, answer)) return false
+  addMissingAdvertising(statements, place, { field, isForm: false })
+  return true
+}
+
+/** A name alone, not a cookie such as `isGpcEnabled=0`. */
+const SIGNAL = /^[\w\s.-]{3,39}$/
+
+const OPT_OUT_BY_SIGNAL = { subject: 'everything', isNegative: true, isForm: false } as const
+
+/** `signal: "gpc"` and `privacy_signals: ["gpc"]` say that an opt-out was made by the browser. */
+export function isSignalName(text: unknown): boolean {
+  return typeof text === 'string' && SIGNAL.test(text) && findMeaning(text).subject === 'gpc'
+}
+
+/**
+ * The type of an event or a transaction may be `DENY_ALL`, and that of an item about advertising
+ * `REVOKE`. `consent_type: "opt-out"` is the model of a consent.
+ */
+function isRefusingType(
+  { name, field, meaning, value }: Member,
+  answer: AnswerText,
+  place: Place,
+): boolean {
+  if (!answer.isRefusal) return false
+  if (/transaction[-_ ]?type$/i.test(name)) return true
+  if (/event[-_ ]?type$/i.test(name) || EVENT_NAME.test(field)) return !answer.isOptStatement
+  if (BANNER_NAME.test(name)) return BANNER_REFUSAL.test(String(value))
+  if (!meaning.isLabel || !/(type|mode|method|button|clicks?|clicked)$/i.test(name)) return false
+  if (name === 'type' && CHOICE_PATH.test(place.path) && !answer.isOptStatement) return true
+  const { parent } = place
+  const isItem = parent !== null && parent.subject !== 'other' && !answer.isOptStatement
+  return isItem || isRefusalOfAll(answer)
+}
+
+/** `user_choice: {type: "reject"}` */
+const CHOICE_PATH = /\.[\w-]*(?:choice|decision|answer|response|selection|interaction)$/i
+
+/** `cookie_banner: "rejected"`; "disabled" is about the banner. */
+const BANNER_NAME = /(?:banner|popup|prompt|dialog|modal|notice)$/i
+const BANNER_REFUSAL = /reject|den(?:y|ied)|declin|refus|disagre|withdr|revok/i
+
+const EVENT_NAME = /(?:^|[._])(?:event[-_ ]?name|event\.name|topic|trigger)$/i
+
+/** `purposes: "none"` is an empty list. */
+function isNothing({ name, value, meaning }: Member): boolean {
+  return meaning.subject === null && NOTHING.test(String(value)) && PURPOSES.test(name)
+}
+
+const NOTHING = /^(none|nothing)$/i
+const PURPOSES = /(purposes|categories|consents)$/i
+
+/** Real Cookie Banner: `buttonClicked: "main_essential"`. */
+function isNecessaryButton({ name, value }: Member, { isAboutAll }: AnswerText): boolean {
+  return /(button|clicks?|clicked)$/i.test(name) && NECESSARY.test(String(value)) && !isAboutAll
+}
+
+const NECESSARY = /(?:^|[_\s-])(?:essentials?|necessary|required)(?:[_\s-]|$)/i
+
+/** A TC or GPP string in a list of codes, such as Ethyca's `fides_string`. */
+const CODE_IN_TEXT = /[,;|\s](D[\w-]+~|C[\w-]{20})/
+
+export function readCodesInText(
+  statements: ConsentStatements,
+  place: Place,
+  member: Member,
+): boolean {
+  const text = `,${member.value}`
+  if (text.length > LIST_LENGTH_MAX || !CODE_IN_TEXT.test(text)) return false
+  const parts = text.split(/[,;|\s]+/, ITEMS_MAX)
+  const read = parts.map(value => readCodedText(statements, place, { ...member, value }))
+  return read.includes(true)
+}
+
+const ITEMS_MAX = 200
+const LIST_LENGTH_MAX = 4_096
+
+/** `necessary,marketing` and `permit 1,2,3`. */
+export function readTextList(statements: ConsentStatements, place: Place, member: Member): boolean {
+  const { meaning } = member
+  const text = member.value as string
+  const mayList = meaning.list !== null || meaning.codes !== null || meaning.subject !== null
+  if (!mayList || text.length > LIST_LENGTH_MAX) return false
+  const separator = meaning.codes === null ? /[,|;\n]+/ : /[^A-Za-z0-9_]+|_(?=\d)/
+  const items = text.split(separator, ITEMS_MAX).map(item => item.trim())
+  const value = items.filter(item => item !== '')
+  place.budget.members -= value.length
+  if (place.budget.members < 0) {
+    addUnread(statements, place)
+    return true
+  }
+  const isEmptyList = value.length === 0 && meaning.list === 'accepted'
+  return (isEmptyList || value.length > 0) && readList(statements, place, { ...member, value })
+}
+
+/** What is not read may refuse. */
+export function addUnread({ choices }: ConsentStatements, { source, path }: Place): void {
+  choices.push({
+    source,
+    field: path,
+    subject: 'advertising',
+    vendor: null,
+    meaning: 'unclear',
+    isForm: true,
+    why: 'words_denied',
+  })
+}

@@ -1,0 +1,235 @@
+import { sql } from 'kysely'
+import type { Database, Transaction } from '../../runtime/db/database.ts'
+import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
+import { listVisitorDigests } from './person-identifiers.ts'
+
+/** A withdrawal that a page sent: one for each visitor ID, whatever the number of its events. */
+export interface PageWithdrawal {
+  id: string
+  visitorId: string
+  /** Of the latest `consent_withdrawal` event, in the space of publishable keys. */
+  eventId: string
+  /** The page's `Origin` header. */
+  origin: string | null
+  /** Whether it also reaches events of the tracker secret. */
+  reachesSecret: boolean
+  /** How many identifiers of the visitor it reaches. */
+  identifiers: number
+  firstWithdrawnAt: Date
+  withdrawnAt: Date
+  liftedAt: Date | null
+  liftReason: string | null
+}
+
+const COLUMNS = `id, visitor_id, event_id, origin, reaches_secret, identifiers,
+  first_withdrawn_at, withdrawn_at, lifted_at, lift_reason`
+
+// biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
+function toPageWithdrawal(row: any): PageWithdrawal {
+  return {
+    id: row.id,
+    visitorId: row.visitor_id,
+    eventId: row.event_id,
+    origin: row.origin,
+    reachesSecret: row.reaches_secret,
+    identifiers: row.identifiers,
+    firstWithdrawnAt: row.first_withdrawn_at,
+    withdrawnAt: row.withdrawn_at,
+    liftedAt: row.lifted_at,
+    liftReason: row.lift_reason,
+  }
+}
+
+export interface NewPageWithdrawal {
+  trackerId: string
+  visitorId: string
+  /** Used when the visitor has no withdrawal yet. */
+  id: string
+  eventId: string
+  origin: string | null
+  reachesSecret: boolean
+  identifiers: number
+  withdrawnAt: Date
+  /** As in `consent_withdrawals`. */
+  keys: readonly string[]
+}
+
+/**
+ * Stores a page's withdrawal with the keys by which events find it. A visitor who withdrew before
+ * keeps the ID; one whose withdrawal was lifted has withdrawn again. Safe to repeat.
+ */
+export async function storePageWithdrawal(
+  { pool }: Pick<Database, 'pool'>,
+  withdrawal: NewPageWithdrawal,
+): Promise<string> {
+  const { trackerId, visitorId, id, eventId, origin } = withdrawal
+  const { reachesSecret, identifiers, withdrawnAt, keys } = withdrawal
+  const { rows } = await pool.query({
+    name: 'store-page-withdrawal',
+    text: `insert into page_withdrawals (tracker_id, visitor_id, platform, visitor_digests, id,
+             event_id, origin, reaches_secret, identifiers, first_withdrawn_at, withdrawn_at)
+           values ($1::uuid, $2, '', $9::text[], $3::uuid, $4, $5, $6, $7, $8::timestamptz,
+             $8::timestamptz)
+           on conflict (tracker_id, visitor_id, platform) do update set
+             event_id = excluded.event_id, origin = excluded.origin,
+             identifiers = greatest(page_withdrawals.identifiers, excluded.identifiers),
+             withdrawn_at = greatest(page_withdrawals.withdrawn_at, excluded.withdrawn_at),
+             lifted_at = null, lift_reason = null
+           returning id`,
+    values: [
+      trackerId,
+      visitorId,
+      id,
+      eventId,
+      origin,
+      reachesSecret,
+      identifiers,
+      withdrawnAt.toISOString(),
+      arrayLiteral(listVisitorDigests(visitorId)),
+    ],
+  })
+  const storedId: string = rows[0].id
+  await addPageWithdrawalKeys({ pool }, { trackerId, id: storedId, withdrawnAt, keys })
+  return storedId
+}
+
+interface AddedKeys {
+  trackerId: string
+  id: string
+  withdrawnAt: Date
+  keys: readonly string[]
+}
+
+/** Adds keys to a stored withdrawal, unless it was lifted in the meantime. Safe to repeat. */
+export async function addPageWithdrawalKeys(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, id, withdrawnAt, keys }: AddedKeys,
+): Promise<void> {
+  if (keys.length === 0) return
+  await pool.query({
+    name: 'add-page-withdrawal-keys',
+    text: `insert into page_withdrawal_keys (tracker_id, key, withdrawal_id, withdrawn_at)
+           select $1::uuid, key, $2::uuid, $3::timestamptz
+           from unnest($4::text[]) as key
+           where exists (
+             select 1 from page_withdrawals
+             where tracker_id = $1::uuid and id = $2::uuid and lifted_at is null
+           )
+           order by key
+           on conflict (tracker_id, key, withdrawal_id) do update set
+             withdrawn_at = greatest(page_withdrawal_keys.withdrawn_at, excluded.withdrawn_at)`,
+    values: [trackerId, id, withdrawnAt.toISOString(), arrayLiteral([...new Set(keys)])],
+  })
+}
+
+/**
+ * The withdrawal of a visitor, lifted or not. The range of one ID asks for the primary key: an
+ * equality may be filtered from the index by time while the table has no statistics.
+ */
+export async function findPageWithdrawal(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, visitorId }: { trackerId: string; visitorId: string },
+): Promise<PageWithdrawal | null> {
+  const { rows } = await pool.query({
+    name: 'find-page-withdrawal',
+    text: `select ${COLUMNS} from page_withdrawals
+           where tracker_id = $1::uuid and visitor_id >= $2 and visitor_id <= $2
+             and platform = ''
+           order by visitor_id limit 1`,
+    values: [trackerId, visitorId],
+  })
+  return rows[0] ? toPageWithdrawal(rows[0]) : null
+}
+
+export interface PageWithdrawalSearch {
+  trackerId: string
+  /** Null: lifted ones too. */
+  isLifted: boolean | null
+  /** The ID of the last one of the previous page; null for the first page. */
+  afterId: string | null
+  limit: number
+}
+
+/** The withdrawals of a tracker, latest first. */
+export async function listPageWithdrawals(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, isLifted, afterId, limit }: PageWithdrawalSearch,
+): Promise<PageWithdrawal[]> {
+  const [after] = afterId ? await findPageWithdrawalsById({ pool }, trackerId, [afterId]) : []
+  const { rows } = await pool.query(
+    `select ${COLUMNS} from page_withdrawals
+     where tracker_id = $1::uuid
+       and ($2::boolean is null or (lifted_at is not null) = $2::boolean)
+       and (withdrawn_at, id) < ($3::timestamptz, $4::uuid)
+     order by withdrawn_at desc, id desc
+     limit $5::integer`,
+    [trackerId, isLifted, after?.withdrawnAt ?? 'infinity', after?.id ?? LAST_ID, limit],
+  )
+  return rows.map(toPageWithdrawal)
+}
+
+/** Sorts after every other ID. */
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** The withdrawals with these IDs, in any order. */
+export async function findPageWithdrawalsById(
+  { pool }: Pick<Database, 'pool'>,
+  trackerId: string,
+  ids: readonly string[],
+): Promise<PageWithdrawal[]> {
+  const { rows } = await pool.query({
+    name: 'find-page-withdrawals-by-id',
+    text: `select ${COLUMNS} from page_withdrawals
+           where tracker_id = $1::uuid and id = any($2::uuid[])`,
+    values: [trackerId, arrayLiteral(ids)],
+  })
+  return rows.map(toPageWithdrawal)
+}
+
+interface LiftedWithdrawals {
+  trackerId: string
+  ids: readonly string[]
+  reason: string
+  at: Date
+}
+
+/** Lifts withdrawals, which ends their effect. Returns the IDs of those that were in force. */
+export async function liftPageWithdrawals(
+  { query }: Transaction,
+  { trackerId, ids, reason, at }: LiftedWithdrawals,
+): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    update page_withdrawals set lifted_at = ${at}::timestamptz, lift_reason = ${reason}::text
+    where tracker_id = ${trackerId}::uuid and id = any(${arrayLiteral(ids)}::uuid[])
+      and lifted_at is null
+    returning id`.execute(query)
+  const lifted = rows.map(({ id }) => id)
+  await sql`
+    delete from page_withdrawal_keys
+    where tracker_id = ${trackerId}::uuid
+      and withdrawal_id = any(${arrayLiteral(lifted)}::uuid[])`.execute(query)
+  return lifted
+}
+
+/**
+ * Deletes what names a person who is erased: withdrawals of their visitor IDs, and these keys.
+ * Events of the person are no longer sent, so nothing is withdrawn any more.
+ */
+export async function erasePageWithdrawals(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, digest, keys }: { trackerId: string; digest: string; keys: readonly string[] },
+): Promise<void> {
+  const { rows } = await pool.query({
+    text: `delete from page_withdrawals
+           where tracker_id = $1::uuid
+             and (visitor_id = any($2::text[]) or $3::text = any(visitor_digests))
+           returning id`,
+    values: [trackerId, arrayLiteral(keys), digest],
+  })
+  await pool.query({
+    text: `delete from page_withdrawal_keys
+           where tracker_id = $1::uuid
+             and (key = any($2::text[]) or withdrawal_id = any($3::uuid[]))`,
+    values: [trackerId, arrayLiteral(keys), arrayLiteral(rows.map(({ id }) => id))],
+  })
+}

@@ -1,0 +1,170 @@
+import type { Database } from '../../runtime/db/database.ts'
+import { generateUuidV7 } from '../../runtime/util/ids.ts'
+import { skipWaitingOfPerson } from '../delivery/skip-store.ts'
+import { findPayloadsByVisitor } from '../events/erase-store.ts'
+import { SPACE_NUMBERS } from '../events/event-record.ts'
+import { findEventsById } from '../events/event-store.ts'
+import {
+  addPageWithdrawalKeys,
+  findPageWithdrawal,
+  storePageWithdrawal,
+} from '../events/page-withdrawal-store.ts'
+import {
+  countIdentifiers,
+  KEYED_WITHDRAWALS_MARKER,
+  listKeyedWithdrawalKeys,
+  listPlainWithdrawalKeys,
+  listWithdrawableGroups,
+} from '../events/person-identifiers.ts'
+import {
+  addWithdrawalKeys,
+  isUnguessableVisitorId,
+  toPageVisitorKey,
+} from '../events/withdrawal-store.ts'
+import type { EventDraft } from './event-draft.ts'
+import {
+  finishSecretWithdrawal,
+  prepareSecretWithdrawal,
+  tellReach,
+  type WithdrawalContext,
+  waitForWriters,
+} from './withdraw-consent.ts'
+
+/** Adds to the draft of a withdrawal what the commit stores, and what the trace tells. */
+export function prepareWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+  origin: string | null,
+): Promise<EventDraft> {
+  return draft.space === 'publishable'
+    ? preparePageWithdrawal(context, draft, origin)
+    : prepareSecretWithdrawal(context, draft)
+}
+
+/** Completes a withdrawal once its event is committed, or was before. */
+export function finishWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+  isNew: boolean,
+): Promise<void> {
+  return draft.space === 'publishable'
+    ? completePageWithdrawal(context, draft)
+    : finishSecretWithdrawal(context, draft, isNew)
+}
+
+/** Anyone may send a page's withdrawal, so it reads little: a visitor has some fifty events. */
+const PAGE_EVENTS_MAX = 500
+/** Identifiers of one visitor; one with more is not one person. */
+const PAGE_GROUPS_MAX = 20
+
+/** What a page's withdrawal reaches besides the visitor ID. */
+interface PageReach {
+  digests: string[]
+  identifiers: number
+  /** The keys under which it is stored. */
+  keys: string[]
+}
+
+/**
+ * Finds what a page's withdrawal reaches. A visitor ID that nobody guesses is reached in both
+ * spaces, with the identifiers that the shop's back end knows of the visitor: a page that names
+ * them itself could name anyone. Any other visitor ID is reached in events of pages only.
+ */
+async function findPageReach(
+  { database, erasureKey }: WithdrawalContext,
+  { trackerId, visitorId }: { trackerId: string; visitorId: string },
+): Promise<PageReach> {
+  if (!isUnguessableVisitorId(visitorId)) {
+    return { digests: [], identifiers: 0, keys: [toPageVisitorKey(visitorId)] }
+  }
+  const search = { trackerId, visitorId, limit: PAGE_EVENTS_MAX }
+  const groups = new Map<string, string[]>()
+  for (const { space, digests, lookup } of await findPayloadsByVisitor(database, search)) {
+    if (space === SPACE_NUMBERS.publishable) continue
+    for (const group of listWithdrawableGroups({ visitorId: null, digests, lookup })) {
+      groups.set(group.join(), group)
+    }
+  }
+  const kept = [...groups.values()].slice(0, PAGE_GROUPS_MAX)
+  const digests = [...new Set(kept.flat())]
+  const keys = listPlainWithdrawalKeys({ visitorId, digests: {} })
+  if (digests.length > 0) {
+    keys.push(...listKeyedWithdrawalKeys(await erasureKey(), trackerId, digests))
+  }
+  return { digests, identifiers: countIdentifiers(kept), keys }
+}
+
+/**
+ * Stores a page's withdrawal, in a table of its own, and tells in the trace how far it reaches. It
+ * is stored before its event: should the event not follow, the visitor did withdraw. An event that
+ * is stored already withdraws nothing again: see `completePageWithdrawal`.
+ */
+async function preparePageWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+  origin: string | null,
+): Promise<EventDraft> {
+  const { trackerId, eventId, receivedAt } = draft
+  const visitorId = requireVisitor(draft)
+  const stored = await findEventsById(context.database, trackerId, [eventId], ['publishable'])
+  if (stored.length > 0) return draft
+  const { identifiers, keys } = await findPageReach(context, { trackerId, visitorId })
+  const reachesSecret = isUnguessableVisitorId(visitorId)
+  await markKeyed(context.database, { trackerId, at: receivedAt, identifiers })
+  const withdrawal_id = await storePageWithdrawal(context.database, {
+    trackerId,
+    visitorId,
+    id: generateUuidV7(receivedAt),
+    eventId,
+    origin,
+    reachesSecret,
+    identifiers,
+    withdrawnAt: receivedAt,
+    keys,
+  })
+  const reaches = reachesSecret ? 'all_events' : 'page_events'
+  return tellReach(draft, { visitor: true, identifiers, withdrawal_id, reaches })
+}
+
+/** Tells processes that events of the tracker need keyed digests. */
+async function markKeyed(
+  database: Database,
+  { trackerId, at, identifiers }: { trackerId: string; at: Date; identifiers: number },
+): Promise<void> {
+  if (identifiers === 0) return
+  const marker = { trackerId, visitorId: KEYED_WITHDRAWALS_MARKER, createdAt: at }
+  await addWithdrawalKeys(database, [marker])
+}
+
+/**
+ * Completes a page's withdrawal as `completeWithdrawal` does. A repeated event completes the
+ * withdrawal that is stored for its visitor, unless that was lifted.
+ */
+async function completePageWithdrawal(
+  context: WithdrawalContext,
+  draft: EventDraft,
+): Promise<void> {
+  const { database } = context
+  const { trackerId } = draft
+  const visitorId = requireVisitor(draft)
+  const withdrawal = await findPageWithdrawal(database, { trackerId, visitorId })
+  if (withdrawal === null || withdrawal.liftedAt !== null) return
+  const { id, withdrawnAt, reachesSecret } = withdrawal
+  await waitForWriters(database)
+  const { digests, identifiers, keys } = await findPageReach(context, { trackerId, visitorId })
+  await markKeyed(database, { trackerId, at: withdrawnAt, identifiers })
+  await addPageWithdrawalKeys(database, { trackerId, id, withdrawnAt, keys })
+  await skipWaitingOfPerson(database, {
+    trackerId,
+    visitorId,
+    digests,
+    at: withdrawnAt,
+    reason: 'withdrawn_by_page',
+    isOfPagesOnly: !reachesSecret,
+  })
+}
+
+function requireVisitor({ visitorId }: EventDraft): string {
+  if (visitorId === null) throw new Error('the withdrawal of a page names no visitor')
+  return visitorId
+}
