@@ -44,7 +44,9 @@ function compileUnknownMembers(schema: object): (body: unknown) => Refusal | nul
 function withoutOtherMembers(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutOtherMembers)
   if (!isObject(schema)) return schema
-  const copy = Object.entries(schema).map(([name, value]) => {
+  // Formats are checked by the operation.
+  const keywords = Object.entries(schema).filter(([name]) => name !== 'format')
+  const copy = keywords.map(([name, value]) => {
     // The names of members are no keywords.
     if (name !== 'properties' || !isObject(value)) return [name, withoutOtherMembers(value)]
     const members = Object.entries(value).map(([key, member]) => [key, withoutOtherMembers(member)])
