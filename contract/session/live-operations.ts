@@ -5,13 +5,14 @@ import { TRACKER_PATH } from './tracker-operations.ts'
 
 const watch = query('watchEvents', `${TRACKER_PATH}/live`, {
   querystring: LiveQuery,
-  response: { 200: Nothing, ...ALL_REFUSALS, 503: MessageError },
+  response: { 200: Nothing, ...ALL_REFUSALS, 429: MessageError, 503: MessageError },
 })
 
 /**
  * A stream of server-sent events (HTML standard, section 9.2), each with a `LiveMessage` as its
  * data. It resumes from the header `Last-Event-ID`, or from `?last_event_id=` in a new connection.
- * 503: the process has as many streams as it may have.
+ * 429: the person, the workspace or the address has as many streams as it may have. 503: the
+ * process has.
  */
 export const watchEvents = {
   ...watch,

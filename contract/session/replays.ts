@@ -10,11 +10,14 @@ const platformCode = () => nullable(Type.Integer({ minimum: -INTEGER_MAX, maximu
 /** The last error of a delivery. Members that are left out match every error. */
 const ReplayCause = named(
   'ReplayCause',
-  Type.Object({
-    class: Type.Optional(Type.String({ pattern: '^[a-z_]{1,40}$' })),
-    code: Type.Optional(platformCode()),
-    subcode: Type.Optional(platformCode()),
-  }),
+  Type.Object(
+    {
+      class: Type.Optional(Type.String({ pattern: '^[a-z_]{1,40}$' })),
+      code: Type.Optional(platformCode()),
+      subcode: Type.Optional(platformCode()),
+    },
+    { additionalProperties: false },
+  ),
 )
 export type ReplayCause = Static<typeof ReplayCause>
 
@@ -24,30 +27,33 @@ export type ReplayCause = Static<typeof ReplayCause>
  */
 export const ReplaySelection = named(
   'ReplaySelection',
-  Type.Object({
-    delivery_ids: Type.Optional(Type.Array(deliveryId(), { maxItems: REPLAY_LIMIT_MAX })),
-    event_ids: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
-        maxItems: REPLAY_EVENTS_MAX,
-        description: 'The deliveries of these events, in both spaces.',
-      }),
-    ),
-    event_name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-    statuses: Type.Optional(
-      Type.Array(stringEnum(STATUS_GROUPS.failed), { minItems: 1, maxItems: 3 }),
-    ),
-    destination_id: Type.Optional(Type.String({ maxLength: 36 })),
-    cause: Type.Optional(ReplayCause),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: REPLAY_LIMIT_MAX,
-        description:
-          'Failed deliveries to consider, newest events first; ' +
-          `${REPLAY_LIMIT_DEFAULT} if omitted.`,
-      }),
-    ),
-  }),
+  Type.Object(
+    {
+      delivery_ids: Type.Optional(Type.Array(deliveryId(), { maxItems: REPLAY_LIMIT_MAX })),
+      event_ids: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+          maxItems: REPLAY_EVENTS_MAX,
+          description: 'The deliveries of these events, in both spaces.',
+        }),
+      ),
+      event_name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+      statuses: Type.Optional(
+        Type.Array(stringEnum(STATUS_GROUPS.failed), { minItems: 1, maxItems: 3 }),
+      ),
+      destination_id: Type.Optional(Type.String({ maxLength: 36 })),
+      cause: Type.Optional(ReplayCause),
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: REPLAY_LIMIT_MAX,
+          description:
+            'Failed deliveries to consider, newest events first; ' +
+            `${REPLAY_LIMIT_DEFAULT} if omitted.`,
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
 )
 export type ReplaySelection = Static<typeof ReplaySelection>
 

@@ -1,4 +1,5 @@
 import { CursorQuery } from '@signalbox/contract/session/session-operation.ts'
+import type { AddressedRequest } from '../runtime/http/client-address.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceLogger } from '../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../runtime/http/validator.ts'
@@ -11,7 +12,7 @@ import type { ErasureKeyProvider } from '../signals/events/person-identifiers.ts
 import type { CurrentUser, SessionContext } from '../workspaces/users/session-store.ts'
 import type { WorkspaceAction } from '../workspaces/users/workspace-role.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
-import type { StreamCounts } from './live/event-stream.ts'
+import type { StreamSlots } from './live/stream-limit.ts'
 
 /** What the operations of the dashboard depend on. */
 export interface DashboardContext extends SessionContext, TestModeContext {
@@ -22,7 +23,9 @@ export interface DashboardContext extends SessionContext, TestModeContext {
   credentialKeys: CredentialKeys
   /** For the connection that listens for live views. */
   connectionString: string
-  streamCounts: StreamCounts | undefined
+  streamSlots: StreamSlots | undefined
+  /** The address of a client, as the rate limits count it. */
+  addressOf: (request: AddressedRequest) => string
   /** The destinations of a tracker changed, or the test mode of one. */
   onDestinationChanged: (trackerId: string) => void
   /** Deliveries became due. */

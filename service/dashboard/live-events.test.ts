@@ -188,12 +188,17 @@ it('ends the streams of a session that ended, a disabled person and a former mem
   assert.equal(staying.hasEnded(), false)
 })
 
-it('returns 503 with Retry-After for the 201st stream of a process', async test => {
-  const { owner, path, watch } = await openLive(test)
-  const streams = await Promise.all(Array.from({ length: 200 }, () => watch(owner.client)))
+it('returns 429 with Retry-After for the 11th stream of a person, and serves others', async test => {
+  const { service, owner, path, tracker, watch } = await openLive(test)
+  const streams = await Promise.all(Array.from({ length: 10 }, () => watch(owner.client)))
   const refused = await owner.client.call('GET', `${path}/live`)
-  assert.equal(refused.status, 503)
+  assert.equal(refused.status, 429)
   assert.equal(refused.headers.get('retry-after'), '10')
+  assert.match(refused.body.message, /You have too many live views open/)
+  const other = await createTestUser(service)
+  const { workspaceId } = tracker
+  await addMember(service, { workspaceId, userId: other.userId, role: 'member' })
+  await watch(other.client)
   streams[0]?.close()
   await waitUntil('a place is free', async () => {
     return (await owner.client.call('GET', `${path}/live`)).status === 200

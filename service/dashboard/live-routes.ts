@@ -20,7 +20,8 @@ export function liveRoutes(app: ServiceApp, context: DashboardContext): void {
         const headers = Object.entries({ ...reply.getHeaders(), ...STREAM_HEADERS })
         for (const [name, value = ''] of headers) reply.raw.setHeader(name, value)
       })
-      await live.open(stream, { user: request.user, tracker, since })
+      const address = context.addressOf(request)
+      await live.open(stream, { user: request.user, tracker, address, since })
       return reply.hijack()
     },
   })

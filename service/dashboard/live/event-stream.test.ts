@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import type { LiveMessage } from '@signalbox/contract/session/live.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
-import { allocateStreamCounts, EventStream, StreamLimit } from './event-stream.ts'
+import { EventStream } from './event-stream.ts'
 
 const MESSAGE: LiveMessage = { events: [], changed: [], has_left_out: false }
 const ID = '2026-11-21T12:00:00.000Z'
@@ -78,19 +78,4 @@ it('has ended when the client left before the stream was opened', async test => 
   assert.equal(stream.isEnded, true)
   stream.send(MESSAGE, ID)
   assert.equal(stream.isOpen, false)
-})
-
-it('counts the streams of all HTTP workers of a process', () => {
-  const memory = allocateStreamCounts(2)
-  const first = new StreamLimit({ memory, index: 0 })
-  const second = new StreamLimit({ memory, index: 1 })
-  for (let count = 0; count < 150; count += 1) assert.ok(first.tryTake())
-  for (let count = 0; count < 50; count += 1) assert.ok(second.tryTake())
-  assert.equal(first.tryTake(), false)
-  assert.equal(second.tryTake(), false)
-  second.release()
-  assert.ok(first.tryTake())
-  assert.equal(first.tryTake(), false)
-  const restarted = new StreamLimit({ memory, index: 0 })
-  assert.ok(restarted.tryTake(), 'the streams of the worker before it are gone')
 })

@@ -14,7 +14,8 @@ import {
 } from '../../signals/delivery/destination-queue-store.ts'
 import { type CurrentUser, findLiveSessions } from '../../workspaces/users/session-store.ts'
 import { requireRole } from '../../workspaces/users/workspaces.ts'
-import { type EventStream, type StreamCounts, StreamLimit } from './event-stream.ts'
+import type { EventStream } from './event-stream.ts'
+import { StreamLimit, type StreamRefusal, type StreamSlots } from './stream-limit.ts'
 import { TrackerFeed } from './tracker-feed.ts'
 
 export interface LiveOptions {
@@ -23,17 +24,20 @@ export interface LiveOptions {
   connectionString: string
   logger: Pick<ServiceLogger, 'warn'>
   now: () => Date
-  streamCounts: StreamCounts | undefined
+  streamSlots: StreamSlots | undefined
 }
 
 interface StreamRequest {
   user: CurrentUser
   tracker: TrackerIdentity
+  /** Of the client, as the rate limits count it. */
+  address: string
   since: Date | null
 }
 
 interface OpenStream extends StreamRequest {
   feed: WatchedFeed
+  release: () => void
 }
 
 interface WatchedFeed {
@@ -69,18 +73,21 @@ export class LiveEvents {
 
   constructor(options: LiveOptions) {
     this.#options = options
-    this.#limit = new StreamLimit(options.streamCounts)
+    this.#limit = new StreamLimit(options.streamSlots)
   }
 
-  /** Sends a stream until it ends. Throws a 503 when the process has too many of them. */
+  /**
+   * Sends a stream until it ends. Throws a 503 when the process has too many of them, and a 429
+   * when the person, the workspace or the address has.
+   */
   async open(stream: EventStream, request: StreamRequest): Promise<void> {
     if (this.#isClosed) throw closing()
-    if (!this.#limit.tryTake()) {
-      const message = 'Too many live views are open; close one, or wait and try again.'
-      throw Refusal.unavailable(message, RETRY_SECONDS)
-    }
+    const { user, tracker, address } = request
+    const owner = { userId: user.userId, workspaceId: tracker.workspaceId, address }
+    const slot = this.#limit.tryTake(owner)
+    if (typeof slot === 'string') throw tooMany(slot)
     const feed = this.#findOrAddFeed(request.tracker.trackerId)
-    this.#streams.set(stream, { ...request, feed })
+    this.#streams.set(stream, { ...request, feed, release: slot.release })
     stream.onClose(() => this.#remove(stream))
     this.#timer ??= setInterval(() => this.#tick(), TICK_MILLISECONDS)
     try {
@@ -119,8 +126,8 @@ export class LiveEvents {
     const open = this.#streams.get(stream)
     if (!open) return
     this.#streams.delete(stream)
-    this.#limit.release()
-    const { feed } = open
+    const { feed, release } = open
+    release()
     feed.feed.leave(stream)
     if (![...this.#streams.values()].some(other => other.feed === feed)) {
       this.#feeds.delete(feed.trackerId)
@@ -226,6 +233,21 @@ export class LiveEvents {
       throw error
     }
   }
+}
+
+const TOO_MANY: Record<Exclude<StreamRefusal, 'process'>, string> = {
+  user: 'You have too many live views open; close one.',
+  workspace: 'Too many live views of this workspace are open; close one, or wait and try again.',
+  address: 'Too many live views are open from this address; close one, or wait and try again.',
+}
+
+function tooMany(refusal: StreamRefusal): Refusal {
+  if (refusal !== 'process') {
+    const headers = { 'retry-after': String(RETRY_SECONDS) }
+    return new Refusal(429, TOO_MANY[refusal], { headers })
+  }
+  const message = 'Too many live views are open; close one, or wait and try again.'
+  return Refusal.unavailable(message, RETRY_SECONDS)
 }
 
 function closing(): Refusal {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { allocateStreamCounts } from '../../dashboard/live/event-stream.ts'
+import { allocateStreamSlots } from '../../dashboard/live/stream-limit.ts'
 import { allocateLimitMemory } from '../../runtime/http/request-limits.ts'
 import { countHttpWorkers, divideConnections } from '../../runtime/settings/read-settings.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
@@ -106,7 +106,7 @@ export class HttpWorkers {
       ingestQueueMax: Math.ceil(settings.ingestQueueMax / count),
     }
     const shared = { limits: allocateLimitMemory(), destinationChanges: allocateChangeCounter() }
-    const memory = allocateStreamCounts(count)
+    const memory = allocateStreamSlots()
     return (index: number): HttpWorkerConfig => ({
       id: index + 1,
       role,
@@ -115,7 +115,7 @@ export class HttpWorkers {
       platformUrl,
       isDelivering: circuits !== undefined,
       reusePort: port.isShared,
-      shared: { ...shared, streamCounts: { memory, index } },
+      shared: { ...shared, streamSlots: { memory, index } },
     })
   }
 

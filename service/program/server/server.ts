@@ -3,7 +3,7 @@ import { seedSimulatedAccount } from '../../agents/campaigns/simulated-account-s
 import { createSimulatedCampaignApi } from '../../agents/campaigns/simulated-campaign-store.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
-import type { StreamCounts } from '../../dashboard/live/event-stream.ts'
+import type { StreamSlots } from '../../dashboard/live/stream-limit.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { type StoreNodes, singleNode } from '../../runtime/db/store-nodes.ts'
 import {
@@ -98,7 +98,7 @@ export interface ServerOptions {
   shared?: {
     limits: LimitMemory
     destinationChanges: SharedArrayBuffer
-    streamCounts: StreamCounts
+    streamSlots: StreamSlots
   }
 }
 
@@ -192,7 +192,7 @@ function createServiceContext(
     erasureKey,
     commits,
     refusals: new RefusalRecorder(),
-    streamCounts: options.shared?.streamCounts,
+    streamSlots: options.shared?.streamSlots,
     addressOf: createClientAddressReader(createTrustedProxies(settings.trustedProxies)),
     campaigns: createSimulatedCampaignApi(database),
     onAdAccountAdded: addSimulatedCampaigns,

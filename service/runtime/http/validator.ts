@@ -249,7 +249,7 @@ const ajv = new Ajv({
  * Compiles a schema of the contract. A discriminated union is validated against the variant that
  * the value names, so that errors name fields instead of "matches no variant".
  */
-function compileSchema(schema: object): SchemaCheck {
+export function compileSchema(schema: object): SchemaCheck {
   const { discriminator, oneOf } = schema as Partial<DiscriminatedUnion>
   if (!discriminator || !oneOf) return toSchemaCheck(ajv.compile(schema))
   return compileUnion(discriminator.propertyName, oneOf)

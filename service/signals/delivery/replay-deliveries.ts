@@ -49,6 +49,16 @@ function toReplay({ selection, at }: Pick<ReplayRequest, 'selection' | 'at'>) {
   return { ...selection, at, windowEndsAfter }
 }
 
+/** Its known members only. */
+function namedCause(cause: NonNullable<ReplaySelection['cause']>) {
+  const members = CAUSE_MEMBERS.flatMap(name => {
+    return cause[name] === undefined ? [] : [[name, cause[name]]]
+  })
+  return Object.fromEntries(members)
+}
+
+const CAUSE_MEMBERS = ['class', 'code', 'subcode'] as const
+
 function replayEntry(
   { tracker: { trackerId, workspaceId }, actor, selection, at }: ReplayRequest,
   { queued, expired, payloadExpired, isCapped }: ReplayCounts,
@@ -68,11 +78,11 @@ function replayEntry(
       capped: isCapped,
       limit,
       delivery_ids: deliveryIds?.length ?? null,
-      // A name that matches no event is free text, which the audit log never contains.
+      // A name or a cause that matches nothing is free text, which the audit log never contains.
       event_name: foundCount > 0 ? eventName : null,
       ...(statuses && { statuses }),
       ...(destinationId && { destination_id: destinationId }),
-      ...(cause && { cause }),
+      ...(cause && foundCount > 0 && { cause: namedCause(cause) }),
     },
   }
 }

@@ -4,6 +4,7 @@ import { getMigrations } from 'better-auth/db/migration'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { authOptions } from './auth-library.ts'
 import { PASSWORD_COST } from './password-hash.ts'
+import { withHashedSessionTokens } from './session-token.ts'
 
 it('provides every table and column that the sign-in library requires', async test => {
   const { database, server, clock } = await startTestService(test)
@@ -37,4 +38,12 @@ it('returns 404 for every library route except the provider callback', async tes
       assert.equal(response.status, 404, `${method} /auth${way}`)
     }
   }
+})
+
+it('refuses a library whose adapter has a method that could store tokens as they are', () => {
+  const create = async () => null
+  const known = { id: 'kysely', create, transaction: create, createSchema: create, options: {} }
+  assert.equal(typeof withHashedSessionTokens(known, String), 'object')
+  const later = { ...known, upsert: create }
+  assert.throws(() => withHashedSessionTokens(later, String), /unknown methods: upsert/)
 })

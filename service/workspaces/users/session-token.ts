@@ -89,6 +89,22 @@ const ADAPTER_METHODS = [
   'incrementOne',
 ]
 
+/** `createSchema` writes a file for developers; `transaction` is wrapped itself. */
+const OTHER_METHODS = ['transaction', 'createSchema']
+
+/**
+ * Throws for a method of a later version of the library that this file does not know: it could
+ * store a token as it is. Nobody signs in then.
+ */
+function requireKnownMethods(adapter: object): void {
+  const known = [...ADAPTER_METHODS, ...OTHER_METHODS]
+  const unknown = Object.entries(adapter)
+    .filter(([name, member]) => typeof member === 'function' && !known.includes(name))
+    .map(([name]) => name)
+  if (unknown.length === 0) return
+  throw new Error(`the adapter of better-auth has unknown methods: ${unknown.join(', ')}`)
+}
+
 /**
  * Wraps a better-auth adapter so that the table holds digests of session tokens: a copy of the
  * table opens no session. The library still gets the token that it created or looked up, and
@@ -98,6 +114,7 @@ export function withHashedSessionTokens<Adapter extends object>(
   adapter: Adapter,
   digest: (token: string) => string,
 ): Adapter {
+  requireKnownMethods(adapter)
   const inner = adapter as unknown as AdapterMethods
   const wrapped: Record<string, unknown> = { ...inner }
   for (const name of ADAPTER_METHODS) {

@@ -1,5 +1,6 @@
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { refuseUnknownMembers } from '../../runtime/http/unknown-members.ts'
 import { requireSameOrigin } from '../../runtime/pages/serve-pages.ts'
 import { type CurrentUser, findCurrentUser, type SessionContext } from './session-store.ts'
 
@@ -15,10 +16,12 @@ const NO_PERSON = null as unknown as CurrentUser
 /**
  * Makes `app`, an encapsulated part of the service, require the session cookie. For scripts of our
  * own pages: replies 403 to another site, 401 without a session, and 403 while the user must
- * replace a generated password. Bodies are JSON, which a form of another site cannot send.
+ * replace a generated password. Bodies are JSON, which a form of another site cannot send, without
+ * unknown members. Call it before the routes are added.
  */
 export function requireSession(app: ServiceApp, context: SessionContext): void {
   app.decorateRequest('user', NO_PERSON)
+  refuseUnknownMembers(app)
   app.addHook('onRequest', async ({ headers, method }) => {
     const isReading = method === 'GET' || method === 'HEAD'
     if (!isReading) requireSameOrigin(headers, context.publicOrigin())
