@@ -34,7 +34,7 @@ export interface DecisionRequest {
 
 type OperationContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'campaigns'>
 
-const decisionValidator = new Validator(DecisionSubmission, { textMembers: ['reason'] })
+const decisionValidator = new Validator(DecisionSubmission, { multilineMembers: ['reason'] })
 
 /**
  * Approves or rejects all or some pending actions of a batch, and returns them. An approval that is

@@ -38,7 +38,7 @@ export interface UndoRequest {
 
 type OperationContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'campaigns'>
 
-const undoValidator = new Validator(UndoSubmission, { textMembers: ['reason'] })
+const undoValidator = new Validator(UndoSubmission, { multilineMembers: ['reason'] })
 
 /**
  * Proposes to set back what a verified action changed, as the user who asks for it. It passes the

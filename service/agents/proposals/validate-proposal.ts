@@ -92,7 +92,7 @@ export const ACCOUNT_MISMATCH =
 
 /** Rejects text of whitespace alone. */
 function addBlankTextError(errors: FieldErrorList, field: string, text: unknown): void {
-  addTextError(errors, field, text)
+  addTextError(errors, field, text, { isOneLine: false })
   if (typeof text !== 'string' || text === '' || text.trim() !== '') return
   errors.add(field, `The ${field} field must not be empty.`)
 }

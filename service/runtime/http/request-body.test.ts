@@ -4,9 +4,13 @@ import fc from 'fast-check'
 import { Refusal } from './refusal.ts'
 import { readJsonBody } from './request-body.ts'
 
+const STORABLE_JSON = fc
+  .jsonValue({ stringUnit: 'binary' })
+  .filter(value => !JSON.stringify(value).includes('\\u0000'))
+
 it('parses like JSON.parse except for members named __proto__', () => {
   fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' }), value => {
+    fc.property(STORABLE_JSON, value => {
       const text = JSON.stringify(value)
       const reviver = (name: string, member: unknown) => (name === '__proto__' ? undefined : member)
       assert.deepEqual(readJsonBody(Buffer.from(text)), JSON.parse(text, reviver))
@@ -86,9 +90,10 @@ it('accepts the same name in different objects, and colons and quotes in strings
 })
 
 it('finds exactly the duplicate names', () => {
-  const names = fc.uniqueArray(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 8 })
+  const name = fc.string({ unit: 'binary' }).filter(text => !text.includes('\0'))
+  const names = fc.uniqueArray(name, { minLength: 1, maxLength: 8 })
   fc.assert(
-    fc.property(names, fc.jsonValue({ stringUnit: 'binary' }), fc.nat(), (unique, value, pick) => {
+    fc.property(names, STORABLE_JSON, fc.nat(), (unique, value, pick) => {
       const own = unique.filter(name => name !== '__proto__').concat('z')
       const text = (list: string[]) =>
         `{${list.map(name => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`

@@ -1,12 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from './refusal.ts'
+import { FieldErrorList, isStorableText, VALID_TEXT } from './validator.ts'
 
 const DEPTH_MAX = 32
 
 /**
  * Parses a JSON body. Throws a 400 when it is not UTF-8, not JSON, nested too deeply, or names a
- * member twice. An empty body is `undefined`, because several operations have an optional one.
+ * member twice, and a 422 naming each text that cannot be stored. An empty body is `undefined`,
+ * because several operations have an optional one.
  *
  * Duplicate names: RFC 8259 lets every parser choose one of the two, so an edge in front of the
  * service could check one value while the service stores the other; I-JSON (RFC 7493, 2.3) forbids
@@ -15,7 +17,8 @@ const DEPTH_MAX = 32
 export function readJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw new Refusal(400, 'The body is not valid UTF-8.')
-  const body = parseJson(bytes.toString('utf8'))
+  const json = bytes.toString('utf8')
+  const body = parseJson(json)
   const shape = { level: 0, members: 0, hasPrototypeMember: false }
   measureShape(body, 1, shape)
   if (shape.level > DEPTH_MAX) {
@@ -25,7 +28,30 @@ export function readJsonBody(bytes: Buffer): unknown {
     throw new Refusal(400, 'The body has an object that names a member twice.')
   }
   if (shape.hasPrototypeMember) deletePrototypeMembers(body)
+  // Neither NUL nor a lone surrogate can be written without an escape.
+  if (json.includes('\\u')) refuseUnstorableText(body)
   return body
+}
+
+/** PostgreSQL text cannot hold NUL, and UTF-8 cannot encode a lone surrogate. */
+function refuseUnstorableText(body: unknown): void {
+  const errors = new FieldErrorList()
+  addUnstorableTexts(errors, '', body)
+  if (!errors.isEmpty) throw errors.toRefusal()
+}
+
+/** A member whose name cannot be stored is reported as `*`. */
+function addUnstorableTexts(errors: FieldErrorList, path: string, value: unknown): void {
+  if (typeof value === 'string' && !isStorableText(value)) {
+    errors.add(path, `The ${path || 'body'} field must be ${VALID_TEXT}.`, 'invalid_text')
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    const isStorable = isStorableText(name)
+    const field = `${path === '' ? '' : `${path}.`}${isStorable ? name : '*'}`
+    if (!isStorable) errors.add(field, `The ${field} field must be ${VALID_TEXT}.`, 'invalid_text')
+    addUnstorableTexts(errors, field, member)
+  }
 }
 
 function parseJson(text: string): unknown {

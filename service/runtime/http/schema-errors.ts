@@ -7,7 +7,9 @@ import {
 import { DIGEST_PATTERN } from '@signalbox/contract/deletions.ts'
 import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
 import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
-import type { ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { isObject } from '../util/is-object.ts'
+import { isCalendarDay } from '../util/time.ts'
 
 /** What a caller learns about one error of a schema. */
 interface SchemaError {
@@ -32,7 +34,7 @@ export function memberOf({ instancePath, keyword, params }: ErrorObject): string
  * The errors of an `anyOf` as one caller means it: when the type fits none of the alternatives, one
  * error that names the types; else the errors of the alternatives whose type fits.
  */
-export function mergeAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+function mergeAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   return errors
     .filter(({ keyword }) => keyword === 'anyOf')
     .reduce((left, union) => mergeUnion(left, union), errors)
@@ -161,4 +163,63 @@ const TYPE_NAMES: Record<string, string> = {
 function describeType(type: unknown): string {
   const types = Array.isArray(type) ? type : String(type).split(',')
   return types.map(name => TYPE_NAMES[String(name)] ?? String(name)).join(' or ')
+}
+
+/** The errors of a value; null when it is valid. Never changes the value. */
+export type SchemaCheck = (value: unknown) => readonly ErrorObject[] | null
+
+/**
+ * All errors, no coercion, no defaults, nothing removed: the caller learns every invalid field of
+ * exactly what it sent. Bodies of at most 256 KiB bound the list. A number such as 1e999 parses to
+ * Infinity, which `strictNumbers` refuses.
+ */
+const ajv = new Ajv({
+  allErrors: true,
+  strict: false,
+  strictNumbers: true,
+  formats: { uri: isAbsoluteUri, date: isCalendarDay, uuid: true, int64: true, double: true },
+})
+
+/**
+ * Compiles a schema of the contract. A discriminated union is validated against the variant that
+ * the value names, so that errors name fields instead of "matches no variant".
+ */
+export function compileSchema(schema: object): SchemaCheck {
+  const { discriminator, oneOf } = schema as Partial<DiscriminatedUnion>
+  if (!discriminator || !oneOf) return toSchemaCheck(ajv.compile(schema))
+  return compileUnion(discriminator.propertyName, oneOf)
+}
+
+interface DiscriminatedUnion {
+  discriminator: { propertyName: string }
+  oneOf: { properties: Record<string, { const?: unknown }> }[]
+}
+
+function compileUnion(tag: string, variants: DiscriminatedUnion['oneOf']): SchemaCheck {
+  const validators = new Map(
+    variants.map(variant => [variant.properties[tag]?.const, toSchemaCheck(ajv.compile(variant))]),
+  )
+  const allowedValues = [...validators.keys()]
+  const fallback = validators.get(allowedValues[0]) as SchemaCheck
+
+  return value => {
+    const name = isObject(value) ? value[tag] : undefined
+    const validate = validators.get(name)
+    if (validate) return validate(value)
+    // An unknown variant is one error of the tag; the other members are still validated.
+    return (fallback(value) ?? []).map(error =>
+      error.keyword === 'const' && error.instancePath === `/${tag}`
+        ? { ...error, keyword: 'enum', params: { allowedValues } }
+        : error,
+    )
+  }
+}
+
+function toSchemaCheck(validate: ValidateFunction): SchemaCheck {
+  return value => (validate(value) ? null : mergeAlternatives(validate.errors ?? []))
+}
+
+/** A scheme followed by something, as the WHATWG URL parser reads it, without white space. */
+function isAbsoluteUri(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:[^\s\p{Cc}]+$/iu.test(text) && URL.canParse(text)
 }

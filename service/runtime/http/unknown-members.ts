@@ -1,8 +1,8 @@
 import { isObject } from '../util/is-object.ts'
 import type { Refusal } from './refusal.ts'
-import { describeSchemaError } from './schema-errors.ts'
+import { compileSchema, describeSchemaError } from './schema-errors.ts'
 import type { ServiceApp } from './service-app.ts'
-import { compileSchema, FieldErrorList } from './validator.ts'
+import { FieldErrorList } from './validator.ts'
 
 /**
  * Refuses bodies with a member that the schema of their route does not know, at any depth: 422 that

@@ -1,14 +1,15 @@
 import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import type { Static, TSchema } from 'typebox'
 import { isObject, type UntrustedObject } from '../util/is-object.ts'
-import { isCalendarDay } from '../util/time.ts'
 import { type BrokenRule, type FieldErrors, Refusal } from './refusal.ts'
-import { describeSchemaError, memberOf, mergeAlternatives } from './schema-errors.ts'
+import { compileSchema, describeSchemaError, memberOf, type SchemaCheck } from './schema-errors.ts'
 
 interface ValidatorOptions<Value> {
-  /** Members that are stored or sent as text. */
+  /** Members that are stored or sent as text of one line. */
   textMembers?: readonly (keyof Value & string)[]
+  /** Members that are stored as text of any number of lines. */
+  multilineMembers?: readonly (keyof Value & string)[]
   /**
    * Members with errors of their own, reported in the order of the schema. An input that is not an
    * object counts as `{}` then, because these errors name members.
@@ -65,13 +66,16 @@ export class Validator<Schema extends TSchema> {
    * anything but an object.
    */
   begin(input: unknown): Validation<Static<Schema>> {
-    const { textMembers = [], members } = this.#options
+    const { textMembers = [], multilineMembers = [], members } = this.#options
     const errors = new FieldErrorList()
     const value = this.#coerce(input ?? {})
     const given = members
       ? this.#checkMembers(errors, isObject(value) ? value : {})
       : this.#checkObject(errors, value)
     for (const name of textMembers) addTextError(errors, name, given[name])
+    for (const name of multilineMembers) {
+      addTextError(errors, name, given[name], { isOneLine: false })
+    }
     return new Validation(errors, given)
   }
 
@@ -208,10 +212,33 @@ export class FieldErrorList {
   }
 }
 
+export const VALID_TEXT = 'valid Unicode text without NUL'
+
 /** PostgreSQL text cannot hold NUL, and UTF-8 cannot encode a lone surrogate. */
-export function addTextError(list: FieldErrorList, field: string, text: unknown): void {
-  if (typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))) return
-  list.add(field, `The ${field} field must be valid Unicode text without NUL.`, 'invalid_text')
+export function isStorableText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for.
+const CONTROL_CHARACTERS = /[\x01-\x1f\x7f-\x9f]/
+
+/**
+ * Adds an error for a text that cannot be stored, or of one line with a control character: a
+ * terminal or a page that shows it would obey or break.
+ */
+export function addTextError(
+  list: FieldErrorList,
+  field: string,
+  text: unknown,
+  { isOneLine = true }: { isOneLine?: boolean } = {},
+): void {
+  if (typeof text !== 'string') return
+  if (!isStorableText(text)) {
+    list.add(field, `The ${field} field must be ${VALID_TEXT}.`, 'invalid_text')
+  } else if (isOneLine && CONTROL_CHARACTERS.test(text)) {
+    const sentence = `The ${field} field must be one line of text without control characters.`
+    list.add(field, sentence, 'invalid_text')
+  }
 }
 
 /**
@@ -228,63 +255,4 @@ export function readPathParameters<const Names extends readonly string[]>(
     return [name, text]
   })
   return Object.fromEntries(texts)
-}
-
-/** The errors of a value; null when it is valid. Never changes the value. */
-type SchemaCheck = (value: unknown) => readonly ErrorObject[] | null
-
-/**
- * All errors, no coercion, no defaults, nothing removed: the caller learns every invalid field of
- * exactly what it sent. Bodies of at most 256 KiB bound the list. A number such as 1e999 parses to
- * Infinity, which `strictNumbers` refuses.
- */
-const ajv = new Ajv({
-  allErrors: true,
-  strict: false,
-  strictNumbers: true,
-  formats: { uri: isAbsoluteUri, date: isCalendarDay, int64: true, double: true },
-})
-
-/**
- * Compiles a schema of the contract. A discriminated union is validated against the variant that
- * the value names, so that errors name fields instead of "matches no variant".
- */
-export function compileSchema(schema: object): SchemaCheck {
-  const { discriminator, oneOf } = schema as Partial<DiscriminatedUnion>
-  if (!discriminator || !oneOf) return toSchemaCheck(ajv.compile(schema))
-  return compileUnion(discriminator.propertyName, oneOf)
-}
-
-interface DiscriminatedUnion {
-  discriminator: { propertyName: string }
-  oneOf: { properties: Record<string, { const?: unknown }> }[]
-}
-
-function compileUnion(tag: string, variants: DiscriminatedUnion['oneOf']): SchemaCheck {
-  const validators = new Map(
-    variants.map(variant => [variant.properties[tag]?.const, toSchemaCheck(ajv.compile(variant))]),
-  )
-  const allowedValues = [...validators.keys()]
-  const fallback = validators.get(allowedValues[0]) as SchemaCheck
-
-  return value => {
-    const name = isObject(value) ? value[tag] : undefined
-    const validate = validators.get(name)
-    if (validate) return validate(value)
-    // An unknown variant is one error of the tag; the other members are still validated.
-    return (fallback(value) ?? []).map(error =>
-      error.keyword === 'const' && error.instancePath === `/${tag}`
-        ? { ...error, keyword: 'enum', params: { allowedValues } }
-        : error,
-    )
-  }
-}
-
-function toSchemaCheck(validate: ValidateFunction): SchemaCheck {
-  return value => (validate(value) ? null : mergeAlternatives(validate.errors ?? []))
-}
-
-/** A scheme followed by something, as the WHATWG URL parser reads it, without white space. */
-function isAbsoluteUri(text: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:[^\s\p{Cc}]+$/iu.test(text) && URL.canParse(text)
 }

@@ -84,7 +84,7 @@ interface LiftRequest {
   body: unknown
 }
 
-const liftValidator = new Validator(LiftSubmission, { textMembers: ['reason'] })
+const liftValidator = new Validator(LiftSubmission, { multilineMembers: ['reason'] })
 
 /** Deliveries that one request queues. */
 const QUEUED_MAX = 10_000

@@ -61,7 +61,7 @@ function addAppDataErrors(
   if (!isObject(app_data)) return
   for (const [name, value] of Object.entries(app_data)) {
     addTextError(errors, 'app_data', name)
-    for (const text of [value].flat()) addTextError(errors, 'app_data', text)
+    for (const text of [value].flat()) addTextError(errors, 'app_data', text, { isOneLine: false })
   }
   const isApp = typeof action_source === 'string' && readActionSource(action_source) === 'app'
   for (const name of isApp ? REQUIRED_OF_APPS : []) {
@@ -134,7 +134,10 @@ export function addValueDataErrors(
   { event_name, value_data }: UntrustedObject,
 ): void {
   if (!isObject(value_data)) return
-  for (const name of TEXT_MEMBERS) addTextError(errors, `value_data.${name}`, value_data[name])
+  for (const name of TEXT_MEMBERS) {
+    const isOneLine = name === 'order_id'
+    addTextError(errors, `value_data.${name}`, value_data[name], { isOneLine })
+  }
   addCurrencyErrors(errors, event_name, value_data)
   addContentsErrors(errors, value_data.contents)
   addContentIdErrors(errors, value_data.content_ids)
