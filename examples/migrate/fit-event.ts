@@ -29,8 +29,23 @@ export function fitEvent(event: Record<string, unknown>): FittedEvent {
     delete fitted.event_source
     dropped.push({ field: 'event_source', reason: 'This is not an absolute URL.' })
   }
+  for (const field of ['visitor_id', 'parent_event_id']) {
+    if (!hasControlCharacters(event[field])) continue
+    delete fitted[field]
+    dropped.push({ field, reason: 'This is not one line of text.' })
+  }
   if (isObject(value)) fitted.value_data = fitValueData(value, dropped)
   return { event: fitted, dropped }
+}
+
+const CONTROL_CHARACTERS = /\p{Cc}+/gu
+
+function hasControlCharacters(value: unknown): value is string {
+  return typeof value === 'string' && value.search(CONTROL_CHARACTERS) >= 0
+}
+
+function toOneLine(value: unknown): unknown {
+  return hasControlCharacters(value) ? value.replaceAll(CONTROL_CHARACTERS, ' ') : value
 }
 
 /** Writes a line for each member that was left out, and returns the event. */
@@ -96,7 +111,7 @@ const ITEM_DEPTH_MAX = 8
 
 const RULES: Record<Exclude<keyof ValueData, 'currency'>, Rule> = {
   value: fitMoney,
-  order_id: value => fitText(value, Number.POSITIVE_INFINITY),
+  order_id: value => fitText(toOneLine(value), Number.POSITIVE_INFINITY),
   contents: fitContents,
   num_items: fitCount,
   content_type: fitContentType,

@@ -27,7 +27,7 @@ async function provisionTracker(test: TestContext) {
     return { code, stderr }
   }
   const credentialsPath = join(home, 'shop.json')
-  const origins = ['--origin', 'https://shop.example']
+  const origins = ['--origin', 'https://shop.example', '--share-page-ids', 'on']
   const { code } = await run('provision', '--out', credentialsPath, ...origins)
   assert.equal(code, 0)
   const credentials: Credentials = JSON.parse(readFileSync(credentialsPath, 'utf8'))

@@ -149,7 +149,10 @@ const TEXT_MEMBERS = [
  * invalid field.
  */
 function addCrossFieldErrors(errors: FieldErrorList, body: UntrustedObject): void {
-  for (const name of TEXT_MEMBERS) addTextError(errors, name, body[name])
+  for (const name of TEXT_MEMBERS) {
+    // `resolveEventId` says what is wrong with an event ID of several lines.
+    addTextError(errors, name, body[name], { isOneLine: name !== 'event_id' })
+  }
   for (const name of ['event_id', 'event_name']) {
     const text = body[name]
     if (typeof text === 'string' && text !== '' && text.trim() === '') {
