@@ -111,7 +111,7 @@ interface AgentTables {
     name: string
     status: string
     daily_budget_minor: number | null
-    lifetime_budget_minor: Generated<number | null>
+    lifetime_budget_minor: number | null
     version: number
     next_fault: string | null
     last_change_key: string | null

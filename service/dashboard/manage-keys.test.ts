@@ -120,7 +120,7 @@ it('returns 422 naming every invalid field of a key', async test => {
   assert.deepEqual(await fieldsOf({ kind: 'execution', origins: 'x' }), ['kind', 'origins'])
   assert.deepEqual(await fieldsOf({ kind: 'publishable' }), ['origins'])
   assert.deepEqual(await fieldsOf({ kind: 'forwarding', origins: [SHOP_ORIGIN] }), ['origins'])
-  const origins = ['https://shop.example/path', SHOP_ORIGIN, 'https://*.com', '\0']
+  const origins = ['https://shop.example/path', SHOP_ORIGIN, 'https://*.com', '\x07']
   assert.deepEqual(await fieldsOf({ kind: 'publishable', origins }), [
     ...['origins.0', 'origins.2', 'origins.3'],
   ])

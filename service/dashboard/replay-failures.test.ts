@@ -78,7 +78,7 @@ it('selects by events, deliveries, status, destination, cause and limit', async 
   const [a] = rows
   const cases: [object, number][] = [
     [{}, 3],
-    [{ event_ids: ['a', 'c', 'missing', 'x\0'] }, 2],
+    [{ event_ids: ['a', 'c', 'missing'] }, 2],
     [{ event_ids: [] }, 0],
     [{ delivery_ids: [a.id] }, 1],
     [{ event_ids: ['b'], delivery_ids: [a.id] }, 0],

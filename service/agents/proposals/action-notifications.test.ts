@@ -16,8 +16,10 @@ import { startNotificationsFixture } from '../../../testing/fixtures/notificatio
 import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import { expireApprovals } from '../jobs.ts'
 
-async function startFixture(test: TestContext) {
+async function startFixture(test: TestContext, mode?: string) {
   const agents = await startAgentActionsFixture(test)
+  // Alone, the owner waits for nobody.
+  if (mode !== undefined) await setExecutionMode(agents, mode)
   const { service, workspace } = agents
   const notifications = await startNotificationsFixture(test, { service, workspace })
   const admin = await createTestUser(service)
@@ -110,8 +112,7 @@ it('still asks for the actions of a proposal that wait after others were decided
 })
 
 it('tells the person behind the agent how each action ended', async test => {
-  const { agents, workspace, admin, nextDigest } = await startFixture(test)
-  await setExecutionMode(agents, 'ask')
+  const { agents, workspace, admin, nextDigest } = await startFixture(test, 'ask')
   const path = await submitSingleActionProposal(agents)
   await nextDigest()
   await admin.client.get(path)

@@ -101,7 +101,9 @@ function addActionErrors(errors: FieldErrorList, path: string, action: Untrusted
   const { type, params } = action
   addBlankTextError(errors, `${path}.rationale`, action.rationale)
   if (isObject(action.target_entity)) {
-    addTextError(errors, `${path}.target_entity.name`, action.target_entity.name)
+    const { name } = action.target_entity
+    // Names come from the ad platform, and pages show every character of them.
+    addTextError(errors, `${path}.target_entity.name`, name, { isOneLine: false })
   }
   if (!isObject(params)) return
   const field = `${path}.params.new_daily_budget_minor`
@@ -139,7 +141,7 @@ function addEvidenceErrors(
   const { fields_used, action_index: index } = item
   if (Array.isArray(fields_used)) {
     fields_used.forEach((text, position) => {
-      addTextError(errors, `${path}.fields_used.${position}`, text)
+      addTextError(errors, `${path}.fields_used.${position}`, text, { isOneLine: false })
     })
   }
   const isIndex = typeof index === 'number' && index >= 0 && index < ACTIONS_MAX

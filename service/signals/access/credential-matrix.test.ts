@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { it } from 'node:test'
 import {
   DRY_RUN_REQUEST,
@@ -69,6 +69,15 @@ const ROWS: Record<string, Row> = {
     secret_of_another: 404,
   },
   'POST /api/v1/deliveries/replay': { tracker_secret: 200, secret_of_another: 200 },
+  ...reading('/api/v1/withdrawals', '/api/v1/withdrawals', {
+    tracker_secret: 200,
+    secret_of_another: 200,
+  }),
+  'POST /api/v1/withdrawals/lift': {
+    tracker_secret: 200,
+    secret_of_another: 200,
+    body: () => ({ withdrawal_ids: [randomUUID()], reason: 'Forged.' }),
+  },
   'DELETE /api/v1/user-data': {
     tracker_secret: 200,
     secret_of_another: 200,

@@ -3,13 +3,7 @@ import { it } from 'node:test'
 import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import { INITIAL_STATUSES, STATUS_TRANSITIONS, statusesBefore } from './delivery-status.ts'
 
-const FINAL = [
-  'accepted',
-  'expired',
-  'skipped:consent',
-  'skipped:no_destination',
-  'skipped:duplicate',
-]
+const FINAL = ['accepted', 'expired', 'skipped:no_destination', 'skipped:duplicate']
 
 it('has transitions for every status of the contract and for no other', () => {
   assert.deepEqual(Object.keys(STATUS_TRANSITIONS).sort(), [...DELIVERY_STATUSES].sort())
@@ -51,12 +45,13 @@ it('accepts or fails only a sent delivery', () => {
   assert.deepEqual(statusesBefore('failed:permanent'), ['sent'])
 })
 
-it('queues again a replayed delivery and one that a paused destination returns', () => {
+it('queues again what is replayed, returned by a paused destination, or no longer withdrawn', () => {
   assert.deepEqual(statusesBefore('queued').sort(), [
     'failed:auth',
     'failed:permanent',
     'failed:unknown',
     'sent',
+    'skipped:consent',
   ])
 })
 

@@ -68,7 +68,8 @@ export async function storePageWithdrawal(
     name: 'store-page-withdrawal',
     text: `insert into page_withdrawals (tracker_id, visitor_id, platform, visitor_digests, id,
              event_id, origin, reaches_secret, identifiers, first_withdrawn_at, withdrawn_at)
-           values ($1::uuid, $2, '', $9::text[], $3::uuid, $4, $5, $6, $7, $8::timestamptz,
+           values ($1::uuid, $2::text, '', $9::text[], $3::uuid, $4::text, $5::text, $6::boolean,
+             $7::integer, $8::timestamptz,
              $8::timestamptz)
            on conflict (tracker_id, visitor_id, platform) do update set
              event_id = excluded.event_id, origin = excluded.origin,
@@ -133,7 +134,7 @@ export async function findPageWithdrawal(
   const { rows } = await pool.query({
     name: 'find-page-withdrawal',
     text: `select ${COLUMNS} from page_withdrawals
-           where tracker_id = $1::uuid and visitor_id >= $2 and visitor_id <= $2
+           where tracker_id = $1::uuid and visitor_id >= $2::text and visitor_id <= $2::text
              and platform = ''
            order by visitor_id limit 1`,
     values: [trackerId, visitorId],

@@ -150,8 +150,12 @@ const TEXT_MEMBERS = [
  */
 function addCrossFieldErrors(errors: FieldErrorList, body: UntrustedObject): void {
   for (const name of TEXT_MEMBERS) {
-    // `resolveEventId` says what is wrong with an event ID of several lines.
-    addTextError(errors, name, body[name], { isOneLine: name !== 'event_id' })
+    const text = body[name]
+    // `resolveEventId` says what is wrong with an event ID of several lines. A visitor ID counts
+    // without the white space around it.
+    const isOneLine = name !== 'event_id'
+    const read = name === 'visitor_id' && typeof text === 'string' ? text.trim() : text
+    addTextError(errors, name, read, { isOneLine })
   }
   for (const name of ['event_id', 'event_name']) {
     const text = body[name]

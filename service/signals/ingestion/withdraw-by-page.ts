@@ -6,16 +6,20 @@ import { SPACE_NUMBERS } from '../events/event-record.ts'
 import { findEventsById } from '../events/event-store.ts'
 import {
   addPageWithdrawalKeys,
+  erasePageWithdrawals,
   findPageWithdrawal,
   storePageWithdrawal,
 } from '../events/page-withdrawal-store.ts'
 import {
+  computeKeyedDigest,
   countIdentifiers,
   KEYED_WITHDRAWALS_MARKER,
   listKeyedWithdrawalKeys,
   listPlainWithdrawalKeys,
+  listVisitorDigests,
   listWithdrawableGroups,
 } from '../events/person-identifiers.ts'
+import { findSuppressedDigests, findTrackersWithErasures } from '../events/suppression-store.ts'
 import {
   addWithdrawalKeys,
   isUnguessableVisitorId,
@@ -122,8 +126,32 @@ async function preparePageWithdrawal(
     withdrawnAt: receivedAt,
     keys,
   })
+  await dropOfErased(context, { trackerId, visitorId, lookup: draft.lookup })
   const reaches = reachesSecret ? 'all_events' : 'page_events'
   return tellReach(draft, { visitor: true, identifiers, withdrawal_id, reaches })
+}
+
+interface StoredVisitor extends Pick<EventDraft, 'trackerId' | 'lookup'> {
+  visitorId: string
+}
+
+/**
+ * Deletes the withdrawal again when its visitor was erased: nothing of them is sent anyway. It runs
+ * after the withdrawal is stored, and an erasure suppresses before it deletes, so one of the two
+ * sees the other.
+ */
+async function dropOfErased(
+  { database, erasureKey }: WithdrawalContext,
+  { trackerId, visitorId, lookup }: StoredVisitor,
+): Promise<void> {
+  if ((await findTrackersWithErasures(database, [trackerId])).size === 0) return
+  const digests = [...listVisitorDigests(visitorId), ...(lookup.visitor_id?.flat() ?? [])]
+  const key = await erasureKey()
+  const keyed = digests.map(digest => computeKeyedDigest(key, trackerId, digest))
+  const suppressed = keyed.map(one => ({ trackerId, keyed: one }))
+  if ((await findSuppressedDigests(database, suppressed)).size === 0) return
+  const [digest = ''] = digests
+  await erasePageWithdrawals(database, { trackerId, digest, keys: [visitorId] })
 }
 
 /** Tells processes that events of the tracker need keyed digests. */

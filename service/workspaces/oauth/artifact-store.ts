@@ -123,7 +123,7 @@ export async function useRefreshToken(
              expires_at = greatest(
                token.expires_at, $2::timestamptz + ${USED_DAYS} * interval '1 day')
            from self where token.model = 'RefreshToken' and token.id = self.id
-             and (exists (select from claimed) or not exists (select from parent))
+             and (exists (select 1 from claimed) or not exists (select 1 from parent))
              and (token.consumed_at is null
                or ${IS_REPEATABLE} and ${USES} < ${REPEATS_MAX})
            returning token.id`,

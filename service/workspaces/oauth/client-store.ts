@@ -44,7 +44,10 @@ export async function saveDocumentClient(
     .onConflict(conflict =>
       conflict
         .column('client_id')
-        .doUpdateSet({ name, redirect_uris })
+        .doUpdateSet(({ ref }) => ({
+          name: ref('excluded.name'),
+          redirect_uris: ref('excluded.redirect_uris'),
+        }))
         .where(sql<boolean>`(oauth_clients.name, oauth_clients.redirect_uris)
           is distinct from (excluded.name, excluded.redirect_uris)`),
     )
