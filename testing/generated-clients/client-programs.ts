@@ -76,7 +76,7 @@ func purchase() (EventSubmission, error) {
 func amount(event Event) *float64 { return event.ValueAmount }
 
 func propose(id string) ActionSubmission {
-	return ActionSubmission{Type: Pause, TargetEntity: TargetEntity{Id: id}}
+	return ActionSubmission{Type: ActionTypePause, TargetEntity: TargetEntity{Id: id}}
 }
 
 func status(delivery Delivery) DeliveryStatus { return delivery.Status }

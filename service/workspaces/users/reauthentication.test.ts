@@ -54,7 +54,7 @@ it('returns 403 from the browser API for a token without a recent confirmation',
   assert.match(body.message, /Confirm your identity first/)
 })
 
-it('grants ownership only after a recent confirmation', async test => {
+it('grants a role that decides only after a recent confirmation', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
   const { userId } = await createTestUser(service)
@@ -66,8 +66,10 @@ it('grants ownership only after a recent confirmation', async test => {
     owner.client.post(`${path}/invitations`, { email: `${role}@people.example`, role })
   assert.equal((await grant()).status, 403)
   assert.equal((await invite('owner')).status, 403)
-  assert.equal((await invite('admin')).status, 200)
+  assert.equal((await invite('admin')).status, 403)
+  assert.equal((await invite('member')).status, 200)
   await owner.client.post('/account/confirm', { password: TEST_PASSWORD })
+  assert.equal((await invite('admin')).status, 200)
   assert.equal((await grant()).status, 200)
   assert.equal((await invite('owner')).status, 200)
 })
