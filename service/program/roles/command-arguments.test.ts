@@ -185,12 +185,8 @@ it('people reads an email address, as an argument or an option, or a workspace',
 })
 
 it('provision reads a file, an owner, origins, and a target with its token', async () => {
-  const defaults = {
-    path: '/x.json',
-    workspaceName: 'Workspace',
-    origins: [],
-    sharesPageIds: false,
-  }
+  const page = { origins: [], sharesPageIds: false }
+  const defaults = { path: '/x.json', workspaceName: 'Workspace', ...page }
   await assertRequests(defineProvisionCommand, [
     ['--out /x.json', { ...defaults, owner: undefined, connection: undefined }],
     [

@@ -30,6 +30,8 @@ interface Attempt {
 
 type Row = (Statuses | Open) & Attempt
 
+const BOTH_SECRETS = { tracker_secret: 200, secret_of_another: 200 }
+
 /**
  * One row for each route of the service. A route without a row fails the test, so the author of a
  * route decides here which credentials it accepts.
@@ -47,18 +49,13 @@ const ROWS: Record<string, Row> = {
     tracker_secret: 200,
     secret_of_another: 404,
   }),
-  ...reading('/api/v1/dashboard/events', '/api/v1/dashboard/events', {
-    tracker_secret: 200,
-    secret_of_another: 200,
-  }),
-  ...reading('/api/v1/reports/reconciliation', '/api/v1/reports/reconciliation?date=2026-11-20', {
-    tracker_secret: 200,
-    secret_of_another: 200,
-  }),
-  ...reading('/api/v1/reports/emq', '/api/v1/reports/emq', {
-    tracker_secret: 200,
-    secret_of_another: 200,
-  }),
+  ...reading('/api/v1/dashboard/events', '/api/v1/dashboard/events', BOTH_SECRETS),
+  ...reading(
+    '/api/v1/reports/reconciliation',
+    '/api/v1/reports/reconciliation?date=2026-11-20',
+    BOTH_SECRETS,
+  ),
+  ...reading('/api/v1/reports/emq', '/api/v1/reports/emq', BOTH_SECRETS),
   'PATCH /api/v1/destinations/:destination/test-mode': {
     tracker_secret: 200,
     secret_of_another: 404,
@@ -68,19 +65,14 @@ const ROWS: Record<string, Row> = {
     tracker_secret: 200,
     secret_of_another: 404,
   },
-  'POST /api/v1/deliveries/replay': { tracker_secret: 200, secret_of_another: 200 },
-  ...reading('/api/v1/withdrawals', '/api/v1/withdrawals', {
-    tracker_secret: 200,
-    secret_of_another: 200,
-  }),
+  'POST /api/v1/deliveries/replay': BOTH_SECRETS,
+  ...reading('/api/v1/withdrawals', '/api/v1/withdrawals', BOTH_SECRETS),
   'POST /api/v1/withdrawals/lift': {
-    tracker_secret: 200,
-    secret_of_another: 200,
+    ...BOTH_SECRETS,
     body: () => ({ withdrawal_ids: [randomUUID()], reason: 'Forged.' }),
   },
   'DELETE /api/v1/user-data': {
-    tracker_secret: 200,
-    secret_of_another: 200,
+    ...BOTH_SECRETS,
     body: () => ({ identifier_hash: '0'.repeat(64) }),
   },
 

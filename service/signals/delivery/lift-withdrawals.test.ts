@@ -153,3 +153,10 @@ it('refuses other credentials and invalid requests', async test => {
     assert.equal((await service.request('GET', `${WITHDRAWALS}${query}`)).status, 422, query)
   }
 })
+
+it('returns 500 when the store fails', async test => {
+  const service = await startTestService(test, { isShared: false })
+  await service.database.pool.query('drop table page_withdrawals')
+  assert.equal((await service.request('GET', WITHDRAWALS)).status, 500)
+  assert.equal((await lift(service, [randomUUID()])).status, 500)
+})
