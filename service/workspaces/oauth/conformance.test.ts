@@ -34,6 +34,6 @@ it('passes the official suite for authorization servers', async test => {
   await fetch(callback)
   const { code } = await tool.exited
   assert.equal(code, 0, tool.stdout() + tool.stderr())
-  assert.match(tool.stdout(), /^✓ authorization-server-metadata-endpoint: 1 passed, 0 failed/m)
+  assert.match(tool.stdout(), /^✓ authorization-server-metadata-endpoint: 2 passed, 0 failed/m)
   assert.match(tool.stdout(), /^✓ authorization-code-grant: 1 passed, 0 failed/m)
 })
