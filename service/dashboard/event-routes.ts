@@ -147,10 +147,8 @@ async function findDeliveryIds(
   trackerId: string,
   eventIds: readonly string[],
 ): Promise<number[]> {
-  // No stored ID contains a NUL, which PostgreSQL refuses.
-  const ids = eventIds.filter(id => id.isWellFormed() && !id.includes('\0'))
   const found = await Promise.all(
-    ALL_SPACES.map(space => findEventsById(database, trackerId, ids, [space])),
+    ALL_SPACES.map(space => findEventsById(database, trackerId, eventIds, [space])),
   )
   const deliveries = await findDeliveries(database, trackerId, found.flat())
   return deliveries.map(({ id }) => id)

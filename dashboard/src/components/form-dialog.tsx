@@ -46,5 +46,27 @@ export function FormDialog({ title, submitLabel, isPending, error, ...props }: F
   )
 }
 
+interface ResultDialogProps {
+  title: string
+  onClose: () => void
+  children: ReactNode
+}
+
+/** Says what was done. */
+export function ResultDialog({ title, onClose, children }: ResultDialogProps) {
+  return (
+    <Modal {...DIALOG} opened onClose={onClose} title={title}>
+      <Stack gap="md">
+        {children}
+        <Group justify="flex-end">
+          <Button onClick={onClose} data-autofocus>
+            Done
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}
+
 /** What all dialogs have; the button that closes one needs a name. */
 export const DIALOG = { centered: true, closeButtonProps: { 'aria-label': 'Close' } }

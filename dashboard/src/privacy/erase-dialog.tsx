@@ -1,11 +1,11 @@
-import { Button, Group, List, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { List, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { CopyBlock } from '../components/copy.tsx'
-import { DIALOG, FormDialog } from '../components/form-dialog.tsx'
+import { FormDialog, ResultDialog } from '../components/form-dialog.tsx'
 import { formatCount } from '../components/format-count.ts'
 import type { IdentifierType } from './digest-identifier.ts'
-import { erasePerson, receiptsKey, type TrackerParams } from './erasure-api.ts'
+import { erasePerson, receiptsKey, type TrackerParams } from './privacy-api.ts'
 
 interface EraseDialogProps {
   params: TrackerParams
@@ -28,23 +28,16 @@ export function EraseDialog({ params, type, digests, onClose }: EraseDialogProps
   const { data: result } = erase
   if (result) {
     return (
-      <Modal {...DIALOG} opened onClose={() => onClose(true)} title="The person is erased">
-        <Stack gap="md">
-          <Text>
-            {formatCount(result.events, 'event')} lost their identity, and{' '}
-            {formatCount(result.sessions, 'session')} were deleted.
-            {result.isRepeat &&
-              ' This digest was erased before. This time, data that arrived since was erased.'}
-          </Text>
-          <Text size="sm">Keep the receipt number with the request of the person:</Text>
-          <CopyBlock text={result.receipts.join('\n')} label="Copy the number" />
-          <Group justify="flex-end">
-            <Button onClick={() => onClose(true)} data-autofocus>
-              Done
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      <ResultDialog title="The person is erased" onClose={() => onClose(true)}>
+        <Text>
+          {formatCount(result.events, 'event')} lost their identity, and{' '}
+          {formatCount(result.sessions, 'session')} were deleted.
+          {result.isRepeat &&
+            ' This digest was erased before. This time, data that arrived since was erased.'}
+        </Text>
+        <Text size="sm">Keep the receipt number with the request of the person:</Text>
+        <CopyBlock text={result.receipts.join('\n')} label="Copy the number" />
+      </ResultDialog>
     )
   }
   return (

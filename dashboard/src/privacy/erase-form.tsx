@@ -8,7 +8,7 @@ import {
   type IdentifierType,
 } from './digest-identifier.ts'
 import { EraseDialog } from './erase-dialog.tsx'
-import type { TrackerParams } from './erasure-api.ts'
+import type { TrackerParams } from './privacy-api.ts'
 
 const TYPES: readonly { value: IdentifierType; label: string; hint: string }[] = [
   { value: 'email', label: 'Email address', hint: 'jane@example.com' },

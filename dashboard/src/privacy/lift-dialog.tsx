@@ -1,11 +1,10 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { Text, TextInput } from '@mantine/core'
 import type { LiftResult } from '@signalbox/contract/withdrawals.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { DIALOG, FormDialog } from '../components/form-dialog.tsx'
+import { FormDialog, ResultDialog } from '../components/form-dialog.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
-import type { TrackerParams } from './erasure-api.ts'
-import { liftWithdrawals, withdrawalsKey } from './withdrawal-api.ts'
+import { liftWithdrawals, type TrackerParams, withdrawalsKey } from './privacy-api.ts'
 
 interface LiftDialogProps {
   params: TrackerParams
@@ -26,16 +25,9 @@ export function LiftDialog({ params, ids, onClose }: LiftDialogProps) {
   const { data: result } = lift
   if (result) {
     return (
-      <Modal {...DIALOG} opened onClose={() => onClose(true)} title="Lifted">
-        <Stack gap="md">
-          <Text>{describeResult(result)}</Text>
-          <Group justify="flex-end">
-            <Button onClick={() => onClose(true)} data-autofocus>
-              Done
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      <ResultDialog title="Lifted" onClose={() => onClose(true)}>
+        <Text>{describeResult(result)}</Text>
+      </ResultDialog>
     )
   }
   return (

@@ -5,7 +5,7 @@ import { ErrorNotice } from '../components/error-notice.tsx'
 import { Section } from '../components/facts.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { Time } from '../components/time.tsx'
-import { receiptsQuery, type TrackerParams } from './erasure-api.ts'
+import { receiptsQuery, type TrackerParams } from './privacy-api.ts'
 
 /** The proof of each erasure, without a trace of the person. */
 export function ReceiptList({ params }: { params: TrackerParams }) {

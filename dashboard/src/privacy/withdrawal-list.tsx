@@ -7,9 +7,8 @@ import { ErrorNotice } from '../components/error-notice.tsx'
 import { Section } from '../components/facts.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { Time } from '../components/time.tsx'
-import type { TrackerParams } from './erasure-api.ts'
 import { LiftDialog } from './lift-dialog.tsx'
-import { withdrawalsQuery } from './withdrawal-api.ts'
+import { type TrackerParams, withdrawalsQuery } from './privacy-api.ts'
 
 interface WithdrawalListProps {
   params: TrackerParams

@@ -38,12 +38,11 @@ const referenceValidator = new Validator(PendingPolicyReference)
  */
 export async function confirmPendingPolicy(
   context: PolicyContext,
-  { user, workspaceId: given }: PolicyRequest,
+  request: PolicyRequest,
   body: unknown,
 ): Promise<PolicyState> {
-  const intent = { workspaceId: given, action: 'change_policy' } as const
-  const { workspaceId } = await requireRole(context.database, user, intent)
-  const { version } = referenceValidator.validate(body)
+  const { workspaceId, version } = await readReference(context, request, body)
+  const { user } = request
   requireRecentAuthentication(user, context.now())
   return commitAudited(context, async (transaction, record) => {
     const scope = { workspaceId, user, version }
@@ -72,12 +71,11 @@ export async function confirmPendingPolicy(
  */
 export async function cancelPendingPolicy(
   context: PolicyContext,
-  { user, workspaceId: given }: PolicyRequest,
+  request: PolicyRequest,
   body: unknown,
 ): Promise<PolicyState> {
-  const intent = { workspaceId: given, action: 'change_policy' } as const
-  const { workspaceId } = await requireRole(context.database, user, intent)
-  const { version } = referenceValidator.validate(body)
+  const { workspaceId, version } = await readReference(context, request, body)
+  const { user } = request
   return commitAudited(context, async (transaction, record) => {
     const scope = { workspaceId, user, version }
     const { at, policy, pending } = await lockPendingPolicy(transaction, context, scope)
@@ -90,6 +88,16 @@ export async function cancelPendingPolicy(
     record(policyEntry(user, { workspaceId, at, action: 'policy.change_canceled', details }))
     return { policy, pending: null }
   })
+}
+
+async function readReference(
+  { database }: PolicyContext,
+  { user, workspaceId: given }: PolicyRequest,
+  body: unknown,
+): Promise<{ workspaceId: number; version: number }> {
+  const intent = { workspaceId: given, action: 'change_policy' } as const
+  const { workspaceId } = await requireRole(database, user, intent)
+  return { workspaceId, version: referenceValidator.validate(body).version }
 }
 
 interface PendingScope {

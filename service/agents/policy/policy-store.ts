@@ -4,7 +4,9 @@ import type {
   ExecutionMode,
   PolicyLimits,
 } from '@signalbox/contract/agents/policy.ts'
+import type { Updateable } from 'kysely'
 import type { Transaction } from '../../runtime/db/database.ts'
+import type { Tables } from '../../runtime/db/tables.ts'
 import { defaultCurrencyLimits, defaultTotals } from './default-limits.ts'
 import { NO_AMOUNT_LIMITS } from './money-limits.ts'
 
@@ -228,26 +230,25 @@ interface PendingEnd {
 }
 
 /** Records who confirmed a pending version; the caller stores its policy as valid. */
-export async function recordPolicyConfirmation(
-  { query }: Transaction,
-  { workspaceId, version, userId, at }: PendingEnd,
-): Promise<void> {
-  await query
-    .updateTable('agent_policy_versions')
-    .set({ confirmed_by: userId, confirmed_at: at, valid_from: at })
-    .where('workspace_id', '=', workspaceId)
-    .where('version', '=', version)
-    .execute()
+export function recordPolicyConfirmation(transaction: Transaction, end: PendingEnd): Promise<void> {
+  const { userId: confirmed_by, at } = end
+  return endPending(transaction, end, { confirmed_by, confirmed_at: at, valid_from: at })
 }
 
 /** A canceled version never becomes valid. */
-export async function recordPolicyCancellation(
+export function recordPolicyCancellation(transaction: Transaction, end: PendingEnd): Promise<void> {
+  const { userId: canceled_by, at: canceled_at } = end
+  return endPending(transaction, end, { canceled_by, canceled_at })
+}
+
+async function endPending(
   { query }: Transaction,
-  { workspaceId, version, userId, at }: PendingEnd,
+  { workspaceId, version }: PendingEnd,
+  values: Updateable<Tables['agent_policy_versions']>,
 ): Promise<void> {
   await query
     .updateTable('agent_policy_versions')
-    .set({ canceled_by: userId, canceled_at: at })
+    .set(values)
     .where('workspace_id', '=', workspaceId)
     .where('version', '=', version)
     .execute()

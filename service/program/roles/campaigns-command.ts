@@ -10,6 +10,7 @@ import {
 } from '../../agents/campaigns/simulated-account-store.ts'
 import { listEntities } from '../../agents/campaigns/simulated-campaign-store.ts'
 import type { Database } from '../../runtime/db/database.ts'
+import { isStorableText } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/ids.ts'
 import { runOnStore } from './open-store.ts'
 import { parseChoiceOf, parseRowIdOf } from './option-values.ts'
@@ -223,6 +224,6 @@ const NAME_CHARACTERS_MAX = 255
 /** Control characters and markup are allowed: a test may need a hostile name. */
 function parseName(text: string): string {
   const isShort = text !== '' && text.length <= NAME_CHARACTERS_MAX
-  if (isShort && text.isWellFormed() && !text.includes('\0')) return text
+  if (isShort && isStorableText(text)) return text
   throw new StartError(`--name takes 1 to ${NAME_CHARACTERS_MAX} characters.`)
 }

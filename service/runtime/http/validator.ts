@@ -219,8 +219,7 @@ export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for.
-const CONTROL_CHARACTERS = /[\x01-\x1f\x7f-\x9f]/
+const CONTROL_CHARACTER = /\p{Cc}/u
 
 /**
  * Adds an error for a text that cannot be stored, or of one line with a control character: a
@@ -235,7 +234,7 @@ export function addTextError(
   if (typeof text !== 'string') return
   if (!isStorableText(text)) {
     list.add(field, `The ${field} field must be ${VALID_TEXT}.`, 'invalid_text')
-  } else if (isOneLine && CONTROL_CHARACTERS.test(text)) {
+  } else if (isOneLine && CONTROL_CHARACTER.test(text)) {
     const sentence = `The ${field} field must be one line of text without control characters.`
     list.add(field, sentence, 'invalid_text')
   }

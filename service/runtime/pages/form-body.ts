@@ -1,6 +1,7 @@
 import Type, { type TArray, type TObject, type TProperties, type TSchema } from 'typebox'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import { isStorableText, VALID_TEXT } from '../http/validator.ts'
 import type { FormErrors } from './form-controls.ts'
 
 export const FORM_BYTES_MAX = 16_384
@@ -76,9 +77,7 @@ function parseForm(bytes: Buffer): URLSearchParams {
   const form = new URLSearchParams(bytes.toString('utf8'))
   if (form.size > FIELDS_MAX) throw new Refusal(400, 'The form has too many fields.')
   for (const text of form.values()) {
-    if (text.includes('\0') || !text.isWellFormed()) {
-      throw new Refusal(400, 'The form must hold valid Unicode text without NUL.')
-    }
+    if (!isStorableText(text)) throw new Refusal(400, `The form must hold ${VALID_TEXT}.`)
   }
   return form
 }

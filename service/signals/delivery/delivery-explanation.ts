@@ -1,7 +1,7 @@
 import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
 import { type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
-import { SPACE_NUMBERS } from '../events/event-record.ts'
+import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
@@ -260,7 +260,7 @@ function countAttempts({ attemptCount }: StoredDelivery): string {
 function noteSentences(event: StoredEvent): string[] {
   const { notes, differingSubmissions, lastDifferingAt } = event
   const sentences: string[] = []
-  if (event.space === SPACE_NUMBERS.publishable) {
+  if (isOfPage(event)) {
     sentences.push('The event was sent with a publishable key, which anyone can copy from a page.')
   }
   if (notes && notes.dropped.length > 0) {

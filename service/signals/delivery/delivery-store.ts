@@ -6,6 +6,7 @@ import {
   type DeliveryReason,
 } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
+import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
 import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
 import type { SendError } from '../platforms/platform.ts'
 import { type Backoff, backoffOf } from './destination-store.ts'
@@ -170,6 +171,14 @@ export const ADD_COUNTS = `
   on conflict (tracker_id, planned_on, slot) do update set
     planned = delivery_counts.planned + excluded.planned,
     accepted = delivery_counts.accepted + excluded.accepted`
+
+/** Adds deliveries to the planned counts of their days, or subtracts them; `$1` is the tracker. */
+export function countPlanned(source: string, change: 'count(*)' | '-count(*)'): string {
+  return `insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
+       select $1::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD}, ${change}, 0
+       from ${source} where not is_test group by 2 order by 2
+       ${ADD_COUNTS}`
+}
 
 /**
  * The rows of `source` as one JSON text, for a statement that passes them to the next one: on a

@@ -1,9 +1,8 @@
 import { CompiledQuery } from 'kysely'
 import { type Database, isCitusCluster, type Transaction } from '../../runtime/db/database.ts'
-import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
 import {
-  ADD_COUNTS,
   ATTEMPT_COLUMNS,
+  countPlanned,
   FIXED_COLUMNS,
   outcomeLiterals,
   REPLAY_COLUMNS,
@@ -43,13 +42,6 @@ const insertQueued = (source: string, at: string) => `
     ${at}::timestamptz
   from ${source}`
 
-/** They count as planned again; `$1` is the tracker. */
-const countPlanned = (source: string) => `
-  insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-  select $1::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD}, count(*), 0
-  from ${source} where not is_test group by 2 order by 2
-  ${ADD_COUNTS}`
-
 interface Requeued {
   trackerId: string
   deliveries: readonly Pick<StoredDelivery, 'createdAt' | 'id'>[]
@@ -74,7 +66,7 @@ export async function requeueStopped(
   if (!(await isCitusCluster(database))) {
     const text = `${DELETE_STOPPED},
       queued as (${insertQueued('moved', '$4')}),
-      counted as (${countPlanned('moved')})
+      counted as (${countPlanned('moved', 'count(*)')})
       select count(*)::integer as count from moved`
     const { rows } = await query.executeQuery(CompiledQuery.raw(text, [...selected, at]))
     return (rows[0] as { count: number }).count
@@ -90,6 +82,8 @@ export async function requeueStopped(
   if (count === 0) return 0
   const rowsOf = (parameter: string) => rowsFromJson(UNCHANGED_COLUMNS, 'deliveries', parameter)
   await query.executeQuery(CompiledQuery.raw(insertQueued(rowsOf('$1'), '$2'), [moved, at]))
-  await query.executeQuery(CompiledQuery.raw(countPlanned(rowsOf('$2')), [trackerId, moved]))
+  await query.executeQuery(
+    CompiledQuery.raw(countPlanned(rowsOf('$2'), 'count(*)'), [trackerId, moved]),
+  )
   return count
 }

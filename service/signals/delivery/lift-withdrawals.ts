@@ -22,13 +22,12 @@ import {
   type PageWithdrawal,
 } from '../events/page-withdrawal-store.ts'
 import { type ErasureKeyProvider, listWithdrawableDigests } from '../events/person-identifiers.ts'
-import { findPersonWithdrawals } from '../events/withdrawal-store.ts'
+import { findPersonWithdrawals, personOf } from '../events/withdrawal-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { findDeliveries, type StoredDelivery } from './delivery-store.ts'
 import { requeueStopped } from './lift-store.ts'
 import {
   findStoredWithdrawalReason,
-  spaceOf,
   WINDOW_MARGIN_SECONDS,
   windowEnd,
 } from './review-deliveries.ts'
@@ -158,11 +157,10 @@ async function findReleased(
     findDeliveries(database, trackerId, refs),
   ])
   const people = new Map(
-    events.flatMap(event =>
-      event.payload
-        ? [[eventRefKey(event), { trackerId, space: spaceOf(event), ...event.payload }] as const]
-        : [],
-    ),
+    events.flatMap(event => {
+      const person = personOf(trackerId, event)
+      return person ? [[eventRefKey(event), person] as const] : []
+    }),
   )
   const { latest } = await findPersonWithdrawals(database, [...people.values()], erasureKey)
   const eventsByKey = new Map(events.map(event => [eventRefKey(event), event]))

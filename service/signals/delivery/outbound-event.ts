@@ -1,6 +1,6 @@
 import { isObject } from '../../runtime/util/is-object.ts'
 import { readRestrictions } from '../events/column-encoding.ts'
-import { SPACE_NUMBERS } from '../events/event-record.ts'
+import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import { type ContentItem, isContentItem, readContentItem } from '../events/order-contents.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
@@ -59,7 +59,7 @@ export function toOutboundEvent({
     advertiserTracking: details.advertiser_tracking_enabled ?? null,
     customerSegment: details.customer_segmentation ?? null,
     originalEvent,
-    mayRestateValue: event.space !== SPACE_NUMBERS.publishable,
+    mayRestateValue: !isOfPage(event),
   }
 }
 

@@ -1,6 +1,6 @@
 import { isRecognized } from '@signalbox/contract/closed-set.ts'
 import { findSharesPageIds } from '../access/tracker-store.ts'
-import { SPACE_NUMBERS } from '../events/event-record.ts'
+import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import { findSecretNames } from '../events/page-match-store.ts'
 import type { OriginalEvent } from '../platforms/platform.ts'
@@ -75,10 +75,6 @@ export async function loadPageRules(context: BatchContext, input: RuleInput): Pr
     },
     possibleDuplicates,
   }
-}
-
-function isOfPage({ space }: Pick<StoredEvent, 'space'>): boolean {
-  return space === SPACE_NUMBERS.publishable
 }
 
 /** The names of events of pages that are sent, or named as parents. */

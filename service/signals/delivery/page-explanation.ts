@@ -1,4 +1,4 @@
-import { SPACE_NUMBERS } from '../events/event-record.ts'
+import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import type { Match } from './page-event-store.ts'
@@ -51,9 +51,8 @@ export function duplicateSentences(
   { matches = [] }: MatchContext,
 ): string[] {
   const others = matches.filter(match => isAtSameDestination(match, delivery))
-  const isFromPage = event.space === SPACE_NUMBERS.publishable
   const sentences = others.flatMap(other =>
-    isFromPage
+    isOfPage(event)
       ? explainKept(delivery, event, other)
       : explainDropped(delivery.firstSentAt, event, other),
   )

@@ -1,11 +1,11 @@
 import type { DeliveryOutcome, ReasonOf } from '@signalbox/contract/reasons.ts'
 import { findWithdrawalReason, type WithdrawalReason } from '../consent/consent-decision.ts'
-import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import { findParentEvents } from '../events/lineage-store.ts'
 import {
   findPersonWithdrawals,
   NOT_WITHDRAWN,
+  personOf,
   type Withdrawals,
 } from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
@@ -73,22 +73,16 @@ async function findBatchWithdrawals(
 ): Promise<(event: StoredEvent) => Withdrawals> {
   const { trackerId } = destination
   const people = new Map(
-    [...events.values()].flatMap(event =>
-      event.payload
-        ? [[event, { trackerId, space: spaceOf(event), ...event.payload }] as const]
-        : [],
-    ),
+    [...events.values()].flatMap(event => {
+      const person = personOf(trackerId, event)
+      return person ? [[event, person] as const] : []
+    }),
   )
   const { latest } = await findPersonWithdrawals(database, [...people.values()], erasureKey)
   return event => {
     const person = people.get(event)
     return person ? latest(person) : NOT_WITHDRAWN
   }
-}
-
-/** The space whose withdrawals reach an event; one from before there were spaces is a secret's. */
-export function spaceOf({ space }: Pick<StoredEvent, 'space'>): EventSpace {
-  return space === SPACE_NUMBERS.publishable ? 'publishable' : 'secret'
 }
 
 /** The event is sent, or it is settled without a request. */

@@ -1,6 +1,5 @@
 import type pg from 'pg'
 import { type Database, inTransaction, isCitusCluster } from '../../runtime/db/database.ts'
-import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
 import type { WithdrawalReason } from '../consent/consent-decision.ts'
 import { CLOCK_TOLERANCE_MINUTES } from '../consent/consent-signal.ts'
 import {
@@ -8,8 +7,12 @@ import {
   selectPayloadsByIndexKeys,
   toErasablePayload,
 } from '../events/erase-store.ts'
-import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
-import { SPACE_NUMBERS } from '../events/event-record.ts'
+import {
+  type EventRef,
+  eventRefValues,
+  isOfPage,
+  unnestEventRefs,
+} from '../events/event-columns.ts'
 import {
   digestVisitorId,
   indexKey,
@@ -19,8 +22,8 @@ import {
 import { countStages, stageLiteral } from '../events/stage-count-store.ts'
 import { WAITING_STATUSES } from './delivery-status.ts'
 import {
-  ADD_COUNTS,
   ATTEMPT_COLUMNS,
+  countPlanned,
   FIXED_COLUMNS,
   REPLAY_COLUMNS,
   rowsFromJson,
@@ -84,7 +87,7 @@ async function findWaitingEvents(
   const named = new Set(digests)
   return rows
     .map(toErasablePayload)
-    .filter(({ space }) => !isOfPagesOnly || space === SPACE_NUMBERS.publishable)
+    .filter(payload => !isOfPagesOnly || isOfPage(payload))
     .filter(
       payload =>
         (visitorId !== null && payload.visitorId?.trim() === visitorId) ||
@@ -125,7 +128,7 @@ const DELETE_WAITING = `
 
 const SKIP_WAITING = `${DELETE_WAITING},
   inserted as (${insertSkipped('skipped', { reason: '$7', at: '$6' })}),
-  counted as (${uncountSkipped('skipped')}),
+  counted as (${countPlanned('skipped', '-count(*)')}),
   held as (${countHeld('skipped', { reason: '$7', at: '$6' })})
   select count(*) as count from skipped`
 
@@ -134,7 +137,7 @@ const DELETE_WAITING_ROWS = `${DELETE_WAITING}
     ${rowsToJson(SKIPPED_COLUMNS, 'skipped')} as skipped`
 const SKIPPED_ROWS = rowsFromJson(SKIPPED_COLUMNS, 'delivery_queue', '$2')
 const INSERT_SKIPPED_ROWS = insertSkipped(SKIPPED_ROWS, { reason: '$3', at: '$1' })
-const UNCOUNT_SKIPPED_ROWS = uncountSkipped(SKIPPED_ROWS)
+const UNCOUNT_SKIPPED_ROWS = countPlanned(SKIPPED_ROWS, '-count(*)')
 const COUNT_HELD_ROWS = countHeld(SKIPPED_ROWS, { reason: '$4', at: '$3' })
 
 /** On a Citus cluster, where an insert cannot read a common table expression (decision 0024). */
@@ -163,14 +166,6 @@ function insertSkipped(
   return `insert into deliveries (${unchanged}, status, status_reason, last_error, updated_at)
        select ${unchanged}, 'skipped:consent', ${reason}::text, ${lastError}, ${at}::timestamptz
        from ${rows}`
-}
-
-/** Subtracts skipped deliveries from the planned counts; `$1` is the tracker. */
-function uncountSkipped(rows: string): string {
-  return `insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-       select $1::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD}, -count(*), 0
-       from ${rows} where not is_test group by 2 order by 2
-       ${ADD_COUNTS}`
 }
 
 /** Counts skipped deliveries as held in this hour; `$1` is the tracker. */
@@ -285,7 +280,7 @@ const STOP_ERASED = `
     from locked_history locked
     where ${SAME_ROW}
   ), counted as (
-    ${uncountSkipped('stopped')}
+    ${countPlanned('stopped', '-count(*)')}
   ), held as (
     ${countHeld('stopped', { reason: `'erased'`, at: '$2' })}
   ), concerned as materialized (

@@ -10,7 +10,6 @@ import {
   findPayloadsByVisitor,
 } from '../events/erase-store.ts'
 import { eventRefKey } from '../events/event-columns.ts'
-import { erasePageWithdrawals } from '../events/page-withdrawal-store.ts'
 import { backfillIndexKeys } from '../events/payload-index-store.ts'
 import {
   IDENTIFYING_KEYS,
@@ -18,7 +17,6 @@ import {
   listDigestsOfKey,
   listOtherForms,
   listVisitorDigests,
-  listWithdrawalKeysOfDigest,
   matchesPerson,
 } from '../events/person-identifiers.ts'
 import { findWithdrawnVisitors } from '../events/withdrawal-store.ts'
@@ -148,8 +146,6 @@ async function eraseVisitors(
     listVisitorDigests(visitorId).includes(digest),
   )
   visitorIds.push(...(await findWithdrawnVisitors(database, trackerId, digest)))
-  const keys = [...listWithdrawalKeysOfDigest(digest), ...visitorIds]
-  await erasePageWithdrawals(database, { trackerId, digest, keys })
   return eraseSessionsAndWithdrawals(database, { trackerId, digest, visitorIds })
 }
 

@@ -11,8 +11,8 @@ import { explainDelivery } from '../delivery/delivery-explanation.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
 import { findMatches, type Match } from '../delivery/page-event-store.ts'
 import { windowEnd } from '../delivery/review-deliveries.ts'
-import { eventRefKey } from '../events/event-columns.ts'
-import { BOTH_SPACES, type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
+import { eventRefKey, isOfPage } from '../events/event-columns.ts'
+import { BOTH_SPACES, type EventSpace } from '../events/event-record.ts'
 import { findEventsById, findEventsByRef, type StoredEvent } from '../events/event-store.ts'
 import { findChildEvents, findParentEvents } from '../events/lineage-store.ts'
 import { listEventRefs } from '../events/list-store.ts'
@@ -108,8 +108,7 @@ export async function loadEvent(
   const spaces = space === null ? undefined : [space]
   const [event] = await findEventsById(database, trackerId, [eventId], spaces)
   if (!event) throw notFound()
-  const isFromPage = event.space === SPACE_NUMBERS.publishable
-  const otherSpace = isFromPage ? 'secret' : 'publishable'
+  const otherSpace = isOfPage(event) ? 'secret' : 'publishable'
   const [deliveries, children, parents, matches] = await Promise.all([
     findDeliveries(database, trackerId, [event]),
     findChildEvents(database, trackerId, event),
@@ -180,9 +179,9 @@ interface EventRead {
 }
 
 /** Null for an event that was stored before there were spaces. */
-export function toEventSpace({ space }: Pick<StoredEvent, 'space'>): EventSpace | null {
-  if (space === BOTH_SPACES) return null
-  return space === SPACE_NUMBERS.publishable ? 'publishable' : 'secret'
+export function toEventSpace(event: Pick<StoredEvent, 'space'>): EventSpace | null {
+  if (event.space === BOTH_SPACES) return null
+  return isOfPage(event) ? 'publishable' : 'secret'
 }
 
 /** When the platform stops accepting the event; null when this process does not know it. */

@@ -16,6 +16,7 @@ import {
 } from './event-columns.ts'
 import { BOTH_SPACES } from './event-record.ts'
 import { payloadCondition } from './event-store.ts'
+import { erasePageWithdrawals } from './page-withdrawal-store.ts'
 import {
   digestVisitorId,
   indexKey,
@@ -225,6 +226,7 @@ export async function eraseSessionsAndWithdrawals(
   { trackerId, digest, visitorIds }: ErasedVisitorKeys,
 ): Promise<number> {
   const keys = [...new Set([...listWithdrawalKeysOfDigest(digest), ...visitorIds])]
+  await erasePageWithdrawals({ pool }, { trackerId, digest, keys })
   const { rows } = await pool.query({
     text: `with withdrawals as materialized (
              ${selectLockedKeys('consent_withdrawals')}

@@ -211,6 +211,11 @@ export function payloadCreatedAt(event: string): string {
   return `case ${event}.space when ${BOTH_SPACES} then '-infinity' else ${event}.created_at end`
 }
 
+/** Whether a publishable key sent a stored event. */
+export function isOfPage({ space }: { space: number }): boolean {
+  return space === SPACE_NUMBERS.publishable
+}
+
 /** A key that is unique among the events of one tracker. */
 export function eventRefKey({ eventId, space }: Pick<EventRef, 'eventId' | 'space'>): string {
   return `${space} ${eventId}`

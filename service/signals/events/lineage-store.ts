@@ -1,6 +1,6 @@
 import type { Database } from '../../runtime/db/database.ts'
-import type { EventRef } from './event-columns.ts'
-import { BOTH_SPACES, SPACE_NUMBERS } from './event-record.ts'
+import { type EventRef, isOfPage } from './event-columns.ts'
+import { BOTH_SPACES } from './event-record.ts'
 import {
   ALL_SPACES,
   findEventsById,
@@ -17,7 +17,6 @@ export async function findParentEvents(
 ): Promise<ReadonlyMap<StoredEvent, StoredEvent>> {
   const parents = new Map<StoredEvent, StoredEvent>()
   const children = events.filter(({ parentEventId }) => parentEventId !== null)
-  const isOfPage = ({ space }: StoredEvent) => space === SPACE_NUMBERS.publishable
   for (const [isPublishable, own] of Map.groupBy(children, isOfPage)) {
     const ids = [...new Set(own.map(({ parentEventId }) => parentEventId as string))]
     const spaces = isPublishable ? ALL_SPACES.toReversed() : ALL_SPACES

@@ -1,5 +1,6 @@
 import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral, type BatchWrite, buildBatchWrite } from '../../runtime/db/sql-fragments.ts'
+import { isOfPage } from './event-columns.ts'
 import type { EventSpace } from './event-record.ts'
 import {
   type ErasureKeyProvider,
@@ -51,6 +52,16 @@ interface TrackedPerson extends PersonIdentifiers {
   trackerId: string
   /** Of the event. */
   space: EventSpace
+}
+
+/** The person of a stored event; null once its payload is gone. */
+export function personOf(
+  trackerId: string,
+  event: { space: number; payload: PersonIdentifiers | null },
+): TrackedPerson | null {
+  // An event from before there were spaces is a secret's.
+  const space = isOfPage(event) ? 'publishable' : 'secret'
+  return event.payload && { trackerId, space, ...event.payload }
 }
 
 /** When the person of an event withdrew consent, by who sent the withdrawal; null: never. */

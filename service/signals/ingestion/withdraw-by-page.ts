@@ -2,7 +2,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import { generateUuidV7 } from '../../runtime/util/ids.ts'
 import { skipWaitingOfPerson } from '../delivery/skip-store.ts'
 import { findPayloadsByVisitor } from '../events/erase-store.ts'
-import { SPACE_NUMBERS } from '../events/event-record.ts'
+import { isOfPage } from '../events/event-columns.ts'
 import { findEventsById } from '../events/event-store.ts'
 import {
   addPageWithdrawalKeys,
@@ -83,8 +83,9 @@ async function findPageReach(
   }
   const search = { trackerId, visitorId, limit: PAGE_EVENTS_MAX }
   const groups = new Map<string, string[]>()
-  for (const { space, digests, lookup } of await findPayloadsByVisitor(database, search)) {
-    if (space === SPACE_NUMBERS.publishable) continue
+  for (const payload of await findPayloadsByVisitor(database, search)) {
+    if (isOfPage(payload)) continue
+    const { digests, lookup } = payload
     for (const group of listWithdrawableGroups({ visitorId: null, digests, lookup })) {
       groups.set(group.join(), group)
     }

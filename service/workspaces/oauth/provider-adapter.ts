@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isStorableText } from '../../runtime/http/validator.ts'
 import {
   consumeArtifact,
   deleteArtifact,
@@ -133,8 +134,7 @@ function withOrigin({ rotatedToken }: AdapterContext, model: string, payload: Pa
 /** Any parameter of a request may be in a payload. */
 function toJson(payload: Payload, textError: () => Error): string {
   return JSON.stringify(payload, (_name, value) => {
-    const isText = typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))
-    if (!isText) throw textError()
+    if (typeof value === 'string' && !isStorableText(value)) throw textError()
     return value
   })
 }
