@@ -6,7 +6,6 @@ create table signalbox_store.page_withdrawals (
   tracker_id uuid not null,
   visitor_id text not null,
   platform text not null default '',
-  visitor_digests text[] not null,
   id uuid not null,
   event_id text not null,
   origin text,
@@ -24,15 +23,13 @@ create index page_withdrawals_by_time
   on signalbox_store.page_withdrawals (tracker_id, withdrawn_at, id);
 
 comment on column signalbox_store.page_withdrawals.platform is 'empty: every platform';
-comment on column signalbox_store.page_withdrawals.visitor_digests is
-  'of the visitor ID: an erasure request may name the visitor by one of them';
 comment on column signalbox_store.page_withdrawals.event_id is
   'of the latest consent_withdrawal, in the space of publishable keys';
 comment on column signalbox_store.page_withdrawals.reaches_secret is
   'whether events of the tracker secret are reached: the visitor ID is one that nobody guesses';
 
--- The keys by which an event finds the withdrawals in force, as in consent_withdrawals. Lifting a
--- withdrawal deletes its keys.
+-- The keys by which an event finds the withdrawals in force, as in consent_withdrawals, and by which
+-- an erasure finds those of a visitor. Lifting a withdrawal deletes the former.
 create table signalbox_store.page_withdrawal_keys (
   tracker_id uuid not null,
   key text not null,
@@ -45,6 +42,5 @@ create index page_withdrawal_keys_by_withdrawal
   on signalbox_store.page_withdrawal_keys (tracker_id, withdrawal_id);
 
 -- Values may identify a person who is erased later: see 0006-erasure.sql.
-alter table signalbox_store.page_withdrawals
-  alter column visitor_id set statistics 0, alter column visitor_digests set statistics 0;
+alter table signalbox_store.page_withdrawals alter column visitor_id set statistics 0;
 alter table signalbox_store.page_withdrawal_keys alter column key set statistics 0;

@@ -150,9 +150,9 @@ const INSERT_STATEMENTS = [
    select tracker_id, 'gone-' || visitor_id, created_at from generated
    where destination_id is not null and number % 10 = 0`,
   `with generated as (${GENERATED_ROWS})
-   insert into page_withdrawals (tracker_id, visitor_id, visitor_digests, id, event_id,
-     reaches_secret, first_withdrawn_at, withdrawn_at)
-   select tracker_id, 'page-' || visitor_id, '{}', md5(event_id)::uuid, event_id, true, created_at,
+   insert into page_withdrawals (tracker_id, visitor_id, id, event_id, reaches_secret,
+     first_withdrawn_at, withdrawn_at)
+   select tracker_id, 'page-' || visitor_id, md5(event_id)::uuid, event_id, true, created_at,
      created_at
    from generated where destination_id is not null and number % 10 = 0
    on conflict do nothing`,

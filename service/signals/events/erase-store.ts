@@ -226,7 +226,7 @@ export async function eraseSessionsAndWithdrawals(
   { trackerId, digest, visitorIds }: ErasedVisitorKeys,
 ): Promise<number> {
   const keys = [...new Set([...listWithdrawalKeysOfDigest(digest), ...visitorIds])]
-  await erasePageWithdrawals({ pool }, { trackerId, digest, keys })
+  await erasePageWithdrawals({ pool }, trackerId, digest)
   const { rows } = await pool.query({
     text: `with withdrawals as materialized (
              ${selectLockedKeys('consent_withdrawals')}

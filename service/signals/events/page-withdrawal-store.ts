@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { Database, Transaction } from '../../runtime/db/database.ts'
+import type pg from 'pg'
+import { type Database, inTransaction, type Transaction } from '../../runtime/db/database.ts'
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
 import { listVisitorDigests } from './person-identifiers.ts'
 
@@ -58,19 +59,25 @@ export interface NewPageWithdrawal {
  * Stores a page's withdrawal with the keys by which events find it. A visitor who withdrew before
  * keeps the ID; one whose withdrawal was lifted has withdrawn again. Safe to repeat.
  */
-export async function storePageWithdrawal(
-  { pool }: Pick<Database, 'pool'>,
+export function storePageWithdrawal(
+  database: Pick<Database, 'pool'>,
   withdrawal: NewPageWithdrawal,
 ): Promise<string> {
+  return inTransaction(database, client => writePageWithdrawal(client, withdrawal))
+}
+
+/** A connection, in a transaction or not. */
+type Client = Pick<pg.ClientBase, 'query'>
+
+async function writePageWithdrawal(client: Client, withdrawal: NewPageWithdrawal): Promise<string> {
   const { trackerId, visitorId, id, eventId, origin } = withdrawal
   const { reachesSecret, identifiers, withdrawnAt, keys } = withdrawal
-  const { rows } = await pool.query({
+  const { rows } = await client.query({
     name: 'store-page-withdrawal',
-    text: `insert into page_withdrawals (tracker_id, visitor_id, platform, visitor_digests, id,
-             event_id, origin, reaches_secret, identifiers, first_withdrawn_at, withdrawn_at)
-           values ($1::uuid, $2::text, '', $9::text[], $3::uuid, $4::text, $5::text, $6::boolean,
-             $7::integer, $8::timestamptz,
-             $8::timestamptz)
+    text: `insert into page_withdrawals (tracker_id, visitor_id, platform, id, event_id, origin,
+             reaches_secret, identifiers, first_withdrawn_at, withdrawn_at)
+           values ($1::uuid, $2::text, '', $3::uuid, $4::text, $5::text, $6::boolean,
+             $7::integer, $8::timestamptz, $8::timestamptz)
            on conflict (tracker_id, visitor_id, platform) do update set
              event_id = excluded.event_id, origin = excluded.origin,
              identifiers = greatest(page_withdrawals.identifiers, excluded.identifiers),
@@ -86,12 +93,21 @@ export async function storePageWithdrawal(
       reachesSecret,
       identifiers,
       withdrawnAt.toISOString(),
-      arrayLiteral(listVisitorDigests(visitorId)),
     ],
   })
   const storedId: string = rows[0].id
-  await addPageWithdrawalKeys({ pool }, { trackerId, id: storedId, withdrawnAt, keys })
+  const visitorKeys = listVisitorDigests(visitorId).map(toVisitorKey)
+  const added = { trackerId, id: storedId, withdrawnAt, keys: [...keys, ...visitorKeys] }
+  await writeKeys(client, added)
   return storedId
+}
+
+/** No visitor ID begins with a space, and no event is looked up by such a key. */
+const VISITOR_PREFIX = ' visitor:'
+
+/** The key by which an erasure finds the withdrawals of a visitor ID, lifted or not. */
+function toVisitorKey(digest: string): string {
+  return `${VISITOR_PREFIX}${digest}`
 }
 
 interface AddedKeys {
@@ -104,10 +120,16 @@ interface AddedKeys {
 /** Adds keys to a stored withdrawal, unless it was lifted in the meantime. Safe to repeat. */
 export async function addPageWithdrawalKeys(
   { pool }: Pick<Database, 'pool'>,
+  added: AddedKeys,
+): Promise<void> {
+  if (added.keys.length > 0) await writeKeys(pool, added)
+}
+
+async function writeKeys(
+  client: Client | pg.Pool,
   { trackerId, id, withdrawnAt, keys }: AddedKeys,
 ): Promise<void> {
-  if (keys.length === 0) return
-  await pool.query({
+  await client.query({
     name: 'add-page-withdrawal-keys',
     text: `insert into page_withdrawal_keys (tracker_id, key, withdrawal_id, withdrawn_at)
            select $1::uuid, key, $2::uuid, $3::timestamptz
@@ -208,29 +230,35 @@ export async function liftPageWithdrawals(
   await sql`
     delete from page_withdrawal_keys
     where tracker_id = ${trackerId}::uuid
-      and withdrawal_id = any(${arrayLiteral(lifted)}::uuid[])`.execute(query)
+      and withdrawal_id = any(${arrayLiteral(lifted)}::uuid[])
+      and not starts_with(key, ${VISITOR_PREFIX}::text)`.execute(query)
   return lifted
 }
 
 /**
- * Deletes what names a person who is erased: withdrawals of their visitor IDs, and these keys.
- * Events of the person are no longer sent, so nothing is withdrawn any more.
+ * Deletes the withdrawals of visitor IDs that have the digest of an erased person. Their events are
+ * no longer sent, so nothing is withdrawn any more. The range of one key asks for the primary key.
  */
 export async function erasePageWithdrawals(
   { pool }: Pick<Database, 'pool'>,
-  { trackerId, digest, keys }: { trackerId: string; digest: string; keys: readonly string[] },
+  trackerId: string,
+  digest: string,
 ): Promise<void> {
   const { rows } = await pool.query({
-    text: `delete from page_withdrawals
-           where tracker_id = $1::uuid
-             and (visitor_id = any($2::text[]) or $3::text = any(visitor_digests))
-           returning id`,
-    values: [trackerId, arrayLiteral(keys), digest],
+    text: `select withdrawal_id from page_withdrawal_keys
+           where tracker_id = $1::uuid and key >= $2::text and key <= $2::text
+           order by key, withdrawal_id`,
+    values: [trackerId, toVisitorKey(digest)],
   })
-  await pool.query({
-    text: `delete from page_withdrawal_keys
-           where tracker_id = $1::uuid
-             and (key = any($2::text[]) or withdrawal_id = any($3::uuid[]))`,
-    values: [trackerId, arrayLiteral(keys), arrayLiteral(rows.map(({ id }) => id))],
-  })
+  if (rows.length === 0) return
+  const values = [trackerId, arrayLiteral(rows.map(row => row.withdrawal_id))]
+  for (const [table, id] of [
+    ['page_withdrawals', 'id'],
+    ['page_withdrawal_keys', 'withdrawal_id'],
+  ]) {
+    await pool.query({
+      text: `delete from ${table} where tracker_id = $1::uuid and ${id} = any($2::uuid[])`,
+      values,
+    })
+  }
 }

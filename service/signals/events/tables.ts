@@ -67,7 +67,6 @@ interface EventTables {
     tracker_id: string
     visitor_id: string
     platform: Generated<string>
-    visitor_digests: string[]
     id: string
     event_id: string
     origin: string | null

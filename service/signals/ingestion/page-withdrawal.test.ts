@@ -171,6 +171,9 @@ it('reaches what is stored at the same moment', async test => {
 it('goes with a visitor who is erased', async test => {
   const service = await startTestService(test)
   await withdrawOnPage(service, { visitor_id: 'Customer-9' })
+  await withdrawOnPage(service, { visitor_id: 'customer-9' })
+  const [{ id }] = await listWithdrawals(service, '?visitor_id=customer-9')
+  assert.equal((await liftWithdrawals(service, [id])).body.lifted, 1)
   await withdrawOnPage(service, { visitor_id: VISITOR })
   const identifier_hash = hash('sha256', 'customer-9')
   const body = { identifier_hash, identifier_type: 'external_id' }

@@ -146,13 +146,13 @@ async function dropOfErased(
   { trackerId, visitorId, lookup }: StoredVisitor,
 ): Promise<void> {
   if ((await findTrackersWithErasures(database, [trackerId])).size === 0) return
-  const digests = [...listVisitorDigests(visitorId), ...(lookup.visitor_id?.flat() ?? [])]
+  const own = listVisitorDigests(visitorId)
+  const digests = [...own, ...(lookup.visitor_id?.flat() ?? [])]
   const key = await erasureKey()
   const keyed = digests.map(digest => computeKeyedDigest(key, trackerId, digest))
   const suppressed = keyed.map(one => ({ trackerId, keyed: one }))
   if ((await findSuppressedDigests(database, suppressed)).size === 0) return
-  const [digest = ''] = digests
-  await erasePageWithdrawals(database, { trackerId, digest, keys: [visitorId] })
+  for (const digest of own) await erasePageWithdrawals(database, trackerId, digest)
 }
 
 /** Tells processes that events of the tracker need keyed digests. */
