@@ -205,7 +205,7 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: SIMULATOR,
-    begins: 'curl http://127.0.0.1:3001/_simulator/other-events',
+    begins: 'NOW=$(date +%s)\ncurl http://127.0.0.1:3001/_simulator/other-events',
     expected: /"added":501/,
   },
 ]

@@ -71,6 +71,8 @@ it('announces events that have no delivery, and no duplicates', async test => {
   assert.deepEqual(activity, [service.tracker.trackerId])
   assert.equal((await service.submit(verification)).status, 200)
   assert.equal((await service.submit(samplePurchase())).status, 202)
+  // Each channel has a connection of its own, so either notification may arrive first.
   await waitUntil('workers are woken', () => deliveries.length === 1)
+  await waitUntil('the purchase is announced', () => activity.length >= 2)
   assert.deepEqual(activity, [service.tracker.trackerId, service.tracker.trackerId])
 })
