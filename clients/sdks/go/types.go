@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 b099cb08efcf5b54a1ab0195e42f347c73cea2bbd717223693ae683c8c123b0d). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 396cf620158b0a338e63e5da162d24cc5e6dd9f7fc1e43d751391a7ec0f41345). DO NOT EDIT.
 
 package signalbox
 

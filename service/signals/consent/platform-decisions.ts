@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { type ConsentDecision, type ConsentInputs, createDecider } from './consent-decision.ts'
 import type { AcceptedDecision, StoredConsentOutcome } from './consent-record.ts'
@@ -89,8 +88,14 @@ function describeOthers(
   const others = [...decisions]
     .filter(([, other]) => other !== decision)
     .map(([name, other]) => [name, toPlatformDecision(other)] as const)
-    .filter(([, other]) => !isDeepStrictEqual(other, own))
+    .filter(([, other]) => !isAlike(other, own))
   return others.length === 0 ? null : Object.fromEntries(others)
+}
+
+function isAlike(one: StoredPlatformDecision, other: StoredPlatformDecision): boolean {
+  const isRestrictedAlike = one.is_personalized === other.is_personalized
+  const isDecidedAlike = one.outcome === other.outcome && one.reason === other.reason
+  return isRestrictedAlike && isDecidedAlike && one.field === other.field
 }
 
 function toPlatformDecision(decision: ConsentDecision): StoredPlatformDecision {

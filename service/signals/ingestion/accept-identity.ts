@@ -14,7 +14,8 @@ export function selectGranted(
   const granted = platforms.all.filter(({ name }) => decisions.get(name)?.outcome === 'granted')
   const [first] = granted
   if (first === undefined || granted.length === platforms.all.length) return platforms
-  return { all: granted, default: first }
+  const isDefaultGranted = granted.includes(platforms.default)
+  return { all: granted, default: isDefaultGranted ? platforms.default : first }
 }
 
 interface IdentityInput extends SubmittedIdentity {
@@ -30,8 +31,8 @@ interface DraftIdentity extends AcceptedIdentity {
 
 /**
  * Normalizes the identity of an event for the platforms that may get it, while the raw values are
- * in memory. Reads show the digests for the first one. The plan keeps what its destinations need: they
- * may have changed since.
+ * in memory. Reads show the digests for the default one. The plan keeps what its destinations need,
+ * which may have changed since.
  */
 export function acceptIdentity(
   { all, default: defaultPlatform }: SelectedPlatforms,

@@ -48,10 +48,14 @@ export class PlatformRegistry {
     return this.all.find(platform => platform.name === name) ?? null
   }
 
-  /** The platforms with these names that are known here, in their order. */
+  /**
+   * The platforms with these names that are known here, in their order. The default stays where it is
+   * one of them: the version before reads the identity of an event as the default's.
+   */
   select(names: Iterable<string>): SelectedPlatforms {
     const all = [...new Set(names)].flatMap(name => this.find(name) ?? [])
-    return { all, default: all[0] ?? this.default }
+    const isDefaultSelected = all.some(({ name }) => name === this.default.name)
+    return { all, default: (isDefaultSelected ? null : all[0]) ?? this.default }
   }
 
   /** A registry of the same platforms, each wrapped. */

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 b099cb08efcf5b54a1ab0195e42f347c73cea2bbd717223693ae683c8c123b0d). Do not edit.
+// Generated from the contract 0.5.0 (sha256 396cf620158b0a338e63e5da162d24cc5e6dd9f7fc1e43d751391a7ec0f41345). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
