@@ -49,8 +49,8 @@ export class PlatformRegistry {
   }
 
   /**
-   * The platforms with these names that are known here, in their order. The default stays where it is
-   * one of them: the version before reads the identity of an event as the default's.
+   * The platforms with these names that are known here, in their order. The default stays where it
+   * is one of them: the version before reads the identity of an event as the default's.
    */
   select(names: Iterable<string>): SelectedPlatforms {
     const all = [...new Set(names)].flatMap(name => this.find(name) ?? [])
