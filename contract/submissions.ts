@@ -62,6 +62,15 @@ const submissionMembers = {
   user_data: Type.Optional(freeForm('Identity fields; hashed before they are stored.')),
   click_ids: Type.Optional(freeForm('Advertising click identifiers.')),
   value_data: Type.Optional(ValueData),
+  withdrawn_platforms: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 50 }), {
+      minItems: 1,
+      maxItems: 20,
+      description:
+        'Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses ' +
+        'from now on, as in the `type` of destinations. Left out, every platform.',
+    }),
+  ),
   ...contextMembers,
 }
 

@@ -30,6 +30,8 @@ import {
   rowsToJson,
 } from './delivery-store.ts'
 
+import { listDestinationIds } from './destination-store.ts'
+
 /** Columns that a skipped delivery takes into the history unchanged. */
 const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS]
 const SKIPPED_COLUMNS = [...UNCHANGED_COLUMNS, 'last_error']
@@ -45,6 +47,8 @@ export interface WithdrawnPerson {
   reason: WithdrawalReason
   /** Whether it reaches events of pages only. */
   isOfPagesOnly: boolean
+  /** The platforms that it names; empty or left out: every one. */
+  platforms?: readonly string[]
 }
 
 /** The rest is skipped when a worker claims it. */
@@ -58,11 +62,15 @@ export async function skipWaitingOfPerson(
   const events = await findWaitingEvents(database, person)
   if (events.length === 0) return 0
   const { trackerId, at, reason } = person
+  const { platforms = [] } = person
+  const isOfAll = platforms.length === 0
+  const destinationIds = isOfAll ? null : await listDestinationIds(database, trackerId, platforms)
   const values = [trackerId, WAITING_STATUSES, ...eventRefValues(events)]
   if (await isCitusCluster(database)) {
-    return inTransaction(database, client => skipInSteps(client, person, values))
+    const found = [...values, destinationIds]
+    return inTransaction(database, client => skipInSteps(client, person, found))
   }
-  const { rows } = await database.pool.query(SKIP_WAITING, [...values, at, reason])
+  const { rows } = await database.pool.query(SKIP_WAITING, [...values, at, reason, destinationIds])
   return rows[0].count
 }
 
@@ -108,7 +116,7 @@ const FIND_WAITING = `
   where payload.event_created_at <= $5::timestamptz
   limit $6::integer`
 
-const DELETE_WAITING = `
+const deleteWaiting = (destinationIds: string) => `
   with found as materialized (
     select queue.tracker_id, queue.created_at, queue.id
     from ${unnestEventRefs('withdrawn', 3)}
@@ -123,16 +131,17 @@ const DELETE_WAITING = `
     where queue.tracker_id = found.tracker_id and queue.created_at = found.created_at
       and queue.id = found.id and queue.status = any($2::text[])
       and queue.tracker_id = $1::uuid
+      and (${destinationIds}::uuid[] is null or queue.destination_id = any(${destinationIds}::uuid[]))
     returning queue.*
   )`
 
-const SKIP_WAITING = `${DELETE_WAITING},
+const SKIP_WAITING = `${deleteWaiting('$8')},
   inserted as (${insertSkipped('skipped', { reason: '$7', at: '$6' })}),
   counted as (${countPlanned('skipped', '-count(*)')}),
   held as (${countHeld('skipped', { reason: '$7', at: '$6' })})
   select count(*) as count from skipped`
 
-const DELETE_WAITING_ROWS = `${DELETE_WAITING}
+const DELETE_WAITING_ROWS = `${deleteWaiting('$6')}
   select (select count(*) from skipped) as count,
     ${rowsToJson(SKIPPED_COLUMNS, 'skipped')} as skipped`
 const SKIPPED_ROWS = rowsFromJson(SKIPPED_COLUMNS, 'delivery_queue', '$2')

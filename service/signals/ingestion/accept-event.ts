@@ -168,7 +168,7 @@ export async function verifyIngestion(
     receivedAt,
     eventTime,
     decision,
-    platforms: { all: [], default: platforms.default },
+    platforms: platforms.select([]),
   })
   const { isNew } = await commits.submit(draft)
   return { eventId, isDuplicate: !isNew }

@@ -15,7 +15,8 @@ export function selectGranted(
   const [first] = granted
   if (first === undefined || granted.length === platforms.all.length) return platforms
   const isDefaultGranted = granted.includes(platforms.default)
-  return { all: granted, default: isDefaultGranted ? platforms.default : first }
+  const own = isDefaultGranted ? platforms.default : first
+  return { all: granted, default: own, names: platforms.names }
 }
 
 interface IdentityInput extends SubmittedIdentity {

@@ -73,6 +73,8 @@ export interface EventDraft {
   details: EventDetails | null
   eventSource: string | null
   consent: Record<string, unknown>
+  /** The platforms that a `consent_withdrawal` names; empty: every one. */
+  withdrawnPlatforms: readonly string[]
   /** The keys under which a `consent_withdrawal` is stored; see withdraw-consent.ts. */
   withdrawnKeys: readonly string[]
   notes: EventNotes
@@ -147,6 +149,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     details,
     eventSource: source?.url ?? null,
     consent: buildStoredConsent(consent, { decision, decisions }, draftRestrictions(body)),
+    withdrawnPlatforms: [...new Set(body.withdrawn_platforms)],
     withdrawnKeys: [],
     notes: {
       dropped: identity.dropped.concat(
@@ -157,7 +160,7 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
         toDroppedFields(listUnstoredIdentity(body), 'events of this kind keep no identity'),
         dropped,
       ),
-      unknownMembers: [...findUnknownMembers(body), ...ignored],
+      unknownMembers: [...findUnknownMembers(body), ...listUncounted(body), ...ignored],
       redacted,
     },
     bodyDigest: digestBody(body, { trackerId, eventId }),
@@ -190,6 +193,11 @@ function buildStoredConsent(
   if (restrictions) stored[RESTRICTIONS_MEMBER] = restrictions
   stored.decision = toStoredDecision(decision, decisions)
   return stored
+}
+
+function listUncounted({ event_name, withdrawn_platforms }: EventSubmission): string[] {
+  const counts = event_name === 'consent_withdrawal' || withdrawn_platforms === undefined
+  return counts ? [] : ['withdrawn_platforms']
 }
 
 /**

@@ -96,7 +96,9 @@ function buildIgnoredNotice(field: string): IngestionNotice {
     field,
     message: field.startsWith('user_data.')
       ? `The ${field} field was ignored: a page withdraws consent for its visitor_id only.`
-      : `The ${field} field is not a member of this API and was ignored.`,
+      : field === 'withdrawn_platforms'
+        ? `The ${field} field was ignored: it counts in a consent_withdrawal of a tracker secret.`
+        : `The ${field} field is not a member of this API and was ignored.`,
   }
 }
 

@@ -14,7 +14,11 @@ import {
   findTrackersWithErasures,
   suppressDigest,
 } from '../events/suppression-store.ts'
-import { findPersonWithdrawals, listPersonKeys } from '../events/withdrawal-store.ts'
+import {
+  findPersonWithdrawals,
+  listPersonKeys,
+  listPlatformKeys,
+} from '../events/withdrawal-store.ts'
 import type { EventDraft } from './event-draft.ts'
 import type { ErasureState, PlanInput } from './plan-event.ts'
 
@@ -51,8 +55,9 @@ export class PersonCheck {
     const isWithdrawing = this.#withdrawing.has(trackerId)
     const plainKeys = listPersonKeys(draft)
     const withdrawable = listWithdrawableDigests(draft)
-    // A withdrawal under keyed digests cannot reach an event that has no identifier.
-    const marker = withdrawable.length > 0 ? [KEYED_WITHDRAWALS_MARKER] : []
+    // A withdrawal under keyed digests cannot reach an event that names no one.
+    const namesNoOne = withdrawable.length + plainKeys.length === 0
+    const marker = namesNoOne ? [] : [KEYED_WITHDRAWALS_MARKER]
     if (this.#key === null || !(isErasing || isWithdrawing)) {
       const withdrawalKeys = [...plainKeys, ...marker]
       return { withdrawals: 'unchecked', withdrawalKeys, erasure: 'unchecked' }
@@ -63,20 +68,29 @@ export class PersonCheck {
       : marker
     return {
       withdrawals: 'unchecked',
-      withdrawalKeys: [...plainKeys, ...keyedKeys],
+      withdrawalKeys: [
+        ...plainKeys,
+        ...keyedKeys,
+        ...listKeysOfPlatforms(this.#key, draft, [...plainKeys, ...keyedKeys]),
+      ],
       erasure: isErasing ? { erased: NO_DIGESTS, keyed: [...keyed.values()] } : 'unchecked',
     }
   }
 
   /** Looks up withdrawals and erasures for these drafts. The result covers these drafts only. */
   async fetchStates(drafts: readonly EventDraft[]): Promise<PersonStateLookup> {
-    const withdrawals = await findPersonWithdrawals(this.#database, drafts, this.#erasureKey)
+    const people = new Map(drafts.map(draft => [draft, toPerson(draft)]))
+    const found = [...people.values()]
+    const withdrawals = await findPersonWithdrawals(this.#database, found, this.#erasureKey)
     if (withdrawals.keyedTrackers.size > 0) {
       this.#key = await this.#erasureKey()
       remember(this.#withdrawing, withdrawals.keyedTrackers)
     }
     const erasureOf = await this.#fetchErasures(drafts)
-    return draft => ({ withdrawals: withdrawals.latest(draft), erasure: erasureOf(draft) })
+    return draft => {
+      const person = people.get(draft) ?? toPerson(draft)
+      return { withdrawals: withdrawals.latest(person), erasure: erasureOf(draft) }
+    }
   }
 
   async #fetchErasures(
@@ -126,6 +140,22 @@ export class PersonCheck {
       await suppressDigest(this.#database, { trackerId, keyed, at: receivedAt })
     }
   }
+}
+
+/** The person of a draft, with the platforms that may get the event. */
+function toPerson({ trackerId, space, visitorId, digests, lookup, platformDecisions }: EventDraft) {
+  const withdrawable = [...platformDecisions.keys()]
+  return { trackerId, space, visitorId, digests, lookup, withdrawable }
+}
+
+function listKeysOfPlatforms(
+  key: KeyObject,
+  { trackerId, platformDecisions }: EventDraft,
+  keys: readonly string[],
+): string[] {
+  return [...platformDecisions.keys()].flatMap(platform =>
+    listPlatformKeys(key, { trackerId, platform }, keys),
+  )
 }
 
 function remember(known: Set<string>, trackerIds: ReadonlySet<string>): void {

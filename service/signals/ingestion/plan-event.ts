@@ -5,7 +5,7 @@ import type { StoredConsentOutcome } from '../consent/consent-record.ts'
 import type { InitialStatus } from '../delivery/delivery-status.ts'
 import type { DestinationRoute, PlannedDelivery } from '../delivery/plan-store.ts'
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
-import type { Withdrawals } from '../events/withdrawal-store.ts'
+import { type Withdrawals, withdrawalsOf } from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { EventDraft } from './event-draft.ts'
 
@@ -213,7 +213,9 @@ function planDeliveries(
     return windowEndsAt !== null && windowEndsAt <= draft.receivedAt
   }
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
-    const { status, reason } = decideDeliveryStatus(draft, disposition, { route, isOutsideWindow })
+    const { withdrawals } = input
+    const toPlan = { route, isOutsideWindow, withdrawals }
+    const { status, reason } = decideDeliveryStatus(draft, disposition, toPlan)
     return {
       trackerId,
       eventId,
@@ -232,12 +234,13 @@ interface RouteToPlan {
   /** Null for an event of a tracker without destinations. */
   route: DestinationRoute | null
   isOutsideWindow: (route: DestinationRoute) => boolean
+  withdrawals: PlanInput['withdrawals']
 }
 
 function decideDeliveryStatus(
-  { decision, platformDecisions }: EventDraft,
+  { decision, platformDecisions, receivedAt }: EventDraft,
   disposition: EventDisposition,
-  { route, isOutsideWindow }: RouteToPlan,
+  { route, isOutsideWindow, withdrawals }: RouteToPlan,
 ): DeliveryOutcome<InitialStatus> {
   const skip = (reason: ReasonOf<'skipped:consent'>) =>
     ({ status: 'skipped:consent', reason }) as const
@@ -252,6 +255,11 @@ function decideDeliveryStatus(
   if (own === undefined) return skip('consent_not_decided')
   if (own.outcome === 'denied') return skip('consent_refused_for_platform')
   if (own.outcome === 'withheld') return skip(own.reason)
+  if (own.outcome === 'granted' && withdrawals !== 'unchecked') {
+    const latest = withdrawalsOf(withdrawals, route.platform)
+    const withdrawn = findWithdrawalReason(own, { ...latest, receivedAt })
+    if (withdrawn !== null) return skip(withdrawn)
+  }
   if (isOutsideWindow(route)) return { status: 'expired', reason: 'outside_window' }
   return { status: 'queued', reason: 'accepted_for_delivery' }
 }

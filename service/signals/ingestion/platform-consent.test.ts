@@ -1,54 +1,20 @@
 import assert from 'node:assert/strict'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { tinyPlatform } from '../../../examples/tiny-platform/tiny-platform.ts'
-import { startTinyServer } from '../../../examples/tiny-platform/tiny-server.ts'
-import { LISTED_NEEDS } from '../../../testing/fixtures/platform-needs.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
-import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import { provisionDestination } from '../../program/provisioning/provision-tracker.ts'
-
-/** How long the service caches the destinations of a tracker. */
-const ROUTES_MILLISECONDS = 600
-
-/** A service with a second platform, which consent platforms call Google. */
-async function startWithTwo(test: TestContext) {
-  const tiny = await startTinyServer()
-  test.after(tiny.close)
-  const { consentNeeds } = LISTED_NEEDS
-  const morePlatforms = [{ ...tinyPlatform({ baseUrl: tiny.url }), consentNeeds }]
-  return { tiny, service: await startTestService(test, { morePlatforms }) }
-}
-
-async function connectTiny({ database, delivery, tracker, clock }: TestService): Promise<string> {
-  return provisionDestination(database, {
-    trackerId: tracker.trackerId,
-    at: clock.now(),
-    credentialKeys: delivery.credentialKeys,
-    connected: { platform: 'tiny', config: { board: 'sales' }, accessToken: 'tiny-key' },
-  })
-}
+import {
+  connectTiny,
+  ROUTES_MILLISECONDS,
+  readStatuses,
+  startWithTwo,
+} from '../../../testing/fixtures/two-platforms.ts'
 
 const purchase = (event_id: string, consent: Record<string, unknown>) =>
   samplePurchase({ event_id, consent: { advertising: 'granted', ...consent } })
 
-/** The status and the reason of each delivery, by platform. */
-async function readStatuses({ database }: TestService, eventId: string) {
-  const { rows } = await database.pool.query(
-    `select destination.type, delivery.status, delivery.status_reason from (
-       select event_id, destination_id, status, status_reason from deliveries
-       union all select event_id, destination_id, status, status_reason from delivery_queue
-     ) delivery left join destinations destination on destination.id = delivery.destination_id
-     where event_id = $1 order by 1`,
-    [eventId],
-  )
-  return rows.map(row => [row.type, row.status, row.status_reason ?? []].flat().join(' '))
-}
-
 it('skips the platform that is refused, and reaches the other one', async test => {
   const { tiny, service } = await startWithTwo(test)
   await connectTiny(service)
-  await delay(ROUTES_MILLISECONDS)
   const answers = [
     await service.submit(purchase('both', {})),
     await service.submit(purchase('no-meta', { 'Facebook Pixel': false })),
@@ -85,7 +51,6 @@ function refusedNotice(field: string, platform: string) {
 it('says in the explanation and in the decision who was refused and by what', async test => {
   const { service } = await startWithTwo(test)
   const tinyId = await connectTiny(service)
-  await delay(ROUTES_MILLISECONDS)
   await service.submit(purchase('no-tiny', { vendors: { google: false } }))
   await service.deliver()
   const { body } = await service.read('no-tiny')
@@ -105,7 +70,6 @@ it('refuses the event only where no destination is left', async test => {
   assert.equal(alone.status, 422)
   assert.deepEqual(Object.keys(alone.body.errors), ['consent.Facebook Pixel'])
   await connectTiny(service)
-  await delay(ROUTES_MILLISECONDS)
   assert.equal((await service.submit(purchase('alone', refused))).status, 202)
   const both = await service.submit(purchase('none', { ...refused, 'Google Ads': false }))
   assert.equal(both.status, 422)
@@ -138,7 +102,6 @@ it('takes the event of a tracker without destinations, unless advertising is ref
 it('stores the identity of the platforms that may get the event, and of no other', async test => {
   const { service } = await startWithTwo(test)
   await connectTiny(service)
-  await delay(ROUTES_MILLISECONDS)
   await service.submit(purchase('no-meta', { 'Facebook Pixel': false }))
   const { rows } = await service.database.pool.query('select user_data from event_payloads')
   const stored: string = rows[0].user_data

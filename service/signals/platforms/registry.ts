@@ -24,11 +24,13 @@ export function createOfflinePlatforms(): PlatformRegistry {
 }
 
 /** Some platforms, such as those of a tracker. */
-export type SelectedPlatforms = Pick<PlatformRegistry, 'all' | 'default'>
+export type SelectedPlatforms = Pick<PlatformRegistry, 'all' | 'default' | 'names'>
 
 /** The platforms that this process knows, by name. */
 export class PlatformRegistry {
   readonly all: readonly Platform[]
+  /** Of every plug-in, selected or not. */
+  readonly names: ReadonlySet<string>
   /** For a destination that names no platform, and for events of trackers without destinations. */
   readonly default: Platform
 
@@ -40,6 +42,7 @@ export class PlatformRegistry {
     const marks = new Set(platforms.map(({ identityMark }) => identityMark))
     if (marks.size < platforms.length) throw new Error('two platforms have one identity mark')
     this.all = platforms
+    this.names = names
     this.default = first
   }
 
@@ -55,7 +58,8 @@ export class PlatformRegistry {
   select(names: Iterable<string>): SelectedPlatforms {
     const all = [...new Set(names)].flatMap(name => this.find(name) ?? [])
     const isDefaultSelected = all.some(({ name }) => name === this.default.name)
-    return { all, default: (isDefaultSelected ? null : all[0]) ?? this.default }
+    const { names: known } = this
+    return { all, default: (isDefaultSelected ? null : all[0]) ?? this.default, names: known }
   }
 
   /** A registry of the same platforms, each wrapped. */
