@@ -3,6 +3,7 @@ import { type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import { describeRedactedMembers } from '../events/free-text.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
 import { duplicateSentences, prefixSentence, replacedSentence } from './page-explanation.ts'
@@ -268,7 +269,7 @@ function noteSentences(event: StoredEvent): string[] {
     sentences.push(`Dropped on receipt: ${dropped.join(', ')}.`)
   }
   if (notes?.redacted) {
-    sentences.push(`Identifiers replaced by tokens in: ${notes.redacted.join(', ')}.`)
+    sentences.push(describeRedactedMembers(notes.redacted))
   }
   if (notes && notes.unknown_members.length > 0) {
     sentences.push(`Ignored unknown members: ${notes.unknown_members.join(', ')}.`)

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Database } from '../../runtime/db/database.ts'
+import { listFreeTextDigests } from '../events/free-text.ts'
 import {
   computeKeyedDigest,
   type ErasureKeyProvider,
@@ -51,15 +52,17 @@ export class PersonCheck {
     const isWithdrawing = this.#withdrawing.has(trackerId)
     const plainKeys = listPersonKeys(draft)
     const withdrawable = listWithdrawableDigests(draft)
+    const freeText = listFreeTextDigests(draft)
     // A withdrawal under keyed digests cannot reach an event that has no identifier.
-    const marker = withdrawable.length > 0 ? [KEYED_WITHDRAWALS_MARKER] : []
+    const isReachable = withdrawable.length + freeText.length > 0
+    const marker = isReachable ? [KEYED_WITHDRAWALS_MARKER] : []
     if (this.#key === null || !(isErasing || isWithdrawing)) {
       const withdrawalKeys = [...plainKeys, ...marker]
       return { withdrawals: 'unchecked', withdrawalKeys, erasure: 'unchecked' }
     }
     const keyed = computeKeyedDigests(this.#key, draft)
     const keyedKeys = isWithdrawing
-      ? withdrawable.map(digest => toKeyedWithdrawalKey(keyed.get(digest) as string))
+      ? [...withdrawable, ...freeText].map(one => toKeyedWithdrawalKey(keyed.get(one) as string))
       : marker
     return {
       withdrawals: 'unchecked',
@@ -133,8 +136,12 @@ function remember(known: Set<string>, trackerIds: ReadonlySet<string>): void {
   for (const trackerId of trackerIds) known.add(trackerId)
 }
 
-/** Maps each digest of the person to its keyed digest. */
+/** Maps each digest of the person to its keyed digest; those of free text are keyed already. */
 function computeKeyedDigests(key: KeyObject, draft: EventDraft): Map<string, string> {
+  const { trackerId } = draft
   const digests = listIdentifierDigests(draft)
-  return new Map(digests.map(digest => [digest, computeKeyedDigest(key, draft.trackerId, digest)]))
+  return new Map([
+    ...digests.map(digest => [digest, computeKeyedDigest(key, trackerId, digest)] as const),
+    ...listFreeTextDigests(draft).map(keyed => [keyed, keyed] as const),
+  ])
 }
