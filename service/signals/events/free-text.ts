@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { isObject } from '../../runtime/util/is-object.ts'
 import type { LookupDigests } from '../identity/lookup-digests.ts'
 
@@ -11,7 +12,31 @@ export const TOKEN_HEX_DIGITS = 32
 
 const TOKEN_PATTERN = `${TOKEN_PREFIX}[0-9a-f]{${TOKEN_HEX_DIGITS}}`
 
-export const TOKENS = new RegExp(TOKEN_PATTERN, 'g')
+const TOKENS = new RegExp(TOKEN_PATTERN, 'g')
+
+/** Makes a token from a normalized identifier. */
+export type TokenMaker = (normalized: string) => string
+
+/**
+ * Random tokens for one event: an identifier that is there twice has one token, so that a reader
+ * sees that the two are the same. No other event has it, so nothing remains that would join the
+ * events of an erased person.
+ */
+export function createRandomTokenMaker(): TokenMaker {
+  const tokens = new Map<string, string>()
+  return normalized => {
+    const known = tokens.get(normalized)
+    if (known !== undefined) return known
+    const token = `${TOKEN_PREFIX}${randomBytes(TOKEN_HEX_DIGITS / 2).toString('hex')}`
+    tokens.set(normalized, token)
+    return token
+  }
+}
+
+/** The text with other tokens in place of its tokens. */
+export function mapTokens(text: string, tokenOf: TokenMaker): string {
+  return text.includes(TOKEN_PREFIX) ? text.replace(TOKENS, token => tokenOf(token)) : text
+}
 
 /** What an erasure leaves of a token. */
 const ERASED_TOKEN = 'redacted'

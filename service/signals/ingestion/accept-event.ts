@@ -8,6 +8,7 @@ import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
 import type { EventSpace } from '../events/event-record.ts'
+import { createRandomTokenMaker } from '../events/free-text.ts'
 import { computeKeyedDigest, type ErasureKeyProvider } from '../events/person-identifiers.ts'
 import { listLookupForms } from '../identity/lookup-forms.ts'
 import { hashIdentifier } from '../identity/normalize-user-data.ts'
@@ -23,9 +24,10 @@ import type { CommitQueue } from './group-commit.ts'
 import { digestBody } from './idempotency.ts'
 import { buildNotices, DIFFERS_FROM_STORED } from './ingestion-notices.ts'
 import {
+  containsIdentifier,
   createKeyedTokenMaker,
-  createRandomTokenMaker,
   holdsIdentifiers,
+  redactIdentifiers,
   redactSubmission,
 } from './redact-submission.ts'
 import { validateSubmission } from './validate-submission.ts'
@@ -141,6 +143,15 @@ async function redactFreeText(
     earlierBodyDigest: redacted.length === 0 ? null : digestBody(earlier, event),
   }
   return { submission: found.submission, freeText }
+}
+
+/** An order ID as it is stored: a keyed token is in place of an identifier. */
+export async function toStoredOrderId(
+  erasureKey: ErasureKeyProvider,
+  { trackerId, orderId }: { trackerId: string; orderId: string },
+): Promise<string> {
+  if (!containsIdentifier(orderId)) return orderId
+  return redactIdentifiers(orderId, createKeyedTokenMaker(await erasureKey(), trackerId))
 }
 
 /**

@@ -1,8 +1,14 @@
-import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import { APP_DATA_MEMBERS } from '@signalbox/contract/event-context.ts'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS } from '@signalbox/contract/value-data.ts'
-import { holdsToken, TOKEN_HEX_DIGITS, TOKEN_PREFIX, TOKENS } from '../events/free-text.ts'
+import {
+  holdsToken,
+  mapTokens,
+  TOKEN_HEX_DIGITS,
+  TOKEN_PREFIX,
+  type TokenMaker,
+} from '../events/free-text.ts'
 import { DROPPED_FIELDS_MAX, formatMemberPath } from '../identity/dropped-fields.ts'
 import {
   decodePercentEncoding,
@@ -152,7 +158,7 @@ function redactText(text: string, path: string, { tokenOf, found }: Redaction): 
     found.add(normalized, path)
     return tokenOf(normalized)
   }
-  return redactIdentifiers(text.replace(TOKENS, makeToken), makeToken)
+  return redactIdentifiers(mapTokens(text, makeToken), makeToken)
 }
 
 /**
@@ -169,25 +175,6 @@ export function createKeyedTokenMaker(key: KeyObject, trackerId: string): TokenM
     return `${TOKEN_PREFIX}${hmac.digest('hex').slice(0, TOKEN_HEX_DIGITS)}`
   }
 }
-
-/**
- * Random tokens for one event: an identifier that is there twice has one token, so that a reader
- * sees that the two are the same. No other event has it, so nothing remains that would join the
- * events of an erased person.
- */
-export function createRandomTokenMaker(): TokenMaker {
-  const tokens = new Map<string, string>()
-  return normalized => {
-    const known = tokens.get(normalized)
-    if (known !== undefined) return known
-    const token = `${TOKEN_PREFIX}${randomBytes(TOKEN_HEX_DIGITS / 2).toString('hex')}`
-    tokens.set(normalized, token)
-    return token
-  }
-}
-
-/** Makes a token from a normalized identifier. */
-export type TokenMaker = (normalized: string) => string
 
 /**
  * Whether an identifier stands anywhere in the text: an email address, or a phone number in
