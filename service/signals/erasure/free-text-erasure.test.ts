@@ -2,6 +2,14 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { dumpAsText } from '../../../testing/fixtures/database-dump.ts'
+import {
+  HOLD_SECONDS,
+  listReceivedIds,
+  readDelivery,
+  samplePageOrder,
+  sendFromPage,
+  startShop,
+} from '../../../testing/fixtures/page-events.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 
@@ -114,6 +122,33 @@ it('leaves the other events of a visitor whose event names a third person', asyn
   await submit(service, purchase('by-phone', { order_id: PHONE }, jane))
   assert.equal(await forget(service, hash('sha256', '4915123456789')), 2)
   assert.equal((await service.read('of-john')).body.event.payload_expired, false)
+})
+
+it('erases a held event of a page that names the person in free text', async test => {
+  const service = await startShop(test, { sharesIds: false })
+  const value_data = { value: '1', currency: 'EUR', order_id: '7', content_name: EMAIL }
+  const john = { visitor_id: undefined, user_data: { em: 'john@mail.example' } }
+  await sendFromPage(service, samplePageOrder('erased', '1', { ...john, value_data }))
+  await sendFromPage(service, samplePageOrder('sent', '1', john))
+  await service.deliver()
+  assert.equal((await readDelivery(service, 'erased', 'publishable')).status, 'queued')
+  assert.equal(await forget(service, DIGEST), 1)
+  assert.equal((await readDelivery(service, 'erased', 'publishable')).status, 'skipped:consent')
+  service.clock.advance(HOLD_SECONDS)
+  await service.deliver()
+  assert.deepEqual(await listReceivedIds(service), ['p.sent'])
+})
+
+it('sends no order ID of a held page event that was an address, also with the prefix', async test => {
+  const service = await startShop(test, { sharesIds: false })
+  const value_data = { value: '1', currency: 'EUR', order_id: EMAIL, content_name: EMAIL }
+  await sendFromPage(service, samplePageOrder('held', '1', { value_data }))
+  service.clock.advance(HOLD_SECONDS)
+  await service.deliver()
+  const { count, events } = await service.received()
+  assert.equal(count, 1)
+  assert.equal(String(events[0]?.event_id), 'p.held')
+  assert.doesNotMatch(JSON.stringify(events), /redacted_|order_id/)
 })
 
 it('withholds events of a person who withdrew and is named in free text only', async test => {

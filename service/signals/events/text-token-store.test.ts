@@ -116,7 +116,11 @@ it('leaves an event that was erased meanwhile, and other trackers', async test =
   await storeOldEvents(service, ['first'])
   const other = await service.newTracker()
   const { pool } = service.database
-  await pool.query('update free_text_scans set tracker_id = $1', [other.trackerId])
+  await pool.query('delete from free_text_scans')
+  await pool.query(
+    `insert into free_text_scans (tracker_id, scanned_to, until) values ($1, '-infinity', $2)`,
+    [other.trackerId, service.clock.now()],
+  )
   const { database } = service
   const now = service.clock.now()
   assert.equal(await replaceTextTokens({ database, now }), 0)
