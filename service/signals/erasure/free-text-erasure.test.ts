@@ -12,6 +12,9 @@ import {
 } from '../../../testing/fixtures/page-events.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
+import { DAY_SECONDS } from '../../runtime/util/time.ts'
+import { ensurePartitions } from '../events/partition-store.ts'
+import { expirePayloads } from '../retention/expire-payloads.ts'
 
 const EMAIL = 'Jane.Geheim@mail.example'
 const DIGEST = hash('sha256', EMAIL.toLowerCase())
@@ -94,6 +97,26 @@ it('finds other forms of an address, phone numbers, and an address in a URL', as
   for (const id of ['dots', 'phone', 'url', 'unicode']) {
     assert.equal((await service.read(id)).body.event.payload_expired, true, id)
   }
+})
+
+it('removes the tokens of events whose payloads expire, by which they are found', async test => {
+  const service = await startTestService(test)
+  const { database, clock } = service
+  await submit(service, purchase('default', { order_id: EMAIL, content_name: EMAIL }))
+  clock.advance(DAY_SECONDS)
+  await ensurePartitions(database, clock.now(), 2)
+  await submit(service, purchase('partition', { value: '0019.950', order_id: EMAIL }))
+  await submit(service, purchase('other', { order_id: '7' }))
+  clock.advance(DAY_SECONDS)
+  await submit(service, purchase('kept', { order_id: EMAIL }))
+  clock.advance(90 * DAY_SECONDS)
+  await expirePayloads({ database, now: clock.now(), payloadDays: 90 })
+  for (const id of ['default', 'partition']) {
+    assert.equal(await isErased(service, id), true)
+    assert.equal((await service.read(id)).body.event.order_id, 'redacted')
+  }
+  assert.equal(await isErased(service, 'kept'), false)
+  assert.equal((await service.read('other')).body.event.order_id, '7')
 })
 
 it('stores an event that names an erased person in free text without identity', async test => {
