@@ -87,7 +87,7 @@ async function deleteDefaultPartitionPayloadsOf(
 }
 
 /** The trackers that may have payloads from before the cutoff day. */
-export async function findExpiringTrackers(
+export async function findTrackersWithExpiredPayloads(
   database: Database,
   cutoffDay: string,
 ): Promise<string[]> {

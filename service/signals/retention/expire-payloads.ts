@@ -8,7 +8,7 @@ import {
   eraseExpiringTokens,
   findAllTrackers,
   findExpiredPayloadPartitions,
-  findExpiringTrackers,
+  findTrackersWithExpiredPayloads,
   type PayloadCursor,
 } from '../events/payload-expiry-store.ts'
 import { computeRetentionCutoff } from './retention-store.ts'
@@ -60,7 +60,7 @@ export async function expirePayloads(expiry: PayloadExpiry): Promise<ExpiredPayl
 
 /** Before the payloads go, which lead to the events. */
 async function eraseTokens(database: Database, cutoffDay: string): Promise<void> {
-  for (const trackerId of await findExpiringTrackers(database, cutoffDay)) {
+  for (const trackerId of await findTrackersWithExpiredPayloads(database, cutoffDay)) {
     let after: PayloadCursor | null = null
     do {
       after = await eraseExpiringTokens(database, { trackerId, cutoffDay, after })
