@@ -3,6 +3,7 @@ import type { Settings } from '../runtime/settings/settings.ts'
 import type { DeliveryContext } from './delivery/delivery-context.ts'
 import { indexListPositions } from './events/list-position-store.ts'
 import { ensurePartitions, PARTITION_DAYS_AHEAD } from './events/partition-store.ts'
+import { replaceTextTokens } from './events/text-token-store.ts'
 import type { AlertTransition } from './reports/alert-store.ts'
 import { type AlertAnnouncer, announceAlerts } from './reports/announce-alerts.ts'
 import { makeDueReports, refreshReports } from './reports/make-reports.ts'
@@ -38,6 +39,14 @@ function storeJobs({ delivery }: SignalsJobsContext): Job[] {
       schedule: '52 * * * *',
       timeoutSeconds: 600,
       run: (_, { signal }) => indexListPositions({ database: delivery.database, signal }),
+    },
+    {
+      name: 'replace-text-tokens',
+      schedule: '27 * * * *',
+      timeoutSeconds: 600,
+      run: async (_, { now, signal }) => {
+        await replaceTextTokens({ database: delivery.database, now, signal })
+      },
     },
   ]
 }

@@ -44,6 +44,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
   const program = await start()
   const periodic = [
     'prepare-partitions',
+    'replace-text-tokens',
     'make-due-reports',
     'take-due-snapshots',
     'expire-payloads',

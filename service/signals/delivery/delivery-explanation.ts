@@ -2,6 +2,7 @@ import { isRecognized } from '@signalbox/contract/closed-set.ts'
 import { type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
 import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import { describeRedactedMembers } from '../events/free-text.ts'
 import { consentSentence, notSentWords } from './consent-explanation.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
@@ -205,7 +206,7 @@ function noteSentences(event: StoredEvent): string[] {
     sentences.push(`Dropped on receipt: ${dropped.join(', ')}.`)
   }
   if (notes?.redacted) {
-    sentences.push(`Identifiers replaced by tokens in: ${notes.redacted.join(', ')}.`)
+    sentences.push(describeRedactedMembers(notes.redacted))
   }
   if (notes && notes.unknown_members.length > 0) {
     sentences.push(`Ignored unknown members: ${notes.unknown_members.join(', ')}.`)

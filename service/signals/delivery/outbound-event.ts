@@ -3,6 +3,7 @@ import { isStoredPersonalized } from '../consent/platform-decisions.ts'
 import { readRestrictions } from '../events/column-encoding.ts'
 import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import { holdsToken, omitTokensOfMembers } from '../events/free-text.ts'
 import { type ContentItem, isContentItem, readContentItem } from '../events/order-contents.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type {
@@ -25,8 +26,9 @@ export interface OutboundInput {
 }
 
 /**
- * A stored event as a platform sends it. Where the event has no click ID of its own, the one that
- * the visitor's session saw with consent before it is joined to it.
+ * A stored event as a platform sends it, without the members in which a token stands for an
+ * identifier: it would tell the platform which events are of one person. Where the event has no
+ * click ID of its own, the one that the visitor's session saw with consent before it is joined.
  */
 export function toOutboundEvent({
   event,
@@ -35,10 +37,10 @@ export function toOutboundEvent({
   originalEvent,
   hasIdPrefix = false,
 }: OutboundInput): OutboundEvent {
-  const value = event.valueData ?? {}
+  const value = omitTokensOfMembers(event.valueData ?? {})
   const details = event.payload?.details ?? {}
   const restrictions = readRestrictions(event.consent)
-  const ids = { eventId: event.eventId, orderId: event.orderId }
+  const ids = { eventId: event.eventId, orderId: omitToken(event.orderId) }
   return {
     ...(hasIdPrefix ? addIdPrefix(ids) : ids),
     eventName: event.eventName,
@@ -55,7 +57,7 @@ export function toOutboundEvent({
     commerce: toCommerceDetails(value),
     optOut: event.eventClass === 'test' || restrictions.opt_out === true,
     dataProcessing: toDataProcessing(restrictions),
-    appData: details.app_data ?? null,
+    appData: details.app_data ? omitTokensOfApp(details.app_data) : null,
     messagingChannel: details.messaging_channel ?? null,
     advertiserTracking: details.advertiser_tracking_enabled ?? null,
     customerSegment: details.customer_segmentation ?? null,
@@ -66,6 +68,20 @@ export function toOutboundEvent({
     originalEvent,
     mayRestateValue: !isOfPage(event),
   }
+}
+
+/** An order whose ID was an identifier is sent without one. */
+function omitToken(orderId: string | null): string | null {
+  return orderId === null || holdsToken(orderId) ? null : orderId
+}
+
+/** Lists of an app have a meaning for each place, so an empty text takes that of a token. */
+function omitTokensOfApp(appData: Record<string, unknown>): Record<string, unknown> {
+  const members = Object.entries(appData).map(([name, member]) => {
+    if (!Array.isArray(member)) return [name, member]
+    return [name, member.map(item => (typeof item === 'string' && holdsToken(item) ? '' : item))]
+  })
+  return omitTokensOfMembers(Object.fromEntries(members))
 }
 
 /** Clamps the time of an event from a clock that runs ahead: platforms reject future events. */
@@ -127,6 +143,7 @@ function joinedClickIds(
  */
 export function toOriginalEvent(parent: StoredEvent): OriginalEvent | null {
   if (parent.measurementClass !== 'advertising' || parent.isErased) return null
-  const { eventId, eventName, orderId } = parent
+  const { eventId, eventName } = parent
+  const orderId = omitToken(parent.orderId)
   return { eventId, eventName, orderId, eventTime: clampEventTime(parent) }
 }

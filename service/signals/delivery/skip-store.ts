@@ -13,6 +13,7 @@ import {
   isOfPage,
   unnestEventRefs,
 } from '../events/event-columns.ts'
+import { listFreeTextDigests } from '../events/free-text.ts'
 import {
   digestVisitorId,
   indexKey,
@@ -42,6 +43,8 @@ export interface WithdrawnPerson {
   visitorId: string | null
   /** Digests of email addresses, phone numbers and external IDs. */
   digests: readonly string[]
+  /** The keyed digests of the same identifiers, for events that name them in free text. */
+  freeTextDigests: readonly string[]
   at: Date
   /** Who sent the withdrawal. */
   reason: WithdrawalReason
@@ -81,25 +84,26 @@ export async function skipWaitingOfPerson(
  */
 async function findWaitingEvents(
   { pool }: Pick<Database, 'pool'>,
-  { trackerId, visitorId, digests, at, isOfPagesOnly }: WithdrawnPerson,
+  { trackerId, visitorId, digests, freeTextDigests, at, isOfPagesOnly }: WithdrawnPerson,
 ): Promise<EventRef[]> {
-  const searched = visitorId === null ? digests : [...digests, digestVisitorId(visitorId)]
+  const searched = [...digests, ...(visitorId === null ? [] : [digestVisitorId(visitorId)])]
   const { rows } = await pool.query(FIND_WAITING, [
     trackerId,
-    searched.map(digest => indexKey(trackerId, digest)),
+    [...searched, ...freeTextDigests].map(digest => indexKey(trackerId, digest)),
     searched.map(legacyIndexKey),
     WAITING_STATUSES,
     new Date(at.getTime() + CLOCK_TOLERANCE_MINUTES * 60_000),
     SKIPPED_MAX,
   ])
-  const named = new Set(digests)
+  const named = new Set([...digests, ...freeTextDigests])
   return rows
     .map(toErasablePayload)
     .filter(payload => !isOfPagesOnly || isOfPage(payload))
     .filter(
       payload =>
         (visitorId !== null && payload.visitorId?.trim() === visitorId) ||
-        listWithdrawableDigests(payload).some(digest => named.has(digest)),
+        listWithdrawableDigests(payload).some(digest => named.has(digest)) ||
+        listFreeTextDigests(payload).some(digest => named.has(digest)),
     )
 }
 

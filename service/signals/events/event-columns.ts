@@ -15,6 +15,7 @@ import {
   encodeValueData,
 } from './column-encoding.ts'
 import { BODY_DIGEST_BYTES, BOTH_SPACES, type EventRecord, SPACE_NUMBERS } from './event-record.ts'
+import { listFreeTextDigests } from './free-text.ts'
 import { indexKey, listIdentifierDigests } from './person-identifiers.ts'
 
 /** An event with the session of its visitor, merged from the visitor's events up to this one. */
@@ -134,7 +135,7 @@ function eventTimeText({ event: { eventTime, createdAt } }: EventRow): string | 
 
 function identifierKeysText({ event: { trackerId, payload } }: EventRow): string | null {
   if (payload === null) return null
-  return `{${listIdentifierDigests(payload)
+  return `{${[...listIdentifierDigests(payload), ...listFreeTextDigests(payload)]
     .map(digest => indexKey(trackerId, digest))
     .join(',')}}`
 }

@@ -168,6 +168,8 @@ export interface Submission {
   space: EventSpace
   eventId: string
   bodyDigest: Buffer
+  /** The digest that an earlier version would have stored, if it is another one. */
+  earlierBodyDigest?: Buffer | null
   at: Date
 }
 
@@ -181,7 +183,7 @@ export function recordDifferingSubmissions<Given extends Submission>(
   submissions: readonly Given[],
 ): Promise<Given[]> {
   return queryByTracker(database, submissions, async (batch, own) => {
-    const isOwn = (table: string) => own.condition(`${table}.tracker_id`, 6)
+    const isOwn = (table: string) => own.condition(`${table}.tracker_id`, 7)
     const { rows } = await database.pool.query({
       text: `update events set
              differing_submissions = differing_submissions + differing.times,
@@ -189,8 +191,9 @@ export function recordDifferingSubmissions<Given extends Submission>(
            from (
              select first.tracker_id, first.created_at, first.event_id, first.space,
                count(*)::integer as times, max(repeated.at) as at
-             from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[], $5::smallint[])
-               as repeated(tracker_id, event_id, body_digest, at, space)
+             from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[], $5::smallint[],
+                 $6::bytea[])
+               as repeated(tracker_id, event_id, body_digest, at, space, earlier_digest)
              cross join lateral (
                select tracker_id, created_at, space from event_keys
                where tracker_id = repeated.tracker_id and space = repeated.space
@@ -206,7 +209,8 @@ export function recordDifferingSubmissions<Given extends Submission>(
                limit 1
              ) first
              where first.body_digest <> ''
-               and substring(first.body_digest for ${BODY_DIGEST_BYTES}) <> repeated.body_digest
+               and substring(first.body_digest for ${BODY_DIGEST_BYTES})
+                 not in (repeated.body_digest, repeated.earlier_digest)
              group by 1, 2, 3, 4
            ) differing
            where events.tracker_id = differing.tracker_id
@@ -217,16 +221,19 @@ export function recordDifferingSubmissions<Given extends Submission>(
       values: [
         arrayLiteral(batch.map(({ trackerId }) => trackerId)),
         arrayLiteral(batch.map(({ eventId }) => eventId)),
-        arrayLiteral(
-          batch.map(({ bodyDigest }) => `\\x${bodyDigest.toString('hex', 0, BODY_DIGEST_BYTES)}`),
-        ),
+        arrayLiteral(batch.map(({ bodyDigest }) => digestText(bodyDigest))),
         arrayLiteral(batch.map(({ at }) => at.toISOString())),
         arrayLiteral(batch.map(({ space }) => String(SPACE_NUMBERS[space]))),
+        arrayLiteral(batch.map(one => digestText(one.earlierBodyDigest ?? one.bodyDigest))),
         ...own.values,
       ],
     })
     return rows.length === 0 ? [] : selectDiffering(batch, rows)
   })
+}
+
+function digestText(digest: Buffer): string {
+  return `\\x${digest.toString('hex', 0, BODY_DIGEST_BYTES)}`
 }
 
 /** The submissions whose body differs from that of their stored event. */
@@ -235,11 +242,11 @@ function selectDiffering<Given extends Submission>(
   stored: readonly { tracker_id: string; event_id: string; space: number; body_digest: Buffer }[],
 ): Given[] {
   const firsts = Map.groupBy(stored, row => `${row.tracker_id} ${row.event_id}`)
-  return submissions.filter(({ trackerId, eventId, space, bodyDigest }) =>
+  return submissions.filter(({ trackerId, eventId, space, bodyDigest, earlierBodyDigest }) =>
     firsts.get(`${trackerId} ${eventId}`)?.some(first => {
       if (first.space !== BOTH_SPACES && first.space !== SPACE_NUMBERS[space]) return false
-      const given = bodyDigest.subarray(0, BODY_DIGEST_BYTES)
-      return !given.equals(first.body_digest.subarray(0, BODY_DIGEST_BYTES))
+      const known = [bodyDigest, earlierBodyDigest ?? bodyDigest].map(digestText)
+      return !known.includes(digestText(first.body_digest))
     }),
   )
 }

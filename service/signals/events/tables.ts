@@ -88,6 +88,11 @@ interface EventTables {
     keyed_digest: Buffer
     erased_at: Date
   }
+  free_text_scans: {
+    tracker_id: string
+    scanned_to: Date
+    until: Date
+  }
   list_positions: {
     tracker_id: string
     received_on: string
@@ -143,4 +148,5 @@ export const EVENT_PLACEMENTS: Record<keyof EventTables, TablePlacement> = {
   stage_counts: 'distributed',
   secret_event_names: 'distributed',
   order_keys: 'distributed',
+  free_text_scans: 'distributed',
 }

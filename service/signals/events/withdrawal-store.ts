@@ -3,6 +3,7 @@ import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral, type BatchWrite, buildBatchWrite } from '../../runtime/db/sql-fragments.ts'
 import { isOfPage } from './event-columns.ts'
 import type { EventSpace } from './event-record.ts'
+import { listFreeTextDigests } from './free-text.ts'
 import {
   computeKeyedDigest,
   type ErasureKeyProvider,
@@ -13,6 +14,7 @@ import {
   listWithdrawableDigests,
   listWithdrawalKeysOfDigest,
   type PersonIdentifiers,
+  toKeyedWithdrawalKey,
 } from './person-identifiers.ts'
 
 /** A person, by one key under which a withdrawal may be stored. */
@@ -141,7 +143,10 @@ export async function findPersonWithdrawals(
   const keysByUser = new Map(
     affected.map(person => [
       person,
-      listKeyedWithdrawalKeys(key, person.trackerId, listWithdrawableDigests(person)),
+      [
+        ...listKeyedWithdrawalKeys(key, person.trackerId, listWithdrawableDigests(person)),
+        ...listFreeTextDigests(person).map(toKeyedWithdrawalKey),
+      ],
     ]),
   )
   const keyedKeys = (person: TrackedPerson) => keysByUser.get(person) ?? []

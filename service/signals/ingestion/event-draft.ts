@@ -1,5 +1,4 @@
 import { type EventSubmission, SUBMISSION_MEMBERS } from '@signalbox/contract/submissions.ts'
-import { isObject } from '../../runtime/util/is-object.ts'
 import type { EdgeClient } from '../access/authenticate-publishable-key.ts'
 import {
   type AcceptedDecision,
@@ -15,17 +14,12 @@ import {
   RESTRICTIONS_MEMBER,
   type UseRestrictions,
 } from '../events/event-record.ts'
-import {
-  computePersonLookup,
-  IDENTIFYING_KEYS,
-  resolveVisitorId,
-} from '../events/person-identifiers.ts'
+import { computePersonLookup, resolveVisitorId } from '../events/person-identifiers.ts'
 import { selectClickIds } from '../identity/click-ids.ts'
-import { DROP_REASONS, type DroppedField, MEMBERS_MAX } from '../identity/dropped-fields.ts'
+import { DROP_REASONS, type DroppedField } from '../identity/dropped-fields.ts'
 import type { LookupDigests } from '../identity/lookup-digests.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
-import { findIdentityMember } from '../identity/user-data-keys.ts'
 import type { SelectedPlatforms } from '../platforms/registry.ts'
 import { acceptIdentity, selectGranted, toDroppedFields } from './accept-identity.ts'
 import {
@@ -34,7 +28,7 @@ import {
   draftOrder,
   draftRestrictions,
   findOrderKey,
-  listIdentityMembers,
+  listUnstoredIdentity,
   type OrderDraft,
 } from './draft-order.ts'
 import { digestBody } from './idempotency.ts'
@@ -79,6 +73,17 @@ export interface EventDraft {
   withdrawnKeys: readonly string[]
   notes: EventNotes
   bodyDigest: Buffer
+  /** The digest that earlier versions took, where it differs; see `FreeTextRedaction`. */
+  earlierBodyDigest: Buffer | null
+}
+
+/** What was replaced in the text of an event. */
+export interface FreeTextRedaction extends Pick<EventDraft, 'bodyDigest' | 'earlierBodyDigest'> {
+  /** Members in which tokens have replaced identifiers. */
+  redacted: string[]
+  /** The first member whose identifier is not in the lookup, if there is one. */
+  overflow: string[]
+  lookup: Pick<LookupDigests, 'free_text'>
 }
 
 interface DraftInput {
@@ -94,8 +99,8 @@ interface DraftInput {
   platformDecisions?: PlatformDecisions
   /** The browser as a trusted edge saw it. Not part of the body digest. */
   edge?: EdgeClient | null
-  /** Members in which tokens have replaced identifiers. Default: none. */
-  redacted?: string[]
+  /** Default: null, when free text holds no identifier. */
+  freeText?: FreeTextRedaction | null
   /** Known members that count for nothing in this event, as paths. Default: none. */
   ignored?: string[]
   /** Pages may report the same order: the event is looked up by it. Default: false. */
@@ -106,15 +111,16 @@ const UNKNOWN_MEMBERS_MAX = 20
 /** Reduces a submission to what may be stored: hashes identifiers, scrubs URLs, drops the rest. */
 export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft {
   const { trackerId, eventId, space = 'secret', receivedAt, eventTime, decision } = input
-  const { edge = null, redacted = [], ignored = [] } = input
+  const { edge = null, freeText = null, ignored = [], hasPages } = input
+  const redacted = freeText?.redacted ?? []
   const decisions = input.platformDecisions ?? decideAlike(input)
   const clicks = selectClickIds(body.click_ids)
+  const times = { eventTime, observedAt: receivedAt }
   const identity = acceptIdentity(selectGranted(input.platforms, decisions), {
     userData: body.user_data,
     clickIds: clicks.clickIds,
     eventSource: body.event_source,
-    eventTime,
-    observedAt: receivedAt,
+    ...times,
     edge,
   })
   const source = body.event_source === undefined ? null : scrubUrl(body.event_source)
@@ -136,13 +142,13 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     consentBasis: body.consent_basis,
     parentEventId: body.parent_event_id || null,
     order,
-    orderKey: findOrderKey(body.event_name, order, input),
+    orderKey: findOrderKey(body.event_name, order, { hasPages, redacted }),
     decision,
     platformDecisions: decisions,
     visitorId,
     identityMark: identity.identityMark,
     digests: identity.digests,
-    lookup: computePersonLookup(body, { eventTime, observedAt: receivedAt }),
+    lookup: { ...computePersonLookup(body, times), ...freeText?.lookup },
     plain: identity.plain,
     platforms: identity.platforms,
     clickIds: identity.clickIds,
@@ -158,27 +164,19 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
         toDroppedFields(consent.dropped, 'not stored with the consent'),
         toDroppedFields(placeholders, DROP_REASONS.placeholder),
         toDroppedFields(listUnstoredIdentity(body), 'events of this kind keep no identity'),
+        toDroppedFields(freeText?.overflow ?? [], DROP_REASONS.freeText),
         dropped,
       ),
       unknownMembers: [...findUnknownMembers(body), ...listUncounted(body), ...ignored],
       redacted,
     },
-    bodyDigest: digestBody(body, { trackerId, eventId }),
+    bodyDigest: freeText?.bodyDigest ?? digestBody(body, { trackerId, eventId }),
+    earlierBodyDigest: freeText?.earlierBodyDigest ?? null,
   }
 }
 
 function decideAlike({ platforms, decision }: DraftInput): PlatformDecisions {
   return new Map(platforms.all.map(({ name }) => [name, decision]))
-}
-
-/** What an event without a payload does not store. A withdrawal uses its identifiers. */
-function listUnstoredIdentity(body: EventSubmission): string[] {
-  if (body.consent_basis === 'consent' && body.event_name !== 'consent_withdrawal') return []
-  const userData = isObject(body.user_data) ? body.user_data : {}
-  const unused = Object.keys(userData)
-    .slice(0, MEMBERS_MAX)
-    .filter(name => findIdentityMember({ [name]: userData[name] }, IDENTIFYING_KEYS) !== null)
-  return [...unused.map(name => `user_data.${name}`), ...listIdentityMembers(body)]
 }
 
 /** The submitted `consent` object, plus Consent Mode, TCF, restrictions and the decision. */

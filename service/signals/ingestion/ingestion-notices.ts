@@ -77,8 +77,8 @@ function buildRedactedNotice(field: string): IngestionNotice {
     code: 'member_redacted',
     field,
     message:
-      `The ${field} field held an email address or a phone number; a token was stored in its ` +
-      'place. Send identifiers in user_data.',
+      `The ${field} field held an email address or a phone number; a token is stored in its ` +
+      'place, and no platform gets the field. Send identifiers in user_data.',
   }
 }
 

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Database } from '../../runtime/db/database.ts'
+import { listFreeTextDigests } from '../events/free-text.ts'
 import {
   computeKeyedDigest,
   type ErasureKeyProvider,
@@ -55,8 +56,9 @@ export class PersonCheck {
     const isWithdrawing = this.#withdrawing.has(trackerId)
     const plainKeys = listPersonKeys(draft)
     const withdrawable = listWithdrawableDigests(draft)
+    const freeText = listFreeTextDigests(draft)
     // A withdrawal under keyed digests cannot reach an event that names no one.
-    const namesNoOne = withdrawable.length + plainKeys.length === 0
+    const namesNoOne = withdrawable.length + plainKeys.length + freeText.length === 0
     const marker = namesNoOne ? [] : [KEYED_WITHDRAWALS_MARKER]
     if (this.#key === null || !(isErasing || isWithdrawing)) {
       const withdrawalKeys = [...plainKeys, ...marker]
@@ -64,7 +66,7 @@ export class PersonCheck {
     }
     const keyed = computeKeyedDigests(this.#key, draft)
     const keyedKeys = isWithdrawing
-      ? withdrawable.map(digest => toKeyedWithdrawalKey(keyed.get(digest) as string))
+      ? [...withdrawable, ...freeText].map(one => toKeyedWithdrawalKey(keyed.get(one) as string))
       : marker
     return {
       withdrawals: 'unchecked',
@@ -143,9 +145,8 @@ export class PersonCheck {
 }
 
 /** The person of a draft, with the platforms that may get the event. */
-function toPerson({ trackerId, space, visitorId, digests, lookup, platformDecisions }: EventDraft) {
-  const withdrawable = [...platformDecisions.keys()]
-  return { trackerId, space, visitorId, digests, lookup, withdrawable }
+function toPerson(draft: EventDraft) {
+  return { ...draft, withdrawable: [...draft.platformDecisions.keys()] }
 }
 
 function listKeysOfPlatforms(
@@ -163,8 +164,12 @@ function remember(known: Set<string>, trackerIds: ReadonlySet<string>): void {
   for (const trackerId of trackerIds) known.add(trackerId)
 }
 
-/** Maps each digest of the person to its keyed digest. */
+/** Maps each digest of the person to its keyed digest; those of free text are keyed already. */
 function computeKeyedDigests(key: KeyObject, draft: EventDraft): Map<string, string> {
+  const { trackerId } = draft
   const digests = listIdentifierDigests(draft)
-  return new Map(digests.map(digest => [digest, computeKeyedDigest(key, draft.trackerId, digest)]))
+  return new Map([
+    ...digests.map(digest => [digest, computeKeyedDigest(key, trackerId, digest)] as const),
+    ...listFreeTextDigests(draft).map(keyed => [keyed, keyed] as const),
+  ])
 }

@@ -7,6 +7,7 @@ import type { DestinationRoute, PlannedDelivery } from '../delivery/plan-store.t
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
 import { type Withdrawals, withdrawalsOf } from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import { storesIdentity } from './draft-order.ts'
 import type { EventDraft } from './event-draft.ts'
 
 export interface PlanInput {
@@ -165,7 +166,7 @@ function overrideStoredConsent(
  * keyed digests, which are not deleted with the payload.
  */
 function mayStoreIdentity({ consentBasis, eventName }: EventDraft): boolean {
-  return consentBasis === 'consent' && eventName !== 'consent_withdrawal'
+  return storesIdentity({ consent_basis: consentBasis, event_name: eventName })
 }
 
 /**

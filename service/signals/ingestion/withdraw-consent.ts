@@ -3,14 +3,15 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import { skipWaitingOfPerson } from '../delivery/skip-store.ts'
 import { findPayloadsByDigest, findPayloadsByVisitor } from '../events/erase-store.ts'
 import {
+  computeKeyedDigest,
   countIdentifiers,
   type ErasureKeyProvider,
   KEYED_WITHDRAWALS_MARKER,
-  listKeyedWithdrawalKeys,
   listOtherForms,
   listPlainWithdrawalKeys,
   listWithdrawableGroups,
   type PersonIdentifiers,
+  toKeyedWithdrawalKey,
 } from '../events/person-identifiers.ts'
 import { waitForPayloadWriters } from '../events/suppression-store.ts'
 import {
@@ -84,6 +85,8 @@ interface WithdrawalReach {
   digests: string[]
   /** How many identifiers these are digests of. */
   identifiers: number
+  /** The same digests, keyed, which events that name the person in free text have. */
+  freeTextDigests: string[]
   /** The keys under which the withdrawal is stored for them. */
   keyedKeys: string[]
 }
@@ -123,9 +126,11 @@ async function findWithdrawalReach(
   const kept = [...groups.values()].slice(0, GROUPS_MAX)
   const digests = [...new Set(kept.flat())]
   const identifiers = countIdentifiers(kept)
-  if (digests.length === 0) return { digests, identifiers, keyedKeys: [] }
-  const keyed = listKeyedWithdrawalKeys(await erasureKey(), trackerId, digests)
-  return { digests, identifiers, keyedKeys: [KEYED_WITHDRAWALS_MARKER, ...keyed] }
+  if (digests.length === 0) return { digests, identifiers, freeTextDigests: [], keyedKeys: [] }
+  const key = await erasureKey()
+  const freeTextDigests = digests.map(digest => computeKeyedDigest(key, trackerId, digest))
+  const keyedKeys = [KEYED_WITHDRAWALS_MARKER, ...freeTextDigests.map(toKeyedWithdrawalKey)]
+  return { digests, identifiers, freeTextDigests, keyedKeys }
 }
 
 /** Groups of other forms that stored events know of these identifiers, each with the known one. */
@@ -172,7 +177,8 @@ async function completeWithdrawal(
   const { database } = context
   const { trackerId, visitorId } = person
   if (visitorId !== null) await waitForWriters(database)
-  const { digests, keyedKeys } = await findWithdrawalReach(context, person)
+  const reach = await findWithdrawalReach(context, person)
+  const { digests, freeTextDigests, keyedKeys } = reach
   const stored = new Set(storedKeys)
   const found = await toStoredKeys(context, person, keyedKeys)
   const added = found.filter(key => !stored.has(key))
@@ -184,6 +190,7 @@ async function completeWithdrawal(
     trackerId,
     visitorId,
     digests,
+    freeTextDigests,
     at: withdrawnAt,
     reason: 'consent_withdrawn',
     isOfPagesOnly: false,

@@ -2,6 +2,7 @@ import type { SandboxEventResult } from '@signalbox/contract/sandbox.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
+import { describeRedactedMembers } from '../events/free-text.ts'
 import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
 import { redactSubmission } from '../ingestion/redact-submission.ts'
 import { validateSubmission } from '../ingestion/validate-submission.ts'
@@ -17,8 +18,8 @@ interface SandboxEventInput {
 
 /** A draft needs a tracker ID; this one is discarded. */
 const SANDBOX_TRACKER_ID = 'sandbox'
-/** Production makes a stable token; here nothing is stored. */
-const TOKEN = 'redacted'
+/** Production makes tokens; here nothing is stored. */
+const makeToken = () => 'redacted'
 
 /**
  * Validates a submission as createEvent does, without storing it, and describes the result. Throws
@@ -39,9 +40,11 @@ export function validateEvent({
     receivedAt,
     settings,
   })
-  const { submission: redactedSubmission, redacted } = redactSubmission(submission, () => TOKEN)
+  const tokens = { order: makeToken, text: makeToken }
+  const { submission: redactedSubmission, ...found } = redactSubmission(submission, tokens)
+  const bodyDigest = Buffer.alloc(0)
   const draft = draftEvent(redactedSubmission, {
-    redacted,
+    freeText: { ...found, lookup: {}, bodyDigest, earlierBodyDigest: null },
     trackerId: SANDBOX_TRACKER_ID,
     platforms,
     receivedAt,
@@ -152,7 +155,7 @@ function describeHashed({ digests }: EventDraft): string {
 }
 
 function describeRedacted({ notes: { redacted } }: EventDraft): string {
-  return redacted.length === 0 ? '' : `Identifiers replaced by tokens in: ${redacted.join(', ')}.`
+  return redacted.length === 0 ? '' : describeRedactedMembers(redacted)
 }
 
 function describeDropped({ notes: { dropped } }: EventDraft): string {
