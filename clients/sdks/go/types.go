@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 dd2a4a2f5bce5160c17f01b41fcd223c44324917a9682e6512843e16054fd426). DO NOT EDIT.
 
 package signalbox
 
@@ -330,7 +330,8 @@ type Event struct {
 	UserDataHashed FreeFormObject `json:"user_data_hashed"`
 	// Advertising click identifiers.
 	ClickIDs FreeFormObject `json:"click_ids"`
-	// The visitor's session record.
+	// The visitor's session record. `click_conflict` is present when a page named another click or
+	// browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
 	Session FreeFormObject `json:"session"`
 	// Commerce data as it was sent.
 	ValueData      FreeFormObject `json:"value_data"`
@@ -367,7 +368,8 @@ type LineageEvent struct {
 	UserDataHashed FreeFormObject `json:"user_data_hashed"`
 	// Advertising click identifiers.
 	ClickIDs FreeFormObject `json:"click_ids"`
-	// The visitor's session record.
+	// The visitor's session record. `click_conflict` is present when a page named another click or
+	// browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
 	Session FreeFormObject `json:"session"`
 	// Commerce data as it was sent.
 	ValueData      FreeFormObject `json:"value_data"`

@@ -5,7 +5,12 @@ import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
-import { duplicateSentences, prefixSentence, replacedSentence } from './page-explanation.ts'
+import {
+  clickConflictSentence,
+  duplicateSentences,
+  prefixSentence,
+  replacedSentence,
+} from './page-explanation.ts'
 import {
   type ExplanationContext,
   explainSending,
@@ -28,6 +33,7 @@ export function explainDelivery(
     ...statusSentences(delivery, event, context),
     repeatSentence(delivery, unknown, context.at),
     prefixSentence(delivery, event),
+    clickConflictSentence(event),
     ...noteSentences(event),
   ]
     .filter(text => text !== '')

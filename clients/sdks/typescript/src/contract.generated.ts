@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). Do not edit.
+// Generated from the contract 0.5.0 (sha256 dd2a4a2f5bce5160c17f01b41fcd223c44324917a9682e6512843e16054fd426). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -300,7 +300,10 @@ export interface Event {
   user_data_hashed: FreeFormObject | null
   /** Advertising click identifiers. */
   click_ids: FreeFormObject | null
-  /** The visitor's session record. */
+  /**
+   * The visitor's session record. `click_conflict` is present when a page named another click or
+   * browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
+   */
   session: FreeFormObject | null
   /** Commerce data as it was sent. */
   value_data: FreeFormObject | null
@@ -337,7 +340,10 @@ export interface LineageEvent {
   user_data_hashed: FreeFormObject | null
   /** Advertising click identifiers. */
   click_ids: FreeFormObject | null
-  /** The visitor's session record. */
+  /**
+   * The visitor's session record. `click_conflict` is present when a page named another click or
+   * browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
+   */
   session: FreeFormObject | null
   /** Commerce data as it was sent. */
   value_data: FreeFormObject | null

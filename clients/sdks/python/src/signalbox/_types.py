@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). Do not edit.
+# Generated from the contract 0.5.0 (sha256 dd2a4a2f5bce5160c17f01b41fcd223c44324917a9682e6512843e16054fd426). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -250,7 +250,8 @@ class Event(TypedDict):
     click_ids: FreeFormObject | None
     """Advertising click identifiers."""
     session: FreeFormObject | None
-    """The visitor's session record."""
+    """The visitor's session record. `click_conflict` is present when a page named another
+    click or browser ID, which is ignored: `tracker_secret_used` or `first_page_used`."""
     value_data: FreeFormObject | None
     """Commerce data as it was sent."""
     event_source: str | None
@@ -287,7 +288,8 @@ class LineageEvent(TypedDict):
     click_ids: FreeFormObject | None
     """Advertising click identifiers."""
     session: FreeFormObject | None
-    """The visitor's session record."""
+    """The visitor's session record. `click_conflict` is present when a page named another
+    click or browser ID, which is ignored: `tracker_secret_used` or `first_page_used`."""
     value_data: FreeFormObject | None
     """Commerce data as it was sent."""
     event_source: str | None
