@@ -147,8 +147,9 @@ export function joinClickCookies({ own, seen, eventTime }: SeenClickIds): Record
 
 /**
  * The click that led to the event: its own, or the most trusted one that is usable. A click keeps
- * the time at which the session first saw it; one that it saw only after the event, or long before it, led somewhere else. The
- * rules are those of acceptance, because earlier versions stored an fbc as it came.
+ * the time at which the session first saw it; one that it saw only after the event, or long before
+ * it, led somewhere else. The rules are those of acceptance, because earlier versions stored an fbc
+ * as it came.
  */
 function joinFbc({ own, seen, eventTime }: SeenClickIds): string | null {
   const { fbc, fbclid = null } = own
