@@ -17,6 +17,7 @@ import { ATTEMPTS_SHOWN_MAX } from '../signals/event-reads/event-view.ts'
 import { findWindowEnd, type LoadedEvent, loadEvent } from '../signals/event-reads/read-events.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../signals/events/event-record.ts'
 import { findEventsById, type StoredEvent } from '../signals/events/event-store.ts'
+import { listSessionClickIds } from '../signals/identity/click-ids.ts'
 import type { PlatformRegistry } from '../signals/platforms/registry.ts'
 import { eventSummary } from './search-events.ts'
 
@@ -153,7 +154,7 @@ function identityView(event: StoredEvent): EventIdentity {
     state: 'stored',
     keys: [...Object.keys(payload.digests), ...Object.keys(payload.plain)],
     click_ids: Object.keys(payload.clickIds),
-    session_click_ids: Object.keys(joined?.clickIds ?? {}),
+    session_click_ids: joined ? Object.keys(listSessionClickIds(joined)) : [],
     has_visitor_id: payload.visitorId !== null,
   }
 }

@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 8133f5481c98ae72e1573c2dfd7807802ca9134e0a7ca96a6885a5cdfee7ef1e). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 27d507097f4f1016c1f180ada4cad246ebcf0ec6efcc0327c969ee4de283d928). DO NOT EDIT.
 
 package signalbox
 
@@ -336,7 +336,8 @@ type Event struct {
 	UserDataHashed FreeFormObject `json:"user_data_hashed"`
 	// Advertising click identifiers.
 	ClickIDs FreeFormObject `json:"click_ids"`
-	// The visitor's session record.
+	// The visitor's session record. `click_conflict` is present when a page named another click or
+	// browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
 	Session FreeFormObject `json:"session"`
 	// Commerce data as it was sent.
 	ValueData      FreeFormObject `json:"value_data"`
@@ -373,7 +374,8 @@ type LineageEvent struct {
 	UserDataHashed FreeFormObject `json:"user_data_hashed"`
 	// Advertising click identifiers.
 	ClickIDs FreeFormObject `json:"click_ids"`
-	// The visitor's session record.
+	// The visitor's session record. `click_conflict` is present when a page named another click or
+	// browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
 	Session FreeFormObject `json:"session"`
 	// Commerce data as it was sent.
 	ValueData      FreeFormObject `json:"value_data"`

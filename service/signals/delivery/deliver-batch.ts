@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { WarningReason } from '@signalbox/contract/reasons.ts'
 import { openCredential } from '../../runtime/util/sealed-credential.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
+import type { StoredEvent } from '../events/event-store.ts'
 import { insertAttempt } from './attempt-store.ts'
 import {
   type ClaimedBatch,
@@ -19,6 +21,7 @@ import {
 import { clearOutage } from './destination-health-store.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'
 import { findDestination } from './destination-store.ts'
+import { findEventClickConflict } from './outbound-event.ts'
 import {
   DEFAULT_RETRY_POLICY,
   NO_RETRY_POLICY,
@@ -214,9 +217,8 @@ async function settleRequest(
     const windowEndsAt = windowEnd(events.get(id) ?? event, platform)
     const answered = { id, attemptNumber, windowEndsAt }
     const settlement = retryPolicy.onAnswer(answered, result, answerContext)
-    return possibleDuplicates.has(id)
-      ? { ...settlement, isPossibleDuplicate: true as const }
-      : settlement
+    const warning = possibleDuplicates.has(id) ? 'page_sent_first' : clickWarning(events.get(id))
+    return warning === undefined ? settlement : { ...settlement, warning }
   })
   const { outcome } = result
   const count = await settleBatch(context, batch, { settlements, request: { decided, outcome } })
@@ -225,6 +227,10 @@ async function settleRequest(
   const decidedEvents = decided.flatMap(({ id }) => events.get(id) ?? [])
   const settled = { trackerId, attemptId, events: decidedEvents, isPartial }
   await retryWhileLeased(() => clearErasedAnswer(context, settled), lease)
+}
+
+function clickWarning(event: StoredEvent | undefined): WarningReason | undefined {
+  return event && findEventClickConflict(event) !== null ? 'page_click_ignored' : undefined
 }
 
 interface UnsentDeliveries {

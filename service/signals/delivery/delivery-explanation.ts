@@ -6,7 +6,12 @@ import { describeRedactedMembers } from '../events/free-text.ts'
 import { consentSentence, notSentWords } from './consent-explanation.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
-import { duplicateSentences, prefixSentence, replacedSentence } from './page-explanation.ts'
+import {
+  clickConflictSentence,
+  duplicateSentences,
+  prefixSentence,
+  replacedSentence,
+} from './page-explanation.ts'
 import {
   type ExplanationContext,
   explainSending,
@@ -29,6 +34,7 @@ export function explainDelivery(
     ...statusSentences(delivery, event, context),
     repeatSentence(delivery, unknown, context.at),
     prefixSentence(delivery, event),
+    clickConflictSentence(event),
     ...noteSentences(event),
   ]
     .filter(text => text !== '')

@@ -5,6 +5,7 @@ import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import { holdsToken, omitTokensOfMembers } from '../events/free-text.ts'
 import { type ContentItem, isContentItem, readContentItem } from '../events/order-contents.ts'
+import { type ClickConflict, findClickConflict, rankClickIds } from '../identity/click-ids.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type {
   CommerceDetails,
@@ -133,7 +134,14 @@ function joinedClickIds(
 ): Record<string, string> {
   if (attributionJoin !== 'allowed') return {}
   const own = payload?.clickIds ?? {}
-  return platform.joinClickIds({ own, seen: session?.clickIds ?? {}, eventTime })
+  return platform.joinClickIds({ own, seen: rankClickIds(session), eventTime })
+}
+
+/** Which click the event is joined to when pages named another one; null: no other one. */
+export function findEventClickConflict(event: StoredEvent): ClickConflict | null {
+  const { attributionJoin, payload, session, eventTime } = event
+  if (attributionJoin !== 'allowed' || payload === null) return null
+  return findClickConflict({ own: payload.clickIds, session, eventTime })
 }
 
 /**

@@ -13,6 +13,7 @@ import {
 } from '@signalbox/contract/events.ts'
 import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
+import type { SessionClickIds } from '../identity/click-ids.ts'
 import {
   COLUMN_DEFAULTS,
   type DefaultedColumn,
@@ -74,12 +75,13 @@ export interface StoredNotes {
 /** The page URL of a stored event is its `eventSource`. */
 export type StoredPayload = Omit<IdentityPayload, 'pageUrl'>
 
-export interface StoredSession {
+export interface StoredSession extends SessionClickIds {
   visitorId: string
   firstSeenAt: Date
   lastSeenAt: Date
   landingSource: string | null
-  clickIds: Record<string, string>
+  /** When a page last named another click ID than the first, which is kept. */
+  pageClickIgnoredAt: Date | null
 }
 
 /**
@@ -100,7 +102,8 @@ export const selectEvents = (source: string) => `
     payload.event_id is not null as has_payload,
     payload.visitor_id, payload.user_data, payload.click_ids, payload.page_url,
     session.first_seen_at, session.last_seen_at, session.landing_source,
-    session.click_ids as session_click_ids
+    session.click_ids as session_click_ids, session.secret_click_ids,
+    session.page_click_ignored_at
   from ${source} events
   left join lateral (
     select * from event_payloads where ${payloadCondition('events')} limit 1
@@ -280,6 +283,8 @@ export function toStoredEvent(row: any): StoredEvent {
           lastSeenAt: row.last_seen_at,
           landingSource: row.landing_source,
           clickIds: row.session_click_ids,
+          secretClickIds: row.secret_click_ids ?? {},
+          pageClickIgnoredAt: row.page_click_ignored_at,
         }
       : null,
   }

@@ -57,6 +57,8 @@ interface EventTables {
     last_seen_at: Date
     landing_source: string | null
     click_ids: string
+    secret_click_ids: string | null
+    page_click_ignored_at: Date | null
   }
   consent_withdrawals: {
     tracker_id: string

@@ -16,6 +16,7 @@ import {
   type PersonIdentifiers,
   toKeyedWithdrawalKey,
 } from './person-identifiers.ts'
+import { isUnguessableVisitorId } from './session-store.ts'
 
 /** A person, by one key under which a withdrawal may be stored. */
 interface VisitorKey {
@@ -92,16 +93,6 @@ interface PersonWithdrawals {
   latest: (person: TrackedPerson) => Withdrawals
   /** The trackers that have withdrawals under keyed digests. */
   keyedTrackers: ReadonlySet<string>
-}
-
-const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
-
-/**
- * Whether nobody can guess the visitor ID, such as the random UUID that the tag makes: a page that
- * names it is a page of that visitor.
- */
-export function isUnguessableVisitorId(visitorId: string): boolean {
-  return UUID_V4.test(visitorId)
 }
 
 /** The key of a page's withdrawal for a visitor ID that others may guess. */

@@ -19,12 +19,9 @@ import {
   listWithdrawableGroups,
   toKeyedWithdrawalKey,
 } from '../events/person-identifiers.ts'
+import { isUnguessableVisitorId } from '../events/session-store.ts'
 import { findSuppressedDigests, findTrackersWithErasures } from '../events/suppression-store.ts'
-import {
-  addWithdrawalKeys,
-  isUnguessableVisitorId,
-  toPageVisitorKey,
-} from '../events/withdrawal-store.ts'
+import { addWithdrawalKeys, toPageVisitorKey } from '../events/withdrawal-store.ts'
 import type { EventDraft } from './event-draft.ts'
 import {
   finishSecretWithdrawal,

@@ -193,8 +193,8 @@ export interface AcceptedIdentity extends PlatformIdentity {
 export interface SeenClickIds {
   /** Click IDs of the event. */
   own: Record<string, string>
-  /** Click IDs that the visitor's session collected with consent. */
-  seen: Record<string, string>
+  /** Click IDs that the visitor's session collected with consent, the most trusted first. */
+  seen: readonly Record<string, string>[]
   eventTime: Date
 }
 

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 8133f5481c98ae72e1573c2dfd7807802ca9134e0a7ca96a6885a5cdfee7ef1e). Do not edit.
+// Generated from the contract 0.5.0 (sha256 27d507097f4f1016c1f180ada4cad246ebcf0ec6efcc0327c969ee4de283d928). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -311,7 +311,10 @@ export interface Event {
   user_data_hashed: FreeFormObject | null
   /** Advertising click identifiers. */
   click_ids: FreeFormObject | null
-  /** The visitor's session record. */
+  /**
+   * The visitor's session record. `click_conflict` is present when a page named another click or
+   * browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
+   */
   session: FreeFormObject | null
   /** Commerce data as it was sent. */
   value_data: FreeFormObject | null
@@ -348,7 +351,10 @@ export interface LineageEvent {
   user_data_hashed: FreeFormObject | null
   /** Advertising click identifiers. */
   click_ids: FreeFormObject | null
-  /** The visitor's session record. */
+  /**
+   * The visitor's session record. `click_conflict` is present when a page named another click or
+   * browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
+   */
   session: FreeFormObject | null
   /** Commerce data as it was sent. */
   value_data: FreeFormObject | null

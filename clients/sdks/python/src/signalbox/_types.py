@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 8133f5481c98ae72e1573c2dfd7807802ca9134e0a7ca96a6885a5cdfee7ef1e). Do not edit.
+# Generated from the contract 0.5.0 (sha256 27d507097f4f1016c1f180ada4cad246ebcf0ec6efcc0327c969ee4de283d928). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -257,7 +257,8 @@ class Event(TypedDict):
     click_ids: FreeFormObject | None
     """Advertising click identifiers."""
     session: FreeFormObject | None
-    """The visitor's session record."""
+    """The visitor's session record. `click_conflict` is present when a page named another
+    click or browser ID, which is ignored: `tracker_secret_used` or `first_page_used`."""
     value_data: FreeFormObject | None
     """Commerce data as it was sent."""
     event_source: str | None
@@ -294,7 +295,8 @@ class LineageEvent(TypedDict):
     click_ids: FreeFormObject | None
     """Advertising click identifiers."""
     session: FreeFormObject | None
-    """The visitor's session record."""
+    """The visitor's session record. `click_conflict` is present when a page named another
+    click or browser ID, which is ignored: `tracker_secret_used` or `first_page_used`."""
     value_data: FreeFormObject | None
     """Commerce data as it was sent."""
     event_source: str | None
