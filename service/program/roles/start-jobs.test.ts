@@ -51,6 +51,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
     'expire-ledger',
     'expire-attempts',
     'expire-counts',
+    'watch-page-withdrawals',
     'verify-audit',
     'verify-new-audit-entries',
     'collect-ended-access',

@@ -12,6 +12,7 @@ export const JOB_NAMES = [
   'refresh-report',
   'take-due-snapshots',
   'announce-alerts',
+  'watch-page-withdrawals',
   'expire-payloads',
   'expire-ledger',
   'expire-attempts',
