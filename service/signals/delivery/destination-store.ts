@@ -200,7 +200,7 @@ export async function switchTestMode(
 /** The destinations of a tracker that are of these platforms. */
 export async function listDestinationIds(
   { pool }: Pick<Database, 'pool'>,
-  trackerId: string,
+  { trackerId }: { trackerId: string },
   platforms: readonly string[],
 ): Promise<string[]> {
   const { rows } = await pool.query(

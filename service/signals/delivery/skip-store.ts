@@ -64,23 +64,19 @@ export async function skipWaitingOfPerson(
 ): Promise<number> {
   const events = await findWaitingEvents(database, person)
   if (events.length === 0) return 0
-  const { trackerId, at, reason } = person
-  const { platforms = [] } = person
-  const isOfAll = platforms.length === 0
-  const destinationIds = isOfAll ? null : await listDestinationIds(database, trackerId, platforms)
+  const { trackerId, at, reason, platforms = [] } = person
+  const ids = platforms.length > 0 ? await listDestinationIds(database, person, platforms) : null
   const values = [trackerId, WAITING_STATUSES, ...eventRefValues(events)]
   if (await isCitusCluster(database)) {
-    const found = [...values, destinationIds]
-    return inTransaction(database, client => skipInSteps(client, person, found))
+    return inTransaction(database, client => skipInSteps(client, person, [...values, ids]))
   }
-  const { rows } = await database.pool.query(SKIP_WAITING, [...values, at, reason, destinationIds])
+  const { rows } = await database.pool.query(SKIP_WAITING, [...values, at, reason, ids])
   return rows[0].count
 }
 
 /**
- * The events of the person that have waiting deliveries. Those received more than the clock
- * tolerance later are left to the check at sending: their consent may overrule the withdrawal. The
- * index holds 32 bits of a digest, so the result is filtered here.
+ * Events of the person with waiting deliveries. Those received more than the clock tolerance later
+ * are left to the check at sending. The index has 32 bits of a digest, so the result is filtered.
  */
 async function findWaitingEvents(
   { pool }: Pick<Database, 'pool'>,
@@ -120,7 +116,8 @@ const FIND_WAITING = `
   where payload.event_created_at <= $5::timestamptz
   limit $6::integer`
 
-const deleteWaiting = (destinationIds: string) => `
+/** `ids` is the parameter of the destinations; null: every one. */
+const deleteWaiting = (ids: string) => `
   with found as materialized (
     select queue.tracker_id, queue.created_at, queue.id
     from ${unnestEventRefs('withdrawn', 3)}
@@ -135,7 +132,7 @@ const deleteWaiting = (destinationIds: string) => `
     where queue.tracker_id = found.tracker_id and queue.created_at = found.created_at
       and queue.id = found.id and queue.status = any($2::text[])
       and queue.tracker_id = $1::uuid
-      and (${destinationIds}::uuid[] is null or queue.destination_id = any(${destinationIds}::uuid[]))
+      and queue.destination_id = any(coalesce(${ids}::uuid[], array[queue.destination_id]))
     returning queue.*
   )`
 
@@ -193,12 +190,6 @@ function countHeld(source: string, { reason, at }: SkippedAs): string {
   })
 }
 
-export interface ErasedEvents {
-  trackerId: string
-  events: readonly EventRef[]
-  at: Date
-}
-
 export interface StoppedDeliveries {
   /** Deliveries that another statement has locked: call again. */
   missed: number
@@ -209,13 +200,12 @@ export interface StoppedDeliveries {
 }
 
 /**
- * Stops the deliveries of erased people: waiting ones are skipped, and every stored error keeps its
- * codes and loses its text, which may repeat what was sent. A row that a worker is settling is left
- * for another call, so that the two cannot deadlock.
+ * Skips what waits of erased people. Every stored error keeps its codes and loses its text, which
+ * may repeat what was sent. A row that a worker is settling is left for another call: no deadlock.
  */
 export async function tryStopErased(
   { pool }: Database,
-  { trackerId, events, at }: ErasedEvents,
+  { trackerId, events, at }: { trackerId: string; events: readonly EventRef[]; at: Date },
 ): Promise<StoppedDeliveries> {
   const values = [trackerId, at, WAITING_STATUSES, ...eventRefValues(events)]
   const { rows } = await pool.query(STOP_ERASED, values)

@@ -9,7 +9,8 @@ import {
 } from '../../../testing/fixtures/stored-events.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import type { EventRecord } from './event-record.ts'
-import { findEventsById, type StoredSession } from './event-store.ts'
+import { findEventsById } from './event-store.ts'
+import type { StoredSession } from './session-store.ts'
 
 function after(seconds: number): Date {
   return new Date(STORED_AT.getTime() + seconds * 1_000)

@@ -13,7 +13,6 @@ import {
 } from '@signalbox/contract/events.ts'
 import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
-import type { SessionClickIds } from '../identity/click-ids.ts'
 import {
   COLUMN_DEFAULTS,
   type DefaultedColumn,
@@ -35,6 +34,7 @@ import {
   type IdentityPayload,
   SPACE_NUMBERS,
 } from './event-record.ts'
+import type { StoredSession } from './session-store.ts'
 
 /** A stored event with its payload and session. */
 export interface StoredEvent extends EventRef {
@@ -74,15 +74,6 @@ export interface StoredNotes {
 
 /** The page URL of a stored event is its `eventSource`. */
 export type StoredPayload = Omit<IdentityPayload, 'pageUrl'>
-
-export interface StoredSession extends SessionClickIds {
-  visitorId: string
-  firstSeenAt: Date
-  lastSeenAt: Date
-  landingSource: string | null
-  /** When a page last named another click ID than the first, which is kept. */
-  pageClickIgnoredAt: Date | null
-}
 
 /**
  * The SQL condition that joins `event_payloads` to an event or delivery of the tracker `$1`. Every

@@ -16,6 +16,16 @@ export function isUnguessableVisitorId(visitorId: string): boolean {
   return UUID_V4.test(visitorId)
 }
 
+/** The session of a visitor, as reads show it. */
+export interface StoredSession extends SessionClickIds {
+  visitorId: string
+  firstSeenAt: Date
+  lastSeenAt: Date
+  landingSource: string | null
+  /** When a page last named another click ID than the first, which is kept. */
+  pageClickIgnoredAt: Date | null
+}
+
 /** The click IDs of a visitor from one event or several. */
 export interface MergedClickIds extends SessionClickIds {
   /** When a page last named another click ID than the first one, which is kept. */

@@ -18,7 +18,7 @@ import {
 } from './person-identifiers.ts'
 import { isUnguessableVisitorId } from './session-store.ts'
 
-/** A person, by one key under which a withdrawal may be stored. */
+/** One key under which a withdrawal may be stored. */
 interface VisitorKey {
   trackerId: string
   visitorId: string
@@ -82,8 +82,8 @@ export interface Withdrawals {
 
 /** The withdrawals that stop deliveries to one platform. */
 export function withdrawalsOf(withdrawals: Withdrawals, platform: string): Withdrawals {
-  const own = withdrawals.byPlatform?.get(platform) ?? null
-  return own === null ? withdrawals : selectLatest([withdrawals, { bySecret: own, byPage: null }])
+  const own = withdrawals.byPlatform?.get(platform)
+  return own ? selectLatest([withdrawals, { bySecret: own, byPage: null }]) : withdrawals
 }
 
 export const NOT_WITHDRAWN: Withdrawals = { bySecret: null, byPage: null }
@@ -95,9 +95,8 @@ interface PersonWithdrawals {
   keyedTrackers: ReadonlySet<string>
 }
 
-/** The key of a page's withdrawal for a visitor ID that others may guess. */
+/** Of a page's withdrawal for a visitor ID that others may guess. No ID begins with a space. */
 export function toPageVisitorKey(visitorId: string): string {
-  // No visitor ID begins with a space.
   return ` page:${visitorId}`
 }
 

@@ -63,8 +63,8 @@ const PAGE_NAMES_NO_VISITOR =
   'other identifier counts. Placeholders name no one.'
 
 /**
- * Leaves out what counts for nothing in the withdrawal of a page, which is for its visitor and every
- * platform: identifiers, and the names of platforms. Returns their paths.
+ * Leaves out what counts for nothing in the withdrawal of a page, which is for its visitor and
+ * every platform: identifiers, and the names of platforms. Returns their paths.
  */
 export function ignoreIdentifiers(submission: EventSubmission): {
   counted: EventSubmission
