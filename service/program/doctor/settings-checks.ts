@@ -124,8 +124,8 @@ function checkPlatformUrl(settings: Settings): Finding {
   if (!open) return ok(check, `Events go to ${origins.join(', ')}.`)
   return error(
     check,
-    `${open.plugIn.address.variable} is ${new URL(open.url).origin}: credentials and events travel ` +
-      'unencrypted.',
+    `${open.plugIn.address.variable} is ${new URL(open.url).origin}: credentials and events ` +
+      'travel unencrypted.',
     'Set it to an https address.',
   )
 }
