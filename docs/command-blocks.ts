@@ -211,7 +211,7 @@ export const TESTED: readonly TestedBlock[] = [
   {
     page: SIMULATOR,
     begins: "curl 'http://127.0.0.1:3001/_simulator/google/received",
-    expected: /"value_by_currency":[^]*"fired":0[^]*"rules":\[\]/,
+    expected: /"value_by_currency":[\s\S]*"fired":0[\s\S]*"rules":\[\]/,
   },
 ]
 
