@@ -34,6 +34,8 @@ export const DELIVERY_REASONS = {
   'skipped:consent': [
     'no_signal',
     'possible_refusal',
+    'consent_refused_for_platform',
+    'consent_not_decided',
     'consent_withdrawn',
     'withdrawn_by_page',
     'erased',

@@ -117,6 +117,8 @@ const NOTICE_MEANINGS = {
   consent_unreadable:
     'a consent input that neither grants nor denies, or that refuses by words that are no known ' +
     'form',
+  consent_refused_for_platform:
+    'a consent input that refuses one advertising platform, to which the event is not sent',
   differs_from_stored: 'a duplicate whose body is not the one that is stored',
 } as const
 export type NoticeCode = keyof typeof NOTICE_MEANINGS

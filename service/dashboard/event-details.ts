@@ -8,6 +8,7 @@ import type {
 import type { Database } from '../runtime/db/database.ts'
 import { isObject } from '../runtime/util/is-object.ts'
 import type { ConsentSignal } from '../signals/consent/consent-signal.ts'
+import { readPlatformDecisions } from '../signals/consent/platform-decisions.ts'
 import { explainDelivery } from '../signals/delivery/delivery-explanation.ts'
 import { FAILED_STATUSES } from '../signals/delivery/delivery-status.ts'
 import type { StoredDelivery } from '../signals/delivery/delivery-store.ts'
@@ -116,6 +117,13 @@ function consentView({ consent }: StoredEvent): ConsentDecisionView | null {
     reason: String(reason),
     captured_at: typeof captured_at === 'string' ? captured_at : null,
     rules_version: String(rules_version),
+    platforms: Object.entries(readPlatformDecisions(consent)).map(([platform, own]) => ({
+      platform,
+      outcome: own.outcome,
+      reason: own.reason,
+      field: own.field,
+      is_personalized: own.is_personalized !== false,
+    })),
     signals: Object.entries(signals)
       .filter(([, { why }]) => why !== 'not_read')
       .map(([source, { state, why, field, captured_at: capturedAt }]) => ({

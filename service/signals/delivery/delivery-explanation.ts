@@ -1,8 +1,8 @@
-import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
+import { isRecognized } from '@signalbox/contract/closed-set.ts'
 import { type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
-import { isObject } from '../../runtime/util/is-object.ts'
 import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import { consentSentence, notSentWords } from './consent-explanation.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
 import { duplicateSentences, prefixSentence, replacedSentence } from './page-explanation.ts'
@@ -119,12 +119,6 @@ const PERMANENT_FAILURES: Record<
   ],
 }
 
-/** A retry or a replay may end unsent after earlier attempts. */
-function notSentWords({ attemptCount }: StoredDelivery): string {
-  if (attemptCount === 0) return 'Not sent'
-  return `Not sent again after ${attemptCount === 1 ? 'one attempt' : `${attemptCount} attempts`}`
-}
-
 /** The same ID would be a duplicate, and the first body is kept. */
 const SEND_AGAIN = 'Correct the data and send it under a new event_id.'
 
@@ -188,63 +182,6 @@ function endOfWindow(context: ExplanationContext): string {
     ? 'another one would come too late, because the platform stops accepting the event at ' +
         windowEndsAt.toISOString()
     : 'the platform no longer accepts the event'
-}
-
-function consentSentence(
-  delivery: StoredDelivery,
-  event: StoredEvent,
-  { pageWithdrawal }: ExplanationContext,
-): string {
-  const { statusReason } = delivery
-  const reason = reasonOf('skipped:consent', statusReason)
-  const notSent = notSentWords(delivery)
-  switch (isRecognized(reason) ? reason : 'no_signal') {
-    case 'erased':
-      return (
-        `${notSent}: the person's data was erased on request. ` +
-        'The event stays in the ledger, without identity.'
-      )
-    case 'consent_withdrawn':
-      return (
-        `${notSent}: the visitor withdrew consent, and ${withdrawalClause(event)}. ` +
-        'It stays in the ledger.'
-      )
-    case 'withdrawn_by_page': {
-      const named = pageWithdrawal
-        ? `page withdrawal ${pageWithdrawal.id} of ${pageWithdrawal.withdrawnAt.toISOString()}` +
-          (pageWithdrawal.liftedAt ? ', which has been lifted since' : '')
-        : 'by a page, for a visitor with the same identifiers'
-      return (
-        `${notSent}: the visitor withdrew consent on a page (${named}), and ` +
-        `${withdrawalClause(event)}. It stays in the ledger. Anyone can copy the key of a page: ` +
-        'if the visitor did not withdraw, list the withdrawals and lift theirs.'
-      )
-    }
-    case 'possible_refusal':
-      return (
-        `${notSent}: ${listPossibleRefusals(event)} refuses advertising by its words, though it ` +
-        'is not a form that is known (possible_refusal). It stays in the ledger.'
-      )
-    case 'no_signal':
-      return (
-        `${notSent}: consent signals came with the event, but none of them could be read as ` +
-        `granted (${storedText(statusReason)}). It stays in the ledger.`
-      )
-  }
-}
-
-function withdrawalClause({ consentCapturedAt }: StoredEvent): string {
-  return consentCapturedAt
-    ? `the consent of ${consentCapturedAt.toISOString()} does not overrule that: it ` +
-        'would have to be captured more than 5 minutes after the withdrawal, and no later than ' +
-        'the receipt of the event'
-    : 'no later consent is known'
-}
-
-function listPossibleRefusals({ consent }: StoredEvent): string {
-  const decision = isObject(consent?.decision) ? consent.decision : {}
-  const fields = decision.possible_refusals
-  return Array.isArray(fields) && fields.length > 0 ? fields.join(', ') : 'a consent member'
 }
 
 function attemptsSentence(delivery: StoredDelivery): string {

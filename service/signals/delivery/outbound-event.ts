@@ -1,4 +1,5 @@
 import { isObject } from '../../runtime/util/is-object.ts'
+import { isStoredPersonalized } from '../consent/platform-decisions.ts'
 import { readRestrictions } from '../events/column-encoding.ts'
 import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
@@ -16,7 +17,7 @@ import { addIdPrefix } from './page-events.ts'
 export interface OutboundInput {
   event: StoredEvent
   identity: PlatformIdentity
-  platform: Pick<Platform, 'joinClickIds'>
+  platform: Pick<Platform, 'name' | 'joinClickIds'>
   /** The parent of the event; null when it has none that may be disclosed. */
   originalEvent: OriginalEvent | null
   /** It is sent under the prefixed ID. */
@@ -59,6 +60,10 @@ export function toOutboundEvent({
     messagingChannel: details.messaging_channel ?? null,
     advertiserTracking: details.advertiser_tracking_enabled ?? null,
     customerSegment: details.customer_segmentation ?? null,
+    adConsent: {
+      userData: true,
+      personalization: isStoredPersonalized(event.consent, platform.name),
+    },
     originalEvent,
     mayRestateValue: !isOfPage(event),
   }

@@ -1,12 +1,14 @@
 import type { IngestionNotice, IngestionWarning } from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
-import { decideConsent } from '../consent/consent-decision.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
+import { decideForPlatforms } from '../consent/platform-decisions.ts'
+import type { DestinationRoute, DestinationRouteCache } from '../delivery/plan-store.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
+import type { PlatformRegistry, SelectedPlatforms } from '../platforms/registry.ts'
 import type { CommitOutcome } from './commit-events.ts'
-import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
+import { draftEvent, type EventDraft } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
 import { buildNotices, DIFFERS_FROM_STORED } from './ingestion-notices.ts'
 import { createTokenMaker, holdsIdentifiers, redactSubmission } from './redact-submission.ts'
@@ -17,12 +19,14 @@ import type { WithdrawalContext } from './withdraw-consent.ts'
 
 export interface AcceptanceContext extends WithdrawalContext {
   commits: CommitQueue<EventDraft, CommitOutcome>
-  platforms: Platforms
+  platforms: PlatformRegistry
+  routes: Pick<DestinationRouteCache, 'get'>
   settings: ConsentSettings
 }
 
 interface EventRequest {
-  platforms: Platforms
+  /** Those of the tracker. */
+  platforms: SelectedPlatforms
   settings: ConsentSettings
   /** Called for an event whose free text holds an identifier. */
   erasureKey: ErasureKeyProvider
@@ -42,6 +46,22 @@ type AcceptanceResult = { eventId: string; space: EventSpace } & (
   | { isDuplicate: true; notices: IngestionNotice[] }
   | { isDuplicate: false; warnings: IngestionWarning[]; notices: IngestionNotice[] }
 )
+
+/** The routes of a tracker are cached, and so are its platforms with them. */
+const platformsOfRoutes = new WeakMap<readonly DestinationRoute[], SelectedPlatforms>()
+
+/** The platforms to which the tracker sends events. The commit may find others since. */
+export async function findTrackerPlatforms(
+  { platforms, routes }: Pick<AcceptanceContext, 'platforms' | 'routes'>,
+  { trackerId }: Pick<TrackerIdentity, 'trackerId'>,
+): Promise<SelectedPlatforms> {
+  const own = await routes.get(trackerId)
+  const known = platformsOfRoutes.get(own)
+  if (known !== undefined) return known
+  const selected = platforms.select(own.map(({ platform }) => platform))
+  platformsOfRoutes.set(own, selected)
+  return selected
+}
 
 /** A valid submission, ready to be committed. */
 interface PreparedEvent {
@@ -69,7 +89,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     settings: request.settings,
     categories: tracker.consentCategories ?? null,
   })
-  const { eventId, eventTime, decision } = validated
+  const { eventId, eventTime, decision, platformDecisions } = validated
   const { trackerId } = tracker
   const { submission, redacted } = holdsIdentifiers(validated.submission)
     ? redactSubmission(
@@ -88,6 +108,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     receivedAt,
     eventTime,
     decision,
+    platformDecisions,
     redacted,
     ignored,
     platforms: request.platforms,
@@ -134,8 +155,8 @@ export async function verifyIngestion(
 ): Promise<{ eventId: string; isDuplicate: boolean }> {
   const eventId = VERIFICATION_EVENT_ID
   const eventTime = receivedAt
-  const decision = decideConsent(VERIFICATION_SUBMISSION, {
-    needs: platforms.default.consentNeeds,
+  const { decision } = decideForPlatforms(VERIFICATION_SUBMISSION, [], {
+    fallback: platforms.default.consentNeeds,
     receivedAt,
     eventTime,
     identityPresent: false,
@@ -147,7 +168,7 @@ export async function verifyIngestion(
     receivedAt,
     eventTime,
     decision,
-    platforms,
+    platforms: { all: [], default: platforms.default },
   })
   const { isNew } = await commits.submit(draft)
   return { eventId, isDuplicate: !isNew }

@@ -34,8 +34,11 @@ export type ErasureState =
 /** Whether the event is delivered, stored with skipped deliveries, or only stored. */
 type EventDisposition =
   | { kind: 'deliver' }
-  | { kind: 'withhold'; reason: ReasonOf<'skipped:consent'> }
+  | { kind: 'withhold'; reason: Exclude<ReasonOf<'skipped:consent'>, PlatformReason> }
   | { kind: 'store' }
+
+/** Reasons of one delivery, which say nothing about the event. */
+type PlatformReason = 'consent_refused_for_platform' | 'consent_not_decided'
 
 /** Turns a draft into an event record and its planned deliveries. Pure except for delivery IDs. */
 export function planEvent(
@@ -210,7 +213,7 @@ function planDeliveries(
     return windowEndsAt !== null && windowEndsAt <= draft.receivedAt
   }
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
-    const { status, reason } = decideDeliveryStatus(disposition, route, isOutsideWindow)
+    const { status, reason } = decideDeliveryStatus(draft, disposition, { route, isOutsideWindow })
     return {
       trackerId,
       eventId,
@@ -225,15 +228,30 @@ function planDeliveries(
   return input.routes.length === 0 ? [plan(null)] : input.routes.map(plan)
 }
 
+interface RouteToPlan {
+  /** Null for an event of a tracker without destinations. */
+  route: DestinationRoute | null
+  isOutsideWindow: (route: DestinationRoute) => boolean
+}
+
 function decideDeliveryStatus(
+  { decision, platformDecisions }: EventDraft,
   disposition: EventDisposition,
-  route: DestinationRoute | null,
-  isOutsideWindow: (route: DestinationRoute) => boolean,
+  { route, isOutsideWindow }: RouteToPlan,
 ): DeliveryOutcome<InitialStatus> {
-  if (disposition.kind === 'withhold') {
-    return { status: 'skipped:consent', reason: disposition.reason }
+  const skip = (reason: ReasonOf<'skipped:consent'>) =>
+    ({ status: 'skipped:consent', reason }) as const
+  // A withdrawal or an erasure is about the person, whatever the platform.
+  const isOfPerson = disposition.kind === 'withhold' && decision.outcome === 'granted'
+  if (isOfPerson) return skip(disposition.reason)
+  if (route === null) {
+    if (disposition.kind === 'withhold') return skip(disposition.reason)
+    return { status: 'skipped:no_destination', reason: 'no_destination' }
   }
-  if (route === null) return { status: 'skipped:no_destination', reason: 'no_destination' }
+  const own = platformDecisions.get(route.platform)
+  if (own === undefined) return skip('consent_not_decided')
+  if (own.outcome === 'denied') return skip('consent_refused_for_platform')
+  if (own.outcome === 'withheld') return skip(own.reason)
   if (isOutsideWindow(route)) return { status: 'expired', reason: 'outside_window' }
   return { status: 'queued', reason: 'accepted_for_delivery' }
 }

@@ -10,7 +10,7 @@ import {
 import { MEMBERS_MAX } from '../identity/dropped-fields.ts'
 import { computeLookupDigests } from '../identity/lookup-digests.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
-import type { Platforms } from './event-draft.ts'
+import type { SelectedPlatforms } from '../platforms/registry.ts'
 
 /**
  * Adds the errors of a `consent_withdrawal`. It must name a person, because a withdrawal that
@@ -21,7 +21,7 @@ import type { Platforms } from './event-draft.ts'
 export function addWithdrawalErrors(
   errors: FieldErrorList,
   body: UntrustedObject,
-  { platforms, isOfPage }: { platforms: Pick<Platforms, 'default'>; isOfPage: boolean },
+  { platforms, isOfPage }: { platforms: Pick<SelectedPlatforms, 'default'>; isOfPage: boolean },
 ): void {
   const userData = isObject(body.user_data) ? body.user_data : {}
   const isOnInterest = body.consent_basis === 'legitimate_interest'
@@ -66,7 +66,7 @@ export function ignoreIdentifiers(submission: EventSubmission): {
 function addUnnamedPersonErrors(
   errors: FieldErrorList,
   userData: UntrustedObject,
-  platforms: Pick<Platforms, 'default'>,
+  platforms: Pick<SelectedPlatforms, 'default'>,
 ): void {
   const times = { observedAt: new Date(0), eventTime: new Date(0) }
   const lookup = computeLookupDigests(userData, times)

@@ -49,6 +49,8 @@ export interface OutboundEvent {
   advertiserTracking: boolean | null
   /** What the customer is to the business. */
   customerSegment: string | null
+  /** What the person allows the platform to use the event for. */
+  adConsent: AdConsent
   /** The event that this delayed one belongs to. */
   originalEvent: OriginalEvent | null
   /**
@@ -56,6 +58,14 @@ export interface OutboundEvent {
    * anyone can forge: a platform sends it as an event of its own, or not at all.
    */
   mayRestateValue: boolean
+}
+
+/** In the words of Google's Consent Mode, which other platforms take, too. */
+export interface AdConsent {
+  /** Always true: an event that may not be sent to a platform is not. */
+  userData: true
+  /** False: the platform may count the event, and not use it for personalized ads. */
+  personalization: boolean
 }
 
 /** What an order says besides its value and contents. Money is decimal text. */

@@ -42,13 +42,13 @@ export function listAddresses(settings: Pick<Settings, 'pluginValues'>): Platfor
   })
 }
 
+/** Some platforms, such as those of a tracker. */
+export type SelectedPlatforms = Pick<PlatformRegistry, 'all' | 'default'>
+
 /** The platforms that this process knows, by name. */
 export class PlatformRegistry {
   readonly all: readonly Platform[]
-  /**
-   * For a destination that names no platform. Its digests of a person are computed for every event,
-   * because erasure and withdrawal find people by them.
-   */
+  /** For a destination that names no platform, and for events of trackers without destinations. */
   readonly default: Platform
 
   constructor(platforms: readonly Platform[]) {
@@ -65,6 +65,12 @@ export class PlatformRegistry {
   /** Null if no plug-in of this process has this name. */
   find(name: string): Platform | null {
     return this.all.find(platform => platform.name === name) ?? null
+  }
+
+  /** The platforms with these names that are known here, in their order. */
+  select(names: Iterable<string>): SelectedPlatforms {
+    const all = [...new Set(names)].flatMap(name => this.find(name) ?? [])
+    return { all, default: all[0] ?? this.default }
   }
 
   /** A registry of the same platforms, each wrapped. */

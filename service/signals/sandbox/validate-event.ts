@@ -2,12 +2,13 @@ import type { SandboxEventResult } from '@signalbox/contract/sandbox.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
-import { draftEvent, type EventDraft, type Platforms } from '../ingestion/event-draft.ts'
+import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
 import { redactSubmission } from '../ingestion/redact-submission.ts'
 import { validateSubmission } from '../ingestion/validate-submission.ts'
+import type { SelectedPlatforms } from '../platforms/registry.ts'
 
 interface SandboxEventInput {
-  platforms: Platforms
+  platforms: SelectedPlatforms
   settings?: ConsentSettings
   body: unknown
   idempotencyKey: string | undefined
@@ -66,7 +67,7 @@ function isBasisMissing(body: unknown): body is object | null | undefined {
 const DROPPED_NAMED_MAX = 5
 
 interface EventMessageOptions {
-  platforms: Platforms
+  platforms: SelectedPlatforms
   /** The body has no `consent_basis`, so `consent` is assumed. */
   isBasisAssumed: boolean
 }
@@ -97,12 +98,13 @@ function buildEventMessage(
 const BASIS_ASSUMED =
   'Valid, assuming consent_basis "consent": production rejects an event without it.'
 
-function describeDelivery(draft: EventDraft, platforms: Platforms): string {
+function describeDelivery(draft: EventDraft, platforms: SelectedPlatforms): string {
   const { decision } = draft
   switch (decision.outcome) {
     case 'granted':
       return platforms.default.canMatchPerson(draft, draft.clickIds)
-        ? "Production would store it and deliver it to the tracker's destinations."
+        ? "Production would store it and deliver it to the tracker's destinations" +
+            `${describeRefusedPlatforms(draft)}.`
         : 'Production would store it, but a platform would reject it: its user_data is too weak ' +
             'to match a person. Add an email, phone, or external_id.'
     case 'withheld':
@@ -119,6 +121,12 @@ function describeDelivery(draft: EventDraft, platforms: Platforms): string {
     case 'ledger_only':
       return 'Production would store it but not deliver it.'
   }
+}
+
+function describeRefusedPlatforms({ platformDecisions }: EventDraft): string {
+  const refused = [...platformDecisions].filter(([, { outcome }]) => outcome !== 'granted')
+  if (refused.length === 0) return ''
+  return `, except those of ${refused.map(([name]) => name).join(' and ')}`
 }
 
 function listSignals({ decision }: EventDraft): string {

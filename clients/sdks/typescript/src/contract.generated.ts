@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). Do not edit.
+// Generated from the contract 0.5.0 (sha256 b099cb08efcf5b54a1ab0195e42f347c73cea2bbd717223693ae683c8c123b0d). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -196,10 +196,11 @@ export interface IngestionNotice {
    * `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
    * used. `member_redacted`: held an email address or a phone number, which a token replaces.
    * `consent_unreadable`: a consent input that neither grants nor denies, or that refuses by words
-   * that are no known form. `differs_from_stored`: a duplicate whose body is not the one that is
-   * stored.
+   * that are no known form. `consent_refused_for_platform`: a consent input that refuses one
+   * advertising platform, to which the event is not sent. `differs_from_stored`: a duplicate whose
+   * body is not the one that is stored.
    */
-  code: 'member_ignored' | 'member_dropped' | 'member_redacted' | 'consent_unreadable' | 'differs_from_stored' | (string & {})
+  code: 'member_ignored' | 'member_dropped' | 'member_redacted' | 'consent_unreadable' | 'consent_refused_for_platform' | 'differs_from_stored' | (string & {})
   /** Dotted path of the member; `*` for an unreadable name. */
   field: string
   message: string

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). Do not edit.
+# Generated from the contract 0.5.0 (sha256 b099cb08efcf5b54a1ab0195e42f347c73cea2bbd717223693ae683c8c123b0d). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -162,8 +162,9 @@ class IngestionNotice(TypedDict):
     """`member_ignored`: not a member of this API. `member_dropped`: known, but its value
     cannot be used. `member_redacted`: held an email address or a phone number, which a
     token replaces. `consent_unreadable`: a consent input that neither grants nor denies,
-    or that refuses by words that are no known form. `differs_from_stored`: a duplicate
-    whose body is not the one that is stored."""
+    or that refuses by words that are no known form. `consent_refused_for_platform`: a
+    consent input that refuses one advertising platform, to which the event is not sent.
+    `differs_from_stored`: a duplicate whose body is not the one that is stored."""
     field: str
     """Dotted path of the member; `*` for an unreadable name."""
     message: str
