@@ -3,20 +3,22 @@ import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
 import type { CredentialForm } from '../credentials.ts'
+import {
+  buildBearerHeaders,
+  classifyTransportError,
+  noAnswer,
+  readResponseText,
+  redactToken,
+  toSendError,
+} from '../http-answers.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
 import { joinClickCookies } from './click-cookies.ts'
 import {
-  buildGraphHeaders,
   buildGraphUrl,
   classifyErrorCode,
   classifyHttpStatus,
-  classifyTransportError,
   type MetaOptions,
-  noAnswer,
-  readResponseText,
   readWaitSeconds,
-  redactToken,
-  toSendError,
   UNWRITABLE_MESSAGE,
 } from './graph-api.ts'
 import { normalizeMetaIdentity } from './normalize-identity.ts'
@@ -98,7 +100,7 @@ async function sendBatch(
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
   const url = buildGraphUrl(options, [connection.target.datasetId, 'events'])
-  const headers = buildGraphHeaders(connection.accessToken)
+  const headers = buildBearerHeaders(connection.accessToken)
   if (!url || !headers) return noAnswer('config', UNWRITABLE_MESSAGE)
   headers.set('content-type', 'application/json')
   try {

@@ -1,5 +1,11 @@
 import { objectOrEmpty } from '../../../../runtime/util/is-object.ts'
 import { DAY_MILLISECONDS } from '../../../../runtime/util/time.ts'
+import {
+  buildBearerHeaders,
+  classifyTransportError,
+  readResponseText,
+  redactToken,
+} from '../../http-answers.ts'
 import type {
   CountedDay,
   CountedSource,
@@ -13,13 +19,9 @@ import type {
 } from '../../platform.ts'
 import { toUnixSeconds } from '../../units.ts'
 import {
-  buildGraphHeaders,
   buildGraphUrl,
-  classifyTransportError,
   type MetaOptions,
-  readResponseText,
   readWaitSeconds,
-  redactToken,
   UNWRITABLE_MESSAGE,
 } from '../graph-api.ts'
 import type { MetaTarget } from '../payload.ts'
@@ -100,7 +102,7 @@ async function requestReport(
   url: URL,
   { accessToken }: PlatformCredentials<MetaTarget>,
 ): Promise<ReportAnswer | Unavailable> {
-  const headers = buildGraphHeaders(accessToken)
+  const headers = buildBearerHeaders(accessToken)
   if (!headers) return unavailable('credential', { sentence: UNWRITABLE_MESSAGE })
   try {
     const response = await fetch(url, {
