@@ -7,7 +7,12 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 
 const TargetField = named(
   'TargetField',
-  Type.Object({ name: Type.String(), label: Type.String(), hint: Type.String() }),
+  Type.Object({
+    name: Type.String(),
+    label: Type.String(),
+    hint: Type.String(),
+    optional: Type.Optional(Type.Boolean({ description: 'It may be left empty.' })),
+  }),
 )
 
 const DestinationPlatform = named(

@@ -23,7 +23,7 @@ interface TargetFieldsProps {
 
 /** The members of a target that a platform asks for. */
 export function TargetFields({ fields, values, onChange, error }: TargetFieldsProps) {
-  return fields.map(({ name, label, hint }) => (
+  return fields.map(({ name, label, hint, optional = false }) => (
     <TextInput
       key={name}
       label={label}
@@ -33,7 +33,7 @@ export function TargetFields({ fields, values, onChange, error }: TargetFieldsPr
       error={fieldErrorOf(error, `config.${name}`)}
       autoComplete="off"
       spellCheck={false}
-      required
+      required={!optional}
     />
   ))
 }

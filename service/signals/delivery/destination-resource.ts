@@ -154,10 +154,11 @@ export function parseTargetInput(
 ): TargetConfig {
   const errors = new FieldErrorList()
   const given: TargetConfig = {}
-  for (const { name, hint } of platform.targetFields) {
+  for (const { name, hint, optional = false } of platform.targetFields) {
     const value = input[name] === undefined ? current[name] : input[name]
     const text = typeof value === 'string' ? value.trim() : ''
-    if (text === '') errors.add(`config.${name}`, `The config.${name} field is required. ${hint}`)
+    if (text === '' && !optional)
+      errors.add(`config.${name}`, `The config.${name} field is required. ${hint}`)
     given[name] = text
   }
   if (errors.isEmpty && platform.parseTarget(given) === null) {

@@ -112,6 +112,8 @@ export interface TargetField {
   label: string
   /** Where to find the value at the platform. */
   hint: string
+  /** It may be left empty, and is then an empty text in the config. */
+  optional?: boolean
 }
 
 /** A target and its token. The token is in memory only during a request. */
