@@ -229,8 +229,8 @@ function hashValue(
   if (supplied !== null && (isIdentifier ? isPlaceholderDigest : isUnfilledDigest)(supplied)) {
     return { reason: DROP_REASONS.placeholder }
   }
-  if (supplied !== null && (isForeignDigest || rule.takesNoDigests))
-    return { reason: DROP_REASONS.foreignDigest }
+  if (supplied !== null && isForeignDigest) return { reason: DROP_REASONS.foreignDigest }
+  if (supplied !== null && rule.takesNoDigests) return { reason: DROP_REASONS.digestOfAnotherForm }
   if (supplied !== null) return { kept: supplied }
   if (digestOnly) return { reason: DROP_REASONS.digestOnly }
 
