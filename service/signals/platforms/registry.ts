@@ -1,10 +1,11 @@
 import { readPluginSetting, type Settings } from '../../runtime/settings/settings.ts'
+import { GOOGLE_ADS_PLUG_IN } from './google-ads/settings.ts'
 import { META_PLUG_IN } from './meta/settings.ts'
 import type { Platform } from './platform.ts'
 import type { PlatformPlugIn, PlugInContext } from './plug-in.ts'
 
 /** One line for each platform. The first one is the default. */
-export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [META_PLUG_IN]
+export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [META_PLUG_IN, GOOGLE_ADS_PLUG_IN]
 
 /** The tables of all plug-ins, for `readSettings`. */
 export const PLATFORM_SETTINGS = PLATFORM_PLUG_INS.map(({ settings }) => settings)

@@ -30,20 +30,29 @@ export function resolveGoogleClicks(submitted: SubmittedClick): Record<string, s
     if (id !== undefined) resolved[name] = id
   }
   const session = readSession(clickIds) ?? buildSession(page, latest)
-  if (session !== undefined) resolved[SESSION_ATTRIBUTES] = session
+  if (session === undefined) delete resolved[SESSION_ATTRIBUTES]
+  else resolved[SESSION_ATTRIBUTES] = session
   return resolved
 }
 
 /**
  * What is sent of an event's clicks. An event with a click of its own does not get that of an
- * earlier visit: two clicks are two ads.
+ * earlier visit: two clicks are two ads. An ID of another form would cost the event its match.
  */
 export function joinGoogleClicks({ own, seen }: SeenClickIds): Record<string, string> {
-  const from = [...CLICK_ID_NAMES, SESSION_ATTRIBUTES].some(name => own[name]) ? own : seen
-  const names = [...CLICK_ID_NAMES, SESSION_ATTRIBUTES]
-  return Object.fromEntries(
-    names.flatMap(name => (from[name] === undefined ? [] : [[name, from[name]]])),
-  )
+  const ownClicks = selectClicks(own)
+  return Object.keys(ownClicks).length > 0 ? ownClicks : selectClicks(seen)
+}
+
+function selectClicks(clickIds: Record<string, string>): Record<string, string> {
+  const clicks: Record<string, string> = {}
+  for (const name of CLICK_ID_NAMES) {
+    const id = clickIds[name] ?? ''
+    if (CLICK_ID.test(id)) clicks[name] = id
+  }
+  const session = readSession(clickIds)
+  if (session !== undefined) clicks[SESSION_ATTRIBUTES] = session
+  return clicks
 }
 
 /** Letters, digits, - and _: what Google's click IDs are made of. */

@@ -2,14 +2,14 @@ import { randomInt, randomUUID } from 'node:crypto'
 import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
 import type { CredentialForm } from '../credentials.ts'
 import {
-  buildGraphHeaders,
+  buildBearerHeaders,
   classifyTransportError,
   noAnswer,
   readResponseText,
   redactToken,
   retryAfterSeconds,
   toSendError,
-} from '../meta/graph-api.ts'
+} from '../http-answers.ts'
 import type {
   Connection,
   ConversionTargets,
@@ -138,10 +138,14 @@ async function sendBatch(
 ): Promise<SendAnswer> {
   const isTest = testCode !== null
   const sent = selectSendable(events)
-  const response = await request(options, { target, accessToken }, {
-    path: 'events:ingest',
-    body: ingestRequest(sent, { target, isTest }),
-  })
+  const response = await request(
+    options,
+    { target, accessToken },
+    {
+      path: 'events:ingest',
+      body: ingestRequest(sent, { target, isTest }),
+    },
+  )
   if ('outcome' in response) return response
   const answer = readIngestAnswer(response, { isTest })
   const isComplete = sent.length === events.length
@@ -164,8 +168,7 @@ function toEventAnswer(
   const wasSent = new Set(sent)
   const message = 'Google takes ten conversion actions in one request: it waits for the next one.'
   const waiting = toSendError('retry', { message })
-  return event =>
-    wasSent.has(event) ? { outcome, error } : { outcome: 'retry', error: waiting }
+  return event => (wasSent.has(event) ? { outcome, error } : { outcome: 'retry', error: waiting })
 }
 
 async function readReceipt(
@@ -194,7 +197,7 @@ async function request(
   { target, accessToken }: PlatformCredentials<GoogleAdsTarget>,
   { path, body }: ApiRequest,
 ): Promise<ApiResponse | SendAnswer> {
-  const headers = buildGraphHeaders(accessToken)
+  const headers = buildBearerHeaders(accessToken)
   const url = URL.parse(`${baseUrl}/${version}/${path}`)
   if (headers === null || url === null) return noAnswer('config', UNWRITABLE_MESSAGE)
   if (body !== undefined) headers.set('content-type', 'application/json')

@@ -1,8 +1,9 @@
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
-import { DECIMAL_PATTERN, decimalToken } from '@signalbox/contract/decimal.ts'
+import { DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
 import { DAY_MILLISECONDS, DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
+import { toMoneyNumber, toRfc3339 } from '../units.ts'
 import { CLICK_ID_NAMES, SESSION_ATTRIBUTES } from './click-ids.ts'
 import type { GoogleAdsTarget } from './target.ts'
 
@@ -41,7 +42,7 @@ function eventOf(event: OutboundEvent, target: GoogleAdsTarget): Record<string, 
   return omitNull({
     destinationReferences: [event.platformName],
     transactionId: toTransactionId(event),
-    eventTimestamp: event.eventTime.toISOString(),
+    eventTimestamp: toRfc3339(event.eventTime),
     eventSource: EVENT_SOURCES[event.actionSource] ?? 'OTHER',
     ...moneyOf(event),
     adIdentifiers: adIdentifiersOf(event),
@@ -82,7 +83,7 @@ const EVENT_SOURCES: Record<string, string> = {
 /** Written digit by digit, never as a float. A value in an unknown currency is not sent. */
 function moneyOf({ valueAmount, valueCurrency }: OutboundEvent): Record<string, unknown> {
   if (!valueAmount || !valueCurrency) return {}
-  return { conversionValue: decimalToken(valueAmount), currency: valueCurrency }
+  return { conversionValue: toMoneyNumber(valueAmount), currency: valueCurrency }
 }
 
 function adIdentifiersOf({ plain }: OutboundEvent): Record<string, unknown> | null {
@@ -148,24 +149,19 @@ const DECIMAL = new RegExp(DECIMAL_PATTERN)
 
 function readPrice(price: unknown): number | null {
   const text = typeof price === 'number' || typeof price === 'string' ? String(price) : ''
-  return DECIMAL.test(text) ? decimalToken(text) : null
+  return DECIMAL.test(text) ? toMoneyNumber(text) : null
 }
 
-/** What the caller's consent says; nothing where it says nothing. */
-function consentOf(event: OutboundEvent): Record<string, unknown> | null {
-  const { adConsent } = event
-  const isLimited = event.optOut || (event.dataProcessing?.options?.length ?? 0) > 0
-  const personalization = isLimited ? false : (adConsent?.personalization ?? null)
-  return orNull(
-    omitNull({
-      adUserData: toStatus(adConsent?.userData ?? null),
-      adPersonalization: toStatus(personalization),
-    }),
-  )
+/** An event that may only be counted is not used to choose who sees an advertisement. */
+function consentOf({ adConsent, optOut, dataProcessing }: OutboundEvent) {
+  const isLimited = optOut || (dataProcessing?.options?.length ?? 0) > 0
+  return {
+    adUserData: toStatus(adConsent.userData),
+    adPersonalization: toStatus(adConsent.personalization && !isLimited),
+  }
 }
 
-function toStatus(isGranted: boolean | null): string | null {
-  if (isGranted === null) return null
+function toStatus(isGranted: boolean): string {
   return isGranted ? 'CONSENT_GRANTED' : 'CONSENT_DENIED'
 }
 

@@ -1,7 +1,9 @@
 import { matching, url } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
-import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { findAddress, type PlatformPlugIn, type PlugInContext } from '../plug-in.ts'
 import { googleAdsPlatform } from './client.ts'
+
+const GOOGLE_TOKEN_URL = 'https://oauth2.googleapis.com/token'
 
 export const GOOGLE_ADS_SETTINGS = {
   googleAdsUrl: url('SIGNALBOX_GOOGLE_ADS_URL', {
@@ -16,8 +18,9 @@ export const GOOGLE_ADS_SETTINGS = {
     description: 'Version of the Data Manager API in every request.',
   }),
   googleTokenUrl: url('SIGNALBOX_GOOGLE_TOKEN_URL', {
-    default: 'https://oauth2.googleapis.com/token',
-    description: 'Where access tokens for Google are minted. The `token_uri` of a key file is ignored.',
+    description:
+      'Where access tokens for Google are minted. Unset: https://oauth2.googleapis.com/token, ' +
+      'or the simulator. The `token_uri` of a key file is ignored.',
   }),
 }
 
@@ -31,11 +34,13 @@ export const GOOGLE_ADS_PLUG_IN: PlatformPlugIn = {
     googleAdsPlatform({
       baseUrl: findAddress(GOOGLE_ADS_PLUG_IN, context),
       version: readPluginSetting(context.settings, GOOGLE_ADS_SETTINGS.googleAdsVersion),
-      tokenUrl:
-        context.simulatorUrl === null
-          ? readPluginSetting(context.settings, GOOGLE_ADS_SETTINGS.googleTokenUrl)
-          : `${context.simulatorUrl}/token`,
+      tokenUrl: findTokenUrl(context),
       timeoutMilliseconds: context.timeoutMilliseconds,
       now: context.now,
     }),
+}
+
+function findTokenUrl({ settings, simulatorUrl }: PlugInContext): string {
+  if (simulatorUrl !== null) return `${simulatorUrl}/token`
+  return readPluginSetting(settings, GOOGLE_ADS_SETTINGS.googleTokenUrl) ?? GOOGLE_TOKEN_URL
 }

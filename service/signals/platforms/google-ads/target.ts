@@ -22,31 +22,31 @@ export const TARGET_FIELDS: readonly TargetField[] = [
     name: 'login_customer_id',
     label: 'Manager account',
     hint: 'Only when the credential belongs to a manager account: its ten digits.',
-    isOptional: true,
+    optional: true,
   },
   {
     name: 'quota_project',
     label: 'Cloud project',
     hint: 'The ID of the Google Cloud project whose quota counts. Google asks for it with some refresh tokens.',
-    isOptional: true,
+    optional: true,
   },
   {
     name: 'merchant_id',
     label: 'Merchant Center ID',
     hint: 'Only to report items of a cart: the digits of your Merchant Center account.',
-    isOptional: true,
+    optional: true,
   },
   {
     name: 'feed_label',
     label: 'Feed label',
     hint: 'Of the Merchant Center feed with the items, such as US.',
-    isOptional: true,
+    optional: true,
   },
   {
     name: 'feed_language',
     label: 'Feed language',
     hint: 'Two letters of ISO 639-1 for the language of that feed, such as en.',
-    isOptional: true,
+    optional: true,
   },
 ]
 
