@@ -14,9 +14,9 @@ export interface SendError {
 /** The result of one request, in the form that is stored. It contains no credential. */
 export interface SendAnswer {
   /**
-   * What the answer says about the destination, and about every event of the request unless `events`
-   * is present. `permanent` without `events`: the platform rejected the whole batch for its content,
-   * so it is halved.
+   * What the answer says about the destination, and about every event of the request unless
+   * `events` is present: then `accepted` says that the platform works. `permanent` without `events`:
+   * the platform rejected the whole batch for its content, so it is halved.
    */
   outcome: SendOutcome
   /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
