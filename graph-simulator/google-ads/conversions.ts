@@ -1,7 +1,7 @@
 import { addDecimals, type ExactDecimal, formatDecimal, parseDecimal } from '../dataset-totals.ts'
 import type { IngestedConsent, IngestedEvent } from './validate-ingest.ts'
 
-/** What became of one event at one conversion action: a conversion, a new value, or an error. */
+/** How one event ended at one conversion action: a conversion, a new value, or an error. */
 export type EventOutcome = 'new' | 'restated' | `${string}_${string}`
 
 /** One conversion, by account, conversion action and transaction. */

@@ -23,7 +23,7 @@ import { isObject } from './json-numbers.ts'
 
 export type GoogleEdge = 'ingest' | 'request_status' | 'token'
 
-/** One fault rule, as posted to /_simulator/google/faults: those of the Graph part, in Google's words. */
+/** One fault rule, as posted to /_simulator/google/faults. Wire names throughout. */
 export interface GoogleFaultRule extends RuleBase {
   /** The address of the requests. Default: `ingest`. */
   edge?: GoogleEdge

@@ -46,7 +46,7 @@ interface IngestAnswer {
 
 /**
  * POST /v1/events:ingest. One bad required field refuses the whole request. An answer without an
- * error is a receipt: what became of the events is asked for later.
+ * error is a receipt: the result is asked for later.
  */
 export function ingestEvents(
   state: SimulatorState,

@@ -44,8 +44,8 @@ const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*(\d| GMT)$/
 
 /**
  * How long `Retry-After` asks the client to wait, in seconds (RFC 9110 10.2.3); 0 without one, or
- * with one that cannot be read. A proxy may send it where the platform does not document it. A date is
- * compared with the answer's own `Date`, so that clocks need not agree; without a `Date` it is
+ * with one that cannot be read. A proxy may send it where the platform does not document it. A date
+ * is compared with the answer's own `Date`, so that clocks need not agree; without a `Date` it is
  * ignored.
  */
 export function retryAfterSeconds(header: (name: string) => string | null): number {

@@ -112,7 +112,6 @@ export interface TargetField {
   label: string
   /** Where to find the value at the platform. */
   hint: string
-  /** It may be left empty, and is then an empty text in the config. */
   optional?: boolean
 }
 

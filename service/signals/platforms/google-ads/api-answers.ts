@@ -129,8 +129,12 @@ function readGoogleError({ status: httpStatus, body }: ApiResponse): GoogleError
 }
 
 /** What stops a destination, whichever event it came with. */
-const CONFIG_REASON =
-  /^(?:INVALID_DESTINATION|INVALID_CONVERSION_ACTION_.+|.+_NOT_SIGNED|.+_NOT_ENABLED_.+|.+_DATA_POLICY_PROHIBITS_.+|.+_MISMATCH|NOT_ALLOWLISTED|PERMISSION_DENIED|SERVICE_DISABLED)$/
+const CONFIG_REASONS = [
+  /^INVALID_(?:DESTINATION|CONVERSION_ACTION_.+)$/,
+  /_(?:NOT_SIGNED|MISMATCH)$/,
+  /_(?:NOT_ENABLED|DATA_POLICY_PROHIBITS)_/,
+  /^(?:NOT_ALLOWLISTED|PERMISSION_DENIED|SERVICE_DISABLED)$/,
+]
 /** The token is valid and may not do this: another one must be entered. */
 const SCOPE_REASON = /^(?:ACCESS_TOKEN_SCOPE_INSUFFICIENT|INSUFFICIENT_AUTHENTICATION_SCOPES)$/
 const RETRY_REASONS = new Set(['INTERNAL_ERROR', 'DEADLINE_EXCEEDED'])
@@ -146,9 +150,13 @@ function classify({
   if (!isGoogles) return 'unknown'
   if (httpStatus === 401 || reasons.some(reason => SCOPE_REASON.test(reason))) return 'auth'
   if (httpStatus === 403 || httpStatus === 404) return 'config'
-  if (reasons.some(reason => CONFIG_REASON.test(reason))) return 'config'
+  if (reasons.some(isConfigReason)) return 'config'
   if (httpStatus >= 500 || reasons.some(reason => RETRY_REASONS.has(reason))) return 'retry'
   return httpStatus >= 400 ? 'permanent' : 'unknown'
+}
+
+function isConfigReason(reason: string): boolean {
+  return CONFIG_REASONS.some(form => form.test(reason))
 }
 
 const STATES: Record<string, ReceiptResult['state']> = {

@@ -92,7 +92,7 @@ const CREDENTIAL_FORMS: readonly CredentialForm[] = [
   {
     kind: 'refresh_token',
     label: 'Refresh token',
-    hint: 'Of a person with access to the Google Ads account, with the OAuth client that it is for.',
+    hint: 'Of a person with access to the Google Ads account, with its OAuth client.',
   },
 ]
 
@@ -129,7 +129,7 @@ const NO_QUALITY: Unavailable = {
 }
 
 const UNWRITABLE_MESSAGE =
-  'The access token or the Cloud project holds characters that no request can carry: enter it again.'
+  'The access token or the Cloud project holds characters that no request can carry.'
 
 async function sendBatch(
   options: GoogleAdsOptions,

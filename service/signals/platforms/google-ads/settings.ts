@@ -9,7 +9,8 @@ export const GOOGLE_ADS_SETTINGS = {
   googleAdsUrl: url('SIGNALBOX_GOOGLE_ADS_URL', {
     part: given => given.replace(/\/+$/, ''),
     description:
-      'Data Manager API to deliver to (Google: https://datamanager.googleapis.com). Unset: the simulator.',
+      'Data Manager API to deliver to (Google: https://datamanager.googleapis.com). ' +
+      'Unset: the simulator.',
   }),
   googleAdsVersion: matching('SIGNALBOX_GOOGLE_ADS_VERSION', {
     pattern: /^v\d+$/,

@@ -16,7 +16,7 @@ export const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'customer_id',
     label: 'Customer ID',
-    hint: 'Ten digits at the top of Google Ads, such as 123-456-7890: the account with the conversion actions.',
+    hint: 'Ten digits at the top of Google Ads, such as 123-456-7890.',
   },
   {
     name: 'login_customer_id',
@@ -27,7 +27,7 @@ export const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'quota_project',
     label: 'Cloud project',
-    hint: 'The ID of the Google Cloud project whose quota counts. Google asks for it with some refresh tokens.',
+    hint: 'Only when Google asks for one: the ID of the project whose quota counts.',
     optional: true,
   },
   {
