@@ -1,5 +1,5 @@
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
-import { toSendError } from '../http-answers.ts'
+import { toSendError } from '../http-response.ts'
 import type { ReceiptResult, SendAnswer, SendOutcome, Unavailable } from '../platform.ts'
 
 /** An answer of the Data Manager API, before it is read. */

@@ -9,7 +9,7 @@ import {
   redactToken,
   retryAfterSeconds,
   toSendError,
-} from '../http-answers.ts'
+} from '../http-response.ts'
 import type {
   Connection,
   ConversionTargets,

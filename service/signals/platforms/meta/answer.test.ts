@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { noAnswer } from '../http-answers.ts'
+import { noAnswer } from '../http-response.ts'
 import { type MetaResponse, readMetaAnswer } from './client.ts'
 
 function response(

@@ -10,7 +10,7 @@ import {
   readResponseText,
   redactToken,
   toSendError,
-} from '../http-answers.ts'
+} from '../http-response.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
 import { joinClickCookies } from './click-cookies.ts'
 import {

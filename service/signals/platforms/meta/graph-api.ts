@@ -1,4 +1,4 @@
-import { retryAfterSeconds, WAIT_SECONDS_MAX } from '../http-answers.ts'
+import { retryAfterSeconds, WAIT_SECONDS_MAX } from '../http-response.ts'
 import type { SendOutcome } from '../platform.ts'
 
 /** Where the Graph API is, and how long to wait for it. */

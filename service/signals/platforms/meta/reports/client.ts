@@ -5,7 +5,7 @@ import {
   classifyTransportError,
   readResponseText,
   redactToken,
-} from '../../http-answers.ts'
+} from '../../http-response.ts'
 import type {
   CountedDay,
   CountedSource,
