@@ -3,6 +3,7 @@ import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
 import type { CredentialForm } from '../credentials.ts'
+import { readResponseText } from '../http-response.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
 import { joinClickCookies } from './click-cookies.ts'
 import {
@@ -13,7 +14,6 @@ import {
   classifyTransportError,
   type MetaOptions,
   noAnswer,
-  readResponseText,
   readWaitSeconds,
   redactToken,
   toSendError,

@@ -1,3 +1,4 @@
+import { retryAfterSeconds, WAIT_SECONDS_MAX } from '../http-response.ts'
 import type { SendAnswer, SendError, SendOutcome } from '../platform.ts'
 
 /** Where the Graph API is, and how long to wait for it. */
@@ -44,27 +45,6 @@ export function readWaitSeconds({ headers }: Response): number {
   return Math.max(usageWaitSeconds(header), retryAfterSeconds(header))
 }
 
-interface ResponseText {
-  text: string
-  /** False when the body is longer than the limit; the text is its beginning then. */
-  isComplete: boolean
-}
-
-/** Reads the body of an answer up to `bytesMax`: a proxy's page may be anything. */
-export async function readResponseText(
-  response: Response,
-  bytesMax: number,
-): Promise<ResponseText> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > bytesMax) break
-  }
-  return { text: Buffer.concat(chunks).toString('utf8'), isComplete: bytes <= bytesMax }
-}
-
 /** Meta repeats a malformed token in its message, and answers are stored and shown. */
 export function redactToken(text: string, token: string): string {
   return token === '' ? text : text.replaceAll(token, '[redacted]')
@@ -75,9 +55,6 @@ const FULL_PERCENT = 100
 const NEARLY_FULL_PERCENT = 90
 const FULL_WAIT_SECONDS = 60
 const NEARLY_FULL_WAIT_SECONDS = 10
-/** A destination is tried again within a day, even when a header asks for more. */
-const WAIT_SECONDS_MAX = 86_400
-
 const USAGE_PERCENTS = ['call_count', 'total_time', 'total_cputime', 'acc_id_util_pct']
 
 /**
@@ -123,33 +100,6 @@ function parse(text: string | null): Record<string, unknown> {
 function numberMember(value: unknown, name: string): number {
   const member = (value as Record<string, unknown> | null)?.[name]
   return typeof member === 'number' && member > 0 ? member : 0
-}
-
-const SECONDS = /^\d{1,15}$/
-/** The three forms of an HTTP date begin with a weekday (RFC 9110 5.6.7). */
-const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*(\d| GMT)$/
-
-/**
- * How long `Retry-After` asks the client to wait, in seconds (RFC 9110 10.2.3); 0 without one, or
- * with one that cannot be read. Meta does not document it, but a proxy may send it. A date is
- * compared with the answer's own `Date`, so that clocks need not agree; without a `Date` it is
- * ignored.
- */
-export function retryAfterSeconds(header: (name: string) => string | null): number {
-  const text = header('retry-after')?.trim() ?? ''
-  const seconds = SECONDS.test(text) ? Number(text) : secondsBetween(header('date'), text)
-  return Math.min(Math.max(seconds, 0), WAIT_SECONDS_MAX)
-}
-
-function secondsBetween(from: string | null, until: string): number {
-  const milliseconds = readHttpDate(until) - readHttpDate(from?.trim() ?? '')
-  return Number.isNaN(milliseconds) ? 0 : Math.ceil(milliseconds / 1_000)
-}
-
-/** NaN when the text is no HTTP date. The oldest of its forms leaves out that it means GMT. */
-function readHttpDate(text: string): number {
-  if (!HTTP_DATE.test(text)) return Number.NaN
-  return Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)
 }
 
 /** System calls before there is a connection. */

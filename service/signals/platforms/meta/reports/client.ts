@@ -1,5 +1,6 @@
 import { objectOrEmpty } from '../../../../runtime/util/is-object.ts'
 import { DAY_MILLISECONDS } from '../../../../runtime/util/time.ts'
+import { readResponseText } from '../../http-response.ts'
 import type {
   CountedDay,
   CountedSource,
@@ -17,7 +18,6 @@ import {
   buildGraphUrl,
   classifyTransportError,
   type MetaOptions,
-  readResponseText,
   readWaitSeconds,
   redactToken,
   UNWRITABLE_MESSAGE,
