@@ -8,6 +8,7 @@ import {
   type PlatformAddress,
   type PlatformRegistry,
 } from '../../signals/platforms/registry.ts'
+import { unavailableWithoutToken } from '../../signals/platforms/send-answer.ts'
 import { findSmtpError } from '../../workspaces/users/mail/client.ts'
 import { requestPage } from './client.ts'
 import type { OpenedDestination } from './delivery-checks.ts'
@@ -193,7 +194,7 @@ export async function checkCredentials(
 
 async function tryCredential(
   platforms: PlatformRegistry,
-  { platform: name, config, accessToken }: OpenedDestination,
+  { platform: name, config, credential }: OpenedDestination,
   at: Date,
 ): Promise<UnavailableCause | 'works'> {
   const platform = platforms.find(name)
@@ -202,6 +203,9 @@ async function tryCredential(
   const hour = HOUR_SECONDS * 1_000
   const until = new Date(Math.floor(at.getTime() / hour) * hour)
   const day = { from: new Date(until.getTime() - hour), until }
+  const found = await platforms.accessTokens.find(platform, credential)
+  if (found.kind === 'no_token') return unavailableWithoutToken(found.answer).cause
+  const { accessToken } = found
   const answer = await platform.readDayCounts({ target, accessToken }, day, 'server')
   return answer.kind === 'unavailable' ? answer.cause : 'works'
 }

@@ -173,7 +173,7 @@ async function reviewAndSend(
   await settleBatch(context, batch, { settlements, request: null })
   if (deliveries.length === 0) return { kind: 'untried' }
   const toSend = { batch, deliveries, possibleDuplicates, retryPolicy }
-  const { platform, now, isStopping, credentialKeys } = context
+  const { platform, platforms, now, isStopping, credentialKeys } = context
   const { destination, isTest, leaseEndsAtSeconds } = batch
   const opened = openCredential(credentialKeys, destination.id, destination.sealedCredential)
   if (opened === null) {
@@ -186,16 +186,19 @@ async function reviewAndSend(
     return { kind: 'refused', reason: PAUSE_SENTENCES.configuration_invalid }
   }
   const testCode = isTest ? destination.testCode : null
+  const found = await platforms.accessTokens.find(platform, opened.credential)
   const hasTime = () => monotonicSeconds() + REQUEST_SECONDS_MAX < leaseEndsAtSeconds
   const sender = {
-    platform,
+    // Without a token nothing is sent, and the token endpoint's answer settles the batch.
+    platform: found.kind === 'token' ? platform : { ...platform, send: async () => found.answer },
     now,
-    connection: { target, accessToken: opened.credential, testCode },
+    connection: { target, accessToken: found.kind === 'token' ? found.accessToken : '', testCode },
     canStart: () => hasTime() && isStopping?.() !== true,
     onAnswered: (request: SentRequest) => settleRequest(context, toSend, request),
   }
   const { lastAnswer, unsent } = await sendEvents(sender, deliveries)
   await settleUnsent(context, toSend, { unsent, reason: 'handed_back' })
+  if (lastAnswer?.outcome === 'auth') platforms.accessTokens.forget(platform, opened.credential)
   return assessHealth(lastAnswer)
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isObject, parseJsonObject } from '../../runtime/util/is-object.ts'
+import { isPlatformToken } from '../../runtime/util/sealed-credential.ts'
 
 /** What a destination's credential may be. A platform names the kinds that it takes. */
 export const CREDENTIAL_KINDS = ['bearer_token', 'service_account_key', 'refresh_token'] as const
@@ -93,6 +94,33 @@ export function readCredential(
 ): Credential | null {
   const credential = parseCredential(text)
   return credentialForms.some(({ kind }) => kind === credential?.kind) ? credential : null
+}
+
+/** A key file of Google has 2,400 characters. */
+export const CREDENTIAL_CHARACTERS_MAX = 8_000
+
+/**
+ * Reads what a person entered or a file holds, without the white space around it: the text to seal,
+ * or why the platform does not take it. The reason never repeats the text.
+ */
+export function parseCredentialInput(
+  { credentialForms }: { credentialForms: readonly CredentialForm[] },
+  input: string,
+): { text: string } | { problem: string } {
+  const text = input.trim()
+  const isJson = text.startsWith('{')
+  const isValid = isJson ? text.length <= CREDENTIAL_CHARACTERS_MAX : isPlatformToken(text)
+  if (isValid && readCredential({ credentialForms }, text)) return { text }
+  const kinds = credentialForms.map(({ kind }) => CREDENTIAL_REQUIREMENTS[kind])
+  return { problem: `must contain only ${kinds.join(', or ')}` }
+}
+
+/** Completes "The field must contain only ...". */
+const CREDENTIAL_REQUIREMENTS: Record<CredentialKind, string> = {
+  bearer_token: 'the token, 1 to 2,000 printable ASCII characters without spaces',
+  service_account_key: 'the JSON key file of a service account',
+  refresh_token:
+    'a JSON object with kind "refresh_token", client_id, client_secret and refresh_token',
 }
 
 /** Names a sealed text in caches, without revealing it. */

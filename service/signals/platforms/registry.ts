@@ -1,4 +1,5 @@
 import { readPluginSetting, type Settings } from '../../runtime/settings/settings.ts'
+import { AccessTokens } from './access-tokens/client.ts'
 import { GOOGLE_ADS_PLUG_IN } from './google-ads/settings.ts'
 import { META_PLUG_IN } from './meta/settings.ts'
 import type { Platform } from './platform.ts'
@@ -11,7 +12,8 @@ export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [META_PLUG_IN, GOOGL
 export const PLATFORM_SETTINGS = PLATFORM_PLUG_INS.map(({ settings }) => settings)
 
 export function createPlatforms(context: PlugInContext): PlatformRegistry {
-  return new PlatformRegistry(PLATFORM_PLUG_INS.map(plugIn => plugIn.create(context)))
+  const platforms = PLATFORM_PLUG_INS.map(plugIn => plugIn.create(context))
+  return new PlatformRegistry(platforms, new AccessTokens(context))
 }
 
 /** The platforms at the simulator, with the defaults of their settings. */
@@ -46,13 +48,18 @@ export function listAddresses(settings: Pick<Settings, 'pluginValues'>): Platfor
 /** Some platforms, such as those of a tracker. */
 export type SelectedPlatforms = Pick<PlatformRegistry, 'all' | 'default'>
 
+/** For platforms that send nothing. */
+const NO_CLOCK = { now: () => new Date(0), timeoutMilliseconds: 1 }
+
 /** The platforms that this process knows, by name. */
 export class PlatformRegistry {
   readonly all: readonly Platform[]
   /** For a destination that names no platform, and for events of trackers without destinations. */
   readonly default: Platform
+  /** The minted access tokens of this process. */
+  readonly accessTokens: AccessTokens
 
-  constructor(platforms: readonly Platform[]) {
+  constructor(platforms: readonly Platform[], accessTokens = new AccessTokens(NO_CLOCK)) {
     const [first] = platforms
     if (!first) throw new Error('a registry needs a platform')
     const names = new Set(platforms.map(({ name }) => name))
@@ -61,6 +68,7 @@ export class PlatformRegistry {
     if (marks.size < platforms.length) throw new Error('two platforms have one identity mark')
     this.all = platforms
     this.default = first
+    this.accessTokens = accessTokens
   }
 
   /** Null if no plug-in of this process has this name. */
@@ -76,6 +84,6 @@ export class PlatformRegistry {
 
   /** A registry of the same platforms, each wrapped. */
   map(wrap: (platform: Platform) => Platform): PlatformRegistry {
-    return new PlatformRegistry(this.all.map(wrap))
+    return new PlatformRegistry(this.all.map(wrap), this.accessTokens)
   }
 }

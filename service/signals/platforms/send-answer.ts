@@ -15,8 +15,8 @@ export interface SendError {
 export interface SendAnswer {
   /**
    * What the answer says about the destination, and about every event of the request unless
-   * `events` is present: then `accepted` says that the platform works. `permanent` without `events`:
-   * the platform rejected the whole batch for its content, so it is halved.
+   * `events` is present: then `accepted` says that the platform works. `permanent` without
+   * `events`: the platform rejected the whole batch for its content, so it is halved.
    */
   outcome: SendOutcome
   /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
@@ -53,6 +53,13 @@ export interface Unavailable {
   sentence: string
   /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
   waitSeconds: number
+}
+
+/** A report that could not be read because the credential gives no access token. */
+export function unavailableWithoutToken({ outcome, waitSeconds, error }: SendAnswer): Unavailable {
+  const cause =
+    outcome === 'throttle' ? 'throttled' : outcome === 'retry' ? 'out_of_reach' : 'credential'
+  return { kind: 'unavailable', cause, sentence: error?.message ?? '', waitSeconds }
 }
 
 /** What a platform says about a request that it took earlier. */
