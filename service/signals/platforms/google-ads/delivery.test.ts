@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
+import { generateKeyPairSync, hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
@@ -34,7 +34,7 @@ function withActions(platform: Platform): Platform {
 }
 
 /** A service whose tracker sends to Meta and to Google Ads. */
-async function startWithGoogle(test: TestContext) {
+async function startWithGoogle(test: TestContext, givenCredential?: string) {
   const service = await startTestService(test)
   const { database, delivery, tracker, clock } = service
   const google = delivery.platforms.find('google_ads')
@@ -44,7 +44,7 @@ async function startWithGoogle(test: TestContext) {
     trackerId: tracker.trackerId,
     at: clock.now(),
     credentialKeys: delivery.credentialKeys,
-    connected: { platform: 'google_ads', config, accessToken: credential },
+    connected: { platform: 'google_ads', config, accessToken: givenCredential ?? credential },
   })
   delivery.platforms = delivery.platforms.map(withActions)
   await delay(ROUTES_MILLISECONDS)
@@ -221,4 +221,44 @@ it('sends again after an answer that never came, as the same transaction', async
     ],
   )
   assert.equal((await statusesOf(service, 'order-1001')).google, 'accepted')
+})
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+const CLIENT_EMAIL = 'sender@shop-project.iam.gserviceaccount.com'
+
+/** A key file of Google Cloud, which names an address of its own. */
+const KEY_FILE = JSON.stringify({
+  type: 'service_account',
+  project_id: 'shop-project',
+  private_key_id: 'key-1',
+  private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  client_email: CLIENT_EMAIL,
+  token_uri: 'http://127.0.0.1:9/token',
+})
+
+it('sends as a service account, with a token that its key is good for', async test => {
+  const { service } = await startWithGoogle(test, KEY_FILE)
+  await fetch(`${service.simulatorUrl}/_simulator/google/service-accounts`, {
+    method: 'POST',
+    body: JSON.stringify({
+      client_email: CLIENT_EMAIL,
+      public_key: publicKey.export({ type: 'spki', format: 'pem' }),
+    }),
+  })
+  await service.submit(samplePurchase())
+  await service.deliver()
+  assert.equal((await statusesOf(service, 'order-1001')).google, 'accepted')
+  const stored = await storedText(service)
+  for (const secret of [KEY_FILE.slice(120, 180), 'ya29.', 'token_uri'])
+    assert.ok(!stored.includes(secret.toLowerCase()), secret)
+  assert.ok(!service.logged().includes('ya29.'))
+})
+
+it('pauses the destination of a service account that Google does not know', async test => {
+  const unknown = KEY_FILE.replace(CLIENT_EMAIL, `unknown-${CLIENT_EMAIL}`)
+  const { service } = await startWithGoogle(test, unknown)
+  await service.submit(samplePurchase())
+  await service.deliver()
+  assert.deepEqual(await statusesOf(service, 'order-1001'), { meta: 'accepted', google: 'queued' })
+  assert.deepEqual(await listGoogleReceipts(service.simulatorUrl), [])
 })
