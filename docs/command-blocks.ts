@@ -208,6 +208,11 @@ export const TESTED: readonly TestedBlock[] = [
     begins: 'NOW=$(date +%s)\ncurl http://127.0.0.1:3001/_simulator/other-events',
     expected: /"added":501/,
   },
+  {
+    page: SIMULATOR,
+    begins: "curl 'http://127.0.0.1:3001/_simulator/google/received",
+    expected: /"value_by_currency":[\s\S]*"fired":0[\s\S]*"rules":\[\]/,
+  },
 ]
 
 export const UNTESTED: readonly UntestedBlock[] = [

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseFaultRules } from './fault-rules.ts'
 import { checkObject, type FieldErrors, list, text } from './field-check.ts'
+import { GOOGLE_CONTROLS } from './google-ads/google-controls.ts'
 import {
   type HttpResponse,
   invalidBodyResponse,
@@ -47,6 +48,7 @@ const CONTROLS: Record<string, Record<string, ControlHandler>> = {
   '/_simulator/tokens': { POST: revokeTokens, DELETE: restoreTokens },
   '/_simulator/stats': { GET: showStats, POST: replaceStats, DELETE: resetStats },
   '/_simulator/other-events': { POST: addOtherEvents, DELETE: clearOtherEvents },
+  ...GOOGLE_CONTROLS,
 }
 
 /** The endpoints under /_simulator, which let a test inspect and control the simulator. */

@@ -1,4 +1,4 @@
-import type { FaultEdge, FaultMatch, FaultRule } from './fault-rules.ts'
+import type { FaultEdge, FaultMatch, FaultRule, RuleBase } from './fault-rules.ts'
 import { seededRandom } from './seeded-random.ts'
 
 /** The parts of a request that a rule can match. */
@@ -11,11 +11,8 @@ export interface FaultCandidate {
   at: Date
 }
 
-/** A rule with how often it fired. */
-export type FaultStatus = FaultRule & { fired: number }
-
-interface ActiveFault {
-  rule: FaultRule
+interface ActiveRule<Rule> {
+  rule: Rule
   fired: number
   nextRandom: () => number
 }
@@ -24,37 +21,54 @@ const SEED_DEFAULT = 1
 const EDGE_DEFAULT: FaultEdge = 'events'
 
 /** The active fault rules. The first rule that matches, has times left and is drawn, fires. */
-export class FaultInjector {
-  #faults: ActiveFault[] = []
+export class RuleInjector<Rule extends RuleBase, Candidate> {
+  readonly #matches: (rule: Rule, candidate: Candidate) => boolean
+  #active: ActiveRule<Rule>[] = []
+
+  constructor(matches: (rule: Rule, candidate: Candidate) => boolean) {
+    this.#matches = matches
+  }
 
   /** Replaces all rules and restarts the counts and random sequences. */
-  replace(rules: FaultRule[]): void {
-    this.#faults = rules.map(rule => ({
+  replace(rules: Rule[]): void {
+    this.#active = rules.map(rule => ({
       rule,
       fired: 0,
       nextRandom: seededRandom(rule.seed ?? SEED_DEFAULT),
     }))
   }
 
-  status(): FaultStatus[] {
-    return this.#faults.map(({ rule, fired }) => ({ ...rule, fired }))
+  /** The rules with how often each fired. */
+  status(): (Rule & { fired: number })[] {
+    return this.#active.map(({ rule, fired }) => ({ ...rule, fired }))
   }
 
   /** The rule that fires for this request, now counted as fired; undefined when none does. */
-  selectFault(candidate: FaultCandidate): FaultRule | undefined {
-    const fault = this.#faults.find(active => shouldFire(active, candidate))
-    if (!fault) return undefined
-    fault.fired++
-    return fault.rule
+  selectFault(candidate: Candidate): Rule | undefined {
+    const active = this.#active.find(one => this.#shouldFire(one, candidate))
+    if (!active) return undefined
+    active.fired++
+    return active.rule
+  }
+
+  #shouldFire({ rule, fired, nextRandom }: ActiveRule<Rule>, candidate: Candidate): boolean {
+    if (rule.times !== undefined && fired >= rule.times) return false
+    if (!this.#matches(rule, candidate)) return false
+    // The sequence advances only for matching requests, so other traffic does not disturb it.
+    return rule.probability === undefined || nextRandom() < rule.probability
   }
 }
 
-function shouldFire({ rule, fired, nextRandom }: ActiveFault, candidate: FaultCandidate): boolean {
-  if ((rule.edge ?? EDGE_DEFAULT) !== candidate.edge) return false
-  if (rule.times !== undefined && fired >= rule.times) return false
-  if (rule.match && !matchesRequest(rule.match, candidate)) return false
-  // The sequence advances only for matching requests, so other traffic does not disturb it.
-  return rule.probability === undefined || nextRandom() < rule.probability
+/** The fault rules of the Graph API. */
+export class FaultInjector extends RuleInjector<FaultRule, FaultCandidate> {
+  constructor() {
+    super(matchesGraphRequest)
+  }
+}
+
+function matchesGraphRequest({ edge, match }: FaultRule, candidate: FaultCandidate): boolean {
+  if ((edge ?? EDGE_DEFAULT) !== candidate.edge) return false
+  return match === undefined || matchesRequest(match, candidate)
 }
 
 function matchesRequest(

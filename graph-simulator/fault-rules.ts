@@ -15,30 +15,34 @@ import { EVENTS_MAX } from './validate-events.ts'
 /** The simulated edges of the Graph API. */
 export type FaultEdge = 'events' | 'stats' | 'dataset_quality'
 
-/** One fault rule, as posted to /_simulator/faults. Wire names throughout. */
-export interface FaultRule {
-  /** The edge of the requests. Default: `events`. */
-  edge?: FaultEdge
-  /** Conditions that must all be true. Default: the rule matches every request. */
-  match?: FaultMatch
+/** When a fault rule fires and what it does to a response, for every simulated platform. */
+export interface RuleBase {
   /** How often the rule may fire. Default: no limit. */
   times?: number
   /** Probability from 0 to 1 that the rule fires for a matching request. Default: 1. */
   probability?: number
   /** Seed of the rule's random sequence, so that a run can be repeated. Default: 1. */
   seed?: number
-  /** Return this response instead of processing the request; nothing is stored. */
-  respond?: FaultResponse
   /** Added to every response, ordinary ones included; they override all other headers. */
   headers?: Record<string, string>
-  /** Store only the first events of a valid request, and return this `events_received`. */
-  keep_events?: number
   /** Delay of the response. Events are stored on arrival, before the delay. */
   delay_ms?: number
   /** Close the connection without a response, before or after the events are stored. */
   abort?: 'before_response' | 'after_store'
   /** Send the content-length of the whole response, but only this many bytes of its body. */
   truncate?: number
+}
+
+/** One fault rule, as posted to /_simulator/faults. Wire names throughout. */
+export interface FaultRule extends RuleBase {
+  /** The edge of the requests. Default: `events`. */
+  edge?: FaultEdge
+  /** Conditions that must all be true. Default: the rule matches every request. */
+  match?: FaultMatch
+  /** Return this response instead of processing the request; nothing is stored. */
+  respond?: FaultResponse
+  /** Store only the first events of a valid request, and return this `events_received`. */
+  keep_events?: number
 }
 
 export interface FaultMatch {
@@ -68,9 +72,9 @@ export interface FaultResponse {
   headers?: Record<string, string>
 }
 
-const RULES_MAX = 100
-const DELAY_MS_MAX = 600_000
-const BODY_LENGTH_MAX = 512 * 1_024
+export const RULES_MAX = 100
+export const DELAY_MS_MAX = 600_000
+export const BODY_LENGTH_MAX = 512 * 1_024
 const HEADERS_MAX = 50
 const INT32_MAX = 2 ** 31 - 1
 
@@ -158,7 +162,7 @@ function checkReportRule(
     errors[`${path}.abort`] = ['This edge stores nothing: use before_response.']
 }
 
-function checkHeaders(value: unknown, path: string, errors: FieldErrors): void {
+export function checkHeaders(value: unknown, path: string, errors: FieldErrors): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     errors[path] = ['Must be an object of header names and values.']
     return

@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout as wait } from 'node:timers/promises'
+import type { ServerResponse } from 'node:http'
 import { readDatasetQuality } from './dataset-quality.ts'
 import { readDatasetStats } from './dataset-stats.ts'
 import type { FaultEdge } from './fault-rules.ts'
@@ -11,27 +10,18 @@ import {
   unsupportedRequest,
 } from './graph-errors.ts'
 import { type GraphReply, graphErrorResponse, newTraceId } from './graph-response.ts'
-import { readBody, writeResponse } from './http-messages.ts'
+import { type HttpExchange, readBody, sendReply, writeResponse } from './http-messages.ts'
 import { receiveEvents } from './receive-events.ts'
 import { answerReportRequest, type ReportReader } from './report-requests.ts'
 import type { SimulatorState } from './simulator-state.ts'
 
 const EVENTS_BODY_BYTES_MAX = 16 * 1_024 * 1_024
 
-export interface GraphExchange {
-  request: IncomingMessage
-  response: ServerResponse
-  path: string
-  query: URLSearchParams
-  /** Aborts delays when the simulator stops. */
-  stopping: AbortSignal
-}
-
 const VERSION = /^v\d+\.\d+$/
 const DATASET = /^\d{1,32}$/
 
 /** Every path outside /_simulator: the Graph API with its three edges. */
-export async function answerGraph(state: SimulatorState, exchange: GraphExchange): Promise<void> {
+export async function answerGraph(state: SimulatorState, exchange: HttpExchange): Promise<void> {
   const { request, response } = exchange
   const { edge, version, dataset } = parsePath(exchange)
   if (edge === undefined) return sendError(response, unknownPath())
@@ -66,7 +56,7 @@ interface GraphPath {
 }
 
 /** The quality edge takes the dataset from the query and not from the path. */
-function parsePath({ path, query }: GraphExchange): GraphPath {
+function parsePath({ path, query }: HttpExchange): GraphPath {
   const [version = '', dataset = '', ...rest] = path.slice(1).split('/')
   if (dataset === 'dataset_quality' && rest.length === 0)
     return { version, dataset: query.get('dataset_id') ?? '', edge: 'dataset_quality' }
@@ -76,7 +66,7 @@ function parsePath({ path, query }: GraphExchange): GraphPath {
 
 async function handleEvents(
   state: SimulatorState,
-  exchange: GraphExchange,
+  exchange: HttpExchange,
   dataset: string,
 ): Promise<void> {
   const { request, response, query } = exchange
@@ -105,21 +95,8 @@ function findPathError(
   return DATASET.test(dataset) && isAllowed ? undefined : unsupportedRequest(method)
 }
 
-async function sendResponse(
-  exchange: GraphExchange,
-  { response, fault }: GraphReply,
-): Promise<void> {
-  const { response: stream, stopping } = exchange
-  if (fault?.delay_ms !== undefined) {
-    try {
-      await wait(fault.delay_ms, undefined, { signal: stopping })
-    } catch {
-      // The simulator is stopping and closes the connection.
-      return
-    }
-  }
-  if (fault?.abort) return void stream.destroy()
-  writeResponse(stream, response, fault?.truncate)
+function sendResponse(exchange: HttpExchange, { response, fault }: GraphReply): Promise<void> {
+  return sendReply(exchange, response, fault)
 }
 
 function sendError(response: ServerResponse, error: GraphError): void {

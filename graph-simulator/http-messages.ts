@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { FieldErrors } from './field-check.ts'
 
 /** A response before it is written to a connection. */
@@ -42,6 +43,41 @@ export function writeResponse(
   stream.flushHeaders()
   if (truncateBytes > 0) stream.write(body.subarray(0, truncateBytes))
   stream.socket?.destroySoon()
+}
+
+/** One request and the stream of its response. */
+export interface HttpExchange {
+  request: IncomingMessage
+  response: ServerResponse
+  path: string
+  query: URLSearchParams
+  /** Aborts delays when the simulator stops. */
+  stopping: AbortSignal
+}
+
+/** What a fault rule does to a response on its way out. */
+interface TransportFault {
+  delay_ms?: number
+  abort?: string
+  truncate?: number
+}
+
+/** Writes a response as the fault rule that fired says: late, in part, or not at all. */
+export async function sendReply(
+  { response: stream, stopping }: HttpExchange,
+  response: HttpResponse,
+  fault: TransportFault | undefined,
+): Promise<void> {
+  if (fault?.delay_ms !== undefined) {
+    try {
+      await wait(fault.delay_ms, undefined, { signal: stopping })
+    } catch {
+      // The simulator is stopping and closes the connection.
+      return
+    }
+  }
+  if (fault?.abort) return void stream.destroy()
+  writeResponse(stream, response, fault?.truncate)
 }
 
 /** A body of this many times the limit closes the connection without a response. */

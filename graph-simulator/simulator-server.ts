@@ -1,10 +1,13 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { answerControl } from './control-routes.ts'
 import { TotalsByDataset } from './dataset-totals.ts'
 import { EventCounts } from './event-counts.ts'
 import { FaultInjector } from './fault-injector.ts'
+import { answerGoogle, isGooglePath } from './google-ads/google-routes.ts'
+import { createGoogleState } from './google-ads/google-state.ts'
 import { answerGraph } from './graph-routes.ts'
+import type { HttpExchange } from './http-messages.ts'
 import { MatchKeyCounts } from './match-keys.ts'
 import { ReceivedEvents } from './received-events.ts'
 import type { SimulatorState } from './simulator-state.ts'
@@ -33,7 +36,7 @@ const RECEIVED_BYTES_MAX = 1_024 * 1_024 * 1_024
 /** Longer than common client pools, so that the simulator never closes an idle connection. */
 const KEEP_ALIVE_MS = 75_000
 
-/** Starts a simulator of Meta's Graph API. Rejects when the address cannot be bound. */
+/** Starts the simulator of every platform on one port. Rejects when the address cannot be bound. */
 export async function startSimulator({
   host,
   port,
@@ -62,21 +65,18 @@ export async function startSimulator({
   }
 }
 
-interface HttpExchange {
-  request: IncomingMessage
-  response: ServerResponse
-  stopping: AbortSignal
-}
-
-function handleRequest(state: SimulatorState, exchange: HttpExchange): Promise<void> {
+function handleRequest(
+  state: SimulatorState,
+  exchange: Pick<HttpExchange, 'request' | 'response' | 'stopping'>,
+): Promise<void> {
   const url = exchange.request.url ?? '/'
   const queryStart = url.indexOf('?')
   const path = queryStart < 0 ? url : url.slice(0, queryStart)
   const query = new URLSearchParams(queryStart < 0 ? '' : url.slice(queryStart + 1))
   const isControl = path === '/_simulator' || path.startsWith('/_simulator/')
-  return isControl
-    ? answerControl(state, { ...exchange, path, query })
-    : answerGraph(state, { ...exchange, path, query })
+  const request = { ...exchange, path, query }
+  if (isControl) return answerControl(state, request)
+  return isGooglePath(path) ? answerGoogle(state, request) : answerGraph(state, request)
 }
 
 function createState(now: () => Date, eventsMax: number): SimulatorState {
@@ -87,6 +87,7 @@ function createState(now: () => Date, eventsMax: number): SimulatorState {
     stats: STATS_OPTIONS_DEFAULT,
     matchKeys: new MatchKeyCounts(),
     faults: new FaultInjector(),
+    google: createGoogleState(eventsMax),
     revokedTokens: new Set(),
     now,
     startedAt: now(),

@@ -1,6 +1,7 @@
 import type { TotalsByDataset } from './dataset-totals.ts'
 import type { EventCounts } from './event-counts.ts'
 import type { FaultInjector } from './fault-injector.ts'
+import type { GoogleState } from './google-ads/google-state.ts'
 import type { MatchKeyCounts } from './match-keys.ts'
 import type { ReceivedEvents } from './received-events.ts'
 import type { StatsOptions } from './stats-options.ts'
@@ -15,6 +16,8 @@ export interface SimulatorState {
   /** What the dataset_quality edge returns. */
   matchKeys: MatchKeyCounts
   faults: FaultInjector
+  /** Google Ads, which shares only the clock and the revoked tokens with the Graph API. */
+  google: GoogleState
   revokedTokens: Set<string>
   now: () => Date
   startedAt: Date

@@ -189,7 +189,7 @@ it('consent and identity import no store, no HTTP and no settings', () => {
 it('the simulator, the embedded PostgreSQL and the contract import nothing of the service', () => {
   const foreignImports = everything.flatMap(({ path, source }) => {
     const foreign = /^(graph-simulator|embedded-postgres)\//.test(path)
-      ? /from '(@signalbox\/|\.\.\/)/
+      ? /from '(@signalbox\/|\.\.\/(\.\.|service|contract|testing|clients)\b)/
       : path.startsWith('contract/')
         ? /from '(@signalbox\/(?!contract)|\.\.\/service)/
         : null

@@ -7,7 +7,21 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 
 const TargetField = named(
   'TargetField',
-  Type.Object({ name: Type.String(), label: Type.String(), hint: Type.String() }),
+  Type.Object({
+    name: Type.String(),
+    label: Type.String(),
+    hint: Type.String(),
+    optional: Type.Optional(Type.Boolean({ description: 'It may be left empty.' })),
+  }),
+)
+
+const CredentialForm = named(
+  'CredentialForm',
+  Type.Object({
+    kind: stringEnum(['bearer_token', 'service_account_key', 'refresh_token']),
+    label: Type.String(),
+    hint: Type.String(),
+  }),
 )
 
 const DestinationPlatform = named(
@@ -16,6 +30,9 @@ const DestinationPlatform = named(
     type: Type.String({ description: 'The `type` of its destinations.' }),
     label: Type.String(),
     fields: Type.Array(TargetField, { description: 'The members of `config` to ask for.' }),
+    credentials: Type.Array(CredentialForm, {
+      description: 'What `access_token` may be, the recommended kind first.',
+    }),
   }),
 )
 export type DestinationPlatform = Static<typeof DestinationPlatform>
@@ -98,7 +115,13 @@ export const DestinationStatusList = named(
 export type DestinationStatusList = Static<typeof DestinationStatusList>
 
 /** A secret in a request body, which is sealed at once and never returned. */
-const AccessToken = Type.String({ minLength: 1, maxLength: 2_000 })
+const AccessToken = Type.String({
+  minLength: 1,
+  maxLength: 8_000,
+  description:
+    'A token, or the JSON of another kind of credential: the key file of a service account, or ' +
+    '`{"kind": "refresh_token", "client_id", "client_secret", "refresh_token"}`.',
+})
 const Config = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,

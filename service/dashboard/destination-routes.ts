@@ -24,6 +24,7 @@ import {
 import { type Destination, findDestination } from '../signals/delivery/destination-store.ts'
 import { setTestMode } from '../signals/delivery/test-mode.ts'
 import { requirePlatform, sendTestPurchase } from '../signals/ingestion/send-test-purchase.ts'
+import { CREDENTIAL_KINDS } from '../signals/platforms/credentials.ts'
 import { findAdAccount } from '../workspaces/users/ad-account-store.ts'
 import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
 import type { CurrentUser } from '../workspaces/users/session-store.ts'
@@ -151,7 +152,7 @@ async function connectDestination(
     throw Refusal.ofFields({ type: [`The type field must be one of: ${names}.`] })
   }
   const config = parseTargetInput(platform, submission.config)
-  const accessToken = parseTokenInput(submission.access_token)
+  const accessToken = parseTokenInput(platform, submission.access_token)
   const platformAdAccountId = submission.ad_account_id ?? null
   const { workspaceId, trackerId } = tracker
   if (platformAdAccountId !== null) {
@@ -189,7 +190,7 @@ async function replaceDestinationCredential(
   requireRecentAuthentication(user, context.now())
   const { trackerId } = tracker
   const before = await requireDestination(context, { tracker, destinationId })
-  const accessToken = parseTokenInput(submission.access_token)
+  const accessToken = parseTokenInput(credentialFormsOf(context, before), submission.access_token)
   const config = changedConfig(context, before, submission.config ?? {})
   const [actor, at] = [userActor(user), context.now()]
   const change = { ...tracker, destinationId: before.id, accessToken, config, actor, at }
@@ -197,6 +198,14 @@ async function replaceDestinationCredential(
   context.onDestinationChanged(trackerId)
   return requireDestination(context, { tracker, destinationId })
 }
+
+/** Any kind for a platform that this process does not know: its worker judges the credential. */
+function credentialFormsOf({ platforms }: DashboardContext, { platform: name }: Destination) {
+  const credentialForms = platforms.find(name)?.credentialForms ?? ANY_CREDENTIAL
+  return { credentialForms }
+}
+
+const ANY_CREDENTIAL = CREDENTIAL_KINDS.map(kind => ({ kind, label: kind, hint: '' }))
 
 /** The members that change. Without any, the platform need not be known to this process. */
 function changedConfig(

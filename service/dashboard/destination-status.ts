@@ -142,10 +142,11 @@ function testModeSecondsLeft({ testModeUntil }: Destination, at: Date): number |
 }
 
 function platformViews({ all }: PlatformRegistry): DestinationStatusList['platforms'] {
-  return all.map(({ name, label, targetFields }) => ({
+  return all.map(({ name, label, targetFields, credentialForms }) => ({
     type: name,
     label,
     fields: targetFields.map(field => ({ ...field })),
+    credentials: credentialForms.map(form => ({ ...form })),
   }))
 }
 

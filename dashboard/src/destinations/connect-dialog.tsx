@@ -9,7 +9,7 @@ import {
   destinationsKey,
   type TrackerParams,
 } from './queries.ts'
-import { fieldErrorOf, isShownByFields, TargetFields, TokenInput } from './target-fields.tsx'
+import { CredentialInput, fieldErrorOf, isShownByFields, TargetFields } from './target-fields.tsx'
 
 interface ConnectDialogProps {
   params: TrackerParams
@@ -25,7 +25,7 @@ export function ConnectDialog({ params, platforms, onClose }: ConnectDialogProps
   const [config, setConfig] = useState<Record<string, string>>({})
   const [token, setToken] = useState('')
   const [account, setAccount] = useState('')
-  const fields = platforms.find(platform => platform.type === type)?.fields ?? []
+  const { fields = [], credentials = [] } = platforms.find(platform => platform.type === type) ?? {}
   const connect = useMutation({
     mutationFn: () =>
       call('POST /workspaces/:workspace/trackers/:tracker/destinations', {
@@ -62,11 +62,18 @@ export function ConnectDialog({ params, platforms, onClose }: ConnectDialogProps
           onChange={({ currentTarget }) => {
             setType(currentTarget.value)
             setConfig({})
+            setToken('')
           }}
         />
       )}
       <TargetFields fields={fields} values={config} onChange={setConfig} error={error} />
-      <TokenInput value={token} onChange={setToken} error={error} />
+      <CredentialInput
+        key={type}
+        forms={credentials}
+        value={token}
+        onChange={setToken}
+        error={error}
+      />
       {active.length > 0 && (
         <NativeSelect
           label="Ad account"

@@ -9,7 +9,7 @@ import {
   destinationsKey,
   type TrackerParams,
 } from './queries.ts'
-import { isShownByFields, TargetFields, TokenInput } from './target-fields.tsx'
+import { CredentialInput, isShownByFields, TargetFields } from './target-fields.tsx'
 
 interface CredentialDialogProps {
   params: TrackerParams
@@ -50,7 +50,12 @@ export function CredentialDialog({ params, status, platform, onClose }: Credenti
       onClose={onClose}
     >
       <Text size="sm">The next request uses the new token. Waiting events are sent at once.</Text>
-      <TokenInput value={token} onChange={setToken} error={error} />
+      <CredentialInput
+        forms={platform?.credentials ?? []}
+        value={token}
+        onChange={setToken}
+        error={error}
+      />
       <TargetFields fields={fields} values={config} onChange={setConfig} error={error} />
     </FormDialog>
   )

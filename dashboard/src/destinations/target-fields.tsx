@@ -1,4 +1,5 @@
-import { PasswordInput, TextInput } from '@mantine/core'
+import { NativeSelect, PasswordInput, Textarea, TextInput } from '@mantine/core'
+import { useState } from 'react'
 import { ApiError } from '../api/client.ts'
 import type { DestinationPlatform } from './queries.ts'
 
@@ -23,7 +24,7 @@ interface TargetFieldsProps {
 
 /** The members of a target that a platform asks for. */
 export function TargetFields({ fields, values, onChange, error }: TargetFieldsProps) {
-  return fields.map(({ name, label, hint }) => (
+  return fields.map(({ name, label, hint, optional = false }) => (
     <TextInput
       key={name}
       label={label}
@@ -33,30 +34,119 @@ export function TargetFields({ fields, values, onChange, error }: TargetFieldsPr
       error={fieldErrorOf(error, `config.${name}`)}
       autoComplete="off"
       spellCheck={false}
-      required
+      required={!optional}
     />
   ))
 }
 
-interface TokenInputProps {
+interface CredentialInputProps {
+  forms: DestinationPlatform['credentials']
+  /** The text of the credential: a token, or JSON. */
   value: string
   onChange: (value: string) => void
   error: unknown
 }
 
-/** Never filled in by the browser and never shown again. */
-export function TokenInput({ value, onChange, error }: TokenInputProps) {
+const STORED = 'Stored encrypted and never shown. The platform checks it with the first request.'
+const TOKEN_FORM = { kind: 'bearer_token', label: 'Access token', hint: '' } as const
+
+/** One of the kinds of credential that a platform takes. It is never shown again. */
+export function CredentialInput({ forms, value, onChange, error }: CredentialInputProps) {
+  const [chosen, setChosen] = useState(0)
+  const form = forms[chosen] ?? TOKEN_FORM
+  const common = { error: fieldErrorOf(error, 'access_token'), spellCheck: false, required: true }
+  return (
+    <>
+      {forms.length > 1 && (
+        <NativeSelect
+          label="Kind of credential"
+          value={chosen}
+          data={forms.map(({ label }, index) => ({ value: String(index), label }))}
+          onChange={({ currentTarget }) => {
+            setChosen(Number(currentTarget.value))
+            onChange('')
+          }}
+        />
+      )}
+      {form.kind === 'bearer_token' && (
+        <SecretInput {...common} {...form} value={value} onChange={onChange} />
+      )}
+      {form.kind === 'service_account_key' && (
+        <Textarea
+          {...common}
+          label={form.label}
+          description={`${form.hint} ${STORED}`}
+          value={value}
+          onChange={({ currentTarget }) => onChange(currentTarget.value)}
+          autoComplete="off"
+          rows={6}
+        />
+      )}
+      {form.kind === 'refresh_token' && <RefreshTokenInputs {...common} onChange={onChange} />}
+    </>
+  )
+}
+
+interface SecretInputProps {
+  label: string
+  hint?: string
+  value: string
+  onChange: (value: string) => void
+  error?: string | null
+}
+
+/** Never filled in by the browser. */
+function SecretInput({ label, hint = '', value, onChange, error = null }: SecretInputProps) {
   return (
     <PasswordInput
-      label="Access token"
-      description="Stored encrypted and never shown. The platform checks it with the first request."
+      label={label}
+      description={`${hint} ${STORED}`.trim()}
       value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
-      error={fieldErrorOf(error, 'access_token')}
+      error={error}
       autoComplete="new-password"
       spellCheck={false}
-      visibilityToggleButtonProps={{ 'aria-label': 'Show the access token' }}
+      visibilityToggleButtonProps={{ 'aria-label': `Show the ${label.toLowerCase()}` }}
       required
     />
+  )
+}
+
+interface RefreshTokenInputsProps {
+  error: string | null
+  onChange: (value: string) => void
+}
+
+/** Three members in one text, as the service seals them. */
+function RefreshTokenInputs({ error, onChange }: RefreshTokenInputsProps) {
+  const [members, setMembers] = useState({ client_id: '', client_secret: '', refresh_token: '' })
+  const change = (name: keyof typeof members) => (text: string) => {
+    const next = { ...members, [name]: text.trim() }
+    setMembers(next)
+    const isComplete = Object.values(next).every(member => member !== '')
+    onChange(isComplete ? JSON.stringify({ kind: 'refresh_token', ...next }) : '')
+  }
+  return (
+    <>
+      <TextInput
+        label="Client ID"
+        value={members.client_id}
+        onChange={({ currentTarget }) => change('client_id')(currentTarget.value)}
+        error={error}
+        autoComplete="off"
+        spellCheck={false}
+        required
+      />
+      <SecretInput
+        label="Client secret"
+        value={members.client_secret}
+        onChange={change('client_secret')}
+      />
+      <SecretInput
+        label="Refresh token"
+        value={members.refresh_token}
+        onChange={change('refresh_token')}
+      />
+    </>
   )
 }

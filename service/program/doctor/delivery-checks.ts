@@ -17,7 +17,7 @@ export interface DeliveryExamination {
 }
 
 export interface OpenedDestination extends Pick<Destination, 'id' | 'platform' | 'config'> {
-  accessToken: string
+  credential: string
 }
 
 const DESTINATIONS_MAX = 1_000
@@ -77,7 +77,7 @@ function openCredentials(
     result: openCredential(keys, destination.id, destination.sealedCredential),
   }))
   const opened = results.flatMap(({ destination: { id, platform, config }, result }) =>
-    result === null ? [] : [{ id, platform, config, accessToken: result.credential }],
+    result === null ? [] : [{ id, platform, config, credential: result.credential }],
   )
   const closed = destinations.length - opened.length
   const previous = results.filter(({ result }) => result?.key === 'previous').length

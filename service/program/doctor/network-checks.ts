@@ -3,7 +3,12 @@ import { createServer } from 'node:net'
 import { findTracesUrl } from '../../runtime/settings/operation-settings.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
 import type { UnavailableCause } from '../../signals/platforms/platform.ts'
-import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
+import {
+  listAddresses,
+  type PlatformAddress,
+  type PlatformRegistry,
+} from '../../signals/platforms/registry.ts'
+import { unavailableWithoutToken } from '../../signals/platforms/send-answer.ts'
 import { findSmtpError } from '../../workspaces/users/mail/client.ts'
 import { requestPage } from './client.ts'
 import type { OpenedDestination } from './delivery-checks.ts'
@@ -124,15 +129,23 @@ async function checkTraces({ settings }: DoctorContext): Promise<Finding> {
 
 const CLOCK_SECONDS_MAX = 60
 
-/** Whether the platform answers, by any status, and whether its clock agrees with ours. */
-export async function checkPlatform({ settings, now }: DoctorContext): Promise<Finding[]> {
+/** Whether each platform answers, by any status, and whether its clock agrees with ours. */
+export async function checkPlatforms({ settings, now }: DoctorContext): Promise<Finding[]> {
+  const addresses = listAddresses(settings)
+  if (addresses.length === 0) return [skipped('platform.reachable', 'No platform is set.')]
+  const findings = await Promise.all(addresses.map(address => checkPlatform(address, now)))
+  return findings.flat()
+}
+
+async function checkPlatform(
+  { plugIn, url }: PlatformAddress,
+  now: () => Date,
+): Promise<Finding[]> {
   const check = 'platform.reachable'
-  const { platformUrl } = settings
-  if (platformUrl === undefined) return [skipped(check, 'No platform is set.')]
-  const { origin } = new URL(platformUrl)
+  const { origin } = new URL(url)
   const answer = await requestPage(origin)
   if (answer.status === null) {
-    const fix = 'Check DNS, firewall and outgoing proxy, and SIGNALBOX_PLATFORM_URL.'
+    const fix = `Check DNS, firewall and outgoing proxy, and ${plugIn.address.variable}.`
     return [error(check, `${origin} cannot be reached (${answer.code}).`, fix)]
   }
   const reachable = ok(check, `${origin} answers.`)
@@ -181,7 +194,7 @@ export async function checkCredentials(
 
 async function tryCredential(
   platforms: PlatformRegistry,
-  { platform: name, config, accessToken }: OpenedDestination,
+  { platform: name, config, credential }: OpenedDestination,
   at: Date,
 ): Promise<UnavailableCause | 'works'> {
   const platform = platforms.find(name)
@@ -190,6 +203,9 @@ async function tryCredential(
   const hour = HOUR_SECONDS * 1_000
   const until = new Date(Math.floor(at.getTime() / hour) * hour)
   const day = { from: new Date(until.getTime() - hour), until }
+  const found = await platforms.accessTokens.find(platform, credential)
+  if (found.kind === 'no_token') return unavailableWithoutToken(found.answer).cause
+  const { accessToken } = found
   const answer = await platform.readDayCounts({ target, accessToken }, day, 'server')
   return answer.kind === 'unavailable' ? answer.cause : 'works'
 }

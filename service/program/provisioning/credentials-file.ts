@@ -9,10 +9,13 @@ import {
 } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { writePrivateFile } from '@signalbox/embedded-postgres/private-file.ts'
+import { isPlatformToken } from '../../runtime/util/sealed-credential.ts'
 import {
-  isPlatformToken,
-  PLATFORM_TOKEN_CHARACTERS_MAX,
-} from '../../runtime/util/sealed-credential.ts'
+  CREDENTIAL_CHARACTERS_MAX,
+  parseCredentialInput,
+} from '../../signals/platforms/credentials.ts'
+import type { Platform } from '../../signals/platforms/platform.ts'
+import { createOfflinePlatforms } from '../../signals/platforms/registry.ts'
 
 /** Everything that a person, a script or a test needs to use one tracker. */
 export interface Credentials {
@@ -117,8 +120,8 @@ function toWriteError(path: string, cause: unknown): CredentialsFileError {
   })
 }
 
-/** A token and its line break. Reading stops beyond this. */
-const BYTES_MAX = PLATFORM_TOKEN_CHARACTERS_MAX + 2
+/** A credential and its line break. Reading stops beyond this. */
+const BYTES_MAX = CREDENTIAL_CHARACTERS_MAX + 2
 
 /** The message is one sentence and never contains the token. */
 export class PlatformTokenError extends Error {
@@ -126,12 +129,14 @@ export class PlatformTokenError extends Error {
 }
 
 /**
- * Reads a platform's access token from a file, or from `standardInput` when the path is `-`, and
- * drops one trailing line break. Throws a PlatformTokenError.
+ * Reads a platform's credential from a file, or from `standardInput` when the path is `-`: a token
+ * with one trailing line break, or JSON of a kind that the platform takes. Throws a
+ * PlatformTokenError.
  */
 export async function readPlatformToken(
   path: string,
   standardInput: AsyncIterable<Buffer>,
+  platform: Pick<Platform, 'credentialForms'> = createOfflinePlatforms().default,
 ): Promise<string> {
   const source = path === '-' ? 'standard input' : path
   const stream = path === '-' ? standardInput : createReadStream(path)
@@ -140,11 +145,10 @@ export async function readPlatformToken(
     throw new PlatformTokenError(`The token cannot be read from ${source} (${code}).`, { cause })
   })
   const token = text.replace(/\r?\n$/, '')
-  if (isPlatformToken(token)) return token
-  throw new PlatformTokenError(
-    `There is no token in ${source}: it must contain only the token, 1 to 2,000 printable ` +
-      'ASCII characters without spaces.',
-  )
+  const isClean = isPlatformToken(token) || token.trimStart().startsWith('{')
+  const read = parseCredentialInput(platform, isClean ? token : '')
+  if ('text' in read) return read.text
+  throw new PlatformTokenError(`There is no token in ${source}: it ${read.problem}.`)
 }
 
 /** Decodes as latin1, so that non-ASCII bytes are detected. */

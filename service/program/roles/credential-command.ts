@@ -15,6 +15,7 @@ import { formatTarget } from '../../signals/delivery/destination-resource.ts'
 import type { Destination } from '../../signals/delivery/destination-store.ts'
 import { resealErasureKey } from '../../signals/erasure/erasure-store.ts'
 import type { TargetConfig } from '../../signals/platforms/platform.ts'
+import { createOfflinePlatforms } from '../../signals/platforms/registry.ts'
 import { resealWebhooks } from '../../workspaces/notifications/settings-store.ts'
 import { readPlatformToken } from '../provisioning/credentials-file.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
@@ -96,7 +97,8 @@ async function setDestinationCredential(
   const { trackerId, id: destinationId, sealedCredential } = destination
   const { config } = request
   requireConfigMembers(destination, config)
-  const accessToken = await readPlatformToken(request.tokenFrom, standardInput)
+  const platform = createOfflinePlatforms().find(destination.platform) ?? undefined
+  const accessToken = await readPlatformToken(request.tokenFrom, standardInput, platform)
   const { workspaceId } = await findTrackerArgument(database, { trackerId })
   const audit = createAuditTrail(deriveAuditKeys(keys), logger)
   const actor = { type: 'operator', id: null } as const

@@ -26,11 +26,15 @@ import {
 import { type RoleContext, StartError } from './role.ts'
 
 /** Creates a workspace with a tracker and a destination, and writes their credentials to a file. */
-export async function runProvision(context: RoleContext, request: ProvisionRequest): Promise<void> {
+export async function runProvision(
+  context: RoleContext,
+  request: ProvisionRequest,
+  platforms = createOfflinePlatforms(),
+): Promise<void> {
   const { settings, now, printStatus } = context
   const { path, workspaceName, owner, origins, sharesPageIds, connection } = request
   // Before anything is created: a token that cannot be read leaves no half of a workspace behind.
-  const connected = connection && (await readConnection(context, connection))
+  const connected = connection && (await readConnection(context, connection, platforms))
   await runOnStore(context, 'provision', async store => {
     const { database } = store
     const credentialKeys = loadCredentialKeys(settings)
@@ -77,8 +81,11 @@ const TOKEN_NOT_CHECKED =
 async function readConnection(
   { standardInput }: RoleContext,
   { tokenFrom, ...target }: ConnectionRequest,
+  platforms: PlatformRegistry,
 ): Promise<ConnectedDestination> {
-  return { ...target, accessToken: await readPlatformToken(tokenFrom, standardInput) }
+  const platform = platforms.find(target.platform) ?? platforms.default
+  const accessToken = await readPlatformToken(tokenFrom, standardInput, platform)
+  return { ...target, accessToken }
 }
 
 /** The operator knows this password, so the owner has to choose another one first. */

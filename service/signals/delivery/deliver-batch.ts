@@ -3,6 +3,7 @@ import type { WarningReason } from '@signalbox/contract/reasons.ts'
 import { openCredential } from '../../runtime/util/sealed-credential.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import type { SendOutcome } from '../platforms/platform.ts'
 import { insertAttempt } from './attempt-store.ts'
 import {
   type ClaimedBatch,
@@ -29,7 +30,13 @@ import {
   type UnsentReason,
 } from './retry-policy.ts'
 import { reviewDeliveries, windowEnd } from './review-deliveries.ts'
-import { hasFreeText, type OutboundDelivery, type SentRequest, sendEvents } from './send-events.ts'
+import {
+  answerOfEvent,
+  hasFreeText,
+  type OutboundDelivery,
+  type SentRequest,
+  sendEvents,
+} from './send-events.ts'
 import { retryWhileLeased, settleBatch } from './settle-batch.ts'
 import { clearErasedAnswer } from './stop-erased-deliveries.ts'
 
@@ -169,7 +176,7 @@ async function reviewAndSend(
   await settleBatch(context, batch, { settlements, request: null })
   if (deliveries.length === 0) return { kind: 'untried' }
   const toSend = { batch, deliveries, possibleDuplicates, retryPolicy }
-  const { platform, now, isStopping, credentialKeys } = context
+  const { platform, platforms, now, isStopping, credentialKeys } = context
   const { destination, isTest, leaseEndsAtSeconds } = batch
   const opened = openCredential(credentialKeys, destination.id, destination.sealedCredential)
   if (opened === null) {
@@ -182,16 +189,19 @@ async function reviewAndSend(
     return { kind: 'refused', reason: PAUSE_SENTENCES.configuration_invalid }
   }
   const testCode = isTest ? destination.testCode : null
+  const found = await platforms.accessTokens.find(platform, opened.credential)
   const hasTime = () => monotonicSeconds() + REQUEST_SECONDS_MAX < leaseEndsAtSeconds
   const sender = {
-    platform,
+    // Without a token nothing is sent, and the token endpoint's answer settles the batch.
+    platform: found.kind === 'token' ? platform : { ...platform, send: async () => found.answer },
     now,
-    connection: { target, accessToken: opened.credential, testCode },
+    connection: { target, accessToken: found.kind === 'token' ? found.accessToken : '', testCode },
     canStart: () => hasTime() && isStopping?.() !== true,
     onAnswered: (request: SentRequest) => settleRequest(context, toSend, request),
   }
   const { lastAnswer, unsent } = await sendEvents(sender, deliveries)
   await settleUnsent(context, toSend, { unsent, reason: 'handed_back' })
+  if (lastAnswer?.outcome === 'auth') platforms.accessTokens.forget(platform, opened.credential)
   return assessHealth(lastAnswer)
 }
 
@@ -212,16 +222,18 @@ async function settleRequest(
   await retryWhileLeased(() => insertAttempt(database, { ...attempt, result: stored }), lease)
   // One random number per request: events that failed together are retried in one request.
   const answerContext = { at: now(), attemptId, random: random() }
-  const settlements = decided.map(({ id, event }) => {
+  const outcomes = new Map<number, SendOutcome>()
+  const settlements = decided.map(({ id, event }, index) => {
+    const answer = answerOfEvent(result, index)
+    outcomes.set(id, answer.outcome)
     const attemptNumber = claimed.get(id)?.attemptNumber ?? 1
     const windowEndsAt = windowEnd(events.get(id) ?? event, platform)
     const answered = { id, attemptNumber, windowEndsAt }
-    const settlement = retryPolicy.onAnswer(answered, result, answerContext)
+    const settlement = retryPolicy.onAnswer(answered, answer, answerContext)
     const warning = possibleDuplicates.has(id) ? 'page_sent_first' : clickWarning(events.get(id))
     return warning === undefined ? settlement : { ...settlement, warning }
   })
-  const { outcome } = result
-  const count = await settleBatch(context, batch, { settlements, request: { decided, outcome } })
+  const count = await settleBatch(context, batch, { settlements, request: { decided, outcomes } })
   if (!hasFreeText(result)) return
   const isPartial = count < settlements.length
   const decidedEvents = decided.flatMap(({ id }) => events.get(id) ?? [])

@@ -5,12 +5,9 @@ import type { AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { FieldErrorList } from '../../runtime/http/validator.ts'
-import {
-  type CredentialKeys,
-  isPlatformToken,
-  sealCredential,
-} from '../../runtime/util/sealed-credential.ts'
+import { type CredentialKeys, sealCredential } from '../../runtime/util/sealed-credential.ts'
 import { lockTracker, type TrackerIdentity } from '../access/tracker-store.ts'
+import { parseCredentialInput } from '../platforms/credentials.ts'
 import type { Platform, TargetConfig } from '../platforms/platform.ts'
 import {
   DESTINATIONS_MAX,
@@ -154,10 +151,11 @@ export function parseTargetInput(
 ): TargetConfig {
   const errors = new FieldErrorList()
   const given: TargetConfig = {}
-  for (const { name, hint } of platform.targetFields) {
+  for (const { name, hint, optional = false } of platform.targetFields) {
     const value = input[name] === undefined ? current[name] : input[name]
     const text = typeof value === 'string' ? value.trim() : ''
-    if (text === '') errors.add(`config.${name}`, `The config.${name} field is required. ${hint}`)
+    if (text === '' && !optional)
+      errors.add(`config.${name}`, `The config.${name} field is required. ${hint}`)
     given[name] = text
   }
   if (errors.isEmpty && platform.parseTarget(given) === null) {
@@ -169,16 +167,14 @@ export function parseTargetInput(
 }
 
 /**
- * Reads a pasted access token, without the white space around it. Throws a 422 refusal, which never
- * repeats the token.
+ * Reads a pasted credential of a kind that the platform takes, without the white space around it.
+ * Throws a 422 refusal, which never repeats it.
  */
-export function parseTokenInput(input: string): string {
-  const token = input.trim()
-  if (isPlatformToken(token)) return token
-  throw Refusal.ofFields({
-    access_token: [
-      'The access_token field must contain only the token: 1 to 2,000 printable ASCII characters ' +
-        'without spaces.',
-    ],
-  })
+export function parseTokenInput(
+  platform: Pick<Platform, 'credentialForms'>,
+  input: string,
+): string {
+  const read = parseCredentialInput(platform, input)
+  if ('text' in read) return read.text
+  throw Refusal.ofFields({ access_token: [`The access_token field ${read.problem}.`] })
 }

@@ -45,6 +45,7 @@ export function toOutboundEvent({
   return {
     ...(hasIdPrefix ? addIdPrefix(ids) : ids),
     eventName: event.eventName,
+    platformName: event.eventName,
     eventTime: clampEventTime(event),
     actionSource: event.actionSource,
     eventSource: event.eventSource,

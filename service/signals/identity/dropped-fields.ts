@@ -27,6 +27,9 @@ export const DROP_REASONS = {
   foreignDigest:
     'A digest under this name is of another form of the value (with +), which this platform does ' +
     'not match. It was kept to find the person for erasure and withdrawal, and is not sent.',
+  digestOfAnotherForm:
+    'A platform matches digests of another form of the value. This one is not sent there: send ' +
+    'the value itself.',
   digestOnly: 'A field named as hashed takes a SHA-256 digest in hexadecimal.',
   email: 'This is not an email address.',
   phone: 'This is not a whole phone number. Send it with + and its country code, or add a country.',
@@ -61,6 +64,7 @@ export const DROP_REASONS = {
 /** Reasons of values that are kept, but not used in full. */
 export const PARTIAL_REASONS: ReadonlySet<string> = new Set([
   DROP_REASONS.foreignDigest,
+  DROP_REASONS.digestOfAnotherForm,
   DROP_REASONS.actionSource,
   DROP_REASONS.contentItem,
   DROP_REASONS.contentItemId,

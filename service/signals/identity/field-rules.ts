@@ -32,6 +32,8 @@ export interface HashedFieldRule {
   reason: DropReason
   /** These fields also take whole numbers; in the others a number is a mistake of the caller. */
   acceptsNumbers?: true
+  /** The form that callers digest is another one, so their digests would match no one. */
+  takesNoDigests?: true
   /**
    * An ID of the caller, which is hashed as written but for its case. An MD5, SHA-1 or SHA-512 may
    * be one. In the other fields such a hash matches no one.

@@ -230,6 +230,7 @@ function hashValue(
     return { reason: DROP_REASONS.placeholder }
   }
   if (supplied !== null && isForeignDigest) return { reason: DROP_REASONS.foreignDigest }
+  if (supplied !== null && rule.takesNoDigests) return { reason: DROP_REASONS.digestOfAnotherForm }
   if (supplied !== null) return { kept: supplied }
   if (digestOnly) return { reason: DROP_REASONS.digestOnly }
 

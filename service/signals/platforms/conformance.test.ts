@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
-import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
+import { scriptFaults, scriptGoogleFaults } from '../../../testing/fixtures/simulator.ts'
 import {
   type AnswerOutcome,
   type PlatformUnderTest,
   testPlatformConformance,
 } from '../../../testing/platform-conformance.ts'
 import { UNMARKED_IDENTITY } from '../events/column-encoding.ts'
+import { googleAdsPlatform } from './google-ads/client.ts'
+import type { GoogleAdsTarget } from './google-ads/target.ts'
 import { metaPlatform } from './meta/client.ts'
 import type { MetaTarget } from './meta/payload.ts'
 import { createOfflinePlatforms, PlatformRegistry } from './registry.ts'
@@ -40,10 +42,50 @@ const META: PlatformUnderTest<MetaTarget> = {
   event: sampleOutboundEvent(),
 }
 
-/** A platform in the registry needs a line here. */
-const UNDER_TEST = { meta: META }
+/** The answer of Google's with this outcome; null for no fault. */
+const REASONS: Record<AnswerOutcome, { status: number; reason?: string } | null> = {
+  accepted: null,
+  retry: { status: 503 },
+  throttle: { status: 429, reason: 'RESOURCE_EXHAUSTED' },
+  auth: { status: 401 },
+  config: { status: 400, reason: 'INVALID_CONVERSION_ACTION_ID' },
+  permanent: { status: 400, reason: 'INVALID_HEX_ENCODING' },
+}
 
-for (const [name, platform] of Object.entries(UNDER_TEST)) testPlatformConformance(name, platform)
+const GOOGLE_ADS: PlatformUnderTest<GoogleAdsTarget> = {
+  create: baseUrl =>
+    googleAdsPlatform({
+      baseUrl,
+      version: 'v1',
+      tokenUrl: `${baseUrl}/token`,
+      timeoutMilliseconds: 5_000,
+      now,
+    }),
+  async start(test) {
+    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
+    test.after(close)
+    const answerWith = async (outcome: AnswerOutcome) => {
+      const respond = REASONS[outcome]
+      await scriptGoogleFaults(url, respond ? [{ times: 1, respond }] : [])
+    }
+    return { baseUrl: url, answerWith }
+  },
+  config: {
+    customer_id: '123-456-7890',
+    login_customer_id: '',
+    quota_project: '',
+    merchant_id: '',
+    feed_label: '',
+    feed_language: '',
+  },
+  event: sampleOutboundEvent({ platformName: '456' }),
+}
+
+/** A platform in the registry needs a line here. */
+const UNDER_TEST = { meta: META, google_ads: GOOGLE_ADS }
+
+testPlatformConformance('meta', META)
+testPlatformConformance('google_ads', GOOGLE_ADS)
 
 it('tests every platform of the registry', () => {
   const names = createOfflinePlatforms().all.map(({ name }) => name)
@@ -52,7 +94,10 @@ it('tests every platform of the registry', () => {
 
 it('keeps the mark of each platform, which stored rows have', () => {
   const marks = createOfflinePlatforms().all.map(({ name, identityMark }) => [name, identityMark])
-  assert.deepEqual(marks, [['meta', 'm']])
+  assert.deepEqual(marks, [
+    ['meta', 'm'],
+    ['google_ads', 'g'],
+  ])
   assert.equal(UNMARKED_IDENTITY, 'm')
 })
 

@@ -1,30 +1,55 @@
-import { metaPlatform } from './meta/client.ts'
-import type { MetaOptions } from './meta/graph-api.ts'
+import { readPluginSetting, type Settings } from '../../runtime/settings/settings.ts'
+import { AccessTokens } from './access-tokens/client.ts'
+import { GOOGLE_ADS_PLUG_IN } from './google-ads/settings.ts'
+import { META_PLUG_IN } from './meta/settings.ts'
 import type { Platform } from './platform.ts'
-
-/** Options of the plug-ins that come from the settings. */
-export type PlatformOptions = MetaOptions
+import type { PlatformPlugIn, PlugInContext } from './plug-in.ts'
 
 /** One line for each platform. The first one is the default. */
-export function createPlatforms(options: PlatformOptions): PlatformRegistry {
-  return new PlatformRegistry([metaPlatform(options)])
+export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [META_PLUG_IN, GOOGLE_ADS_PLUG_IN]
+
+/** The tables of all plug-ins, for `readSettings`. */
+export const PLATFORM_SETTINGS = PLATFORM_PLUG_INS.map(({ settings }) => settings)
+
+export function createPlatforms(context: PlugInContext): PlatformRegistry {
+  const platforms = PLATFORM_PLUG_INS.map(plugIn => plugIn.create(context))
+  return new PlatformRegistry(platforms, new AccessTokens(context))
 }
 
-/** No server listens here. Everything that needs no request still works. */
-const NO_ADDRESS = 'http://127.0.0.1:9'
+/** The platforms at the simulator, with the defaults of their settings. */
+export function createSimulatorPlatforms(
+  options: Omit<PlugInContext, 'settings'>,
+): PlatformRegistry {
+  return createPlatforms({ ...options, settings: { pluginValues: {} } })
+}
 
 /** The platforms for a process that does not send events. */
 export function createOfflinePlatforms(): PlatformRegistry {
-  return createPlatforms({
-    baseUrl: NO_ADDRESS,
-    version: 'v0.0',
+  return createSimulatorPlatforms({
+    simulatorUrl: null,
     timeoutMilliseconds: 1,
     now: () => new Date(0),
   })
 }
 
+export interface PlatformAddress {
+  plugIn: PlatformPlugIn
+  url: string
+}
+
+/** The platforms that have an address, and the address. Empty: the simulator is used, or none. */
+export function listAddresses(settings: Pick<Settings, 'pluginValues'>): PlatformAddress[] {
+  return PLATFORM_PLUG_INS.flatMap(plugIn => {
+    const url = readPluginSetting(settings, plugIn.address)
+    return url === undefined ? [] : [{ plugIn, url }]
+  })
+}
+
 /** Some platforms, such as those of a tracker. */
 export type SelectedPlatforms = Pick<PlatformRegistry, 'all' | 'default' | 'names'>
+
+/** For platforms that send nothing. */
+const NO_CLOCK = { now: () => new Date(0), timeoutMilliseconds: 1 }
 
 /** The platforms that this process knows, by name. */
 export class PlatformRegistry {
@@ -33,8 +58,10 @@ export class PlatformRegistry {
   readonly names: ReadonlySet<string>
   /** For a destination that names no platform, and for events of trackers without destinations. */
   readonly default: Platform
+  /** The minted access tokens of this process. */
+  readonly accessTokens: AccessTokens
 
-  constructor(platforms: readonly Platform[]) {
+  constructor(platforms: readonly Platform[], accessTokens = new AccessTokens(NO_CLOCK)) {
     const [first] = platforms
     if (!first) throw new Error('a registry needs a platform')
     const names = new Set(platforms.map(({ name }) => name))
@@ -44,6 +71,7 @@ export class PlatformRegistry {
     this.all = platforms
     this.names = names
     this.default = first
+    this.accessTokens = accessTokens
   }
 
   /** Null if no plug-in of this process has this name. */
@@ -64,6 +92,6 @@ export class PlatformRegistry {
 
   /** A registry of the same platforms, each wrapped. */
   map(wrap: (platform: Platform) => Platform): PlatformRegistry {
-    return new PlatformRegistry(this.all.map(wrap))
+    return new PlatformRegistry(this.all.map(wrap), this.accessTokens)
   }
 }

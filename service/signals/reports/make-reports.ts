@@ -7,6 +7,7 @@ import { findDestinationRoutes } from '../delivery/plan-store.ts'
 import { countSentOfDay } from '../delivery/sent-counts-store.ts'
 import { type CountedSource, INVALID_CONFIGURATION, type Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
+import { unavailableWithoutToken } from '../platforms/send-answer.ts'
 import { type AlertContext, type AlertSubject, raiseAlert, resolveAlert } from './alert-store.ts'
 import {
   type DayReconciliation,
@@ -217,8 +218,12 @@ function createDayReader(
   if (!platform) return NO_PLUG_IN
   const target = platform.parseTarget(config)
   if (target === null) return INVALID_CONFIGURATION
-  const credentials = { target, accessToken: opened.credential }
-  return source => platform.readDayCounts(credentials, toDaySpan(day), source)
+  return async source => {
+    const found = await platforms.accessTokens.find(platform, opened.credential)
+    if (found.kind === 'no_token') return unavailableWithoutToken(found.answer)
+    const { accessToken } = found
+    return platform.readDayCounts({ target, accessToken }, toDaySpan(day), source)
+  }
 }
 
 /** An alert needs an unexplained residual of 5 % of the accepted events, and of ten events. */

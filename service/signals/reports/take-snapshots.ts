@@ -8,6 +8,7 @@ import { findDestination } from '../delivery/destination-store.ts'
 import { countMatchKeys } from '../delivery/sent-counts-store.ts'
 import { INVALID_CONFIGURATION, type MatchKey, type MatchQuality } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
+import { unavailableWithoutToken } from '../platforms/send-answer.ts'
 import {
   type AlertContext,
   raiseAlert,
@@ -191,7 +192,9 @@ async function readQuality(
   if (target === null) {
     return { cause: 'unreadable', sentence: INVALID_CONFIGURATION, waitSeconds: 0 }
   }
-  const quality = await platform.readMatchQuality({ target, accessToken: opened.credential })
+  const found = await platforms.accessTokens.find(platform, opened.credential)
+  if (found.kind === 'no_token') return unavailableWithoutToken(found.answer)
+  const quality = await platform.readMatchQuality({ target, accessToken: found.accessToken })
   return quality.kind === 'unavailable' ? quality : { quality, matchKeys: platform.matchKeys }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { noAnswer } from '../http-response.ts'
 import { type MetaResponse, readMetaAnswer } from './client.ts'
-import { noAnswer } from './graph-api.ts'
 
 function response(
   status: number,

@@ -2,20 +2,23 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
+import type { CredentialForm } from '../credentials.ts'
+import {
+  buildBearerHeaders,
+  classifyTransportError,
+  noAnswer,
+  readResponseText,
+  redactToken,
+  toSendError,
+} from '../http-response.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
 import { joinClickCookies } from './click-cookies.ts'
 import {
-  buildGraphHeaders,
   buildGraphUrl,
   classifyErrorCode,
   classifyHttpStatus,
-  classifyTransportError,
   type MetaOptions,
-  noAnswer,
-  readResponseText,
   readWaitSeconds,
-  redactToken,
-  toSendError,
   UNWRITABLE_MESSAGE,
 } from './graph-api.ts'
 import { normalizeMetaIdentity } from './normalize-identity.ts'
@@ -42,6 +45,7 @@ export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
     identityMark: 'm',
     label: 'Meta',
     targetFields: TARGET_FIELDS,
+    credentialForms: CREDENTIAL_FORMS,
     consentNeeds: META_CONSENT_NEEDS,
     batchMax: BATCH_EVENTS_MAX,
     windowSeconds: actionSource =>
@@ -82,13 +86,21 @@ const TARGET_FIELDS: readonly TargetField[] = [
   },
 ]
 
+const CREDENTIAL_FORMS: readonly CredentialForm[] = [
+  {
+    kind: 'bearer_token',
+    label: 'Access token',
+    hint: 'Generate it in Events Manager under Settings, Conversions API.',
+  },
+]
+
 async function sendBatch(
   options: MetaOptions,
   connection: Connection<MetaTarget>,
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
   const url = buildGraphUrl(options, [connection.target.datasetId, 'events'])
-  const headers = buildGraphHeaders(connection.accessToken)
+  const headers = buildBearerHeaders(connection.accessToken)
   if (!url || !headers) return noAnswer('config', UNWRITABLE_MESSAGE)
   headers.set('content-type', 'application/json')
   try {
@@ -246,6 +258,6 @@ function createSimulatorDestination() {
   const digits = BigInt(`0x${randomUUID().replaceAll('-', '')}`) % 900_000_000_000_000n
   return {
     config: { dataset_id: String(100_000_000_000_000n + digits) },
-    accessToken: `simulator-${randomUUID()}`,
+    credential: `simulator-${randomUUID()}`,
   }
 }

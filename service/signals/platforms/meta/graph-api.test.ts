@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { retryAfterSeconds, usageWaitSeconds } from './graph-api.ts'
+import { retryAfterSeconds } from '../http-response.ts'
+import { usageWaitSeconds } from './graph-api.ts'
 
 type Usage = Record<string, unknown>
 

@@ -1,5 +1,11 @@
 import { objectOrEmpty } from '../../../../runtime/util/is-object.ts'
 import { DAY_MILLISECONDS } from '../../../../runtime/util/time.ts'
+import {
+  buildBearerHeaders,
+  classifyTransportError,
+  readResponseText,
+  redactToken,
+} from '../../http-response.ts'
 import type {
   CountedDay,
   CountedSource,
@@ -11,14 +17,11 @@ import type {
   PlatformCredentials,
   Unavailable,
 } from '../../platform.ts'
+import { toUnixSeconds } from '../../units.ts'
 import {
-  buildGraphHeaders,
   buildGraphUrl,
-  classifyTransportError,
   type MetaOptions,
-  readResponseText,
   readWaitSeconds,
-  redactToken,
   UNWRITABLE_MESSAGE,
 } from '../graph-api.ts'
 import type { MetaTarget } from '../payload.ts'
@@ -99,7 +102,7 @@ async function requestReport(
   url: URL,
   { accessToken }: PlatformCredentials<MetaTarget>,
 ): Promise<ReportAnswer | Unavailable> {
-  const headers = buildGraphHeaders(accessToken)
+  const headers = buildBearerHeaders(accessToken)
   if (!headers) return unavailable('credential', { sentence: UNWRITABLE_MESSAGE })
   try {
     const response = await fetch(url, {
@@ -118,7 +121,7 @@ async function requestReport(
 }
 
 function unixSeconds(at: Date): string {
-  return String(Math.floor(at.getTime() / 1_000))
+  return String(toUnixSeconds(at))
 }
 
 /**

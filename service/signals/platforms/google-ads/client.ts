@@ -1,0 +1,264 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
+import type { CredentialForm } from '../credentials.ts'
+import {
+  buildBearerHeaders,
+  classifyTransportError,
+  noAnswer,
+  readResponseText,
+  redactToken,
+  retryAfterSeconds,
+  toSendError,
+} from '../http-response.ts'
+import type {
+  Connection,
+  ConversionTargets,
+  CredentialOwner,
+  EventAnswer,
+  OutboundEvent,
+  Platform,
+  PlatformCredentials,
+  ReceiptResult,
+  RequestBudget,
+  SendAnswer,
+  Unavailable,
+} from '../platform.ts'
+import { type ApiResponse, readIngestAnswer, readReceiptAnswer } from './api-answers.ts'
+import { joinGoogleClicks } from './click-ids.ts'
+import { canMatchPerson, MATCH_KEYS, normalizeGoogleIdentity } from './normalize-identity.ts'
+import {
+  CONVERSION_ACTIONS_MAX,
+  ingestRequest,
+  validateGoogleEvent,
+  WINDOW_SECONDS,
+} from './payload.ts'
+import { type GoogleAdsTarget, parseGoogleAdsTarget, TARGET_FIELDS } from './target.ts'
+
+/** Where the Data Manager API is, and how long to wait for it. */
+export interface GoogleAdsOptions {
+  /** The API's origin, or the simulator's. */
+  baseUrl: string
+  /** Such as `v1`. */
+  version: string
+  /** Where access tokens are minted. */
+  tokenUrl: string
+  timeoutMilliseconds: number
+  now: () => Date
+}
+
+/**
+ * Google takes 2,000. One bad event refuses its whole request, and the later result names no event,
+ * so a small request says more.
+ */
+const BATCH_EVENTS_MAX = 200
+
+const SCOPE = 'https://www.googleapis.com/auth/datamanager'
+
+/** Google Ads through the Data Manager API over HTTP. The token travels in a header. */
+export function googleAdsPlatform(options: GoogleAdsOptions): Platform<GoogleAdsTarget> {
+  return {
+    name: 'google_ads',
+    identityMark: 'g',
+    label: 'Google Ads',
+    targetFields: TARGET_FIELDS,
+    credentialForms: CREDENTIAL_FORMS,
+    tokenGrant: { url: options.tokenUrl, scope: SCOPE },
+    conversionTargets: CONVERSION_TARGETS,
+    consentNeeds: GOOGLE_CONSENT_NEEDS,
+    batchMax: BATCH_EVENTS_MAX,
+    windowSeconds: () => WINDOW_SECONDS,
+    parseTarget: parseGoogleAdsTarget,
+    normalizeIdentity: normalizeGoogleIdentity,
+    joinClickIds: joinGoogleClicks,
+    canMatchPerson,
+    validateEvent: event => validateGoogleEvent(event, options.now()),
+    send: (connection, events) => sendBatch(options, connection, events),
+    readReceipt: (credentials, receiptId) => readReceipt(options, credentials, receiptId),
+    requestBudget,
+    readDayCounts: async () => NO_COUNTS,
+    readMatchQuality: async () => NO_QUALITY,
+    matchKeys: MATCH_KEYS,
+    createTestCode: () => `VALIDATE${randomInt(10_000, 100_000)}`,
+    createSimulatorDestination,
+  }
+}
+
+const CREDENTIAL_FORMS: readonly CredentialForm[] = [
+  {
+    kind: 'service_account_key',
+    label: 'Service account key',
+    hint: 'The JSON key file of a service account that is a user of the Google Ads account.',
+  },
+  {
+    kind: 'refresh_token',
+    label: 'Refresh token',
+    hint: 'Of a person with access to the Google Ads account, with its OAuth client.',
+  },
+]
+
+const CONVERSION_TARGETS: ConversionTargets = {
+  label: 'Conversion actions',
+  hint: 'The number of the conversion action, as its address in Google Ads has it after ctId=.',
+  pattern: '^[0-9]{1,20}$',
+}
+
+export const GOOGLE_CONSENT_NEEDS: PlatformConsentNeeds = {
+  vendor: 'google',
+  isSocialMedia: false,
+  tcfPurposes: [1, 7],
+  // Unverified: the string of a consent platform decides by purposes until it is.
+  tcfVendorId: null,
+  isAdditionalProvider: false,
+  personalization: { refusal: 'restricts', tcfPurposes: [3, 4] },
+}
+
+const NO_COUNTS: Unavailable = {
+  kind: 'unavailable',
+  cause: 'unsupported',
+  sentence:
+    'The Data Manager API has no counts by day. It tells the result of each request in counts, ' +
+    'which the event shows; what was attributed is in Google Ads.',
+  waitSeconds: 0,
+}
+
+const NO_QUALITY: Unavailable = {
+  kind: 'unavailable',
+  cause: 'unsupported',
+  sentence: 'The Data Manager API has no match quality for conversions. Google Ads shows it.',
+  waitSeconds: 0,
+}
+
+const UNWRITABLE_MESSAGE =
+  'The access token or the Cloud project holds characters that no request can carry.'
+
+async function sendBatch(
+  options: GoogleAdsOptions,
+  { target, accessToken, testCode }: Connection<GoogleAdsTarget>,
+  events: readonly OutboundEvent[],
+): Promise<SendAnswer> {
+  const isTest = testCode !== null
+  const sent = selectSendable(events)
+  const response = await request(
+    options,
+    { target, accessToken },
+    {
+      path: 'events:ingest',
+      body: ingestRequest(sent, { target, isTest }),
+    },
+  )
+  if ('outcome' in response) return response
+  const answer = readIngestAnswer(response, { isTest })
+  const isComplete = sent.length === events.length
+  return isComplete ? answer : { ...answer, events: events.map(toEventAnswer(answer, sent)) }
+}
+
+/** The events of the first ten conversion actions: more do not fit into one request. */
+function selectSendable(events: readonly OutboundEvent[]): readonly OutboundEvent[] {
+  const actions = new Set<string>()
+  return events.filter(({ platformName }) => {
+    if (actions.size < CONVERSION_ACTIONS_MAX) actions.add(platformName)
+    return actions.has(platformName)
+  })
+}
+
+function toEventAnswer(
+  { outcome, error }: SendAnswer,
+  sent: readonly OutboundEvent[],
+): (event: OutboundEvent) => EventAnswer {
+  const wasSent = new Set(sent)
+  const message = 'Google takes ten conversion actions in one request: it waits for the next one.'
+  const waiting = toSendError('retry', { message })
+  return event => (wasSent.has(event) ? { outcome, error } : { outcome: 'retry', error: waiting })
+}
+
+async function readReceipt(
+  options: GoogleAdsOptions,
+  credentials: PlatformCredentials<GoogleAdsTarget>,
+  receiptId: string,
+): Promise<ReceiptResult | Unavailable> {
+  const path = `requestStatus:retrieve?${new URLSearchParams({ requestId: receiptId })}`
+  const response = await request(options, credentials, { path })
+  if (!('outcome' in response)) return readReceiptAnswer(response)
+  const sentence = response.error?.message ?? ''
+  return { kind: 'unavailable', cause: 'out_of_reach', sentence, waitSeconds: 0 }
+}
+
+/** An answer to a batch or to a question is far smaller; a refusal lists what is wrong. */
+const ANSWER_BYTES_MAX = 262_144
+
+interface ApiRequest {
+  path: string
+  /** Without one, the request is a GET. */
+  body?: Record<string, unknown>
+}
+
+async function request(
+  { baseUrl, version, timeoutMilliseconds }: GoogleAdsOptions,
+  { target, accessToken }: PlatformCredentials<GoogleAdsTarget>,
+  { path, body }: ApiRequest,
+): Promise<ApiResponse | SendAnswer> {
+  const headers = buildBearerHeaders(accessToken)
+  const url = URL.parse(`${baseUrl}/${version}/${path}`)
+  if (headers === null || url === null) return noAnswer('config', UNWRITABLE_MESSAGE)
+  if (body !== undefined) headers.set('content-type', 'application/json')
+  if (target.quotaProject !== null) headers.set('x-goog-user-project', target.quotaProject)
+  try {
+    const response = await fetch(url, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      // A redirect would send the token to the address that the answer names.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMilliseconds),
+    })
+    const { text } = await readResponseText(response, ANSWER_BYTES_MAX)
+    return {
+      status: response.status,
+      body: redactToken(text, accessToken),
+      waitSeconds: retryAfterSeconds(name => response.headers.get(name)),
+    }
+  } catch (error) {
+    return classifyTransportError(error)
+  }
+}
+
+const REQUESTS_PER_MINUTE = 300
+const REQUESTS_PER_DAY = 100_000
+
+/** Google counts requests by Cloud project, whichever destinations and processes make them. */
+function requestBudget({ target, credential }: CredentialOwner<GoogleAdsTarget>): RequestBudget {
+  const project = target.quotaProject ?? projectOf(credential)
+  return {
+    key: `google_ads:${project}`,
+    perMinute: REQUESTS_PER_MINUTE,
+    perDay: REQUESTS_PER_DAY,
+  }
+}
+
+/** An OAuth client belongs to one project, whose number its ID begins with. */
+function projectOf(credential: CredentialOwner<GoogleAdsTarget>['credential']): string {
+  switch (credential.kind) {
+    case 'service_account_key':
+      return credential.projectId ?? credential.clientEmail
+    case 'refresh_token':
+      return credential.clientId.split('-')[0] ?? credential.clientId
+    case 'bearer_token':
+      return 'unknown'
+  }
+}
+
+/** The simulator takes any refresh token. Ten digits, as Google's customer IDs have. */
+function createSimulatorDestination() {
+  const digits = randomInt(1_000_000_000, 10_000_000_000)
+  const credential = {
+    kind: 'refresh_token',
+    client_id: 'simulator',
+    client_secret: 'simulator',
+    refresh_token: `simulator-${randomUUID()}`,
+  }
+  const optional = TARGET_FIELDS.slice(1).map(({ name }) => [name, ''])
+  return {
+    config: { customer_id: String(digits), ...Object.fromEntries(optional) },
+    credential: JSON.stringify(credential),
+  }
+}

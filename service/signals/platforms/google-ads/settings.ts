@@ -1,0 +1,47 @@
+import { matching, url } from '../../../runtime/settings/setting-types.ts'
+import { readPluginSetting } from '../../../runtime/settings/settings.ts'
+import { findAddress, type PlatformPlugIn, type PlugInContext } from '../plug-in.ts'
+import { googleAdsPlatform } from './client.ts'
+
+const GOOGLE_TOKEN_URL = 'https://oauth2.googleapis.com/token'
+
+export const GOOGLE_ADS_SETTINGS = {
+  googleAdsUrl: url('SIGNALBOX_GOOGLE_ADS_URL', {
+    part: given => given.replace(/\/+$/, ''),
+    description:
+      'Data Manager API to deliver to (Google: https://datamanager.googleapis.com). ' +
+      'Unset: the simulator.',
+  }),
+  googleAdsVersion: matching('SIGNALBOX_GOOGLE_ADS_VERSION', {
+    pattern: /^v\d+$/,
+    requirement: 'look like v1',
+    default: 'v1',
+    description: 'Version of the Data Manager API in every request.',
+  }),
+  googleTokenUrl: url('SIGNALBOX_GOOGLE_TOKEN_URL', {
+    description:
+      'Where access tokens for Google are minted. Unset: https://oauth2.googleapis.com/token, ' +
+      'or the simulator. The `token_uri` of a key file is ignored.',
+  }),
+}
+
+export const GOOGLE_ADS_PLUG_IN: PlatformPlugIn = {
+  name: 'google_ads',
+  label: 'Google Ads',
+  settings: GOOGLE_ADS_SETTINGS,
+  address: GOOGLE_ADS_SETTINGS.googleAdsUrl,
+  productionUrl: 'https://datamanager.googleapis.com',
+  create: context =>
+    googleAdsPlatform({
+      baseUrl: findAddress(GOOGLE_ADS_PLUG_IN, context),
+      version: readPluginSetting(context.settings, GOOGLE_ADS_SETTINGS.googleAdsVersion),
+      tokenUrl: findTokenUrl(context),
+      timeoutMilliseconds: context.timeoutMilliseconds,
+      now: context.now,
+    }),
+}
+
+function findTokenUrl({ settings, simulatorUrl }: PlugInContext): string {
+  if (simulatorUrl !== null) return `${simulatorUrl}/token`
+  return readPluginSetting(settings, GOOGLE_ADS_SETTINGS.googleTokenUrl) ?? GOOGLE_TOKEN_URL
+}

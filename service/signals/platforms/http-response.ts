@@ -1,0 +1,135 @@
+import type { SendAnswer, SendError } from './send-answer.ts'
+
+/** Null when no request can carry the token. The error would quote it. */
+export function buildBearerHeaders(accessToken: string): Headers | null {
+  try {
+    return new Headers({ authorization: `Bearer ${accessToken}` })
+  } catch {
+    return null
+  }
+}
+
+interface ResponseText {
+  text: string
+  /** False when the body is longer than the limit; the text is its beginning then. */
+  isComplete: boolean
+}
+
+/** Reads the body of an answer up to `bytesMax`: a proxy's page may be anything. */
+export async function readResponseText(
+  response: Response,
+  bytesMax: number,
+): Promise<ResponseText> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > bytesMax) break
+  }
+  return { text: Buffer.concat(chunks).toString('utf8'), isComplete: bytes <= bytesMax }
+}
+
+/** Meta repeats a malformed token in its message, and answers are stored and shown. */
+export function redactToken(text: string, token: string): string {
+  return token === '' ? text : text.replaceAll(token, '[redacted]')
+}
+
+/** A destination is tried again within a day, even when a header asks for more. */
+export const WAIT_SECONDS_MAX = 86_400
+
+const SECONDS = /^\d{1,15}$/
+/** The three forms of an HTTP date begin with a weekday (RFC 9110 5.6.7). */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*(\d| GMT)$/
+
+/**
+ * How long `Retry-After` asks the client to wait, in seconds (RFC 9110 10.2.3); 0 without one, or
+ * with one that cannot be read. A proxy may send it where the platform does not document it. A date
+ * is compared with the answer's own `Date`, so that clocks need not agree; without a `Date` it is
+ * ignored.
+ */
+export function retryAfterSeconds(header: (name: string) => string | null): number {
+  const text = header('retry-after')?.trim() ?? ''
+  const seconds = SECONDS.test(text) ? Number(text) : secondsBetween(header('date'), text)
+  return Math.min(Math.max(seconds, 0), WAIT_SECONDS_MAX)
+}
+
+function secondsBetween(from: string | null, until: string): number {
+  const milliseconds = readHttpDate(until) - readHttpDate(from?.trim() ?? '')
+  return Number.isNaN(milliseconds) ? 0 : Math.ceil(milliseconds / 1_000)
+}
+
+/** NaN when the text is no HTTP date. The oldest of its forms leaves out that it means GMT. */
+function readHttpDate(text: string): number {
+  if (!HTTP_DATE.test(text)) return Number.NaN
+  return Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)
+}
+
+/** System calls before there is a connection. */
+const UNCONNECTED_STEPS = new Set(['getaddrinfo', 'connect'])
+const UNCONNECTED_CODES = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
+
+/** OpenSSL's errors about a certificate, and Node's when it names another host. */
+const CERTIFICATE_ERROR =
+  /CERT|LEAF_SIGNATURE|HOSTNAME_MISMATCH|^INVALID_(CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$/
+/** The TLS handshake failed. Other TLS errors can also come after the request. */
+const TLS_PROTOCOL_ERROR =
+  /^ERR_SSL_.*(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|PROTOCOL|HANDSHAKE_FAILURE)/
+
+/**
+ * Classifies what `fetch` threw. Before there is a trusted connection nothing has been sent, so the
+ * batch is retried. After that the platform may have the events, so the outcome is unknown.
+ */
+export function classifyTransportError(error: unknown): SendAnswer {
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return noAnswer('unknown', 'The platform did not answer in time.')
+  }
+  const { name, code = name ?? 'no reason', syscall = '' } = causeOf(error)
+  if (UNCONNECTED_STEPS.has(syscall) || UNCONNECTED_CODES.has(code)) {
+    return noAnswer('retry', `The platform could not be reached (${code}).`)
+  }
+  if (CERTIFICATE_ERROR.test(code) || TLS_PROTOCOL_ERROR.test(code)) {
+    return noAnswer('retry', `No secure connection to the platform was possible (${code}).`)
+  }
+  return noAnswer('unknown', `The connection to the platform broke (${code}).`)
+}
+
+interface Cause {
+  name?: string
+  code?: string | undefined
+  syscall?: string
+  /** One for each address that was tried. */
+  errors?: Cause[]
+}
+
+function causeOf(error: unknown): Cause {
+  const { cause = error as Cause } = error as { cause?: Cause }
+  return cause.errors?.[0] ?? cause
+}
+
+/** No answer came back, whether or not the request went out. */
+export function noAnswer(outcome: 'retry' | 'config' | 'unknown', message: string): SendAnswer {
+  return {
+    outcome,
+    waitSeconds: 0,
+    httpStatus: null,
+    traceId: null,
+    answer: null,
+    error: toSendError(outcome, { message }),
+  }
+}
+
+export function toSendError(
+  outcome: SendError['class'],
+  known: Partial<SendError> & { message: string },
+): SendError {
+  return {
+    class: outcome,
+    code: null,
+    subcode: null,
+    user_title: null,
+    user_message: null,
+    http_status: null,
+    ...known,
+  }
+}
