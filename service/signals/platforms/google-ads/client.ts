@@ -106,8 +106,8 @@ export const GOOGLE_CONSENT_NEEDS: PlatformConsentNeeds = {
   vendor: 'google',
   isSocialMedia: false,
   tcfPurposes: [1, 7],
-  // Unverified: the string of a consent platform decides by purposes until it is.
-  tcfVendorId: null,
+  // "Google Advertising Products" on the Global Vendor List.
+  tcfVendorId: 755,
   isAdditionalProvider: false,
   personalization: { refusal: 'restricts', tcfPurposes: [3, 4] },
 }
