@@ -47,6 +47,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
     'replace-text-tokens',
     'make-due-reports',
     'take-due-snapshots',
+    'poll-receipts',
     'expire-payloads',
     'expire-ledger',
     'expire-attempts',

@@ -11,6 +11,7 @@ export const JOB_NAMES = [
   'make-due-reports',
   'refresh-report',
   'take-due-snapshots',
+  'poll-receipts',
   'announce-alerts',
   'watch-page-withdrawals',
   'expire-payloads',

@@ -12,6 +12,7 @@ import {
   prefixSentence,
   replacedSentence,
 } from './page-explanation.ts'
+import { explainReceipt } from './receipt-explanation.ts'
 import {
   type ExplanationContext,
   explainSending,
@@ -57,6 +58,7 @@ function statusSentences(
     case 'accepted':
       return [
         acceptedSentence(delivery),
+        ...explainReceipt(delivery, context.receipts ?? []),
         ...duplicateSentences(delivery, event, context),
         'Nothing more happens.',
       ]
@@ -118,6 +120,10 @@ const PERMANENT_FAILURES: Record<
     `${notSent}, because the platform would reject it.`,
     message,
     SEND_AGAIN,
+  ],
+  request_failed: (_, message) => [
+    'The platform took the request with the event, and later processed none of it.',
+    message,
   ],
   refused_by_platform: (_, message) => [
     'The platform rejected the event permanently.',
