@@ -24,6 +24,7 @@ export const DELIVERY_REASONS = {
   'failed:auth': ['destination_refused', 'credential_unreadable'],
   'failed:permanent': [
     'refused_by_platform',
+    'request_failed',
     'refused_before_sending',
     'payload_expired',
     'no_platform_identity',

@@ -166,7 +166,7 @@ function missingIdentityState(event: StoredEvent): EventIdentity['state'] {
 
 function deliveryDetails(
   delivery: StoredDelivery,
-  { event, attempts, pageWithdrawal, matches }: LoadedEvent,
+  { event, attempts, receipts, pageWithdrawal, matches }: LoadedEvent,
   { platforms, at }: Pick<DetailsLookup, 'platforms' | 'at'>,
 ): DeliveryDetails {
   const windowEndsAt = findWindowEnd(delivery, event, platforms)
@@ -181,6 +181,7 @@ function deliveryDetails(
     explanation: explainDelivery(delivery, event, {
       at,
       attempts,
+      receipts,
       windowEndsAt,
       pageWithdrawal,
       matches,

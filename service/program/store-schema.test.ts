@@ -27,6 +27,8 @@ const TYPES: Record<string, string> = {
   'timestamp with time zone': 'Date',
   'text[]': 'string[]',
   'uuid[]': 'string[]',
+  'bigint[]': 'number[]',
+  'timestamp with time zone[]': 'Date[]',
   'integer[]': 'number[]',
 }
 

@@ -1,6 +1,7 @@
 import { type Job, type JobPayload, repeatUntilDone } from '../runtime/jobs/job.ts'
 import type { Settings } from '../runtime/settings/settings.ts'
 import type { DeliveryContext } from './delivery/delivery-context.ts'
+import { pollReceipts } from './delivery/poll-receipts.ts'
 import { indexListPositions } from './events/list-position-store.ts'
 import { ensurePartitions, PARTITION_DAYS_AHEAD } from './events/partition-store.ts'
 import type { AlertTransition } from './reports/alert-store.ts'
@@ -64,6 +65,12 @@ function reportJobs({ delivery, onAlert, announcer }: SignalsJobsContext): Job[]
       schedule: '22 * * * *',
       timeoutSeconds: 600,
       run: repeatUntilDone(moment => takeDueSnapshots(context, moment)),
+    },
+    {
+      name: 'poll-receipts',
+      schedule: '*/5 * * * *',
+      timeoutSeconds: 240,
+      run: repeatUntilDone(moment => pollReceipts(delivery, moment)),
     },
     {
       name: 'announce-alerts',

@@ -50,6 +50,7 @@ const CLASS_TEXTS: Record<FailureClass, IssueText> = {
 const REASON_TEXTS: Record<IssueReason, IssueText | null> = {
   destination_refused: null,
   refused_by_platform: null,
+  request_failed: null,
   handed_back: null,
   single_attempt: null,
   payload_expired: {

@@ -89,6 +89,7 @@ const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
   possible_refusal: 'A consent member may refuse',
   refused_before_sending: 'The platform would refuse it',
   refused_by_platform: 'Refused by the platform',
+  request_failed: 'Taken by the platform, whose request failed later',
   replayed: 'Replayed',
   retry: 'Retried after an error of the platform',
   sent: 'Being sent',

@@ -19,6 +19,7 @@ const DELIVERY_TEXTS: Record<DeliveryReason | 'destination_paused', string> = {
   accepted: 'The platform accepted it.',
   credential_unreadable: 'The credential of the destination cannot be read; set a new one.',
   refused_by_platform: 'The platform refused the content of the event.',
+  request_failed: 'The platform took the request, and later processed none of it.',
   refused_before_sending: 'The content cannot be sent to the platform.',
   payload_expired: 'The identity of the event had expired before it was sent.',
   no_platform_identity: 'The event has no identifier that the platform could match.',

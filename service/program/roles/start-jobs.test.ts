@@ -46,6 +46,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
     'prepare-partitions',
     'make-due-reports',
     'take-due-snapshots',
+    'poll-receipts',
     'expire-payloads',
     'expire-ledger',
     'expire-attempts',

@@ -10,6 +10,7 @@ export const JOB_NAMES = [
   'make-due-reports',
   'refresh-report',
   'take-due-snapshots',
+  'poll-receipts',
   'announce-alerts',
   'expire-payloads',
   'expire-ledger',

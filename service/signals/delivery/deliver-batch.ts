@@ -20,6 +20,7 @@ import {
 import { clearOutage } from './destination-health-store.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'
 import { findDestination } from './destination-store.ts'
+import { newReceipt } from './poll-receipts.ts'
 import {
   DEFAULT_RETRY_POLICY,
   NO_RETRY_POLICY,
@@ -231,7 +232,9 @@ async function settleRequest(
       ? { ...settlement, isPossibleDuplicate: true as const }
       : settlement
   })
-  const count = await settleBatch(context, batch, { settlements, request: { decided, outcomes } })
+  const receipt = newReceipt(attemptId, result, answerContext.at)
+  const answeredRequest = { decided, outcomes, receipt }
+  const count = await settleBatch(context, batch, { settlements, request: answeredRequest })
   if (!hasFreeText(result)) return
   const isPartial = count < settlements.length
   const decidedEvents = decided.flatMap(({ id }) => events.get(id) ?? [])

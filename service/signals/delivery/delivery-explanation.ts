@@ -6,6 +6,7 @@ import { consentSentence, notSentWords } from './consent-explanation.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
 import { duplicateSentences, prefixSentence, replacedSentence } from './page-explanation.ts'
+import { explainReceipt } from './receipt-explanation.ts'
 import {
   type ExplanationContext,
   explainSending,
@@ -50,6 +51,7 @@ function statusSentences(
     case 'accepted':
       return [
         acceptedSentence(delivery),
+        ...explainReceipt(delivery, context.receipts ?? []),
         ...duplicateSentences(delivery, event, context),
         'Nothing more happens.',
       ]
@@ -111,6 +113,10 @@ const PERMANENT_FAILURES: Record<
     `${notSent}, because the platform would reject it.`,
     message,
     SEND_AGAIN,
+  ],
+  request_failed: (_, message) => [
+    'The platform took the request with the event, and later processed none of it.',
+    message,
   ],
   refused_by_platform: (_, message) => [
     'The platform rejected the event permanently.',

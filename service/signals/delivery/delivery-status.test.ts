@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import { INITIAL_STATUSES, STATUS_TRANSITIONS, statusesBefore } from './delivery-status.ts'
 
-const FINAL = ['accepted', 'expired', 'skipped:no_destination', 'skipped:duplicate']
+const FINAL = ['expired', 'skipped:no_destination', 'skipped:duplicate']
 
 it('has transitions for every status of the contract and for no other', () => {
   assert.deepEqual(Object.keys(STATUS_TRANSITIONS).sort(), [...DELIVERY_STATUSES].sort())
@@ -40,9 +40,9 @@ it('claims waiting deliveries and those of a dead worker only', () => {
   assert.deepEqual(statusesBefore('sent').sort(), ['queued', 'retrying', 'sent'])
 })
 
-it('accepts or fails only a sent delivery', () => {
+it('accepts only a sent delivery, and fails one whose request failed after it was accepted', () => {
   assert.deepEqual(statusesBefore('accepted'), ['sent'])
-  assert.deepEqual(statusesBefore('failed:permanent'), ['sent'])
+  assert.deepEqual(statusesBefore('failed:permanent').sort(), ['accepted', 'sent'])
 })
 
 it('queues again what is replayed, returned by a paused destination, or no longer withdrawn', () => {

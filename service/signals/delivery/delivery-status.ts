@@ -25,7 +25,8 @@ export const STATUS_TRANSITIONS = {
   'failed:auth': ['queued'],
   'failed:permanent': ['queued'],
   'failed:unknown': ['queued'],
-  accepted: [],
+  // The platform took the request, and said later that it processed none of it.
+  accepted: ['failed:permanent'],
   expired: [],
   // A page's withdrawal was lifted.
   'skipped:consent': ['queued'],

@@ -134,7 +134,7 @@ export interface DeletedAttempts {
   last: AttemptPosition | null
 }
 
-/** Deletes a batch of a tracker's oldest attempts, without locked ones. */
+/** Deletes a batch of a tracker's oldest attempts with their receipts, without locked ones. */
 export async function deleteExpiredAttempts(
   { pool }: Database,
   { trackerId, cutoffDay, after }: ExpiredAttemptsQuery,
@@ -150,6 +150,16 @@ export async function deleteExpiredAttempts(
              delete from send_attempts using due
              where send_attempts.tracker_id = due.tracker_id and send_attempts.id = due.id
              returning send_attempts.id
+           ), deleted_receipts as (
+             delete from request_receipts using due
+             where request_receipts.tracker_id = $1::uuid
+               and request_receipts.tracker_id = due.tracker_id and request_receipts.id = due.id
+             returning request_receipts.id
+           ), deleted_chunks as (
+             delete from request_receipt_deliveries chunks using due
+             where chunks.tracker_id = $1::uuid
+               and chunks.tracker_id = due.tracker_id and chunks.receipt = due.id
+             returning chunks.receipt
            )
            select (select count(*) from deleted) as attempts,
              due.started_at::text as last_at, due.id as last_id

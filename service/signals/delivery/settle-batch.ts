@@ -6,6 +6,7 @@ import type { SentGroup, SentTally } from './attempt-store.ts'
 import type { ClaimedBatch } from './claim-store.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import { clampEventTime } from './outbound-event.ts'
+import type { NewReceipt } from './receipt-store.ts'
 import type { Settlement } from './retry-policy.ts'
 import type { OutboundDelivery } from './send-events.ts'
 import { type KeyedSettlement, settleDeliveries } from './settlement-store.ts'
@@ -21,6 +22,7 @@ interface DecidedRequest {
   decided: readonly OutboundDelivery[]
   /** By delivery ID: an answer may settle each event for itself. */
   outcomes: ReadonlyMap<number, SendOutcome>
+  receipt: NewReceipt | null
 }
 
 /**
@@ -46,6 +48,7 @@ export async function settleBatch(
       settlements.map(({ id }) => id),
       request,
     ),
+    receipt: request?.receipt ?? null,
   }
   const startedAt = monotonicSeconds()
   const count = await retryWhileLeased(() => settleDeliveries(database, settled), {

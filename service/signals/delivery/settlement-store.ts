@@ -25,6 +25,7 @@ import {
   SETTLED_TYPES,
   writeIssues,
 } from './issue-store.ts'
+import { insertReceipt, type NewReceipt } from './receipt-store.ts'
 import { describeIssue, type Settlement } from './retry-policy.ts'
 
 /** A settlement with the time that its delivery's primary key begins with. */
@@ -38,6 +39,8 @@ export interface SettledBatch {
   settlements: readonly KeyedSettlement[]
   /** What they add to the counts of what was sent, if they still belong to this worker. */
   sent: SentTally
+  /** The platform tells the result of the accepted ones later. */
+  receipt?: NewReceipt | null
 }
 
 /**
@@ -52,9 +55,22 @@ export interface SettledBatch {
  */
 export async function settleDeliveries(database: Database, batch: SettledBatch): Promise<number> {
   if (batch.settlements.length === 0) return 0
-  if (await isCitusCluster(database)) {
-    return inTransaction(database, client => settleInSteps(client, batch))
+  const isCluster = await isCitusCluster(database)
+  if (isCluster || batch.receipt) {
+    return inTransaction(database, async client => {
+      const settle = isCluster ? settleInSteps : settleInOneStatement
+      const count = await settle(client, batch)
+      if (batch.receipt) await insertReceipt(client, batch.receipt, batch)
+      return count
+    })
   }
+  return settleInOneStatement(database.pool, batch)
+}
+
+async function settleInOneStatement(
+  client: Pick<pg.PoolClient, 'query'>,
+  batch: SettledBatch,
+): Promise<number> {
   const { trackerId, destinationId, at, sent } = batch
   const values = [
     ...moveSettledValues(batch),
@@ -63,7 +79,7 @@ export async function settleDeliveries(database: Database, batch: SettledBatch):
     destinationId,
     ...countSentValues(sent.groups),
   ]
-  const { rows } = await database.pool.query({ text: SETTLE, values })
+  const { rows } = await client.query({ text: SETTLE, values })
   return rows[0].count
 }
 
@@ -230,12 +246,13 @@ const settledRows = (parameter: number) =>
 const COUNT_ROWS = countSettled(settledRows(2), '$1')
 const COUNT_STAGE_ROWS = countSettledStages(settledRows(3), '$1', '$2')
 const STEP_PARAMETERS = { trackerId: '$2', at: '$3', destinationId: '$4' }
-const GROUP_ISSUES = `
+/** The causes of settled deliveries, as JSON; then the tracker, the time and the destination. */
+export const GROUP_ISSUES = `
   with settled as materialized (
     select * from ${settledRows(1)}
   ), ${countedIssues(STEP_PARAMETERS)}
   select json_agg(counted_issues)::text as issues from counted_issues`
-const WRITE_ISSUES = writeIssues(
+export const WRITE_ISSUES = writeIssues(
   `json_to_recordset($1::json) as counted_issues(${COUNTED_ISSUE_TYPES})`,
   STEP_PARAMETERS,
 )

@@ -82,6 +82,29 @@ interface DeliveryTables {
     trace_id: string | null
     answer: string | null
   }
+  request_receipts: {
+    tracker_id: string
+    id: string
+    destination_id: string
+    receipt_id: string
+    accepted_at: Date
+    event_count: number
+    state: string
+    record_count: number | null
+    errors: Generated<string>
+    warnings: Generated<string>
+    answer: string | null
+    polls: Generated<number>
+    next_poll_at: Date | null
+    settled_at: Date | null
+  }
+  request_receipt_deliveries: {
+    tracker_id: string
+    receipt: string
+    chunk: number
+    delivery_ids: number[]
+    created_at: Date[]
+  }
   delivery_counts: {
     tracker_id: string
     planned_on: string
@@ -136,6 +159,8 @@ export const DELIVERY_PLACEMENTS: Record<keyof DeliveryTables, TablePlacement> =
   delivery_queue: 'distributed',
   deliveries: 'distributed',
   send_attempts: 'distributed',
+  request_receipts: 'distributed',
+  request_receipt_deliveries: 'distributed',
   delivery_counts: 'distributed',
   sent_counts: 'distributed',
   sent_key_counts: 'distributed',

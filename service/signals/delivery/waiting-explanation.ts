@@ -7,6 +7,7 @@ import type { StoredAttempt } from './attempt-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import type { Match } from './page-event-store.ts'
 import { heldSentence } from './page-explanation.ts'
+import type { StoredReceipt } from './receipt-store.ts'
 import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
 
 /** What an explanation needs besides the rows of the delivery and its event. */
@@ -15,6 +16,8 @@ export interface ExplanationContext {
   at: Date
   /** The stored requests that contained the event, and perhaps others. */
   attempts: readonly StoredAttempt[]
+  /** What the platform says about these requests later, if it does. */
+  receipts?: readonly StoredReceipt[]
   /** When the platform stops accepting the event; null when it is not known. */
   windowEndsAt: Date | null
   /** The withdrawal that a page sent for the visitor of the event; null when there is none. */

@@ -10,6 +10,7 @@ import { findAttempts, type StoredAttempt } from '../delivery/attempt-store.ts'
 import { explainDelivery } from '../delivery/delivery-explanation.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
 import { findMatches, type Match } from '../delivery/page-event-store.ts'
+import { findReceipts, type StoredReceipt } from '../delivery/receipt-store.ts'
 import { windowEnd } from '../delivery/review-deliveries.ts'
 import { eventRefKey, isOfPage } from '../events/event-columns.ts'
 import { BOTH_SPACES, type EventSpace } from '../events/event-record.ts'
@@ -92,6 +93,8 @@ export interface LoadedEvent {
   deliveries: StoredDelivery[]
   /** The requests that contained it. */
   attempts: StoredAttempt[]
+  /** What the platform says about them later, if it does. */
+  receipts: StoredReceipt[]
   /** Looked up when a page's withdrawal stopped a delivery. */
   pageWithdrawal: PageWithdrawal | null
   /** Deliveries of the same event in the other space. */
@@ -115,12 +118,15 @@ export async function loadEvent(
     findParentEvents(database, trackerId, [event]),
     findMatches(database, { trackerId, space: otherSpace, events: [event] }),
   ])
-  const attempts = await findAttempts(database, trackerId, attemptIds(deliveries))
+  const [attempts, receipts] = await Promise.all([
+    findAttempts(database, trackerId, attemptIds(deliveries)),
+    findReceipts(database, trackerId, attemptIds(deliveries)),
+  ])
   const pageWithdrawal = deliveries.some(({ statusReason }) => statusReason === 'withdrawn_by_page')
     ? await findWithdrawalOfVisitor(database, trackerId, event)
     : null
   const parent = parents.get(event) ?? null
-  return { event, parent, children, deliveries, attempts, pageWithdrawal, matches }
+  return { event, parent, children, deliveries, attempts, receipts, pageWithdrawal, matches }
 }
 
 /** Null when only identifiers of the event are withdrawn. */
@@ -140,7 +146,7 @@ export async function readEvent(
   { platforms, at, ...lookup }: EventLookup,
 ): Promise<EventRead> {
   const loaded = await loadEvent(database, trackerId, lookup)
-  const { event, parent, children, deliveries, attempts, pageWithdrawal, matches } = loaded
+  const { event, parent, children, deliveries, attempts, receipts, ...others } = loaded
   const owner = { workspaceId, signalTrackerId: String(workspaceId) }
   const views = deliveries.map(delivery => deliveryView(delivery, owner, attempts))
   const detail = {
@@ -154,8 +160,9 @@ export async function readEvent(
       explanation: explainDelivery(delivery, event, {
         at,
         attempts,
-        pageWithdrawal,
-        matches,
+        receipts,
+        pageWithdrawal: others.pageWithdrawal,
+        matches: others.matches,
         windowEndsAt: findWindowEnd(delivery, event, platforms),
       }),
     })),

@@ -1,0 +1,188 @@
+import { openCredential } from '../../runtime/util/sealed-credential.ts'
+import { formatUtcDay, MINUTE_SECONDS } from '../../runtime/util/time.ts'
+import { findEventsByRef } from '../events/event-store.ts'
+import type {
+  Platform,
+  ReceiptResult,
+  SendAnswer,
+  SendError,
+  Unavailable,
+} from '../platforms/platform.ts'
+import type { DeliveryContext } from './delivery-context.ts'
+import { findDestination } from './destination-store.ts'
+import { type FailedDelivery, failReceipt, findAcceptedDeliveries } from './failed-receipt-store.ts'
+import { clampEventTime } from './outbound-event.ts'
+import {
+  claimDueReceipts,
+  type NewReceipt,
+  type ReceiptReading,
+  recordReading,
+  type StoredReceipt,
+} from './receipt-store.ts'
+import { describeIssue } from './retry-policy.ts'
+import { windowEnd } from './review-deliveries.ts'
+
+/**
+ * When the result of a request is asked for, in minutes after the one before: the first time half
+ * an hour after the request, the last time a day after it. Platforms name no time; most results are
+ * there within the hour.
+ */
+const POLL_MINUTES = [30, 30, 60, 120, 240, 480, 480]
+/** A process that dies while it asks delays the receipt by this much. */
+const CLAIM_MINUTES = 10
+const RECEIPTS_MAX = 100
+
+function addMinutes(at: Date, minutes: number): Date {
+  return new Date(at.getTime() + minutes * MINUTE_SECONDS * 1_000)
+}
+
+/** The receipt of a request that was taken; null for a platform that answers at once. */
+export function newReceipt(id: string, { receiptId }: SendAnswer, at: Date): NewReceipt | null {
+  if (!receiptId) return null
+  return { id, receiptId, nextPollAt: addMinutes(at, POLL_MINUTES[0] ?? 0) }
+}
+
+export interface PolledReceipts {
+  settled: number
+  waiting: number
+  more: boolean
+}
+
+/**
+ * Asks the platforms for the results of requests that they took earlier. Safe to repeat and to
+ * interrupt. A result changes one status: of a request that failed as a whole, the deliveries fail.
+ */
+export async function pollReceipts(
+  context: DeliveryContext,
+  { now, signal }: { now: Date; signal?: AbortSignal },
+): Promise<PolledReceipts> {
+  const until = addMinutes(now, CLAIM_MINUTES)
+  const due = await claimDueReceipts(context.database, { at: now, until, limit: RECEIPTS_MAX })
+  const polled: PolledReceipts = { settled: 0, waiting: 0, more: due.length === RECEIPTS_MAX }
+  const failures: unknown[] = []
+  for (const receipt of due) {
+    if (signal?.aborted) return { ...polled, more: true }
+    try {
+      polled[(await pollReceipt(context, receipt, now)) ? 'settled' : 'waiting'] += 1
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'receipts could not be polled')
+  return polled
+}
+
+/** Returns whether the receipt has its final state. */
+async function pollReceipt(
+  context: DeliveryContext,
+  receipt: StoredReceipt,
+  at: Date,
+): Promise<boolean> {
+  const platform = await findPlatform(context, receipt)
+  const answer = platform ? await readReceipt(context, platform, receipt) : null
+  const result = answer?.kind === 'receipt' ? answer : null
+  const reading = toReading(receipt, { result, waitSeconds: waitSecondsOf(answer), at })
+  if (reading.state === 'failed' && platform && result) {
+    await failDeliveries(context, platform, { receipt, reading, result })
+  } else {
+    await recordReading(context.database.pool, reading)
+  }
+  return reading.nextPollAt === null
+}
+
+function waitSecondsOf(answer: ReceiptResult | Unavailable | null): number {
+  return answer?.kind === 'unavailable' ? answer.waitSeconds : 0
+}
+
+interface ReadResult {
+  result: ReceiptResult | null
+  waitSeconds: number
+  at: Date
+}
+
+/** Without a result, it is asked again by the schedule, until a day has passed. */
+function toReading(
+  { trackerId, id, polls }: StoredReceipt,
+  { result, waitSeconds, at }: ReadResult,
+): ReceiptReading {
+  const own = { trackerId, id, at, result }
+  if (result && result.state !== 'processing') {
+    return { ...own, state: result.state, nextPollAt: null }
+  }
+  const minutes = POLL_MINUTES[polls + 1]
+  if (minutes === undefined) return { ...own, state: 'unknown', nextPollAt: null }
+  const nextPollAt = addMinutes(at, Math.max(minutes, waitSeconds / MINUTE_SECONDS))
+  return { ...own, state: 'processing', nextPollAt }
+}
+
+interface ReceiptPlatform {
+  platform: Platform
+  target: unknown
+  credentialText: string
+}
+
+/** Null when this process cannot ask: the receipt then waits for another time. */
+async function findPlatform(
+  { database, platforms, credentialKeys }: DeliveryContext,
+  { trackerId, destinationId }: StoredReceipt,
+): Promise<ReceiptPlatform | null> {
+  const destination = await findDestination(database, trackerId, destinationId)
+  const platform = destination && platforms.find(destination.platform)
+  const target = platform?.parseTarget(destination?.config ?? {}) ?? null
+  const opened =
+    destination && openCredential(credentialKeys, destinationId, destination.sealedCredential)
+  if (!platform || target === null || !opened) return null
+  return { platform, target, credentialText: opened.credential }
+}
+
+async function readReceipt(
+  { platforms }: DeliveryContext,
+  { platform, target, credentialText }: ReceiptPlatform,
+  { receiptId }: StoredReceipt,
+): Promise<ReceiptResult | Unavailable | null> {
+  const found = await platforms.accessTokens.find(platform, credentialText)
+  if (found.kind === 'no_token' || !platform.readReceipt) return null
+  return platform.readReceipt({ target, accessToken: found.accessToken }, receiptId)
+}
+
+interface FailedRequest {
+  receipt: StoredReceipt
+  reading: ReceiptReading
+  result: ReceiptResult
+}
+
+/** The platform processed nothing of the request: the events that it took have failed. */
+async function failDeliveries(
+  { database }: DeliveryContext,
+  { platform }: ReceiptPlatform,
+  { receipt, reading, result }: FailedRequest,
+): Promise<void> {
+  const deliveries: FailedDelivery[] = []
+  for await (const chunk of findAcceptedDeliveries(database, receipt)) {
+    const events = await findEventsByRef(database, receipt.trackerId, chunk)
+    const byId = new Map(events.map(event => [`${event.space} ${event.eventId}`, event]))
+    for (const { id, createdAt, eventId, space } of chunk) {
+      const event = byId.get(`${space} ${eventId}`)
+      if (!event) continue
+      const eventOn = formatUtcDay(clampEventTime(event))
+      const replayableUntil = windowEnd(event, platform)
+      deliveries.push({ id, createdAt, eventName: event.eventName, eventOn, replayableUntil })
+    }
+  }
+  const error = toError(receipt, result)
+  const issue = describeIssue({ status: 'failed:permanent', reason: 'request_failed', error })
+  await failReceipt(database, { receipt, reading, deliveries, error, issue })
+}
+
+function toError({ receiptId }: StoredReceipt, { errors }: ReceiptResult): SendError {
+  const reasons = errors.map(({ reason, count }) => `${count} ${reason}`).join(', ')
+  return {
+    class: 'permanent',
+    code: null,
+    subcode: null,
+    message: `The request ${receiptId} failed: ${reasons || 'no reason given'}.`,
+    user_title: null,
+    user_message: null,
+    http_status: null,
+  }
+}
