@@ -21,8 +21,6 @@ create table signalbox_store.request_receipts (
 
 create index request_receipts_due on signalbox_store.request_receipts (next_poll_at)
   where next_poll_at is not null;
-create index request_receipts_by_time
-  on signalbox_store.request_receipts (tracker_id, accepted_at, id);
 
 comment on column signalbox_store.request_receipts.accepted_at is
   'the settlement, under whose day and hour the deliveries are counted';
@@ -39,3 +37,15 @@ create table signalbox_store.request_receipt_deliveries (
   created_at timestamptz[] not null,
   primary key (tracker_id, receipt, chunk)
 );
+
+-- Requests that processes have reserved of a limit that destinations share, such as that of a Cloud
+-- project: one row for each key, on the coordinator of a cluster.
+create table signalbox_store.request_budgets (
+  platform text not null,
+  key text not null,
+  minute timestamptz not null,
+  minute_reserved integer not null,
+  day date not null,
+  day_reserved integer not null,
+  primary key (platform, key)
+) with (fillfactor = 50);

@@ -145,6 +145,20 @@ const INSERT_STATEMENTS = [
    from generate_series($1::integer / 100, $2::integer / 100) as number
    where $5::uuid is not null and $6::uuid is not null
    on conflict do nothing`,
+  `insert into request_receipts (tracker_id, id, destination_id, receipt_id, accepted_at,
+     event_count, state, next_poll_at)
+   select $3, md5(number::text)::uuid, $4, md5(number::text), at, 100,
+     case when number % 10 = 0 then 'processing' else 'succeeded' end,
+     case when number % 10 = 0 then at + interval '30 minutes' end
+   from generate_series($1::integer / 100, $2::integer / 100) as number
+   cross join lateral (select $7::timestamptz + make_interval(secs => number) as at) times
+   where $5::uuid is not null and $6::uuid is not null
+   on conflict do nothing`,
+  `insert into request_receipt_deliveries (tracker_id, receipt, chunk, delivery_ids, created_at)
+   select $3, md5(number::text)::uuid, 0, array[number], array[$7::timestamptz]
+   from generate_series($1::integer / 100, $2::integer / 100) as number
+   where $4::uuid is not null and $5::uuid is not null and $6::uuid is not null
+   on conflict do nothing`,
   `with generated as (${GENERATED_ROWS})
    insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
    select tracker_id, 'gone-' || visitor_id, created_at from generated

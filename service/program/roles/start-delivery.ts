@@ -14,6 +14,7 @@ import {
   ActivityAnnouncer,
   DELIVERY_CHANNEL,
 } from '../../signals/delivery/destination-queue-store.ts'
+import { RequestBudgets } from '../../signals/delivery/request-budget-store.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../../signals/delivery/worker.ts'
 import { createErasureKeyProvider } from '../../signals/erasure/erasure-store.ts'
 import { ensurePartitions, PARTITION_DAYS_AHEAD } from '../../signals/events/partition-store.ts'
@@ -64,6 +65,7 @@ export function createDeliveryContext(
     ...(tracer && { traceBatch: createBatchTracer(tracer) }),
     platforms: tracer ? withPlatformTraces(tracer, platforms) : platforms,
     credentialKeys,
+    requestBudgets: new RequestBudgets(database),
     erasureKey: createErasureKeyProvider({ database, credentialKeys, now }),
     batchMax: settings.deliveryBatchMax,
     leaseSeconds: settings.deliveryLeaseSeconds,

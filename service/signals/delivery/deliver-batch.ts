@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { openCredential } from '../../runtime/util/sealed-credential.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
+import type { TokenResult } from '../platforms/access-tokens/client.ts'
 import type { SendOutcome } from '../platforms/platform.ts'
 import { insertAttempt } from './attempt-store.ts'
 import {
@@ -32,6 +33,7 @@ import {
   answerOfEvent,
   hasFreeText,
   type OutboundDelivery,
+  type Sender,
   type SentRequest,
   sendEvents,
 } from './send-events.ts'
@@ -174,8 +176,8 @@ async function reviewAndSend(
   await settleBatch(context, batch, { settlements, request: null })
   if (deliveries.length === 0) return { kind: 'untried' }
   const toSend = { batch, deliveries, possibleDuplicates, retryPolicy }
-  const { platform, platforms, now, isStopping, credentialKeys } = context
-  const { destination, isTest, leaseEndsAtSeconds } = batch
+  const { platform, platforms, credentialKeys } = context
+  const { destination } = batch
   const opened = openCredential(credentialKeys, destination.id, destination.sealedCredential)
   if (opened === null) {
     await settleUnsent(context, toSend, { unsent: deliveries, reason: 'credential_unreadable' })
@@ -186,21 +188,47 @@ async function reviewAndSend(
     await settleUnsent(context, toSend, { unsent: deliveries, reason: 'handed_back' })
     return { kind: 'refused', reason: PAUSE_SENTENCES.configuration_invalid }
   }
-  const testCode = isTest ? destination.testCode : null
   const found = await platforms.accessTokens.find(platform, opened.credential)
+  const sender = createSender(context, toSend, { target, found })
+  const { lastAnswer, unsent, budgetWaitSeconds } = await sendEvents(sender, deliveries)
+  await settleUnsent(context, toSend, { unsent, reason: 'handed_back' })
+  if (lastAnswer?.outcome === 'auth') platforms.accessTokens.forget(platform, opened.credential)
+  if (budgetWaitSeconds > 0) return { kind: 'throttled', waitSeconds: budgetWaitSeconds }
+  return assessHealth(lastAnswer)
+}
+
+function createSender(
+  context: BatchContext,
+  toSend: BatchToSend,
+  { target, found }: { target: unknown; found: TokenResult },
+): Sender {
+  const { platform, now, isStopping, requestBudgets } = context
+  const { batch, retryPolicy } = toSend
+  const { destination, isTest, leaseEndsAtSeconds } = batch
   const hasTime = () => monotonicSeconds() + REQUEST_SECONDS_MAX < leaseEndsAtSeconds
-  const sender = {
-    // Without a token nothing is sent, and the token endpoint's answer settles the batch.
-    platform: found.kind === 'token' ? platform : { ...platform, send: async () => found.answer },
+  const common = {
     now,
-    connection: { target, accessToken: found.kind === 'token' ? found.accessToken : '', testCode },
     canStart: () => hasTime() && isStopping?.() !== true,
     onAnswered: (request: SentRequest) => settleRequest(context, toSend, request),
   }
-  const { lastAnswer, unsent } = await sendEvents(sender, deliveries)
-  await settleUnsent(context, toSend, { unsent, reason: 'handed_back' })
-  if (lastAnswer?.outcome === 'auth') platforms.accessTokens.forget(platform, opened.credential)
-  return assessHealth(lastAnswer)
+  const testCode = isTest ? destination.testCode : null
+  if (found.kind === 'no_token') {
+    // Nothing is sent, and the token endpoint's answer settles the batch.
+    const unsendable = { ...platform, send: async () => found.answer }
+    const connection = { target, accessToken: '', testCode }
+    return { ...common, platform: unsendable, connection, takeRequest: async () => 0 }
+  }
+  const { accessToken, credential } = found
+  const budget = platform.requestBudget?.({ target, credential }) ?? null
+  // A person waits for a single attempt: the platform itself may refuse it.
+  const isLimited = budget !== null && retryPolicy !== NO_RETRY_POLICY
+  const ofPlatform = budget && { ...budget, platform: platform.name }
+  return {
+    ...common,
+    platform,
+    connection: { target, accessToken, testCode },
+    takeRequest: async () => (isLimited && ofPlatform ? requestBudgets.take(ofPlatform, now()) : 0),
+  }
 }
 
 /** Stores the request and its answer, and settles each event that the answer decides. */

@@ -5,6 +5,7 @@ import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import type { Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
+import type { RequestBudgets } from './request-budget-store.ts'
 import type { Settlement } from './retry-policy.ts'
 
 /** What delivering needs from outside. Times are seconds, sizes are counts. */
@@ -14,6 +15,8 @@ export interface DeliveryContext {
   nodes?: StoreNodes
   platforms: PlatformRegistry
   credentialKeys: CredentialKeys
+  /** The limits of requests that destinations share. */
+  requestBudgets: RequestBudgets
   /** Called for trackers with withdrawals under keyed digests. */
   erasureKey: ErasureKeyProvider
   batchMax: number

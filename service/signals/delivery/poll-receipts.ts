@@ -79,7 +79,9 @@ async function pollReceipt(
   at: Date,
 ): Promise<boolean> {
   const platform = await findPlatform(context, receipt)
-  const answer = platform ? await readReceipt(context, platform, receipt) : null
+  const answer = platform ? await readReceipt(context, platform, { receipt, at }) : null
+  // The claim has postponed it, and it counts as not asked.
+  if (answer === 'no_request_left') return false
   const result = answer?.kind === 'receipt' ? answer : null
   const reading = toReading(receipt, { result, waitSeconds: waitSecondsOf(answer), at })
   if (reading.state === 'failed' && platform && result) {
@@ -136,13 +138,17 @@ async function findPlatform(
 }
 
 async function readReceipt(
-  { platforms }: DeliveryContext,
+  { platforms, requestBudgets }: DeliveryContext,
   { platform, target, credentialText }: ReceiptPlatform,
-  { receiptId }: StoredReceipt,
-): Promise<ReceiptResult | Unavailable | null> {
+  { receipt, at }: { receipt: StoredReceipt; at: Date },
+): Promise<ReceiptResult | Unavailable | 'no_request_left' | null> {
   const found = await platforms.accessTokens.find(platform, credentialText)
   if (found.kind === 'no_token' || !platform.readReceipt) return null
-  return platform.readReceipt({ target, accessToken: found.accessToken }, receiptId)
+  const { accessToken, credential } = found
+  const budget = platform.requestBudget?.({ target, credential })
+  const ofPlatform = budget && { ...budget, platform: platform.name }
+  if (ofPlatform && (await requestBudgets.take(ofPlatform, at)) > 0) return 'no_request_left'
+  return platform.readReceipt({ target, accessToken }, receipt.receiptId)
 }
 
 interface FailedRequest {

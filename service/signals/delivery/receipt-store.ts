@@ -37,7 +37,7 @@ export interface DeliveryKey {
 
 const CHUNK_DELIVERIES = 500
 
-/** Stores a receipt with the accepted deliveries, in the transaction of their settlement. Idempotent. */
+/** Stores a receipt and its accepted deliveries in the transaction of their settlement. */
 export async function insertReceipt(
   client: pg.PoolClient,
   { id, receiptId, nextPollAt }: NewReceipt,

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
 import type { SendAnswer } from '../platforms/platform.ts'
-import { hasFreeText, redactSentValues } from './send-events.ts'
+import { hasFreeText, redactSecretQuery, redactSentValues } from './send-events.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const EVENTS = [
@@ -112,4 +112,13 @@ it('treats any other answer as free text', () => {
     const answer = { events_received: 2, messages: [], ...member }
     assert.equal(answered(answer), true, JSON.stringify(member))
   }
+})
+
+it('removes the secret members of the platform from a URL in an answer', () => {
+  const url = 'https://platform.example/v3/1/events?access_token=hidden.token-1&test=true'
+  const answer = answerOf(`No answer from ${url}`)
+  const own = redactSecretQuery(answer, { secretQueryMembers: ['access_token'] })
+  assert.ok(!JSON.stringify(own).includes('hidden'))
+  assert.match(own.error?.message ?? '', /access_token=REDACTED&test=true$/)
+  assert.deepEqual(redactSecretQuery(answer, {}), answer)
 })

@@ -43,6 +43,7 @@ async function send(
     connection: { target: { datasetId: '1234' }, accessToken: 'token', testCode: null },
     now: () => NOW,
     canStart: () => mayStart(requests.length),
+    takeRequest: async () => 0,
     onAnswered: async request => void requests.push(request),
   }
   const { lastAnswer, unsent } = await sendEvents(sender, sendings)

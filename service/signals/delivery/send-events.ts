@@ -26,6 +26,8 @@ export interface Sender {
   now: () => Date
   /** False when the lease is too short for another request, or the worker is stopping. */
   canStart: () => boolean
+  /** Takes one request of a limit: 0, or the seconds to wait because none is left. */
+  takeRequest: () => Promise<number>
   /** Called after each answer and before the next request: a crash loses one answer at most. */
   onAnswered: (request: SentRequest) => Promise<void>
 }
@@ -34,6 +36,8 @@ export interface SentBatch {
   /** Null when nothing was sent. */
   lastAnswer: SendAnswer | null
   unsent: readonly OutboundDelivery[]
+  /** Above 0: nothing more was sent because no request is left for so long. */
+  budgetWaitSeconds: number
 }
 
 /**
@@ -50,7 +54,10 @@ export async function sendEvents(
   const waiting: (readonly OutboundDelivery[])[] = [deliveries]
   let lastAnswer: SendAnswer | null = null
   for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
-    if (!sender.canStart()) return { lastAnswer, unsent: [...batch, ...waiting.flat()] }
+    const budgetWaitSeconds = sender.canStart() ? await sender.takeRequest() : 0
+    if (budgetWaitSeconds > 0 || !sender.canStart()) {
+      return { lastAnswer, unsent: [...batch, ...waiting.flat()], budgetWaitSeconds }
+    }
     const request = await sendRequest(sender, batch)
     lastAnswer = request.result
     if (lastAnswer.outcome === 'permanent' && !lastAnswer.events && batch.length > 1) {
@@ -61,7 +68,7 @@ export async function sendEvents(
     await sender.onAnswered(request)
     if (stopsBatch(lastAnswer)) break
   }
-  return { lastAnswer, unsent: waiting.flat() }
+  return { lastAnswer, unsent: waiting.flat(), budgetWaitSeconds: 0 }
 }
 
 function stopsBatch(answer: SendAnswer): boolean {
@@ -80,7 +87,7 @@ async function sendRequest(
     startedAt,
     durationMilliseconds: performance.now() - startMilliseconds,
     eventCount: batch.length,
-    result: redactSentValues(answer, events),
+    result: redactSecretQuery(redactSentValues(answer, events), platform),
     decided: batch,
   }
 }
@@ -125,6 +132,17 @@ function isRejection({ outcome }: Pick<SendAnswer, 'outcome'>): boolean {
 }
 
 const REDACTED = 'REDACTED'
+
+/** A platform whose secret is in the URL may repeat the URL in its answer, or an error may. */
+export function redactSecretQuery(
+  answer: SendAnswer,
+  { secretQueryMembers = [] }: Pick<Platform, 'secretQueryMembers'>,
+): SendAnswer {
+  if (secretQueryMembers.length === 0) return answer
+  const names = secretQueryMembers.map(name => RegExp.escape(name)).join('|')
+  const value = new RegExp(`(?<=(?:^|[?&;\\s"])(?:${names})=)[^&\\s"]+`, 'gi')
+  return redactStrings(answer, [value])
+}
 /** Shorter values occur in ordinary words and identify nobody. */
 const VALUE_CHARACTERS_MIN = 6
 /** An adapter may have truncated a text of this length in the middle of a value. */

@@ -105,6 +105,14 @@ interface DeliveryTables {
     delivery_ids: number[]
     created_at: Date[]
   }
+  request_budgets: {
+    platform: string
+    key: string
+    minute: Date
+    minute_reserved: number
+    day: string
+    day_reserved: number
+  }
   delivery_counts: {
     tracker_id: string
     planned_on: string
@@ -161,6 +169,7 @@ export const DELIVERY_PLACEMENTS: Record<keyof DeliveryTables, TablePlacement> =
   send_attempts: 'distributed',
   request_receipts: 'distributed',
   request_receipt_deliveries: 'distributed',
+  request_budgets: 'local',
   delivery_counts: 'distributed',
   sent_counts: 'distributed',
   sent_key_counts: 'distributed',

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
+import {
+  connectScripted,
+  startScriptedPlatform,
+} from '../../../testing/fixtures/scripted-platform.ts'
+import { startTestService } from '../../../testing/fixtures/service.ts'
+import { deliverDueBatch } from './deliver-batch.ts'
+import { RequestBudgets } from './request-budget-store.ts'
+
+const AT = new Date('2026-11-21T12:00:10.000Z')
+const BUDGET = { platform: 'scripted', key: 'project-1', perMinute: 20, perDay: 50 }
+
+function later(seconds: number): Date {
+  return new Date(AT.getTime() + seconds * 1_000)
+}
+
+it('gives a minute of requests to all processes together, and as many in the next', async test => {
+  const { database } = await createTestDatabase(test)
+  const processes = [0, 1, 2].map(() => new RequestBudgets(database))
+  const takeAll = async (at: Date) => {
+    let taken = 0
+    for (let round = 0; round < 30; round += 1) {
+      const waits = await Promise.all(processes.map(process => process.take(BUDGET, at)))
+      taken += waits.filter(wait => wait === 0).length
+    }
+    return taken
+  }
+  const first = await takeAll(AT)
+  // What a process has reserved and not used is lost, at most a chunk of two.
+  assert.ok(first <= 20 && first >= 16, String(first))
+  assert.equal(await processes[0]?.take(BUDGET, AT), 50, 'until the next minute')
+  const second = await takeAll(later(60))
+  assert.ok(second <= 20 && second >= 16, String(second))
+  const third = await takeAll(later(120))
+  assert.ok(first + second + third <= 50, 'the day ends at 50')
+  const wait = await processes[0]?.take(BUDGET, later(180))
+  assert.ok(wait !== undefined && wait > 3_000 && wait <= 3_600, String(wait))
+})
+
+it('reserves in chunks, so that most requests take no statement', async test => {
+  const { database } = await createTestDatabase(test)
+  const budgets = new RequestBudgets(database)
+  const many = { ...BUDGET, perMinute: 1_000, perDay: 10_000 }
+  let statements = 0
+  const { query } = database.pool
+  database.pool.query = ((...input: unknown[]) => {
+    statements += 1
+    return Reflect.apply(query, database.pool, input)
+  }) as typeof query
+  for (let number = 0; number < 500; number += 1) assert.equal(await budgets.take(many, AT), 0)
+  assert.ok(statements <= 12, String(statements))
+})
+
+it('counts each key for itself, and nothing when the limit is zero', async test => {
+  const { database } = await createTestDatabase(test)
+  const budgets = new RequestBudgets(database)
+  const one = { ...BUDGET, perMinute: 1 }
+  assert.equal(await budgets.take(one, AT), 0)
+  assert.ok((await budgets.take(one, AT)) > 0)
+  assert.equal(await budgets.take({ ...one, key: 'project-2' }, AT), 0)
+  assert.ok((await budgets.take({ ...one, key: 'project-3', perMinute: 0 }, AT)) > 0)
+})
+
+it('hands a batch back when no request is left, and sends it later as a first attempt', async test => {
+  const scripted = await startScriptedPlatform(test)
+  scripted.budget = { key: 'project-1', perMinute: 1, perDay: 100 }
+  const service = await startTestService(test, { morePlatforms: [scripted.platform] })
+  const destinations = [await connectScripted(service), await connectScripted(service, 'b', 'two')]
+  await service.submit(samplePurchase())
+  const healths: unknown[] = []
+  for (const destinationId of destinations) {
+    const queue = { trackerId: service.tracker.trackerId, destinationId, platform: 'scripted' }
+    const details = { isProbe: false, isTrial: false }
+    const run = await deliverDueBatch(service.delivery, { ...queue, ...details }, () => {})
+    healths.push(run.health.kind)
+  }
+  assert.deepEqual(healths, ['works', 'throttled'], 'both destinations share the key')
+  const read = async () => {
+    const { body } = await service.read('order-1001')
+    return body.deliveries
+      .filter((each: { destination_id: string }) => destinations.includes(each.destination_id))
+      .map((each: Record<string, unknown>) => `${each.status} ${each.attempt_count}`)
+      .sort()
+  }
+  assert.deepEqual(await read(), ['accepted 1', 'queued 0'])
+  service.clock.advance(60)
+  await service.deliver()
+  assert.deepEqual(await read(), ['accepted 1', 'accepted 1'])
+  assert.equal(scripted.requests.length, 2)
+})
