@@ -40,6 +40,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         source: 'docs/reference/normalization.md',
         description: 'How identifiers are normalized before they are hashed.',
       },
+      guide('google-ads', 'Send conversions to Google Ads through the Data Manager API.'),
       guide('woocommerce', 'A webhook that sends paid orders and refunds of WooCommerce.'),
       guide('shopify', 'A webhook that sends paid orders and refunds of Shopify, and erases.'),
       guide('migrate', 'Mappings from Segment, RudderStack and server-side Google Tag Manager.'),

@@ -54,6 +54,32 @@ it('creates a destination that receives the next events', async test => {
   )
 })
 
+it('connects Google Ads with a key file, and with the members that it needs only', async test => {
+  const service = await startTestService(test)
+  const { owner, list } = await openDestination(service)
+  const create = (body: object) =>
+    owner.client.call('POST', list, { body: { type: 'google_ads', ...body } })
+  const key = {
+    type: 'service_account',
+    client_email: 'sender@shop.iam.gserviceaccount.com',
+    private_key: '-----BEGIN PRIVATE KEY-----',
+    token_uri: 'https://elsewhere.example/token',
+  }
+  const access_token = JSON.stringify(key)
+  const created = await create({ config: { customer_id: '123-456-7890' }, access_token })
+  assert.equal(created.status, 201, JSON.stringify(created.body))
+  assert.deepEqual(created.body.config, {
+    customer_id: '123-456-7890',
+    test_event_code: null,
+    test_mode_until: null,
+    status_reason: null,
+  })
+  const bare = await create({ config: { customer_id: '1112223334' }, access_token: 'ya29.token' })
+  assert.deepEqual([bare.status, Object.keys(bare.body.errors)], [422, ['access_token']])
+  const wrong = await create({ config: { merchant_id: '77' }, access_token })
+  assert.deepEqual([wrong.status, Object.keys(wrong.body.errors)], [422, ['config.customer_id']])
+})
+
 it('seals the token, audits the person, and shows the token nowhere', async test => {
   const service = await startTestService(test)
   const { owner, tracker, list, one } = await openDestination(service)

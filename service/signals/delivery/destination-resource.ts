@@ -154,9 +154,10 @@ export function parseTargetInput(
   for (const { name, hint, optional = false } of platform.targetFields) {
     const value = input[name] === undefined ? current[name] : input[name]
     const text = typeof value === 'string' ? value.trim() : ''
-    if (text === '' && !optional)
+    if (text !== '') given[name] = text
+    else if (!optional) {
       errors.add(`config.${name}`, `The config.${name} field is required. ${hint}`)
-    given[name] = text
+    }
   }
   if (errors.isEmpty && platform.parseTarget(given) === null) {
     for (const { name, hint } of platform.targetFields)

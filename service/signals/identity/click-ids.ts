@@ -7,7 +7,7 @@ import {
   MEMBERS_MAX,
   recordDropped,
 } from './dropped-fields.ts'
-import { decodePercentEncoding, isInternationalPhone } from './identifier-formats.ts'
+import { containsEmail, decodePercentEncoding, isInternationalPhone } from './identifier-formats.ts'
 
 /** Known click IDs by their own spelling, and what was left out of `click_ids`. */
 export interface SelectedClickIds {
@@ -171,14 +171,32 @@ function hasEncodedIdentifier(text: string): boolean {
 const CLICK_ID_NAMES = `gclid gbraid wbraid dclid ttclid msclkid ScCid li_fat_id twclid epik
   rdt_cid yclid irclickid`
 
+/** Google's cookies with a click ID and its time: `GCL.1700000000.abc`, `2.1.kabc$i1700000000`. */
+const CLICK_COOKIE_NAMES = 'gcl_aw gcl_ag gcl_gb FPGCLAW FPGCLAG FPGCLGB'
+const CLICK_COOKIE_TEXT = /^[\w.$-]{1,512}$/
+
+/** What Google's script knows of a visit: JSON in Base64url, also as it names its cookie. */
+const SESSION_NAMES = 'session_attributes dm_session_attributes'
+const SESSION_TEXT = /^[\w-]{1,4000}={0,2}$/
+
+/** A visit names the pages that led to it, which may name the visitor. */
+function isSession(text: string): boolean {
+  if (!SESSION_TEXT.test(text)) return false
+  return !containsEmail(decodePercentEncoding(Buffer.from(text, 'base64url').toString('utf8')))
+}
+
+function listRules(names: string, accepts: ClickIdRule['accepts']): [string, ClickIdRule][] {
+  const rule = (name: string): ClickIdRule => ({ name, accepts, reason: DROP_REASONS.clickId })
+  return names.split(/\s+/).map(name => [name.toLowerCase(), rule(name)])
+}
+
 const CLICK_ID_RULES = new Map<string, ClickIdRule>([
   ['fbclid', { name: 'fbclid', accepts: isFbclid, reason: DROP_REASONS.clickId }],
   ['fbc', { name: 'fbc', accepts: text => extractFbclid(text) !== null, reason: DROP_REASONS.fbc }],
   ['fbp', { name: 'fbp', accepts: isFbp, reason: DROP_REASONS.fbp }],
-  ...CLICK_ID_NAMES.split(/\s+/).map((name): [string, ClickIdRule] => [
-    name.toLowerCase(),
-    { name, accepts: isClickId, reason: DROP_REASONS.clickId },
-  ]),
+  ...listRules(CLICK_ID_NAMES, isClickId),
+  ...listRules(CLICK_COOKIE_NAMES, text => CLICK_COOKIE_TEXT.test(text)),
+  ...listRules(SESSION_NAMES, isSession),
 ])
 
 const FBC = /^fb\.\d\.\d{10,13}\.([\w~%=-]{1,500})(?:\.[\w-]{2,8})?$/

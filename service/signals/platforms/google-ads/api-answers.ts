@@ -179,11 +179,13 @@ export function readReceiptAnswer(response: ApiResponse): ReceiptResult | Unavai
   const counts = destinations.map(({ eventsIngestionStatus }) =>
     isObject(eventsIngestionStatus) ? readCount(eventsIngestionStatus.recordCount) : null,
   )
-  const recordCount = counts.includes(null) ? null : sum(counts.map(count => count ?? 0))
+  // Google counts what was sent, not what it processed.
+  const sent = counts.includes(null) ? null : sum(counts.map(count => count ?? 0))
+  const failed = sum(errors.map(({ count }) => count))
   return {
     kind: 'receipt',
     state: joinStates(destinations, errors),
-    recordCount,
+    recordCount: sent === null ? null : Math.max(0, sent - failed),
     errors,
     warnings: sumCounts(destinations, 'warningInfo', 'warningCounts'),
     answer: null,

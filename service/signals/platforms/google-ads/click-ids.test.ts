@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { selectClickIds } from '../../identity/click-ids.ts'
 import { joinGoogleClicks, readClickCookie, resolveGoogleClicks } from './click-ids.ts'
 
 const AT = new Date('2026-11-21T12:00:00Z')
 const SECONDS = AT.getTime() / 1_000
 
-function resolve(clickIds: Record<string, string>, eventSource?: string, eventTime = AT) {
+function resolve(sent: Record<string, string>, eventSource?: string, eventTime = AT) {
+  const { clickIds } = selectClickIds(sent)
   return resolveGoogleClicks({ clickIds, eventSource, eventTime, observedAt: AT })
 }
 
@@ -39,9 +41,9 @@ describe('the click IDs of an event', () => {
   it('finds each kind under the names of its cookies', () => {
     const server = `2.1.kthe-click-id$i${SECONDS}`
     for (const [name, cookies] of [
-      ['gclid', ['gcl_aw', '_gcl_aw', 'FPGCLAW', 'fpgclaw']],
-      ['gbraid', ['gcl_ag', 'FPGCLAG']],
-      ['wbraid', ['gcl_gb', 'FPGCLGB']],
+      ['gclid', ['_gcl_aw', 'GCL_AW', 'FPGCLAW', 'fpgclaw']],
+      ['gbraid', ['_gcl_ag', 'FPGCLAG']],
+      ['wbraid', ['_gcl_gb', 'FPGCLGB']],
     ] as const)
       for (const cookie of cookies)
         assert.equal(resolve({ [cookie]: server })[name], 'the-click-id')
@@ -83,6 +85,9 @@ describe('what is known of the visit', () => {
     assert.equal(resolve({ session_attributes: sent }, page).session_attributes, sent)
     assert.equal(resolve({ dm_session_attributes: sent }).session_attributes, sent)
     assert.deepEqual(resolve({ session_attributes: 'no base 64' }), {})
+    const page_url = '{"landing_page_url":"https://a.example/?e=jane%2540example.com"}'
+    const naming = Buffer.from(page_url).toString('base64url')
+    assert.deepEqual(resolve({ _dm_session_attributes: naming }), {})
   })
 })
 

@@ -30,8 +30,8 @@ export function resolveGoogleClicks(submitted: SubmittedClick): Record<string, s
     if (id !== undefined) resolved[name] = id
   }
   const session = readSession(clickIds) ?? buildSession(page, latest)
-  if (session === undefined) delete resolved[SESSION_ATTRIBUTES]
-  else resolved[SESSION_ATTRIBUTES] = session
+  for (const name of HOLDERS) delete resolved[name]
+  if (session !== undefined) resolved[SESSION_ATTRIBUTES] = session
   return resolved
 }
 
@@ -68,21 +68,23 @@ const TAG_COOKIE = /^[\w.-]*?(?:\.(\d{9,10}))?\.([\w-]+)$/
 /** `2.1.k<id>$i<seconds>`, with more parts between: the cookies of a server container. */
 const SERVER_COOKIE = /\.k([\w-]+)\$(?:[^$]*\$)*i(\d{9,10})/
 
-/** Cookies by the identifier that they hold, without the _ before their names. */
+/** Cookies by the identifier that they hold, by their names in `click_ids`. */
 const COOKIES: Record<ClickIdName, readonly string[]> = {
   gclid: ['gcl_aw', 'FPGCLAW'],
   gbraid: ['gcl_ag', 'FPGCLAG'],
   wbraid: ['gcl_gb', 'FPGCLGB'],
 }
 
+/** What is read once, and not kept beside what it holds. */
+const HOLDERS = [...Object.values(COOKIES).flat(), 'dm_session_attributes', SESSION_ATTRIBUTES]
+
 function findInCookies(
   clickIds: Record<string, string>,
   name: ClickIdName,
   latest: number,
 ): string | undefined {
-  const cookies = COOKIES[name].flatMap(cookie => [cookie, cookie.toLowerCase()])
-  for (const cookie of new Set(cookies)) {
-    const click = readClickCookie(clickIds[cookie] ?? clickIds[`_${cookie}`] ?? '')
+  for (const cookie of COOKIES[name]) {
+    const click = readClickCookie(clickIds[cookie] ?? '')
     if (click !== null && isCurrent(click.clickedAt, latest)) return click.id
   }
   return undefined

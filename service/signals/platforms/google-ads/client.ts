@@ -98,7 +98,7 @@ const CREDENTIAL_FORMS: readonly CredentialForm[] = [
 
 const CONVERSION_TARGETS: ConversionTargets = {
   label: 'Conversion actions',
-  hint: 'The number of the conversion action, as its address in Google Ads has it after ctId=.',
+  hint: 'The number of the conversion action in Google Ads, not its name.',
   pattern: '^[0-9]{1,20}$',
 }
 
@@ -256,9 +256,8 @@ function createSimulatorDestination() {
     client_secret: 'simulator',
     refresh_token: `simulator-${randomUUID()}`,
   }
-  const optional = TARGET_FIELDS.slice(1).map(({ name }) => [name, ''])
   return {
-    config: { customer_id: String(digits), ...Object.fromEntries(optional) },
+    config: { customer_id: String(digits) },
     credential: JSON.stringify(credential),
   }
 }

@@ -8,8 +8,13 @@ import {
 } from '@signalbox/graph-simulator/google-ads/google-message-types.ts'
 import { samplePurchase } from '../../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../../testing/fixtures/service.ts'
-import { listGoogleReceipts, scriptGoogleFaults } from '../../../../testing/fixtures/simulator.ts'
+import {
+  configureGoogle,
+  listGoogleReceipts,
+  scriptGoogleFaults,
+} from '../../../../testing/fixtures/simulator.ts'
 import { provisionDestination } from '../../../program/provisioning/provision-tracker.ts'
+import { pollReceipts } from '../../delivery/poll-receipts.ts'
 import type { OutboundEvent, Platform } from '../platform.ts'
 
 /** How long the service caches the destinations of a tracker. */
@@ -54,9 +59,10 @@ async function startWithGoogle(test: TestContext, givenCredential?: string) {
 async function statusesOf(service: TestService, eventId: string) {
   const { body } = await service.read(eventId)
   const deliveries = body.deliveries as { destination_id: string; status: string }[]
-  const google = deliveries.filter(one => one.destination_id !== service.tracker.destinationId)
-  const meta = deliveries.filter(one => one.destination_id === service.tracker.destinationId)
-  return { meta: meta[0]?.status, google: google[0]?.status }
+  const { destinationId } = service.tracker
+  const google = deliveries.find(one => one.destination_id !== destinationId)
+  const meta = deliveries.find(one => one.destination_id === destinationId)
+  return { meta: meta?.status, google: google?.status }
 }
 
 /** Every row of every table, as text. */
@@ -68,7 +74,7 @@ async function storedText({ database }: TestService): Promise<string> {
   const texts: string[] = []
   for (const { name } of rows) {
     const found = await database.pool.query(`select stored::text as line from ${name} stored`)
-    texts.push(...found.rows.map(({ line }) => line))
+    for (const { line } of found.rows) texts.push(line)
   }
   return texts.join('\n').toLowerCase()
 }
@@ -198,10 +204,8 @@ it('fails an event that names nobody before it is sent', async test => {
   const { service } = await startWithGoogle(test)
   await service.submit(samplePurchase({ user_data: { external_id: '4711' } }))
   await service.deliver()
-  assert.deepEqual(await statusesOf(service, 'order-1001'), {
-    meta: 'accepted',
-    google: 'failed:permanent',
-  })
+  const { meta, google } = await statusesOf(service, 'order-1001')
+  assert.deepEqual([meta, google], ['accepted', 'failed:permanent'])
   assert.deepEqual(await listGoogleReceipts(service.simulatorUrl), [])
 })
 
@@ -221,6 +225,36 @@ it('sends again after an answer that never came, as the same transaction', async
     ],
   )
   assert.equal((await statusesOf(service, 'order-1001')).google, 'accepted')
+})
+
+it('says in the event what Google processed of its request', async test => {
+  const { service, destinationId } = await startWithGoogle(test)
+  await configureGoogle(service.simulatorUrl, {
+    errors: [{ transaction_id: 'bad', reason: 'INVALID_GCLID' }],
+  })
+  for (const event_id of ['bad', 'good'])
+    await service.submit(samplePurchase({ event_id, value_data: undefined, event_name: 'Lead' }))
+  await service.deliver()
+  service.clock.advance(1_800)
+  const polled = await pollReceipts(service.delivery, { now: service.clock.now() })
+  assert.equal(polled.settled, 1)
+  const { body } = await service.read('good')
+  const isGoogle = (one: { destination_id: string }) => one.destination_id === destinationId
+  const google = body.deliveries.find(isGoogle)
+  assert.equal(google.status, 'accepted')
+  assert.match(google.explanation, /processed 1 of the 2 events of it \(1 INVALID_GCLID\)/)
+})
+
+it('fails the events of a request that Google processed nothing of', async test => {
+  const { service } = await startWithGoogle(test)
+  const errors = [{ reason: 'OPERATING_ACCOUNT_MISMATCH_FOR_AD_IDENTIFIER' }]
+  await configureGoogle(service.simulatorUrl, { errors })
+  await service.submit(samplePurchase())
+  await service.deliver()
+  service.clock.advance(1_800)
+  await pollReceipts(service.delivery, { now: service.clock.now() })
+  const { meta, google } = await statusesOf(service, 'order-1001')
+  assert.deepEqual([meta, google], ['accepted', 'failed:permanent'])
 })
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })

@@ -32,7 +32,7 @@ describe('the result of a request', () => {
     assert.deepEqual(await read(), {
       kind: 'receipt',
       state: 'partially_succeeded',
-      recordCount: 2,
+      recordCount: 1,
       errors: [{ reason: 'INVALID_GCLID', count: 1 }],
       warnings: [],
       answer: null,
@@ -79,7 +79,7 @@ describe('the result of a request', () => {
     assert.deepEqual(await platform.readReceipt?.(googleConnection, 't-1&x=y'), {
       kind: 'receipt',
       state: 'partially_succeeded',
-      recordCount: 15,
+      recordCount: 6,
       errors: [
         { reason: 'EVENT_TOO_OLD', count: 7 },
         { reason: 'OPERATING_ACCOUNT_MISMATCH', count: 2 },
