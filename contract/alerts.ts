@@ -5,7 +5,7 @@ export const ALERT_KINDS = ['emq_fell', 'emq_low', 'reconciliation_unexplained']
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
 /** Problems of a workspace as a whole. The list may grow. */
-export const WORKSPACE_ALERT_KINDS = ['audit_log_broken'] as const
+export const WORKSPACE_ALERT_KINDS = ['audit_log_broken', 'page_withdrawals_many'] as const
 export type WorkspaceAlertKind = (typeof WORKSPACE_ALERT_KINDS)[number]
 
 /** What people are told about a destination: its alerts, and that nothing reaches it. */

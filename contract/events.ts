@@ -56,7 +56,12 @@ const eventMembers = {
   consent: nullable(freeForm('The state supplied with the event, and our decision on it.')),
   user_data_hashed: nullable(freeForm('Identity as digests. Empty once the payload expired.')),
   click_ids: nullable(freeForm('Advertising click identifiers.')),
-  session: nullable(freeForm("The visitor's session record.")),
+  session: nullable(
+    freeForm(
+      "The visitor's session record. `click_conflict` is present when a page named another click " +
+        'or browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.',
+    ),
+  ),
   value_data: nullable(freeForm('Commerce data as it was sent.')),
   event_source: nullable(Type.String()),
   payload_expired: Type.Boolean(),

@@ -35,6 +35,8 @@ export const DELIVERY_REASONS = {
   'skipped:consent': [
     'no_signal',
     'possible_refusal',
+    'consent_refused_for_platform',
+    'consent_not_decided',
     'consent_withdrawn',
     'withdrawn_by_page',
     'erased',
@@ -78,9 +80,14 @@ export const FAILURE_REASONS: readonly FailureReason[] = [
   ...DELIVERY_REASONS['failed:unknown'],
 ]
 
-/** What issues count besides failures: the platform accepted the event and may not count it. */
-export const WARNING_REASONS = ['page_sent_first'] as const
-export type IssueReason = FailureReason | (typeof WARNING_REASONS)[number]
+/**
+ * What issues count besides failures, of accepted events.
+ * - page_sent_first: the platform may drop the event as a duplicate of a page's.
+ * - page_click_ignored: a page named another click ID for the visitor than the one that was sent.
+ */
+export const WARNING_REASONS = ['page_sent_first', 'page_click_ignored'] as const
+export type WarningReason = (typeof WARNING_REASONS)[number]
+export type IssueReason = FailureReason | WarningReason
 export const ISSUE_REASONS: readonly IssueReason[] = [...FAILURE_REASONS, ...WARNING_REASONS]
 
 /** Why deliveries are not sent, though nothing failed. */

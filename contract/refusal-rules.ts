@@ -198,6 +198,11 @@ export const REFUSAL_RULES = {
     title: 'An event on legitimate interest carries identity',
     advice: 'Send identity with the basis consent.',
   },
+  platform_unknown: {
+    status: 422,
+    title: 'A withdrawal of consent names an unknown platform',
+    advice: 'Name platforms as in the type of destinations, or leave the member out for all.',
+  },
   withdrawal_names_no_one: {
     status: 422,
     title: 'A withdrawal of consent names no person',

@@ -62,6 +62,15 @@ const submissionMembers = {
   user_data: Type.Optional(freeForm('Identity fields; hashed before they are stored.')),
   click_ids: Type.Optional(freeForm('Advertising click identifiers.')),
   value_data: Type.Optional(ValueData),
+  withdrawn_platforms: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 50 }), {
+      minItems: 1,
+      maxItems: 20,
+      description:
+        'Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses ' +
+        'from now on, as in the `type` of destinations. Left out, every platform.',
+    }),
+  ),
   ...contextMembers,
 }
 
@@ -117,6 +126,8 @@ const NOTICE_MEANINGS = {
   consent_unreadable:
     'a consent input that neither grants nor denies, or that refuses by words that are no known ' +
     'form',
+  consent_refused_for_platform:
+    'a consent input that refuses one advertising platform, to which the event is not sent',
   differs_from_stored: 'a duplicate whose body is not the one that is stored',
 } as const
 export type NoticeCode = keyof typeof NOTICE_MEANINGS

@@ -54,7 +54,10 @@ const PRIVILEGES = [
     touch: /(from |\bimport\()'oidc-provider'/,
     allowed: /^workspaces\/oauth\/provider(-pages|-hooks)?\.ts$/,
   },
-  { touch: /(from |\bimport\()'@?better-auth/, allowed: /^workspaces\/users\/auth-library\.ts$/ },
+  {
+    touch: /(from |\bimport\()'@?better-auth/,
+    allowed: /^workspaces\/users\/auth-(library|adapter-thread)\.ts$/,
+  },
   { touch: /'@zxcvbn-ts\//, allowed: /^workspaces\/users\/password-strength\.ts$/ },
   { touch: /(from |\bimport\()'nodemailer'/, allowed: /^workspaces\/users\/mail\/client\.ts$/ },
   { touch: /from '@fastify\/static'/, allowed: /^dashboard\/app-routes\.ts$/ },

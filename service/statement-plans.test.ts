@@ -38,12 +38,13 @@ const STATES: StatisticsState[] = [
 ]
 
 /**
- * What grows within a bound of its own: 50,000 waiting deliveries or failures, and the 4 MB of
- * payloads that a GIN index has not merged yet.
+ * What grows within a bound of its own: 50,000 waiting deliveries or failures, 10,000 withdrawals of
+ * pages, and the 4 MB of payloads that a GIN index has not merged yet.
  */
 const GROWS = new Set([
   'count what waits of a day',
   'count what waits by reason',
+  'count withdrawals of guessable visitors',
   'stop what waits of a visitor',
   'find payloads by digest',
   'find payloads of a visitor',

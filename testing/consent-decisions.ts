@@ -10,11 +10,16 @@ import {
 } from '../service/signals/consent/consent-decision.ts'
 import type { ConsentContext, ConsentState } from '../service/signals/consent/consent-signal.ts'
 import recorded from '../service/signals/consent/decision-record.json' with { type: 'json' }
+import {
+  decideForPlatforms,
+  findDecidingField,
+} from '../service/signals/consent/platform-decisions.ts'
 import tableRows from '../service/signals/consent/vectors/consent-decision-table.json' with {
   type: 'json',
 }
 import tcfVectors from '../service/signals/consent/vectors/tcf-vectors.json' with { type: 'json' }
 import { CONSENT_INPUTS, CONSENT_MOMENT, RECENT_CONSENT } from './fixtures/consent-inputs.ts'
+import { ALL_NEEDS } from './fixtures/platform-needs.ts'
 
 /**
  * Every stored event names the version of the rules that decided about it. The digests of the
@@ -124,6 +129,28 @@ function decide([members, context]: Case) {
   return { outcome, reason, denied_field, captured_at, possible_refusals, states }
 }
 
+/** One name of each platform, beside a grant and alone. */
+const PLATFORM_CASES: Case[] = [
+  ...['facebook', 'Facebook Pixel', 'Google Ads', 'google', 'doubleclick', 'TikTok Pixel'],
+  ...['linkedin', 'Microsoft Ads', 'social_media', 'google_analytics', 'ad_personalization'],
+].flatMap(name =>
+  WORDS.flatMap((word): Case[] => [
+    [{ consent: { ads: 'granted', [name]: word } }],
+    [{ consent: { vendors: { [name]: word } } }],
+    [{ consent_mode: { ad_storage: 'granted', ad_user_data: 'granted', [name]: word } }],
+  ]),
+)
+
+function decideOfPlatforms([members, context]: Case) {
+  const inputs = { event_name: 'Purchase', consent_basis: 'consent', ...members } as ConsentInputs
+  const { needs: fallback, ...moment } = CONSENT_MOMENT
+  const decided = decideForPlatforms(inputs, ALL_NEEDS, { ...moment, ...context, fallback })
+  return [decided.decision, ...decided.platforms.values()].map(decision => {
+    const is_personalized = decision.outcome === 'granted' ? decision.is_personalized : undefined
+    return [decision.outcome, decision.reason, findDecidingField(decision), is_personalized]
+  })
+}
+
 /** Whether a consent overrules a withdrawal, by its reason, its time and the withdrawal. */
 function decideWithdrawals() {
   const reasons = ['granted_by_consent', 'granted_by_tcf', 'attested_by_basis'] as const
@@ -156,6 +183,7 @@ export function decideAll() {
     tcf: TCF_CASES.map(decide),
     times: TIME_CASES.map(decide),
     withdrawals: decideWithdrawals(),
+    platforms: PLATFORM_CASES.map(decideOfPlatforms),
   }
 }
 

@@ -108,6 +108,19 @@ const ConsentSignalView = named(
   }),
 )
 
+const PlatformConsentView = named(
+  'PlatformConsentView',
+  Type.Object({
+    platform: Type.String({ description: 'As in the `type` of its destinations.' }),
+    outcome: Type.String({ description: '`granted`, `withheld` or `denied`.' }),
+    reason: Type.String(),
+    field: nullable(Type.String({ description: 'The member that decided.' })),
+    is_personalized: Type.Boolean({
+      description: 'False: the platform may count the event, and not use it to personalize ads.',
+    }),
+  }),
+)
+
 export const ConsentDecisionView = named(
   'ConsentDecisionView',
   Type.Object({
@@ -116,6 +129,9 @@ export const ConsentDecisionView = named(
     captured_at: nullable(timestamp('When the consent was given that allows delivery.')),
     rules_version: Type.String(),
     signals: Type.Array(ConsentSignalView),
+    platforms: Type.Array(PlatformConsentView, {
+      description: 'The platforms that are decided otherwise than the event.',
+    }),
   }),
 )
 export type ConsentDecisionView = Static<typeof ConsentDecisionView>

@@ -7,6 +7,8 @@ import { EVENT_ID_CHARACTERS_MAX } from '../submissions.ts'
 /** How long refusals and the causes of failures are kept. */
 export const REFUSAL_DAYS = 30
 export const ISSUE_DAYS = 30
+/** The latest withdrawals of pages in the period are looked at, at most so many. */
+export const COUNTED_WITHDRAWALS_MAX = 10_000
 
 const count = (description: string) =>
   Type.Integer({ minimum: 0, maximum: INTEGER_MAX, description })
@@ -91,6 +93,10 @@ export const IssueList = named(
   Type.Object({
     from: timestamp('The first day.'),
     issues: Type.Array(DeliveryIssue, { description: 'The latest first, at most 100.' }),
+    page_only_withdrawals: count(
+      'Visitors whose page withdrew consent in the period under a visitor ID that others may ' +
+        'guess: only events of pages are withheld. Of the latest 10000 withdrawals.',
+    ),
   }),
 )
 export type IssueList = Static<typeof IssueList>

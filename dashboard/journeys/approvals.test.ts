@@ -9,6 +9,7 @@ import {
   setExecutionMode,
   startAgentActionsFixture,
 } from '../../testing/fixtures/agent-actions.ts'
+import { addMember, createTestUser } from '../../testing/fixtures/users.ts'
 import { openJourneyPage } from './journey-page.ts'
 
 const PHONE = { width: 375, height: 740 }
@@ -103,6 +104,54 @@ it('keeps policy, people, log and error page accessible and as wide as the scree
     await assertAccessible()
   }
 })
+
+it('shows a policy that waits to both owners, who confirm one and cancel another', async test => {
+  const fixture = await startFixture(test)
+  const { service, workspace } = fixture
+  const { workspaceId, owner } = workspace
+  const second = await createTestUser(service)
+  await addMember(service, { workspaceId, userId: second.userId, role: 'owner' })
+  const saver = await openJourneyPage(test, { service, person: owner })
+  const other = await openJourneyPage(test, { service, person: second })
+  const policyUrl = `${service.url}/workspaces/${workspaceId}/policy`
+
+  await saveMode(saver.page, { policyUrl, mode: /^Auto/ })
+  const saved = waitingCard(saver.page)
+  await saved.getByText(`Saved by ${owner.email}`).waitFor()
+  await saved.getByText(/^It becomes valid \d+ \w{3} \d{4}, \d\d:\d\d UTC/).waitFor()
+  await saved.getByText('Now: Ask').waitFor()
+  assert.equal(await saved.getByRole('button', { name: 'Confirm now' }).count(), 0)
+  await saver.page.getByRole('heading', { name: 'Current policy: Ask' }).waitFor()
+  await saver.assertAccessible()
+
+  await other.page.goto(service.url + approvalsPath(fixture))
+  await waitingCard(other.page).getByText(`Saved by ${owner.email}`).waitFor()
+  await other.assertAccessible()
+  await waitingCard(other.page).getByRole('button', { name: 'Confirm now' }).click()
+  await other.page.getByText('The policy is valid now').waitFor()
+  await other.page.getByRole('heading', { name: /^Current policy: Auto/ }).waitFor()
+  assert.equal(await waitingCard(other.page).count(), 0)
+
+  // Less applies at once, and more waits again: any owner cancels it, the one who saved it too.
+  await saveMode(saver.page, { policyUrl, mode: /^Ask/ })
+  await saver.page.getByRole('heading', { name: 'Current policy: Ask' }).waitFor()
+  await saveMode(saver.page, { policyUrl, mode: /^Auto/ })
+  await waitingCard(saver.page).getByRole('button', { name: 'Cancel it' }).click()
+  await saver.page.getByText('canceled').first().waitFor()
+  assert.equal(await waitingCard(saver.page).count(), 0)
+  await saver.page.getByRole('heading', { name: 'Current policy: Ask' }).waitFor()
+})
+
+function waitingCard(page: Page) {
+  return page.getByRole('region', { name: 'A policy that permits more is waiting' })
+}
+
+async function saveMode(page: Page, { policyUrl, mode }: { policyUrl: string; mode: RegExp }) {
+  await page.goto(policyUrl)
+  await page.getByRole('radio', { name: mode }).check()
+  await page.getByRole('button', { name: 'Save the policy' }).click()
+  await page.getByRole('alert').or(page.getByRole('status')).first().waitFor()
+}
 
 /** Two proposals of one change each, in a workspace that executes what is approved. */
 async function startFixture(test: TestContext): Promise<AgentActionsFixture> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
+import { withdrawOnPage } from '../../testing/fixtures/page-withdrawals.ts'
 import { SHOP_ORIGIN, samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { addMember, createTestUser } from '../../testing/fixtures/users.ts'
@@ -88,4 +89,24 @@ it('lifts the withdrawal of a page, and its purchase is sent', async test => {
   await page.getByText('Sent by a script.').waitFor()
   await service.deliver()
   assert.equal((await service.read('order-1')).body.deliveries[0].status, 'accepted')
+})
+
+it('counts on Issues who withdrew under a guessable ID, and leads to the list', async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
+  const issues = `${service.url}/w/${tracker.workspaceId}/issues`
+  await page.goto(issues)
+  await page.getByText('No delivery went wrong').waitFor()
+  assert.equal(await page.getByRole('region', { name: 'Withdrawals from pages' }).count(), 0)
+  for (const visitor_id of ['customer-9', 'customer-10']) {
+    assert.equal((await withdrawOnPage(service, { visitor_id })).status, 202)
+  }
+  await page.goto(issues)
+  const part = page.getByRole('region', { name: 'Withdrawals from pages' })
+  await part.getByText('2 visitors withdrew on a page under an ID that others may guess').waitFor()
+  await assertAccessible()
+  await part.getByRole('link', { name: 'See the withdrawals from pages' }).click()
+  await page.getByRole('cell', { name: 'customer-9', exact: true }).waitFor()
+  assert.match(page.url(), /\/privacy/)
 })

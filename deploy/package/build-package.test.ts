@@ -75,6 +75,12 @@ describe('the package of the service', () => {
       assert.equal(entry.version, locked[path].version, path)
       assert.ok(locked[path].dev !== true, `${path} is for tests only`)
     }
+    const passkey = 'node_modules/@better-auth/passkey'
+    const { peerDependencies: peers } = readJson(join(folder, passkey, 'package.json'))
+    for (const name of ['better-call', '@better-auth/utils', '@better-fetch/fetch']) {
+      const { version } = packages[`node_modules/${name}`]
+      assert.deepEqual([peers[name], packages[passkey].peerDependencies[name]], [version, version])
+    }
     assert.ok(packages['node_modules/fast-uri'], 'dependencies of dependencies are locked')
     const isOptional = (path: string) => packages[`node_modules/${path}`].optional === true
     assert.deepEqual(

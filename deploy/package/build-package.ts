@@ -25,6 +25,7 @@ const ENTRY_POINTS = [
   'deploy/package/healthcheck.ts',
   'service/main.ts',
   'service/program/roles/http-worker.ts',
+  'service/workspaces/users/auth-adapter-thread.ts',
   'graph-simulator/main.ts',
 ]
 /** What the service reads beside its code, at the same places as in the repository. */
@@ -67,9 +68,35 @@ export async function buildPackage(folder: string): Promise<BuiltPackage> {
   const manifest = createManifest(packages)
   writeJson(join(folder, 'package.json'), manifest)
   const lockfile = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lockfile
-  writeJson(join(folder, 'npm-shrinkwrap.json'), pruneLockfile(lockfile, manifest))
+  const shrinkwrap: Lockfile = pruneLockfile(lockfile, manifest)
+  for (const [name, versions] of listOverrides()) {
+    const entry = shrinkwrap.packages[`node_modules/${name}`]
+    if (entry) Object.assign(entry, { inBundle: true }, bundleDependency(folder, name, versions))
+  }
+  writeJson(join(folder, 'npm-shrinkwrap.json'), shrinkwrap)
   const files = sources.filter(path => !isAsset(path)).map(toCompiledPath)
   return { files, dependencies: packages }
+}
+
+/** `overrides` of the repository: by package, the versions of what it depends on. */
+function listOverrides(): [name: string, versions: Record<string, string>][] {
+  return Object.entries(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).overrides)
+}
+
+/**
+ * npm reads `overrides` of the project only that it installs into. Two packages whose peers differ
+ * then send it in circles: the installation of 1.7.25 of better-auth beside its passkeys was not
+ * done after 8 minutes, and takes 19 seconds with this. So the package with overrides is in ours, with a manifest
+ * that asks for what the repository was tested with. Returns what its manifest asks for.
+ */
+function bundleDependency(folder: string, name: string, versions: Record<string, string>) {
+  const target = join(folder, 'node_modules', name)
+  cpSync(join(ROOT, 'node_modules', name), target, { recursive: true })
+  const path = join(target, 'package.json')
+  const manifest = JSON.parse(readFileSync(path, 'utf8'))
+  const peerDependencies = { ...manifest.peerDependencies, ...versions }
+  writeJson(path, { ...manifest, peerDependencies })
+  return { peerDependencies }
 }
 
 /** Writes the package to a tarball in the folder, and returns its path. */
@@ -204,6 +231,7 @@ function createManifest(packages: readonly string[]): RootPackage {
     bin: { 'signalbox-server': './deploy/package/launcher.js' },
     dependencies: pick(packages.filter(name => !OPTIONAL_PACKAGES.includes(name))),
     optionalDependencies: pick(OPTIONAL_PACKAGES),
+    bundleDependencies: listOverrides().map(([name]) => name),
   }
   const unknown = packages.filter(name => root.dependencies[name] === undefined)
   if (unknown.length === 0) return manifest

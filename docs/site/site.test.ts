@@ -20,6 +20,7 @@ before(async () => {
 /** Pages about the code itself, for readers who have it. */
 const FOR_CONTRIBUTORS = [
   'docs/guides/add-a-platform.md',
+  'docs/operations/asvs.md',
   'docs/operations/supply-chain.md',
   'docs/operations/test-report.md',
   'docs/operations/threat-model.md',

@@ -8,6 +8,7 @@ import type {
 import type { Database } from '../runtime/db/database.ts'
 import { isObject } from '../runtime/util/is-object.ts'
 import type { ConsentSignal } from '../signals/consent/consent-signal.ts'
+import { readPlatformDecisions } from '../signals/consent/platform-decisions.ts'
 import { explainDelivery } from '../signals/delivery/delivery-explanation.ts'
 import { FAILED_STATUSES } from '../signals/delivery/delivery-status.ts'
 import type { StoredDelivery } from '../signals/delivery/delivery-store.ts'
@@ -16,6 +17,7 @@ import { ATTEMPTS_SHOWN_MAX } from '../signals/event-reads/event-view.ts'
 import { findWindowEnd, type LoadedEvent, loadEvent } from '../signals/event-reads/read-events.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../signals/events/event-record.ts'
 import { findEventsById, type StoredEvent } from '../signals/events/event-store.ts'
+import { listSessionClickIds } from '../signals/identity/click-ids.ts'
 import type { PlatformRegistry } from '../signals/platforms/registry.ts'
 import { eventSummary } from './search-events.ts'
 
@@ -116,6 +118,13 @@ function consentView({ consent }: StoredEvent): ConsentDecisionView | null {
     reason: String(reason),
     captured_at: typeof captured_at === 'string' ? captured_at : null,
     rules_version: String(rules_version),
+    platforms: Object.entries(readPlatformDecisions(consent)).map(([platform, own]) => ({
+      platform,
+      outcome: own.outcome,
+      reason: own.reason,
+      field: own.field,
+      is_personalized: own.is_personalized !== false,
+    })),
     signals: Object.entries(signals)
       .filter(([, { why }]) => why !== 'not_read')
       .map(([source, { state, why, field, captured_at: capturedAt }]) => ({
@@ -145,7 +154,7 @@ function identityView(event: StoredEvent): EventIdentity {
     state: 'stored',
     keys: [...Object.keys(payload.digests), ...Object.keys(payload.plain)],
     click_ids: Object.keys(payload.clickIds),
-    session_click_ids: Object.keys(joined?.clickIds ?? {}),
+    session_click_ids: joined ? Object.keys(listSessionClickIds(joined)) : [],
     has_visitor_id: payload.visitorId !== null,
   }
 }

@@ -35,7 +35,7 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
     ...contract.searchEvents,
     async handler(request) {
       const { trackerId } = await requireTracker(context, request, 'read')
-      return searchEvents(database, trackerId, request.query)
+      return searchEvents(context, trackerId, request.query)
     },
   })
 

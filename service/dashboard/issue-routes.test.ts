@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
+import { VISITOR, withdrawOnPage } from '../../testing/fixtures/page-withdrawals.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
@@ -148,6 +149,24 @@ it('lists refusals and causes of failures of the last days', async test => {
     },
   ])
   assert.deepEqual((await owner.client.call('GET', `${path}/issues?days=1`)).body.issues, [])
+})
+
+it('counts visitors who withdrew under an ID that others may guess, in the period', async test => {
+  const service = await startTestService(test)
+  const { owner, path } = await openDashboardWorkspace(service)
+  const other = await openDashboardWorkspace(service, await service.newTracker())
+  const countOf = async (from: string, days: number) =>
+    (await owner.client.call('GET', `${from}/issues?days=${days}`)).body.page_only_withdrawals
+  await withdrawOnPage(service, { visitor_id: VISITOR })
+  assert.equal(await countOf(path, 1), 0)
+  for (const visitor_id of ['customer-9', 'customer-9', 'customer-10']) {
+    assert.equal((await withdrawOnPage(service, { visitor_id })).status, 202)
+  }
+  assert.equal(await countOf(path, 1), 2)
+  service.clock.advance(86_400)
+  assert.deepEqual([await countOf(path, 1), await countOf(path, 2)], [0, 2])
+  const foreign = await other.owner.client.call('GET', `${other.path}/issues?days=2`)
+  assert.equal(foreign.body.page_only_withdrawals, 0)
 })
 
 it('returns 422 naming the parameter that is out of range', async test => {

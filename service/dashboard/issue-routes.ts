@@ -22,6 +22,7 @@ import {
   type RefusalCause,
 } from '../signals/refusals/refusal-store.ts'
 import { digestRefusedId } from '../signals/refusals/worker.ts'
+import { countPageOnlyWithdrawals } from '../signals/reports/withdrawal-count-store.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { requireTracker } from './dashboard-context.ts'
 import { readOverview } from './overview.ts'
@@ -92,9 +93,14 @@ async function listIssues(
   { trackerId, days }: { trackerId: string; days: number },
 ): Promise<IssueList> {
   const from = subtractDays(now(), days - 1)
-  const counts = await listIssueCounts(database, { trackerId, from, limit: LISTED_MAX })
+  const start = `${from}T00:00:00.000Z`
+  const [counts, withdrawals] = await Promise.all([
+    listIssueCounts(database, { trackerId, from, limit: LISTED_MAX }),
+    countPageOnlyWithdrawals(database, { trackerId, from: new Date(start) }),
+  ])
   return {
-    from: `${from}T00:00:00.000Z`,
+    from: start,
+    page_only_withdrawals: withdrawals,
     issues: counts.map(count => ({
       destination_id: count.destinationId,
       class: storedText(count.class),

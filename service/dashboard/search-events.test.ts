@@ -96,6 +96,16 @@ it('filters by name, order, parent, status and time of receipt', async test => {
   }
 })
 
+it('finds an order whose ID was an address', async test => {
+  const { service, search } = await openEvents(test)
+  const order_id = 'Order of Jane@Mail.example'
+  await service.submit(samplePurchase({ event_id: 'named', value_data: { order_id } }))
+  await service.submit(samplePurchase({ event_id: 'other' }))
+  assert.deepEqual((await search({ order_id })).ids, ['named'])
+  assert.deepEqual((await search({ order_id: 'Order of jane@mail.example' })).ids, ['named'])
+  assert.deepEqual((await search({ order_id: 'Order of john@mail.example' })).ids, [])
+})
+
 it('finds an ID in both spaces, and nothing for an unknown one', async test => {
   const { service, search } = await openEvents(test)
   await service.submit(samplePurchase({ event_id: 'same' }))

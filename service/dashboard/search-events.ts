@@ -28,6 +28,8 @@ import {
   findEventsByRef,
   type StoredEvent,
 } from '../signals/events/event-store.ts'
+import type { ErasureKeyProvider } from '../signals/events/person-identifiers.ts'
+import { toStoredOrderId } from '../signals/ingestion/accept-event.ts'
 
 const EVENTS_PER_PAGE = 50
 
@@ -35,12 +37,18 @@ const searchValidator = new Validator(EventSearch, {
   textMembers: ['event_id', 'event_name', 'order_id', 'parent_event_id'],
 })
 
+interface SearchContext {
+  database: Database
+  /** Called for an order ID that holds an identifier. */
+  erasureKey: ErasureKeyProvider
+}
+
 /**
  * One page of a tracker's events that match the query parameters. Throws a 422 refusal that names
  * every invalid parameter.
  */
 export async function searchEvents(
-  database: Database,
+  { database, erasureKey }: SearchContext,
   trackerId: string,
   query: unknown,
 ): Promise<EventSearchPage> {
@@ -49,6 +57,10 @@ export async function searchEvents(
   if (search.event_id !== undefined) {
     const events = await findInBothSpaces(database, trackerId, search.event_id)
     return { events: await summarize(database, trackerId, events), ...LAST_PAGE }
+  }
+  if (search.order_id !== undefined) {
+    const given = { trackerId, orderId: search.order_id }
+    search.order_id = await toStoredOrderId(erasureKey, given)
   }
   const found = await findMatches(database, range, search)
   const { refs, last, searchedUntil } = cutPage(found, range.after)

@@ -4,21 +4,27 @@ import type { DeliveryContext } from './delivery/delivery-context.ts'
 import { pollReceipts } from './delivery/poll-receipts.ts'
 import { indexListPositions } from './events/list-position-store.ts'
 import { ensurePartitions, PARTITION_DAYS_AHEAD } from './events/partition-store.ts'
+import { replaceTextTokens } from './events/text-token-store.ts'
 import type { AlertTransition } from './reports/alert-store.ts'
 import { type AlertAnnouncer, announceAlerts } from './reports/announce-alerts.ts'
 import { makeDueReports, refreshReports } from './reports/make-reports.ts'
 import { takeDueSnapshots } from './reports/take-snapshots.ts'
+import { type WithdrawalAlerts, watchPageWithdrawals } from './reports/watch-page-withdrawals.ts'
 import { expireAttempts, expireCounts, expireOldEvents } from './retention/expire-events.ts'
 import { expirePayloads } from './retention/expire-payloads.ts'
 
 export interface SignalsJobsContext {
   settings: Pick<
     Settings,
-    'payloadRetentionDays' | 'ledgerRetentionMonths' | 'attemptRetentionDays'
+    | 'payloadRetentionDays'
+    | 'ledgerRetentionMonths'
+    | 'attemptRetentionDays'
+    | 'pageWithdrawalAlertPerHour'
   >
   delivery: DeliveryContext
   onAlert: (transition: AlertTransition) => void
   announcer: AlertAnnouncer
+  withdrawalAlerts: WithdrawalAlerts
 }
 
 /** The scheduled work of this room: partitions and lists, reports and alerts, retention. */
@@ -40,10 +46,25 @@ function storeJobs({ delivery }: SignalsJobsContext): Job[] {
       timeoutSeconds: 600,
       run: (_, { signal }) => indexListPositions({ database: delivery.database, signal }),
     },
+    {
+      name: 'replace-text-tokens',
+      schedule: '27 * * * *',
+      timeoutSeconds: 600,
+      run: async (_, { now, signal }) => {
+        await replaceTextTokens({ database: delivery.database, now, signal })
+      },
+    },
   ]
 }
 
-function reportJobs({ delivery, onAlert, announcer }: SignalsJobsContext): Job[] {
+function reportJobs({
+  settings,
+  delivery,
+  onAlert,
+  announcer,
+  withdrawalAlerts: alerts,
+}: SignalsJobsContext): Job[] {
+  const { pageWithdrawalAlertPerHour: withdrawalsMin } = settings
   const context = { ...delivery, onAlert }
   return [
     {
@@ -77,6 +98,13 @@ function reportJobs({ delivery, onAlert, announcer }: SignalsJobsContext): Job[]
       schedule: '*/1 * * * *',
       timeoutSeconds: 50,
       run: repeatUntilDone(moment => announceAlerts({ ...delivery, announcer }, moment)),
+    },
+    {
+      name: 'watch-page-withdrawals',
+      schedule: '*/5 * * * *',
+      timeoutSeconds: 60,
+      run: (_, { now }) =>
+        watchPageWithdrawals({ database: delivery.database, alerts, withdrawalsMin }, now),
     },
   ]
 }

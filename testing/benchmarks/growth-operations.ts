@@ -170,7 +170,8 @@ async function storePerson(database: Database, trackerId: string, number: number
 }
 
 async function erase(database: Database, trackerId: string, digest: string): Promise<void> {
-  const scope = { database, now: () => GROWTH_NOW, suppress: async () => {} }
+  const toKeyed = (one: string) => one
+  const scope = { database, now: () => GROWTH_NOW, suppress: async () => {}, toKeyed }
   await erasePerson(scope, { trackerId, digest, keys: IDENTIFYING_KEYS })
 }
 

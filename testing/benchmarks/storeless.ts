@@ -23,6 +23,7 @@ import { createOfflinePlatforms } from '../../service/signals/platforms/registry
 /** The defaults of SIGNALBOX_COMMIT_EVENTS_MAX and SIGNALBOX_INGEST_QUEUE_MAX. */
 const COMMIT_EVENTS_MAX = 1_000
 const QUEUE_MAX = 10_000
+const META_ROUTES = [{ id: randomUUID(), platform: 'meta', isTest: false }]
 
 /**
  * A program with the service's HTTP layer, authentication, route, validation, consent, hashing and
@@ -39,6 +40,7 @@ app.register(
     ingestionRoutes(api, {
       platforms: createOfflinePlatforms(),
       settings: {},
+      routes: { get: async () => META_ROUTES },
       commits: new GroupCommit<EventDraft, CommitOutcome>({
         commit: async drafts => drafts.map(() => ({ isNew: true })),
         itemsMax: COMMIT_EVENTS_MAX,

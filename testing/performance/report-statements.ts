@@ -6,6 +6,10 @@ import { findWorkspacesToUpdate } from '../../service/signals/reports/alert-anno
 import { findScores } from '../../service/signals/reports/match-quality-store.ts'
 import { findReportsOfRange } from '../../service/signals/reports/reconciliation-store.ts'
 import { findSnapshotPage } from '../../service/signals/reports/snapshot-store.ts'
+import {
+  countPageOnlyWithdrawals,
+  listWithdrawalHours,
+} from '../../service/signals/reports/withdrawal-count-store.ts'
 import { listOpenWorkspaceAlerts } from '../../service/workspaces/notifications/audit-alert-store.ts'
 import {
   generatedEventTime,
@@ -33,6 +37,16 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
       limit: 200,
     }),
   'list open alerts of a workspace': database => listOpenWorkspaceAlerts(database, 1),
+  'find hours with many withdrawals': database =>
+    listWithdrawalHours(database, {
+      from: new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`),
+      withdrawalsMin: 1_000,
+    }),
+  'count withdrawals of guessable visitors': database =>
+    countPageOnlyWithdrawals(database, {
+      trackerId: LARGE_TRACKER,
+      from: new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`),
+    }),
   'list events for an export': database =>
     listEventRefsFrom(database, {
       trackerId: LARGE_TRACKER,

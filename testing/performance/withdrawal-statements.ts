@@ -45,6 +45,7 @@ export const WITHDRAWAL_STATEMENTS: Record<string, (database: Database) => Promi
       trackerId: TRACKER,
       visitorId: 'visitor-22',
       digests: [DIGEST],
+      freeTextDigests: [DIGEST],
       at: STATEMENT_TIME,
       reason: 'consent_withdrawn',
       isOfPagesOnly: false,

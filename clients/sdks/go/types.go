@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 27d507097f4f1016c1f180ada4cad246ebcf0ec6efcc0327c969ee4de283d928). DO NOT EDIT.
 
 package signalbox
 
@@ -150,6 +150,9 @@ type EventSubmission struct {
 	// Advertising click identifiers.
 	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
 	ValueData *ValueData     `json:"value_data,omitempty"`
+	// Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
+	// now on, as in the `type` of destinations. Left out, every platform.
+	WithdrawnPlatforms []string `json:"withdrawn_platforms,omitempty"`
 	// Count the event, but never use it to choose who sees an advertisement.
 	OptOut *bool `json:"opt_out,omitempty"`
 	// `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction.
@@ -175,9 +178,11 @@ func (v EventSubmission) MarshalJSON() ([]byte, error) {
 	type plain EventSubmission
 	return json.Marshal(struct {
 		plain
+		WithdrawnPlatforms    *[]string `json:"withdrawn_platforms,omitempty"`
 		DataProcessingOptions *[]string `json:"data_processing_options,omitempty"`
 	}{
 		plain(v),
+		keepEmpty(v.WithdrawnPlatforms),
 		keepEmpty(v.DataProcessingOptions),
 	})
 }
@@ -186,8 +191,9 @@ type IngestionNotice struct {
 	// `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
 	// used. `member_redacted`: held an email address or a phone number, which a token replaces.
 	// `consent_unreadable`: a consent input that neither grants nor denies, or that refuses by words
-	// that are no known form. `differs_from_stored`: a duplicate whose body is not the one that is
-	// stored.
+	// that are no known form. `consent_refused_for_platform`: a consent input that refuses one
+	// advertising platform, to which the event is not sent. `differs_from_stored`: a duplicate whose
+	// body is not the one that is stored.
 	Code string `json:"code"`
 	// Dotted path of the member; `*` for an unreadable name.
 	Field   string `json:"field"`
@@ -330,7 +336,8 @@ type Event struct {
 	UserDataHashed FreeFormObject `json:"user_data_hashed"`
 	// Advertising click identifiers.
 	ClickIDs FreeFormObject `json:"click_ids"`
-	// The visitor's session record.
+	// The visitor's session record. `click_conflict` is present when a page named another click or
+	// browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
 	Session FreeFormObject `json:"session"`
 	// Commerce data as it was sent.
 	ValueData      FreeFormObject `json:"value_data"`
@@ -367,7 +374,8 @@ type LineageEvent struct {
 	UserDataHashed FreeFormObject `json:"user_data_hashed"`
 	// Advertising click identifiers.
 	ClickIDs FreeFormObject `json:"click_ids"`
-	// The visitor's session record.
+	// The visitor's session record. `click_conflict` is present when a page named another click or
+	// browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
 	Session FreeFormObject `json:"session"`
 	// Commerce data as it was sent.
 	ValueData      FreeFormObject `json:"value_data"`
@@ -734,6 +742,9 @@ type SandboxEventSubmission struct {
 	// Advertising click identifiers.
 	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
 	ValueData *ValueData     `json:"value_data,omitempty"`
+	// Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
+	// now on, as in the `type` of destinations. Left out, every platform.
+	WithdrawnPlatforms []string `json:"withdrawn_platforms,omitempty"`
 	// Count the event, but never use it to choose who sees an advertisement.
 	OptOut *bool `json:"opt_out,omitempty"`
 	// `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction.
@@ -759,9 +770,11 @@ func (v SandboxEventSubmission) MarshalJSON() ([]byte, error) {
 	type plain SandboxEventSubmission
 	return json.Marshal(struct {
 		plain
+		WithdrawnPlatforms    *[]string `json:"withdrawn_platforms,omitempty"`
 		DataProcessingOptions *[]string `json:"data_processing_options,omitempty"`
 	}{
 		plain(v),
+		keepEmpty(v.WithdrawnPlatforms),
 		keepEmpty(v.DataProcessingOptions),
 	})
 }

@@ -8,7 +8,7 @@ import { Time } from '../components/time.tsx'
 export function ConsentSection({ event }: { event: EventDetails }) {
   const { consent } = event
   if (!consent) return null
-  const { captured_at: capturedAt, signals } = consent
+  const { captured_at: capturedAt, signals, platforms } = consent
   return (
     <Section title="Consent">
       <Stack gap="md">
@@ -25,6 +25,7 @@ export function ConsentSection({ event }: { event: EventDetails }) {
           ]}
         />
         {signals.length > 0 && <Signals signals={signals} />}
+        {platforms.length > 0 && <Platforms platforms={platforms} />}
       </Stack>
     </Section>
   )
@@ -35,6 +36,34 @@ type Consent = NonNullable<EventDetails['consent']>
 function decidingSentence({ signals }: Consent): string {
   const fields = signals.filter(signal => signal.has_decided).map(({ field }) => field)
   return fields.length === 0 ? '' : `Decided by ${fields.join(' and ')}.`
+}
+
+/** Those that are decided otherwise than the event. */
+function Platforms({ platforms }: Pick<Consent, 'platforms'>) {
+  return (
+    <Table verticalSpacing="xs" horizontalSpacing="xs" captionSide="top">
+      <Table.Caption ta="left">Platforms with a decision of their own</Table.Caption>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Platform</Table.Th>
+          <Table.Th>Decision</Table.Th>
+          <Table.Th>Decided by</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {platforms.map(own => (
+          <Table.Tr key={own.platform}>
+            <Table.Td className="code">{own.platform}</Table.Td>
+            <Table.Td>
+              {own.outcome}
+              {!own.is_personalized && ', without personalized ads'}
+            </Table.Td>
+            <Table.Td className="code">{own.field ?? own.reason}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  )
 }
 
 function Signals({ signals }: Pick<Consent, 'signals'>) {

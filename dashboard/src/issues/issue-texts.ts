@@ -79,6 +79,12 @@ const REASON_TEXTS: Record<IssueReason, IssueText | null> = {
       'A page sent the same name and ID with another value first. Let the back end report ' +
       'sooner, or switch off the sharing of event IDs on the page Keys.',
   },
+  page_click_ignored: {
+    title: 'Accepted; another click ID of a page was ignored',
+    advice:
+      'Pages named several clicks for one visitor ID. If customers share no visitor IDs, ' +
+      'a page may try to claim purchases: use the visitor ID that the tag makes.',
+  },
   time_used_up: {
     title: 'Retried until the events were too old',
     advice: 'The window of the platform is over, so these events cannot be sent anymore.',

@@ -70,6 +70,8 @@ export const STAGE_TEXTS: Record<StageName, StageText> = {
 }
 
 const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
+  consent_not_decided: 'Connected while the event arrived',
+  consent_refused_for_platform: 'Refused for this platform',
   consent_withdrawn: 'Consent withdrawn',
   credential_unreadable: 'The credential cannot be read',
   destination_paused: 'The destination is paused',

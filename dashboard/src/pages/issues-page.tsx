@@ -1,10 +1,12 @@
-import { Button, Group, Stack, Title } from '@mantine/core'
+import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import type { RefusalSummary } from '@signalbox/contract/session/issues.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { formatNumber } from '../components/format-count.ts'
+import { WorkspaceLink } from '../components/links.tsx'
 import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { PeriodSelect } from '../components/period-select.tsx'
@@ -49,7 +51,34 @@ export function IssuesPage() {
           {data => <FailureList workspace={params.workspace} issues={data.issues} />}
         </Loaded>
       </Part>
+      {issues.data !== undefined && issues.data.page_only_withdrawals > 0 && (
+        <Part title="Withdrawals from pages">
+          <PageOnlyWithdrawals
+            workspace={params.workspace}
+            visitors={issues.data.page_only_withdrawals}
+          />
+        </Part>
+      )}
     </Page>
+  )
+}
+
+/** Withdrawals under visitor IDs that others may guess, which therefore reach little. */
+function PageOnlyWithdrawals({ workspace, visitors }: { workspace: string; visitors: number }) {
+  return (
+    <Stack component="article" className="surface" p="md" gap="xs">
+      <Title order={3} size="h5">
+        The visitor ID is not a random UUID
+      </Title>
+      <Text maw="46rem">
+        {visitors === 1 ? 'One visitor' : `${formatNumber(visitors)} visitors`} withdrew on a page
+        under an ID that others may guess. Only events of pages are withheld; those of your server
+        are sent. Let the tag make the visitor ID, or send the withdrawal from your server too.
+      </Text>
+      <WorkspaceLink workspace={workspace} path="privacy" underline="always">
+        See the withdrawals from pages
+      </WorkspaceLink>
+    </Stack>
   )
 }
 

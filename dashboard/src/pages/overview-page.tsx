@@ -85,16 +85,28 @@ function Notices({ workspace, overview }: Omit<StagesProps, 'hours'>) {
       {alerts.map(({ destination_id, kind, sentence, raised_at }) => (
         <Alert key={`${destination_id} ${kind}`} color="red" variant="light" title={sentence}>
           <Time at={raised_at} />.{' '}
-          {destination_id === null ? (
-            <Anchor href={`/workspaces/${workspace}/audit`}>Open the audit log</Anchor>
-          ) : (
-            <WorkspaceLink workspace={workspace} path="reports" inherit underline="always">
-              Open reports
-            </WorkspaceLink>
-          )}
+          <AlertLink workspace={workspace} kind={destination_id === null ? kind : null} />
         </Alert>
       ))}
     </>
+  )
+}
+
+/** Leads to the page about an alert. Null: it is about a destination. */
+function AlertLink({ workspace, kind }: { workspace: string; kind: string | null }) {
+  if (kind === 'audit_log_broken') {
+    return <Anchor href={`/workspaces/${workspace}/audit`}>Open the audit log</Anchor>
+  }
+  const isPrivacy = kind === 'page_withdrawals_many'
+  return (
+    <WorkspaceLink
+      workspace={workspace}
+      path={isPrivacy ? 'privacy' : 'reports'}
+      inherit
+      underline="always"
+    >
+      {isPrivacy ? 'See the withdrawals' : 'Open reports'}
+    </WorkspaceLink>
   )
 }
 

@@ -29,6 +29,9 @@ const DELIVERY_TEXTS: Record<DeliveryReason | 'destination_paused', string> = {
   outside_window: 'The event is older than the platform accepts.',
   no_signal: 'The event says nothing readable about consent to advertising.',
   possible_refusal: 'The event may contain a refusal of advertising.',
+  consent_refused_for_platform: 'The person refused this platform.',
+  consent_not_decided:
+    'The destination was connected while the event arrived, so no consent was decided for it.',
   consent_withdrawn: 'The person withdrew consent.',
   withdrawn_by_page: 'The person withdrew consent on a page; the shop can lift that.',
   erased: 'The person was erased.',

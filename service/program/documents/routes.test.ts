@@ -148,7 +148,7 @@ function assertPublic(headers: Headers): void {
     'access-control-expose-headers': 'ETag, Request-Id',
     'access-control-allow-credentials': null,
     'cross-origin-resource-policy': 'cross-origin',
-    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
     'referrer-policy': 'no-referrer',

@@ -23,6 +23,7 @@ it('counts raised alerts, each kind from zero', async () => {
     'signalbox_alerts_raised_total{kind="emq_low"} 2',
     'signalbox_alerts_raised_total{kind="reconciliation_unexplained"} 0',
     'signalbox_alerts_raised_total{kind="audit_log_broken"} 0',
+    'signalbox_alerts_raised_total{kind="page_withdrawals_many"} 0',
   ])
 })
 
@@ -44,6 +45,7 @@ it('shows open alerts, and none while the database is unavailable', async () => 
     'signalbox_alerts_open{kind="emq_low"} 3',
     'signalbox_alerts_open{kind="reconciliation_unexplained"} 0',
     'signalbox_alerts_open{kind="audit_log_broken"} 0',
+    'signalbox_alerts_open{kind="page_withdrawals_many"} 0',
   ])
   read = async () => {
     throw new Error('ECONNREFUSED')

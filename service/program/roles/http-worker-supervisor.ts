@@ -194,6 +194,21 @@ export class HttpWorker {
   }
 }
 
+const ADAPTER_ENTRY = new URL('../../workspaces/users/auth-adapter-thread.ts', import.meta.url)
+
+/**
+ * Throws a StartError when the adapter of the sign-in library has a method that does not hash
+ * session tokens. A thread does it, while the caller opens the store, because the library takes
+ * 37 MB, which most processes never need.
+ */
+export async function checkAuthAdapter(): Promise<void> {
+  try {
+    await once(new Worker(ADAPTER_ENTRY, { name: 'adapter' }), 'exit')
+  } catch (cause) {
+    throw new StartError((cause as Error).message, { cause })
+  }
+}
+
 /** A thread that loads the service and waits for its first message. */
 export function spawnHttpThread(name: string): Worker {
   setFlagsFromString(DISABLE_PRETENURING)

@@ -8,6 +8,7 @@ import { outboxFolder } from '../../workspaces/users/mail/client.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { provisionDemo } from '../provisioning/provision-demo.ts'
+import { checkAuthAdapter } from './http-worker-supervisor.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
 import { migrateStore } from './migrate-command.ts'
 import { openStore, type Store } from './open-store.ts'
@@ -31,6 +32,9 @@ import { type RunningMetrics, startMetrics, startTracing } from './start-observa
 export async function runAll(context: RoleContext): Promise<RunningRole> {
   const { settings, logger, now } = context
   const closers: (() => Promise<void>)[] = []
+  const adapterCheck = checkAuthAdapter()
+  // Awaited below, unless the start fails before.
+  adapterCheck.catch(() => {})
   try {
     const workers = await prepareHttpWorkers(context, 'all')
     if (workers) closers.push(workers.close)
@@ -40,6 +44,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     warnOfBundledPostgres(context, store)
     const metrics = await startMetrics(context, store)
     closers.push(metrics.close)
+    await adapterCheck
     await migrateStore(context, store)
     await preparePartitions(store, context)
 

@@ -3,6 +3,7 @@ import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { listAddresses } from '../../signals/platforms/registry.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { checkAuthAdapter } from './http-worker-supervisor.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
 import { openStore, type Store } from './open-store.ts'
 import { closeAll, type RoleContext, type RunningRole, releaseStartMemory } from './role.ts'
@@ -14,6 +15,9 @@ import { type RunningMetrics, startMetrics, startTracing } from './start-observa
 export async function runServe(context: RoleContext): Promise<RunningRole> {
   const { settings, logger } = context
   const closers: (() => Promise<void>)[] = []
+  const adapterCheck = checkAuthAdapter()
+  // Awaited below, unless the start fails before.
+  adapterCheck.catch(() => {})
   try {
     const workers = await prepareHttpWorkers(context, 'serve')
     if (workers) closers.push(workers.close)
@@ -23,6 +27,7 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     closers.push(metrics.close)
     await requireCurrentSchema(store.database)
     await preparePartitions(store, context)
+    await adapterCheck
     const keys = loadCredentialKeys(settings)
     const dependencies = { store, credentialKeys: keys, metrics }
     const service = workers

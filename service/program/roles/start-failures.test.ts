@@ -169,6 +169,23 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     assert.ok(connections() > 1)
   })
 
+  it('names the method of the sign-in library that could store tokens as they are', async test => {
+    const { connectionString } = await createTestDatabase(test)
+    const place = createInstallation(test)
+    mkdirSync(place.dataFolder)
+    const path = join(place.dataFolder, 'later-library.mjs')
+    writeFileSync(path, LATER_LIBRARY)
+    const environment = { NODE_OPTIONS: `--import ${path}`, DATABASE_URL: connectionString }
+    const program = place.start({ role: 'serve', environment })
+    assert.deepEqual(await program.exited, { code: 1, signal: null })
+    assert.equal(
+      program.stderr(),
+      'The adapter of better-auth has methods that could store session tokens as they are: ' +
+        'upsert. Install the versions of the lockfile.\n',
+    )
+    assert.doesNotMatch(program.stdout(), /"Server listening/)
+  })
+
   it('ends the store that it started when the port is taken', async test => {
     const other = createServer().listen({ host: '127.0.0.1', port: 0 })
     test.after(() => other.close())
@@ -219,6 +236,22 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     assert.equal(place.postgresProcessId(), null)
   })
 })
+
+/** Preloaded in every thread: a version of the library whose adapter has one method more. */
+const LATER_LIBRARY = `
+import { registerHooks } from 'node:module'
+registerHooks({
+  load(url, context, next) {
+    const loaded = next(url, context)
+    if (!url.endsWith('/better-auth/dist/db/adapter-kysely.mjs')) return loaded
+    const source = String(loaded.source).replace('export { getAdapter }', '')
+    const later = 'export const later = async options => ' +
+      '({ ...(await getAdapter(options)), upsert: async () => null });' +
+      'export { later as getAdapter };'
+    return { ...loaded, source: source + later }
+  },
+})
+`
 
 /** A store behind a network that swallows what the first connection sends. */
 async function ignoreFirstConnection(test: TestContext, connectionString: string) {

@@ -44,6 +44,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
   const program = await start()
   const periodic = [
     'prepare-partitions',
+    'replace-text-tokens',
     'make-due-reports',
     'take-due-snapshots',
     'poll-receipts',
@@ -51,6 +52,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
     'expire-ledger',
     'expire-attempts',
     'expire-counts',
+    'watch-page-withdrawals',
     'verify-audit',
     'verify-new-audit-entries',
     'collect-ended-access',

@@ -14,8 +14,9 @@ import type { AlertTransition } from '../../signals/reports/alert-store.ts'
 import type { AlertAnnouncer } from '../../signals/reports/announce-alerts.ts'
 import { type WorkspacesJobsContext, workspacesJobs } from '../../workspaces/jobs.ts'
 import {
-  type AuditAlertContext,
   createAuditAlerts,
+  createWithdrawalAlerts,
+  type WorkspaceAlertContext,
   type WorkspaceAlertTransition,
 } from '../../workspaces/notifications/audit-alert-store.ts'
 import { createWebhookClient } from '../../workspaces/notifications/client.ts'
@@ -165,11 +166,11 @@ function collectPeriods(jobs: readonly Job[]): Map<JobName, number> {
 
 /** What the jobs of all rooms depend on. */
 export interface JobDependencies
-  extends Omit<SignalsJobsContext, 'announcer'>,
+  extends Omit<SignalsJobsContext, 'announcer' | 'withdrawalAlerts'>,
     AgentsJobsContext,
     WorkspacesJobsContext,
     Omit<AuditJobsContext, 'alerts' | 'verifyRecords'>,
-    AuditAlertContext {
+    WorkspaceAlertContext {
   settings: Settings
 }
 
@@ -177,7 +178,11 @@ export interface JobDependencies
 export function buildJobs(context: JobDependencies): Job[] {
   const alerts = createAuditAlerts(context)
   return [
-    ...signalsJobs({ ...context, announcer: ALERT_ANNOUNCER }),
+    ...signalsJobs({
+      ...context,
+      announcer: ALERT_ANNOUNCER,
+      withdrawalAlerts: createWithdrawalAlerts(context),
+    }),
     ...agentsJobs(context),
     ...workspacesJobs(context),
     ...auditJobs({ ...context, alerts, verifyRecords: verifyProposalRecords }),

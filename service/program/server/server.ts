@@ -191,6 +191,7 @@ function createServiceContext(
     audit: createAuditTrail(auditKeys, logger),
     erasureKey,
     commits,
+    routes,
     refusals: new RefusalRecorder(),
     streamSlots: options.shared?.streamSlots,
     addressOf: createClientAddressReader(createTrustedProxies(settings.trustedProxies)),

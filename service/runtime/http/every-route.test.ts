@@ -119,7 +119,7 @@ function assertUniform(reply: Reply, { where, isHead }: Expected): void {
 function assertSecured({ headers }: Reply, where: string): void {
   assert.match(headers.get('request-id') ?? '', /^req_[0-9a-f]{32}$/, where)
   for (const [name, value] of Object.entries({
-    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',

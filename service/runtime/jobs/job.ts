@@ -7,11 +7,13 @@ import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../util/time.ts'
 export const JOB_NAMES = [
   'prepare-partitions',
   'index-lists',
+  'replace-text-tokens',
   'make-due-reports',
   'refresh-report',
   'take-due-snapshots',
   'poll-receipts',
   'announce-alerts',
+  'watch-page-withdrawals',
   'expire-payloads',
   'expire-ledger',
   'expire-attempts',

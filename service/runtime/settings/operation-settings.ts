@@ -65,6 +65,12 @@ export const REQUEST_RATE_SETTINGS = {
       "Withdrawals of consent per minute and visitor's address with a publishable key, and 20 " +
       'times as many for a tracker; per process. 0: no limit.',
   }),
+  pageWithdrawalAlertPerHour: integer('SIGNALBOX_PAGE_WITHDRAWAL_ALERT_PER_HOUR', {
+    default: 1_000,
+    max: 1_000_000,
+    description:
+      'Withdrawals of consent by pages of a tracker within an hour that raise an alert. 0: none.',
+  }),
   sandboxRatePerMinute: integer('SIGNALBOX_SANDBOX_RATE_PER_MINUTE', {
     default: 60,
     max: 100_000,

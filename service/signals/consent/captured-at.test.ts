@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { META_CONSENT_NEEDS } from '../platforms/meta/client.ts'
 import {
   buildCaptureWarnings,
   type ConsentContext,
@@ -156,9 +155,7 @@ function messages(value: unknown, given: Given = {}): string[] {
 }
 
 function momentOf({ eventTime = RECEIVED_AT, identityPresent = true }: Given): ConsentContext {
-  const needs = META_CONSENT_NEEDS
   return {
-    needs,
     receivedAt: new Date(RECEIVED_AT),
     eventTime: new Date(eventTime),
     identityPresent,

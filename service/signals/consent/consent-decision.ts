@@ -18,12 +18,12 @@ import {
   reduceSignals,
   toStates,
 } from './consent-signals.ts'
-import type { ConsentSource } from './consent-statement.ts'
-import { listPossibleRefusals } from './platform-consent.ts'
+import type { ConsentSource, ConsentStatements, PlatformConsentNeeds } from './consent-statement.ts'
+import { isPersonalizationGranted, listPossibleRefusals } from './platform-consent.ts'
 import { readConsent } from './read-consent.ts'
 
 /** Version of the consent rules, stored as `consent_normalization_version`. */
-export const CONSENT_RULES_VERSION = '3'
+export const CONSENT_RULES_VERSION = '4'
 
 /**
  * The members of a submission that the decision reads. Apart from the basis, nothing has validated
@@ -54,6 +54,8 @@ export interface ConsentGranted extends DecisionBase {
   outcome: 'granted'
   reason: GrantedBy | 'attested_by_basis'
   captured_at: string | null
+  /** False: the platform may count the event, and not use it for personalized ads. */
+  is_personalized: boolean
   denied_field: null
 }
 
@@ -87,19 +89,42 @@ interface ConsentLedgerOnly extends DecisionBase {
 export type ConsentDecision = ConsentGranted | ConsentWithheld | ConsentDenied | ConsentLedgerOnly
 
 /**
- * Decides whether a submitted event may be delivered. It reads no clock and no database, so a
- * decision can be reproduced and explained later. Never throws.
+ * Decides whether a submitted event may be delivered to one platform. It reads no clock and no
+ * database, so a decision can be reproduced and explained later. Never throws.
  *
  * A `consent_withdrawal` is never delivered, even on the basis of consent: it ends the sending of
  * identity to platforms. A denial in it is expected and does not cause a 422.
  */
-export function decideConsent(inputs: ConsentInputs, context: ConsentContext): ConsentDecision {
-  if (inputs.consent_basis === 'legitimate_interest') return keepInLedger('legitimate_interest')
-  if (inputs.event_name === 'consent_withdrawal') return keepInLedger('consent_withdrawal')
+export function decideConsent(
+  inputs: ConsentInputs,
+  { needs, ...context }: ConsentContext & { needs: PlatformConsentNeeds },
+): ConsentDecision {
+  return createDecider(inputs, context)(needs)
+}
 
+/** Reads what a submission says about consent once; each platform's decision is made from it. */
+export function createDecider(
+  inputs: ConsentInputs,
+  context: ConsentContext,
+): (needs: PlatformConsentNeeds) => ConsentDecision {
+  if (inputs.consent_basis === 'legitimate_interest') {
+    return () => keepInLedger('legitimate_interest')
+  }
+  if (inputs.event_name === 'consent_withdrawal') return () => keepInLedger('consent_withdrawal')
   const captured = parseCapturedAt(toObject(inputs.consent)?.captured_at)
   const statements = readConsent(inputs, context.categories ?? null)
-  const signals = reduceSignals(statements, inputs, { ...context, captured })
+  const warnings = buildCaptureWarnings(captured, context)
+  return needs => {
+    const signals = reduceSignals(statements, inputs, { ...context, needs, captured })
+    return decide(statements, signals, { needs, warnings })
+  }
+}
+
+function decide(
+  statements: ConsentStatements,
+  signals: ConsentSignals,
+  { needs, warnings }: { needs: PlatformConsentNeeds; warnings: IngestionWarning[] },
+): ConsentDecision {
   const combined = combineConsentStates(toStates(signals))
   const base = buildDecisionBase(signals, combined)
   if (signals.gpc.state === 'denied') return denyForGpc(signals.gpc.field, base)
@@ -107,23 +132,24 @@ export function decideConsent(inputs: ConsentInputs, context: ConsentContext): C
     const denied_field = signals[combined.denier].field
     return { ...base, outcome: 'denied', reason: combined.reason, denied_field }
   }
-
-  const warnings = buildCaptureWarnings(captured, context)
-  const possible_refusals = listPossibleRefusals(statements, context.needs)
+  const possible_refusals = listPossibleRefusals(statements, needs)
   if (possible_refusals.length > 0) {
     const reason = 'possible_refusal'
     return { ...base, outcome: 'withheld', reason, possible_refusals, warnings }
   }
+  const is_personalized = isPersonalizationGranted(statements, needs, base.granted_by)
   if (combined.decision === 'granted') {
     const captured_at = findLatestTime(base.granted_by.map(source => signals[source].captured_at))
-    return { ...base, outcome: 'granted', reason: combined.reason, captured_at, warnings }
+    const { reason } = combined
+    return { ...base, outcome: 'granted', reason, captured_at, is_personalized, warnings }
   }
   // The basis is the caller's attestation of consent. An unreadable signal outweighs it.
   if (!hasNoSignal(signals)) {
     return { ...base, outcome: 'withheld', reason: 'no_signal', warnings }
   }
   const { captured_at } = signals.consent
-  return { ...base, outcome: 'granted', reason: 'attested_by_basis', captured_at, warnings }
+  const reason = 'attested_by_basis'
+  return { ...base, outcome: 'granted', reason, captured_at, is_personalized, warnings }
 }
 
 function toObject(value: unknown): UntrustedObject | undefined {

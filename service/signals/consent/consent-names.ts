@@ -168,6 +168,7 @@ function interpretWords(words: string[]): NameMeaning {
     isSwitch,
     isOptOut: isNegative && (subject === 'sale' || OPT_OUT_KINDS.some(kind => kinds.has(kind))),
     isPersonalization: kinds.has('personalization'),
+    isForm: isPlatformName(counts, { subject, isNegative }),
     mayAnswer: words.some(word => ANSWERING_WORD.test(word)),
     coded: isAttStatus(words) ? 'att' : null,
     list: findList(words, counts, isNegative),
@@ -231,6 +232,18 @@ function findSubject(counts: WordCounts, isNegative: boolean): ConsentSubject | 
 /** `meta` is also a usual word for metadata, so beside an unknown word it names no platform. */
 function isVendorName({ vendor, vendorWord, unknown }: WordCounts): boolean {
   return vendor !== null && (vendorWord !== 'meta' || unknown === 0)
+}
+
+/**
+ * The name of a platform alone, such as "Google Ads" or "tiktok", is a form. Those of Meta are in
+ * the table of forms, because its name is also a usual word.
+ */
+function isPlatformName(
+  { vendor, unknown, kinds }: WordCounts,
+  { subject, isNegative }: Pick<NameMeaning, 'subject' | 'isNegative'>,
+): boolean {
+  const isOfPlatform = vendor !== null && vendor !== 'meta' && subject === 'advertising'
+  return isOfPlatform && unknown === 0 && !isNegative && !kinds.has('interface')
 }
 
 /** A member about consent as a whole: `consent_given`, `cookies_accepted`, `withdrawn`. */

@@ -1,7 +1,6 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import type { CategoryMeanings } from './consent-names.ts'
-import type { PlatformConsentNeeds } from './consent-statement.ts'
 
 /** The state of one input for advertising. Unknown neither grants nor denies. */
 export type ConsentState = 'granted' | 'denied' | 'unknown'
@@ -24,6 +23,7 @@ export type SignalReason =
   | 'ad_storage_or_ad_user_data_missing'
   | 'tc_ad_purposes_granted'
   | 'tc_ad_purposes_refused'
+  | 'tc_vendor_refused'
   | 'tc_string_undecodable'
   | 'tc_policy_too_old'
   | 'tc_disclosed_vendors_missing'
@@ -168,8 +168,6 @@ function toWarning(message: string): IngestionWarning {
 
 /** What the consent rules need besides the submitted signals. They read no clock of their own. */
 export interface ConsentContext {
-  /** What the advertising platform needs. */
-  needs: PlatformConsentNeeds
   /** What the tracker's own categories mean; see `consent-categories.ts`. */
   categories?: CategoryMeanings | null
   /** When the service received the event. Ages count from here. */

@@ -7,7 +7,7 @@ import {
   noSignal,
   toCredibleTime,
 } from './consent-signal.ts'
-import type { ConsentSource, ConsentStatements } from './consent-statement.ts'
+import type { ConsentSource, ConsentStatements, PlatformConsentNeeds } from './consent-statement.ts'
 import { readConsentMode, readConsentObject, readGlobalPrivacyControl } from './platform-consent.ts'
 import type { ConsentObjects } from './read-consent.ts'
 import { readTcfConsent } from './tcf-consent.ts'
@@ -19,7 +19,7 @@ export type ConsentSignals = Record<ConsentSource | 'gpc', ConsentSignal>
 export function reduceSignals(
   statements: ConsentStatements,
   inputs: ConsentObjects,
-  context: ConsentContext & { captured: CapturedAt },
+  context: ConsentContext & { needs: PlatformConsentNeeds; captured: CapturedAt },
 ): ConsentSignals {
   const { needs, captured, receivedAt, settings } = context
   const { choices, tcStrings, tcPurposes } = statements

@@ -60,11 +60,18 @@ export interface TcPurposesStatement {
   isBlank: boolean
 }
 
+/** The vendors of a decoded TC object, by their IDs on the Global Vendor List. */
+export interface TcVendorsStatement {
+  field: string
+  consents: Readonly<Record<string, unknown>>
+}
+
 /** Everything that a submission says about consent. */
 export interface ConsentStatements {
   choices: ConsentStatement[]
   tcStrings: TcStringStatement[]
   tcPurposes: TcPurposesStatement[]
+  tcVendors: TcVendorsStatement[]
   /** Google's Additional Consent strings. */
   additionalConsents: TcStringStatement[]
   /** False: TCF data says that the GDPR does not apply. */
@@ -77,10 +84,25 @@ export interface ConsentStatements {
 
 /** What an advertising platform needs from the statements of a submission. */
 export interface PlatformConsentNeeds {
-  /** Its name among the vendors that consent platforms name. */
-  vendor: string
+  /** Its name among the vendors that consent platforms name; null: none of them is meant. */
+  vendor: string | null
   /** Whether a refusal of social media is about it. */
   isSocialMedia: boolean
   /** The purposes of the TCF that must all be consented. */
   tcfPurposes: readonly number[]
+  /** Its ID on the Global Vendor List, which a TC string must consent; null: not listed. */
+  tcfVendorId: number | null
+  /** Whether Google's Additional Consent strings may list it: see `additionalConsentProvider`. */
+  isAdditionalProvider: boolean
+  /**
+   * Whether a refusal of personalized ads alone (`ad_personalization`, or these purposes of the
+   * TCF) refuses the event, or only restricts what the platform may use it for.
+   */
+  personalization: { refusal: 'refuses' | 'restricts'; tcfPurposes: readonly number[] }
+}
+
+/** A platform of a tracker, by the name of its plug-in. */
+export interface PlatformNeeds {
+  readonly name: string
+  readonly consentNeeds: PlatformConsentNeeds
 }

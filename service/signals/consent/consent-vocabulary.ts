@@ -201,7 +201,7 @@ export const CONSENT_MODE_SIGNALS: ReadonlySet<string> = new Set([
 /** Words by which consent platforms name an advertising platform; see `Platform.consentNeeds`. */
 const VENDORS: Readonly<Record<string, string>> = {
   meta: 'meta facebook fb fbq instagram',
-  google: 'google adwords doubleclick gads dv360 admob adsense floodlight',
+  google: 'google gtag adwords doubleclick gads dv360 admob adsense floodlight',
   tiktok: 'tiktok',
   pinterest: 'pinterest',
   snapchat: 'snap snapchat',

@@ -15,10 +15,12 @@ it('a changed decision has a new version of the consent rules', () => {
 })
 
 it('the record covers every outcome and every row of the table', () => {
-  const { withdrawals, ...decisions } = decideAll()
+  const { withdrawals, platforms, ...decisions } = decideAll()
   const outcomes = Object.values(decisions).flatMap(group => group.map(({ outcome }) => outcome))
   assert.deepEqual([...new Set(outcomes)].sort(), ['denied', 'granted', 'ledger_only', 'withheld'])
   assert.equal(decisions.table.length, 3 * tableRows.length)
+  const ofPlatforms = platforms.flat().map(([outcome]) => outcome)
+  assert.deepEqual([...new Set(ofPlatforms)].sort(), ['denied', 'granted', 'withheld'])
   const allowed = withdrawals.map(check => check.allowed)
   assert.deepEqual([...new Set(allowed)].sort(), [false, true])
 })

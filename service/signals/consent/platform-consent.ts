@@ -16,6 +16,7 @@ import type {
   ConsentSubject,
   PlatformConsentNeeds,
 } from './consent-statement.ts'
+import { decodeTcString } from './tc-string.ts'
 
 export interface SourceContext {
   needs: PlatformConsentNeeds
@@ -46,13 +47,46 @@ export function selectRelevant(
 }
 
 function isRelevant(
-  { subject, vendor }: ConsentStatement,
-  { vendor: own, isSocialMedia, tcfPurposes }: PlatformConsentNeeds,
+  { subject, vendor, meaning }: ConsentStatement,
+  { vendor: own, isSocialMedia, tcfPurposes, personalization }: PlatformConsentNeeds,
 ): boolean {
   if (vendor !== null && vendor !== own) return false
   if (subject === 'social_media') return isSocialMedia
+  if (subject === 'ad_personalization' && meaning !== 'granted') {
+    return personalization.refusal === 'refuses'
+  }
   const purpose = readTcfPurpose(subject)
   return purpose === null || tcfPurposes.includes(purpose)
+}
+
+/**
+ * Whether the platform may use a granted event for personalized ads. Only asked of platforms that
+ * take an event without it; Consent Mode without an answer about it gives none.
+ */
+export function isPersonalizationGranted(
+  { choices, tcStrings, tcPurposes }: ConsentStatements,
+  { vendor: own, personalization }: PlatformConsentNeeds,
+  grantedBy: readonly ConsentSource[],
+): boolean {
+  if (personalization.refusal === 'refuses') return true
+  const isAbout = ({ subject, vendor }: ConsentStatement) => {
+    if (vendor !== null && vendor !== own) return false
+    const purpose = readTcfPurpose(subject)
+    return purpose === null
+      ? subject === 'ad_personalization'
+      : personalization.tcfPurposes.includes(purpose)
+  }
+  const about = choices.filter(isAbout)
+  if (about.some(({ meaning }) => meaning !== 'granted')) return false
+  const decoded = tcStrings.flatMap(({ text }) => {
+    return (typeof text === 'string' && decodeTcString(text)?.purposesConsented) || []
+  })
+  const ofTcf = [...decoded, ...tcPurposes.map(({ consented }) => consented)]
+  const isComplete = (consented: ReadonlySet<number>) =>
+    personalization.tcfPurposes.every(each => consented.has(each))
+  if (!ofTcf.every(isComplete)) return false
+  const isOnlyConsentMode = grantedBy.length > 0 && grantedBy.every(one => one === 'consent_mode')
+  return !isOnlyConsentMode || about.length > 0
 }
 
 function readTcfPurpose(subject: ConsentSubject): number | null {

@@ -56,6 +56,7 @@ export function readConsent(
     choices: [],
     tcStrings: [],
     tcPurposes: [],
+    tcVendors: [],
     additionalConsents: [],
     gdprApplies: true,
     isOutsideGdpr: false,
@@ -99,6 +100,7 @@ function visitObject(statements: ConsentStatements, given: UntrustedObject, plac
     addUnread(statements, place)
     return
   }
+  if (isTcVendors(place, names)) statements.tcVendors.push({ field: place.path, consents: object })
   const named = findNamedItem(object, names, place)
   const inside = named === null ? place : { ...place, parent: named.subject }
   const isUpdated = names.some(name => name === 'update' || name === 'updated')
@@ -110,6 +112,12 @@ function visitObject(statements: ConsentStatements, given: UntrustedObject, plac
   }
   readStoredItem(statements, place, object)
   if (place.depth > 0) readListedObject(statements, place, object)
+}
+
+/** `tcf.vendor.consents`, which a platform reads by its own number. */
+function isTcVendors({ source, path }: Place, names: readonly string[]): boolean {
+  const isOfVendors = source === 'tcf' && /vendor/i.test(path) && !/legitimate/i.test(path)
+  return isOfVendors && names.some(name => NUMBER.test(name))
 }
 
 /** `{name: "notice_preferences", value: "0:"}` is a cookie, or an item of a storage. */

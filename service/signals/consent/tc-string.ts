@@ -15,6 +15,8 @@ export interface TcChoices {
   readonly purposesConsented: ReadonlySet<number>
   readonly purposeOneTreatment: boolean
   readonly disclosesVendors: boolean
+  /** Whether the vendor with this ID on the Global Vendor List is consented. */
+  isVendorConsented(id: number): boolean
 }
 
 /** Decoding is deterministic, so the cache only saves time. */
@@ -48,6 +50,7 @@ function decode(text: string): TcChoices | null {
       purposesConsented: selectConsented(model.purposeConsents),
       purposeOneTreatment: model.purposeOneTreatment,
       disclosesVendors: layout.disclosesVendors,
+      isVendorConsented: id => readVendorConsent(text, id),
     }
   } catch {
     // The library throws DecodingError or TypeError for text that is not a TC string.
@@ -154,6 +157,25 @@ function skipVendors(cursor: BitCursor): number {
   const entries = readBits(cursor, 12)
   skipEntries(cursor, entries)
   return entries
+}
+
+/** Reads one vendor of the first vendor section: at most 4,095 steps, without a list of vendors. */
+function readVendorConsent(text: string, id: number): boolean {
+  const cursor = { segment: text, bitAt: CORE_HEAD_BITS }
+  const vendorIdMax = readBits(cursor, 16)
+  const isRanges = readBits(cursor, 1) === 1
+  if (id < 1 || id > vendorIdMax) return false
+  if (!isRanges) {
+    cursor.bitAt += id - 1
+    return readBits(cursor, 1) === 1
+  }
+  for (let entries = readBits(cursor, 12); entries > 0; entries -= 1) {
+    const isRange = readBits(cursor, 1) === 1
+    const first = readBits(cursor, 16)
+    const last = isRange ? readBits(cursor, 16) : first
+    if (id >= first && id <= last) return true
+  }
+  return false
 }
 
 /** False for a descending range, which the library rejects in restrictions. */

@@ -1,3 +1,4 @@
+import { readAnswer } from './consent-answers.ts'
 import {
   type CapturedAt,
   CONSENT_AGE_DAYS_MAX,
@@ -39,7 +40,8 @@ interface TcfContext {
  * Reads the TC strings and decoded purposes of a submission. They grant if all purposes that the
  * platform needs are consented: storage (1), profiles and personalized ads (3 and 4) and
  * measurement (7) for Meta. Purpose 1 is waived if the string says that it was not asked.
- * Legitimate interest and vendor bits never count. A string of an older policy or without required
+ * Legitimate interest never counts, and the bit of a vendor only for a platform that is on the
+ * vendor list. A string of an older policy or without required
  * vendors grants nothing, and neither does one that is expired or from the future. A refusal counts
  * in each of them, and never lapses.
  *
@@ -60,6 +62,10 @@ export function readTcfConsent(
     ...selectTcStrings(statements).map(string => readTcString(string, context)),
     ...tcPurposes.map(purposes => readTcPurposes(purposes, context)),
   ]
+  const refusedVendor = findRefusedVendor(statements, needs)
+  if (refusedVendor !== null) {
+    return { state: 'denied', why: 'tc_vendor_refused', field: refusedVendor, captured_at: null }
+  }
   const combined = combineSignals(signals)
   if (combined.state !== 'denied' && possible !== null) {
     return unknownSignal('possible_refusal', possible, null)
@@ -68,9 +74,21 @@ export function readTcfConsent(
     const hasOther = relevant.hasOther || relevant.choices.length > 0
     return explainMissingString(statements, hasOther)
   }
-  const provider = settings?.additionalConsentProvider
+  const provider = needs.isAdditionalProvider ? settings?.additionalConsentProvider : undefined
   if (combined.state !== 'granted' || provider === undefined) return combined
   return requireAdditionalConsent(combined, additionalConsents, provider)
+}
+
+/** The decoded vendors that refuse the platform; those that leave it out say nothing. */
+function findRefusedVendor(
+  { tcVendors }: ConsentStatements,
+  { tcfVendorId }: PlatformConsentNeeds,
+): string | null {
+  const refused = tcVendors.find(({ consents }) => {
+    const consent = consents[String(tcfVendorId)]
+    return consent !== undefined && readAnswer(consent).answer === 'no'
+  })
+  return tcfVendorId === null ? null : (refused?.field ?? null)
 }
 
 /** The members with a string. Blank ones count only if there is nothing else. */
@@ -144,6 +162,9 @@ function readTcString(
   const captured_at = toCredibleTime(capturedOrUpdated, receivedAt)
   if (!isConsented(choices, needs)) {
     return { state: 'denied', why: 'tc_ad_purposes_refused', field, captured_at }
+  }
+  if (needs.tcfVendorId !== null && !choices.isVendorConsented(needs.tcfVendorId)) {
+    return { state: 'denied', why: 'tc_vendor_refused', field, captured_at }
   }
   const reason = findInvalidity(choices) ?? findLapse(choices, captured, receivedAt)
   if (reason !== null) return unknownSignal(reason, field, captured_at)

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { WarningReason } from '@signalbox/contract/reasons.ts'
 import { openCredential } from '../../runtime/util/sealed-credential.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
+import type { StoredEvent } from '../events/event-store.ts'
 import type { TokenResult } from '../platforms/access-tokens/client.ts'
 import type { SendOutcome } from '../platforms/platform.ts'
 import { insertAttempt } from './attempt-store.ts'
@@ -21,6 +23,7 @@ import {
 import { clearOutage } from './destination-health-store.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'
 import { findDestination } from './destination-store.ts'
+import { findEventClickConflict } from './outbound-event.ts'
 import { newReceipt } from './poll-receipts.ts'
 import {
   DEFAULT_RETRY_POLICY,
@@ -256,9 +259,8 @@ async function settleRequest(
     const windowEndsAt = windowEnd(events.get(id) ?? event, platform)
     const answered = { id, attemptNumber, windowEndsAt }
     const settlement = retryPolicy.onAnswer(answered, answer, answerContext)
-    return possibleDuplicates.has(id)
-      ? { ...settlement, isPossibleDuplicate: true as const }
-      : settlement
+    const warning = possibleDuplicates.has(id) ? 'page_sent_first' : clickWarning(events.get(id))
+    return warning === undefined ? settlement : { ...settlement, warning }
   })
   const receipt = newReceipt(attemptId, result, answerContext.at)
   const answeredRequest = { decided, outcomes, receipt }
@@ -268,6 +270,10 @@ async function settleRequest(
   const decidedEvents = decided.flatMap(({ id }) => events.get(id) ?? [])
   const settled = { trackerId, attemptId, events: decidedEvents, isPartial }
   await retryWhileLeased(() => clearErasedAnswer(context, settled), lease)
+}
+
+function clickWarning(event: StoredEvent | undefined): WarningReason | undefined {
+  return event && findEventClickConflict(event) !== null ? 'page_click_ignored' : undefined
 }
 
 interface UnsentDeliveries {

@@ -1,11 +1,17 @@
-import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
+import { isRecognized } from '@signalbox/contract/closed-set.ts'
 import { type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
-import { isObject } from '../../runtime/util/is-object.ts'
 import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import { describeRedactedMembers } from '../events/free-text.ts'
+import { consentSentence, notSentWords } from './consent-explanation.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
-import { duplicateSentences, prefixSentence, replacedSentence } from './page-explanation.ts'
+import {
+  clickConflictSentence,
+  duplicateSentences,
+  prefixSentence,
+  replacedSentence,
+} from './page-explanation.ts'
 import { explainReceipt } from './receipt-explanation.ts'
 import {
   type ExplanationContext,
@@ -29,6 +35,7 @@ export function explainDelivery(
     ...statusSentences(delivery, event, context),
     repeatSentence(delivery, unknown, context.at),
     prefixSentence(delivery, event),
+    clickConflictSentence(event),
     ...noteSentences(event),
   ]
     .filter(text => text !== '')
@@ -125,12 +132,6 @@ const PERMANENT_FAILURES: Record<
   ],
 }
 
-/** A retry or a replay may end unsent after earlier attempts. */
-function notSentWords({ attemptCount }: StoredDelivery): string {
-  if (attemptCount === 0) return 'Not sent'
-  return `Not sent again after ${attemptCount === 1 ? 'one attempt' : `${attemptCount} attempts`}`
-}
-
 /** The same ID would be a duplicate, and the first body is kept. */
 const SEND_AGAIN = 'Correct the data and send it under a new event_id.'
 
@@ -196,63 +197,6 @@ function endOfWindow(context: ExplanationContext): string {
     : 'the platform no longer accepts the event'
 }
 
-function consentSentence(
-  delivery: StoredDelivery,
-  event: StoredEvent,
-  { pageWithdrawal }: ExplanationContext,
-): string {
-  const { statusReason } = delivery
-  const reason = reasonOf('skipped:consent', statusReason)
-  const notSent = notSentWords(delivery)
-  switch (isRecognized(reason) ? reason : 'no_signal') {
-    case 'erased':
-      return (
-        `${notSent}: the person's data was erased on request. ` +
-        'The event stays in the ledger, without identity.'
-      )
-    case 'consent_withdrawn':
-      return (
-        `${notSent}: the visitor withdrew consent, and ${withdrawalClause(event)}. ` +
-        'It stays in the ledger.'
-      )
-    case 'withdrawn_by_page': {
-      const named = pageWithdrawal
-        ? `page withdrawal ${pageWithdrawal.id} of ${pageWithdrawal.withdrawnAt.toISOString()}` +
-          (pageWithdrawal.liftedAt ? ', which has been lifted since' : '')
-        : 'by a page, for a visitor with the same identifiers'
-      return (
-        `${notSent}: the visitor withdrew consent on a page (${named}), and ` +
-        `${withdrawalClause(event)}. It stays in the ledger. Anyone can copy the key of a page: ` +
-        'if the visitor did not withdraw, list the withdrawals and lift theirs.'
-      )
-    }
-    case 'possible_refusal':
-      return (
-        `${notSent}: ${listPossibleRefusals(event)} refuses advertising by its words, though it ` +
-        'is not a form that is known (possible_refusal). It stays in the ledger.'
-      )
-    case 'no_signal':
-      return (
-        `${notSent}: consent signals came with the event, but none of them could be read as ` +
-        `granted (${storedText(statusReason)}). It stays in the ledger.`
-      )
-  }
-}
-
-function withdrawalClause({ consentCapturedAt }: StoredEvent): string {
-  return consentCapturedAt
-    ? `the consent of ${consentCapturedAt.toISOString()} does not overrule that: it ` +
-        'would have to be captured more than 5 minutes after the withdrawal, and no later than ' +
-        'the receipt of the event'
-    : 'no later consent is known'
-}
-
-function listPossibleRefusals({ consent }: StoredEvent): string {
-  const decision = isObject(consent?.decision) ? consent.decision : {}
-  const fields = decision.possible_refusals
-  return Array.isArray(fields) && fields.length > 0 ? fields.join(', ') : 'a consent member'
-}
-
 function attemptsSentence(delivery: StoredDelivery): string {
   return delivery.attemptCount === 1
     ? 'The first attempt failed.'
@@ -274,7 +218,7 @@ function noteSentences(event: StoredEvent): string[] {
     sentences.push(`Dropped on receipt: ${dropped.join(', ')}.`)
   }
   if (notes?.redacted) {
-    sentences.push(`Identifiers replaced by tokens in: ${notes.redacted.join(', ')}.`)
+    sentences.push(describeRedactedMembers(notes.redacted))
   }
   if (notes && notes.unknown_members.length > 0) {
     sentences.push(`Ignored unknown members: ${notes.unknown_members.join(', ')}.`)

@@ -196,3 +196,16 @@ export async function switchTestMode(
     .executeTakeFirstOrThrow()
   return destinationOf(row)
 }
+
+/** The destinations of a tracker that are of these platforms. */
+export async function listDestinationIds(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId }: { trackerId: string },
+  platforms: readonly string[],
+): Promise<string[]> {
+  const { rows } = await pool.query(
+    'select id from destinations where tracker_id = $1::uuid and type = any($2::text[])',
+    [trackerId, platforms],
+  )
+  return rows.map(({ id }) => id)
+}

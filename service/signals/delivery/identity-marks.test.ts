@@ -6,7 +6,7 @@ import { encodeEarlierUserData } from '../../../testing/earlier-version/accept-e
 import { readIdentityLikeEarlierVersion } from '../../../testing/earlier-version/read-identity.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import { acceptIdentity } from '../ingestion/event-draft.ts'
+import { acceptIdentity } from '../ingestion/accept-identity.ts'
 import { PlatformRegistry } from '../platforms/registry.ts'
 
 const EMAIL = 'jane@example.com'

@@ -14,6 +14,7 @@ import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { findPayloadsByDigest, findPayloadsByVisitor } from '../events/erase-store.ts'
 import { type EventRef, eventRefKey } from '../events/event-columns.ts'
 import { findEventsByRef, type StoredEvent } from '../events/event-store.ts'
+import { listFreeTextDigests } from '../events/free-text.ts'
 import {
   findPageWithdrawal,
   findPageWithdrawalsById,
@@ -21,7 +22,11 @@ import {
   listPageWithdrawals,
   type PageWithdrawal,
 } from '../events/page-withdrawal-store.ts'
-import { type ErasureKeyProvider, listWithdrawableDigests } from '../events/person-identifiers.ts'
+import {
+  computeKeyedDigest,
+  type ErasureKeyProvider,
+  listWithdrawableDigests,
+} from '../events/person-identifiers.ts'
 import { findPersonWithdrawals, personOf } from '../events/withdrawal-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { findDeliveries, type StoredDelivery } from './delivery-store.ts'
@@ -151,7 +156,7 @@ async function findReleased(
   { database, platforms, erasureKey }: LiftContext,
   { trackerId, found, at }: ReleasedSearch,
 ): Promise<Released> {
-  const refs = await findReachedEvents(database, trackerId, found)
+  const refs = await findReachedEvents({ database, erasureKey }, trackerId, found)
   const [events, stored] = await Promise.all([
     findEventsByRef(database, trackerId, refs),
     findDeliveries(database, trackerId, refs),
@@ -190,7 +195,7 @@ function isOutsideWindow(
 
 /** The events of these visitors, and those with an identifier that events of theirs carry. */
 async function findReachedEvents(
-  database: Database,
+  { database, erasureKey }: Pick<LiftContext, 'database' | 'erasureKey'>,
   trackerId: string,
   withdrawals: readonly PageWithdrawal[],
 ): Promise<EventRef[]> {
@@ -203,10 +208,16 @@ async function findReachedEvents(
       if (reachesSecret) for (const one of listWithdrawableDigests(payload)) digests.add(one)
     }
   }
+  if (digests.size === 0) return [...refs.values()]
+  const key = await erasureKey()
   for (const digest of digests) {
-    const search = { trackerId, digest, limit: EVENTS_MAX, after: null }
+    const freeTextDigest = computeKeyedDigest(key, trackerId, digest)
+    const search = { trackerId, digest, freeTextDigest, limit: EVENTS_MAX, after: null }
     for (const payload of await findPayloadsByDigest(database, search)) {
-      if (listWithdrawableDigests(payload).includes(digest)) refs.set(eventRefKey(payload), payload)
+      const isNamed =
+        listWithdrawableDigests(payload).includes(digest) ||
+        listFreeTextDigests(payload).includes(freeTextDigest)
+      if (isNamed) refs.set(eventRefKey(payload), payload)
     }
   }
   return [...refs.values()]

@@ -70,3 +70,27 @@ it('sends the parent of the own space, else that of the other one', async test =
   assert.equal(await nameOf('renewal'), 'Purchase')
   assert.equal(await nameOf('of-page'), 'Lead')
 })
+
+it('sends no token of an event that an earlier version stored, nor of its parent', async test => {
+  const service = await startTestService(test)
+  const old = `redacted_${'ab'.repeat(16)}`
+  for (const [event_id, parent] of [
+    ['parent', undefined],
+    ['child', 'parent'],
+  ] as const) {
+    const value_data = { value: '1', currency: 'EUR', order_id: 'o', content_name: 'name' }
+    const body = samplePurchase({ event_id, parent_event_id: parent, value_data })
+    assert.equal((await service.submit(body)).status, 202)
+  }
+  await service.database.pool.query(
+    `update events set order_id = $1::text,
+       value_data = replace(value_data::text, 'name', $1::text)::json`,
+    [old],
+  )
+  assert.equal((await service.read('parent')).body.event.order_id, old)
+  await service.deliver()
+  const { events } = await service.received()
+  assert.equal(events.length, 2)
+  assert.match(JSON.stringify(events), /"original_event_data":\{[^}]*"event_id":"parent"/)
+  assert.doesNotMatch(JSON.stringify(events), /redacted_/)
+})

@@ -1,8 +1,11 @@
 import { isObject } from '../../runtime/util/is-object.ts'
+import { isStoredPersonalized } from '../consent/platform-decisions.ts'
 import { readRestrictions } from '../events/column-encoding.ts'
 import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import { holdsToken, omitTokensOfMembers } from '../events/free-text.ts'
 import { type ContentItem, isContentItem, readContentItem } from '../events/order-contents.ts'
+import { type ClickConflict, findClickConflict, rankClickIds } from '../identity/click-ids.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type {
   CommerceDetails,
@@ -16,7 +19,7 @@ import { addIdPrefix } from './page-events.ts'
 export interface OutboundInput {
   event: StoredEvent
   identity: PlatformIdentity
-  platform: Pick<Platform, 'joinClickIds'>
+  platform: Pick<Platform, 'name' | 'joinClickIds'>
   /** The parent of the event; null when it has none that may be disclosed. */
   originalEvent: OriginalEvent | null
   /** It is sent under the prefixed ID. */
@@ -24,8 +27,9 @@ export interface OutboundInput {
 }
 
 /**
- * A stored event as a platform sends it. Where the event has no click ID of its own, the one that
- * the visitor's session saw with consent before it is joined to it.
+ * A stored event as a platform sends it, without the members in which a token stands for an
+ * identifier: it would tell the platform which events are of one person. Where the event has no
+ * click ID of its own, the one that the visitor's session saw with consent before it is joined.
  */
 export function toOutboundEvent({
   event,
@@ -34,10 +38,10 @@ export function toOutboundEvent({
   originalEvent,
   hasIdPrefix = false,
 }: OutboundInput): OutboundEvent {
-  const value = event.valueData ?? {}
+  const value = omitTokensOfMembers(event.valueData ?? {})
   const details = event.payload?.details ?? {}
   const restrictions = readRestrictions(event.consent)
-  const ids = { eventId: event.eventId, orderId: event.orderId }
+  const ids = { eventId: event.eventId, orderId: omitToken(event.orderId) }
   return {
     ...(hasIdPrefix ? addIdPrefix(ids) : ids),
     eventName: event.eventName,
@@ -55,13 +59,31 @@ export function toOutboundEvent({
     commerce: toCommerceDetails(value),
     optOut: event.eventClass === 'test' || restrictions.opt_out === true,
     dataProcessing: toDataProcessing(restrictions),
-    appData: details.app_data ?? null,
+    appData: details.app_data ? omitTokensOfApp(details.app_data) : null,
     messagingChannel: details.messaging_channel ?? null,
     advertiserTracking: details.advertiser_tracking_enabled ?? null,
     customerSegment: details.customer_segmentation ?? null,
+    adConsent: {
+      userData: true,
+      personalization: isStoredPersonalized(event.consent, platform.name),
+    },
     originalEvent,
     mayRestateValue: !isOfPage(event),
   }
+}
+
+/** An order whose ID was an identifier is sent without one. */
+function omitToken(orderId: string | null): string | null {
+  return orderId === null || holdsToken(orderId) ? null : orderId
+}
+
+/** Lists of an app have a meaning for each place, so an empty text takes that of a token. */
+function omitTokensOfApp(appData: Record<string, unknown>): Record<string, unknown> {
+  const members = Object.entries(appData).map(([name, member]) => {
+    if (!Array.isArray(member)) return [name, member]
+    return [name, member.map(item => (typeof item === 'string' && holdsToken(item) ? '' : item))]
+  })
+  return omitTokensOfMembers(Object.fromEntries(members))
 }
 
 /** Clamps the time of an event from a clock that runs ahead: platforms reject future events. */
@@ -113,7 +135,14 @@ function joinedClickIds(
 ): Record<string, string> {
   if (attributionJoin !== 'allowed') return {}
   const own = payload?.clickIds ?? {}
-  return platform.joinClickIds({ own, seen: session?.clickIds ?? {}, eventTime })
+  return platform.joinClickIds({ own, seen: rankClickIds(session), eventTime })
+}
+
+/** Which click the event is joined to when pages named another one; null: no other one. */
+export function findEventClickConflict(event: StoredEvent): ClickConflict | null {
+  const { attributionJoin, payload, session, eventTime } = event
+  if (attributionJoin !== 'allowed' || payload === null) return null
+  return findClickConflict({ own: payload.clickIds, session, eventTime })
 }
 
 /**
@@ -123,6 +152,7 @@ function joinedClickIds(
  */
 export function toOriginalEvent(parent: StoredEvent): OriginalEvent | null {
   if (parent.measurementClass !== 'advertising' || parent.isErased) return null
-  const { eventId, eventName, orderId } = parent
+  const { eventId, eventName } = parent
+  const orderId = omitToken(parent.orderId)
   return { eventId, eventName, orderId, eventTime: clampEventTime(parent) }
 }

@@ -1,6 +1,8 @@
 import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import type { ClickConflict } from '../identity/click-ids.ts'
 import type { StoredDelivery } from './delivery-store.ts'
+import { findEventClickConflict } from './outbound-event.ts'
 import type { Match } from './page-event-store.ts'
 import { mayReplaceAtPlatform, PAGE_ID_PREFIX, replacesPage } from './page-events.ts'
 
@@ -103,4 +105,19 @@ export function prefixSentence(
     `The platform knows it as ${PAGE_ID_PREFIX}${eventId}, because pages of this tracker do not ` +
     'share their IDs.'
   )
+}
+
+const CLICK_CONFLICTS: Record<ClickConflict, string> = {
+  tracker_secret_used:
+    'A page named another click or browser ID for this visitor, which is ignored: the one that ' +
+    'came with the tracker secret is used.',
+  first_page_used:
+    'A page named another click or browser ID for this visitor, which is ignored: the first one ' +
+    'of a page is used, because others may guess this visitor_id.',
+}
+
+/** Empty unless a page named another click ID than the one that is used. */
+export function clickConflictSentence(event: StoredEvent): string {
+  const conflict = findEventClickConflict(event)
+  return conflict === null ? '' : CLICK_CONFLICTS[conflict]
 }

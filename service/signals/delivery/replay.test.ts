@@ -54,6 +54,19 @@ it('200 sends failed deliveries again and shows their history', async test => {
   assert.equal(sent.attempt_count >= 2, true)
 })
 
+it('200 sends no token at a replay, nor says that a platform got one', async test => {
+  const service = await startTestService(test)
+  const value_data = { value: '1', currency: 'EUR', order_id: 'jane@mail.example' }
+  await withFailures(service, 1, () => ({ value_data }))
+  assert.deepEqual((await replay(service)).body, { ...NOTHING, queued: 1 })
+  await service.deliver()
+  const { count, events } = await service.received()
+  assert.equal(count, 1)
+  assert.doesNotMatch(JSON.stringify(events), /redacted_/)
+  const { explanation } = (await service.read('order-1')).body.deliveries[0]
+  assert.match(explanation, /tokens, which no platform gets, in: value_data\.order_id\./)
+})
+
 it('200 for a body that is absent, empty, null or without members', async test => {
   const service = await startTestService(test)
   const json = { headers: { 'content-type': 'application/json' } }

@@ -1,4 +1,4 @@
-import type { DeliveryOutcome, IssueReason } from '@signalbox/contract/reasons.ts'
+import type { DeliveryOutcome, WarningReason } from '@signalbox/contract/reasons.ts'
 import { HOUR_SECONDS, MINUTE_SECONDS } from '../../runtime/util/time.ts'
 import type { SendAnswer, SendError } from '../platforms/platform.ts'
 import type { StatusAfterSent } from './delivery-status.ts'
@@ -60,8 +60,8 @@ interface SettlementDetails {
   error: SendError | null
   traceId: string | null
   attemptId: string | null
-  /** Set when the platform may drop it: a page sent its ID first, with another value. */
-  isPossibleDuplicate?: true
+  /** What issues count if it is accepted. */
+  warning?: WarningReason | undefined
 }
 
 /**
@@ -72,14 +72,13 @@ export function describeIssue({
   status,
   reason,
   error,
-  isPossibleDuplicate,
-}: Pick<Settlement, 'status' | 'reason' | 'error' | 'isPossibleDuplicate'>): string | null {
+  warning,
+}: Pick<Settlement, 'status' | 'reason' | 'error' | 'warning'>): string | null {
   if (error && error.class !== 'local') {
     return `${error.class} ${toIssueCode(error.code)} ${toIssueCode(error.subcode)} `
   }
   if (status.startsWith('failed:')) return `local -1 -1 ${reason}`
-  const warning: IssueReason = 'page_sent_first'
-  return status === 'accepted' && isPossibleDuplicate ? `local -1 -1 ${warning}` : null
+  return status === 'accepted' && warning ? `local -1 -1 ${warning}` : null
 }
 
 const INTEGER_MAX = 2 ** 31 - 1

@@ -7,6 +7,7 @@ import {
   NOT_WITHDRAWN,
   personOf,
   type Withdrawals,
+  withdrawalsOf,
 } from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { Platform, SendError } from '../platforms/platform.ts'
@@ -68,20 +69,20 @@ export async function reviewDeliveries(
 }
 
 async function findBatchWithdrawals(
-  { database, erasureKey }: BatchContext,
+  { database, erasureKey, platform }: BatchContext,
   { destination, events }: ClaimedBatch,
 ): Promise<(event: StoredEvent) => Withdrawals> {
   const { trackerId } = destination
   const people = new Map(
     [...events.values()].flatMap(event => {
       const person = personOf(trackerId, event)
-      return person ? [[event, person] as const] : []
+      return person ? [[event, { ...person, withdrawable: [platform.name] }] as const] : []
     }),
   )
   const { latest } = await findPersonWithdrawals(database, [...people.values()], erasureKey)
   return event => {
     const person = people.get(event)
-    return person ? latest(person) : NOT_WITHDRAWN
+    return person ? withdrawalsOf(latest(person), platform.name) : NOT_WITHDRAWN
   }
 }
 

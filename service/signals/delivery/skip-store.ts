@@ -13,6 +13,7 @@ import {
   isOfPage,
   unnestEventRefs,
 } from '../events/event-columns.ts'
+import { listFreeTextDigests } from '../events/free-text.ts'
 import {
   digestVisitorId,
   indexKey,
@@ -30,6 +31,8 @@ import {
   rowsToJson,
 } from './delivery-store.ts'
 
+import { listDestinationIds } from './destination-store.ts'
+
 /** Columns that a skipped delivery takes into the history unchanged. */
 const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS]
 const SKIPPED_COLUMNS = [...UNCHANGED_COLUMNS, 'last_error']
@@ -40,11 +43,15 @@ export interface WithdrawnPerson {
   visitorId: string | null
   /** Digests of email addresses, phone numbers and external IDs. */
   digests: readonly string[]
+  /** The keyed digests of the same identifiers, for events that name them in free text. */
+  freeTextDigests: readonly string[]
   at: Date
   /** Who sent the withdrawal. */
   reason: WithdrawalReason
   /** Whether it reaches events of pages only. */
   isOfPagesOnly: boolean
+  /** The platforms that it names; empty or left out: every one. */
+  platforms?: readonly string[]
 }
 
 /** The rest is skipped when a worker claims it. */
@@ -57,41 +64,42 @@ export async function skipWaitingOfPerson(
 ): Promise<number> {
   const events = await findWaitingEvents(database, person)
   if (events.length === 0) return 0
-  const { trackerId, at, reason } = person
+  const { trackerId, at, reason, platforms = [] } = person
+  const ids = platforms.length > 0 ? await listDestinationIds(database, person, platforms) : null
   const values = [trackerId, WAITING_STATUSES, ...eventRefValues(events)]
   if (await isCitusCluster(database)) {
-    return inTransaction(database, client => skipInSteps(client, person, values))
+    return inTransaction(database, client => skipInSteps(client, person, [...values, ids]))
   }
-  const { rows } = await database.pool.query(SKIP_WAITING, [...values, at, reason])
+  const { rows } = await database.pool.query(SKIP_WAITING, [...values, at, reason, ids])
   return rows[0].count
 }
 
 /**
- * The events of the person that have waiting deliveries. Those received more than the clock
- * tolerance later are left to the check at sending: their consent may overrule the withdrawal. The
- * index holds 32 bits of a digest, so the result is filtered here.
+ * Events of the person with waiting deliveries. Those received more than the clock tolerance later
+ * are left to the check at sending. The index has 32 bits of a digest, so the result is filtered.
  */
 async function findWaitingEvents(
   { pool }: Pick<Database, 'pool'>,
-  { trackerId, visitorId, digests, at, isOfPagesOnly }: WithdrawnPerson,
+  { trackerId, visitorId, digests, freeTextDigests, at, isOfPagesOnly }: WithdrawnPerson,
 ): Promise<EventRef[]> {
-  const searched = visitorId === null ? digests : [...digests, digestVisitorId(visitorId)]
+  const searched = [...digests, ...(visitorId === null ? [] : [digestVisitorId(visitorId)])]
   const { rows } = await pool.query(FIND_WAITING, [
     trackerId,
-    searched.map(digest => indexKey(trackerId, digest)),
+    [...searched, ...freeTextDigests].map(digest => indexKey(trackerId, digest)),
     searched.map(legacyIndexKey),
     WAITING_STATUSES,
     new Date(at.getTime() + CLOCK_TOLERANCE_MINUTES * 60_000),
     SKIPPED_MAX,
   ])
-  const named = new Set(digests)
+  const named = new Set([...digests, ...freeTextDigests])
   return rows
     .map(toErasablePayload)
     .filter(payload => !isOfPagesOnly || isOfPage(payload))
     .filter(
       payload =>
         (visitorId !== null && payload.visitorId?.trim() === visitorId) ||
-        listWithdrawableDigests(payload).some(digest => named.has(digest)),
+        listWithdrawableDigests(payload).some(digest => named.has(digest)) ||
+        listFreeTextDigests(payload).some(digest => named.has(digest)),
     )
 }
 
@@ -108,7 +116,8 @@ const FIND_WAITING = `
   where payload.event_created_at <= $5::timestamptz
   limit $6::integer`
 
-const DELETE_WAITING = `
+/** `ids` is the parameter of the destinations; null: every one. */
+const deleteWaiting = (ids: string) => `
   with found as materialized (
     select queue.tracker_id, queue.created_at, queue.id
     from ${unnestEventRefs('withdrawn', 3)}
@@ -123,16 +132,17 @@ const DELETE_WAITING = `
     where queue.tracker_id = found.tracker_id and queue.created_at = found.created_at
       and queue.id = found.id and queue.status = any($2::text[])
       and queue.tracker_id = $1::uuid
+      and queue.destination_id = any(coalesce(${ids}::uuid[], array[queue.destination_id]))
     returning queue.*
   )`
 
-const SKIP_WAITING = `${DELETE_WAITING},
+const SKIP_WAITING = `${deleteWaiting('$8')},
   inserted as (${insertSkipped('skipped', { reason: '$7', at: '$6' })}),
   counted as (${countPlanned('skipped', '-count(*)')}),
   held as (${countHeld('skipped', { reason: '$7', at: '$6' })})
   select count(*) as count from skipped`
 
-const DELETE_WAITING_ROWS = `${DELETE_WAITING}
+const DELETE_WAITING_ROWS = `${deleteWaiting('$6')}
   select (select count(*) from skipped) as count,
     ${rowsToJson(SKIPPED_COLUMNS, 'skipped')} as skipped`
 const SKIPPED_ROWS = rowsFromJson(SKIPPED_COLUMNS, 'delivery_queue', '$2')
@@ -180,12 +190,6 @@ function countHeld(source: string, { reason, at }: SkippedAs): string {
   })
 }
 
-export interface ErasedEvents {
-  trackerId: string
-  events: readonly EventRef[]
-  at: Date
-}
-
 export interface StoppedDeliveries {
   /** Deliveries that another statement has locked: call again. */
   missed: number
@@ -196,13 +200,12 @@ export interface StoppedDeliveries {
 }
 
 /**
- * Stops the deliveries of erased people: waiting ones are skipped, and every stored error keeps its
- * codes and loses its text, which may repeat what was sent. A row that a worker is settling is left
- * for another call, so that the two cannot deadlock.
+ * Skips what waits of erased people. Every stored error keeps its codes and loses its text, which
+ * may repeat what was sent. A row that a worker is settling is left for another call: no deadlock.
  */
 export async function tryStopErased(
   { pool }: Database,
-  { trackerId, events, at }: ErasedEvents,
+  { trackerId, events, at }: { trackerId: string; events: readonly EventRef[]; at: Date },
 ): Promise<StoppedDeliveries> {
   const values = [trackerId, at, WAITING_STATUSES, ...eventRefValues(events)]
   const { rows } = await pool.query(STOP_ERASED, values)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { dumpAsText, findEmailTraces } from '../../../testing/fixtures/database-dump.ts'
+import { sendFromPage } from '../../../testing/fixtures/page-events.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import {
   type Reply,
@@ -63,6 +64,27 @@ it('keeps the event and its value and removes the identity', async test => {
     assert.ok(!stored.includes(trace), trace)
   }
   assert.deepEqual(findEmailTraces(EMAIL, DIGEST, service.logged()), [])
+})
+
+it('deletes the clicks of a visitor that pages and the secret named', async test => {
+  const service = await startTestService(test)
+  const visit = { event_name: 'PageView', value_data: undefined }
+  await sendFromPage(
+    service,
+    samplePurchase({
+      ...visit,
+      event_id: 'page',
+      user_data: undefined,
+      event_source: 'https://shop.example/?fbclid=OfPage9',
+    }),
+  )
+  await service.submit(samplePurchase({ click_ids: { fbclid: 'OfSecret9' } }))
+  const before = await dumpAsText(service.database)
+  for (const trace of ['OfPage9', 'OfSecret9']) assert.ok(before.includes(trace), trace)
+  assert.equal((await forget(service)).body.sessions_updated, 1)
+  const { rows } = await service.database.pool.query('select * from sessions')
+  assert.deepEqual(rows, [])
+  assert.ok(!(await dumpAsText(service.database)).includes('OfSecret9'))
 })
 
 it('keeps the data of other people and other trackers', async test => {

@@ -10,6 +10,7 @@ import {
   findPayloadsByVisitor,
 } from '../events/erase-store.ts'
 import { eventRefKey } from '../events/event-columns.ts'
+import { listFreeTextDigests } from '../events/free-text.ts'
 import { backfillIndexKeys } from '../events/payload-index-store.ts'
 import {
   IDENTIFYING_KEYS,
@@ -86,13 +87,15 @@ async function eraseForm(
     if (progress.pages === PAGES_MAX)
       throw Refusal.unavailable('More events remain to be erased; try again.', 1)
     progress.pages += 1
-    const search = { trackerId, digest, limit: PAGE_EVENTS, after }
+    const freeTextDigest = context.toKeyed(digest)
+    const search = { trackerId, digest, freeTextDigest, limit: PAGE_EVENTS, after }
     const page: ErasablePayload[] = await findPayloadsByDigest(context.database, search)
-    const matching = page.filter(payload => matchesPerson(payload, person))
+    const names = (payload: ErasablePayload, form: string) =>
+      matchesPerson(payload, { digest: form, keys }) || isInFreeText(context, payload, form)
+    const matching = page.filter(payload => names(payload, digest))
     await backfillIndexKeys(context.database, trackerId, listUnindexed(page, matching))
     await eraseOtherForms(context, person, { matching, progress, searched })
-    const leadsHere = (payload: ErasablePayload) =>
-      searched.some(form => matchesPerson(payload, { digest: form, keys }))
+    const leadsHere = (payload: ErasablePayload) => searched.some(form => names(payload, form))
     const named = matching.filter(payload => !leadsHere(payload))
     for await (const related of findRelatedPayloads(context, person, { named, progress })) {
       const others = related.filter(payload => !leadsHere(payload))
@@ -103,6 +106,12 @@ async function eraseForm(
     after = page.at(-1) ?? null
   }
   total.sessions += await eraseVisitors(context, person, progress)
+}
+
+/** The text of an event names the person, who may not be the one whose event it is. */
+function isInFreeText({ toKeyed }: ErasureContext, payload: ErasablePayload, digest: string) {
+  const named = listFreeTextDigests(payload)
+  return named.length > 0 && named.includes(toKeyed(digest))
 }
 
 function listUnindexed(
@@ -162,24 +171,34 @@ async function* findRelatedPayloads(
   { named, progress: { visitors, forms } }: VisitorSearch,
 ): AsyncGenerator<ErasablePayload[]> {
   const namedRefs = new Set(named.map(eventRefKey))
-  const namedBy = keys.filter(key =>
+  const isIdentified = (payload: ErasablePayload) => matchesPerson(payload, { digest, keys })
+  const identified = keys.filter(key =>
     named.some(payload => listDigestsOfKey(payload, key).includes(digest)),
   )
-  for (const { visitorId } of named) {
+  // Free text may name a third person: it leads to the visitor only where nothing else names one.
+  const own = named.filter(
+    payload => isIdentified(payload) || listDigestsOfKeys(payload, IDENTIFYING_KEYS).length === 0,
+  )
+  for (const payload of own) {
+    const { visitorId } = payload
+    const namedBy = isIdentified(payload) ? identified : IDENTIFYING_KEYS
     if (visitorId === null || visitors.has(visitorId)) continue
     visitors.add(visitorId)
     const limit = VISITOR_EVENTS_MAX + 1
     const found = await findPayloadsByVisitor(database, { trackerId, visitorId, limit })
     if (found.length === limit || isSharedVisitor(found)) continue
     const others = found.filter(
-      payload =>
-        !namedRefs.has(eventRefKey(payload)) &&
-        !identifiesAnotherPerson(payload, { forms, namedBy }),
+      other =>
+        !namedRefs.has(eventRefKey(other)) && !identifiesAnotherPerson(other, { forms, namedBy }),
     )
     for (let index = 0; index < others.length; index += PAGE_EVENTS) {
       yield others.slice(index, index + PAGE_EVENTS)
     }
   }
+}
+
+function listDigestsOfKeys(payload: ErasablePayload, keys: readonly IdentifyingKey[]): string[] {
+  return keys.flatMap(key => listDigestsOfKey(payload, key))
 }
 
 function isSharedVisitor(found: readonly ErasablePayload[]): boolean {
@@ -210,6 +229,8 @@ interface ErasureContext {
   now: () => Date
   /** Suppresses digests in new events, and waits for events that are being stored. */
   suppress: (digests: readonly string[]) => Promise<void>
+  /** See `computeKeyedDigest`: events that name the person in free text have these. */
+  toKeyed: (digest: string) => string
 }
 
 /**

@@ -62,9 +62,12 @@ export async function processDeletionRequest(
 
   const suppress = (digests: readonly string[]) => suppressDigests(context, trackerId, digests)
   await suppress([digest])
-  const erased = await erasePerson({ database, now, suppress }, { trackerId, digest, keys })
+  const key = await erasureKey()
+  const toKeyed = (one: string) => computeKeyedDigest(key, trackerId, one)
+  const scope = { database, now, suppress, toKeyed }
+  const erased = await erasePerson(scope, { trackerId, digest, keys })
 
-  const keyed = computeKeyedDigest(await erasureKey(), trackerId, digest)
+  const keyed = toKeyed(digest)
   const completedAt = now()
   const newId = `del_${generateUuidV7(completedAt)}`
   const completed = { trackerId, keyed, newId, ...erased, completedAt }

@@ -4,7 +4,9 @@ import type { Delivery } from '@signalbox/contract/deliveries.ts'
 import type { Event, LineageEvent } from '@signalbox/contract/events.ts'
 import type { StoredAttempt } from '../delivery/attempt-store.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
+import { findEventClickConflict } from '../delivery/outbound-event.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import { listSessionClickIds } from '../identity/click-ids.ts'
 
 /** The owner of an event, as reads name it. */
 export interface EventOwner {
@@ -50,9 +52,11 @@ export function lineageView(event: StoredEvent, owner: EventOwner): LineageEvent
  * Identity that has expired, or that a lifecycle event never had, is empty. An event that may not
  * be joined to its visitor's clicks has no session.
  */
-function identityMembers({ attributionJoin, payload, ...event }: StoredEvent) {
+function identityMembers(event: StoredEvent) {
+  const { payload } = event
   if (!payload) return { user_data_hashed: {}, click_ids: {}, session: null }
-  const session = attributionJoin === 'allowed' ? event.session : null
+  const session = event.attributionJoin === 'allowed' ? event.session : null
+  const conflict = findEventClickConflict(event)
   return {
     user_data_hashed: payload.digests,
     click_ids: payload.clickIds,
@@ -61,7 +65,8 @@ function identityMembers({ attributionJoin, payload, ...event }: StoredEvent) {
       first_seen_at: session.firstSeenAt.toISOString(),
       last_seen_at: session.lastSeenAt.toISOString(),
       landing_source: session.landingSource,
-      click_ids: session.clickIds,
+      click_ids: listSessionClickIds(session),
+      ...(conflict !== null && { click_conflict: conflict }),
     },
   }
 }

@@ -9,7 +9,8 @@ import {
 } from '../../../testing/fixtures/stored-events.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import type { EventRecord } from './event-record.ts'
-import { findEventsById, type StoredSession } from './event-store.ts'
+import { findEventsById } from './event-store.ts'
+import type { StoredSession } from './session-store.ts'
 
 function after(seconds: number): Date {
   return new Date(STORED_AT.getTime() + seconds * 1_000)
@@ -60,7 +61,9 @@ it('creates a session on the first visit and updates it on the next', async test
     firstSeenAt: STORED_AT,
     lastSeenAt: after(60),
     landingSource: 'https://shop.example/',
-    clickIds: { gclid: 'g1', fbp: 'p1' },
+    clickIds: {},
+    secretClickIds: { gclid: 'g1', fbp: 'p1' },
+    pageClickIgnoredAt: null,
   })
 })
 
@@ -77,9 +80,11 @@ it('merges several events of one visitor in one commit', async test => {
     firstSeenAt: after(1),
     lastSeenAt: after(3),
     landingSource: 'https://shop.example/2',
-    clickIds: { gclid: 'new', fbp: 'p1' },
+    clickIds: {},
+    secretClickIds: { gclid: 'new', fbp: 'p1' },
+    pageClickIgnoredAt: null,
   })
-  assert.deepEqual((await sessionOf(database, 'other'))?.clickIds, { gclid: 'theirs' })
+  assert.deepEqual((await sessionOf(database, 'other'))?.secretClickIds, { gclid: 'theirs' })
 })
 
 it('does not update the session for a duplicate event', async test => {
@@ -98,7 +103,9 @@ it('does not update the session for a duplicate event', async test => {
     firstSeenAt: STORED_AT,
     lastSeenAt: after(50),
     landingSource: null,
-    clickIds: { gclid: 'first', ttclid: 't' },
+    clickIds: {},
+    secretClickIds: { gclid: 'first', ttclid: 't' },
+    pageClickIgnoredAt: null,
   })
 })
 
@@ -106,7 +113,7 @@ it('keeps the first time of a repeated click ID and replaces it with a new click
   const { database } = await createTestDatabase(test)
   const clicks = async (eventId: string, fbc: string) => {
     await storeEntries(database, [visit(eventId, 1, { clickIds: { fbc } })])
-    return (await sessionOf(database, eventId))?.clickIds.fbc
+    return (await sessionOf(database, eventId))?.secretClickIds.fbc
   }
   assert.equal(await clicks('a', 'fb.1.1795262400000.AbC'), 'fb.1.1795262400000.AbC')
   assert.equal(await clicks('b', 'fb.1.1795262499999.AbC'), 'fb.1.1795262400000.AbC')
@@ -120,14 +127,14 @@ it('keeps the newer click when an event with an older one arrives late', async t
   await storeEntries(database, [visit('stored', 1, newer)])
   await storeEntries(database, [visit('late', 2, older)])
   const joined = { fbc: 'fb.1.1795262500000.new', gclid: 'second' }
-  assert.deepEqual((await sessionOf(database, 'late'))?.clickIds, joined)
+  assert.deepEqual((await sessionOf(database, 'late'))?.secretClickIds, joined)
 
   const other = { visitorId: 'visitor-2' }
   await storeEntries(database, [
     visit('same-1', 1, { ...other, ...newer }),
     visit('same-2', 2, { ...other, ...older }),
   ])
-  assert.deepEqual((await sessionOf(database, 'same-2'))?.clickIds, joined)
+  assert.deepEqual((await sessionOf(database, 'same-2'))?.secretClickIds, joined)
 })
 
 it('never moves the time of the last visit back', async test => {
@@ -165,9 +172,9 @@ it('separates two trackers that use the same IDs', async test => {
   const own = visit('same', 0, { clickIds: { gclid: 'own' } })
   const other = { ...visit('same', 0, { clickIds: { gclid: 'other' } }), trackerId }
   await storeEntries(database, [own, other])
-  assert.deepEqual((await sessionOf(database, 'same'))?.clickIds, { gclid: 'own' })
+  assert.deepEqual((await sessionOf(database, 'same'))?.secretClickIds, { gclid: 'own' })
   const [event] = await findEventsById(database, trackerId, ['same'])
-  assert.deepEqual(event?.session?.clickIds, { gclid: 'other' })
+  assert.deepEqual(event?.session?.secretClickIds, { gclid: 'other' })
 })
 
 it('commits overlapping batches of two processes without a deadlock', async test => {

@@ -17,6 +17,7 @@ import {
 import type { EventRecord } from './event-record.ts'
 import { countInsertedEvents } from './list-position-store.ts'
 import { PAGE_MATCH_WRITES } from './page-match-store.ts'
+import { SESSION_COLUMNS, writeSessions } from './session-store.ts'
 import { countStages, stageLiteral } from './stage-count-store.ts'
 import { WITHDRAWAL_WRITE } from './withdrawal-store.ts'
 
@@ -166,10 +167,7 @@ export const KEY_WRITE: BatchWrite<EventRow> = {
     returning tracker_id, space, id_digest`,
 }
 
-/**
- * The writes for events whose IDs were free. A session keeps the time at which a Meta click was
- * first seen, and a click that an event brings late does not replace a newer one.
- */
+/** The writes for events whose IDs were free. A duplicate leaves no trace. */
 export const EVENT_WRITES = {
   events: {
     columns: EVENT_COLUMNS,
@@ -198,35 +196,9 @@ export const EVENT_WRITES = {
       user_data, payload_click_ids, page_url, identifier_keys::integer[]
     from ${source} where user_data is not null`,
   },
-  // A click ID that is seen again keeps the time at which it was first seen.
   session_writes: {
-    columns: pickAppendColumns(
-      'tracker_id',
-      'created_at',
-      'session_visitor_id',
-      'session_ordinal',
-      'first_seen_at',
-      'landing_source',
-      'session_click_ids',
-    ),
-    from: source => `
-    insert into sessions
-      (tracker_id, visitor_id, first_seen_at, last_seen_at, landing_source, click_ids)
-    select distinct on (tracker_id, session_visitor_id)
-      tracker_id, session_visitor_id, coalesce(first_seen_at, created_at), created_at,
-      landing_source, session_click_ids
-    from ${source} where session_visitor_id is not null
-    order by tracker_id, session_visitor_id, session_ordinal desc
-    on conflict (tracker_id, visitor_id) do update set
-      last_seen_at = greatest(sessions.last_seen_at, excluded.last_seen_at),
-      landing_source = coalesce(sessions.landing_source, excluded.landing_source),
-      click_ids = (sessions.click_ids::jsonb || excluded.click_ids::jsonb || case
-        when split_part(sessions.click_ids ->> 'fbc', '.', 4) =
-             split_part(excluded.click_ids ->> 'fbc', '.', 4)
-          or split_part(sessions.click_ids ->> 'fbc', '.', 3) collate "C" >
-             split_part(excluded.click_ids ->> 'fbc', '.', 3) collate "C"
-        then jsonb_set('{}', '{fbc}', coalesce(sessions.click_ids::jsonb -> 'fbc', 'null'))
-        else '{}' end)::json`,
+    columns: pickAppendColumns('tracker_id', 'created_at', ...SESSION_COLUMNS),
+    from: writeSessions,
   },
   ...PAGE_MATCH_WRITES,
   count_writes: {

@@ -130,7 +130,7 @@ export function decodeLookup(
   digests: Record<string, string[]>,
 ): LookupDigests {
   const lookup: Record<string, string[][]> = {}
-  for (const key of [...LOOKUP_KEYS, 'visitor_id']) {
+  for (const key of [...LOOKUP_KEYS, 'visitor_id', 'free_text']) {
     const known = digests[key] ?? []
     const groups = (encoded[key] ?? []).map(group =>
       group.map(one => (typeof one === 'number' ? (known[one] as string) : decodeDigest(one))),

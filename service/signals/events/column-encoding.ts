@@ -54,7 +54,9 @@ export function readRestrictions(consent: Record<string, unknown> | null): UseRe
 }
 
 /** Amount, currency and order have their own columns. */
-export function encodeValueData(event: EventRecord): string | null {
+export function encodeValueData(
+  event: OrderColumns & Pick<EventRecord, 'valueData'>,
+): string | null {
   const { valueData, valueAmount, valueCurrency, orderId } = event
   return (
     valueData && VALUE_CODEC.encode(valueData, orderHead({ valueAmount, valueCurrency, orderId }))
@@ -188,12 +190,10 @@ function quotedTime(time: Date | null): string | null {
   return time && `"${time.toISOString()}"`
 }
 
+type OrderColumns = Pick<EventRecord, 'valueAmount' | 'valueCurrency' | 'orderId'>
+
 /** Null when the numeric column may return the amount with different digits. */
-function orderHead({
-  valueAmount,
-  valueCurrency,
-  orderId,
-}: Pick<EventRecord, 'valueAmount' | 'valueCurrency' | 'orderId'>): string | null {
+function orderHead({ valueAmount, valueCurrency, orderId }: OrderColumns): string | null {
   if (valueAmount !== null && !/^(0|[1-9]\d*)(\.\d+)?$/.test(valueAmount)) return null
   const head = {
     value: valueAmount ?? undefined,

@@ -16,6 +16,7 @@ import {
 } from './event-columns.ts'
 import { BOTH_SPACES } from './event-record.ts'
 import { payloadCondition } from './event-store.ts'
+import { eraseTokensInSql } from './free-text.ts'
 import { erasePageWithdrawals } from './page-withdrawal-store.ts'
 import {
   digestVisitorId,
@@ -36,6 +37,8 @@ export interface ErasablePayload extends PersonIdentifiers, EventRef {
 export interface DigestSearch {
   trackerId: string
   digest: string
+  /** The keyed digest of the same identifier, for events that name it in free text. */
+  freeTextDigest?: string
   limit: number
   /** The last payload of the previous page; null for the first page. */
   after: ErasablePayload | null
@@ -47,7 +50,7 @@ export interface DigestSearch {
  */
 export async function findPayloadsByDigest(
   { pool }: Database,
-  { trackerId, digest, limit, after }: DigestSearch,
+  { trackerId, digest, freeTextDigest, limit, after }: DigestSearch,
 ): Promise<ErasablePayload[]> {
   const { rows } = await pool.query(
     `select ${FOUND_COLUMNS}
@@ -57,7 +60,7 @@ export async function findPayloadsByDigest(
      order by payload.received_on, payload.event_id, payload.space limit $7::integer`,
     [
       trackerId,
-      [indexKey(trackerId, digest)],
+      [digest, freeTextDigest ?? digest].map(one => indexKey(trackerId, one)),
       [legacyIndexKey(digest)],
       after?.receivedOn ?? '-infinity',
       after?.eventId ?? '',
@@ -182,7 +185,8 @@ export async function eraseEvents(
        returning payload.tracker_id, target.created_at, payload.event_id, payload.space,
          payload.visitor_id
      ), stripped_events as (
-       update events set body_digest = ''
+       update events set body_digest = '', order_id = ${eraseTokensInSql('order_id')},
+         value_data = ${eraseTokensInSql('value_data::text')}::json
        from deleted_payloads payload
        where events.tracker_id = payload.tracker_id and events.created_at = payload.created_at
          and events.event_id = payload.event_id and events.space = payload.space

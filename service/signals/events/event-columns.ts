@@ -4,7 +4,6 @@ import {
   toArrayParameters,
   unnestColumns,
 } from '../../runtime/db/sql-fragments.ts'
-import { mergeClickIds } from '../identity/click-ids.ts'
 import {
   COLUMN_DEFAULTS,
   type DefaultedColumn,
@@ -15,7 +14,9 @@ import {
   encodeValueData,
 } from './column-encoding.ts'
 import { BODY_DIGEST_BYTES, BOTH_SPACES, type EventRecord, SPACE_NUMBERS } from './event-record.ts'
+import { listFreeTextDigests } from './free-text.ts'
 import { indexKey, listIdentifierDigests } from './person-identifiers.ts'
+import { type MergedClickIds, mergeSessionClickIds } from './session-store.ts'
 
 /** An event with the session of its visitor, merged from the visitor's events up to this one. */
 export interface EventRow {
@@ -23,12 +24,11 @@ export interface EventRow {
   session: MergedSession | null
 }
 
-interface MergedSession {
+interface MergedSession extends MergedClickIds {
   /** The position among the visitor's events of the batch. The last new event is written. */
   ordinal: number
   firstSeenAt: Date
   landingSource: string | null
-  clickIds: Record<string, string>
 }
 
 export const EVENT_COLUMNS: BatchColumn<EventRow>[] = [
@@ -111,6 +111,19 @@ const RELATED_COLUMNS: BatchColumn<EventRow>[] = [
     type: 'json',
     text: ({ session }) => session && JSON.stringify(session.clickIds),
   },
+  {
+    name: 'session_secret_click_ids',
+    type: 'json',
+    text: ({ session }) =>
+      session === null || Object.keys(session.secretClickIds).length === 0
+        ? null
+        : JSON.stringify(session.secretClickIds),
+  },
+  {
+    name: 'page_click_ignored_at',
+    type: 'timestamptz',
+    text: ({ session }) => session?.pageClickIgnoredAt?.toISOString() ?? null,
+  },
 ]
 
 export const APPEND_COLUMNS = [...EVENT_COLUMNS, ...RELATED_COLUMNS]
@@ -134,7 +147,7 @@ function eventTimeText({ event: { eventTime, createdAt } }: EventRow): string | 
 
 function identifierKeysText({ event: { trackerId, payload } }: EventRow): string | null {
   if (payload === null) return null
-  return `{${listIdentifierDigests(payload)
+  return `{${[...listIdentifierDigests(payload), ...listFreeTextDigests(payload)]
     .map(digest => indexKey(trackerId, digest))
     .join(',')}}`
 }
@@ -155,7 +168,7 @@ export function toEventRows(events: readonly EventRecord[]): EventRow[] {
       ordinal: (earlier?.ordinal ?? 0) + 1,
       firstSeenAt: earlier?.firstSeenAt ?? createdAt,
       landingSource: earlier?.landingSource ?? update.landingSource,
-      clickIds: earlier ? mergeClickIds(earlier.clickIds, update.clickIds) : update.clickIds,
+      ...mergeSessionClickIds(earlier, event, update),
     }
     latest.set(key, session)
     return { event, session }

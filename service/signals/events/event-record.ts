@@ -7,6 +7,7 @@ import type {
 } from '@signalbox/contract/events.ts'
 import type { LookupDigests } from '../identity/lookup-digests.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import { eraseTokens } from './free-text.ts'
 import { listVisitorDigests, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
 /**
@@ -143,7 +144,7 @@ interface SessionUpdate {
  * The part of an erased person's event that may be stored: what happened, when, the amount and the
  * decision. `eraseEvents` in erase-store.ts reduces a stored event to the same. A withdrawal stays
  * in force under the other keys of the person. The body digest goes too, because an attacker who
- * knows the rest of the body could test email addresses against it.
+ * knows the rest of the body could test email addresses against it, and so do the tokens in text.
  */
 export function stripIdentity(event: EventRecord, digests: ReadonlySet<string>): EventRecord {
   const erasedKeys = new Set([...digests].flatMap(listWithdrawalKeysOfDigest))
@@ -151,6 +152,8 @@ export function stripIdentity(event: EventRecord, digests: ReadonlySet<string>):
     erasedKeys.has(key) || listVisitorDigests(key).some(digest => digests.has(digest))
   return {
     ...event,
+    orderId: event.orderId && eraseTokens(event.orderId),
+    valueData: event.valueData && eraseTokens(event.valueData),
     bodyDigest: Buffer.alloc(0),
     payload: null,
     session: null,

@@ -81,6 +81,8 @@ it('returns every member of an event as stored', async test => {
       lastSeenAt: STORED_AT,
       landingSource: 'https://shop.example/',
       clickIds: {},
+      secretClickIds: {},
+      pageClickIgnoredAt: null,
     },
   })
 })

@@ -34,6 +34,7 @@ import {
   type IdentityPayload,
   SPACE_NUMBERS,
 } from './event-record.ts'
+import type { StoredSession } from './session-store.ts'
 
 /** A stored event with its payload and session. */
 export interface StoredEvent extends EventRef {
@@ -74,14 +75,6 @@ export interface StoredNotes {
 /** The page URL of a stored event is its `eventSource`. */
 export type StoredPayload = Omit<IdentityPayload, 'pageUrl'>
 
-export interface StoredSession {
-  visitorId: string
-  firstSeenAt: Date
-  lastSeenAt: Date
-  landingSource: string | null
-  clickIds: Record<string, string>
-}
-
 /**
  * The SQL condition that joins `event_payloads` to an event or delivery of the tracker `$1`. Every
  * table of a statement names the tracker by its parameter: Citus then routes the statement to one
@@ -100,7 +93,8 @@ export const selectEvents = (source: string) => `
     payload.event_id is not null as has_payload,
     payload.visitor_id, payload.user_data, payload.click_ids, payload.page_url,
     session.first_seen_at, session.last_seen_at, session.landing_source,
-    session.click_ids as session_click_ids
+    session.click_ids as session_click_ids, session.secret_click_ids,
+    session.page_click_ignored_at
   from ${source} events
   left join lateral (
     select * from event_payloads where ${payloadCondition('events')} limit 1
@@ -168,6 +162,8 @@ export interface Submission {
   space: EventSpace
   eventId: string
   bodyDigest: Buffer
+  /** The digest that an earlier version would have stored, if it is another one. */
+  earlierBodyDigest?: Buffer | null
   at: Date
 }
 
@@ -181,7 +177,7 @@ export function recordDifferingSubmissions<Given extends Submission>(
   submissions: readonly Given[],
 ): Promise<Given[]> {
   return queryByTracker(database, submissions, async (batch, own) => {
-    const isOwn = (table: string) => own.condition(`${table}.tracker_id`, 6)
+    const isOwn = (table: string) => own.condition(`${table}.tracker_id`, 7)
     const { rows } = await database.pool.query({
       text: `update events set
              differing_submissions = differing_submissions + differing.times,
@@ -189,8 +185,9 @@ export function recordDifferingSubmissions<Given extends Submission>(
            from (
              select first.tracker_id, first.created_at, first.event_id, first.space,
                count(*)::integer as times, max(repeated.at) as at
-             from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[], $5::smallint[])
-               as repeated(tracker_id, event_id, body_digest, at, space)
+             from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[], $5::smallint[],
+                 $6::bytea[])
+               as repeated(tracker_id, event_id, body_digest, at, space, earlier_digest)
              cross join lateral (
                select tracker_id, created_at, space from event_keys
                where tracker_id = repeated.tracker_id and space = repeated.space
@@ -206,7 +203,8 @@ export function recordDifferingSubmissions<Given extends Submission>(
                limit 1
              ) first
              where first.body_digest <> ''
-               and substring(first.body_digest for ${BODY_DIGEST_BYTES}) <> repeated.body_digest
+               and substring(first.body_digest for ${BODY_DIGEST_BYTES})
+                 not in (repeated.body_digest, repeated.earlier_digest)
              group by 1, 2, 3, 4
            ) differing
            where events.tracker_id = differing.tracker_id
@@ -217,16 +215,19 @@ export function recordDifferingSubmissions<Given extends Submission>(
       values: [
         arrayLiteral(batch.map(({ trackerId }) => trackerId)),
         arrayLiteral(batch.map(({ eventId }) => eventId)),
-        arrayLiteral(
-          batch.map(({ bodyDigest }) => `\\x${bodyDigest.toString('hex', 0, BODY_DIGEST_BYTES)}`),
-        ),
+        arrayLiteral(batch.map(({ bodyDigest }) => digestText(bodyDigest))),
         arrayLiteral(batch.map(({ at }) => at.toISOString())),
         arrayLiteral(batch.map(({ space }) => String(SPACE_NUMBERS[space]))),
+        arrayLiteral(batch.map(one => digestText(one.earlierBodyDigest ?? one.bodyDigest))),
         ...own.values,
       ],
     })
     return rows.length === 0 ? [] : selectDiffering(batch, rows)
   })
+}
+
+function digestText(digest: Buffer): string {
+  return `\\x${digest.toString('hex', 0, BODY_DIGEST_BYTES)}`
 }
 
 /** The submissions whose body differs from that of their stored event. */
@@ -235,11 +236,11 @@ function selectDiffering<Given extends Submission>(
   stored: readonly { tracker_id: string; event_id: string; space: number; body_digest: Buffer }[],
 ): Given[] {
   const firsts = Map.groupBy(stored, row => `${row.tracker_id} ${row.event_id}`)
-  return submissions.filter(({ trackerId, eventId, space, bodyDigest }) =>
+  return submissions.filter(({ trackerId, eventId, space, bodyDigest, earlierBodyDigest }) =>
     firsts.get(`${trackerId} ${eventId}`)?.some(first => {
       if (first.space !== BOTH_SPACES && first.space !== SPACE_NUMBERS[space]) return false
-      const given = bodyDigest.subarray(0, BODY_DIGEST_BYTES)
-      return !given.equals(first.body_digest.subarray(0, BODY_DIGEST_BYTES))
+      const known = [bodyDigest, earlierBodyDigest ?? bodyDigest].map(digestText)
+      return !known.includes(digestText(first.body_digest))
     }),
   )
 }
@@ -273,6 +274,8 @@ export function toStoredEvent(row: any): StoredEvent {
           lastSeenAt: row.last_seen_at,
           landingSource: row.landing_source,
           clickIds: row.session_click_ids,
+          secretClickIds: row.secret_click_ids ?? {},
+          pageClickIgnoredAt: row.page_click_ignored_at,
         }
       : null,
   }

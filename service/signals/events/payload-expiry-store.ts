@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, deleteByTracker, type TrackerBatch } from '../../runtime/db/database.ts'
+import { eraseTokensInSql } from './free-text.ts'
 import { changePartitions } from './partition-store.ts'
 
 /** The most rows that one statement deletes, so that no other statement waits long for it. */
@@ -85,8 +86,75 @@ async function deleteDefaultPartitionPayloadsOf(
   return rows.length
 }
 
-/** All trackers, in order: each may have sessions. */
-export async function findSessionTrackers({ pool }: Database): Promise<string[]> {
+/** The trackers that may have payloads from before the cutoff day. */
+export async function findTrackersWithExpiredPayloads(
+  database: Database,
+  cutoffDay: string,
+): Promise<string[]> {
+  const partitions = await findExpiredPayloadPartitions(database, { cutoffDay, limit: 1 })
+  if (partitions.length > 0) return findAllTrackers(database)
+  return findTrackersInDefaultPartition(database, cutoffDay)
+}
+
+/** The last payload of the previous batch. */
+export interface PayloadCursor {
+  createdAt: string
+  eventId: string
+  space: number
+}
+
+export interface PayloadRange {
+  trackerId: string
+  cutoffDay: string
+  /** Null for the first batch. */
+  after: PayloadCursor | null
+}
+
+/**
+ * Erases the tokens in the text of a batch of events whose payloads are about to expire: without a
+ * payload no erasure finds them. Returns where the next batch continues; null after the last one.
+ */
+export async function eraseExpiringTokens(
+  { pool }: Database,
+  { trackerId, cutoffDay, after }: PayloadRange,
+): Promise<PayloadCursor | null> {
+  const { createdAt = '-infinity', eventId = '', space = -1 } = after ?? {}
+  const { rows } = await pool.query(ERASE_EXPIRING_TOKENS, [
+    trackerId,
+    cutoffDay,
+    createdAt,
+    eventId,
+    space,
+  ])
+  const [{ found, last }] = rows
+  if (found < EXPIRY_BATCH_ROWS) return null
+  return { createdAt: last.created_at, eventId: last.event_id, space: last.space }
+}
+
+/** Hardly any payload has lookups of free text, under this name in its JSON. */
+const ERASE_EXPIRING_TOKENS = `
+  with expiring as materialized (
+    select created_at, event_id, space from event_payloads
+    where tracker_id = $1::uuid and received_on < $2::date
+      and (created_at, event_id, space) > ($3::timestamptz, $4::text, $5::smallint)
+      and user_data::text like '%free_text%'
+    order by created_at, event_id, space limit ${EXPIRY_BATCH_ROWS}
+  ), erased as (
+    update events set order_id = ${eraseTokensInSql('events.order_id')},
+      value_data = ${eraseTokensInSql('events.value_data::text')}::json
+    from expiring
+    where events.tracker_id = $1::uuid and events.created_at = expiring.created_at
+      and events.event_id = expiring.event_id and events.space = expiring.space
+  )
+  select (select count(*) from expiring) as found, (
+    select to_json(one) from (
+      select created_at::text as created_at, event_id, space from expiring
+      order by expiring.created_at desc, event_id desc, space desc limit 1
+    ) one
+  ) as last`
+
+/** All trackers, in order. */
+export async function findAllTrackers({ pool }: Database): Promise<string[]> {
   const { rows } = await pool.query('select id from trackers order by id')
   return rows.map(({ id }) => id)
 }

@@ -6,6 +6,7 @@ import {
 } from '../../runtime/db/sql-fragments.ts'
 import { type ErasablePayload, PAYLOAD_REF_COLUMNS } from './erase-store.ts'
 import { payloadCreatedAt } from './event-columns.ts'
+import { listFreeTextDigests } from './free-text.ts'
 import { indexKey, listIdentifierDigests } from './person-identifiers.ts'
 
 /** 1.5 MB of the 4 MB at which PostgreSQL merges inside a statement that stores payloads. */
@@ -113,6 +114,7 @@ const INDEX_KEY_COLUMNS: readonly BatchColumn<ErasablePayload & { keys: string }
 ]
 
 function formatIndexKeys(trackerId: string, payload: ErasablePayload): string {
-  const keys = listIdentifierDigests(payload).map(digest => indexKey(trackerId, digest))
+  const digests = [...listIdentifierDigests(payload), ...listFreeTextDigests(payload)]
+  const keys = digests.map(digest => indexKey(trackerId, digest))
   return `{${keys.join(',')}}`
 }

@@ -57,6 +57,8 @@ interface EventTables {
     last_seen_at: Date
     landing_source: string | null
     click_ids: string
+    secret_click_ids: string | null
+    page_click_ignored_at: Date | null
   }
   consent_withdrawals: {
     tracker_id: string
@@ -87,6 +89,11 @@ interface EventTables {
     tracker_id: string
     keyed_digest: Buffer
     erased_at: Date
+  }
+  free_text_scans: {
+    tracker_id: string
+    scanned_to: Date
+    until: Date
   }
   list_positions: {
     tracker_id: string
@@ -143,4 +150,5 @@ export const EVENT_PLACEMENTS: Record<keyof EventTables, TablePlacement> = {
   stage_counts: 'distributed',
   secret_event_names: 'distributed',
   order_keys: 'distributed',
+  free_text_scans: 'distributed',
 }

@@ -1,8 +1,11 @@
+import type { KeyObject } from 'node:crypto'
 import { type Database, queryByTracker } from '../../runtime/db/database.ts'
 import { arrayLiteral, type BatchWrite, buildBatchWrite } from '../../runtime/db/sql-fragments.ts'
 import { isOfPage } from './event-columns.ts'
 import type { EventSpace } from './event-record.ts'
+import { listFreeTextDigests } from './free-text.ts'
 import {
+  computeKeyedDigest,
   type ErasureKeyProvider,
   KEYED_WITHDRAWALS_MARKER,
   listKeyedWithdrawalKeys,
@@ -11,9 +14,11 @@ import {
   listWithdrawableDigests,
   listWithdrawalKeysOfDigest,
   type PersonIdentifiers,
+  toKeyedWithdrawalKey,
 } from './person-identifiers.ts'
+import { isUnguessableVisitorId } from './session-store.ts'
 
-/** A person, by one key under which a withdrawal may be stored. */
+/** One key under which a withdrawal may be stored. */
 interface VisitorKey {
   trackerId: string
   visitorId: string
@@ -52,6 +57,8 @@ interface TrackedPerson extends PersonIdentifiers {
   trackerId: string
   /** Of the event. */
   space: EventSpace
+  /** The platforms whose own withdrawals are looked up. Default: none. */
+  withdrawable?: readonly string[]
 }
 
 /** The person of a stored event; null once its payload is gone. */
@@ -69,6 +76,14 @@ export interface Withdrawals {
   bySecret: Date | null
   /** Those in force: a page's withdrawal can be lifted. */
   byPage: Date | null
+  /** Those that the tracker secret sent for one platform, by its name. Left out, there are none. */
+  byPlatform?: ReadonlyMap<string, Date>
+}
+
+/** The withdrawals that stop deliveries to one platform. */
+export function withdrawalsOf(withdrawals: Withdrawals, platform: string): Withdrawals {
+  const own = withdrawals.byPlatform?.get(platform)
+  return own ? selectLatest([withdrawals, { bySecret: own, byPage: null }]) : withdrawals
 }
 
 export const NOT_WITHDRAWN: Withdrawals = { bySecret: null, byPage: null }
@@ -80,19 +95,8 @@ interface PersonWithdrawals {
   keyedTrackers: ReadonlySet<string>
 }
 
-const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
-
-/**
- * Whether nobody can guess the visitor ID, such as the random UUID that the tag makes: a page that
- * names it is a page of that visitor.
- */
-export function isUnguessableVisitorId(visitorId: string): boolean {
-  return UUID_V4.test(visitorId)
-}
-
-/** The key of a page's withdrawal for a visitor ID that others may guess. */
+/** Of a page's withdrawal for a visitor ID that others may guess. No ID begins with a space. */
 export function toPageVisitorKey(visitorId: string): string {
-  // No visitor ID begins with a space.
   return ` page:${visitorId}`
 }
 
@@ -129,14 +133,63 @@ export async function findPersonWithdrawals(
   const keysByUser = new Map(
     affected.map(person => [
       person,
-      listKeyedWithdrawalKeys(key, person.trackerId, listWithdrawableDigests(person)),
+      [
+        ...listKeyedWithdrawalKeys(key, person.trackerId, listWithdrawableDigests(person)),
+        ...listFreeTextDigests(person).map(toKeyedWithdrawalKey),
+      ],
     ]),
   )
   const keyedKeys = (person: TrackedPerson) => keysByUser.get(person) ?? []
-  const keyed = await findWithdrawals(database, listDistinctKeys(affected, keyedKeys))
-  const latest = (person: TrackedPerson) =>
-    selectLatest([latestPlain(person), keyed(person.trackerId, keyedKeys(person))])
+  const platformKeys = listKeysOfPlatforms(key, affected, keyedKeys)
+  const allKeys = (person: TrackedPerson) => [
+    ...keyedKeys(person),
+    ...[...(platformKeys.get(person)?.values() ?? [])].flat(),
+  ]
+  const keyed = await findWithdrawals(database, listDistinctKeys(affected, allKeys))
+  const latest = (person: TrackedPerson) => {
+    const { trackerId } = person
+    const whole = selectLatest([latestPlain(person), keyed(trackerId, keyedKeys(person))])
+    const own = [...(platformKeys.get(person) ?? [])].flatMap(([platform, keys]) => {
+      const { bySecret } = keyed(trackerId, keys)
+      return bySecret === null ? [] : [[platform, bySecret] as const]
+    })
+    return own.length === 0 ? whole : { ...whole, byPlatform: new Map(own) }
+  }
   return { latest, keyedTrackers }
+}
+
+/** No other withdrawal key begins so. */
+const PLATFORM_PREFIX = ' on:'
+
+/**
+ * The keys under which a withdrawal for one platform is stored, from those of the person. They are
+ * keyed digests, which outlive an erasure, and their tracker is marked as one that has such.
+ */
+export function listPlatformKeys(
+  key: KeyObject,
+  { trackerId, platform }: { trackerId: string; platform: string },
+  keys: readonly string[],
+): string[] {
+  const toKey = (one: string) => computeKeyedDigest(key, trackerId, one)
+  return keys.map(one => `${PLATFORM_PREFIX}${platform}:${toKey(one)}`)
+}
+
+/** The keys of withdrawals for one platform, by person and platform. */
+function listKeysOfPlatforms(
+  key: KeyObject,
+  people: readonly TrackedPerson[],
+  keyedKeys: (person: TrackedPerson) => string[],
+): Map<TrackedPerson, Map<string, string[]>> {
+  const byPerson = new Map<TrackedPerson, Map<string, string[]>>()
+  for (const person of people) {
+    const { trackerId, withdrawable = [] } = person
+    const keys = [...listPersonKeys(person), ...keyedKeys(person)]
+    const own = withdrawable.map(
+      platform => [platform, listPlatformKeys(key, { trackerId, platform }, keys)] as const,
+    )
+    byPerson.set(person, new Map(own))
+  }
+  return byPerson
 }
 
 function listDistinctKeys(

@@ -1,3 +1,4 @@
+import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import {
   DROP_REASONS,
   type DroppedField,
@@ -38,6 +39,96 @@ export function selectClickIds(submitted: unknown): SelectedClickIds {
 }
 
 const CLICK_COOKIE = 'fbc'
+
+/** Meta keeps the cookie `_fbc` for 90 days and attributes no click that is older. */
+export const CLICK_AGE_MILLISECONDS_MAX = 90 * DAY_MILLISECONDS
+
+/** The click IDs that a visitor's session has seen, by who named them. */
+export interface SessionClickIds {
+  /** Named with the tracker secret. */
+  secretClickIds: Record<string, string>
+  /** Named by pages, or stored by a version that did not tell the two apart. */
+  clickIds: Record<string, string>
+}
+
+/** What a session has seen, the most trusted first: anyone can copy the key of a page. */
+export function rankClickIds(session: SessionClickIds | null): Record<string, string>[] {
+  return session === null ? [] : [session.secretClickIds, session.clickIds]
+}
+
+/** The click IDs of a session by name, the most trusted of each. */
+export function listSessionClickIds({
+  secretClickIds,
+  clickIds,
+}: SessionClickIds): Record<string, string> {
+  const { fbclid, ...others } = clickIds
+  // An fbclid and an fbc are of one click.
+  const hasSecretClick = 'fbc' in secretClickIds || 'fbclid' in secretClickIds
+  if (hasSecretClick) delete others[CLICK_COOKIE]
+  return {
+    ...(fbclid !== undefined && !hasSecretClick && { fbclid }),
+    ...others,
+    ...secretClickIds,
+  }
+}
+
+/** Whether two values of a click ID name the same click: an fbc also has the time of the click. */
+export function isSameClick(name: string, [one, other]: [string, string]): boolean {
+  if (name !== CLICK_COOKIE) return one === other
+  return (extractFbclid(one) ?? one) === (extractFbclid(other) ?? other)
+}
+
+/**
+ * The click IDs that pages named for a visitor whose ID others may guess: the first ones stay, so
+ * that a page which comes later changes nothing. `isIgnored` tells that it tried.
+ */
+export function keepFirstClickIds(
+  earlier: Record<string, string>,
+  later: Record<string, string>,
+): { clickIds: Record<string, string>; isIgnored: boolean } {
+  const isIgnored = Object.entries(later).some(([name, value]) => {
+    const kept = earlier[name]
+    return kept !== undefined && !isSameClick(name, [kept, value])
+  })
+  return { clickIds: { ...later, ...earlier }, isIgnored }
+}
+
+/** Whose click ID or browser ID an event is joined to, when a page named another one. */
+export type ClickConflict = 'tracker_secret_used' | 'first_page_used'
+
+interface JoinedClickIds {
+  /** The click IDs that came with the event: they are used before any of the session. */
+  own: Record<string, string>
+  session: (SessionClickIds & { pageClickIgnoredAt: Date | null }) | null
+  eventTime: Date
+}
+
+/** Null when no page named another click ID than the one that is used. */
+export function findClickConflict({
+  own,
+  session,
+  eventTime,
+}: JoinedClickIds): ClickConflict | null {
+  if (session === null) return null
+  const { clickIds, pageClickIgnoredAt } = session
+  const secret = omitOldClick(session.secretClickIds, eventTime)
+  const isJoined = (name: string) => name !== 'fbclid' && !(name in own)
+  const isReplaced = Object.entries(clickIds).some(([name, named]) => {
+    const used = secret[name]
+    return isJoined(name) && used !== undefined && !isSameClick(name, [used, named])
+  })
+  if (isReplaced) return 'tracker_secret_used'
+  if (pageClickIgnoredAt === null || !Object.keys(clickIds).some(isJoined)) return null
+  return Object.keys(secret).some(isJoined) ? 'tracker_secret_used' : 'first_page_used'
+}
+
+/** Without a click that is too old for an event, so that one of a page is used in its place. */
+function omitOldClick(clickIds: Record<string, string>, eventTime: Date): Record<string, string> {
+  const { [CLICK_COOKIE]: fbc, ...others } = clickIds
+  if (fbc === undefined) return clickIds
+  const [, , clickedAt] = fbc.split('.')
+  return Number(clickedAt) < Number(eventTime) - CLICK_AGE_MILLISECONDS_MAX ? others : clickIds
+}
 
 /**
  * The click IDs of a visitor: later ones replace earlier ones. A click cookie keeps the time at

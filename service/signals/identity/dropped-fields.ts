@@ -52,6 +52,9 @@ export const DROP_REASONS = {
   opaque: 'This field takes letters, digits and . _ : ~ = - only.',
   url: 'This is not an absolute URL.',
   identifier: 'It held an identifier.',
+  freeText:
+    'The event holds more than 20 email addresses and phone numbers in free text: erasure and ' +
+    'withdrawal find it by the first 20.',
   clickId: 'This does not have the form of a click identifier.',
 } as const
 
@@ -61,6 +64,7 @@ export const PARTIAL_REASONS: ReadonlySet<string> = new Set([
   DROP_REASONS.actionSource,
   DROP_REASONS.contentItem,
   DROP_REASONS.contentItemId,
+  DROP_REASONS.freeText,
 ])
 
 export type DropReason = (typeof DROP_REASONS)[keyof typeof DROP_REASONS]

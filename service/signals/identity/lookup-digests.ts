@@ -8,9 +8,10 @@ import { hashIdentifier, readUserData, VALUE_CHARACTERS_MAX } from './normalize-
 /**
  * The digests by which the ledger finds a person, whatever the platforms: for each key a group for
  * each value, its normal form first. They are compared and never sent. `visitor_id` has a group
- * only if the visitor ID is an email address or a phone number.
+ * only if the visitor ID is an email address or a phone number. The groups of `free_text` are keyed
+ * digests (`computeKeyedDigest`) of what stands in free text and URLs: it may be a third person.
  */
-export type LookupDigests = Partial<Record<LookupKey | 'visitor_id', string[][]>>
+export type LookupDigests = Partial<Record<LookupKey | 'visitor_id' | 'free_text', string[][]>>
 
 /** The lookup digests of `user_data`. Never throws; a value that identifies no one has none. */
 export function computeLookupDigests(

@@ -1,15 +1,32 @@
-import type { IngestionNotice, IngestionWarning } from '@signalbox/contract/submissions.ts'
+import type {
+  EventSubmission,
+  IngestionNotice,
+  IngestionWarning,
+} from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
-import { decideConsent } from '../consent/consent-decision.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
+import { decideForPlatforms } from '../consent/platform-decisions.ts'
+import type { DestinationRoute, DestinationRouteCache } from '../delivery/plan-store.ts'
 import type { EventSpace } from '../events/event-record.ts'
-import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
+import { createRandomTokenMaker } from '../events/free-text.ts'
+import { computeKeyedDigest, type ErasureKeyProvider } from '../events/person-identifiers.ts'
+import { listLookupForms } from '../identity/lookup-forms.ts'
+import { hashIdentifier } from '../identity/normalize-user-data.ts'
+import type { PlatformRegistry, SelectedPlatforms } from '../platforms/registry.ts'
 import type { CommitOutcome } from './commit-events.ts'
-import { draftEvent, type EventDraft, type Platforms } from './event-draft.ts'
+import { storesIdentity } from './draft-order.ts'
+import { draftEvent, type EventDraft, type FreeTextRedaction } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
+import { digestBody } from './idempotency.ts'
 import { buildNotices, DIFFERS_FROM_STORED } from './ingestion-notices.ts'
-import { createTokenMaker, holdsIdentifiers, redactSubmission } from './redact-submission.ts'
+import {
+  containsIdentifier,
+  createKeyedTokenMaker,
+  holdsIdentifiers,
+  redactIdentifiers,
+  redactSubmission,
+} from './redact-submission.ts'
 import { validateSubmission } from './validate-submission.ts'
 import { ignoreIdentifiers } from './validate-withdrawal.ts'
 import { finishWithdrawal, prepareWithdrawal } from './withdraw-by-page.ts'
@@ -17,12 +34,14 @@ import type { WithdrawalContext } from './withdraw-consent.ts'
 
 export interface AcceptanceContext extends WithdrawalContext {
   commits: CommitQueue<EventDraft, CommitOutcome>
-  platforms: Platforms
+  platforms: PlatformRegistry
+  routes: Pick<DestinationRouteCache, 'get'>
   settings: ConsentSettings
 }
 
 interface EventRequest {
-  platforms: Platforms
+  /** Those of the tracker. */
+  platforms: SelectedPlatforms
   settings: ConsentSettings
   /** Called for an event whose free text holds an identifier. */
   erasureKey: ErasureKeyProvider
@@ -42,6 +61,22 @@ type AcceptanceResult = { eventId: string; space: EventSpace } & (
   | { isDuplicate: true; notices: IngestionNotice[] }
   | { isDuplicate: false; warnings: IngestionWarning[]; notices: IngestionNotice[] }
 )
+
+/** The routes of a tracker are cached, and so are its platforms with them. */
+const platformsOfRoutes = new WeakMap<readonly DestinationRoute[], SelectedPlatforms>()
+
+/** The platforms to which the tracker sends events. The commit may find others since. */
+export async function findTrackerPlatforms(
+  { platforms, routes }: Pick<AcceptanceContext, 'platforms' | 'routes'>,
+  { trackerId }: Pick<TrackerIdentity, 'trackerId'>,
+): Promise<SelectedPlatforms> {
+  const own = await routes.get(trackerId)
+  const known = platformsOfRoutes.get(own)
+  if (known !== undefined) return known
+  const selected = platforms.select(own.map(({ platform }) => platform))
+  platformsOfRoutes.set(own, selected)
+  return selected
+}
 
 /** A valid submission, ready to be committed. */
 interface PreparedEvent {
@@ -69,26 +104,23 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     settings: request.settings,
     categories: tracker.consentCategories ?? null,
   })
-  const { eventId, eventTime, decision } = validated
+  const { eventId, eventTime, decision, platformDecisions } = validated
   const { trackerId } = tracker
-  const { submission, redacted } = holdsIdentifiers(validated.submission)
-    ? redactSubmission(
-        validated.submission,
-        createTokenMaker(await request.erasureKey(), trackerId),
-      )
-    : { submission: validated.submission, redacted: [] }
-  const isPageWithdrawal = browser !== null && submission.event_name === 'consent_withdrawal'
+  const isPageWithdrawal =
+    browser !== null && validated.submission.event_name === 'consent_withdrawal'
   const { counted, ignored } = isPageWithdrawal
-    ? ignoreIdentifiers(submission)
-    : { counted: submission, ignored: [] }
-  const draft = draftEvent(counted, {
+    ? ignoreIdentifiers(validated.submission)
+    : { counted: validated.submission, ignored: [] }
+  const { submission, freeText } = await redactFreeText(request, counted, eventId)
+  const draft = draftEvent(submission, {
     trackerId,
     eventId,
     space: browser === null ? 'secret' : 'publishable',
     receivedAt,
     eventTime,
     decision,
-    redacted,
+    platformDecisions,
+    freeText,
     ignored,
     platforms: request.platforms,
     edge: browser?.edge ?? null,
@@ -96,6 +128,57 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
   })
   const { warnings } = decision
   return { draft, origin: request.origin, bodyBytes, warnings, notices: buildNotices(draft) }
+}
+
+/**
+ * Replaces the identifiers in free text. The digest of the body is taken before: the tokens are
+ * random, and the same body sent twice is the same event. Events of earlier versions have the
+ * digest of a body with keyed tokens.
+ */
+async function redactFreeText(
+  { erasureKey, tracker: { trackerId } }: EventRequest,
+  submission: EventSubmission,
+  eventId: string,
+): Promise<{ submission: EventSubmission; freeText: FreeTextRedaction | null }> {
+  if (!holdsIdentifiers(submission)) return { submission, freeText: null }
+  const key = await erasureKey()
+  const keyed = createKeyedTokenMaker(key, trackerId)
+  const random = createRandomTokenMaker()
+  // A keyed token goes with the person, so it needs a payload that leads an erasure to it.
+  const order = storesIdentity(submission) ? keyed : random
+  const { redacted, overflow, ...found } = redactSubmission(submission, { order, text: random })
+  const earlier = redactSubmission(submission, { order: keyed, text: keyed }).submission
+  const event = { trackerId, eventId }
+  const toKeyed = (form: string) => computeKeyedDigest(key, trackerId, hashIdentifier(form))
+  const groups = found.identifiers.map(one => listTextForms(one).map(toKeyed))
+  const freeText = {
+    redacted,
+    overflow,
+    lookup: groups.length === 0 ? {} : { free_text: groups },
+    bodyDigest: digestBody(submission, event),
+    earlierBodyDigest: redacted.length === 0 ? null : digestBody(earlier, event),
+  }
+  return { submission: found.submission, freeText }
+}
+
+/** An order ID as it is stored: a keyed token is in place of an identifier. */
+export async function toStoredOrderId(
+  erasureKey: ErasureKeyProvider,
+  { trackerId, orderId }: { trackerId: string; orderId: string },
+): Promise<string> {
+  if (!containsIdentifier(orderId)) return orderId
+  return redactIdentifiers(orderId, createKeyedTokenMaker(await erasureKey(), trackerId))
+}
+
+/**
+ * The forms of an identifier in running text, which a deletion request may name by its digest. A
+ * sign may stand before an address, as in `*jane@example.com`.
+ */
+function listTextForms(identifier: string): string[] {
+  const key = identifier.includes('@') ? 'em' : 'ph'
+  const texts = [identifier, identifier.replace(/^[^\p{L}\p{N}"+]+/u, '')]
+  const forms = texts.flatMap(text => listLookupForms(key, text, { country: null }))
+  return [...new Set([...forms, identifier.replace(/^\+/, '')])]
 }
 
 /** Second half of createEvent: waits for the commit. Throws a 503 refusal if the queue is full. */
@@ -134,8 +217,8 @@ export async function verifyIngestion(
 ): Promise<{ eventId: string; isDuplicate: boolean }> {
   const eventId = VERIFICATION_EVENT_ID
   const eventTime = receivedAt
-  const decision = decideConsent(VERIFICATION_SUBMISSION, {
-    needs: platforms.default.consentNeeds,
+  const { decision } = decideForPlatforms(VERIFICATION_SUBMISSION, [], {
+    fallback: platforms.default.consentNeeds,
     receivedAt,
     eventTime,
     identityPresent: false,
@@ -147,7 +230,7 @@ export async function verifyIngestion(
     receivedAt,
     eventTime,
     decision,
-    platforms,
+    platforms: platforms.select([]),
   })
   const { isNew } = await commits.submit(draft)
   return { eventId, isDuplicate: !isNew }

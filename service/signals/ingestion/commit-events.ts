@@ -169,8 +169,8 @@ async function recordDuplicates(
   drafts: readonly EventDraft[],
 ): Promise<ReadonlySet<EventDraft>> {
   const submissions = drafts.map(draft => {
-    const { trackerId, space, eventId, bodyDigest, receivedAt: at } = draft
-    return { trackerId, space, eventId, bodyDigest, at, draft }
+    const { trackerId, space, eventId, bodyDigest, earlierBodyDigest, receivedAt: at } = draft
+    return { trackerId, space, eventId, bodyDigest, earlierBodyDigest, at, draft }
   })
   const recorded = recordDifferingSubmissions(database, submissions)
   const differing = await recorded.catch(error => {

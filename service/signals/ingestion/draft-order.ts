@@ -5,6 +5,7 @@ import {
 } from '@signalbox/contract/event-context.ts'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS, type ValueData } from '@signalbox/contract/value-data.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
 import { type EventDetails, toOrderKey, type UseRestrictions } from '../events/event-record.ts'
 import {
   findUnsentReason,
@@ -12,13 +13,16 @@ import {
   readContentId,
   readIdText,
 } from '../events/order-contents.ts'
+import { IDENTIFYING_KEYS } from '../events/person-identifiers.ts'
 import {
   DROP_REASONS,
   type DroppedField,
   formatMemberPath,
+  MEMBERS_MAX,
   recordDropped,
 } from '../identity/dropped-fields.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
+import { findIdentityMember } from '../identity/user-data-keys.ts'
 import { readActionSource } from './submission-rules.ts'
 
 export interface OrderDraft {
@@ -155,9 +159,23 @@ const IDENTITY_MEMBERS = [
   'customer_segmentation',
 ] as const
 
-/** The submitted members that are kept with the identity. */
-export function listIdentityMembers(body: EventSubmission): string[] {
-  return IDENTITY_MEMBERS.filter(name => body[name] !== undefined)
+/** What an event without a payload does not store. A withdrawal uses its identifiers. */
+export function listUnstoredIdentity(body: EventSubmission): string[] {
+  if (storesIdentity(body)) return []
+  const userData = isObject(body.user_data) ? body.user_data : {}
+  const unused = Object.keys(userData)
+    .slice(0, MEMBERS_MAX)
+    .filter(name => findIdentityMember({ [name]: userData[name] }, IDENTIFYING_KEYS) !== null)
+  const members = IDENTITY_MEMBERS.filter(name => body[name] !== undefined)
+  return [...unused.map(name => `user_data.${name}`), ...members]
+}
+
+/** Whether the event has a payload, by which an erasure finds it. */
+export function storesIdentity({
+  consent_basis,
+  event_name,
+}: Pick<EventSubmission, 'consent_basis' | 'event_name'>): boolean {
+  return consent_basis === 'consent' && event_name !== 'consent_withdrawal'
 }
 
 /** A browser reports no referrer as empty text. Text that is no URL is dropped, not refused. */
@@ -190,7 +208,7 @@ function selectAppData(appData: AppData, dropped: DroppedField[]): AppData {
 export function findOrderKey(
   eventName: string,
   order: OrderDraft | null,
-  { hasPages = false, redacted = [] }: { hasPages?: boolean; redacted?: readonly string[] },
+  { hasPages = false, redacted }: { hasPages?: boolean | undefined; redacted: readonly string[] },
 ): string | null {
   if (!hasPages || !order?.orderId || redacted.includes('value_data.order_id')) return null
   return toOrderKey(eventName, order.orderId)

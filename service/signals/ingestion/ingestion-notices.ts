@@ -1,4 +1,5 @@
 import type { IngestionNotice } from '@signalbox/contract/submissions.ts'
+import { findDecidingField } from '../consent/platform-decisions.ts'
 import { PARTIAL_REASONS } from '../identity/dropped-fields.ts'
 import type { EventDraft } from './event-draft.ts'
 
@@ -10,9 +11,12 @@ export const NOTICES_MAX = 100
  * stored with the event, so that the answer and the trace agree. Names members and reasons, never a
  * submitted value.
  */
-export function buildNotices(draft: Pick<EventDraft, 'notes' | 'decision'>): IngestionNotice[] {
+export function buildNotices(
+  draft: Pick<EventDraft, 'notes' | 'decision' | 'platformDecisions'>,
+): IngestionNotice[] {
   return [
     ...buildConsentNotices(draft),
+    ...buildPlatformNotices(draft),
     ...draft.notes.redacted.map(buildRedactedNotice),
     ...draft.notes.dropped.map(buildDroppedNotice),
     ...draft.notes.unknownMembers.map(buildIgnoredNotice),
@@ -36,6 +40,25 @@ function buildConsentNotices({ decision }: Pick<EventDraft, 'decision'>): Ingest
   ]
 }
 
+/** Platforms that are refused or withheld, while others may get the event. */
+function buildPlatformNotices({
+  decision,
+  platformDecisions,
+}: Pick<EventDraft, 'decision' | 'platformDecisions'>): IngestionNotice[] {
+  const refusals: IngestionNotice[] = []
+  for (const [platform, own] of platformDecisions) {
+    if (own.outcome === decision.outcome || own.outcome === 'ledger_only') continue
+    const field = findDecidingField(own) ?? 'consent'
+    const verb = own.outcome === 'denied' ? 'refuses' : 'does not grant'
+    refusals.push({
+      code: 'consent_refused_for_platform',
+      field,
+      message: `The ${field} field ${verb} ${platform}: the event is not sent there.`,
+    })
+  }
+  return refusals
+}
+
 /** Nothing to say about these, or a notice of its own. */
 const SAID_OTHERWISE: ReadonlySet<string> = new Set(['no_signal', 'not_read', 'possible_refusal'])
 
@@ -54,8 +77,8 @@ function buildRedactedNotice(field: string): IngestionNotice {
     code: 'member_redacted',
     field,
     message:
-      `The ${field} field held an email address or a phone number; a token was stored in its ` +
-      'place. Send identifiers in user_data.',
+      `The ${field} field held an email address or a phone number; a token is stored in its ` +
+      'place, and no platform gets the field. Send identifiers in user_data.',
   }
 }
 
@@ -73,7 +96,9 @@ function buildIgnoredNotice(field: string): IngestionNotice {
     field,
     message: field.startsWith('user_data.')
       ? `The ${field} field was ignored: a page withdraws consent for its visitor_id only.`
-      : `The ${field} field is not a member of this API and was ignored.`,
+      : field === 'withdrawn_platforms'
+        ? `The ${field} field was ignored: it counts in a consent_withdrawal of a tracker secret.`
+        : `The ${field} field is not a member of this API and was ignored.`,
   }
 }
 

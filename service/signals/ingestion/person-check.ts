@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Database } from '../../runtime/db/database.ts'
+import { listFreeTextDigests } from '../events/free-text.ts'
 import {
   computeKeyedDigest,
   type ErasureKeyProvider,
@@ -14,7 +15,11 @@ import {
   findTrackersWithErasures,
   suppressDigest,
 } from '../events/suppression-store.ts'
-import { findPersonWithdrawals, listPersonKeys } from '../events/withdrawal-store.ts'
+import {
+  findPersonWithdrawals,
+  listPersonKeys,
+  listPlatformKeys,
+} from '../events/withdrawal-store.ts'
 import type { EventDraft } from './event-draft.ts'
 import type { ErasureState, PlanInput } from './plan-event.ts'
 
@@ -51,32 +56,43 @@ export class PersonCheck {
     const isWithdrawing = this.#withdrawing.has(trackerId)
     const plainKeys = listPersonKeys(draft)
     const withdrawable = listWithdrawableDigests(draft)
-    // A withdrawal under keyed digests cannot reach an event that has no identifier.
-    const marker = withdrawable.length > 0 ? [KEYED_WITHDRAWALS_MARKER] : []
+    const freeText = listFreeTextDigests(draft)
+    // A withdrawal under keyed digests cannot reach an event that names no one.
+    const namesNoOne = withdrawable.length + plainKeys.length + freeText.length === 0
+    const marker = namesNoOne ? [] : [KEYED_WITHDRAWALS_MARKER]
     if (this.#key === null || !(isErasing || isWithdrawing)) {
       const withdrawalKeys = [...plainKeys, ...marker]
       return { withdrawals: 'unchecked', withdrawalKeys, erasure: 'unchecked' }
     }
     const keyed = computeKeyedDigests(this.#key, draft)
     const keyedKeys = isWithdrawing
-      ? withdrawable.map(digest => toKeyedWithdrawalKey(keyed.get(digest) as string))
+      ? [...withdrawable, ...freeText].map(one => toKeyedWithdrawalKey(keyed.get(one) as string))
       : marker
     return {
       withdrawals: 'unchecked',
-      withdrawalKeys: [...plainKeys, ...keyedKeys],
+      withdrawalKeys: [
+        ...plainKeys,
+        ...keyedKeys,
+        ...listKeysOfPlatforms(this.#key, draft, [...plainKeys, ...keyedKeys]),
+      ],
       erasure: isErasing ? { erased: NO_DIGESTS, keyed: [...keyed.values()] } : 'unchecked',
     }
   }
 
   /** Looks up withdrawals and erasures for these drafts. The result covers these drafts only. */
   async fetchStates(drafts: readonly EventDraft[]): Promise<PersonStateLookup> {
-    const withdrawals = await findPersonWithdrawals(this.#database, drafts, this.#erasureKey)
+    const people = new Map(drafts.map(draft => [draft, toPerson(draft)]))
+    const found = [...people.values()]
+    const withdrawals = await findPersonWithdrawals(this.#database, found, this.#erasureKey)
     if (withdrawals.keyedTrackers.size > 0) {
       this.#key = await this.#erasureKey()
       remember(this.#withdrawing, withdrawals.keyedTrackers)
     }
     const erasureOf = await this.#fetchErasures(drafts)
-    return draft => ({ withdrawals: withdrawals.latest(draft), erasure: erasureOf(draft) })
+    return draft => {
+      const person = people.get(draft) ?? toPerson(draft)
+      return { withdrawals: withdrawals.latest(person), erasure: erasureOf(draft) }
+    }
   }
 
   async #fetchErasures(
@@ -128,13 +144,32 @@ export class PersonCheck {
   }
 }
 
+/** The person of a draft, with the platforms that may get the event. */
+function toPerson(draft: EventDraft) {
+  return { ...draft, withdrawable: [...draft.platformDecisions.keys()] }
+}
+
+function listKeysOfPlatforms(
+  key: KeyObject,
+  { trackerId, platformDecisions }: EventDraft,
+  keys: readonly string[],
+): string[] {
+  return [...platformDecisions.keys()].flatMap(platform =>
+    listPlatformKeys(key, { trackerId, platform }, keys),
+  )
+}
+
 function remember(known: Set<string>, trackerIds: ReadonlySet<string>): void {
   if (known.size + trackerIds.size > KEYED_TRACKERS_MAX) known.clear()
   for (const trackerId of trackerIds) known.add(trackerId)
 }
 
-/** Maps each digest of the person to its keyed digest. */
+/** Maps each digest of the person to its keyed digest; those of free text are keyed already. */
 function computeKeyedDigests(key: KeyObject, draft: EventDraft): Map<string, string> {
+  const { trackerId } = draft
   const digests = listIdentifierDigests(draft)
-  return new Map(digests.map(digest => [digest, computeKeyedDigest(key, draft.trackerId, digest)]))
+  return new Map([
+    ...digests.map(digest => [digest, computeKeyedDigest(key, trackerId, digest)] as const),
+    ...listFreeTextDigests(draft).map(keyed => [keyed, keyed] as const),
+  ])
 }

@@ -172,6 +172,19 @@ it('dates consent by its signal and an attestation not at all', () => {
   assert.equal(undated.consentCapturedAt, null)
 })
 
+it('skips a platform that was connected after the decision', () => {
+  const other = { ...LIVE, id: 'other', platform: 'other' }
+  const { record, deliveries } = plan(samplePurchase(), { routes: [LIVE, other] })
+  assert.deepEqual(
+    deliveries.map(({ status, statusReason }) => [status, statusReason]),
+    [
+      ['queued', 'accepted_for_delivery'],
+      ['skipped:consent', 'consent_not_decided'],
+    ],
+  )
+  assert.equal(record.payload?.platforms, undefined)
+})
+
 function plan(body: Record<string, unknown>, input: Partial<PlanInput> = {}) {
   let lastId = 0
   return planEvent(draftOf(body as unknown as EventSubmission), {

@@ -5,8 +5,9 @@ import type { StoredConsentOutcome } from '../consent/consent-record.ts'
 import type { InitialStatus } from '../delivery/delivery-status.ts'
 import type { DestinationRoute, PlannedDelivery } from '../delivery/plan-store.ts'
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
-import type { Withdrawals } from '../events/withdrawal-store.ts'
+import { type Withdrawals, withdrawalsOf } from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import { storesIdentity } from './draft-order.ts'
 import type { EventDraft } from './event-draft.ts'
 
 export interface PlanInput {
@@ -34,8 +35,11 @@ export type ErasureState =
 /** Whether the event is delivered, stored with skipped deliveries, or only stored. */
 type EventDisposition =
   | { kind: 'deliver' }
-  | { kind: 'withhold'; reason: ReasonOf<'skipped:consent'> }
+  | { kind: 'withhold'; reason: Exclude<ReasonOf<'skipped:consent'>, PlatformReason> }
   | { kind: 'store' }
+
+/** Reasons of one delivery, which say nothing about the event. */
+type PlatformReason = 'consent_refused_for_platform' | 'consent_not_decided'
 
 /** Turns a draft into an event record and its planned deliveries. Pure except for delivery IDs. */
 export function planEvent(
@@ -162,7 +166,7 @@ function overrideStoredConsent(
  * keyed digests, which are not deleted with the payload.
  */
 function mayStoreIdentity({ consentBasis, eventName }: EventDraft): boolean {
-  return consentBasis === 'consent' && eventName !== 'consent_withdrawal'
+  return storesIdentity({ consent_basis: consentBasis, event_name: eventName })
 }
 
 /**
@@ -210,7 +214,9 @@ function planDeliveries(
     return windowEndsAt !== null && windowEndsAt <= draft.receivedAt
   }
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
-    const { status, reason } = decideDeliveryStatus(disposition, route, isOutsideWindow)
+    const { withdrawals } = input
+    const toPlan = { route, isOutsideWindow, withdrawals }
+    const { status, reason } = decideDeliveryStatus(draft, disposition, toPlan)
     return {
       trackerId,
       eventId,
@@ -225,15 +231,36 @@ function planDeliveries(
   return input.routes.length === 0 ? [plan(null)] : input.routes.map(plan)
 }
 
+interface RouteToPlan {
+  /** Null for an event of a tracker without destinations. */
+  route: DestinationRoute | null
+  isOutsideWindow: (route: DestinationRoute) => boolean
+  withdrawals: PlanInput['withdrawals']
+}
+
 function decideDeliveryStatus(
+  { decision, platformDecisions, receivedAt }: EventDraft,
   disposition: EventDisposition,
-  route: DestinationRoute | null,
-  isOutsideWindow: (route: DestinationRoute) => boolean,
+  { route, isOutsideWindow, withdrawals }: RouteToPlan,
 ): DeliveryOutcome<InitialStatus> {
-  if (disposition.kind === 'withhold') {
-    return { status: 'skipped:consent', reason: disposition.reason }
+  const skip = (reason: ReasonOf<'skipped:consent'>) =>
+    ({ status: 'skipped:consent', reason }) as const
+  // A withdrawal or an erasure is about the person, whatever the platform.
+  const isOfPerson = disposition.kind === 'withhold' && decision.outcome === 'granted'
+  if (isOfPerson) return skip(disposition.reason)
+  if (route === null) {
+    if (disposition.kind === 'withhold') return skip(disposition.reason)
+    return { status: 'skipped:no_destination', reason: 'no_destination' }
   }
-  if (route === null) return { status: 'skipped:no_destination', reason: 'no_destination' }
+  const own = platformDecisions.get(route.platform)
+  if (own === undefined) return skip('consent_not_decided')
+  if (own.outcome === 'denied') return skip('consent_refused_for_platform')
+  if (own.outcome === 'withheld') return skip(own.reason)
+  if (own.outcome === 'granted' && withdrawals !== 'unchecked') {
+    const latest = withdrawalsOf(withdrawals, route.platform)
+    const withdrawn = findWithdrawalReason(own, { ...latest, receivedAt })
+    if (withdrawn !== null) return skip(withdrawn)
+  }
   if (isOutsideWindow(route)) return { status: 'expired', reason: 'outside_window' }
   return { status: 'queued', reason: 'accepted_for_delivery' }
 }

@@ -2,6 +2,13 @@ import { createHmac, type KeyObject } from 'node:crypto'
 import { APP_DATA_MEMBERS } from '@signalbox/contract/event-context.ts'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS } from '@signalbox/contract/value-data.ts'
+import {
+  holdsToken,
+  mapTokens,
+  TOKEN_HEX_DIGITS,
+  TOKEN_PREFIX,
+  type TokenMaker,
+} from '../events/free-text.ts'
 import { DROPPED_FIELDS_MAX, formatMemberPath } from '../identity/dropped-fields.ts'
 import {
   decodePercentEncoding,
@@ -10,8 +17,8 @@ import {
 } from '../identity/identifier-formats.ts'
 
 /**
- * Members whose text is sent as it is, with the names that are stored. URLs and `user_data` have
- * rules of their own.
+ * Members with text of the caller that a platform may get, with the names that are stored. URLs and
+ * `user_data` have rules of their own.
  */
 const FREE_TEXT_MEMBERS = [
   ['value_data', VALUE_DATA_MEMBERS],
@@ -22,52 +29,111 @@ export interface RedactedSubmission {
   submission: EventSubmission
   /** Dotted paths of the members in which a token replaced an identifier. */
   redacted: string[]
+  /** The identifiers that free text and URLs hold, normalized and distinct. */
+  identifiers: string[]
+  /** The first member with an identifier beyond `TEXT_IDENTIFIERS_MAX`, if there is one. */
+  overflow: string[]
 }
 
+/** An event with more distinct addresses in its text is of no single person. */
+export const TEXT_IDENTIFIERS_MAX = 20
+
+const URL_MEMBERS = ['event_source', 'referrer_url'] as const
+
+/** A URL without one of these holds no identifier; plus signs are spaces in most queries. */
+const URL_MAY_IDENTIFY = /[@＠]|%(?:25)*(?:40|2b)|\+[1-9]/i
+
 /**
- * Whether free text that travels holds an email address or an international phone number. Almost
- * no event does, so the key for the tokens is needed for almost none.
+ * Whether free text or a URL holds an email address or an international phone number. Almost no
+ * event does, so the key for the tokens is needed for almost none.
  */
 export function holdsIdentifiers(submission: EventSubmission): boolean {
-  return FREE_TEXT_MEMBERS.some(([name, stored]) => {
+  const isInText = FREE_TEXT_MEMBERS.some(([name, stored]) => {
     const member: object | undefined = submission[name]
     if (member === undefined) return false
     return Object.entries(member).some(([inner, value]) => stored.has(inner) && someText(value))
   })
+  return isInText || URL_MEMBERS.some(name => containsUrlIdentifier(submission[name]))
+}
+
+function containsUrlIdentifier(url: string | undefined): url is string {
+  return url !== undefined && URL_MAY_IDENTIFY.test(url) && containsIdentifier(url)
 }
 
 function someText(value: unknown): boolean {
-  if (typeof value === 'string') return containsIdentifier(value)
+  if (typeof value === 'string') return isReplaced(value)
   if (typeof value !== 'object' || value === null) return false
   if (Array.isArray(value)) return value.some(someText)
   for (const name of Object.keys(value)) {
-    if (containsIdentifier(name) || someText((value as Record<string, unknown>)[name])) return true
+    if (isReplaced(name) || someText((value as Record<string, unknown>)[name])) return true
   }
   return false
 }
 
-/** A copy of the submission in which tokens replace the identifiers in free text that travels. */
+function isReplaced(text: string): boolean {
+  return containsIdentifier(text) || holdsToken(text)
+}
+
+/** Makes the tokens of one event. */
+export interface TokenMakers {
+  /** For `order_id`, by which an order is searched. */
+  order: TokenMaker
+  /** For every other member. */
+  text: TokenMaker
+}
+
+/**
+ * A copy of the submission in which tokens replace the identifiers in free text that travels. URLs
+ * have a rule of their own (`scrubUrl`); here their identifiers are only collected.
+ */
 export function redactSubmission(
   submission: EventSubmission,
-  tokenOf: TokenMaker,
+  tokens: TokenMakers,
 ): RedactedSubmission {
-  const fields = new Set<string>()
+  const found = new FoundIdentifiers()
   const copy = { ...submission }
   for (const [name, stored] of FREE_TEXT_MEMBERS) {
     const member: object | undefined = submission[name]
     if (member === undefined) continue
-    const redacted = Object.entries(member).map(([inner, value]) => [
-      inner,
-      stored.has(inner) ? redactValue(value, `${name}.${inner}`, { tokenOf, fields }) : value,
-    ])
+    const redacted = orderFirst(Object.entries(member)).map(([inner, value]) => {
+      const tokenOf = inner === 'order_id' ? tokens.order : tokens.text
+      const path = `${name}.${inner}`
+      return [inner, stored.has(inner) ? redactValue(value, path, { tokenOf, found }) : value]
+    })
     Object.assign(copy, { [name]: Object.fromEntries(redacted) })
   }
-  return { submission: copy, redacted: [...fields].slice(0, DROPPED_FIELDS_MAX) }
+  for (const name of URL_MEMBERS) {
+    const url = submission[name]
+    if (containsUrlIdentifier(url)) redactIdentifiers(url, one => found.add(one, name))
+  }
+  const { fields, identifiers, overflow } = found
+  const redacted = [...fields].slice(0, DROPPED_FIELDS_MAX)
+  return { submission: copy, redacted, identifiers: [...identifiers], overflow }
+}
+
+/** The token of an order stays, so its identifier is never one beyond the limit. */
+function orderFirst(members: [string, unknown][]): [string, unknown][] {
+  return members.toSorted(
+    ([one], [other]) => Number(other === 'order_id') - Number(one === 'order_id'),
+  )
+}
+
+class FoundIdentifiers {
+  readonly fields = new Set<string>()
+  readonly identifiers = new Set<string>()
+  readonly overflow: string[] = []
+
+  add(normalized: string, path: string): string {
+    if (holdsToken(normalized) || this.identifiers.has(normalized)) return ''
+    if (this.identifiers.size < TEXT_IDENTIFIERS_MAX) this.identifiers.add(normalized)
+    else if (this.overflow.length === 0) this.overflow.push(path)
+    return ''
+  }
 }
 
 interface Redaction {
   tokenOf: TokenMaker
-  fields: Set<string>
+  found: FoundIdentifiers
 }
 
 function redactValue(value: unknown, path: string, redaction: Redaction): unknown {
@@ -84,29 +150,31 @@ function redactValue(value: unknown, path: string, redaction: Redaction): unknow
   )
 }
 
-function redactText(text: string, path: string, { tokenOf, fields }: Redaction): string {
-  const redacted = redactIdentifiers(text, tokenOf)
-  if (redacted !== text) fields.add(path)
-  return redacted
+/** A token that the caller read here and sends again is replaced like what it stands for. */
+function redactText(text: string, path: string, { tokenOf, found }: Redaction): string {
+  if (!isReplaced(text)) return text
+  found.fields.add(path)
+  const makeToken = (normalized: string) => {
+    found.add(normalized, path)
+    return tokenOf(normalized)
+  }
+  return redactIdentifiers(mapTokens(text, makeToken), makeToken)
 }
-
-const TOKEN_HEX_DIGITS = 32
 
 /**
- * Tokens that are stable for a tracker: orders of one address keep one token. HMAC-SHA256 under the
- * key that also protects the digests of erased people, since a plain digest could be tested against
- * every known address. Bound to the tracker, so that tokens of two trackers cannot be joined, and
- * to its use, so that a token never equals the stored digest of an erased person.
+ * Tokens that are stable for a tracker: orders of one address keep one token, by which they are
+ * searched. HMAC-SHA256 under the key that also protects the digests of erased people, since a
+ * plain digest could be tested against every known address. Bound to the tracker, so that tokens of
+ * two trackers cannot be joined, and to its use, so that a token never equals the stored digest of
+ * an erased person.
  */
-export function createTokenMaker(key: KeyObject, trackerId: string): TokenMaker {
+export function createKeyedTokenMaker(key: KeyObject, trackerId: string): TokenMaker {
   return normalized => {
+    if (holdsToken(normalized)) return normalized
     const hmac = createHmac('sha256', key).update(`free-text\n${trackerId}\n${normalized}`)
-    return `redacted_${hmac.digest('hex').slice(0, TOKEN_HEX_DIGITS)}`
+    return `${TOKEN_PREFIX}${hmac.digest('hex').slice(0, TOKEN_HEX_DIGITS)}`
   }
 }
-
-/** Makes a stable token from a normalized identifier. */
-export type TokenMaker = (normalized: string) => string
 
 /**
  * Whether an identifier stands anywhere in the text: an email address, or a phone number in

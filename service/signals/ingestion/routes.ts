@@ -14,6 +14,7 @@ import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
 import {
   type AcceptanceContext,
   acceptEvent,
+  findTrackerPlatforms,
   prepareEvent,
   verifyIngestion,
 } from './accept-event.ts'
@@ -36,7 +37,7 @@ export function ingestionRoutes(app: ServiceApp, context: IngestionContext): voi
     ...createEvent,
     async handler(request, reply) {
       const prepared = await prepareEvent({
-        platforms: context.platforms,
+        platforms: await findTrackerPlatforms(context, request.tracker),
         erasureKey: context.erasureKey,
         settings: context.settings,
         tracker: request.tracker,

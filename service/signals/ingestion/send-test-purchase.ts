@@ -18,13 +18,13 @@ import { findDestination } from '../delivery/destination-store.ts'
 import { reserveDeliveryIds } from '../delivery/plan-store.ts'
 import type { EventRef } from '../events/event-columns.ts'
 import { type EventRecord, type IdentityPayload, SPACE_NUMBERS } from '../events/event-record.ts'
-import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
+import { createRandomTokenMaker } from '../events/free-text.ts'
 import { hashIdentifier } from '../identity/normalize-user-data.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
+import { acceptIdentity } from './accept-identity.ts'
 import { insertEvents } from './commit-store.ts'
-import { acceptIdentity } from './event-draft.ts'
 import { digestBody } from './idempotency.ts'
-import { containsIdentifier, createTokenMaker, redactIdentifiers } from './redact-submission.ts'
+import { redactIdentifiers } from './redact-submission.ts'
 import { addCurrencyCodeError } from './submission-rules.ts'
 
 const purchaseValidator = new Validator(TestPurchaseSubmission, { textMembers: ['order_id'] })
@@ -50,7 +50,7 @@ interface TestPurchaseRequest {
  * an invalid body. Returns the platform's result, accepted or not.
  */
 export async function sendTestPurchase(
-  context: DeliveryContext & { erasureKey: ErasureKeyProvider },
+  context: DeliveryContext,
   { trackerId, destinationId, body }: TestPurchaseRequest,
 ): Promise<TestPurchase> {
   const { database } = context
@@ -65,9 +65,7 @@ export async function sendTestPurchase(
   const eventId = `test_${generateUuidV7(at)}`
   const { platform } = destination
   const payload = buildTestPayload(context.platforms, { platform, eventId, at })
-  const orderId = await redactOrderId(context, trackerId, submission.order_id)
-  const purchase = { ...submission, order_id: orderId }
-  const record = buildTestPurchaseRecord(purchase, { trackerId, eventId, at, payload })
+  const record = buildTestPurchaseRecord(submission, { trackerId, eventId, at, payload })
   const id = await reserveDeliveryIds(database, trackerId, 1)
   const delivery = {
     trackerId,
@@ -91,16 +89,6 @@ function assertCurrency(currency: string | undefined): void {
   const errors = new FieldErrorList()
   addCurrencyCodeError(errors, 'currency', currency)
   if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
-}
-
-/** The order ID travels to the platform, so a token replaces an identifier in it. */
-async function redactOrderId(
-  { erasureKey }: { erasureKey: ErasureKeyProvider },
-  trackerId: string,
-  orderId: string | undefined,
-): Promise<string | undefined> {
-  if (orderId === undefined || !containsIdentifier(orderId)) return orderId
-  return redactIdentifiers(orderId, createTokenMaker(await erasureKey(), trackerId))
 }
 
 const TEST_MODE_OFF_MESSAGE =
@@ -138,14 +126,13 @@ interface TestPurchaseRecordInput {
  * one.
  */
 function buildTestPurchaseRecord(
-  {
-    value = VALUE_DEFAULT,
-    currency = CURRENCY_DEFAULT,
-    order_id,
-  }: Omit<TestPurchaseSubmission, 'order_id'> & { order_id: string | undefined },
+  { value = VALUE_DEFAULT, currency = CURRENCY_DEFAULT, order_id }: TestPurchaseSubmission,
   { trackerId, eventId, at, payload }: TestPurchaseRecordInput,
 ): EventRecord {
-  const orderId = order_id ?? `signalbox-${eventId}`
+  const givenId = order_id ?? `signalbox-${eventId}`
+  // No payload leads from a person to this event, so the token is random.
+  const orderId = redactIdentifiers(givenId, createRandomTokenMaker())
+  const redacted = orderId === givenId ? [] : ['value_data.order_id']
   const valueCurrency = currency.toUpperCase()
   const body = { event_name: 'Purchase', value, currency: valueCurrency, order_id: orderId }
   return {
@@ -170,7 +157,7 @@ function buildTestPurchaseRecord(
     valueCurrency,
     valueData: JSON.stringify({ value, currency: valueCurrency, order_id: orderId }),
     consent: JSON.stringify({ decision: NAMES_NO_PERSON }),
-    notes: { dropped: [], unknownMembers: [], redacted: [] },
+    notes: { dropped: [], unknownMembers: [], redacted },
     bodyDigest: digestBody(body, { trackerId, eventId }),
     payload,
     session: null,

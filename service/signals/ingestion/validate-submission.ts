@@ -8,19 +8,20 @@ import { addTextError, type FieldErrorList, Validator } from '../../runtime/http
 import { generateUuidV7 } from '../../runtime/util/ids.ts'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
-import { type ConsentInputs, decideConsent } from '../consent/consent-decision.ts'
+import type { ConsentInputs } from '../consent/consent-decision.ts'
 import type { CategoryMeanings } from '../consent/consent-names.ts'
 import type { AcceptedDecision } from '../consent/consent-record.ts'
 import type { ConsentContext, ConsentSettings } from '../consent/consent-signal.ts'
+import { decideForPlatforms, type PlatformDecisions } from '../consent/platform-decisions.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
-import type { Platforms } from './event-draft.ts'
+import type { SelectedPlatforms } from '../platforms/registry.ts'
 import { resolveEventId } from './idempotency.ts'
 import { containsIdentifier } from './redact-submission.ts'
 import { addContextErrors, addValueDataErrors } from './submission-rules.ts'
 import { addReservedNameErrors, addWithdrawalErrors } from './validate-withdrawal.ts'
 
 interface SubmissionInput {
-  platforms: Platforms
+  platforms: SelectedPlatforms
   idempotencyKey: string | undefined
   receivedAt: Date
   /** Set when the request used a publishable key. */
@@ -36,6 +37,7 @@ interface ValidatedSubmission {
   eventId: string
   eventTime: Date
   decision: AcceptedDecision
+  platformDecisions: PlatformDecisions
 }
 
 const submissionValidator = new Validator(EventSubmission, { omits: isTimeBound })
@@ -59,8 +61,8 @@ export function validateSubmission(body: unknown, input: SubmissionInput): Valid
   const givenEventId = readEventId(errors, given, idempotencyKey)
   const eventTime = readSubmittedTime(errors, given, receivedAt)
   const identityPresent = Boolean(browser?.edge) || findIdentityMember(given.user_data) !== null
-  const decision = decideSubmissionConsent(errors, given, {
-    needs: platforms.default.consentNeeds,
+  const consent = decideSubmissionConsent(errors, given, {
+    platforms,
     receivedAt,
     eventTime,
     identityPresent,
@@ -70,12 +72,12 @@ export function validateSubmission(body: unknown, input: SubmissionInput): Valid
   })
   const submission = validation.finish()
   // An invalid basis is the only reason for no decision, and an error.
-  if (decision === null) throw errors.toRefusal()
+  if (consent === null) throw errors.toRefusal()
   return {
     submission,
     eventId: givenEventId ?? `evt_${generateUuidV7(receivedAt)}`,
     eventTime,
-    decision,
+    ...consent,
   }
 }
 
@@ -116,11 +118,13 @@ function isInteger(value: unknown): value is number {
 function decideSubmissionConsent(
   errors: FieldErrorList,
   body: UntrustedObject,
-  context: ConsentContext,
-): AcceptedDecision | null {
+  { platforms, ...context }: ConsentContext & { platforms: SelectedPlatforms },
+): Pick<ValidatedSubmission, 'decision' | 'platformDecisions'> | null {
   if (!hasConsentBasis(body)) return null
-  const decision = decideConsent(body, context)
-  if (decision.outcome !== 'denied') return decision
+  const fallback = platforms.default.consentNeeds
+  const decided = decideForPlatforms(body, platforms.all, { ...context, fallback })
+  const { decision, platforms: platformDecisions } = decided
+  if (decision.outcome !== 'denied') return { decision, platformDecisions }
   const field = decision.denied_field
   errors.add(
     field,

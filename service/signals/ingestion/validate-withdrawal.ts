@@ -10,7 +10,7 @@ import {
 import { MEMBERS_MAX } from '../identity/dropped-fields.ts'
 import { computeLookupDigests } from '../identity/lookup-digests.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
-import type { Platforms } from './event-draft.ts'
+import type { SelectedPlatforms } from '../platforms/registry.ts'
 
 /**
  * Adds the errors of a `consent_withdrawal`. It must name a person, because a withdrawal that
@@ -21,8 +21,9 @@ import type { Platforms } from './event-draft.ts'
 export function addWithdrawalErrors(
   errors: FieldErrorList,
   body: UntrustedObject,
-  { platforms, isOfPage }: { platforms: Pick<Platforms, 'default'>; isOfPage: boolean },
+  { platforms, isOfPage }: { platforms: SelectedPlatforms; isOfPage: boolean },
 ): void {
+  addPlatformErrors(errors, body.withdrawn_platforms, platforms)
   const userData = isObject(body.user_data) ? body.user_data : {}
   const isOnInterest = body.consent_basis === 'legitimate_interest'
   if (isOnInterest && findIdentityMember(userData, IDENTIFYING_KEYS) !== null) {
@@ -39,34 +40,55 @@ export function addWithdrawalErrors(
   else addUnnamedPersonErrors(errors, userData, platforms)
 }
 
+function addPlatformErrors(
+  errors: FieldErrorList,
+  named: unknown,
+  { names }: SelectedPlatforms,
+): void {
+  if (!Array.isArray(named)) return
+  for (const [index, name] of named.entries()) {
+    if (typeof name !== 'string' || names.has(name)) continue
+    const field = `withdrawn_platforms.${index}`
+    errors.add(
+      field,
+      `The ${field} field must be one of ${[...names].join(', ')}.`,
+      'platform_unknown',
+    )
+  }
+}
+
 /** The key of a page is public, so identifiers that a page names may be those of anyone. */
 const PAGE_NAMES_NO_VISITOR =
   'The visitor_id field must name the visitor who withdraws consent: with a publishable key, no ' +
   'other identifier counts. Placeholders name no one.'
 
 /**
- * Leaves out the identifiers that a page's withdrawal names, which count for nothing. Returns their
- * paths.
+ * Leaves out what counts for nothing in the withdrawal of a page, which is for its visitor and
+ * every platform: identifiers, and the names of platforms. Returns their paths.
  */
 export function ignoreIdentifiers(submission: EventSubmission): {
   counted: EventSubmission
   ignored: string[]
 } {
   const members = Object.entries(submission.user_data ?? {})
+  const { withdrawn_platforms: platforms, ...others } = submission
   const isIgnored = ([name]: [string, unknown]) =>
     IDENTIFYING_KEYS.some(key => key === findUserDataKey(name)?.key)
   const ignored = members.filter(isIgnored).slice(0, MEMBERS_MAX)
   const user_data = Object.fromEntries(members.filter(member => !isIgnored(member)))
   return {
-    counted: { ...submission, user_data },
-    ignored: ignored.map(([name]) => `user_data.${name}`),
+    counted: { ...others, user_data } as EventSubmission,
+    ignored: [
+      ...ignored.map(([name]) => `user_data.${name}`),
+      ...(platforms === undefined ? [] : ['withdrawn_platforms']),
+    ],
   }
 }
 
 function addUnnamedPersonErrors(
   errors: FieldErrorList,
   userData: UntrustedObject,
-  platforms: Pick<Platforms, 'default'>,
+  platforms: Pick<SelectedPlatforms, 'default'>,
 ): void {
   const times = { observedAt: new Date(0), eventTime: new Date(0) }
   const lookup = computeLookupDigests(userData, times)

@@ -14,17 +14,14 @@ import {
   computeKeyedDigest,
   countIdentifiers,
   KEYED_WITHDRAWALS_MARKER,
-  listKeyedWithdrawalKeys,
   listPlainWithdrawalKeys,
   listVisitorDigests,
   listWithdrawableGroups,
+  toKeyedWithdrawalKey,
 } from '../events/person-identifiers.ts'
+import { isUnguessableVisitorId } from '../events/session-store.ts'
 import { findSuppressedDigests, findTrackersWithErasures } from '../events/suppression-store.ts'
-import {
-  addWithdrawalKeys,
-  isUnguessableVisitorId,
-  toPageVisitorKey,
-} from '../events/withdrawal-store.ts'
+import { addWithdrawalKeys, toPageVisitorKey } from '../events/withdrawal-store.ts'
 import type { EventDraft } from './event-draft.ts'
 import {
   finishSecretWithdrawal,
@@ -65,6 +62,8 @@ const PAGE_GROUPS_MAX = 20
 interface PageReach {
   digests: string[]
   identifiers: number
+  /** The same digests, keyed, which events that name the person in free text have. */
+  freeTextDigests: string[]
   /** The keys under which it is stored. */
   keys: string[]
 }
@@ -79,7 +78,8 @@ async function findPageReach(
   { trackerId, visitorId }: { trackerId: string; visitorId: string },
 ): Promise<PageReach> {
   if (!isUnguessableVisitorId(visitorId)) {
-    return { digests: [], identifiers: 0, keys: [toPageVisitorKey(visitorId)] }
+    const keys = [toPageVisitorKey(visitorId)]
+    return { digests: [], identifiers: 0, freeTextDigests: [], keys }
   }
   const search = { trackerId, visitorId, limit: PAGE_EVENTS_MAX }
   const groups = new Map<string, string[]>()
@@ -93,10 +93,12 @@ async function findPageReach(
   const kept = [...groups.values()].slice(0, PAGE_GROUPS_MAX)
   const digests = [...new Set(kept.flat())]
   const keys = listPlainWithdrawalKeys({ visitorId, digests: {} })
-  if (digests.length > 0) {
-    keys.push(...listKeyedWithdrawalKeys(await erasureKey(), trackerId, digests))
-  }
-  return { digests, identifiers: countIdentifiers(kept), keys }
+  const key = digests.length > 0 ? await erasureKey() : null
+  const freeTextDigests = key
+    ? digests.map(digest => computeKeyedDigest(key, trackerId, digest))
+    : []
+  keys.push(...freeTextDigests.map(toKeyedWithdrawalKey))
+  return { digests, identifiers: countIdentifiers(kept), freeTextDigests, keys }
 }
 
 /**
@@ -180,13 +182,15 @@ async function completePageWithdrawal(
   if (withdrawal === null || withdrawal.liftedAt !== null) return
   const { id, withdrawnAt, reachesSecret } = withdrawal
   await waitForWriters(database)
-  const { digests, identifiers, keys } = await findPageReach(context, { trackerId, visitorId })
+  const reach = await findPageReach(context, { trackerId, visitorId })
+  const { digests, identifiers, freeTextDigests, keys } = reach
   await markKeyed(database, { trackerId, at: withdrawnAt, identifiers })
   await addPageWithdrawalKeys(database, { trackerId, id, withdrawnAt, keys })
   await skipWaitingOfPerson(database, {
     trackerId,
     visitorId,
     digests,
+    freeTextDigests,
     at: withdrawnAt,
     reason: 'withdrawn_by_page',
     isOfPagesOnly: !reachesSecret,

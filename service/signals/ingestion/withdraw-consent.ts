@@ -3,17 +3,22 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import { skipWaitingOfPerson } from '../delivery/skip-store.ts'
 import { findPayloadsByDigest, findPayloadsByVisitor } from '../events/erase-store.ts'
 import {
+  computeKeyedDigest,
   countIdentifiers,
   type ErasureKeyProvider,
   KEYED_WITHDRAWALS_MARKER,
-  listKeyedWithdrawalKeys,
   listOtherForms,
   listPlainWithdrawalKeys,
   listWithdrawableGroups,
   type PersonIdentifiers,
+  toKeyedWithdrawalKey,
 } from '../events/person-identifiers.ts'
 import { waitForPayloadWriters } from '../events/suppression-store.ts'
-import { addWithdrawalKeys, findPersonWithdrawals } from '../events/withdrawal-store.ts'
+import {
+  addWithdrawalKeys,
+  findPersonWithdrawals,
+  listPlatformKeys,
+} from '../events/withdrawal-store.ts'
 import type { EventDraft } from './event-draft.ts'
 
 export interface WithdrawalContext {
@@ -24,6 +29,8 @@ export interface WithdrawalContext {
 /** The person who withdraws consent, as the event names them. */
 interface WithdrawingPerson extends PersonIdentifiers {
   trackerId: string
+  /** The platforms that are refused from now on; empty: every one. */
+  withdrawnPlatforms: readonly string[]
 }
 
 /** Adds to the draft of a withdrawal its keys, and tells in the trace how far it reaches. */
@@ -32,8 +39,27 @@ export async function prepareSecretWithdrawal(
   draft: EventDraft,
 ): Promise<EventDraft> {
   const { identifiers, keyedKeys } = await findWithdrawalReach(context, draft)
-  const withdrawnKeys = [...listPlainWithdrawalKeys(draft), ...keyedKeys]
-  return { ...tellReach(draft, { visitor: draft.visitorId !== null, identifiers }), withdrawnKeys }
+  const keys = [...listPlainWithdrawalKeys(draft), ...keyedKeys]
+  const withdrawnKeys = await toStoredKeys(context, draft, keys)
+  const { withdrawnPlatforms: platforms } = draft
+  const reach = { visitor: draft.visitorId !== null, identifiers }
+  const told = platforms.length > 0 ? { ...reach, platforms } : reach
+  return { ...tellReach(draft, told), withdrawnKeys }
+}
+
+/** The same keys, or those of the platforms that the withdrawal names. */
+async function toStoredKeys(
+  { erasureKey }: WithdrawalContext,
+  { trackerId, withdrawnPlatforms }: Pick<WithdrawingPerson, 'trackerId' | 'withdrawnPlatforms'>,
+  keys: readonly string[],
+): Promise<string[]> {
+  const own = keys.filter(key => key !== KEYED_WITHDRAWALS_MARKER)
+  if (withdrawnPlatforms.length === 0 || own.length === 0) return [...keys]
+  const key = await erasureKey()
+  const named = withdrawnPlatforms.flatMap(platform =>
+    listPlatformKeys(key, { trackerId, platform }, own),
+  )
+  return [KEYED_WITHDRAWALS_MARKER, ...named]
 }
 
 /** Puts how far a withdrawal reaches into the stored decision. */
@@ -59,6 +85,8 @@ interface WithdrawalReach {
   digests: string[]
   /** How many identifiers these are digests of. */
   identifiers: number
+  /** The same digests, keyed, which events that name the person in free text have. */
+  freeTextDigests: string[]
   /** The keys under which the withdrawal is stored for them. */
   keyedKeys: string[]
 }
@@ -98,9 +126,11 @@ async function findWithdrawalReach(
   const kept = [...groups.values()].slice(0, GROUPS_MAX)
   const digests = [...new Set(kept.flat())]
   const identifiers = countIdentifiers(kept)
-  if (digests.length === 0) return { digests, identifiers, keyedKeys: [] }
-  const keyed = listKeyedWithdrawalKeys(await erasureKey(), trackerId, digests)
-  return { digests, identifiers, keyedKeys: [KEYED_WITHDRAWALS_MARKER, ...keyed] }
+  if (digests.length === 0) return { digests, identifiers, freeTextDigests: [], keyedKeys: [] }
+  const key = await erasureKey()
+  const freeTextDigests = digests.map(digest => computeKeyedDigest(key, trackerId, digest))
+  const keyedKeys = [KEYED_WITHDRAWALS_MARKER, ...freeTextDigests.map(toKeyedWithdrawalKey)]
+  return { digests, identifiers, freeTextDigests, keyedKeys }
 }
 
 /** Groups of other forms that stored events know of these identifiers, each with the known one. */
@@ -147,9 +177,11 @@ async function completeWithdrawal(
   const { database } = context
   const { trackerId, visitorId } = person
   if (visitorId !== null) await waitForWriters(database)
-  const { digests, keyedKeys } = await findWithdrawalReach(context, person)
+  const reach = await findWithdrawalReach(context, person)
+  const { digests, freeTextDigests, keyedKeys } = reach
   const stored = new Set(storedKeys)
-  const added = keyedKeys.filter(key => !stored.has(key))
+  const found = await toStoredKeys(context, person, keyedKeys)
+  const added = found.filter(key => !stored.has(key))
   await addWithdrawalKeys(
     database,
     added.map(key => ({ trackerId, visitorId: key, createdAt: withdrawnAt })),
@@ -158,9 +190,11 @@ async function completeWithdrawal(
     trackerId,
     visitorId,
     digests,
+    freeTextDigests,
     at: withdrawnAt,
     reason: 'consent_withdrawn',
     isOfPagesOnly: false,
+    platforms: person.withdrawnPlatforms,
   })
 }
 
@@ -180,12 +214,21 @@ export async function waitForWriters(database: Database): Promise<void> {
  */
 async function completeRepeatedWithdrawal(
   context: WithdrawalContext,
-  { trackerId, visitorId }: WithdrawingPerson,
+  { trackerId, visitorId, withdrawnPlatforms }: WithdrawingPerson,
 ): Promise<void> {
   const { database, erasureKey } = context
-  const person = { trackerId, visitorId, digests: {}, space: 'secret' } as const
+  const withdrawable = withdrawnPlatforms
+  const person = { trackerId, visitorId, digests: {}, space: 'secret', withdrawable } as const
   const { latest } = await findPersonWithdrawals(database, [person], erasureKey)
-  const { bySecret: withdrawnAt } = latest(person)
-  if (visitorId === null || withdrawnAt === null) return
-  await completeWithdrawal(context, { person, withdrawnAt, storedKeys: [] })
+  const { bySecret, byPlatform } = latest(person)
+  if (visitorId === null) return
+  for (const platform of withdrawnPlatforms) {
+    const withdrawnAt = byPlatform?.get(platform)
+    if (withdrawnAt === undefined) continue
+    const own = { ...person, withdrawnPlatforms: [platform] }
+    await completeWithdrawal(context, { person: own, withdrawnAt, storedKeys: [] })
+  }
+  if (withdrawnPlatforms.length > 0 || bySecret === null) return
+  const whole = { ...person, withdrawnPlatforms }
+  await completeWithdrawal(context, { person: whole, withdrawnAt: bySecret, storedKeys: [] })
 }

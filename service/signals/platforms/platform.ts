@@ -6,17 +6,14 @@ import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { Credential, CredentialForm, TokenGrant } from './credentials.ts'
 import type { ReceiptResult, SendAnswer, SendError, Unavailable } from './send-answer.ts'
 
-export type { EventAnswer, ReceiptCount } from './send-answer.ts'
-export type { ReceiptResult, SendAnswer, SendError, SendOutcome, Unavailable, UnavailableCause }
+export type * from './send-answer.ts'
+export type { SendOutcome, UnavailableCause }
 
 /** An event as an adapter needs it: identity only as digests, money as text. */
 export interface OutboundEvent {
   eventId: string
   eventName: string
-  /**
-   * What the platform calls the event: the entry of the destination's map from our names to the
-   * platform's, else `eventName`.
-   */
+  /** The platform's name for the event, by the map of the destination; else `eventName`. */
   platformName: string
   /** Never later than the time of receipt: acceptance clamps the time of a fast clock. */
   eventTime: Date
@@ -49,6 +46,8 @@ export interface OutboundEvent {
   advertiserTracking: boolean | null
   /** What the customer is to the business. */
   customerSegment: string | null
+  /** What the person allows the platform to use the event for. */
+  adConsent: AdConsent
   /** The event that this delayed one belongs to. */
   originalEvent: OriginalEvent | null
   /**
@@ -56,6 +55,14 @@ export interface OutboundEvent {
    * anyone can forge: a platform sends it as an event of its own, or not at all.
    */
   mayRestateValue: boolean
+}
+
+/** In the words of Google's Consent Mode, which other platforms take, too. */
+export interface AdConsent {
+  /** Always true: an event that may not be sent to a platform is not. */
+  userData: true
+  /** False: the platform may count the event, and not use it for personalized ads. */
+  personalization: boolean
 }
 
 /** What an order says besides its value and contents. Money is decimal text. */
@@ -230,8 +237,8 @@ export interface AcceptedIdentity extends PlatformIdentity {
 export interface SeenClickIds {
   /** Click IDs of the event. */
   own: Record<string, string>
-  /** Click IDs that the visitor's session collected with consent. */
-  seen: Record<string, string>
+  /** Click IDs that the visitor's session collected with consent, the most trusted first. */
+  seen: readonly Record<string, string>[]
   eventTime: Date
 }
 

@@ -31,6 +31,8 @@ export function createOfflinePlatforms(): PlatformRegistry {
   })
 }
 
+/** Some platforms, such as those of a tracker. */
+export type SelectedPlatforms = Pick<PlatformRegistry, 'all' | 'default' | 'names'>
 export interface PlatformAddress {
   plugIn: PlatformPlugIn
   url: string
@@ -50,10 +52,9 @@ const NO_CLOCK = { now: () => new Date(0), timeoutMilliseconds: 1 }
 /** The platforms that this process knows, by name. */
 export class PlatformRegistry {
   readonly all: readonly Platform[]
-  /**
-   * For a destination that names no platform. Its digests of a person are computed for every event,
-   * because erasure and withdrawal find people by them.
-   */
+  /** Of every plug-in, selected or not. */
+  readonly names: ReadonlySet<string>
+  /** For a destination that names no platform, and for events of trackers without destinations. */
   readonly default: Platform
   /** The minted access tokens of this process. */
   readonly accessTokens: AccessTokens
@@ -66,6 +67,7 @@ export class PlatformRegistry {
     const marks = new Set(platforms.map(({ identityMark }) => identityMark))
     if (marks.size < platforms.length) throw new Error('two platforms have one identity mark')
     this.all = platforms
+    this.names = names
     this.default = first
     this.accessTokens = accessTokens
   }
@@ -73,6 +75,17 @@ export class PlatformRegistry {
   /** Null if no plug-in of this process has this name. */
   find(name: string): Platform | null {
     return this.all.find(platform => platform.name === name) ?? null
+  }
+
+  /**
+   * The platforms with these names that are known here, in their order. The default stays where it
+   * is one of them: the version before reads the identity of an event as the default's.
+   */
+  select(names: Iterable<string>): SelectedPlatforms {
+    const all = [...new Set(names)].flatMap(name => this.find(name) ?? [])
+    const isDefaultSelected = all.some(({ name }) => name === this.default.name)
+    const { names: known } = this
+    return { all, default: (isDefaultSelected ? null : all[0]) ?? this.default, names: known }
   }
 
   /** A registry of the same platforms, each wrapped. */

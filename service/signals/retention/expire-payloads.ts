@@ -5,8 +5,11 @@ import {
   deleteInactiveSessions,
   dropPayloadPartition,
   EXPIRY_BATCH_ROWS,
+  eraseExpiringTokens,
+  findAllTrackers,
   findExpiredPayloadPartitions,
-  findSessionTrackers,
+  findTrackersWithExpiredPayloads,
+  type PayloadCursor,
 } from '../events/payload-expiry-store.ts'
 import { computeRetentionCutoff } from './retention-store.ts'
 
@@ -36,12 +39,14 @@ const BATCHES_MAX = 100
 
 /**
  * Deletes identity payloads of UTC days more than `payloadDays` ago, and sessions without a visit
- * since then. Safe to repeat, to interrupt, and to run in several processes. Consent withdrawals
- * and the digests of erased people stay, because they keep identity from being stored again.
+ * since then, and erases the tokens of people in the text of their events. Safe to repeat, to
+ * interrupt, and to run in several processes. Consent withdrawals and the digests of erased people
+ * stay, because they keep identity from being stored again.
  */
 export async function expirePayloads(expiry: PayloadExpiry): Promise<ExpiredPayloadCounts> {
   const { database, now, payloadDays, batchesMax = BATCHES_MAX } = expiry
   const cutoffDay = computeRetentionCutoff(now, { days: payloadDays })
+  await eraseTokens(database, cutoffDay)
   const days = await dropPartitions(database, cutoffDay)
   const payloads = await deleteFromDefaultPartition(database, cutoffDay, batchesMax)
   const sessions = await deleteSessions(database, cutoffDay, batchesMax)
@@ -50,6 +55,17 @@ export async function expirePayloads(expiry: PayloadExpiry): Promise<ExpiredPayl
     rows: payloads.rows + sessions.rows,
     more: days.more || payloads.more || sessions.more,
     isLocked: days.isLocked,
+  }
+}
+
+/** Before the payloads go, which lead to the events. */
+async function eraseTokens(database: Database, cutoffDay: string): Promise<void> {
+  for (const trackerId of await findTrackersWithExpiredPayloads(database, cutoffDay)) {
+    let after: PayloadCursor | null = null
+    do {
+      after = await eraseExpiringTokens(database, { trackerId, cutoffDay, after })
+      if (after !== null) await pauseBetweenBatches()
+    } while (after !== null)
   }
 }
 
@@ -90,7 +106,7 @@ async function deleteFromDefaultPartition(
 async function deleteSessions(database: Database, cutoffDay: string, batchesMax: number) {
   let rows = 0
   let batches = 0
-  for (const trackerId of await findSessionTrackers(database)) {
+  for (const trackerId of await findAllTrackers(database)) {
     let after: string | null = null
     do {
       if (batches === batchesMax) return { rows, more: true }

@@ -19,14 +19,14 @@ import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { deriveKey } from '../../runtime/util/sealed-credential.ts'
 import { TOKEN_PREFIXES } from '../../runtime/util/token-format.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
-import type { Platforms } from '../ingestion/event-draft.ts'
+import type { SelectedPlatforms } from '../platforms/registry.ts'
 import { validateEvent } from './validate-event.ts'
 
 export interface SandboxContext {
   /** Sandbox keys are derived from it. Processes with the same secret accept each other's keys. */
   credentialKeys: { current: Buffer }
   /** They normalize identity as production does; none is contacted. */
-  platforms: Platforms
+  platforms: SelectedPlatforms
   /** As in production. */
   settings: ConsentSettings
   now: () => Date

@@ -89,6 +89,15 @@ it('names dropped fields with reasons, and ignored members', async test => {
   assert.match(await messageOf({ user_data: { em } }), /user_data\.em\[4\] \([^)]+\) and 4 more\./)
 })
 
+it('names members with identifiers in free text, which no platform gets', async test => {
+  const messageOf = await messenger(test)
+  const value_data = { value: '1', currency: 'EUR', order_id: 'jane@mail.example' }
+  assert.match(
+    await messageOf({ value_data }),
+    /Identifiers replaced by tokens, which no platform gets, in: value_data\.order_id\./,
+  )
+})
+
 it('never repeats an identifier, in any member or name', async test => {
   const messageOf = await messenger(test)
   const raw = 'jane.doe@example.com'

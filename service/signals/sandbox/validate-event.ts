@@ -2,12 +2,14 @@ import type { SandboxEventResult } from '@signalbox/contract/sandbox.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
-import { draftEvent, type EventDraft, type Platforms } from '../ingestion/event-draft.ts'
+import { describeRedactedMembers } from '../events/free-text.ts'
+import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
 import { redactSubmission } from '../ingestion/redact-submission.ts'
 import { validateSubmission } from '../ingestion/validate-submission.ts'
+import type { SelectedPlatforms } from '../platforms/registry.ts'
 
 interface SandboxEventInput {
-  platforms: Platforms
+  platforms: SelectedPlatforms
   settings?: ConsentSettings
   body: unknown
   idempotencyKey: string | undefined
@@ -16,8 +18,8 @@ interface SandboxEventInput {
 
 /** A draft needs a tracker ID; this one is discarded. */
 const SANDBOX_TRACKER_ID = 'sandbox'
-/** Production makes a stable token; here nothing is stored. */
-const TOKEN = 'redacted'
+/** Production makes tokens; here nothing is stored. */
+const makeToken = () => 'redacted'
 
 /**
  * Validates a submission as createEvent does, without storing it, and describes the result. Throws
@@ -38,9 +40,11 @@ export function validateEvent({
     receivedAt,
     settings,
   })
-  const { submission: redactedSubmission, redacted } = redactSubmission(submission, () => TOKEN)
+  const tokens = { order: makeToken, text: makeToken }
+  const { submission: redactedSubmission, ...found } = redactSubmission(submission, tokens)
+  const bodyDigest = Buffer.alloc(0)
   const draft = draftEvent(redactedSubmission, {
-    redacted,
+    freeText: { ...found, lookup: {}, bodyDigest, earlierBodyDigest: null },
     trackerId: SANDBOX_TRACKER_ID,
     platforms,
     receivedAt,
@@ -66,7 +70,7 @@ function isBasisMissing(body: unknown): body is object | null | undefined {
 const DROPPED_NAMED_MAX = 5
 
 interface EventMessageOptions {
-  platforms: Platforms
+  platforms: SelectedPlatforms
   /** The body has no `consent_basis`, so `consent` is assumed. */
   isBasisAssumed: boolean
 }
@@ -97,12 +101,13 @@ function buildEventMessage(
 const BASIS_ASSUMED =
   'Valid, assuming consent_basis "consent": production rejects an event without it.'
 
-function describeDelivery(draft: EventDraft, platforms: Platforms): string {
+function describeDelivery(draft: EventDraft, platforms: SelectedPlatforms): string {
   const { decision } = draft
   switch (decision.outcome) {
     case 'granted':
       return platforms.default.canMatchPerson(draft, draft.clickIds)
-        ? "Production would store it and deliver it to the tracker's destinations."
+        ? "Production would store it and deliver it to the tracker's destinations" +
+            `${describeRefusedPlatforms(draft)}.`
         : 'Production would store it, but a platform would reject it: its user_data is too weak ' +
             'to match a person. Add an email, phone, or external_id.'
     case 'withheld':
@@ -119,6 +124,12 @@ function describeDelivery(draft: EventDraft, platforms: Platforms): string {
     case 'ledger_only':
       return 'Production would store it but not deliver it.'
   }
+}
+
+function describeRefusedPlatforms({ platformDecisions }: EventDraft): string {
+  const refused = [...platformDecisions].filter(([, { outcome }]) => outcome !== 'granted')
+  if (refused.length === 0) return ''
+  return `, except those of ${refused.map(([name]) => name).join(' and ')}`
 }
 
 function listSignals({ decision }: EventDraft): string {
@@ -144,7 +155,7 @@ function describeHashed({ digests }: EventDraft): string {
 }
 
 function describeRedacted({ notes: { redacted } }: EventDraft): string {
-  return redacted.length === 0 ? '' : `Identifiers replaced by tokens in: ${redacted.join(', ')}.`
+  return redacted.length === 0 ? '' : describeRedactedMembers(redacted)
 }
 
 function describeDropped({ notes: { dropped } }: EventDraft): string {

@@ -7,7 +7,8 @@ import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import type { AuditAlerts } from '../../audit/jobs.ts'
 import type { VerifiedChain } from '../../audit/verify-chains.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
-import type { Notification } from './notification.ts'
+import type { WorkspaceAction } from '../users/workspace-role.ts'
+import type { ChosenTopic, Notification } from './notification.ts'
 import { raiseNotification } from './notification-store.ts'
 
 export interface WorkspaceAlert {
@@ -130,54 +131,77 @@ export interface WorkspaceAlertTransition {
   sentence: string
 }
 
-export interface AuditAlertContext {
+export interface WorkspaceAlertContext {
   database: Database
   onWorkspaceAlert: (transition: WorkspaceAlertTransition) => void
 }
 
-const KIND: WorkspaceAlertKind = 'audit_log_broken'
+const AUDIT_LOG_BROKEN: WorkspaceAlertKind = 'audit_log_broken'
 
-export function createAuditAlerts(context: AuditAlertContext): AuditAlerts {
+export function createAuditAlerts(context: WorkspaceAlertContext): AuditAlerts {
   return {
-    async listOpen() {
-      const open = await listOpenWorkspaceAlerts(context.database, null)
-      const broken = open.filter(({ kind }) => kind === KIND)
-      return new Set(broken.map(({ workspaceId }) => workspaceId))
-    },
-    update: (chain, at) => updateAuditAlert(context, chain, at),
+    listOpen: () => listAlertedWorkspaces(context.database, AUDIT_LOG_BROKEN),
+    update: (chain, at) =>
+      changeWorkspaceAlert(context, {
+        workspaceId: chain.workspaceId,
+        kind: AUDIT_LOG_BROKEN,
+        transition: chain.is_intact ? 'resolved' : 'raised',
+        sentence: chain.is_intact ? RESOLUTION : describeFinding(chain),
+        details: { broken_at: chain.broken_at },
+        path: `/workspaces/${chain.workspaceId}/audit`,
+        at,
+      }),
   }
 }
 
+const PAGE_WITHDRAWALS_MANY: WorkspaceAlertKind = 'page_withdrawals_many'
+
+/** Alerts about workspaces whose pages send many withdrawals of consent. */
+export function createWithdrawalAlerts(context: WorkspaceAlertContext) {
+  return {
+    listOpen: () => listAlertedWorkspaces(context.database, PAGE_WITHDRAWALS_MANY),
+    update: (change: Omit<WorkspaceAlertChange, 'kind'>) =>
+      changeWorkspaceAlert(context, { ...change, kind: PAGE_WITHDRAWALS_MANY }),
+  }
+}
+
+async function listAlertedWorkspaces(
+  database: Database,
+  kind: WorkspaceAlertKind,
+): Promise<ReadonlySet<number>> {
+  const open = await listOpenWorkspaceAlerts(database, null)
+  return new Set(open.filter(alert => alert.kind === kind).map(({ workspaceId }) => workspaceId))
+}
+
+export interface WorkspaceAlertChange extends WorkspaceAlertTransition {
+  /** The figures behind the sentence. */
+  details: Record<string, unknown>
+  /** The page about it. */
+  path: string
+  at: Date
+}
+
 /**
- * Raises the alert about a log that was changed, or resolves it when the whole log was verified.
- * The notification is stored in the same transaction: processes of an earlier version, which do not
- * know this kind of alert, can neither repeat it nor take it back.
+ * Raises or resolves an alert. The notification is stored in the same transaction: processes of an
+ * earlier version, which do not know this kind of alert, can neither repeat it nor take it back.
  */
-async function updateAuditAlert(
-  { database, onWorkspaceAlert }: AuditAlertContext,
-  chain: VerifiedChain,
-  at: Date,
+async function changeWorkspaceAlert(
+  { database, onWorkspaceAlert }: WorkspaceAlertContext,
+  change: WorkspaceAlertChange,
 ): Promise<void> {
-  const { workspaceId } = chain
-  const transition = chain.is_intact ? 'resolved' : 'raised'
-  const sentence = chain.is_intact ? RESOLUTION : describeFinding(chain)
+  const { workspaceId, kind, transition, sentence, details, at } = change
   const hasChanged = await database.query.transaction().execute(async query => {
-    const isNew = chain.is_intact
-      ? await endWorkspaceAlert({ query }, { workspaceId, kind: KIND, resolvedAt: at })
-      : await upsertWorkspaceAlert(
-          { query },
-          {
-            workspaceId,
-            kind: KIND,
-            sentence,
-            raisedAt: at,
-            details: { broken_at: chain.broken_at },
-          },
-        )
-    if (isNew) await notify({ query }, toNotification({ workspaceId, transition, sentence, at }))
+    const isNew =
+      transition === 'resolved'
+        ? await endWorkspaceAlert({ query }, { workspaceId, kind, resolvedAt: at })
+        : await upsertWorkspaceAlert(
+            { query },
+            { workspaceId, kind, sentence, details, raisedAt: at },
+          )
+    if (isNew) await notify({ query }, toNotification(change))
     return isNew
   })
-  if (hasChanged) onWorkspaceAlert({ workspaceId, kind: KIND, transition, sentence })
+  if (hasChanged) onWorkspaceAlert({ workspaceId, kind, transition, sentence })
 }
 
 const RESOLUTION = 'The audit log of the workspace was verified: all entries are unchanged.'
@@ -191,20 +215,26 @@ async function notify(transaction: Transaction, notification: Notification): Pro
   await raiseNotification(transaction, notification)
 }
 
-function toNotification({
-  workspaceId,
-  transition,
-  sentence,
-  at,
-}: Omit<WorkspaceAlertTransition, 'kind'> & { at: Date }): Notification {
+/** The topic of each kind, and who is told unless they chose otherwise. */
+const KIND_RECIPIENTS: Record<
+  WorkspaceAlertKind,
+  { topic: ChosenTopic; permission: WorkspaceAction }
+> = {
+  audit_log_broken: { topic: 'audit_log', permission: 'read_audit' },
+  page_withdrawals_many: { topic: 'page_withdrawals', permission: 'manage_deliveries' },
+}
+
+function toNotification(change: WorkspaceAlertChange): Notification {
+  const { workspaceId, kind, transition, sentence, path, at } = change
+  const { topic, permission } = KIND_RECIPIENTS[kind]
   return {
     workspaceId,
-    topic: 'audit_log',
-    type: `alert.${KIND}.${transition}`,
-    recipients: { permission: 'read_audit', userId: null },
+    topic,
+    type: `alert.${kind}.${transition}`,
+    recipients: { permission, userId: null },
     subject: { type: 'workspace', id: String(workspaceId) },
     text: sentence,
-    path: `/workspaces/${workspaceId}/audit`,
+    path,
     at,
   }
 }

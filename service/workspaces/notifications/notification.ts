@@ -14,6 +14,7 @@ export const NOTIFICATION_TOPICS = [
   'destinations',
   'match_quality',
   'reconciliation',
+  'page_withdrawals',
   'audit_log',
 ] as const
 export type ChosenTopic = (typeof NOTIFICATION_TOPICS)[number]
@@ -23,6 +24,7 @@ export const ALERT_TOPICS: readonly ChosenTopic[] = [
   'destinations',
   'match_quality',
   'reconciliation',
+  'page_withdrawals',
   'audit_log',
 ]
 
@@ -49,6 +51,7 @@ export const TOPIC_LABELS: Record<ChosenTopic, string> = {
   destinations: 'Alerts: a destination is inactive or cannot be reached',
   match_quality: 'Alerts: match quality',
   reconciliation: 'Alerts: reconciliation',
+  page_withdrawals: 'Alerts: many withdrawals of consent by pages',
   audit_log: 'Alerts: the audit log was changed',
 }
 

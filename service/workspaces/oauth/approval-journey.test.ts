@@ -27,6 +27,7 @@ it('signs in, chooses an ad account, approves and revokes on a phone', async tes
   await page.getByRole('heading', { name: 'Connect “Reporting assistant”?' }).waitFor()
   await look()
   await page.getByText('Not verified.').waitFor()
+  await page.getByText('The access ends after 90 days.').waitFor()
   assert.equal(await page.getByRole('radio', { checked: true }).count(), 0)
   await page.getByRole('button', { name: 'Approve' }).click()
   await page.getByText('Choose the ad account that this agent may access.').first().waitFor()

@@ -11,6 +11,7 @@ import { type Approval, saveApproval } from './connection-store.ts'
 import type { ChangeContext } from './connections.ts'
 import type { OauthContext } from './oauth-responses.ts'
 import {
+  APPROVAL_DAYS,
   type Audience,
   findAudienceByResource,
   PERMISSION_LABELS,
@@ -80,7 +81,8 @@ function choiceForm(adAccounts: readonly OwnedAdAccount[]): string {
 <legend>Ad account</legend>
 !${adAccounts.map(account => adAccountChoice(account, isOnly)).join('')}
 </fieldset>
-<p class="hint">You can revoke this at any time, on the Agents page of the workspace.</p>
+<p class="hint">The access ends after ${APPROVAL_DAYS} days. You can revoke it at any time, on the
+Agents page of the workspace.</p>
 <div class="actions">
 <button name="decision" value="approve">Approve</button>
 <button name="decision" value="deny" class="quiet">Deny</button>

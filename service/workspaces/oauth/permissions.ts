@@ -8,6 +8,9 @@ export type Audience = (typeof AUDIENCES)[number]
 const PERMISSIONS = ['ad-account.read', 'actions.propose'] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
+/** Whatever its use: a connection that works forever would never be looked at again. */
+export const APPROVAL_DAYS = 90
+
 interface Resource {
   /** Follows the public origin in the resource indicator (RFC 8707). */
   path: string

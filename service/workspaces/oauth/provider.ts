@@ -8,6 +8,7 @@ import type { consumeArtifact } from './artifact-store.ts'
 import type { FindDocumentClient } from './client.ts'
 import { ENDPOINT_PATHS, INTERACTION_PATH } from './metadata.ts'
 import {
+  APPROVAL_DAYS,
   AUDIENCES,
   type Audience,
   findAudienceByResource,
@@ -22,8 +23,7 @@ import type { ProviderPages } from './provider-pages.ts'
 const LIFETIME_SECONDS = {
   accessToken: 3_600,
   refreshToken: 30 * DAY_SECONDS,
-  /** From the approval: a connection that works forever would never be looked at again. */
-  refreshChain: 90 * DAY_SECONDS,
+  refreshChain: APPROVAL_DAYS * DAY_SECONDS,
   authorizationCode: 60,
   deviceCode: 600,
   interaction: 1_800,

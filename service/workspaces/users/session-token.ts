@@ -94,15 +94,18 @@ const OTHER_METHODS = ['transaction', 'createSchema']
 
 /**
  * Throws for a method of a later version of the library that this file does not know: it could
- * store a token as it is. Nobody signs in then.
+ * store a token as it is. The start of a program that serves people checks it and ends.
  */
-function requireKnownMethods(adapter: object): void {
+export function requireKnownMethods(adapter: object): void {
   const known = [...ADAPTER_METHODS, ...OTHER_METHODS]
   const unknown = Object.entries(adapter)
     .filter(([name, member]) => typeof member === 'function' && !known.includes(name))
     .map(([name]) => name)
   if (unknown.length === 0) return
-  throw new Error(`the adapter of better-auth has unknown methods: ${unknown.join(', ')}`)
+  throw new Error(
+    `The adapter of better-auth has methods that could store session tokens as they are: ` +
+      `${unknown.join(', ')}. Install the versions of the lockfile.`,
+  )
 }
 
 /**

@@ -69,6 +69,7 @@ function formatConsent({ consent, consent_basis: basis }: Event, style: Style): 
     ['Reason', reason],
     ['Basis', String(basis)],
     ...readSignals(decision),
+    ...readPlatforms(decision),
   ]
   if (typeof decision.captured_at === 'string') {
     facts.push(['Given', `${formatTime(decision.captured_at)} UTC`])
@@ -86,6 +87,15 @@ function readSignals({ inputs }: Record<string, unknown>): [string, string][] {
     .filter(isObject)
     .filter(({ why }) => why !== undefined && why !== 'no_signal' && why !== 'not_read')
     .map(({ field, state, why }) => [String(field), `${state} (${why})`])
+}
+
+/** The platforms that are decided otherwise than the event. */
+function readPlatforms({ platforms }: Record<string, unknown>): [string, string][] {
+  if (!isObject(platforms)) return []
+  return Object.entries(platforms).map(([platform, own]) => {
+    const { outcome, reason, field } = objectOrEmpty(own)
+    return [platform, `${outcome} (${field ?? reason})`]
+  })
 }
 
 /** Each delivery with its explanation and the requests that carried the event. */

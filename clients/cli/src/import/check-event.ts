@@ -23,8 +23,9 @@ interface EventCheck {
 
 /** A draft needs a tracker; nothing of it is kept. */
 const DRY_RUN_TRACKER_ID = 'dry-run'
-/** The service makes a stable token. */
-const TOKEN = 'redacted'
+/** The service makes tokens. */
+const makeToken = () => 'redacted'
+const TOKENS = { order: makeToken, text: makeToken }
 
 const platforms = createOfflinePlatforms()
 
@@ -41,10 +42,11 @@ export function checkEvent(event: EventBody, now: Date): EventCheck {
     const ageSeconds = (now.getTime() - eventTime.getTime()) / 1_000
     const isWithheld = decision.outcome !== 'granted'
     const isPastWindow = !isWithheld && ageSeconds > platforms.default.windowSeconds(source)
-    const { submission: stored, redacted } = redactSubmission(submission, () => TOKEN)
+    const { submission: stored, ...found } = redactSubmission(submission, TOKENS)
+    const bodyDigest = Buffer.alloc(0)
     const draft = draftEvent(stored, {
       ...validated,
-      redacted,
+      freeText: { ...found, lookup: {}, bodyDigest, earlierBodyDigest: null },
       platforms,
       trackerId: DRY_RUN_TRACKER_ID,
       receivedAt: now,

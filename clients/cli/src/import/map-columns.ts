@@ -33,6 +33,7 @@ const MEMBERS: Readonly<Record<Member, boolean>> = {
   click_ids: true,
   value_data: true,
   app_data: true,
+  withdrawn_platforms: true,
 }
 
 /** How the rows of a file become events. */

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). Do not edit.
+// Generated from the contract 0.5.0 (sha256 27d507097f4f1016c1f180ada4cad246ebcf0ec6efcc0327c969ee4de283d928). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -114,6 +114,11 @@ export interface ConsentEvent {
   /** Advertising click identifiers. */
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
+  /**
+   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
+   * now on, as in the `type` of destinations. Left out, every platform.
+   */
+  withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */
   opt_out?: boolean | undefined
   /** `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction. */
@@ -167,6 +172,11 @@ export interface LegitimateInterestEvent {
   /** Advertising click identifiers. */
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
+  /**
+   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
+   * now on, as in the `type` of destinations. Left out, every platform.
+   */
+  withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */
   opt_out?: boolean | undefined
   /** `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction. */
@@ -196,10 +206,11 @@ export interface IngestionNotice {
    * `member_ignored`: not a member of this API. `member_dropped`: known, but its value cannot be
    * used. `member_redacted`: held an email address or a phone number, which a token replaces.
    * `consent_unreadable`: a consent input that neither grants nor denies, or that refuses by words
-   * that are no known form. `differs_from_stored`: a duplicate whose body is not the one that is
-   * stored.
+   * that are no known form. `consent_refused_for_platform`: a consent input that refuses one
+   * advertising platform, to which the event is not sent. `differs_from_stored`: a duplicate whose
+   * body is not the one that is stored.
    */
-  code: 'member_ignored' | 'member_dropped' | 'member_redacted' | 'consent_unreadable' | 'differs_from_stored' | (string & {})
+  code: 'member_ignored' | 'member_dropped' | 'member_redacted' | 'consent_unreadable' | 'consent_refused_for_platform' | 'differs_from_stored' | (string & {})
   /** Dotted path of the member; `*` for an unreadable name. */
   field: string
   message: string
@@ -300,7 +311,10 @@ export interface Event {
   user_data_hashed: FreeFormObject | null
   /** Advertising click identifiers. */
   click_ids: FreeFormObject | null
-  /** The visitor's session record. */
+  /**
+   * The visitor's session record. `click_conflict` is present when a page named another click or
+   * browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
+   */
   session: FreeFormObject | null
   /** Commerce data as it was sent. */
   value_data: FreeFormObject | null
@@ -337,7 +351,10 @@ export interface LineageEvent {
   user_data_hashed: FreeFormObject | null
   /** Advertising click identifiers. */
   click_ids: FreeFormObject | null
-  /** The visitor's session record. */
+  /**
+   * The visitor's session record. `click_conflict` is present when a page named another click or
+   * browser ID, which is ignored: `tracker_secret_used` or `first_page_used`.
+   */
   session: FreeFormObject | null
   /** Commerce data as it was sent. */
   value_data: FreeFormObject | null
@@ -697,6 +714,11 @@ export interface SandboxConsentEvent {
   /** Advertising click identifiers. */
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
+  /**
+   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
+   * now on, as in the `type` of destinations. Left out, every platform.
+   */
+  withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */
   opt_out?: boolean | undefined
   /** `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction. */

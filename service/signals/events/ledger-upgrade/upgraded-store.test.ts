@@ -105,7 +105,8 @@ it('erases a person from events stored before and after the upgrade', async test
     clickIds: {},
   }
   await storeEntries(database, [ledgerEntry({ trackerId: TRACKER, eventId: 'fresh', payload })])
-  const scope = { database, now: () => STORED_AT, suppress: async () => {} }
+  const toKeyed = (one: string) => one
+  const scope = { database, now: () => STORED_AT, suppress: async () => {}, toKeyed }
   const keys = ['em'] as const
   const erased = await erasePerson(scope, { trackerId: TRACKER, digest, keys })
   // The visitor of event-12 has another event, which names another person.

@@ -223,7 +223,7 @@ it('makes no new click of an old one whose fbclid is still in the URL', () => {
 })
 
 const joinAt = (own: Record<string, string>, fbc: string, eventTime = observedAt) =>
-  joinClickCookies({ own, seen: { fbc }, eventTime })
+  joinClickCookies({ own, seen: [{ fbc }], eventTime })
 
 it('joins the click of an earlier visit with the time at which it was first seen', () => {
   const seen = `fb.1.${observedMs - DAY_MILLISECONDS}.AbCd`
@@ -249,7 +249,7 @@ it('corrects click IDs that an earlier version stored as they came', () => {
   assert.deepEqual(joinAt(own, 'fb.1.1795000000.AbCd'), { fbc: 'fb.1.1795000000000.Own' })
   // Stamped with its receipt, three days after the event.
   const stamped = { fbclid: 'Own', fbc: `fb.1.${observedMs + 3 * DAY_MILLISECONDS}.Own` }
-  const joined = joinClickCookies({ own: stamped, seen: {}, eventTime: observedAt })
+  const joined = joinClickCookies({ own: stamped, seen: [], eventTime: observedAt })
   assert.deepEqual(joined, { fbc: `fb.1.${observedMs}.Own` })
 })
 

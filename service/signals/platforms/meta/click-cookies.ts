@@ -1,5 +1,9 @@
-import { DAY_MILLISECONDS } from '../../../runtime/util/time.ts'
-import { extractFbclid, isFbclid, isFbp } from '../../identity/click-ids.ts'
+import {
+  CLICK_AGE_MILLISECONDS_MAX,
+  extractFbclid,
+  isFbclid,
+  isFbp,
+} from '../../identity/click-ids.ts'
 import {
   DROP_REASONS,
   type DroppedField,
@@ -57,9 +61,6 @@ export function findLatestClickTime({
 
 /** The clock of the browser may be so far ahead of the one that names the time of the event. */
 const CLOCKS_APART_MILLISECONDS_MAX = 300_000
-
-/** Meta keeps the cookie `_fbc` for 90 days and attributes no click that is older. */
-const CLICK_AGE_MILLISECONDS_MAX = 90 * DAY_MILLISECONDS
 
 /** A time before this, 2001-09-09 in milliseconds, was written in seconds. */
 const MILLISECONDS_MIN = 1_000_000_000_000
@@ -139,30 +140,34 @@ function createFbc(fbclid: string, clickedAt: Date): string {
 
 /** Click and browser ID, the event's own or from an earlier visit of the same person. */
 export function joinClickCookies({ own, seen, eventTime }: SeenClickIds): Record<string, string> {
-  const fbc = joinFbc(own, { seen: seen.fbc, eventTime })
-  const fbp = own.fbp ?? seen.fbp
+  const fbc = joinFbc({ own, seen, eventTime })
+  const fbp = [own, ...seen].find(one => one.fbp !== undefined)?.fbp
   return { ...(fbc !== null && { fbc }), ...(fbp !== undefined && { fbp }) }
 }
 
 /**
- * The click that led to the event. One that the session saw before keeps the time at which it was
- * first seen; one that it saw only after the event, or long before it, led somewhere else. The
- * rules are those of acceptance, because earlier versions stored an fbc as it came.
+ * The click that led to the event: its own, or the most trusted one that is usable. A click keeps
+ * the time at which the session first saw it; one that it saw only after the event, or long before
+ * it, led somewhere else. The rules are those of acceptance, because earlier versions stored an fbc
+ * as it came.
  */
-function joinFbc(
-  own: SeenClickIds['own'],
-  { seen, eventTime }: { seen: string | undefined; eventTime: Date },
-): string | null {
+function joinFbc({ own, seen, eventTime }: SeenClickIds): string | null {
   const { fbc, fbclid = null } = own
   const ownFbc = fbc === undefined ? null : resolveFbc([fbc], { fbclid, latest: eventTime })
-  const seenFbc = seen === undefined ? null : resolveSeenFbc(seen, eventTime)
-  if (ownFbc === null || seenFbc === null) return ownFbc ?? seenFbc
-  if (extractFbclid(ownFbc) !== extractFbclid(seenFbc)) return ownFbc
-  return readClickTime(seenFbc) < readClickTime(ownFbc) ? seenFbc : ownFbc
+  const seenFbcs = seen.flatMap(one => resolveSeenFbc(one.fbc, eventTime) ?? [])
+  const joined = ownFbc ?? seenFbcs[0] ?? null
+  if (joined === null) return null
+  const click = extractFbclid(joined)
+  const ofClick = seenFbcs.filter(one => extractFbclid(one) === click)
+  return ofClick.reduce(
+    (first, one) => (readClickTime(one) < readClickTime(first) ? one : first),
+    joined,
+  )
 }
 
 /** Another visit made the cookie, so its time may be some minutes after this event. */
-function resolveSeenFbc(fbc: string, eventTime: Date): string | null {
+function resolveSeenFbc(fbc: string | undefined, eventTime: Date): string | null {
+  if (fbc === undefined) return null
   const checked = checkFbc(fbc, eventTime)
   if ('reason' in checked) return null
   const isLater = readClickTime(checked.kept) > Number(eventTime)

@@ -64,12 +64,16 @@ export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
 
 /**
  * Meta is not on the vendor list of the TCF, so its purposes must be consented: storage, profiles
- * for ads, personalized ads and measurement.
+ * for ads, personalized ads and measurement. Nothing tells it to count an event without using it
+ * for personalized ads, so a refusal of those refuses the event.
  */
 export const META_CONSENT_NEEDS: PlatformConsentNeeds = {
   vendor: 'meta',
   isSocialMedia: true,
   tcfPurposes: [1, 3, 4, 7],
+  tcfVendorId: null,
+  isAdditionalProvider: true,
+  personalization: { refusal: 'refuses', tcfPurposes: [] },
 }
 
 const TARGET_FIELDS: readonly TargetField[] = [

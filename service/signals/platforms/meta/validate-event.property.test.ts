@@ -119,6 +119,7 @@ const outbound: fc.Arbitrary<OutboundEvent> = fc.record({
   messagingChannel: fc.option(fc.constantFrom('messenger', 'whatsapp', 'instagram')),
   advertiserTracking: fc.option(fc.boolean()),
   customerSegment: fc.option(fc.constantFrom('new_customer_to_business')),
+  adConsent: fc.record({ userData: fc.constant(true as const), personalization: fc.boolean() }),
   mayRestateValue: fc.boolean(),
   originalEvent: fc.option(
     fc.record({

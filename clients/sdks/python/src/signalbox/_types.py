@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 6a2e3d1890685a9551dc5d64f4a71239d260b25e1895c2b41b0a14c6dad5208f). Do not edit.
+# Generated from the contract 0.5.0 (sha256 27d507097f4f1016c1f180ada4cad246ebcf0ec6efcc0327c969ee4de283d928). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -88,6 +88,9 @@ class ConsentEvent(TypedDict):
     click_ids: NotRequired[FreeFormObject]
     """Advertising click identifiers."""
     value_data: NotRequired[ValueData]
+    withdrawn_platforms: NotRequired[list[str]]
+    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
+    from now on, as in the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
@@ -136,6 +139,9 @@ class LegitimateInterestEvent(TypedDict):
     click_ids: NotRequired[FreeFormObject]
     """Advertising click identifiers."""
     value_data: NotRequired[ValueData]
+    withdrawn_platforms: NotRequired[list[str]]
+    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
+    from now on, as in the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
@@ -162,8 +168,9 @@ class IngestionNotice(TypedDict):
     """`member_ignored`: not a member of this API. `member_dropped`: known, but its value
     cannot be used. `member_redacted`: held an email address or a phone number, which a
     token replaces. `consent_unreadable`: a consent input that neither grants nor denies,
-    or that refuses by words that are no known form. `differs_from_stored`: a duplicate
-    whose body is not the one that is stored."""
+    or that refuses by words that are no known form. `consent_refused_for_platform`: a
+    consent input that refuses one advertising platform, to which the event is not sent.
+    `differs_from_stored`: a duplicate whose body is not the one that is stored."""
     field: str
     """Dotted path of the member; `*` for an unreadable name."""
     message: str
@@ -250,7 +257,8 @@ class Event(TypedDict):
     click_ids: FreeFormObject | None
     """Advertising click identifiers."""
     session: FreeFormObject | None
-    """The visitor's session record."""
+    """The visitor's session record. `click_conflict` is present when a page named another
+    click or browser ID, which is ignored: `tracker_secret_used` or `first_page_used`."""
     value_data: FreeFormObject | None
     """Commerce data as it was sent."""
     event_source: str | None
@@ -287,7 +295,8 @@ class LineageEvent(TypedDict):
     click_ids: FreeFormObject | None
     """Advertising click identifiers."""
     session: FreeFormObject | None
-    """The visitor's session record."""
+    """The visitor's session record. `click_conflict` is present when a page named another
+    click or browser ID, which is ignored: `tracker_secret_used` or `first_page_used`."""
     value_data: FreeFormObject | None
     """Commerce data as it was sent."""
     event_source: str | None
@@ -636,6 +645,9 @@ class SandboxConsentEvent(TypedDict):
     click_ids: NotRequired[FreeFormObject]
     """Advertising click identifiers."""
     value_data: NotRequired[ValueData]
+    withdrawn_platforms: NotRequired[list[str]]
+    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
+    from now on, as in the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]

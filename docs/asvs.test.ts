@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'node:test'
+
+/** The requirements of levels 1 and 2 of OWASP ASVS 5.0.0, in its order. */
+const REQUIREMENTS = `
+  1.1.1 1.1.2 1.2.1 1.2.2 1.2.3 1.2.4 1.2.5 1.2.6 1.2.7 1.2.8 1.2.9 1.3.1 1.3.2 1.3.3 1.3.4 1.3.5
+  1.3.6 1.3.7 1.3.8 1.3.9 1.3.10 1.3.11 1.4.1 1.4.2 1.4.3 1.5.1 1.5.2
+  2.1.1 2.1.2 2.1.3 2.2.1 2.2.2 2.2.3 2.3.1 2.3.2 2.3.3 2.3.4 2.4.1
+  3.2.1 3.2.2 3.3.1 3.3.2 3.3.3 3.3.4 3.4.1 3.4.2 3.4.3 3.4.4 3.4.5 3.4.6 3.5.1 3.5.2 3.5.3 3.5.4
+  3.5.5 3.7.1 3.7.2
+  4.1.1 4.1.2 4.1.3 4.2.1 4.3.1 4.3.2 4.4.1 4.4.2 4.4.3 4.4.4
+  5.1.1 5.2.1 5.2.2 5.2.3 5.3.1 5.3.2 5.4.1 5.4.2 5.4.3
+  6.1.1 6.1.2 6.1.3 6.2.1 6.2.2 6.2.3 6.2.4 6.2.5 6.2.6 6.2.7 6.2.8 6.2.9 6.2.10 6.2.11 6.2.12
+  6.3.1 6.3.2 6.3.3 6.3.4 6.4.1 6.4.2 6.4.3 6.4.4 6.5.1 6.5.2 6.5.3 6.5.4 6.5.5 6.6.1 6.6.2 6.6.3
+  6.8.1 6.8.2 6.8.3 6.8.4
+  7.1.1 7.1.2 7.1.3 7.2.1 7.2.2 7.2.3 7.2.4 7.3.1 7.3.2 7.4.1 7.4.2 7.4.3 7.4.4 7.4.5 7.5.1 7.5.2
+  7.6.1 7.6.2
+  8.1.1 8.1.2 8.2.1 8.2.2 8.2.3 8.3.1 8.4.1
+  9.1.1 9.1.2 9.1.3 9.2.1 9.2.2 9.2.3 9.2.4
+  10.1.1 10.1.2 10.2.1 10.2.2 10.3.1 10.3.2 10.3.3 10.3.4 10.4.1 10.4.2 10.4.3 10.4.4 10.4.5
+  10.4.6 10.4.7 10.4.8 10.4.9 10.4.10 10.4.11 10.5.1 10.5.2 10.5.3 10.5.4 10.5.5 10.6.1 10.6.2
+  10.7.1 10.7.2 10.7.3
+  11.1.1 11.1.2 11.2.1 11.2.2 11.2.3 11.3.1 11.3.2 11.3.3 11.4.1 11.4.2 11.4.3 11.4.4 11.5.1
+  11.6.1
+  12.1.1 12.1.2 12.1.3 12.2.1 12.2.2 12.3.1 12.3.2 12.3.3 12.3.4
+  13.1.1 13.2.1 13.2.2 13.2.3 13.2.4 13.2.5 13.3.1 13.3.2 13.4.1 13.4.2 13.4.3 13.4.4 13.4.5
+  14.1.1 14.1.2 14.2.1 14.2.2 14.2.3 14.2.4 14.3.1 14.3.2 14.3.3
+  15.1.1 15.1.2 15.1.3 15.2.1 15.2.2 15.2.3 15.3.1 15.3.2 15.3.3 15.3.4 15.3.5 15.3.6 15.3.7
+  16.1.1 16.2.1 16.2.2 16.2.3 16.2.4 16.2.5 16.3.1 16.3.2 16.3.3 16.3.4 16.4.1 16.4.2 16.4.3
+  16.5.1 16.5.2 16.5.3
+  17.1.1 17.2.1 17.2.2 17.2.3 17.2.4 17.3.1 17.3.2
+`
+  .trim()
+  .split(/\s+/)
+  .map(number => `V${number}`)
+
+const root = join(import.meta.dirname, '..')
+const page = readFileSync(join(root, 'docs/operations/asvs.md'), 'utf8')
+const rows = page
+  .split('\n')
+  .filter(line => /^\| V\d+\.\d+\.\d+ /.test(line))
+  .map(line => {
+    const [, id = '', asks = '', answer = '', where = '', test = '', ...rest] = line
+      .split('|')
+      .map(cell => cell.trim())
+    return { id, asks, answer, where, test, rest }
+  })
+
+const KINDS = ['Met', 'Not applicable', 'Not met'] as const
+
+function kindOf(answer: string) {
+  return KINDS.find(kind => answer === kind || answer.startsWith(`${kind}: `))
+}
+
+function listFiles(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path)
+}
+
+it('answers each requirement of levels 1 and 2 once, in the order of the standard', () => {
+  assert.equal(REQUIREMENTS.length, 253)
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    REQUIREMENTS,
+  )
+})
+
+it('gives an answer of three kinds, with a reason unless it is met', () => {
+  for (const { id, asks, answer, rest } of rows) {
+    assert.ok(asks.length > 5, id)
+    assert.deepEqual(rest, [''], id)
+    const kind = kindOf(answer)
+    assert.ok(kind, `${id}: ${answer}`)
+    assert.equal(answer.length > `${kind}: `.length, kind !== 'Met', id)
+  }
+})
+
+it('names files that exist, for what is met also a test', () => {
+  for (const { id, answer, where, test } of rows) {
+    const places = listFiles(where)
+    const tests = listFiles(test)
+    for (const path of [...places, ...tests])
+      assert.ok(existsSync(join(root, path)), `${id}: ${path}`)
+    for (const path of tests) assert.match(path, /\.test\.ts$/, id)
+    if (kindOf(answer) === 'Met') assert.ok(places.length > 0 && tests.length > 0, id)
+  }
+})
+
+it('has the rows of each chapter below its heading, and counts them', () => {
+  const summary = [...page.matchAll(/^\| (V\d+|All)\b[^|\n]*\| (\d+) \| (\d+) \| (\d+) \|$/gm)]
+  const chapters = page.split(/^## (?=V)/m).slice(1)
+  assert.equal(chapters.length, 17)
+  const counted = chapters.map(text => {
+    const [name = ''] = text.split(' ')
+    const own = rows.filter(({ id }) => id.startsWith(`${name}.`))
+    for (const { id } of own) assert.ok(text.includes(`\n| ${id} |`), `${id} is elsewhere`)
+    return [name, ...KINDS.map(kind => own.filter(row => kindOf(row.answer) === kind).length)]
+  })
+  const all = KINDS.map(kind => rows.filter(row => kindOf(row.answer) === kind).length)
+  assert.deepEqual(
+    summary.map(([, name, ...counts]) => [name, ...counts.map(Number)]),
+    [...counted, ['All', ...all]],
+  )
+})

@@ -1,0 +1,86 @@
+import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
+import { reasonOf } from '@signalbox/contract/reasons.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
+import { readPlatformDecisions } from '../consent/platform-decisions.ts'
+import type { StoredEvent } from '../events/event-store.ts'
+import type { StoredDelivery } from './delivery-store.ts'
+import type { ExplanationContext } from './waiting-explanation.ts'
+
+/** Explains a delivery that consent, a withdrawal or an erasure stopped. */
+export function consentSentence(
+  delivery: StoredDelivery,
+  event: StoredEvent,
+  { pageWithdrawal }: ExplanationContext,
+): string {
+  const { statusReason } = delivery
+  const reason = reasonOf('skipped:consent', statusReason)
+  const notSent = notSentWords(delivery)
+  switch (isRecognized(reason) ? reason : 'no_signal') {
+    case 'erased':
+      return (
+        `${notSent}: the person's data was erased on request. ` +
+        'The event stays in the ledger, without identity.'
+      )
+    case 'consent_withdrawn':
+      return (
+        `${notSent}: the visitor withdrew consent, and ${withdrawalClause(event)}. ` +
+        'It stays in the ledger.'
+      )
+    case 'withdrawn_by_page': {
+      const named = pageWithdrawal
+        ? `page withdrawal ${pageWithdrawal.id} of ${pageWithdrawal.withdrawnAt.toISOString()}` +
+          (pageWithdrawal.liftedAt ? ', which has been lifted since' : '')
+        : 'by a page, for a visitor with the same identifiers'
+      return (
+        `${notSent}: the visitor withdrew consent on a page (${named}), and ` +
+        `${withdrawalClause(event)}. It stays in the ledger. Anyone can copy the key of a page: ` +
+        'if the visitor did not withdraw, list the withdrawals and lift theirs.'
+      )
+    }
+    case 'possible_refusal':
+      return (
+        `${notSent}: ${listPossibleRefusals(event)} refuses advertising by its words, though it ` +
+        'is not a form that is known (possible_refusal). It stays in the ledger.'
+      )
+    case 'consent_refused_for_platform':
+      return (
+        `${notSent}: ${describePlatformRefusal(delivery, event)} refuses this platform ` +
+        '(consent_refused_for_platform). Other platforms are decided for themselves.'
+      )
+    case 'consent_not_decided':
+      return (
+        `${notSent}: the destination was connected while the event was received, so no consent ` +
+        'was decided for its platform. Events from after that have a decision.'
+      )
+    case 'no_signal':
+      return (
+        `${notSent}: consent signals came with the event, but none of them could be read as ` +
+        `granted (${storedText(statusReason)}). It stays in the ledger.`
+      )
+  }
+}
+
+function withdrawalClause({ consentCapturedAt }: StoredEvent): string {
+  return consentCapturedAt
+    ? `the consent of ${consentCapturedAt.toISOString()} does not overrule that: it ` +
+        'would have to be captured more than 5 minutes after the withdrawal, and no later than ' +
+        'the receipt of the event'
+    : 'no later consent is known'
+}
+
+function describePlatformRefusal({ platform }: StoredDelivery, { consent }: StoredEvent): string {
+  const decisions = readPlatformDecisions(consent)
+  return (platform !== null && decisions[platform]?.field) || 'a consent member'
+}
+
+function listPossibleRefusals({ consent }: StoredEvent): string {
+  const decision = isObject(consent?.decision) ? consent.decision : {}
+  const fields = decision.possible_refusals
+  return Array.isArray(fields) && fields.length > 0 ? fields.join(', ') : 'a consent member'
+}
+
+/** A retry or a replay may end unsent after earlier attempts. */
+export function notSentWords({ attemptCount }: StoredDelivery): string {
+  if (attemptCount === 0) return 'Not sent'
+  return `Not sent again after ${attemptCount === 1 ? 'one attempt' : `${attemptCount} attempts`}`
+}

@@ -1,0 +1,132 @@
+import {
+  CLICK_AGE_MILLISECONDS_MAX,
+  keepFirstClickIds,
+  mergeClickIds,
+  type SessionClickIds,
+} from '../identity/click-ids.ts'
+import type { EventRecord } from './event-record.ts'
+
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
+
+/**
+ * Whether nobody can guess the visitor ID, such as the random UUID that the tag makes: a page that
+ * names it is a page of that visitor.
+ */
+export function isUnguessableVisitorId(visitorId: string): boolean {
+  return UUID_V4.test(visitorId)
+}
+
+/** The session of a visitor, as reads show it. */
+export interface StoredSession extends SessionClickIds {
+  visitorId: string
+  firstSeenAt: Date
+  lastSeenAt: Date
+  landingSource: string | null
+  /** When a page last named another click ID than the first, which is kept. */
+  pageClickIgnoredAt: Date | null
+}
+
+/** The click IDs of a visitor from one event or several. */
+export interface MergedClickIds extends SessionClickIds {
+  /** When a page last named another click ID than the first one, which is kept. */
+  pageClickIgnoredAt: Date | null
+}
+
+const NO_CLICK_IDS: MergedClickIds = {
+  clickIds: {},
+  secretClickIds: {},
+  pageClickIgnoredAt: null,
+}
+
+/** Adds the click IDs of an event to those of earlier events of its visitor in the batch. */
+export function mergeSessionClickIds(
+  earlier: MergedClickIds = NO_CLICK_IDS,
+  { space, createdAt }: EventRecord,
+  { visitorId, clickIds: named }: NonNullable<EventRecord['session']>,
+): MergedClickIds {
+  const { clickIds, secretClickIds, pageClickIgnoredAt } = earlier
+  if (space === 'secret') {
+    const merged = mergeClickIds(secretClickIds, named)
+    return { clickIds, secretClickIds: merged, pageClickIgnoredAt }
+  }
+  if (isUnguessableVisitorId(visitorId)) {
+    return { clickIds: mergeClickIds(clickIds, named), secretClickIds, pageClickIgnoredAt }
+  }
+  const { clickIds: kept, isIgnored } = keepFirstClickIds(clickIds, named)
+  return {
+    clickIds: kept,
+    secretClickIds,
+    pageClickIgnoredAt: isIgnored ? createdAt : pageClickIgnoredAt,
+  }
+}
+
+/**
+ * The click IDs of a session after an event named others, as `mergeClickIds`: it keeps the time at
+ * which a Meta click was first seen, and a click that an event brings late does not replace a newer
+ * one.
+ */
+function newestClickIds(column: 'click_ids' | 'secret_click_ids'): string {
+  const stored = `sessions.${column}`
+  const named = `excluded.${column}`
+  return `(${stored}::jsonb || ${named}::jsonb || case
+        when split_part(${stored} ->> 'fbc', '.', 4) = split_part(${named} ->> 'fbc', '.', 4)
+          or split_part(${stored} ->> 'fbc', '.', 3) collate "C" >
+             split_part(${named} ->> 'fbc', '.', 3) collate "C"
+        then jsonb_set('{}', '{fbc}', coalesce(${stored}::jsonb -> 'fbc', 'null'))
+        else '{}' end)::json`
+}
+
+/** What is stored of pages, without a click that no platform attributes any more. */
+const CURRENT_PAGE_CLICK_IDS = `(sessions.click_ids::jsonb - case
+        when split_part(sessions.click_ids ->> 'fbc', '.', 3) collate "C" < (floor(extract(
+          epoch from excluded.last_seen_at at time zone 'UTC') * 1000)
+          - ${CLICK_AGE_MILLISECONDS_MAX})::text collate "C"
+        then array['fbc', 'fbclid'] else '{}'::text[] end)`
+const FIRST_CLICK_IDS = `(excluded.click_ids::jsonb || ${CURRENT_PAGE_CLICK_IDS})`
+const IS_UNGUESSABLE = `excluded.visitor_id collate "C" ~* '${UUID_V4.source}'`
+
+/** What pages named: the newest of a visitor ID that nobody guesses, the first of any other. */
+const PAGE_CLICK_IDS = `case
+        when excluded.click_ids::text = '{}' then sessions.click_ids
+        when ${IS_UNGUESSABLE} then ${newestClickIds('click_ids')}
+        else ${FIRST_CLICK_IDS}::json end`
+
+/** As `keepFirstClickIds` tells it. */
+const IS_PAGE_CLICK_IGNORED = `excluded.click_ids::text <> '{}' and not ${IS_UNGUESSABLE} and (
+          not ${FIRST_CLICK_IDS} - 'fbc' @> excluded.click_ids::jsonb - 'fbc'
+          or split_part(${FIRST_CLICK_IDS} ->> 'fbc', '.', 4) <>
+             split_part(excluded.click_ids ->> 'fbc', '.', 4))`
+
+/** The columns of an appended event that `writeSessions` reads, besides tracker and time. */
+export const SESSION_COLUMNS = [
+  'session_visitor_id',
+  'session_ordinal',
+  'first_seen_at',
+  'landing_source',
+  'session_click_ids',
+  'session_secret_click_ids',
+  'page_click_ignored_at',
+]
+
+/** SQL that writes the last event of each visitor in `source`, in the order of the keys. */
+export function writeSessions(source: string): string {
+  return `
+    insert into sessions
+      (tracker_id, visitor_id, first_seen_at, last_seen_at, landing_source, click_ids,
+       secret_click_ids, page_click_ignored_at)
+    select distinct on (tracker_id, session_visitor_id)
+      tracker_id, session_visitor_id, coalesce(first_seen_at, created_at), created_at,
+      landing_source, session_click_ids, session_secret_click_ids, page_click_ignored_at
+    from ${source} where session_visitor_id is not null
+    order by tracker_id, session_visitor_id, session_ordinal desc
+    on conflict (tracker_id, visitor_id) do update set
+      last_seen_at = greatest(sessions.last_seen_at, excluded.last_seen_at),
+      landing_source = coalesce(sessions.landing_source, excluded.landing_source),
+      click_ids = ${PAGE_CLICK_IDS},
+      secret_click_ids = case
+        when excluded.secret_click_ids is null then sessions.secret_click_ids
+        when sessions.secret_click_ids is null then excluded.secret_click_ids
+        else ${newestClickIds('secret_click_ids')} end,
+      page_click_ignored_at = case when ${IS_PAGE_CLICK_IGNORED} then excluded.last_seen_at
+        else coalesce(excluded.page_click_ignored_at, sessions.page_click_ignored_at) end`
+}

@@ -1,0 +1,112 @@
+import type { EdgeClient } from '../access/authenticate-publishable-key.ts'
+import type { PlatformDecisions } from '../consent/platform-decisions.ts'
+import { DROP_REASONS, type DroppedField } from '../identity/dropped-fields.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import type { AcceptedIdentity, Platform, SubmittedIdentity } from '../platforms/platform.ts'
+import type { SelectedPlatforms } from '../platforms/registry.ts'
+import { containsIdentifier } from './redact-submission.ts'
+
+/** The platforms that may get the event, for which identity is made; all if none may. */
+export function selectGranted(
+  platforms: SelectedPlatforms,
+  decisions: PlatformDecisions,
+): SelectedPlatforms {
+  const granted = platforms.all.filter(({ name }) => decisions.get(name)?.outcome === 'granted')
+  const [first] = granted
+  if (first === undefined || granted.length === platforms.all.length) return platforms
+  const isDefaultGranted = granted.includes(platforms.default)
+  const own = isDefaultGranted ? platforms.default : first
+  return { all: granted, default: own, names: platforms.names }
+}
+
+interface IdentityInput extends SubmittedIdentity {
+  /** The browser as a trusted edge saw it. */
+  edge: EdgeClient | null
+}
+
+/** Identity for the first platform, plus that of the other platforms by name. */
+interface DraftIdentity extends AcceptedIdentity {
+  identityMark: string
+  platforms: Record<string, PlatformIdentity>
+}
+
+/**
+ * Normalizes the identity of an event for the platforms that may get it, while the raw values are
+ * in memory. Reads show the digests for the default one. The plan keeps what its destinations need,
+ * which may have changed since.
+ */
+export function acceptIdentity(
+  { all, default: defaultPlatform }: SelectedPlatforms,
+  input: IdentityInput,
+): DraftIdentity {
+  const accepted = acceptForPlatform(defaultPlatform, input)
+  const platforms: Record<string, PlatformIdentity> = {}
+  let { clickIds, dropped } = accepted
+  for (const platform of all) {
+    if (platform.name === defaultPlatform.name) continue
+    const other = acceptForPlatform(platform, { ...input, clickIds })
+    clickIds = other.clickIds
+    dropped = dropped.concat(other.dropped.filter(one => !isNamed(dropped, one)))
+    platforms[platform.name] = { digests: other.digests, plain: other.plain }
+  }
+  const { identityMark } = defaultPlatform
+  return { ...accepted, identityMark, clickIds, dropped, platforms }
+}
+
+function isNamed(dropped: readonly DroppedField[], { field }: DroppedField): boolean {
+  return dropped.some(one => one.field === field)
+}
+
+function acceptForPlatform(
+  platform: Platform,
+  { edge, ...submitted }: IdentityInput,
+): AcceptedIdentity {
+  const accepted = dropPlainIdentifiers(platform.normalizeIdentity(submitted))
+  if (edge === null) return accepted
+  const edgeIdentity = dropPlainIdentifiers(normalizeEdgeIdentity(platform, submitted, edge))
+  return {
+    ...accepted,
+    plain: { ...accepted.plain, ...edgeIdentity.plain },
+    dropped: accepted.dropped.concat(edgeIdentity.dropped),
+  }
+}
+
+/** User agents of robots and apps may name an email address; these values are sent as they are. */
+function dropPlainIdentifiers<Identity extends Pick<AcceptedIdentity, 'plain' | 'dropped'>>(
+  identity: Identity,
+): Identity {
+  const names = Object.keys(identity.plain).filter(name =>
+    containsIdentifier(identity.plain[name] ?? ''),
+  )
+  if (names.length === 0) return identity
+  const plain = Object.entries(identity.plain).filter(([name]) => !names.includes(name))
+  const fields = names.map(name => `user_data.${name}`)
+  const dropped = toDroppedFields(fields, DROP_REASONS.identifier)
+  return {
+    ...identity,
+    plain: Object.fromEntries(plain),
+    dropped: identity.dropped.concat(dropped),
+  }
+}
+
+/** Applies the rules for identity from a caller with a secret. */
+function normalizeEdgeIdentity(
+  platform: Platform,
+  { eventTime, observedAt }: SubmittedIdentity,
+  edge: EdgeClient,
+): Pick<AcceptedIdentity, 'plain' | 'dropped'> {
+  const { plain, dropped } = platform.normalizeIdentity({
+    userData: { client_ip_address: edge.ipAddress, client_user_agent: edge.userAgent },
+    clickIds: {},
+    eventSource: undefined,
+    eventTime,
+    observedAt,
+  })
+  const fieldOf = (field: string) => `${field.replace('user_data.', '')} (edge)`
+  return { plain, dropped: dropped.map(({ field, reason }) => ({ field: fieldOf(field), reason })) }
+}
+
+/** The same reason for several fields. */
+export function toDroppedFields(fields: readonly string[], reason: string): DroppedField[] {
+  return fields.map(field => ({ field, reason }))
+}
