@@ -6,17 +6,14 @@ import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { Credential, CredentialForm, TokenGrant } from './credentials.ts'
 import type { ReceiptResult, SendAnswer, SendError, Unavailable } from './send-answer.ts'
 
-export type { EventAnswer, ReceiptCount } from './send-answer.ts'
-export type { ReceiptResult, SendAnswer, SendError, SendOutcome, Unavailable, UnavailableCause }
+export type * from './send-answer.ts'
+export type { SendOutcome, UnavailableCause }
 
 /** An event as an adapter needs it: identity only as digests, money as text. */
 export interface OutboundEvent {
   eventId: string
   eventName: string
-  /**
-   * What the platform calls the event: the entry of the destination's map from our names to the
-   * platform's, else `eventName`.
-   */
+  /** The platform's name for the event, by the map of the destination; else `eventName`. */
   platformName: string
   /** Never later than the time of receipt: acceptance clamps the time of a fast clock. */
   eventTime: Date
@@ -53,10 +50,7 @@ export interface OutboundEvent {
   adConsent: AdConsent
   /** The event that this delayed one belongs to. */
   originalEvent: OriginalEvent | null
-  /**
-   * Whether the event may change the value of an earlier one. False for the event of a page, which
-   * anyone can forge: a platform sends it as an event of its own, or not at all.
-   */
+  /** Whether it may change the value of an earlier event. A page's may not: anyone can forge it. */
   mayRestateValue: boolean
 }
 
