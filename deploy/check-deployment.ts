@@ -6,7 +6,8 @@ import { readSettings as readSimulatorSettings } from '@signalbox/graph-simulato
 import { parseAllDocuments } from 'yaml'
 import { runCommandLine } from '../service/program/roles/command-line.ts'
 import { readSettings } from '../service/runtime/settings/read-settings.ts'
-import { SETTINGS, type Settings } from '../service/runtime/settings/settings.ts'
+import { listSettings, type Settings } from '../service/runtime/settings/settings.ts'
+import { PLATFORM_SETTINGS } from '../service/signals/platforms/registry.ts'
 
 export const ROOT = join(import.meta.dirname, '..')
 export const { version: VERSION, dependencies: DEPENDENCIES } = JSON.parse(
@@ -29,7 +30,7 @@ const SECRETS: Variables = {
 
 /** Fails on a variable that the service does not know, or a value that it refuses. */
 export function assertSettings(variables: Variables): Settings {
-  const known = Object.values(SETTINGS).flatMap(({ variable, isSecret }) =>
+  const known = listSettings(PLATFORM_SETTINGS).flatMap(([, { variable, isSecret }]) =>
     isSecret ? [variable, `${variable}_FILE`] : [variable],
   )
   const unknown = Object.keys(variables).filter(
@@ -42,7 +43,7 @@ export function assertSettings(variables: Variables): Settings {
     assert.ok(SECRETS[secret], `${name} needs an example here`)
     return [secret, SECRETS[secret]]
   })
-  const settings = readSettings(Object.fromEntries(given))
+  const settings = readSettings(Object.fromEntries(given), PLATFORM_SETTINGS)
   assert.deepEqual(settings.warnings, [])
   return settings
 }

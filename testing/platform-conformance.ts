@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
+import { readCredential } from '../service/signals/platforms/credentials.ts'
 import type {
   OutboundEvent,
   Platform,
@@ -91,6 +92,17 @@ export function testPlatformConformance<Target>(
       assert.match(text, /^[A-Z]/)
   })
 
+  it(`${name}: describes every kind of credential that it takes, and mints where it must`, () => {
+    const { credentialForms, tokenGrant } = offline
+    const kinds = credentialForms.map(({ kind }) => kind)
+    assert.ok(kinds.length > 0)
+    assert.equal(new Set(kinds).size, kinds.length)
+    for (const { label, hint } of credentialForms)
+      for (const text of [label, hint]) assert.match(text, /^[A-Z]/)
+    const needsGrant = kinds.some(kind => kind !== 'bearer_token')
+    assert.equal(tokenGrant !== undefined, needsGrant)
+  })
+
   it(`${name}: returns an identity without raw values`, () => {
     const accepted = offline.normalizeIdentity(SUBMITTED)
     assert.ok(Object.keys(accepted.digests).length > 0)
@@ -119,7 +131,7 @@ export function testPlatformConformance<Target>(
   it(`${name}: creates simulator destinations that it can parse`, () => {
     const destination = offline.createSimulatorDestination()
     assert.ok(offline.parseTarget(destination.config) !== null)
-    assert.notEqual(destination.accessToken, '')
+    assert.ok(readCredential(offline, destination.credential))
   })
 
   for (const outcome of OUTCOMES) {

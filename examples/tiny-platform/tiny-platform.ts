@@ -20,6 +20,7 @@ export function tinyPlatform({ baseUrl }: { baseUrl: string }): Platform<TinyTar
     identityMark: 't',
     label: 'Tiny',
     targetFields: TINY_TARGET_FIELDS,
+    credentialForms: [{ kind: 'bearer_token', label: 'Key', hint: 'In the board settings.' }],
     consentNeeds: {
       vendor: 'tiny',
       isSocialMedia: false,
@@ -40,7 +41,7 @@ export function tinyPlatform({ baseUrl }: { baseUrl: string }): Platform<TinyTar
     readMatchQuality: async () => NO_REPORTS,
     matchKeys: [{ key: 'person', from: '`user_data.em`', enoughPercent: 80 }],
     createTestCode: () => `tiny-${randomInt(1_000_000)}`,
-    createSimulatorDestination: () => ({ config: { board: 'simulator' }, accessToken: 'any' }),
+    createSimulatorDestination: () => ({ config: { board: 'simulator' }, credential: 'any' }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { renderTable } from '../../service/runtime/settings/print-settings.ts'
+import { renderTable } from '../../service/program/documents/print-settings.ts'
 import {
   normalizeIdentifier,
   parseSuppliedDigest,

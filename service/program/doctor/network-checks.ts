@@ -3,7 +3,11 @@ import { createServer } from 'node:net'
 import { findTracesUrl } from '../../runtime/settings/operation-settings.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
 import type { UnavailableCause } from '../../signals/platforms/platform.ts'
-import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
+import {
+  listAddresses,
+  type PlatformAddress,
+  type PlatformRegistry,
+} from '../../signals/platforms/registry.ts'
 import { findSmtpError } from '../../workspaces/users/mail/client.ts'
 import { requestPage } from './client.ts'
 import type { OpenedDestination } from './delivery-checks.ts'
@@ -124,15 +128,23 @@ async function checkTraces({ settings }: DoctorContext): Promise<Finding> {
 
 const CLOCK_SECONDS_MAX = 60
 
-/** Whether the platform answers, by any status, and whether its clock agrees with ours. */
-export async function checkPlatform({ settings, now }: DoctorContext): Promise<Finding[]> {
+/** Whether each platform answers, by any status, and whether its clock agrees with ours. */
+export async function checkPlatforms({ settings, now }: DoctorContext): Promise<Finding[]> {
+  const addresses = listAddresses(settings)
+  if (addresses.length === 0) return [skipped('platform.reachable', 'No platform is set.')]
+  const findings = await Promise.all(addresses.map(address => checkPlatform(address, now)))
+  return findings.flat()
+}
+
+async function checkPlatform(
+  { plugIn, url }: PlatformAddress,
+  now: () => Date,
+): Promise<Finding[]> {
   const check = 'platform.reachable'
-  const { platformUrl } = settings
-  if (platformUrl === undefined) return [skipped(check, 'No platform is set.')]
-  const { origin } = new URL(platformUrl)
+  const { origin } = new URL(url)
   const answer = await requestPage(origin)
   if (answer.status === null) {
-    const fix = 'Check DNS, firewall and outgoing proxy, and SIGNALBOX_PLATFORM_URL.'
+    const fix = `Check DNS, firewall and outgoing proxy, and ${plugIn.address.variable}.`
     return [error(check, `${origin} cannot be reached (${answer.code}).`, fix)]
   }
   const reachable = ok(check, `${origin} answers.`)

@@ -1,4 +1,5 @@
 import type { Settings } from '../../runtime/settings/settings.ts'
+import { listAddresses, PLATFORM_PLUG_INS } from '../../signals/platforms/registry.ts'
 import { error, type Finding, isLoopbackHost, isPublic, ok, warning } from './finding.ts'
 
 /** What the settings say by themselves, without a look at the machine, the store or the network. */
@@ -101,21 +102,30 @@ function checkMetricsHost({ metricsHost }: Settings): Finding {
 
 function checkPlatformUrl(settings: Settings): Finding {
   const check = 'settings.platform_url'
-  const { platformUrl } = settings
-  if (platformUrl === undefined) {
+  const addresses = listAddresses(settings)
+  if (addresses.length === 0) {
     if (!isPublic(settings)) return ok(check, 'Events go to the simulator.')
+    const advice = PLATFORM_PLUG_INS.map(
+      ({ address: { variable }, label, productionUrl }) =>
+        `${variable}, for ${label} to ${productionUrl}`,
+    )
     return warning(
       check,
-      'SIGNALBOX_PLATFORM_URL is not set: events of a public service go to the simulator, or ' +
-        'nowhere with serve.',
-      'Set SIGNALBOX_PLATFORM_URL, for Meta to https://graph.facebook.com.',
+      'No platform has an address: events of a public service go to the simulator, or nowhere ' +
+        'with serve.',
+      `Set ${advice.join(', or ')}.`,
     )
   }
-  const { protocol, hostname, origin } = new URL(platformUrl)
-  if (protocol === 'https:' || isLoopbackHost(hostname)) return ok(check, `Events go to ${origin}.`)
+  const open = addresses.find(({ url }) => {
+    const { protocol, hostname } = new URL(url)
+    return protocol !== 'https:' && !isLoopbackHost(hostname)
+  })
+  const origins = addresses.map(({ url }) => new URL(url).origin)
+  if (!open) return ok(check, `Events go to ${origins.join(', ')}.`)
   return error(
     check,
-    `SIGNALBOX_PLATFORM_URL is ${origin}: credentials and events travel unencrypted.`,
+    `${open.plugIn.address.variable} is ${new URL(open.url).origin}: credentials and events ` +
+      'travel unencrypted.',
     'Set it to an https address.',
   )
 }

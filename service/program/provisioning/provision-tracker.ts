@@ -102,5 +102,6 @@ export async function provisionDestination(
 
 function simulatorDestination(): ConnectedDestination {
   const platform = createOfflinePlatforms().default
-  return { platform: platform.name, ...platform.createSimulatorDestination() }
+  const { config, credential: accessToken } = platform.createSimulatorDestination()
+  return { platform: platform.name, config, accessToken }
 }

@@ -6,7 +6,7 @@ import { Command, CommanderError } from 'commander'
 import type { Database } from '../../runtime/db/database.ts'
 import { SettingsError } from '../../runtime/settings/read-settings.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
-import { createPlatforms } from '../../signals/platforms/registry.ts'
+import { createPlatforms, listAddresses } from '../../signals/platforms/registry.ts'
 import { checkDelivery } from '../doctor/delivery-checks.ts'
 import {
   type DoctorContext,
@@ -18,7 +18,7 @@ import {
   skipped,
   warning,
 } from '../doctor/finding.ts'
-import { checkCredentials, checkNetwork, checkPlatform } from '../doctor/network-checks.ts'
+import { checkCredentials, checkNetwork, checkPlatforms } from '../doctor/network-checks.ts'
 import { checkSettings } from '../doctor/settings-checks.ts'
 import { checkStore, openForReading } from '../doctor/store-checks.ts'
 import { createConnectionError } from './open-store.ts'
@@ -116,7 +116,7 @@ async function runDoctor(
     ...checkSettings(context.settings),
     ...checkDataFolder(context.settings),
     ...(await checkNetwork(context)),
-    ...(await checkPlatform(context)),
+    ...(await checkPlatforms(context)),
     ...(await examineStore(context, explainConnectionError)),
   ]
 }
@@ -165,10 +165,12 @@ async function checkLiveCredentials(
   opened: Parameters<typeof checkCredentials>[2],
 ): Promise<Finding> {
   const { settings, now } = context
-  const { platformUrl: baseUrl, platformVersion: version } = settings
-  if (baseUrl === undefined) return skipped('platform.credentials', 'No platform is set.')
-  const options = { baseUrl, version, now, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
-  return checkCredentials(context, createPlatforms(options), opened)
+  const named = new Set(listAddresses(settings).map(({ plugIn }) => plugIn.name))
+  if (named.size === 0) return skipped('platform.credentials', 'No platform is set.')
+  const timeoutMilliseconds = TIMEOUT_MILLISECONDS
+  const platforms = createPlatforms({ settings, simulatorUrl: null, now, timeoutMilliseconds })
+  const reachable = opened.filter(({ platform }) => named.has(platform))
+  return checkCredentials(context, platforms, reachable)
 }
 
 /** The address of the embedded server, or why there is none. */

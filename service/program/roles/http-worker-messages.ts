@@ -11,8 +11,8 @@ export interface HttpWorkerConfig {
   /** The settings of the program, with this worker's share of the connections and the queue. */
   settings: Settings
   connectionString: string
-  /** Undefined: the platform is not known, and no test purchase can be sent. */
-  platformUrl: string | undefined
+  /** Null: the platforms have the addresses of the settings. */
+  simulatorUrl: string | null
   /**
    * Whether the main thread delivers: then a message wakes it when deliveries are planned, and it
    * answers with the state of its circuits. A message costs each of the two threads 100 µs a

@@ -4,6 +4,7 @@ import { openStoreNodes } from '../../runtime/db/store-nodes.ts'
 import { createLogger, openLogStream } from '../../runtime/http/logger.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
 import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
+import { listAddresses } from '../../signals/platforms/registry.ts'
 import { registerConnectionMetrics } from '../metrics/database-metrics.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { createMetricsRegistry, takeMetricsSnapshot } from '../metrics/metrics-registry.ts'
@@ -72,7 +73,7 @@ async function start(config: HttpWorkerConfig) {
   const nodes = await openStoreNodes(database, options)
   registerConnectionMetrics(registry, database.pool)
   const keys = loadCredentialKeys(context.settings)
-  const platforms = withPlatformMetrics(registry, platformsOf(context, config.platformUrl))
+  const platforms = withPlatformMetrics(registry, platformsOf(context, config.simulatorUrl))
   const onMoved = registerDestinationMetrics(registry)
   const tracer = await startTracing(context, role)
   const deliveryOptions = { platforms, credentialKeys: keys, onMoved, tracer }
@@ -82,9 +83,10 @@ async function start(config: HttpWorkerConfig) {
     connectionString: config.connectionString,
     nodes,
     platforms,
-    delivery: config.platformUrl
-      ? createDeliveryContext(context, { database }, deliveryOptions)
-      : null,
+    delivery:
+      config.simulatorUrl !== null || listAddresses(settings).length > 0
+        ? createDeliveryContext(context, { database }, deliveryOptions)
+        : null,
     credentialKeys: keys,
     onPlanned: () => config.isDelivering && send({ kind: 'planned' }),
     registry,

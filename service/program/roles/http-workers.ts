@@ -42,7 +42,7 @@ export async function prepareHttpWorkers(
 export interface HttpWorkersOptions extends HttpWorkerListeners {
   store: Store
   credentialKeys: CredentialKeys
-  platformUrl: string | undefined
+  simulatorUrl: string | null
 }
 
 interface HttpWorkerPool {
@@ -97,7 +97,7 @@ export class HttpWorkers {
     }
   }
 
-  #createConfigs({ store, platformUrl, circuits }: HttpWorkersOptions, port: ReservedPort) {
+  #createConfigs({ store, simulatorUrl, circuits }: HttpWorkersOptions, port: ReservedPort) {
     const { settings } = this.#context
     const { role, count } = this.#pool
     const share = {
@@ -112,7 +112,7 @@ export class HttpWorkers {
       role,
       settings: { ...settings, ...share },
       connectionString: store.connectionString,
-      platformUrl,
+      simulatorUrl,
       isDelivering: circuits !== undefined,
       reusePort: port.isShared,
       shared: { ...shared, streamSlots: { memory, index } },

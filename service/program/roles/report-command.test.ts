@@ -8,6 +8,7 @@ import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import { startJobWorker } from '../../runtime/jobs/worker.ts'
 import { readSettings } from '../../runtime/settings/read-settings.ts'
+import { PLATFORM_SETTINGS } from '../../signals/platforms/registry.ts'
 import { createWebhookClient } from '../../workspaces/notifications/client.ts'
 import { buildJobs } from './start-jobs.ts'
 
@@ -25,7 +26,7 @@ async function startReporting(test: TestContext) {
     startJobWorker({
       database: service.database,
       jobs: buildJobs({
-        settings: readSettings(environment),
+        settings: readSettings(environment, PLATFORM_SETTINGS),
         database: service.database,
         credentialKeys: service.delivery.credentialKeys,
         delivery: service.delivery,

@@ -3,7 +3,7 @@ import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { EmbeddedPostgres } from '@signalbox/embedded-postgres'
 import type { GivenVariable, Settings } from '../../runtime/settings/settings.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
-import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
+import { listAddresses, type PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { outboxFolder } from '../../workspaces/users/mail/client.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
@@ -25,7 +25,7 @@ import { type RunningMetrics, startMetrics, startTracing } from './start-observa
 
 /**
  * `npm start`: the store and its migrations, the HTTP service, a delivery worker, the jobs and,
- * unless SIGNALBOX_PLATFORM_URL is set, the simulator. An empty store of its own, or one whose
+ * unless a platform has an address, the simulator. An empty store of its own, or one whose
  * operator asks for it, gets a demo tracker.
  */
 export async function runAll(context: RoleContext): Promise<RunningRole> {
@@ -46,11 +46,12 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     const simulator = await startSimulator(context)
     if (simulator) closers.push(simulator.stop)
     simulator?.exited.then(context.onFatal)
-    const platformUrl = simulator?.url ?? (settings.platformUrl as string)
-    const platforms = withPlatformMetrics(metrics.registry, platformsOf(context, platformUrl))
+    const simulatorUrl = simulator?.url ?? null
+    const platforms = withPlatformMetrics(metrics.registry, platformsOf(context, simulatorUrl))
     const keys = loadCredentialKeys(settings)
 
-    const dependencies = { platforms, platformUrl, credentialKeys: keys, metrics, workers, closers }
+    const common = { platforms, simulatorUrl, metrics, workers, closers }
+    const dependencies = { ...common, credentialKeys: keys }
     const service = await startServiceAndWorker(context, store, dependencies)
     const credentialsPath = join(settings.dataDirectory, 'credentials.json')
     const hasCredentials = await provisionDemo(store.database, {
@@ -70,7 +71,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
         origin: service.origin,
         store: formatStore(settings, store),
         metricsUrl: metrics.url,
-        platform: simulator ? `simulator at ${simulator.url}` : platformUrl,
+        platform: formatPlatform(settings, simulatorUrl),
         outboxFolder: findOutboxFolder(settings),
         credentialsPath: hasCredentials ? credentialsPath : null,
         at: now(),
@@ -111,7 +112,7 @@ const LOOPBACK_HOST = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
 
 interface ServiceDependencies {
   platforms: PlatformRegistry
-  platformUrl: string
+  simulatorUrl: string | null
   credentialKeys: CredentialKeys
   metrics: RunningMetrics
   /** Null where the main thread serves HTTP. */
@@ -123,7 +124,7 @@ interface ServiceDependencies {
 async function startServiceAndWorker(
   context: RoleContext,
   store: Store,
-  { platforms, platformUrl, credentialKeys, metrics, workers, closers }: ServiceDependencies,
+  { platforms, simulatorUrl, credentialKeys, metrics, workers, closers }: ServiceDependencies,
 ): Promise<HttpService> {
   const { registry } = metrics
   const tracer = await startTracing(context, 'all')
@@ -137,7 +138,13 @@ async function startServiceAndWorker(
   const { wake: onPlanned, countCircuits: circuits } = worker
   if (workers) {
     metrics.addWorkerSnapshots(workers.snapshots)
-    const service = await workers.start({ store, credentialKeys, platformUrl, onPlanned, circuits })
+    const service = await workers.start({
+      store,
+      credentialKeys,
+      simulatorUrl,
+      onPlanned,
+      circuits,
+    })
     closers.push(service.close)
     return service
   }
@@ -160,7 +167,7 @@ async function startServiceAndWorker(
 }
 
 async function startSimulator({ settings, logger }: RoleContext) {
-  if (settings.platformUrl !== undefined) return null
+  if (listAddresses(settings).length > 0) return null
   const nextPort = settings.port === 0 ? 0 : settings.port + 1
   return startSimulatorProcess(settings.simulatorPort || nextPort, logger)
 }
@@ -169,6 +176,13 @@ function formatStore(settings: Settings, { embedded }: Store): string {
   if (!embedded) return 'PostgreSQL at DATABASE_URL'
   const origin = embedded.isAdopted ? 'adopted from an earlier run' : 'started'
   return `embedded PostgreSQL in ${settings.dataDirectory} (${origin})`
+}
+
+function formatPlatform(settings: Settings, simulatorUrl: string | null): string {
+  if (simulatorUrl !== null) return `simulator at ${simulatorUrl}`
+  return listAddresses(settings)
+    .map(({ url }) => url)
+    .join(', ')
 }
 
 /** Null where a mail server sends emails. */

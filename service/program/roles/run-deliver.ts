@@ -1,4 +1,5 @@
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
+import { listAddresses, PLATFORM_PLUG_INS } from '../../signals/platforms/registry.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { openStore } from './open-store.ts'
@@ -21,13 +22,8 @@ import { startMetrics, startTracing } from './start-observability.ts'
 /** A delivery worker and the jobs; any number of these processes may share a store. */
 export async function runDeliver(context: RoleContext): Promise<RunningRole> {
   const { settings, logger } = context
-  const { platformUrl } = settings
-  if (platformUrl === undefined) {
-    throw new StartError(
-      'Set SIGNALBOX_PLATFORM_URL for deliver: https://graph.facebook.com for Meta, or ' +
-        'http://127.0.0.1:3001 for the simulator, which "npm run simulator" starts.',
-    )
-  }
+  const addresses = listAddresses(settings)
+  if (addresses.length === 0) throw new StartError(explainNoAddress())
   const store = await openStore({ settings, logger, role: 'deliver', embedded: 'join' })
   const closers = [store.close]
   try {
@@ -39,7 +35,7 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
     if (tracer) closers.push(tracer.close)
     const options = {
       tracer,
-      platforms: withPlatformMetrics(registry, platformsOf(context, platformUrl)),
+      platforms: withPlatformMetrics(registry, platformsOf(context, null)),
       credentialKeys: loadCredentialKeys(settings),
       onMoved: registerDestinationMetrics(registry),
     }
@@ -48,10 +44,22 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
     const delivery = createDeliveryContext(context, store, options)
     closers.push(startJobs(context, store, { registry, delivery }).stop)
     await releaseStartMemory()
-    context.printStatus(`Signalbox delivers to ${platformUrl}\nIts metrics are at ${metrics.url}\n`)
+    const urls = addresses.map(({ url }) => url).join(', ')
+    context.printStatus(`Signalbox delivers to ${urls}\nIts metrics are at ${metrics.url}\n`)
     return { close: () => closeAll(closers) }
   } catch (error) {
     await closeAll(closers)
     throw error
   }
+}
+
+function explainNoAddress(): string {
+  const given = PLATFORM_PLUG_INS.map(
+    ({ address, label, productionUrl }, index) =>
+      `${address.variable}${index === 0 ? ' for deliver' : ''}: ${productionUrl} for ${label}`,
+  )
+  return (
+    `Set ${given.join(', or ')}, or ` +
+    'http://127.0.0.1:3001 for the simulator, which "npm run simulator" starts.'
+  )
 }

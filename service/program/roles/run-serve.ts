@@ -1,5 +1,6 @@
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
+import { listAddresses } from '../../signals/platforms/registry.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
@@ -25,7 +26,7 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     const keys = loadCredentialKeys(settings)
     const dependencies = { store, credentialKeys: keys, metrics }
     const service = workers
-      ? await serveInWorkers(context, workers, dependencies)
+      ? await serveInWorkers(workers, dependencies)
       : await serveInProcess(context, dependencies, closers)
     closers.push(service.close)
     await releaseStartMemory()
@@ -47,13 +48,11 @@ interface ServeDependencies {
 }
 
 function serveInWorkers(
-  { settings }: RoleContext,
   workers: HttpWorkers,
   { store, credentialKeys, metrics }: ServeDependencies,
 ): Promise<HttpService> {
   metrics.addWorkerSnapshots(workers.snapshots)
-  const { platformUrl } = settings
-  return workers.start({ store, credentialKeys, platformUrl, onPlanned: () => {} })
+  return workers.start({ store, credentialKeys, simulatorUrl: null, onPlanned: () => {} })
 }
 
 async function serveInProcess(
@@ -62,8 +61,7 @@ async function serveInProcess(
   closers: (() => Promise<void>)[],
 ): Promise<HttpService> {
   const { startHttp } = await import('./start-http.ts')
-  const { platformUrl } = context.settings
-  const platforms = withPlatformMetrics(registry, platformsOf(context, platformUrl))
+  const platforms = withPlatformMetrics(registry, platformsOf(context, null))
   const tracer = await startTracing(context, 'serve')
   if (tracer) closers.push(tracer.close)
   // Test purchases are sent by the process that gets the request.
@@ -74,7 +72,10 @@ async function serveInProcess(
     connectionString: store.connectionString,
     nodes: store.nodes,
     platforms,
-    delivery: platformUrl ? createDeliveryContext(context, store, options) : null,
+    delivery:
+      listAddresses(context.settings).length > 0
+        ? createDeliveryContext(context, store, options)
+        : null,
     credentialKeys,
     onPlanned: () => {},
     registry,

@@ -18,11 +18,7 @@ import { type DeliveryWorker, startDeliveryWorker } from '../../signals/delivery
 import { createErasureKeyProvider } from '../../signals/erasure/erasure-store.ts'
 import { ensurePartitions, PARTITION_DAYS_AHEAD } from '../../signals/events/partition-store.ts'
 import type { OutboundEvent, Platform, SendAnswer } from '../../signals/platforms/platform.ts'
-import {
-  createOfflinePlatforms,
-  createPlatforms,
-  type PlatformRegistry,
-} from '../../signals/platforms/registry.ts'
+import { createPlatforms, type PlatformRegistry } from '../../signals/platforms/registry.ts'
 import {
   type DeliveryMeter,
   registerDeliveryMetrics,
@@ -34,18 +30,13 @@ import type { RoleContext } from './role.ts'
 
 const PLATFORM_MILLISECONDS_MAX = 10_000
 
-/** Without an address: for a process that sends nothing. */
+/** The platforms at the addresses of the settings, or at the simulator. */
 export function platformsOf(
   { settings, now }: RoleContext,
-  platformUrl: string | undefined,
+  simulatorUrl: string | null,
 ): PlatformRegistry {
-  if (platformUrl === undefined) return createOfflinePlatforms()
-  return createPlatforms({
-    baseUrl: platformUrl,
-    version: settings.platformVersion,
-    now,
-    timeoutMilliseconds: PLATFORM_MILLISECONDS_MAX,
-  })
+  const timeoutMilliseconds = PLATFORM_MILLISECONDS_MAX
+  return createPlatforms({ settings, simulatorUrl, now, timeoutMilliseconds })
 }
 
 /** Creates partitions for the next two weeks: at every start, and hourly by a job. */

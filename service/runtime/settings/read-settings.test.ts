@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { PLATFORM_SETTINGS } from '../../signals/platforms/registry.ts'
 import { readSettings, SettingsError } from './read-settings.ts'
-import { SETTINGS } from './settings.ts'
+import { listSettings, readPluginSetting } from './settings.ts'
 
 it('returns the documented defaults for an empty environment', () => {
   const settings = readSettings({})
@@ -26,7 +27,8 @@ it('refuses an invalid value in one sentence that names the variable and its ran
     ],
   ]
   for (const [environment, message] of wrong) {
-    assert.throws(() => readSettings(environment), { name: 'SettingsError', message })
+    const read = () => readSettings(environment, PLATFORM_SETTINGS)
+    assert.throws(read, { name: 'SettingsError', message })
   }
 })
 
@@ -171,7 +173,23 @@ it('refuses half of a social sign-in client', () => {
 })
 
 it('has a sentence and a unique variable for every setting', () => {
-  const settings = Object.values(SETTINGS)
+  const settings = listSettings(PLATFORM_SETTINGS).map(([, setting]) => setting)
   for (const { variable, description } of settings) assert.ok(description.endsWith('.'), variable)
   assert.equal(new Set(settings.map(({ variable }) => variable)).size, settings.length)
+})
+
+it('reads the settings of plug-ins from their own tables, with defaults where none was read', () => {
+  const [table] = PLATFORM_SETTINGS
+  assert.ok(table)
+  const [address, version] = Object.values(table)
+  assert.ok(address && version)
+  const environment = { [address.variable]: 'https://platform.example/', PORT: '0' }
+  const settings = readSettings(environment, [table])
+  assert.equal(readPluginSetting(settings, address), 'https://platform.example')
+  assert.equal(readPluginSetting(settings, version), version.default)
+  assert.deepEqual(settings.warnings, [])
+  assert.equal(readPluginSetting({ pluginValues: {} }, version), version.default)
+  assert.equal(readPluginSetting({ pluginValues: {} }, address), undefined)
+  const given = settings.given.map(({ variable }) => variable)
+  assert.deepEqual(given, ['PORT', address.variable])
 })

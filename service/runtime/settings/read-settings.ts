@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { InvalidValue, type Setting } from './setting-types.ts'
-import { type GivenVariable, SETTINGS, type Settings } from './settings.ts'
+import {
+  type GivenVariable,
+  listSettings,
+  SETTINGS,
+  type Settings,
+  type SettingsTable,
+} from './settings.ts'
 
 /** An invalid setting. The message is one sentence and never contains the value of a secret. */
 export class SettingsError extends Error {
@@ -9,19 +15,29 @@ export class SettingsError extends Error {
 
 type Environment = Record<string, string | undefined>
 
-/** Reads and checks every setting. Throws a SettingsError at the first invalid one. */
-export function readSettings(environment: Environment): Settings {
+/**
+ * Reads and checks every setting, and those of the plug-ins' tables. Throws a SettingsError at the
+ * first invalid one.
+ */
+export function readSettings(
+  environment: Environment,
+  pluginTables: readonly SettingsTable[] = [],
+): Settings {
   // Each setting's own `parse` returns the type that the table declares.
   const values = {} as Record<keyof typeof SETTINGS, never>
+  const pluginValues: Record<string, unknown> = {}
   const given: GivenVariable[] = []
-  for (const [name, setting] of Object.entries(SETTINGS)) {
+  for (const [name, setting] of listSettings(pluginTables)) {
     const text = readGivenText(environment, setting)
     if (text !== undefined) {
       given.push({ variable: setting.variable, value: setting.isSecret ? null : text })
     }
-    values[name as keyof typeof SETTINGS] = parseValue(setting, text ?? setting.default) as never
+    const value = parseValue(setting, text ?? setting.default)
+    if (name in SETTINGS) values[name as keyof typeof SETTINGS] = value as never
+    else pluginValues[setting.variable] = value
   }
-  const settings: Settings = { ...values, given, warnings: warnOfUnknownVariables(environment) }
+  const warnings = warnOfUnknownVariables(environment, pluginTables)
+  const settings: Settings = { ...values, pluginValues, given, warnings }
   requireWholeClient('GOOGLE', settings.googleClientId, settings.googleClientSecret)
   requireWholeClient('GITHUB', settings.githubClientId, settings.githubClientSecret)
   requireRetentionOrder(settings)
@@ -82,8 +98,11 @@ const RENAMED: Record<string, string> = {
   SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX: 'SIGNALBOX_DELIVERY_DESTINATION_REQUESTS_MAX',
 }
 
-function warnOfUnknownVariables(environment: Environment): string[] {
-  const known = Object.values(SETTINGS).flatMap(({ variable, isSecret }) =>
+function warnOfUnknownVariables(
+  environment: Environment,
+  pluginTables: readonly SettingsTable[],
+): string[] {
+  const known = listSettings(pluginTables).flatMap(([, { variable, isSecret }]) =>
     isSecret ? [variable, `${variable}_FILE`] : [variable],
   )
   return Object.keys(environment)

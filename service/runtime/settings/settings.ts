@@ -7,6 +7,7 @@ import {
   matching,
   networks,
   postgresUrl,
+  type Setting,
   type SettingValue,
   text,
   toggle,
@@ -21,8 +22,9 @@ export const PAYLOAD_RETENTION_DAYS_MIN = 63
 export const LEASE_SECONDS_MAX = 3_600
 
 /**
- * Every setting, once: name, environment variable, range, default and description. The type
- * `Settings`, the checks at the start and `docs/operations/settings.md` are derived from it.
+ * Every setting that is not a plug-in's, once: name, environment variable, range, default and
+ * description. The type `Settings`, the checks at the start and `docs/operations/settings.md` are
+ * derived from it and from the tables of the plug-ins.
  */
 export const SETTINGS = {
   port: integer('PORT', {
@@ -82,17 +84,6 @@ export const SETTINGS = {
   }),
   trustedProxies: networks('SIGNALBOX_TRUSTED_PROXIES', {
     description: 'Proxies whose X-Forwarded-For is trusted for the client address. Unset: none.',
-  }),
-  platformUrl: url('SIGNALBOX_PLATFORM_URL', {
-    part: given => given.replace(/\/+$/, ''),
-    description:
-      'Graph API to deliver to (Meta: https://graph.facebook.com). Unset: the simulator.',
-  }),
-  platformVersion: matching('SIGNALBOX_PLATFORM_VERSION', {
-    pattern: /^v\d+\.\d+$/,
-    requirement: 'look like v26.0',
-    default: 'v26.0',
-    description: 'Graph API version of every request.',
   }),
   additionalConsentProvider: integer('SIGNALBOX_ADDITIONAL_CONSENT_PROVIDER', {
     min: 1,
@@ -245,8 +236,37 @@ export const SETTINGS = {
 
 type SettingName = keyof typeof SETTINGS
 
+/** Settings by name. A plug-in has a table of its own, in its folder. */
+export type SettingsTable = Readonly<Record<string, Setting<unknown>>>
+
+/** On the page, the settings of plug-ins stand before this one. */
+const AFTER_PLUG_INS: SettingName = 'additionalConsentProvider'
+
+/** All settings with their names, in the order of the page. */
+export function listSettings(
+  pluginTables: readonly SettingsTable[],
+): (readonly [name: string, setting: Setting<unknown>])[] {
+  const own = Object.entries<Setting<unknown>>(SETTINGS)
+  const before = own.findIndex(([name]) => name === AFTER_PLUG_INS)
+  const ofPlugIns = pluginTables.flatMap(table => Object.entries(table))
+  return own.toSpliced(before, 0, ...ofPlugIns)
+}
+
+/** The value of a plug-in's setting; its default where the environment was not read for it. */
+export function readPluginSetting<Kind extends Setting<unknown>>(
+  { pluginValues }: Pick<Settings, 'pluginValues'>,
+  setting: Kind,
+): SettingValue<Kind> {
+  const { variable, default: preset, parse } = setting
+  const value = variable in pluginValues ? pluginValues[variable] : preset && parse(preset)
+  // The table that read the value is the one that types it.
+  return (value ?? undefined) as SettingValue<Kind>
+}
+
 /** The settings of a running program. Times are in seconds unless the name has another unit. */
 export type Settings = { [Name in SettingName]: SettingValue<(typeof SETTINGS)[Name]> } & {
+  /** The values of the plug-ins' settings, by variable: see `readPluginSetting`. */
+  pluginValues: Readonly<Record<string, unknown>>
   /** Sentences about unknown variables. They never stop the start. */
   warnings: string[]
   given: readonly GivenVariable[]

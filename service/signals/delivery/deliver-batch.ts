@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { openCredential } from '../../runtime/util/sealed-credential.ts'
 import { monotonicSeconds } from '../../runtime/util/time.ts'
+import type { SendOutcome } from '../platforms/platform.ts'
 import { insertAttempt } from './attempt-store.ts'
 import {
   type ClaimedBatch,
@@ -26,7 +27,13 @@ import {
   type UnsentReason,
 } from './retry-policy.ts'
 import { reviewDeliveries, windowEnd } from './review-deliveries.ts'
-import { hasFreeText, type OutboundDelivery, type SentRequest, sendEvents } from './send-events.ts'
+import {
+  answerOfEvent,
+  hasFreeText,
+  type OutboundDelivery,
+  type SentRequest,
+  sendEvents,
+} from './send-events.ts'
 import { retryWhileLeased, settleBatch } from './settle-batch.ts'
 import { clearErasedAnswer } from './stop-erased-deliveries.ts'
 
@@ -209,17 +216,19 @@ async function settleRequest(
   await retryWhileLeased(() => insertAttempt(database, { ...attempt, result: stored }), lease)
   // One random number per request: events that failed together are retried in one request.
   const answerContext = { at: now(), attemptId, random: random() }
-  const settlements = decided.map(({ id, event }) => {
+  const outcomes = new Map<number, SendOutcome>()
+  const settlements = decided.map(({ id, event }, index) => {
+    const answer = answerOfEvent(result, index)
+    outcomes.set(id, answer.outcome)
     const attemptNumber = claimed.get(id)?.attemptNumber ?? 1
     const windowEndsAt = windowEnd(events.get(id) ?? event, platform)
     const answered = { id, attemptNumber, windowEndsAt }
-    const settlement = retryPolicy.onAnswer(answered, result, answerContext)
+    const settlement = retryPolicy.onAnswer(answered, answer, answerContext)
     return possibleDuplicates.has(id)
       ? { ...settlement, isPossibleDuplicate: true as const }
       : settlement
   })
-  const { outcome } = result
-  const count = await settleBatch(context, batch, { settlements, request: { decided, outcome } })
+  const count = await settleBatch(context, batch, { settlements, request: { decided, outcomes } })
   if (!hasFreeText(result)) return
   const isPartial = count < settlements.length
   const decidedEvents = decided.flatMap(({ id }) => events.get(id) ?? [])

@@ -42,6 +42,7 @@ export function toOutboundEvent({
   return {
     ...(hasIdPrefix ? addIdPrefix(ids) : ids),
     eventName: event.eventName,
+    platformName: event.eventName,
     eventTime: clampEventTime(event),
     actionSource: event.actionSource,
     eventSource: event.eventSource,

@@ -17,7 +17,7 @@ import {
   scriptFaults,
 } from '../../../testing/fixtures/simulator.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
-import { createPlatforms, type PlatformRegistry } from '../platforms/registry.ts'
+import { createSimulatorPlatforms, type PlatformRegistry } from '../platforms/registry.ts'
 
 /** For as long as any test lasts: a platform that takes a request and never answers. */
 const FOREVER_MILLISECONDS = 600_000
@@ -25,9 +25,8 @@ const FOREVER_MILLISECONDS = 600_000
 /** The simulator, waited for without the limits of the worker under test. */
 function patientPlatforms({ simulatorUrl }: TestService): PlatformRegistry {
   const timeoutMilliseconds = FOREVER_MILLISECONDS
-  return createPlatforms({
-    baseUrl: simulatorUrl,
-    version: 'v26.0',
+  return createSimulatorPlatforms({
+    simulatorUrl,
     timeoutMilliseconds,
     now: () => new Date(),
   })

@@ -1,4 +1,10 @@
-import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platforms/platform.ts'
+import type {
+  Connection,
+  EventAnswer,
+  OutboundEvent,
+  Platform,
+  SendAnswer,
+} from '../platforms/platform.ts'
 
 export interface OutboundDelivery {
   event: OutboundEvent
@@ -33,8 +39,9 @@ export interface SentBatch {
 /**
  * Sends a batch. When the platform rejects its content, the batch is halved until the invalid
  * events are alone and the others go through: at most two requests per level, so a batch of a
- * thousand with one invalid event takes about twenty. The rest is not sent when the platform
- * rejects the destination or asks for a pause.
+ * thousand with one invalid event takes about twenty. An answer about each event settles each of
+ * them, and nothing is halved. The rest is not sent when the platform rejects the destination or
+ * asks for a pause.
  */
 export async function sendEvents(
   sender: Sender,
@@ -46,7 +53,7 @@ export async function sendEvents(
     if (!sender.canStart()) return { lastAnswer, unsent: [...batch, ...waiting.flat()] }
     const request = await sendRequest(sender, batch)
     lastAnswer = request.result
-    if (lastAnswer.outcome === 'permanent' && batch.length > 1) {
+    if (lastAnswer.outcome === 'permanent' && !lastAnswer.events && batch.length > 1) {
       const middle = Math.ceil(batch.length / 2)
       waiting.push(batch.slice(middle), batch.slice(0, middle))
       request.decided = []
@@ -57,8 +64,8 @@ export async function sendEvents(
   return { lastAnswer, unsent: waiting.flat() }
 }
 
-function stopsBatch({ outcome, waitSeconds }: SendAnswer): boolean {
-  return outcome === 'auth' || outcome === 'config' || waitSeconds > 0
+function stopsBatch(answer: SendAnswer): boolean {
+  return isRejection(answer) || answer.waitSeconds > 0
 }
 
 async function sendRequest(
@@ -68,7 +75,7 @@ async function sendRequest(
   const startedAt = now()
   const startMilliseconds = performance.now()
   const events = batch.map(({ event }) => event)
-  const answer = await platform.send(connection, events)
+  const answer = requireEveryEvent(await platform.send(connection, events), events.length)
   return {
     startedAt,
     durationMilliseconds: performance.now() - startMilliseconds,
@@ -76,6 +83,45 @@ async function sendRequest(
     result: redactSentValues(answer, events),
     decided: batch,
   }
+}
+
+/**
+ * Without one entry for each event, nobody knows which ones the platform has. A platform that
+ * accepted some does not reject the destination.
+ */
+function requireEveryEvent(answer: SendAnswer, eventCount: number): SendAnswer {
+  if (!answer.events) return answer
+  if (answer.events.length === eventCount) {
+    const acceptsSome = answer.events.some(({ outcome }) => outcome === 'accepted')
+    return acceptsSome && isRejection(answer) ? { ...answer, outcome: 'accepted' } : answer
+  }
+  const { events, ...rest } = answer
+  const message = `The platform answered about ${events.length} events of ${eventCount}.`
+  const error = { code: null, subcode: null, user_title: null, user_message: null }
+  return {
+    ...rest,
+    outcome: 'unknown',
+    error: { ...error, class: 'unknown', message, http_status: answer.httpStatus },
+  }
+}
+
+/** What an answer says about the event at one place of its request. */
+export function answerOfEvent(answer: SendAnswer, index: number): SendAnswer {
+  const own = answer.events?.[index]
+  if (!own) return answer
+  return { ...answer, outcome: outcomeOfEvent(answer, own), error: own.error }
+}
+
+/**
+ * A rejected destination is paused. Where only some events are rejected like that, it is not, so
+ * they wait for their next attempt like others: at once they would meet the same answer.
+ */
+function outcomeOfEvent(request: SendAnswer, event: EventAnswer) {
+  return isRejection(event) && !isRejection(request) ? 'retry' : event.outcome
+}
+
+function isRejection({ outcome }: Pick<SendAnswer, 'outcome'>): boolean {
+  return outcome === 'auth' || outcome === 'config'
 }
 
 const REDACTED = 'REDACTED'
@@ -91,7 +137,7 @@ const WHOLE_CHARACTERS_MAX = 499
  */
 export function redactSentValues(answer: SendAnswer, events: readonly OutboundEvent[]): SendAnswer {
   if (!hasFreeText(answer)) return answer
-  const text = JSON.stringify([answer.error, answer.answer]).toLowerCase()
+  const text = JSON.stringify([answer.error, answer.answer, answer.events]).toLowerCase()
   const patterns = [...collectSentValues(events)]
     .filter(value => text.includes(escapeAsJson(value).toLowerCase()))
     .sort((one, other) => other.length - one.length)
@@ -100,6 +146,7 @@ export function redactSentValues(answer: SendAnswer, events: readonly OutboundEv
     ...answer,
     error: redactStrings(answer.error, patterns),
     answer: redactStrings(answer.answer, patterns),
+    ...(answer.events && { events: redactStrings(answer.events, patterns) }),
   }
 }
 
@@ -107,8 +154,8 @@ export function redactSentValues(answer: SendAnswer, events: readonly OutboundEv
  * Whether an answer could repeat what was sent. Most answers are a number of events and an empty
  * list; anything else a platform returns may be free text.
  */
-export function hasFreeText({ error, answer }: SendAnswer): boolean {
-  if (error !== null) return true
+export function hasFreeText({ error, answer, events = [] }: SendAnswer): boolean {
+  if (error !== null || events.some(event => event.error !== null)) return true
   return Object.entries(answer ?? {}).some(([name, member]) => !isCodeOnly(name, member))
 }
 

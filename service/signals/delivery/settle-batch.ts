@@ -19,7 +19,8 @@ interface BatchSettlement {
 /** One request, and the events that its answer settles. */
 interface DecidedRequest {
   decided: readonly OutboundDelivery[]
-  outcome: SendOutcome
+  /** By delivery ID: an answer may settle each event for itself. */
+  outcomes: ReadonlyMap<number, SendOutcome>
 }
 
 /**
@@ -76,8 +77,8 @@ function tallySent(
   const groups = new Map<string, SentGroup>()
   const marks: SentTally['marks'] = new Map()
   const sentEvents = new Map(request?.decided.map(({ id, event }) => [id, event]))
-  const isUnknown = request?.outcome === 'unknown'
   for (const id of settledIds) {
+    const isUnknown = request?.outcomes.get(id) === 'unknown'
     const isTakeover = batch.claimed.get(id)?.isLeaseTakeover === true
     const event = sentEvents.get(id) ?? (isTakeover ? unsentEvent(batch, id) : null)
     if (!event) continue

@@ -1,15 +1,23 @@
-import type { FailureClass, SendOutcome, UnavailableCause } from '@signalbox/contract/reasons.ts'
+import type { SendOutcome, UnavailableCause } from '@signalbox/contract/reasons.ts'
 import type { PlatformConsentNeeds } from '../consent/consent-statement.ts'
 import type { ContentItem } from '../events/order-contents.ts'
 import type { DroppedField } from '../identity/dropped-fields.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import type { Credential, CredentialForm, TokenGrant } from './credentials.ts'
+import type { ReceiptResult, SendAnswer, SendError, Unavailable } from './send-answer.ts'
 
-export type { SendOutcome, UnavailableCause }
+export type { EventAnswer, ReceiptCount } from './send-answer.ts'
+export type { ReceiptResult, SendAnswer, SendError, SendOutcome, Unavailable, UnavailableCause }
 
 /** An event as an adapter needs it: identity only as digests, money as text. */
 export interface OutboundEvent {
   eventId: string
   eventName: string
+  /**
+   * What the platform calls the event: the entry of the destination's map from our names to the
+   * platform's, else `eventName`.
+   */
+  platformName: string
   /** Never later than the time of receipt: acceptance clamps the time of a fast clock. */
   eventTime: Date
   actionSource: string
@@ -109,7 +117,31 @@ export interface TargetField {
 /** A target and its token. The token is in memory only during a request. */
 export interface PlatformCredentials<Target> {
   target: Target
+  /** The bearer token, or the access token that was minted from another credential. */
   accessToken: string
+}
+
+/** A target and its credential, before a request. */
+export interface CredentialOwner<Target> {
+  target: Target
+  credential: Credential
+}
+
+/** Requests that the destinations with one key share, over all processes. */
+export interface RequestBudget {
+  /** Such as the Cloud project of the credential. Stored in clear: no secret. */
+  key: string
+  perMinute: number
+  perDay: number
+}
+
+/** The map from our event names to the platform's own, which a destination needs. */
+export interface ConversionTargets {
+  label: string
+  /** Where to find the platform's names. */
+  hint: string
+  /** What one of them looks like, as the source of a regular expression. */
+  pattern: string
 }
 
 /** A connection for one batch, whose events are all live events or all test events. */
@@ -134,6 +166,14 @@ export interface Platform<Target = unknown> {
   readonly label: string
   /** The members of a destination's `config`, for the form that creates one. */
   readonly targetFields: readonly TargetField[]
+  /** What may be entered as a credential, the recommended kind first. */
+  readonly credentialForms: readonly CredentialForm[]
+  /** Where access tokens are minted, if a kind of credential is not sent as it is. */
+  readonly tokenGrant?: TokenGrant
+  /** Present if each event needs a name of the platform's own; without one it is not sent. */
+  readonly conversionTargets?: ConversionTargets
+  /** Members of the queries of its URLs that are secret: never in a log, trace or error. */
+  readonly secretQueryMembers?: readonly string[]
   /** What consent it needs. */
   readonly consentNeeds: PlatformConsentNeeds
   /** The most events in one request. */
@@ -152,6 +192,13 @@ export interface Platform<Target = unknown> {
   validateEvent(event: OutboundEvent): SendError | null
   /** Sends one batch. Never throws: network errors are outcomes. */
   send(connection: Connection<Target>, events: readonly OutboundEvent[]): Promise<SendAnswer>
+  /** Reads what the platform says about a request that it took earlier. Never throws. */
+  readReceipt?(
+    credentials: PlatformCredentials<Target>,
+    receiptId: string,
+  ): Promise<ReceiptResult | Unavailable>
+  /** The limit of requests that this destination shares with others; null without one. */
+  requestBudget?(owner: CredentialOwner<Target>): RequestBudget | null
   /** Reads the platform's counts for a time range, by event name. Never throws. */
   readDayCounts(
     credentials: PlatformCredentials<Target>,
@@ -164,8 +211,8 @@ export interface Platform<Target = unknown> {
   readonly matchKeys: readonly MatchKey[]
   /** Creates a test event code for a destination that has none. */
   createTestCode(): string
-  /** Creates a destination and token for the platform's simulator. */
-  createSimulatorDestination(): { config: TargetConfig; accessToken: string }
+  /** Creates a destination for the platform's simulator; the credential as it is entered. */
+  createSimulatorDestination(): { config: TargetConfig; credential: string }
 }
 
 /** Identity as a caller sent it. It is in memory only while the request is processed. */
@@ -198,28 +245,6 @@ export interface SeenClickIds {
   eventTime: Date
 }
 
-/** Why an event was not accepted, as the platform states it. Returned as `last_error`. */
-export interface SendError {
-  class: FailureClass
-  code: number | null
-  subcode: number | null
-  message: string
-  user_title: string | null
-  user_message: string | null
-  http_status: number | null
-}
-
-/** The result of one request, in the form that is stored. It contains no credential. */
-export interface SendAnswer {
-  outcome: SendOutcome
-  /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
-  waitSeconds: number
-  httpStatus: number | null
-  traceId: string | null
-  answer: Record<string, unknown> | null
-  error: SendError | null
-}
-
 /** A time range: `from` is inclusive, `until` exclusive. Whole hours, at most 7 days. */
 export interface CountedDay {
   from: Date
@@ -228,16 +253,6 @@ export interface CountedDay {
 
 /** The source of an event at the platform: a server, or the platform's script in a browser. */
 export type CountedSource = 'server' | 'browser'
-
-/** An unavailable report. It must never be treated as zero. */
-export interface Unavailable {
-  kind: 'unavailable'
-  cause: UnavailableCause
-  /** One sentence for a person, without tokens or raw identifiers. */
-  sentence: string
-  /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
-  waitSeconds: number
-}
 
 /** The number of events that the platform counted, by event name. */
 export interface DayCounts {

@@ -1,23 +1,29 @@
-import { metaPlatform } from './meta/client.ts'
-import type { MetaOptions } from './meta/graph-api.ts'
+import { readPluginSetting, type Settings } from '../../runtime/settings/settings.ts'
+import { META_PLUG_IN } from './meta/settings.ts'
 import type { Platform } from './platform.ts'
-
-/** Options of the plug-ins that come from the settings. */
-export type PlatformOptions = MetaOptions
+import type { PlatformPlugIn, PlugInContext } from './plug-in.ts'
 
 /** One line for each platform. The first one is the default. */
-export function createPlatforms(options: PlatformOptions): PlatformRegistry {
-  return new PlatformRegistry([metaPlatform(options)])
+export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [META_PLUG_IN]
+
+/** The tables of all plug-ins, for `readSettings`. */
+export const PLATFORM_SETTINGS = PLATFORM_PLUG_INS.map(({ settings }) => settings)
+
+export function createPlatforms(context: PlugInContext): PlatformRegistry {
+  return new PlatformRegistry(PLATFORM_PLUG_INS.map(plugIn => plugIn.create(context)))
 }
 
-/** No server listens here. Everything that needs no request still works. */
-const NO_ADDRESS = 'http://127.0.0.1:9'
+/** The platforms at the simulator, with the defaults of their settings. */
+export function createSimulatorPlatforms(
+  options: Omit<PlugInContext, 'settings'>,
+): PlatformRegistry {
+  return createPlatforms({ ...options, settings: { pluginValues: {} } })
+}
 
 /** The platforms for a process that does not send events. */
 export function createOfflinePlatforms(): PlatformRegistry {
-  return createPlatforms({
-    baseUrl: NO_ADDRESS,
-    version: 'v0.0',
+  return createSimulatorPlatforms({
+    simulatorUrl: null,
     timeoutMilliseconds: 1,
     now: () => new Date(0),
   })
@@ -25,6 +31,19 @@ export function createOfflinePlatforms(): PlatformRegistry {
 
 /** Some platforms, such as those of a tracker. */
 export type SelectedPlatforms = Pick<PlatformRegistry, 'all' | 'default' | 'names'>
+
+export interface PlatformAddress {
+  plugIn: PlatformPlugIn
+  url: string
+}
+
+/** The platforms that have an address, and the address. Empty: the simulator is used, or none. */
+export function listAddresses(settings: Pick<Settings, 'pluginValues'>): PlatformAddress[] {
+  return PLATFORM_PLUG_INS.flatMap(plugIn => {
+    const url = readPluginSetting(settings, plugIn.address)
+    return url === undefined ? [] : [{ plugIn, url }]
+  })
+}
 
 /** The platforms that this process knows, by name. */
 export class PlatformRegistry {

@@ -1,6 +1,6 @@
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
 import type { ProvisionedTracker } from '../../../service/program/provisioning/provision-tracker.ts'
-import { createPlatforms } from '../../../service/signals/platforms/registry.ts'
+import { createSimulatorPlatforms } from '../../../service/signals/platforms/registry.ts'
 import { CrashableWorkerPool, recordPlatformResponses } from '../../crash/crashable-worker.ts'
 import { expireLeases } from '../../fixtures/deliveries.ts'
 import { samplePurchase } from '../../fixtures/sample-events.ts'
@@ -95,7 +95,11 @@ async function createTrackers(service: TestService): Promise<SimulatedTracker[]>
 
 function impatientPlatforms({ simulatorUrl: baseUrl }: TestService) {
   const timeoutMilliseconds = RESPONSE_TIMEOUT_MILLISECONDS
-  return createPlatforms({ baseUrl, version: 'v26.0', timeoutMilliseconds, now: () => new Date() })
+  return createSimulatorPlatforms({
+    simulatorUrl: baseUrl,
+    timeoutMilliseconds,
+    now: () => new Date(),
+  })
 }
 
 async function runStep(

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { createPlatforms } from '../../../service/signals/platforms/registry.ts'
+import { createSimulatorPlatforms } from '../../../service/signals/platforms/registry.ts'
 import { scriptFaults, sendFromOtherSource } from '../../fixtures/simulator.ts'
 import { bodyOf, type Departure, identifiersOn, type MonthEvent } from './events.ts'
 import { advanceClockTo, type MonthSimulation, requireStatus } from './history.ts'
@@ -82,9 +82,8 @@ async function deliverWithFaults(
   await scriptFaults(simulatorUrl, [...refusals, ...rules])
   const { platforms } = delivery
   if (isSlow) {
-    delivery.platforms = createPlatforms({
-      baseUrl: simulatorUrl,
-      version: 'v26.0',
+    delivery.platforms = createSimulatorPlatforms({
+      simulatorUrl,
       timeoutMilliseconds: SHORT_TIMEOUT_MILLISECONDS,
       now: clock.now,
     })

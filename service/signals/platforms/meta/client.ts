@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
+import type { CredentialForm } from '../credentials.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
 import { joinClickCookies } from './click-cookies.ts'
 import {
@@ -42,6 +43,7 @@ export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
     identityMark: 'm',
     label: 'Meta',
     targetFields: TARGET_FIELDS,
+    credentialForms: CREDENTIAL_FORMS,
     consentNeeds: META_CONSENT_NEEDS,
     batchMax: BATCH_EVENTS_MAX,
     windowSeconds: actionSource =>
@@ -79,6 +81,14 @@ const TARGET_FIELDS: readonly TargetField[] = [
     name: 'dataset_id',
     label: 'Dataset ID',
     hint: 'The digits below the name of the dataset in Meta Events Manager, such as 1234567890.',
+  },
+]
+
+const CREDENTIAL_FORMS: readonly CredentialForm[] = [
+  {
+    kind: 'bearer_token',
+    label: 'Access token',
+    hint: 'Generate it in Events Manager under Settings, Conversions API.',
   },
 ]
 
@@ -246,6 +256,6 @@ function createSimulatorDestination() {
   const digits = BigInt(`0x${randomUUID().replaceAll('-', '')}`) % 900_000_000_000_000n
   return {
     config: { dataset_id: String(100_000_000_000_000n + digits) },
-    accessToken: `simulator-${randomUUID()}`,
+    credential: `simulator-${randomUUID()}`,
   }
 }

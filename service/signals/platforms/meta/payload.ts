@@ -1,5 +1,5 @@
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
-import { DECIMAL_PATTERN, decimalToken } from '@signalbox/contract/decimal.ts'
+import { DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
 import { ACTION_SOURCES } from '@signalbox/contract/event-context.ts'
 import type { PlatformIdentity } from '../../identity/normalize-user-data.ts'
 import type {
@@ -10,6 +10,7 @@ import type {
   SendError,
   TargetConfig,
 } from '../platform.ts'
+import { toMoneyNumber, toUnixSeconds } from '../units.ts'
 import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './normalize-identity.ts'
 
 /** Meta wants fewer than 23 characters with at least two letters. */
@@ -32,7 +33,7 @@ function serverEvent(event: OutboundEvent): Record<string, unknown> {
   const customData = customDataOf(event)
   return omitNull({
     event_name: event.eventName,
-    event_time: toSeconds(event.eventTime),
+    event_time: toUnixSeconds(event.eventTime),
     event_id: event.eventId,
     action_source: toMetaActionSource(event.actionSource),
     event_source_url: event.eventSource,
@@ -83,14 +84,10 @@ function processingOptions(processing: DataProcessing | null): Record<string, un
 function originalEventData(original: OriginalEvent): Record<string, unknown> {
   return omitNull({
     event_name: original.eventName,
-    event_time: toSeconds(original.eventTime),
+    event_time: toUnixSeconds(original.eventTime),
     order_id: original.orderId,
     event_id: original.eventId,
   })
-}
-
-function toSeconds(time: Date): number {
-  return Math.floor(time.getTime() / 1_000)
 }
 
 /**
@@ -119,7 +116,7 @@ function customDataOf(event: OutboundEvent): Record<string, unknown> {
 }
 
 function toMoney(amount: string | null) {
-  return amount === null ? null : decimalToken(amount)
+  return amount === null ? null : toMoneyNumber(amount)
 }
 
 /** Without a content type Meta matches the IDs with a product only. */

@@ -68,6 +68,7 @@ const item = fc.record({
 const outbound: fc.Arbitrary<OutboundEvent> = fc.record({
   eventId: text,
   eventName: fc.oneof(fc.constant('Purchase'), fc.constantFrom('PageView', 'Lead'), text),
+  platformName: text,
   eventTime: fc.oneof(
     {
       arbitrary: fc

@@ -11,6 +11,7 @@ import type {
   PlatformCredentials,
   Unavailable,
 } from '../../platform.ts'
+import { toUnixSeconds } from '../../units.ts'
 import {
   buildGraphHeaders,
   buildGraphUrl,
@@ -118,7 +119,7 @@ async function requestReport(
 }
 
 function unixSeconds(at: Date): string {
-  return String(Math.floor(at.getTime() / 1_000))
+  return String(toUnixSeconds(at))
 }
 
 /**

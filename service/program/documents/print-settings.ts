@@ -1,14 +1,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Setting } from './setting-types.ts'
-import { SETTINGS } from './settings.ts'
+import type { Setting } from '../../runtime/settings/setting-types.ts'
+import { listSettings } from '../../runtime/settings/settings.ts'
+import { PLATFORM_SETTINGS } from '../../signals/platforms/registry.ts'
 
 /** The generated page. A test fails when it is stale. */
 export const SETTINGS_PAGE_PATH = join(import.meta.dirname, '../../../docs/operations/settings.md')
 
-/** `docs/operations/settings.md`, from the table that the service reads. */
+/** `docs/operations/settings.md`, from the tables that the service reads. */
 export function renderSettingsPage(): string {
-  const rows = Object.values(SETTINGS).map(renderCells)
+  const rows = listSettings(PLATFORM_SETTINGS).map(([, setting]) => renderCells(setting))
   return `${HEAD}\n${renderTable([COLUMNS, ...rows])}\n`
 }
 

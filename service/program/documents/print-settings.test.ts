@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
+import { listSettings } from '../../runtime/settings/settings.ts'
+import { PLATFORM_SETTINGS } from '../../signals/platforms/registry.ts'
 import { renderSettingsPage, SETTINGS_PAGE_PATH } from './print-settings.ts'
-import { SETTINGS } from './settings.ts'
 
 it('matches the committed page; otherwise run npm run settings:print', () => {
   assert.equal(readFileSync(SETTINGS_PAGE_PATH, 'utf8'), renderSettingsPage())
@@ -15,7 +16,7 @@ it('prints one row of five cells for every variable', () => {
   const names = rows.map(row => row.split('`')[1])
   assert.deepEqual(
     names,
-    Object.values(SETTINGS).map(({ variable }) => variable),
+    listSettings(PLATFORM_SETTINGS).map(([, { variable }]) => variable),
   )
   for (const row of rows) assert.equal(row.split(/(?<!\\)\|/).length, 7, row)
 })

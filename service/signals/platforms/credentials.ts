@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import { isObject, parseJsonObject } from '../../runtime/util/is-object.ts'
+
+/** What a destination's credential may be. A platform names the kinds that it takes. */
+export const CREDENTIAL_KINDS = ['bearer_token', 'service_account_key', 'refresh_token'] as const
+export type CredentialKind = (typeof CREDENTIAL_KINDS)[number]
+
+/** A credential in memory, from the one text under which a destination stores it sealed. */
+export type Credential = BearerToken | ServiceAccountKey | RefreshToken
+
+/** Sent with each request as it is. */
+export interface BearerToken {
+  kind: 'bearer_token'
+  accessToken: string
+}
+
+/** A key file of Google Cloud. Its own `token_uri` is ignored. */
+export interface ServiceAccountKey {
+  kind: 'service_account_key'
+  clientEmail: string
+  /** PKCS#8 in PEM. */
+  privateKey: string
+  privateKeyId: string | null
+  projectId: string | null
+}
+
+/** An OAuth client and a refresh token that a person granted to it. */
+export interface RefreshToken {
+  kind: 'refresh_token'
+  clientId: string
+  clientSecret: string
+  refreshToken: string
+}
+
+/** What a person may enter as the credential of a destination. */
+export interface CredentialForm {
+  kind: CredentialKind
+  label: string
+  /** Where to find it at the platform. */
+  hint: string
+}
+
+/** Where access tokens are minted from a key or a refresh token, and for what. */
+export interface TokenGrant {
+  url: string
+  scope: string
+}
+
+/**
+ * Reads the sealed text of a destination: a bearer token as it is, Google's key file as it is, a
+ * refresh token as JSON with its `kind`. Null for JSON that is none of these.
+ */
+export function parseCredential(text: string): Credential | null {
+  if (!text.trimStart().startsWith('{')) {
+    return text === '' ? null : { kind: 'bearer_token', accessToken: text }
+  }
+  const members = parseJsonObject(text)
+  if (!isObject(members)) return null
+  if (members.type === 'service_account') return readServiceAccountKey(members)
+  return members.kind === 'refresh_token' ? readRefreshToken(members) : null
+}
+
+function readServiceAccountKey(members: Record<string, unknown>): ServiceAccountKey | null {
+  const clientEmail = textMember(members, 'client_email')
+  const privateKey = textMember(members, 'private_key')
+  if (clientEmail === null || privateKey === null) return null
+  return {
+    kind: 'service_account_key',
+    clientEmail,
+    privateKey,
+    privateKeyId: textMember(members, 'private_key_id'),
+    projectId: textMember(members, 'project_id'),
+  }
+}
+
+function readRefreshToken(members: Record<string, unknown>): RefreshToken | null {
+  const clientId = textMember(members, 'client_id')
+  const clientSecret = textMember(members, 'client_secret')
+  const refreshToken = textMember(members, 'refresh_token')
+  if (clientId === null || clientSecret === null || refreshToken === null) return null
+  return { kind: 'refresh_token', clientId, clientSecret, refreshToken }
+}
+
+function textMember(members: Record<string, unknown>, name: string): string | null {
+  const value = members[name]
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+/** The credential that a platform takes; null for text of another kind. */
+export function readCredential(
+  { credentialForms }: { credentialForms: readonly Pick<CredentialForm, 'kind'>[] },
+  text: string,
+): Credential | null {
+  const credential = parseCredential(text)
+  return credentialForms.some(({ kind }) => kind === credential?.kind) ? credential : null
+}
+
+/** Names a sealed text in caches, without revealing it. */
+export function digestCredential(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}

@@ -1,0 +1,33 @@
+import { matching, url } from '../../../runtime/settings/setting-types.ts'
+import { readPluginSetting } from '../../../runtime/settings/settings.ts'
+import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { metaPlatform } from './client.ts'
+
+export const META_SETTINGS = {
+  platformUrl: url('SIGNALBOX_PLATFORM_URL', {
+    part: given => given.replace(/\/+$/, ''),
+    description:
+      'Graph API to deliver to (Meta: https://graph.facebook.com). Unset: the simulator.',
+  }),
+  platformVersion: matching('SIGNALBOX_PLATFORM_VERSION', {
+    pattern: /^v\d+\.\d+$/,
+    requirement: 'look like v26.0',
+    default: 'v26.0',
+    description: 'Graph API version of every request.',
+  }),
+}
+
+export const META_PLUG_IN: PlatformPlugIn = {
+  name: 'meta',
+  label: 'Meta',
+  settings: META_SETTINGS,
+  address: META_SETTINGS.platformUrl,
+  productionUrl: 'https://graph.facebook.com',
+  create: context =>
+    metaPlatform({
+      baseUrl: findAddress(META_PLUG_IN, context),
+      version: readPluginSetting(context.settings, META_SETTINGS.platformVersion),
+      timeoutMilliseconds: context.timeoutMilliseconds,
+      now: context.now,
+    }),
+}

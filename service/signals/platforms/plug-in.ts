@@ -1,0 +1,43 @@
+import type { url } from '../../runtime/settings/setting-types.ts'
+import {
+  readPluginSetting,
+  type Settings,
+  type SettingsTable,
+} from '../../runtime/settings/settings.ts'
+import type { Platform } from './platform.ts'
+
+/** What a plug-in exports to `registry.ts`: its settings, and how to create its `Platform`. */
+export interface PlatformPlugIn {
+  /** The name of its `Platform`. */
+  readonly name: string
+  /** Its name for people. */
+  readonly label: string
+  /** Its settings, in their order on the page of settings. */
+  readonly settings: SettingsTable
+  /** The one of `settings` that names the address of its API. Unset: nothing is sent to it. */
+  readonly address: ReturnType<typeof url>
+  /** The address of the real platform, for advice. */
+  readonly productionUrl: string
+  create(context: PlugInContext): Platform
+}
+
+/** What plug-ins are created from. */
+export interface PlugInContext {
+  settings: Pick<Settings, 'pluginValues'>
+  /** The simulator, which stands for every platform; null without one. */
+  simulatorUrl: string | null
+  timeoutMilliseconds: number
+  /** The clock of reports and of access tokens. */
+  now: () => Date
+}
+
+/** No server listens here. Everything that needs no request still works. */
+const NO_ADDRESS = 'http://127.0.0.1:9'
+
+/** Where a plug-in sends its requests. */
+export function findAddress(
+  { address }: Pick<PlatformPlugIn, 'address'>,
+  { simulatorUrl, settings }: Pick<PlugInContext, 'simulatorUrl' | 'settings'>,
+): string {
+  return simulatorUrl ?? readPluginSetting(settings, address) ?? NO_ADDRESS
+}

@@ -1,0 +1,76 @@
+import type { FailureClass, SendOutcome, UnavailableCause } from '@signalbox/contract/reasons.ts'
+
+/** Why an event was not accepted, as the platform states it. Returned as `last_error`. */
+export interface SendError {
+  class: FailureClass
+  code: number | null
+  subcode: number | null
+  message: string
+  user_title: string | null
+  user_message: string | null
+  http_status: number | null
+}
+
+/** The result of one request, in the form that is stored. It contains no credential. */
+export interface SendAnswer {
+  /**
+   * What the answer says about the destination, and about every event of the request unless
+   * `events` is present: then `accepted` says that the platform works. `permanent` without `events`:
+   * the platform rejected the whole batch for its content, so it is halved.
+   */
+  outcome: SendOutcome
+  /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
+  waitSeconds: number
+  httpStatus: number | null
+  traceId: string | null
+  answer: Record<string, unknown> | null
+  error: SendError | null
+  /**
+   * For a platform that processes a part of a request: one entry for each event, in the order in
+   * which they were sent. What was accepted is never sent again; each of the others is settled by
+   * its own outcome.
+   */
+  events?: readonly EventAnswer[]
+  /**
+   * The platform took the request and tells its result later, under this ID. The events are settled
+   * as accepted, and `Platform.readReceipt` asks for the result.
+   */
+  receiptId?: string | null
+}
+
+/** The result of one event of a request. */
+export interface EventAnswer {
+  outcome: SendOutcome
+  /** Null when it was accepted. */
+  error: SendError | null
+}
+
+/** An unavailable report. It must never be treated as zero. */
+export interface Unavailable {
+  kind: 'unavailable'
+  cause: UnavailableCause
+  /** One sentence for a person, without tokens or raw identifiers. */
+  sentence: string
+  /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
+  waitSeconds: number
+}
+
+/** What a platform says about a request that it took earlier. */
+export interface ReceiptResult {
+  kind: 'receipt'
+  /** `failed`: it processed no event of the request. */
+  state: 'processing' | 'succeeded' | 'partially_succeeded' | 'failed'
+  /** How many records the platform processed; null if it does not say. */
+  recordCount: number | null
+  /** The platform's own codes, never its free text. */
+  errors: readonly ReceiptCount[]
+  warnings: readonly ReceiptCount[]
+  /** The body of the response, for a person; without free text that may repeat an identifier. */
+  answer: Record<string, unknown> | null
+}
+
+/** How many records of a request have one reason, in the platform's own code. */
+export interface ReceiptCount {
+  reason: string
+  count: number
+}
