@@ -13,6 +13,7 @@ import type {
   Platform,
 } from '../platforms/platform.ts'
 import { addIdPrefix } from './page-events.ts'
+import { platformNameOf } from './routing.ts'
 
 export interface OutboundInput {
   event: StoredEvent
@@ -20,6 +21,8 @@ export interface OutboundInput {
   platform: Pick<Platform, 'name' | 'joinClickIds'>
   /** The parent of the event; null when it has none that may be disclosed. */
   originalEvent: OriginalEvent | null
+  /** The destination, whose name for the event is sent. */
+  destinationId: string
   /** It is sent under the prefixed ID. */
   hasIdPrefix?: boolean
 }
@@ -33,6 +36,7 @@ export function toOutboundEvent({
   identity: { digests, plain },
   platform,
   originalEvent,
+  destinationId,
   hasIdPrefix = false,
 }: OutboundInput): OutboundEvent {
   const value = event.valueData ?? {}
@@ -42,7 +46,7 @@ export function toOutboundEvent({
   return {
     ...(hasIdPrefix ? addIdPrefix(ids) : ids),
     eventName: event.eventName,
-    platformName: event.eventName,
+    platformName: platformNameOf(event, destinationId),
     eventTime: clampEventTime(event),
     actionSource: event.actionSource,
     eventSource: event.eventSource,
@@ -126,8 +130,9 @@ function joinedClickIds(
  * the first one. Null for a parent whose consent did not allow its delivery, or whose person was
  * erased: its child does not disclose it.
  */
-export function toOriginalEvent(parent: StoredEvent): OriginalEvent | null {
+export function toOriginalEvent(parent: StoredEvent, destinationId: string): OriginalEvent | null {
   if (parent.measurementClass !== 'advertising' || parent.isErased) return null
-  const { eventId, eventName, orderId } = parent
+  const { eventId, orderId } = parent
+  const eventName = platformNameOf(parent, destinationId)
   return { eventId, eventName, orderId, eventTime: clampEventTime(parent) }
 }
