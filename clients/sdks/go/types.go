@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 396cf620158b0a338e63e5da162d24cc5e6dd9f7fc1e43d751391a7ec0f41345). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 a340c0bd3a54f365fd88835d4e5b49f59a6684988fd47bfdcd2535ac2f33ebd4). DO NOT EDIT.
 
 package signalbox
 
@@ -150,6 +150,9 @@ type EventSubmission struct {
 	// Advertising click identifiers.
 	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
 	ValueData *ValueData     `json:"value_data,omitempty"`
+	// Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
+	// now on, as in the `type` of destinations. Left out, every platform.
+	WithdrawnPlatforms []string `json:"withdrawn_platforms,omitempty"`
 	// Count the event, but never use it to choose who sees an advertisement.
 	OptOut *bool `json:"opt_out,omitempty"`
 	// `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction.
@@ -175,9 +178,11 @@ func (v EventSubmission) MarshalJSON() ([]byte, error) {
 	type plain EventSubmission
 	return json.Marshal(struct {
 		plain
+		WithdrawnPlatforms    *[]string `json:"withdrawn_platforms,omitempty"`
 		DataProcessingOptions *[]string `json:"data_processing_options,omitempty"`
 	}{
 		plain(v),
+		keepEmpty(v.WithdrawnPlatforms),
 		keepEmpty(v.DataProcessingOptions),
 	})
 }
@@ -277,6 +282,7 @@ const (
 	DeliveryStatusSkippedConsent       DeliveryStatus = "skipped:consent"
 	DeliveryStatusSkippedNoDestination DeliveryStatus = "skipped:no_destination"
 	DeliveryStatusSkippedDuplicate     DeliveryStatus = "skipped:duplicate"
+	DeliveryStatusSkippedNotSelected   DeliveryStatus = "skipped:not_selected"
 )
 
 type Delivery struct {
@@ -735,6 +741,9 @@ type SandboxEventSubmission struct {
 	// Advertising click identifiers.
 	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
 	ValueData *ValueData     `json:"value_data,omitempty"`
+	// Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
+	// now on, as in the `type` of destinations. Left out, every platform.
+	WithdrawnPlatforms []string `json:"withdrawn_platforms,omitempty"`
 	// Count the event, but never use it to choose who sees an advertisement.
 	OptOut *bool `json:"opt_out,omitempty"`
 	// `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction.
@@ -760,9 +769,11 @@ func (v SandboxEventSubmission) MarshalJSON() ([]byte, error) {
 	type plain SandboxEventSubmission
 	return json.Marshal(struct {
 		plain
+		WithdrawnPlatforms    *[]string `json:"withdrawn_platforms,omitempty"`
 		DataProcessingOptions *[]string `json:"data_processing_options,omitempty"`
 	}{
 		plain(v),
+		keepEmpty(v.WithdrawnPlatforms),
 		keepEmpty(v.DataProcessingOptions),
 	})
 }

@@ -32,6 +32,7 @@ const MEMBERS: Readonly<Record<Member, boolean>> = {
   user_data: true,
   click_ids: true,
   value_data: true,
+  withdrawn_platforms: false,
   app_data: true,
 }
 

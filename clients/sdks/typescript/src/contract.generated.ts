@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 396cf620158b0a338e63e5da162d24cc5e6dd9f7fc1e43d751391a7ec0f41345). Do not edit.
+// Generated from the contract 0.5.0 (sha256 a340c0bd3a54f365fd88835d4e5b49f59a6684988fd47bfdcd2535ac2f33ebd4). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -114,6 +114,11 @@ export interface ConsentEvent {
   /** Advertising click identifiers. */
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
+  /**
+   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
+   * now on, as in the `type` of destinations. Left out, every platform.
+   */
+  withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */
   opt_out?: boolean | undefined
   /** `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction. */
@@ -167,6 +172,11 @@ export interface LegitimateInterestEvent {
   /** Advertising click identifiers. */
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
+  /**
+   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
+   * now on, as in the `type` of destinations. Left out, every platform.
+   */
+  withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */
   opt_out?: boolean | undefined
   /** `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction. */
@@ -245,7 +255,7 @@ export type AttributionJoin = 'allowed' | 'none' | (string & {})
 
 export type EnforcementScope = 'event' | 'ledger' | (string & {})
 
-export type DeliveryStatus = 'queued' | 'sent' | 'accepted' | 'retrying' | 'failed:auth' | 'failed:permanent' | 'failed:unknown' | 'expired' | 'skipped:consent' | 'skipped:no_destination' | 'skipped:duplicate' | (string & {})
+export type DeliveryStatus = 'queued' | 'sent' | 'accepted' | 'retrying' | 'failed:auth' | 'failed:permanent' | 'failed:unknown' | 'expired' | 'skipped:consent' | 'skipped:no_destination' | 'skipped:duplicate' | 'skipped:not_selected' | (string & {})
 
 export interface Delivery {
   id: number
@@ -698,6 +708,11 @@ export interface SandboxConsentEvent {
   /** Advertising click identifiers. */
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
+  /**
+   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
+   * now on, as in the `type` of destinations. Left out, every platform.
+   */
+  withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */
   opt_out?: boolean | undefined
   /** `["LDU"]` asks for Limited Data Use; `[]` says that there is no restriction. */

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 396cf620158b0a338e63e5da162d24cc5e6dd9f7fc1e43d751391a7ec0f41345). Do not edit.
+# Generated from the contract 0.5.0 (sha256 a340c0bd3a54f365fd88835d4e5b49f59a6684988fd47bfdcd2535ac2f33ebd4). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -88,6 +88,9 @@ class ConsentEvent(TypedDict):
     click_ids: NotRequired[FreeFormObject]
     """Advertising click identifiers."""
     value_data: NotRequired[ValueData]
+    withdrawn_platforms: NotRequired[list[str]]
+    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
+    from now on, as in the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
@@ -136,6 +139,9 @@ class LegitimateInterestEvent(TypedDict):
     click_ids: NotRequired[FreeFormObject]
     """Advertising click identifiers."""
     value_data: NotRequired[ValueData]
+    withdrawn_platforms: NotRequired[list[str]]
+    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
+    from now on, as in the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
@@ -637,6 +643,9 @@ class SandboxConsentEvent(TypedDict):
     click_ids: NotRequired[FreeFormObject]
     """Advertising click identifiers."""
     value_data: NotRequired[ValueData]
+    withdrawn_platforms: NotRequired[list[str]]
+    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
+    from now on, as in the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
