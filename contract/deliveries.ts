@@ -22,6 +22,7 @@ export const DELIVERY_STATUSES = [
   'skipped:consent',
   'skipped:no_destination',
   'skipped:duplicate',
+  'skipped:not_selected',
 ] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 

@@ -43,6 +43,18 @@ export const DELIVERY_REASONS = {
   ],
   'skipped:no_destination': ['no_destination'],
   'skipped:duplicate': ['sent_by_secret'],
+  // Each names the member of the destination's filter that did not match.
+  'skipped:not_selected': [
+    'name_not_selected',
+    'action_source_not_selected',
+    'key_not_selected',
+    'test_not_selected',
+    'live_not_selected',
+    'value_missing',
+    'value_other_currency',
+    'value_below_minimum',
+    'no_platform_name',
+  ],
 } as const satisfies Record<DeliveryStatus, readonly string[]>
 
 /** The reasons of one status, or of several. */
@@ -97,6 +109,7 @@ export const HELD_REASONS: readonly HeldReason[] = [
   ...DELIVERY_REASONS['skipped:consent'],
   ...DELIVERY_REASONS['skipped:no_destination'],
   ...DELIVERY_REASONS['skipped:duplicate'],
+  ...DELIVERY_REASONS['skipped:not_selected'],
 ]
 
 /** What the overview says about deliveries that wait. */

@@ -26,6 +26,7 @@ function statusOf({ destination = {}, ...changes }: Changes = {}): DestinationSt
     target: '1234567890',
     credential: 'accepted',
     backoff: null,
+    routing: {},
     next_check_at: null,
     queue: {
       waiting: 0,

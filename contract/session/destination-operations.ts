@@ -7,6 +7,7 @@ import {
   TestPurchaseSubmission,
 } from '../destinations.ts'
 import { MessageError } from '../errors.ts'
+import { DestinationRouting, RoutingPreview, RoutingSubmission } from '../routing.ts'
 import {
   CredentialSubmission,
   DestinationStatusList,
@@ -44,6 +45,16 @@ export const switchTestMode = write('switchTestMode', `PATCH ${DESTINATION_PATH}
   body: TestModeSubmission,
   response: { 200: TestMode, ...ALL_REFUSALS },
 })
+/** Which events the destination gets from now on, and what its platform calls them. */
+export const changeRouting = write('changeRouting', `PATCH ${DESTINATION_PATH}/routing`, {
+  body: RoutingSubmission,
+  response: { 200: DestinationRouting, ...ALL_REFUSALS },
+})
+/** What the same body would select of the last events, without the change. */
+export const previewRouting = write('previewRouting', `POST ${DESTINATION_PATH}/routing/preview`, {
+  body: RoutingSubmission,
+  response: { 200: RoutingPreview, ...ALL_REFUSALS },
+})
 /** 200: `status` tells whether the platform accepted it. 503: this process knows no platform. */
 export const sendPurchase = write('sendPurchase', `POST ${DESTINATION_PATH}/test-purchases`, {
   body: TestPurchaseSubmission,
@@ -52,5 +63,5 @@ export const sendPurchase = write('sendPurchase', `POST ${DESTINATION_PATH}/test
 
 export const DESTINATION_OPERATIONS = [
   ...[listDestinations, listTestModes, createDestination, replaceCredential],
-  ...[checkDestination, switchTestMode, sendPurchase],
+  ...[checkDestination, switchTestMode, sendPurchase, changeRouting, previewRouting],
 ] as const

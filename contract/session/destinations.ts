@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { Destination } from '../destinations.ts'
 import { BACKOFF_CAUSES, SEND_OUTCOMES } from '../reasons.ts'
+import { DestinationRouting } from '../routing.ts'
 import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -101,6 +102,7 @@ export const DestinationStatus = named(
     ),
     last_request: nullable(DestinationRequest),
     alerts: Type.Array(OpenAlert),
+    routing: DestinationRouting,
   }),
 )
 export type DestinationStatus = Static<typeof DestinationStatus>

@@ -6,7 +6,13 @@ import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from '.
 export const STATUS_GROUPS = {
   waiting: ['queued', 'sent', 'retrying'],
   failed: ['failed:auth', 'failed:permanent', 'failed:unknown'],
-  held: ['skipped:consent', 'skipped:no_destination', 'skipped:duplicate', 'expired'],
+  held: [
+    'skipped:consent',
+    'skipped:no_destination',
+    'skipped:duplicate',
+    'skipped:not_selected',
+    'expired',
+  ],
 } as const satisfies Record<string, readonly DeliveryStatus[]>
 export type StatusGroup = keyof typeof STATUS_GROUPS
 

@@ -56,3 +56,41 @@ it('turns on test mode for a purchase, says so on every page, and lets it end by
   await page.getByRole('button', { name: 'Turn on test mode' }).waitFor()
   assert.equal(await banner.count(), 0)
 })
+
+it('chooses the events of a destination after a preview of the last ones', async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  await service.submit(samplePurchase({ event_id: 'order-1', event_name: 'Order Completed' }))
+  await service.submit(samplePurchase({ event_id: 'lead-1', event_name: 'Lead' }))
+  const journey = { service, person: owner, expectedStatuses: [422] }
+  const { page, assertAccessible } = await openJourneyPage(test, journey)
+  await page.goto(`${service.url}/w/${tracker.workspaceId}/destinations`)
+  await page.getByText('All events', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Choose events' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Event names').fill('Order Completed\nSignup')
+  await dialog.getByLabel('Value at least').fill('5')
+  await dialog.getByRole('button', { name: 'Preview' }).click()
+  await dialog.getByText('The filter.minimum_value.currency field is required.').waitFor()
+  await dialog.getByLabel('Value at least').fill('')
+  await dialog.getByRole('button', { name: 'Map a name' }).click()
+  await dialog.getByLabel('Event name 1').fill('Order Completed')
+  await dialog.getByLabel('Name at Meta 1').fill('Purchase')
+  await dialog.getByRole('button', { name: 'Preview' }).click()
+  await dialog.getByText('1 of the last 2 events would be sent').waitFor()
+  await dialog.getByText('Event name not selected: 1').waitFor()
+  await dialog.getByText('None of these events has the name Signup.').waitFor()
+  await assertAccessible()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Selected by names: Order Completed, Signup; 1 name is mapped').waitFor()
+
+  await service.submit(samplePurchase({ event_id: 'order-2', event_name: 'Order Completed' }))
+  await service.submit(samplePurchase({ event_id: 'lead-2', event_name: 'Lead' }))
+  await service.deliver()
+  const { events } = await service.received()
+  assert.deepEqual(events.map(({ event_id, event_name }) => [event_id, event_name]).sort(), [
+    ['lead-1', 'Lead'],
+    ['order-1', 'Order Completed'],
+    ['order-2', 'Purchase'],
+  ])
+})

@@ -4,9 +4,9 @@ import type { OutboundEvent } from '../../service/signals/platforms/platform.ts'
 export type TinySale = [string, string, number, string, string | null]
 
 export function tinyPayload(events: readonly OutboundEvent[]): TinySale[] {
-  return events.map(({ eventId, eventName, eventTime, digests, valueAmount }) => [
+  return events.map(({ eventId, platformName, eventTime, digests, valueAmount }) => [
     eventId,
-    eventName,
+    platformName,
     Math.floor(eventTime.getTime() / 1_000),
     digests.person?.[0] ?? '',
     valueAmount,

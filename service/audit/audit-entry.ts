@@ -30,6 +30,7 @@ export const AUDIT_ACTIONS = [
   'tracker.page_id_sharing_changed',
   'destination.created',
   'destination.checked',
+  'destination.routing_changed',
   'credential.changed',
   'key.issued',
   'key.revoked',

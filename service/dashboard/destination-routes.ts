@@ -9,6 +9,7 @@ import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../runtime/http/validator.ts'
 import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
+import { previewRouting, setRouting } from '../signals/delivery/change-routing.ts'
 import { setCredential } from '../signals/delivery/credential-store.ts'
 import { scheduleProbe } from '../signals/delivery/destination-health-store.ts'
 import { announceDeliveries } from '../signals/delivery/destination-queue-store.ts'
@@ -40,6 +41,7 @@ export function destinationRoutes(app: ServiceApp, context: DashboardContext): v
   readRoutes(app, context)
   credentialRoutes(app, context)
   testRoutes(app, context)
+  routingRoutes(app, context)
 }
 
 function readRoutes(app: ServiceApp, context: DashboardContext): void {
@@ -114,6 +116,30 @@ function testRoutes(app: ServiceApp, context: DashboardContext): void {
       const { user, body } = request
       const scope = { user, tracker, destinationId: destinationOf(request) }
       return sendDestinationTestPurchase(context, { ...scope, body })
+    },
+  })
+}
+
+function routingRoutes(app: ServiceApp, context: DashboardContext): void {
+  app.route({
+    ...operations.changeRouting,
+    async handler(request) {
+      const tracker = await requireTracker(context, request, 'manage_trackers')
+      const { user, body } = request
+      const [actor, at] = [userActor(user), context.now()]
+      const change = { tracker, destinationId: destinationOf(request), body, at, actor }
+      const { routing } = await setRouting(context, change)
+      context.onDestinationChanged(tracker.trackerId)
+      return routing
+    },
+  })
+  app.route({
+    ...operations.previewRouting,
+    async handler(request) {
+      const tracker = await requireTracker(context, request, 'manage_trackers')
+      const { body } = request
+      const given = { tracker, destinationId: destinationOf(request), body, at: context.now() }
+      return previewRouting(context, given)
     },
   })
 }

@@ -71,6 +71,7 @@ function statusView(destination: Destination, parts: StatusParts): DestinationSt
     next_check_at: status === 'inactive' && nextProbeAt ? nextProbeAt.toISOString() : null,
     test_mode_seconds_left: testModeSecondsLeft(destination, at),
     last_request: attempt && requestView(attempt),
+    routing: destination.routing,
     alerts: alerts.map(({ kind, sentence, raisedAt }) => ({
       kind: storedText(kind),
       sentence,

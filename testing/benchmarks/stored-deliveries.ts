@@ -97,6 +97,7 @@ export async function buildRequestBodies(
           identity: event.payload ?? NO_IDENTITY,
           platform,
           originalEvent: null,
+          destinationId: '',
         }),
       )
       bodies.push(JSON.stringify(metaPayload(outbound, null)))

@@ -9,7 +9,7 @@ import {
 import { findAcceptedDeliveries } from '../../service/signals/delivery/failed-receipt-store.ts'
 import { claimDueReceipts, findReceipts } from '../../service/signals/delivery/receipt-store.ts'
 import { hasAcceptedTestPurchase } from '../../service/signals/delivery/sent-counts-store.ts'
-import { findLastReceipt } from '../../service/signals/events/list-store.ts'
+import { findLastReceipt, listLastEvents } from '../../service/signals/events/list-store.ts'
 import { listOpenAlerts } from '../../service/signals/reports/alert-store.ts'
 import {
   LARGE_DESTINATION as DESTINATION,
@@ -41,6 +41,13 @@ export const DESTINATION_STATEMENTS: Record<string, (database: Database) => Prom
   },
   'list open alerts': database => listOpenAlerts(database, TRACKER),
   'find the last receipt': database => findLastReceipt(database, TRACKER),
+  'list the last events': database =>
+    listLastEvents(database, {
+      trackerId: TRACKER,
+      from: new Date(Date.parse(LARGE_STORE_DAY) - 90 * 86_400_000),
+      until: new Date(`${LARGE_STORE_DAY}T23:59:59.999Z`),
+      limit: 1_000,
+    }),
   'find an accepted delivery': database => hasAcceptedDelivery(database, TRACKER),
   'find an accepted test purchase': database =>
     hasAcceptedTestPurchase(database, { ...DESTINATIONS, today: LARGE_STORE_DAY }),

@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 27d507097f4f1016c1f180ada4cad246ebcf0ec6efcc0327c969ee4de283d928). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 db32152a102c87f31def0d0be60091fa21215f074028093cc9917e9b1f970374). DO NOT EDIT.
 
 package signalbox
 
@@ -282,6 +282,7 @@ const (
 	DeliveryStatusSkippedConsent       DeliveryStatus = "skipped:consent"
 	DeliveryStatusSkippedNoDestination DeliveryStatus = "skipped:no_destination"
 	DeliveryStatusSkippedDuplicate     DeliveryStatus = "skipped:duplicate"
+	DeliveryStatusSkippedNotSelected   DeliveryStatus = "skipped:not_selected"
 )
 
 type Delivery struct {

@@ -9,6 +9,8 @@ interface FormDialogProps {
   /** It cannot be undone. */
   isFinal?: boolean
   canSubmit?: boolean
+  /** The width; by default, that of a short question. */
+  size?: 'lg'
   isPending: boolean
   /** Null when there is none, or when the fields show it. */
   error: unknown
@@ -19,10 +21,10 @@ interface FormDialogProps {
 
 /** Asks before something is done; its last line has the buttons. */
 export function FormDialog({ title, submitLabel, isPending, error, ...props }: FormDialogProps) {
-  const { isFinal = false, canSubmit = true, onSubmit, onClose, children } = props
+  const { isFinal = false, canSubmit = true, size = 'md', onSubmit, onClose, children } = props
   const Submit = isFinal ? DangerButton : Button
   return (
-    <Modal {...DIALOG} opened onClose={onClose} title={title}>
+    <Modal {...DIALOG} opened size={size} onClose={onClose} title={title}>
       <form
         onSubmit={event => {
           event.preventDefault()

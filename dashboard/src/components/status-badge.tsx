@@ -13,6 +13,7 @@ const COLORS: Record<DeliveryStatus, MantineColor> = {
   'skipped:consent': 'gray',
   'skipped:no_destination': 'gray',
   'skipped:duplicate': 'gray',
+  'skipped:not_selected': 'gray',
 }
 
 interface StatusBadgeProps {

@@ -12,6 +12,8 @@ import { CredentialDialog } from './credential-dialog.tsx'
 import { CREDENTIAL_LABELS, describeHealth, OUTCOME_LABELS } from './destination-health.ts'
 import type { DestinationProps } from './queries.ts'
 import { type DestinationStatus, destinationsKey } from './queries.ts'
+import { RoutingDialog } from './routing-dialog.tsx'
+import { describeRouting } from './routing-form.ts'
 import { TestSection } from './test-section.tsx'
 
 /** One destination: whether it works and what waits for it. */
@@ -50,6 +52,7 @@ export function DestinationCard(props: DestinationProps) {
         </Alert>
       ))}
       <StatusFacts {...props} />
+      <RoutingSection {...props} />
       {canManage && <TestSection {...props} />}
     </Stack>
   )
@@ -85,6 +88,23 @@ function CredentialActions({ status, platform, params }: DestinationProps) {
           onClose={() => setOpen(false)}
         />
       )}
+    </Group>
+  )
+}
+
+/** Which events it gets. */
+function RoutingSection(props: DestinationProps) {
+  const [isOpen, setOpen] = useState(false)
+  const canManage = useCanManage()
+  return (
+    <Group justify="space-between" gap="sm" className="divided">
+      <Facts facts={[['Events', describeRouting(props.status.routing)]]} />
+      {canManage && (
+        <Button variant="default" onClick={() => setOpen(true)}>
+          Choose events
+        </Button>
+      )}
+      {isOpen && <RoutingDialog {...props} onClose={() => setOpen(false)} />}
     </Group>
   )
 }

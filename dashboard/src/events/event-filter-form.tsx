@@ -17,6 +17,7 @@ const STATUSES = [
     items: [
       ...['queued', 'sent', 'retrying', 'failed:auth', 'failed:permanent', 'failed:unknown'],
       ...['expired', 'skipped:consent', 'skipped:no_destination', 'skipped:duplicate'],
+      'skipped:not_selected',
     ],
   },
 ]

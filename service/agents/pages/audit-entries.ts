@@ -129,6 +129,7 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'tracker.consent_categories_changed': 'Consent categories changed',
   'tracker.page_id_sharing_changed': 'Sharing of page event IDs changed',
   'destination.created': 'Destination created',
+  'destination.routing_changed': 'Routing of a destination changed',
   'destination.checked': 'Destination check requested',
   'credential.changed': 'Platform credential changed',
   'key.issued': 'Key issued',

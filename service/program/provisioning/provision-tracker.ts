@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { DestinationRouting } from '@signalbox/contract/routing.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { Database } from '../../runtime/db/database.ts'
@@ -30,6 +31,8 @@ interface ProvisioningRequest {
   sharesPageIds?: boolean
   /** By default, the destination is for the simulator of the default platform. */
   connected?: ConnectedDestination | undefined
+  /** By default, the destination gets every event under its own name. */
+  routing?: DestinationRouting
 }
 
 export interface ProvisionedTracker {
@@ -86,8 +89,9 @@ interface DestinationRequest
 /** Creates a destination of a tracker and returns its ID. */
 export async function provisionDestination(
   database: Database,
-  { trackerId, at, credentialKeys, connected = simulatorDestination() }: DestinationRequest,
+  { trackerId, at, credentialKeys, routing, ...request }: DestinationRequest,
 ): Promise<string> {
+  const { connected = simulatorDestination() } = request
   const id = randomUUID()
   const { accessToken, ...target } = connected
   await insertDestination(database, {
@@ -96,6 +100,7 @@ export async function provisionDestination(
     id,
     sealedCredential: sealCredential(credentialKeys, id, accessToken),
     createdAt: at,
+    ...(routing && { routing }),
   })
   return id
 }

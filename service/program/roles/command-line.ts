@@ -107,6 +107,13 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       return defineCredentialCommand(async it => runCredential(await createContext(), it))
     },
   },
+  routing: {
+    description: 'show, preview and set which events a destination gets',
+    load: async ({ createContext }) => {
+      const { defineRoutingCommand, runRouting } = await import('./routing-command.ts')
+      return defineRoutingCommand(async it => runRouting(await createContext(), it))
+    },
+  },
   key: {
     description: 'list, issue and revoke the keys of a tracker',
     load: async ({ createContext }) => {

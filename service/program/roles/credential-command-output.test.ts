@@ -27,6 +27,7 @@ function destination(changes: Partial<Destination> = {}): Destination {
     createdAt: at,
     updatedAt: at,
     backoff: null,
+    routing: {},
     ...changes,
   }
 }

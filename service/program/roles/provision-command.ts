@@ -1,7 +1,9 @@
 import { join, resolve } from 'node:path'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import type { DestinationRouting } from '@signalbox/contract/routing.ts'
 import { Command } from 'commander'
 import type { Settings } from '../../runtime/settings/settings.ts'
+import { validateRouting } from '../../signals/delivery/routing.ts'
 import type { TargetConfig } from '../../signals/platforms/platform.ts'
 import { createOfflinePlatforms, type PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { parseEmailAddress } from '../../workspaces/users/user-input.ts'
@@ -24,6 +26,7 @@ import {
   SHARING_MEANING,
 } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
+import { asStartError, readRoutingFile } from './routing-command.ts'
 
 /** Creates a workspace with a tracker and a destination, and writes their credentials to a file. */
 export async function runProvision(
@@ -33,6 +36,7 @@ export async function runProvision(
 ): Promise<void> {
   const { settings, now, printStatus } = context
   const { path, workspaceName, owner, origins, sharesPageIds, connection } = request
+  const routing = await readRouting(request)
   // Before anything is created: a token that cannot be read leaves no half of a workspace behind.
   const connected = connection && (await readConnection(context, connection, platforms))
   await runOnStore(context, 'provision', async store => {
@@ -47,6 +51,7 @@ export async function runProvision(
       credentialKeys,
       logger: context.logger,
       connected,
+      ...(routing && { routing }),
     }).catch(error => {
       releaseFile()
       throw error
@@ -71,6 +76,18 @@ export async function runProvision(
     printStatus(`The credentials of workspace ${workspaceId} are in ${path}\n`)
     if (connected) printStatus(TOKEN_NOT_CHECKED)
   })
+}
+
+/** Validated before anything is created. */
+async function readRouting({
+  routingFrom,
+  connection,
+}: ProvisionRequest): Promise<DestinationRouting | null> {
+  if (routingFrom === undefined) return null
+  const platforms = createOfflinePlatforms()
+  const name = connection?.platform ?? platforms.default.name
+  const input = await readRoutingFile(routingFrom)
+  return asStartError(async () => validateRouting(input, platforms.find(name)))
 }
 
 /** Commands never call a platform: they run where only the store can be reached. */
@@ -118,6 +135,8 @@ export interface ProvisionRequest {
   sharesPageIds: boolean
   /** Undefined: a destination for the simulator. */
   connection: ConnectionRequest | undefined
+  /** The path of a JSON file; undefined: every event under its own name. */
+  routingFrom: string | undefined
 }
 
 interface ConnectionRequest {
@@ -164,6 +183,7 @@ export function defineProvisionCommand(
       '--token-from <file>',
       'file that holds the token of the dataset, or - for standard input',
     )
+    .option('--routing <file>', 'JSON file: which events are sent, and under which names')
     .action((options: ProvisionOptions) => handle(readRequest(platforms, options)))
 }
 
@@ -177,6 +197,7 @@ interface ProvisionOptions {
   platform?: string
   target: TargetConfig
   tokenFrom?: string
+  routing?: string
 }
 
 function readRequest(platforms: PlatformRegistry, options: ProvisionOptions): ProvisionRequest {
@@ -191,6 +212,7 @@ function readRequest(platforms: PlatformRegistry, options: ProvisionOptions): Pr
     origins: origin,
     sharesPageIds,
     connection,
+    routingFrom: options.routing,
   }
 }
 

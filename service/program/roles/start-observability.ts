@@ -8,8 +8,11 @@ import {
 import { findTracesUrl } from '../../runtime/settings/operation-settings.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { RunningTracer } from '../../runtime/tracing/open-telemetry.ts'
-import { readBacklog, readWaiting } from '../../signals/delivery/backlog-store.ts'
-import { readLastDeliveryId } from '../../signals/delivery/plan-store.ts'
+import {
+  readBacklog,
+  readLastDeliveryId,
+  readWaiting,
+} from '../../signals/delivery/backlog-store.ts'
 import { readRetentionLag } from '../../signals/events/partition-store.ts'
 import { countOpenAlerts } from '../../signals/reports/alert-store.ts'
 import { computeRetentionCutoff } from '../../signals/retention/retention-store.ts'

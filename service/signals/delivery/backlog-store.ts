@@ -245,3 +245,16 @@ export async function countWaitingByReason(
     }))
   return { reasons, isTruncated }
 }
+
+/** A metrics request omits the figure instead of waiting longer. */
+const QUERY_TIMEOUT_MILLISECONDS = 3_000
+
+/** The highest delivery ID that any tracker has used or reserved. */
+export async function readLastDeliveryId({ pool }: Database): Promise<number> {
+  const statement = {
+    text: 'select coalesce(max(last_id), 0) as last_id from delivery_id_counters',
+    query_timeout: QUERY_TIMEOUT_MILLISECONDS,
+  }
+  const { rows } = await pool.query(statement)
+  return rows[0].last_id
+}

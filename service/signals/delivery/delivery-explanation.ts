@@ -1,4 +1,4 @@
-import { isRecognized } from '@signalbox/contract/closed-set.ts'
+import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
 import { type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
 import { isOfPage } from '../events/event-columns.ts'
 import type { StoredEvent } from '../events/event-store.ts'
@@ -82,9 +82,34 @@ function statusSentences(
         'Not sent: the tracker had no destination when the event was received. Connect one and ' +
           'send new events.',
       ]
+    case 'skipped:not_selected':
+      return [unselectedSentence(delivery)]
     case 'skipped:duplicate':
       return [`${notSentWords(delivery)}: ${replacedSentence(delivery, context)}`]
   }
+}
+
+function unselectedSentence({ statusReason }: StoredDelivery): string {
+  const reason = reasonOf('skipped:not_selected', statusReason)
+  const known = isRecognized(reason) ? UNSELECTED_REASONS[reason] : storedText(statusReason)
+  return (
+    `Not sent: the destination did not select the event when it was received, because ${known}. ` +
+    'It stays in the ledger; a change of the routing applies to later events.'
+  )
+}
+
+const UNSELECTED_REASONS: Record<ReasonOf<'skipped:not_selected'>, string> = {
+  name_not_selected: 'its name is not in filter.event_names',
+  action_source_not_selected: 'its action source is not in filter.action_sources',
+  key_not_selected: 'the kind of key that sent it is not in filter.spaces',
+  test_not_selected: 'filter.test excludes test events',
+  live_not_selected: 'filter.test selects test events only',
+  value_missing: 'filter.minimum_value needs a value, and it has no value with a currency',
+  value_other_currency:
+    'its currency is not the one of filter.minimum_value, and amounts are never converted',
+  value_below_minimum: 'its value is below filter.minimum_value',
+  no_platform_name:
+    'the platform needs a name of its own for each event, and event_names had none for this one',
 }
 
 function acceptedSentence(delivery: StoredDelivery): string {

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import { INITIAL_STATUSES, STATUS_TRANSITIONS, statusesBefore } from './delivery-status.ts'
 
-const FINAL = ['expired', 'skipped:no_destination', 'skipped:duplicate']
+const FINAL = ['expired', 'skipped:no_destination', 'skipped:duplicate', 'skipped:not_selected']
 
 it('has transitions for every status of the contract and for no other', () => {
   assert.deepEqual(Object.keys(STATUS_TRANSITIONS).sort(), [...DELIVERY_STATUSES].sort())

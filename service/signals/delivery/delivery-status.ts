@@ -32,6 +32,7 @@ export const STATUS_TRANSITIONS = {
   'skipped:consent': ['queued'],
   'skipped:no_destination': [],
   'skipped:duplicate': [],
+  'skipped:not_selected': [],
 } as const satisfies Record<DeliveryStatus, readonly DeliveryStatus[]>
 
 /** The statuses that a settlement can set. */
@@ -43,6 +44,7 @@ export const INITIAL_STATUSES = [
   'expired',
   'skipped:consent',
   'skipped:no_destination',
+  'skipped:not_selected',
 ] as const satisfies readonly DeliveryStatus[]
 export type InitialStatus = (typeof INITIAL_STATUSES)[number]
 

@@ -5,6 +5,7 @@ import type { Selectable } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
+import { type DestinationRouting, parseStoredRouting } from './routing.ts'
 
 export interface Destination {
   trackerId: string
@@ -27,6 +28,8 @@ export interface Destination {
   updatedAt: Date
   /** Why the workers send nothing for a while; null when they have no reason. */
   backoff: Backoff | null
+  /** Which events it gets, and under which names. */
+  routing: DestinationRouting
 }
 
 /** A worker's circuit for a destination, as the last worker that sent something saw it. */
@@ -88,6 +91,7 @@ export function destinationOf(row: Selectable<Tables['destinations']>): Destinat
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     backoff: backoffOf(row),
+    routing: parseStoredRouting(row.routing),
   }
 }
 
@@ -111,6 +115,8 @@ interface NewDestination {
   sealedCredential: Buffer
   platformAdAccountId?: number | null
   createdAt: Date
+  /** Default: every event, under its own name. */
+  routing?: DestinationRouting
 }
 
 /** Makes an active destination. */
@@ -131,6 +137,7 @@ export async function insertDestination(
       status: 'active',
       created_at: destination.createdAt,
       updated_at: destination.createdAt,
+      routing: JSON.stringify(destination.routing ?? {}),
     })
     .execute()
 }
@@ -190,6 +197,36 @@ export async function switchTestMode(
   const row = await query
     .updateTable('destinations')
     .set({ test_mode_until: testModeUntil, test_event_code: testCode, updated_at: at })
+    .where('tracker_id', '=', trackerId)
+    .where('id', '=', destinationId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return destinationOf(row)
+}
+
+/** Reads and locks a destination until the transaction ends. Null when the tracker has none. */
+export async function lockDestination(
+  { query }: Transaction,
+  { trackerId, destinationId }: DestinationKey,
+): Promise<Destination | null> {
+  const row = await query
+    .selectFrom('destinations')
+    .selectAll()
+    .where('tracker_id', '=', trackerId)
+    .where('id', '=', destinationId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return row ? destinationOf(row) : null
+}
+
+export async function updateRouting(
+  { query }: Transaction,
+  { trackerId, destinationId }: DestinationKey,
+  { routing, at }: { routing: DestinationRouting; at: Date },
+): Promise<Destination> {
+  const row = await query
+    .updateTable('destinations')
+    .set({ routing: JSON.stringify(routing), updated_at: at })
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
     .returningAll()

@@ -50,6 +50,19 @@ it('is lifted by its ID, and queues what it alone had stopped', async test => {
   assert.partialDeepStrictEqual(again.body, { lifted: 0, already_lifted: 1, queued: 0 })
 })
 
+it('does not queue what the destination does not select', async test => {
+  const service = await startTestService(test)
+  await withdrawOnPage(service, { visitor_id: VISITOR })
+  await submitPurchaseOf(service, 'order', { visitor_id: VISITOR, user_data: { em: JANE.em } })
+  await service.database.pool.query(
+    `update destinations set routing = '{"filter": {"event_names": ["Lead"]}}'`,
+  )
+  const [{ id }] = await listWithdrawals(service)
+  const { body } = await liftWithdrawals(service, [id])
+  assert.partialDeepStrictEqual(body, { lifted: 1, queued: 0, still_withheld: 1 })
+  assert.equal(await statusOf(service, 'order'), 'skipped:consent')
+})
+
 it('holds again when the visitor withdraws after it was lifted', async test => {
   const service = await startTestService(test)
   await withdrawOnPage(service, { visitor_id: VISITOR })

@@ -30,12 +30,14 @@ import {
 import { findPersonWithdrawals, personOf } from '../events/withdrawal-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { findDeliveries, type StoredDelivery } from './delivery-store.ts'
+import { listDestinations } from './destination-store.ts'
 import { requeueStopped } from './lift-store.ts'
 import {
   findStoredWithdrawalReason,
   WINDOW_MARGIN_SECONDS,
   windowEnd,
 } from './review-deliveries.ts'
+import { findUnselectedReason, NO_ROUTING, toRoutedEvent } from './routing.ts'
 
 const queryValidator = new Validator(PageWithdrawalQuery, { textMembers: ['visitor_id'] })
 
@@ -157,10 +159,12 @@ async function findReleased(
   { trackerId, found, at }: ReleasedSearch,
 ): Promise<Released> {
   const refs = await findReachedEvents({ database, erasureKey }, trackerId, found)
-  const [events, stored] = await Promise.all([
+  const [events, stored, destinations] = await Promise.all([
     findEventsByRef(database, trackerId, refs),
     findDeliveries(database, trackerId, refs),
+    listDestinations({ query: database.query }, trackerId),
   ])
+  const routings = new Map(destinations.map(({ id, routing }) => [id, routing]))
   const people = new Map(
     events.flatMap(event => {
       const person = personOf(trackerId, event)
@@ -175,7 +179,11 @@ async function findReleased(
     if (delivery.statusReason !== 'withdrawn_by_page' || delivery.destinationId === null) continue
     const event = eventsByKey.get(eventRefKey(delivery)) as StoredEvent
     const person = people.get(eventRefKey(delivery))
-    if (!person || findStoredWithdrawalReason(event, latest(person))) released.still_withheld += 1
+    // Consent was decided before the routing, which has to select it too.
+    const routing = routings.get(delivery.destinationId) ?? NO_ROUTING
+    const isSelected = !findUnselectedReason(routing, toRoutedEvent(event, delivery.isTest))
+    const isAllowed = person && !findStoredWithdrawalReason(event, latest(person))
+    if (!isAllowed || !isSelected) released.still_withheld += 1
     else if (isOutsideWindow(event, delivery, { platforms, at })) released.expired += 1
     else if (released.deliveries.length >= QUEUED_MAX) released.capped = true
     else released.deliveries.push(delivery)

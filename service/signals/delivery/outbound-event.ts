@@ -15,6 +15,7 @@ import type {
   Platform,
 } from '../platforms/platform.ts'
 import { addIdPrefix } from './page-events.ts'
+import { platformNameOf } from './routing.ts'
 
 export interface OutboundInput {
   event: StoredEvent
@@ -22,6 +23,8 @@ export interface OutboundInput {
   platform: Pick<Platform, 'name' | 'joinClickIds'>
   /** The parent of the event; null when it has none that may be disclosed. */
   originalEvent: OriginalEvent | null
+  /** The destination, whose name for the event is sent. */
+  destinationId: string
   /** It is sent under the prefixed ID. */
   hasIdPrefix?: boolean
 }
@@ -36,6 +39,7 @@ export function toOutboundEvent({
   identity: { digests, plain },
   platform,
   originalEvent,
+  destinationId,
   hasIdPrefix = false,
 }: OutboundInput): OutboundEvent {
   const value = omitTokensOfMembers(event.valueData ?? {})
@@ -45,7 +49,7 @@ export function toOutboundEvent({
   return {
     ...(hasIdPrefix ? addIdPrefix(ids) : ids),
     eventName: event.eventName,
-    platformName: event.eventName,
+    platformName: platformNameOf(event, destinationId),
     eventTime: clampEventTime(event),
     actionSource: event.actionSource,
     eventSource: event.eventSource,
@@ -150,9 +154,10 @@ export function findEventClickConflict(event: StoredEvent): ClickConflict | null
  * the first one. Null for a parent whose consent did not allow its delivery, or whose person was
  * erased: its child does not disclose it.
  */
-export function toOriginalEvent(parent: StoredEvent): OriginalEvent | null {
+export function toOriginalEvent(parent: StoredEvent, destinationId: string): OriginalEvent | null {
   if (parent.measurementClass !== 'advertising' || parent.isErased) return null
-  const { eventId, eventName } = parent
+  const { eventId } = parent
   const orderId = omitToken(parent.orderId)
+  const eventName = platformNameOf(parent, destinationId)
   return { eventId, eventName, orderId, eventTime: clampEventTime(parent) }
 }

@@ -15,6 +15,7 @@ import { TtlCache } from '../../runtime/util/load-cache.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { countStages, stageLiteral } from '../events/stage-count-store.ts'
 import type { InitialStatus } from './delivery-status.ts'
+import { type DestinationRouting, parseStoredRouting } from './routing.ts'
 
 /** A delivery that is created with its event, at the same time. */
 export interface PlannedDelivery {
@@ -202,19 +203,6 @@ export async function reserveDeliveryIds(
   return lastIds.get(trackerId) as number
 }
 
-/** A metrics request omits the figure instead of waiting longer. */
-const QUERY_TIMEOUT_MILLISECONDS = 3_000
-
-/** The highest delivery ID that any tracker has used or reserved. */
-export async function readLastDeliveryId({ pool }: Database): Promise<number> {
-  const statement = {
-    text: 'select coalesce(max(last_id), 0) as last_id from delivery_id_counters',
-    query_timeout: QUERY_TIMEOUT_MILLISECONDS,
-  }
-  const { rows } = await pool.query(statement)
-  return rows[0].last_id
-}
-
 /** What acceptance needs to know about a tracker's destination. */
 export interface DestinationRoute {
   id: string
@@ -222,6 +210,8 @@ export interface DestinationRoute {
   platform: string
   /** While test mode is on, events for this destination are test events. */
   isTest: boolean
+  /** Which events it gets, and under which names. Absent: every event, under its own. */
+  routing?: DestinationRouting
 }
 
 /**
@@ -235,14 +225,17 @@ export async function findRoutesOfTrackers(
 ): Promise<DestinationRoute[][]> {
   const { rows } = await pool.query({
     name: 'find-destination-routes',
-    text: `select tracker_id, id, type as platform,
+    text: `select tracker_id, id, type as platform, routing,
              coalesce(test_mode_until > $2::timestamptz, false) as "isTest"
            from destinations where tracker_id = any($1::uuid[]) order by created_at, id`,
     values: [trackerIds, now],
   })
   const routes = Map.groupBy(rows, row => row.tracker_id as string)
   return trackerIds.map(trackerId =>
-    (routes.get(trackerId) ?? []).map(({ id, platform, isTest }) => ({ id, platform, isTest })),
+    (routes.get(trackerId) ?? []).map(({ id, platform, isTest, routing: stored }) => {
+      const routing = parseStoredRouting(stored)
+      return { id, platform, isTest, routing }
+    }),
   )
 }
 

@@ -56,6 +56,7 @@ export async function reviewDeliveries(
       pages,
       hasTestCode: destination.testCode !== null,
       platform,
+      destinationId: destination.id,
       at,
     })
   })
@@ -101,16 +102,15 @@ interface ReviewInput {
   /** The destination has a code for test events. */
   hasTestCode: boolean
   platform: Platform
+  destinationId: string
   at: Date
 }
 
 /** An event this close to the end of its window may be too old when the platform reads it. */
 export const WINDOW_MARGIN_SECONDS = 60
 
-function reviewDelivery(
-  delivery: ClaimedDelivery,
-  { event, withdrawals, parent, pages, hasTestCode, platform, at }: ReviewInput,
-): Review {
+function reviewDelivery(delivery: ClaimedDelivery, input: ReviewInput): Review {
+  const { event, withdrawals, parent, pages, hasTestCode, platform, destinationId, at } = input
   const end = event ? windowEnd(event, platform) : null
   const settle = (outcome: DeliveryOutcome<UnsentStatus>, error: SendError | null = null) =>
     settleReviewed(delivery, outcome, { error, replayableUntil: end })
@@ -143,10 +143,11 @@ function reviewDelivery(
   // Raw values are never stored, so the identity cannot be made later.
   if (!identity) return fail('no_platform_identity')
 
-  const original = parent && toOriginalEvent(parent)
+  const original = parent && toOriginalEvent(parent, destinationId)
   const originalEvent = original && pages.nameParent(event, parent, original)
   const { hasIdPrefix } = page
-  const outbound = toOutboundEvent({ event, identity, platform, originalEvent, hasIdPrefix })
+  const names = { destinationId, originalEvent, hasIdPrefix }
+  const outbound = toOutboundEvent({ event, identity, platform, ...names })
   const error = platform.validateEvent(outbound)
   if (error) return fail('refused_before_sending', error)
   const { id, createdAt } = delivery

@@ -114,11 +114,13 @@ export async function hasAcceptedTestPurchase(
   const { rows } = await pool.query({
     name: 'has-accepted-test-purchase',
     text: `select 1 from unnest($2::uuid[]) as given(id)
+           join destinations on destinations.tracker_id = $1::uuid and destinations.id = given.id
            cross join generate_series(0, ${TEST_PURCHASE_DAYS}) as days_ago
            cross join lateral (
              select 1 from sent_counts
              where tracker_id = $1::uuid and destination_id = given.id
-               and sent_on = $3::date - days_ago and event_name = 'Purchase' and test > 0
+               and sent_on = $3::date - days_ago and test > 0 and event_name in (
+                 'Purchase', destinations.routing -> 'event_names' ->> 'Purchase')
              limit 1
            ) counted
            limit 1`,

@@ -8,6 +8,7 @@ import type { DeliveryContext } from './delivery-context.ts'
 import { clampEventTime } from './outbound-event.ts'
 import type { NewReceipt } from './receipt-store.ts'
 import type { Settlement } from './retry-policy.ts'
+import { platformNameOf } from './routing.ts'
 import type { OutboundDelivery } from './send-events.ts'
 import { type KeyedSettlement, settleDeliveries } from './settlement-store.ts'
 
@@ -91,17 +92,19 @@ function tallySent(
   return { groups: [...groups.values()], marks }
 }
 
-type CountedEvent = Pick<OutboundEvent, 'eventName' | 'eventTime' | 'digests' | 'plain'>
+type CountedEvent = Pick<OutboundEvent, 'platformName' | 'eventTime' | 'digests' | 'plain'>
 
 /** Without identifiers, which are counted for accepted events only. */
-function unsentEvent({ events }: ClaimedBatch, id: number): CountedEvent | null {
+function unsentEvent({ events, destination }: ClaimedBatch, id: number): CountedEvent | null {
   const event = events.get(id)
   if (!event) return null
-  return { eventName: event.eventName, eventTime: clampEventTime(event), digests: {}, plain: {} }
+  const platformName = platformNameOf(event, destination.id)
+  return { platformName, eventTime: clampEventTime(event), digests: {}, plain: {} }
 }
 
 function findOrAddGroup(groups: Map<string, SentGroup>, event: CountedEvent): SentGroup {
-  const { eventName } = event
+  // Reports compare these counts with the platform's, which knows its own name only.
+  const eventName = event.platformName
   const eventOn = formatUtcDay(event.eventTime)
   const keys = [...Object.keys(event.digests), ...Object.keys(event.plain)].sort()
   const groupKey = `${eventOn} ${keys.join(' ')} ${eventName}`

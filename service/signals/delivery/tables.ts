@@ -21,6 +21,7 @@ interface DeliveryTables {
     backoff_cause: string | null
     backoff_since: Date | null
     backoff_until: Date | null
+    routing: Generated<unknown>
   }
   delivery_queue: {
     tracker_id: string

@@ -82,6 +82,7 @@ export function encodeUserData({
   clickIds,
   platforms,
   details,
+  platformNames,
   identityMark,
   lookup,
   ...identity
@@ -91,6 +92,7 @@ export function encodeUserData({
   const others = encodeLookup(lookup, identity.digests)
   if (others) encoded.lookup = others
   if (details) encoded.details = details
+  if (platformNames) encoded.names = platformNames
   if (platforms) {
     encoded.platforms = mapMembers(platforms, one => encodePlatformIdentity(one, clickIds))
   }
@@ -116,13 +118,14 @@ export function decodeIdentity(row: {
 }): Omit<IdentityPayload, 'visitorId' | 'pageUrl'> {
   const clickIds = CLICK_IDS_CODEC.decode(row.click_ids) as Record<string, string>
   const stored = USER_DATA_CODEC.decode(row.user_data) as EncodedUserData
-  const { platforms, details, lookup, of = UNMARKED_IDENTITY, ...identity } = stored
+  const { platforms, details, lookup, names, of = UNMARKED_IDENTITY, ...identity } = stored
   const own = decodePlatformIdentity(identity, clickIds)
   const decoded = {
     identityMark: of,
     ...own,
     clickIds,
     ...(details && { details }),
+    ...(names && { platformNames: names }),
     ...(lookup && { lookup: decodeLookup(lookup, own.digests) }),
   }
   if (!platforms) return decoded
@@ -160,6 +163,8 @@ interface EncodedUserData extends EncodedIdentity {
   lookup?: EncodedLookup
   details?: EventDetails
   platforms?: Record<string, EncodedIdentity>
+  /** The name sent to a destination, by its ID. Versions before 0045 ignore it. */
+  names?: Record<string, string>
 }
 
 function mapMembers<From, To>(

@@ -100,6 +100,8 @@ export interface IdentityPayload {
    * destination of, by the name of the platform.
    */
   platforms?: Record<string, PlatformIdentity>
+  /** What platforms call the event, by destination, where it differs from its name. */
+  platformNames?: Record<string, string>
   /** The page URL with its query and fragment, if it has any. */
   pageUrl?: string
   details?: EventDetails

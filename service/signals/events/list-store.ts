@@ -1,5 +1,7 @@
 import type { Database } from '../../runtime/db/database.ts'
+import { COLUMN_DEFAULTS } from './column-encoding.ts'
 import type { EventRef } from './event-columns.ts'
+import { type EventSpace, SPACE_NUMBERS } from './event-record.ts'
 import { POSITION_INTERVAL } from './list-position-store.ts'
 
 export interface EventRefPage {
@@ -150,4 +152,42 @@ export async function findLastReceipt(
     values: [trackerId],
   })
   return rows[0]?.created_at ?? null
+}
+
+/** What a routing compares of an event. */
+export interface LastEvent {
+  eventName: string
+  actionSource: string
+  valueAmount: string | null
+  valueCurrency: string | null
+  space: EventSpace
+}
+
+/** The last conversions of a tracker in a range of times, newest first; no test purchases. */
+export async function listLastEvents(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, from, until, limit }: { trackerId: string; from: Date; until: Date; limit: number },
+): Promise<LastEvent[]> {
+  const { rows } = await pool.query({
+    name: 'list-last-events',
+    // Events of other classes take the place of a conversion, so that the scan has a limit.
+    text: `select event_name, action_source, value_amount, value_currency, space from (
+             select event_name, action_source, value_amount, value_currency, space, event_class,
+               created_at, event_id
+             from events
+             where tracker_id = $1::uuid
+               and created_at >= $2::timestamptz and created_at <= $3::timestamptz
+             order by created_at desc, event_id desc, space desc limit $4::integer
+           ) newest
+           where event_class is null or event_class = 'conversion'
+           order by created_at desc, event_id desc, space desc`,
+    values: [trackerId, from, until, limit],
+  })
+  return rows.map(row => ({
+    eventName: row.event_name,
+    actionSource: row.action_source ?? COLUMN_DEFAULTS.action_source,
+    valueAmount: row.value_amount,
+    valueCurrency: row.value_currency,
+    space: row.space === SPACE_NUMBERS.publishable ? 'publishable' : 'secret',
+  }))
 }

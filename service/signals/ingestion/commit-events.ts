@@ -140,6 +140,7 @@ async function planDrafts(
       ...stateOf(draft),
       routes: routesOf.get(trackerId) ?? [],
       windowEndsAt: name => platformWindowEnd(platforms.find(name), draft),
+      needsPlatformName: name => platforms.find(name)?.conversionTargets !== undefined,
       nextDeliveryId: () => ids.take(trackerId),
     })
     records.push(plan.record)

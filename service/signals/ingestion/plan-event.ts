@@ -4,6 +4,7 @@ import { findWithdrawalReason } from '../consent/consent-decision.ts'
 import type { StoredConsentOutcome } from '../consent/consent-record.ts'
 import type { InitialStatus } from '../delivery/delivery-status.ts'
 import type { DestinationRoute, PlannedDelivery } from '../delivery/plan-store.ts'
+import { findDraftReason, findPlatformNames } from '../delivery/routing.ts'
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
 import { type Withdrawals, withdrawalsOf } from '../events/withdrawal-store.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
@@ -20,6 +21,8 @@ export interface PlanInput {
   routes: readonly DestinationRoute[]
   /** When the named platform stops accepting this event. Null for a platform unknown here. */
   windowEndsAt: (platform: string) => Date | null
+  /** Whether the named platform needs an entry of the destination's map. Default: no. */
+  needsPlatformName?: (platform: string) => boolean
   nextDeliveryId: () => number
 }
 
@@ -193,6 +196,8 @@ function buildPayload(
       others.map(({ platform }) => [platform, draft.platforms[platform] as PlatformIdentity]),
     )
   }
+  const names = findPlatformNames(draft.eventName, routes)
+  if (names !== null) payload.platformNames = names
   if (eventSource !== null && eventSource !== page) payload.pageUrl = eventSource
   if (details !== null) payload.details = details
   return payload
@@ -215,7 +220,7 @@ function planDeliveries(
   }
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
     const { withdrawals } = input
-    const toPlan = { route, isOutsideWindow, withdrawals }
+    const toPlan = { route, isOutsideWindow, withdrawals, needsName: input.needsPlatformName }
     const { status, reason } = decideDeliveryStatus(draft, disposition, toPlan)
     return {
       trackerId,
@@ -236,13 +241,15 @@ interface RouteToPlan {
   route: DestinationRoute | null
   isOutsideWindow: (route: DestinationRoute) => boolean
   withdrawals: PlanInput['withdrawals']
+  needsName: PlanInput['needsPlatformName']
 }
 
 function decideDeliveryStatus(
-  { decision, platformDecisions, receivedAt }: EventDraft,
+  draft: EventDraft,
   disposition: EventDisposition,
-  { route, isOutsideWindow, withdrawals }: RouteToPlan,
+  { route, isOutsideWindow, withdrawals, needsName }: RouteToPlan,
 ): DeliveryOutcome<InitialStatus> {
+  const { decision, platformDecisions, receivedAt } = draft
   const skip = (reason: ReasonOf<'skipped:consent'>) =>
     ({ status: 'skipped:consent', reason }) as const
   // A withdrawal or an erasure is about the person, whatever the platform.
@@ -262,6 +269,8 @@ function decideDeliveryStatus(
     if (withdrawn !== null) return skip(withdrawn)
   }
   if (isOutsideWindow(route)) return { status: 'expired', reason: 'outside_window' }
+  const unselected = findDraftReason(draft, route, needsName?.(route.platform))
+  if (unselected) return { status: 'skipped:not_selected', reason: unselected }
   return { status: 'queued', reason: 'accepted_for_delivery' }
 }
 

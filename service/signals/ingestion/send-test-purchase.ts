@@ -14,8 +14,9 @@ import {
   destinationNotFound,
   isTestModeOn,
 } from '../delivery/destination-resource.ts'
-import { findDestination } from '../delivery/destination-store.ts'
+import { type Destination, findDestination } from '../delivery/destination-store.ts'
 import { reserveDeliveryIds } from '../delivery/plan-store.ts'
+import { findPlatformNames } from '../delivery/routing.ts'
 import type { EventRef } from '../events/event-columns.ts'
 import { type EventRecord, type IdentityPayload, SPACE_NUMBERS } from '../events/event-record.ts'
 import { createRandomTokenMaker } from '../events/free-text.ts'
@@ -64,7 +65,7 @@ export async function sendTestPurchase(
 
   const eventId = `test_${generateUuidV7(at)}`
   const { platform } = destination
-  const payload = buildTestPayload(context.platforms, { platform, eventId, at })
+  const payload = buildTestPayload(context.platforms, { destination, eventId, at })
   const record = buildTestPurchaseRecord(submission, { trackerId, eventId, at, payload })
   const id = await reserveDeliveryIds(database, trackerId, 1)
   const delivery = {
@@ -169,7 +170,7 @@ function buildTestPurchaseRecord(
 /** No person: the one identifier is the digest of the event's own ID, for the destination. */
 function buildTestPayload(
   registry: PlatformRegistry,
-  { platform, eventId, at }: { platform: string; eventId: string; at: Date },
+  { destination, eventId, at }: { destination: Destination; eventId: string; at: Date },
 ): IdentityPayload {
   const { identityMark, digests, plain, clickIds, platforms } = acceptIdentity(registry, {
     userData: { external_id: hashIdentifier(eventId) },
@@ -180,6 +181,12 @@ function buildTestPayload(
     edge: null,
   })
   const payload: IdentityPayload = { visitorId: null, identityMark, digests, plain, clickIds }
+  const { platform } = destination
   const other = platforms[platform]
-  return other ? { ...payload, platforms: { [platform]: other } } : payload
+  const platformNames = findPlatformNames('Purchase', [{ ...destination, isTest: true }])
+  return {
+    ...payload,
+    ...(other && { platforms: { [platform]: other } }),
+    ...(platformNames && { platformNames }),
+  }
 }

@@ -1,9 +1,10 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-credential.ts'
 import { formatUtcDay, isCalendarDay, subtractDays, toDaySpan } from '../../runtime/util/time.ts'
-import { countWaitingOfDay } from '../delivery/backlog-store.ts'
+import { countWaitingOfDay, type WaitingOfDay } from '../delivery/backlog-store.ts'
 import { type Destination, findDestination } from '../delivery/destination-store.ts'
 import { findDestinationRoutes } from '../delivery/plan-store.ts'
+import { type DestinationRouting, findMappedName } from '../delivery/routing.ts'
 import { countSentOfDay } from '../delivery/sent-counts-store.ts'
 import { type CountedSource, INVALID_CONFIGURATION, type Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
@@ -195,12 +196,31 @@ async function reconcileWithPlatform(
 /** Waiting events first: an event accepted in between is then in both counts, never in neither. */
 async function countOwnEvents(
   { database }: ReportContext,
-  { trackerId, id: destinationId }: Destination,
+  { trackerId, id: destinationId, routing }: Destination,
   day: string,
 ): Promise<OwnCounts> {
   const key = { trackerId, destinationId }
-  const waiting = await countWaitingOfDay(database, { ...key, ...toDaySpan(day) })
+  const counted = await countWaitingOfDay(database, { ...key, ...toDaySpan(day) })
+  const waiting = { ...counted, names: nameForPlatform(counted.names, routing) }
   return { waiting, sent: await countSentOfDay(database, { ...key, day }) }
+}
+
+/**
+ * What waits, by the platform's names, as it counts. The map of now stands for that of acceptance:
+ * the name of each waiting event is in its identity, and reading a backlog's would take minutes.
+ */
+export function nameForPlatform(
+  waiting: readonly WaitingOfDay[],
+  routing: DestinationRouting,
+): WaitingOfDay[] {
+  const byName = new Map<string, WaitingOfDay>()
+  for (const one of waiting) {
+    const eventName = findMappedName(routing, one.eventName) ?? one.eventName
+    const { waiting: count = 0, inFlight = 0 } = byName.get(eventName) ?? {}
+    const sum = { waiting: count + one.waiting, inFlight: inFlight + one.inFlight }
+    byName.set(eventName, { eventName, ...sum })
+  }
+  return [...byName.values()]
 }
 
 type DayReader = (source: CountedSource) => ReturnType<Platform['readDayCounts']>

@@ -46,6 +46,7 @@ const STATUS_COLORS: Record<DeliveryStatus, Color> = {
   'skipped:consent': 'dim',
   'skipped:no_destination': 'dim',
   'skipped:duplicate': 'dim',
+  'skipped:not_selected': 'dim',
 }
 
 /** The color of a delivery status; one of a later version has that of waiting. */

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 27d507097f4f1016c1f180ada4cad246ebcf0ec6efcc0327c969ee4de283d928). Do not edit.
+// Generated from the contract 0.5.0 (sha256 db32152a102c87f31def0d0be60091fa21215f074028093cc9917e9b1f970374). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -255,7 +255,7 @@ export type AttributionJoin = 'allowed' | 'none' | (string & {})
 
 export type EnforcementScope = 'event' | 'ledger' | (string & {})
 
-export type DeliveryStatus = 'queued' | 'sent' | 'accepted' | 'retrying' | 'failed:auth' | 'failed:permanent' | 'failed:unknown' | 'expired' | 'skipped:consent' | 'skipped:no_destination' | 'skipped:duplicate' | (string & {})
+export type DeliveryStatus = 'queued' | 'sent' | 'accepted' | 'retrying' | 'failed:auth' | 'failed:permanent' | 'failed:unknown' | 'expired' | 'skipped:consent' | 'skipped:no_destination' | 'skipped:duplicate' | 'skipped:not_selected' | (string & {})
 
 export interface Delivery {
   id: number

@@ -32,7 +32,7 @@ export function metaPayload(
 function serverEvent(event: OutboundEvent): Record<string, unknown> {
   const customData = customDataOf(event)
   return omitNull({
-    event_name: event.eventName,
+    event_name: event.platformName,
     event_time: toUnixSeconds(event.eventTime),
     event_id: event.eventId,
     action_source: toMetaActionSource(event.actionSource),
@@ -166,8 +166,8 @@ export function validateMetaEvent(event: OutboundEvent): SendError | null {
   }
 }
 
-function validateServerEvent({ eventName, eventTime }: OutboundEvent): string | null {
-  if (eventName === '') return 'An event needs an event_name.'
+function validateServerEvent({ platformName, eventTime }: OutboundEvent): string | null {
+  if (platformName === '') return 'An event needs an event_name.'
   return Number.isNaN(eventTime.getTime()) ? 'The event_time is no time.' : null
 }
 
@@ -197,11 +197,11 @@ const BELOW_ZERO = /^-.*[1-9]/
 
 /** Meta: Standard Parameters. */
 function validateCustomData({
-  eventName,
+  platformName,
   valueAmount,
   valueCurrency,
 }: OutboundEvent): string | null {
-  const isPurchase = eventName === 'Purchase'
+  const isPurchase = platformName === 'Purchase'
   if (isPurchase && !valueAmount) return 'A Purchase needs value_data.value.'
   if (isPurchase && !valueCurrency) return 'A Purchase needs value_data.currency.'
   if (valueAmount !== null && !DECIMAL.test(valueAmount)) {

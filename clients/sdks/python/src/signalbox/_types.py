@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 27d507097f4f1016c1f180ada4cad246ebcf0ec6efcc0327c969ee4de283d928). Do not edit.
+# Generated from the contract 0.5.0 (sha256 db32152a102c87f31def0d0be60091fa21215f074028093cc9917e9b1f970374). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
