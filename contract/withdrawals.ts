@@ -104,8 +104,8 @@ export const LiftResult = named(
     still_withheld: Type.Integer({
       minimum: 0,
       description:
-        'Not queued: another withdrawal or an erasure reaches the person, or the destination does ' +
-        'not select the event.',
+        'Not queued: another withdrawal or an erasure reaches the person, or the destination ' +
+        'does not select the event.',
     }),
     capped: Type.Boolean({
       description: 'More deliveries were stopped than one request queues. Lift again for the rest.',

@@ -25,7 +25,7 @@ import {
 import { type Destination, findDestination } from '../signals/delivery/destination-store.ts'
 import { setTestMode } from '../signals/delivery/test-mode.ts'
 import { requirePlatform, sendTestPurchase } from '../signals/ingestion/send-test-purchase.ts'
-import { CREDENTIAL_KINDS } from '../signals/platforms/credentials.ts'
+import { TAKES_ANY_CREDENTIAL } from '../signals/platforms/credentials.ts'
 import { findAdAccount } from '../workspaces/users/ad-account-store.ts'
 import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
 import type { CurrentUser } from '../workspaces/users/session-store.ts'
@@ -124,24 +124,25 @@ function routingRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.changeRouting,
     async handler(request) {
-      const tracker = await requireTracker(context, request, 'manage_trackers')
-      const { user, body } = request
-      const [actor, at] = [userActor(user), context.now()]
-      const change = { tracker, destinationId: destinationOf(request), body, at, actor }
-      const { routing } = await setRouting(context, change)
-      context.onDestinationChanged(tracker.trackerId)
+      const given = await readRoutingRequest(context, request)
+      const actor = userActor(request.user)
+      const { routing } = await setRouting(context, { ...given, actor })
+      context.onDestinationChanged(given.tracker.trackerId)
       return routing
     },
   })
   app.route({
     ...operations.previewRouting,
-    async handler(request) {
-      const tracker = await requireTracker(context, request, 'manage_trackers')
-      const { body } = request
-      const given = { tracker, destinationId: destinationOf(request), body, at: context.now() }
-      return previewRouting(context, given)
-    },
+    handler: async request => previewRouting(context, await readRoutingRequest(context, request)),
   })
+}
+
+async function readRoutingRequest(
+  context: DashboardContext,
+  request: TrackerRequest & { body: unknown },
+) {
+  const tracker = await requireTracker(context, request, 'manage_trackers')
+  return { tracker, destinationId: destinationOf(request), body: request.body, at: context.now() }
 }
 
 function destinationOf({ params }: TrackerRequest): string {
@@ -216,7 +217,9 @@ async function replaceDestinationCredential(
   requireRecentAuthentication(user, context.now())
   const { trackerId } = tracker
   const before = await requireDestination(context, { tracker, destinationId })
-  const accessToken = parseTokenInput(credentialFormsOf(context, before), submission.access_token)
+  // Its worker judges the credential of a platform that this process does not know.
+  const platform = context.platforms.find(before.platform) ?? TAKES_ANY_CREDENTIAL
+  const accessToken = parseTokenInput(platform, submission.access_token)
   const config = changedConfig(context, before, submission.config ?? {})
   const [actor, at] = [userActor(user), context.now()]
   const change = { ...tracker, destinationId: before.id, accessToken, config, actor, at }
@@ -224,14 +227,6 @@ async function replaceDestinationCredential(
   context.onDestinationChanged(trackerId)
   return requireDestination(context, { tracker, destinationId })
 }
-
-/** Any kind for a platform that this process does not know: its worker judges the credential. */
-function credentialFormsOf({ platforms }: DashboardContext, { platform: name }: Destination) {
-  const credentialForms = platforms.find(name)?.credentialForms ?? ANY_CREDENTIAL
-  return { credentialForms }
-}
-
-const ANY_CREDENTIAL = CREDENTIAL_KINDS.map(kind => ({ kind, label: kind, hint: '' }))
 
 /** The members that change. Without any, the platform need not be known to this process. */
 function changedConfig(

@@ -21,7 +21,7 @@ interface DeliveryTables {
     backoff_cause: string | null
     backoff_since: Date | null
     backoff_until: Date | null
-    routing: Generated<unknown>
+    routing: Generated<string>
   }
   delivery_queue: {
     tracker_id: string

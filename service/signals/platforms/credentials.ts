@@ -41,6 +41,13 @@ export interface CredentialForm {
   hint: string
 }
 
+/** For a platform whose plug-in is not installed. */
+export const TAKES_ANY_CREDENTIAL = {
+  credentialForms: CREDENTIAL_KINDS.map(
+    (kind): CredentialForm => ({ kind, label: kind, hint: '' }),
+  ),
+}
+
 /** Where access tokens are minted from a key or a refresh token, and for what. */
 export interface TokenGrant {
   url: string

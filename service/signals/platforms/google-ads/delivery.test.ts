@@ -15,28 +15,13 @@ import {
 } from '../../../../testing/fixtures/simulator.ts'
 import { provisionDestination } from '../../../program/provisioning/provision-tracker.ts'
 import { pollReceipts } from '../../delivery/poll-receipts.ts'
-import type { OutboundEvent, Platform } from '../platform.ts'
 
 /** How long the service caches the destinations of a tracker. */
 const ROUTES_MILLISECONDS = 600
 /** The conversion actions of the shop. */
-const ACTIONS: Record<string, string> = { Purchase: '456', Lead: '789' }
+const ROUTING = { event_names: { Purchase: '456', Lead: '789' } }
 const EMAIL = 'Jane.Roe+Shop@gmail.com'
 const PHONE = '+1 650 555 1212'
-
-/** The platform with the map of a destination from our names to its own. */
-function withActions(platform: Platform): Platform {
-  if (platform.name !== 'google_ads') return platform
-  const toNamed = (event: OutboundEvent) => ({
-    ...event,
-    platformName: ACTIONS[event.eventName] ?? event.eventName,
-  })
-  return {
-    ...platform,
-    validateEvent: event => platform.validateEvent(toNamed(event)),
-    send: (connection, events) => platform.send(connection, events.map(toNamed)),
-  }
-}
 
 /** A service whose tracker sends to Meta and to Google Ads. */
 async function startWithGoogle(test: TestContext, givenCredential?: string) {
@@ -49,9 +34,9 @@ async function startWithGoogle(test: TestContext, givenCredential?: string) {
     trackerId: tracker.trackerId,
     at: clock.now(),
     credentialKeys: delivery.credentialKeys,
+    routing: ROUTING,
     connected: { platform: 'google_ads', config, accessToken: givenCredential ?? credential },
   })
-  delivery.platforms = delivery.platforms.map(withActions)
   await delay(ROUTES_MILLISECONDS)
   return { service, destinationId, account: String(config.customer_id) }
 }
