@@ -201,10 +201,7 @@ async function assertAdAccount(
   throw Refusal.ofFields({ ad_account_id: ['Choose an active ad account of this workspace.'] })
 }
 
-/**
- * Replaces the credential, which also resumes a destination that was paused because of it. Throws
- * as `connectDestination` does.
- */
+/** Replaces the credential, which also resumes a destination. Throws as `connectDestination`. */
 async function replaceDestinationCredential(
   context: DashboardContext,
   {
