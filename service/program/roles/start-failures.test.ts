@@ -21,8 +21,8 @@ interface Refusal {
 }
 
 const COMMANDS =
-  'all, serve, deliver, migrate, provision, credential, key, tracker, people, client, report, export, ' +
-  'audit, doctor, campaigns'
+  'all, serve, deliver, migrate, provision, credential, routing, key, tracker, people, client, ' +
+  'report, export, audit, doctor, campaigns'
 const NO_STORE =
   /^No PostgreSQL runs on \S+: start "signalbox-server all" first, or set DATABASE_URL\.$/
 
@@ -69,6 +69,7 @@ const REFUSALS: Record<string, Refusal> = {
     line: 'deliver',
     message:
       'Set SIGNALBOX_PLATFORM_URL for deliver: https://graph.facebook.com for Meta, or ' +
+      'SIGNALBOX_GOOGLE_ADS_URL: https://datamanager.googleapis.com for Google Ads, or ' +
       'http://127.0.0.1:3001 for the simulator, which "npm run simulator" starts.',
   },
   'serve without a store': { line: 'serve', message: NO_STORE },
