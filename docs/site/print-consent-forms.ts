@@ -1,10 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ConsentInputs } from '../../service/signals/consent/consent-decision.ts'
 import {
   CONSENT_FORMS,
   type ConsentPlatformForms,
   type FormRow,
 } from '../../service/signals/consent/consent-forms.ts'
+import { decideForPlatforms } from '../../service/signals/consent/platform-decisions.ts'
+import { createOfflinePlatforms } from '../../service/signals/platforms/registry.ts'
 
 /** The guide, of which the part between the marks is generated. A test fails when it is stale. */
 export const CONSENT_PAGE_PATH = join(import.meta.dirname, '../guides/consent.md')
@@ -32,11 +35,42 @@ function renderPlatform({ platform, source, about, names, codes, rows }: Consent
   ].join('\n\n')
 }
 
-const TABLE_HEAD = '| What it says | Members of the event | Decision |\n| --- | --- | --- |'
+const PLATFORMS = createOfflinePlatforms()
+const OTHERS = PLATFORMS.all.filter(platform => platform !== PLATFORMS.default)
+
+const TABLE_HEAD = [
+  ['What it says', 'Members of the event', PLATFORMS.default.label],
+  OTHERS.map(({ label }) => label),
+]
+  .flat()
+  .reduce(([head, line], cell) => [`${head} ${cell} |`, `${line} --- |`], ['|', '|'])
+  .join('\n')
 
 function renderRow({ says, members, decision }: FormRow): string {
   const json = JSON.stringify(members).replaceAll('|', '\\|')
-  return `| ${says} | \`${json}\` | ${describeDecision(decision)} |`
+  const others = describeOthers(members as ConsentInputs, / ID (\d+)$/.exec(says)?.[1])
+  return `| ${[says, `\`${json}\``, describeDecision(decision), ...others].join(' | ')} |`
+}
+
+/** When an event of the table is received; its strings and times are of that month. */
+const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
+
+/** What every other platform gets of the event. */
+function describeOthers(members: ConsentInputs, provider: string | undefined): string[] {
+  const inputs = { ...members, event_name: 'Purchase', consent_basis: 'consent' } as ConsentInputs
+  const { platforms } = decideForPlatforms(inputs, OTHERS, {
+    fallback: PLATFORMS.default.consentNeeds,
+    receivedAt: RECEIVED_AT,
+    eventTime: RECEIVED_AT,
+    identityPresent: true,
+    settings: provider === undefined ? {} : { additionalConsentProvider: Number(provider) },
+  })
+  return [...platforms.values()].map(decided => {
+    if (decided.outcome === 'denied') return `refused by \`${decided.denied_field}\``
+    if (decided.outcome === 'withheld') return `not delivered, \`${decided.reason}\``
+    const isRestricted = decided.outcome === 'granted' && !decided.is_personalized
+    return isRestricted ? 'delivered, without personalized ads' : 'delivered'
+  })
 }
 
 /** In words what the table has in short. */
