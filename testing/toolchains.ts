@@ -118,11 +118,28 @@ function acquireLock(path: string): void {
   const own = `${path}.${process.pid}`
   writeFileSync(own, String(process.pid))
   while (!linkIfMissing(own, path)) {
-    const owner = readOwner(path)
-    if (owner !== null && !isAlive(owner)) rmSync(path, { force: true })
-    else Atomics.wait(sleeper, 0, 0, LOCK_POLL_MILLISECONDS)
+    if (!removeDeadLock(own, path)) Atomics.wait(sleeper, 0, 0, LOCK_POLL_MILLISECONDS)
   }
   rmSync(own)
+}
+
+/**
+ * Two processes may find the same dead owner: the slower one must not remove the lock of the faster
+ * one, so one at a time looks again and removes. True when it is worth trying again at once.
+ */
+function removeDeadLock(own: string, path: string): boolean {
+  const isDead = () => {
+    const owner = readOwner(path)
+    return owner !== null && !isAlive(owner)
+  }
+  const guard = `${path}-removal`
+  if (!isDead() || !linkIfMissing(own, guard)) return false
+  try {
+    if (isDead()) rmSync(path, { force: true })
+  } finally {
+    rmSync(guard, { force: true })
+  }
+  return true
 }
 
 /** A link, unlike a new file, appears with its content. False if there is a file. */
