@@ -68,6 +68,8 @@ const ROWS: Record<string, Row> = {
   createDestination: { ...managing, owner: 201, admin: 201 },
   replaceCredential: changing,
   checkDestination: changing,
+  changeRouting: changing,
+  previewRouting: changing,
   switchTestMode: changing,
   // Test mode is off.
   sendPurchase: { ...managing, owner: 422, admin: 422 },

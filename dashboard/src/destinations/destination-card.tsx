@@ -1,6 +1,6 @@
 import { Alert, Badge, Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useId, useState } from 'react'
+import { lazy, Suspense, useId, useState } from 'react'
 import { call } from '../api/client.ts'
 import { Copy, CopyBlock } from '../components/copy.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
@@ -12,9 +12,13 @@ import { CredentialDialog } from './credential-dialog.tsx'
 import { CREDENTIAL_LABELS, describeHealth, OUTCOME_LABELS } from './destination-health.ts'
 import type { DestinationProps } from './queries.ts'
 import { type DestinationStatus, destinationsKey } from './queries.ts'
-import { RoutingDialog } from './routing-dialog.tsx'
 import { describeRouting } from './routing-form.ts'
 import { TestSection } from './test-section.tsx'
+
+/** In a chunk of its own: few people open it, and it has many fields. */
+const RoutingDialog = lazy(async () => ({
+  default: (await import('./routing-dialog.tsx')).RoutingDialog,
+}))
 
 /** One destination: whether it works and what waits for it. */
 export function DestinationCard(props: DestinationProps) {
@@ -104,7 +108,7 @@ function RoutingSection(props: DestinationProps) {
           Choose events
         </Button>
       )}
-      {isOpen && <RoutingDialog {...props} onClose={() => setOpen(false)} />}
+      <Suspense>{isOpen && <RoutingDialog {...props} onClose={() => setOpen(false)} />}</Suspense>
     </Group>
   )
 }

@@ -225,7 +225,8 @@ it('creates the destination after an interrupted start', async test => {
   assert.equal(credentials.tracker_id, id)
   assert.ok(await isValid(database, credentials))
   const routes = await findDestinationRoutes(database, id, at)
-  assert.deepEqual(routes, [{ id: credentials.destination_id, isTest: false, platform: 'meta' }])
+  const route = { id: credentials.destination_id, isTest: false, platform: 'meta', routing: {} }
+  assert.deepEqual(routes, [route])
 })
 
 it('issues and revokes nothing in an external store with trackers', async test => {

@@ -186,7 +186,7 @@ it('people reads an email address, as an argument or an option, or a workspace',
 
 it('provision reads a file, an owner, origins, and a target with its token', async () => {
   const page = { origins: [], sharesPageIds: false }
-  const defaults = { path: '/x.json', workspaceName: 'Workspace', ...page }
+  const defaults = { path: '/x.json', workspaceName: 'Workspace', routingFrom: undefined, ...page }
   await assertRequests(defineProvisionCommand, [
     ['--out /x.json', { ...defaults, owner: undefined, connection: undefined }],
     [
@@ -204,7 +204,7 @@ it('provision reads a file, an owner, origins, and a target with its token', asy
     ['--name Shop', '--out <file> is required: new file to write the credentials to.'],
     ['--out /x.json --dataset 123', both],
     ['--out /x.json --token-from -', both],
-    ['--out /x.json --platform nope', '--platform takes one of meta, not nope.'],
+    ['--out /x.json --platform nope', '--platform takes one of meta, google_ads, not nope.'],
     ['--out /x.json --owner Ada', '--owner takes an email address, not Ada.'],
   ])
 })

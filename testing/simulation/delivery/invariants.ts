@@ -116,7 +116,9 @@ function checkFinalState(
   add: AddViolation,
 ) {
   const { status, isWaiting, attemptIds, attemptCount } = delivery
-  const isFinal = nextStatuses(status).length === 0 || FAILED_STATUSES.includes(status)
+  // Where a platform tells the result later, a request may still fail as a whole.
+  const isSettled = status === 'accepted' || FAILED_STATUSES.includes(status)
+  const isFinal = isSettled || nextStatuses(status).length === 0
   if (!isFinal || isWaiting) add('is not finished')
   const named = attemptIds.map(id => attempts.get(id))
   const countedAttempts = named.filter(
