@@ -109,6 +109,8 @@ function checkTransitions(
   }
 }
 
+const SETTLED_STATUSES: readonly string[] = [...FAILED_STATUSES, 'accepted', 'skipped:consent']
+
 /** No delivery is pending, and an accepted one matches the platform's last receipt. */
 function checkFinalState(
   { delivery, receipts }: DeliveryTimeline,
@@ -116,8 +118,8 @@ function checkFinalState(
   add: AddViolation,
 ) {
   const { status, isWaiting, attemptIds, attemptCount } = delivery
-  // Where a platform tells the result later, a request may still fail as a whole.
-  const isSettled = status === 'accepted' || FAILED_STATUSES.includes(status)
+  // A request that was taken may fail as a whole later, and the withdrawal of a page may be lifted.
+  const isSettled = SETTLED_STATUSES.includes(status)
   const isFinal = isSettled || nextStatuses(status).length === 0
   if (!isFinal || isWaiting) add('is not finished')
   const named = attemptIds.map(id => attempts.get(id))
