@@ -72,6 +72,13 @@ function range(count: number): [string, number][] {
   return Array.from({ length: count }, (_, at) => [`p${at}`, at])
 }
 
+it('writes IDs of products in one line, as the service takes them', () => {
+  const value_data = { ...MONEY, content_ids: ['sku\u0001-1', 'a\nb', 7] }
+  const { event } = fitEvent({ ...PURCHASE, value_data })
+  assert.deepEqual(refusedFields(event), [])
+  assert.deepEqual(event.value_data, { ...MONEY, content_ids: ['sku -1', 'a b', 7] })
+})
+
 it('leaves what decides the event to the service', () => {
   for (const [wrong, field] of [
     [{ value_data: { value: '19,95', currency: 'EUR' } }, 'value_data.value'],

@@ -201,7 +201,9 @@ function fitContents(value: unknown): Fit {
 
 function fitContentIds(value: unknown): Fit {
   const given = Array.isArray(value) ? value : [value]
-  const ids = given.filter(isTextLike).map(id => (typeof id === 'string' ? cleanText(id) : id))
+  const ids = given
+    .filter(isTextLike)
+    .map(id => toOneLine(typeof id === 'string' ? cleanText(id) : id))
   const short = ids.filter(id => [...String(id)].length <= CONTENT_ID_CHARACTERS_MAX)
   const kept = short.slice(0, CONTENT_IDS_MAX)
   const isCut = kept.length < given.length
