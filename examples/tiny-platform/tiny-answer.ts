@@ -1,4 +1,5 @@
 import type { SendAnswer, SendOutcome } from '../../service/signals/platforms/platform.ts'
+import { toSendError } from '../../service/signals/platforms/send-answer.ts'
 
 /** What the HTTP status of an answer means. The tiny platform has no error codes. */
 const OUTCOMES: Record<number, SendOutcome> = {
@@ -20,28 +21,18 @@ export function readTinyAnswer(status: number): SendAnswer {
     httpStatus: status,
     traceId: null,
     answer: { status },
-    error: outcome === 'accepted' ? null : tinyError(outcome, `It answered ${status}.`, status),
+    error:
+      outcome === 'accepted'
+        ? null
+        : toSendError(outcome, {
+            message: `It answered ${status}.`,
+            http_status: status,
+          }),
   }
 }
 
 /** Without a connection nothing was sent. After a later failure the events may have arrived. */
 export function noTinyAnswer(outcome: 'retry' | 'unknown'): SendAnswer {
-  const error = tinyError(outcome, 'It gave no answer.', null)
+  const error = toSendError(outcome, { message: 'It gave no answer.' })
   return { outcome, waitSeconds: 0, httpStatus: null, traceId: null, answer: null, error }
-}
-
-function tinyError(
-  outcome: Exclude<SendOutcome, 'accepted'>,
-  message: string,
-  http_status: number | null,
-) {
-  return {
-    class: outcome,
-    code: null,
-    subcode: null,
-    message,
-    user_title: null,
-    user_message: null,
-    http_status,
-  }
 }

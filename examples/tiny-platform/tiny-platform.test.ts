@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { provisionDestination } from '../../service/program/provisioning/provision-tracker.ts'
 import { sampleOutboundEvent, samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { readStoredText } from '../../testing/fixtures/stored-text.ts'
+import { ROUTES_MILLISECONDS } from '../../testing/fixtures/two-platforms.ts'
 import { type AnswerOutcome, testPlatformConformance } from '../../testing/platform-conformance.ts'
 import { tinyPlatform } from './tiny-platform.ts'
 import { startTinyServer } from './tiny-server.ts'
@@ -32,9 +34,6 @@ testPlatformConformance('tiny', {
 const EMAIL = 'jane@example.com'
 const META_DIGEST = hash('sha256', EMAIL)
 const TINY_DIGEST = hash('sha256', `tiny:${EMAIL}`)
-/** How long the service caches the destinations of a tracker. */
-const ROUTES_MILLISECONDS = 600
-
 /** A service with the tiny platform in addition to those of the registry. */
 async function serviceWithTiny(test: TestContext) {
   const tiny = await startTinyServer()
@@ -57,20 +56,6 @@ async function connectTiny({ database, delivery, tracker, clock }: TestService) 
 async function deliveriesOf(service: TestService, eventId: string) {
   const { body } = await service.read(eventId)
   return body.deliveries as { destination_id: string; status: string; explanation: string }[]
-}
-
-/** Every row of every table, as text. */
-async function storedText({ database }: TestService): Promise<string> {
-  const { rows } = await database.pool.query(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname not in ('pg_catalog', 'information_schema')`,
-  )
-  const texts: string[] = []
-  for (const { name } of rows) {
-    const found = await database.pool.query(`select stored::text as line from ${name} stored`)
-    texts.push(...found.rows.map(({ line }) => line))
-  }
-  return texts.join('\n')
 }
 
 it('delivers an event to both platforms, to each with its own digests', async test => {
@@ -106,7 +91,7 @@ it('writes no raw identifier to the disk for either platform', async test => {
   await connectTiny(service)
   await service.submit(samplePurchase({ user_data: { em: EMAIL, fn: 'Janet-Louise' } }))
   await service.deliver()
-  const text = await storedText(service)
+  const text = await readStoredText(service.database)
   assert.ok(text.includes(Buffer.from(TINY_DIGEST, 'hex').toString('base64url')))
   for (const raw of [EMAIL, 'Janet-Louise', 'janetlouise']) assert.ok(!text.includes(raw), raw)
 })

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import { SAMPLE_NOW } from '../sample-event.ts'
 import { type Reply, simulatorUnderTest } from '../simulator-under-test.ts'
 
-/** A digest of nobody. */
+/** A digest of no one. */
 export const SAMPLE_DIGEST = 'ab'.repeat(32)
 
 export const SAMPLE_DESTINATION = {

@@ -8,6 +8,7 @@ import type {
   SendError,
   Unavailable,
 } from '../platforms/platform.ts'
+import { toSendError } from '../platforms/send-answer.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import { findDestination } from './destination-store.ts'
 import { type FailedDelivery, failReceipt, findAcceptedDeliveries } from './failed-receipt-store.ts'
@@ -182,13 +183,6 @@ async function failDeliveries(
 
 function toError({ receiptId }: StoredReceipt, { errors }: ReceiptResult): SendError {
   const reasons = errors.map(({ reason, count }) => `${count} ${reason}`).join(', ')
-  return {
-    class: 'permanent',
-    code: null,
-    subcode: null,
-    message: `The request ${receiptId} failed: ${reasons || 'no reason given'}.`,
-    user_title: null,
-    user_message: null,
-    http_status: null,
-  }
+  const message = `The request ${receiptId} failed: ${reasons || 'no reason given'}.`
+  return toSendError('permanent', { message })
 }

@@ -77,7 +77,7 @@ async function findBatchWithdrawals(
   const people = new Map(
     [...events.values()].flatMap(event => {
       const person = personOf(trackerId, event)
-      return person ? [[event, { ...person, withdrawable: [platform.name] }] as const] : []
+      return person ? [[event, { ...person, platformNames: [platform.name] }] as const] : []
     }),
   )
   const { latest } = await findPersonWithdrawals(database, [...people.values()], erasureKey)

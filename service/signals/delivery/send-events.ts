@@ -5,6 +5,7 @@ import type {
   Platform,
   SendAnswer,
 } from '../platforms/platform.ts'
+import { toSendError } from '../platforms/send-answer.ts'
 
 export interface OutboundDelivery {
   event: OutboundEvent
@@ -93,7 +94,7 @@ async function sendRequest(
 }
 
 /**
- * Without one entry for each event, nobody knows which ones the platform has. A platform that
+ * Without one entry for each event, no one knows which ones the platform has. A platform that
  * accepted some does not reject the destination.
  */
 function requireEveryEvent(answer: SendAnswer, eventCount: number): SendAnswer {
@@ -104,12 +105,8 @@ function requireEveryEvent(answer: SendAnswer, eventCount: number): SendAnswer {
   }
   const { events, ...rest } = answer
   const message = `The platform answered about ${events.length} events of ${eventCount}.`
-  const error = { code: null, subcode: null, user_title: null, user_message: null }
-  return {
-    ...rest,
-    outcome: 'unknown',
-    error: { ...error, class: 'unknown', message, http_status: answer.httpStatus },
-  }
+  const error = toSendError('unknown', { message, http_status: answer.httpStatus })
+  return { ...rest, outcome: 'unknown', error }
 }
 
 /** What an answer says about the event at one place of its request. */

@@ -20,13 +20,13 @@ const EMAIL = 'Jane.Geheim@mail.example'
 const DIGEST = hash('sha256', EMAIL.toLowerCase())
 const PHONE = '+49 151 2345 6789'
 const TOKEN = /redacted_[0-9a-f]{32}/
-const NOBODY = { user_data: {}, visitor_id: undefined }
+const NO_PERSON = { user_data: {}, visitor_id: undefined }
 
 type ValueData = Record<string, unknown>
 
 function purchase(event_id: string, value_data: ValueData, other: Record<string, unknown> = {}) {
   const value = { value: '1', currency: 'EUR', ...value_data }
-  return samplePurchase({ ...NOBODY, event_id, value_data: value, ...other })
+  return samplePurchase({ ...NO_PERSON, event_id, value_data: value, ...other })
 }
 
 async function submit(service: TestService, body: unknown): Promise<void> {
@@ -200,7 +200,7 @@ it('keeps twenty identifiers of an event and says when there are more', async te
   const service = await startTestService(test)
   const names = Array.from({ length: 25 }, (_, number) => `p${number}@mail.example`)
   const value_data = { content_name: names.join(' '), order_id: EMAIL, value: '1', currency: 'EUR' }
-  const reply = await service.submit(samplePurchase({ ...NOBODY, value_data }))
+  const reply = await service.submit(samplePurchase({ ...NO_PERSON, value_data }))
   assert.equal(reply.status, 202)
   const [dropped] = reply.body.notices.filter(({ code }: { code: string }) => {
     return code === 'member_dropped'

@@ -9,7 +9,7 @@ import type { EventRecord } from './event-record.ts'
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
 /**
- * Whether nobody can guess the visitor ID, such as the random UUID that the tag makes: a page that
+ * Whether no one can guess the visitor ID, such as the random UUID that the tag makes: a page that
  * names it is a page of that visitor.
  */
 export function isUnguessableVisitorId(visitorId: string): boolean {
@@ -85,7 +85,7 @@ const CURRENT_PAGE_CLICK_IDS = `(sessions.click_ids::jsonb - case
 const FIRST_CLICK_IDS = `(excluded.click_ids::jsonb || ${CURRENT_PAGE_CLICK_IDS})`
 const IS_UNGUESSABLE = `excluded.visitor_id collate "C" ~* '${UUID_V4.source}'`
 
-/** What pages named: the newest of a visitor ID that nobody guesses, the first of any other. */
+/** What pages named: the newest of a visitor ID that no one guesses, the first of any other. */
 const PAGE_CLICK_IDS = `case
         when excluded.click_ids::text = '{}' then sessions.click_ids
         when ${IS_UNGUESSABLE} then ${newestClickIds('click_ids')}

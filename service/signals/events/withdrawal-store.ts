@@ -58,7 +58,7 @@ interface TrackedPerson extends PersonIdentifiers {
   /** Of the event. */
   space: EventSpace
   /** The platforms whose own withdrawals are looked up. Default: none. */
-  withdrawable?: readonly string[]
+  platformNames?: readonly string[]
 }
 
 /** The person of a stored event; null once its payload is gone. */
@@ -182,9 +182,9 @@ function listKeysOfPlatforms(
 ): Map<TrackedPerson, Map<string, string[]>> {
   const byPerson = new Map<TrackedPerson, Map<string, string[]>>()
   for (const person of people) {
-    const { trackerId, withdrawable = [] } = person
+    const { trackerId, platformNames = [] } = person
     const keys = [...listPersonKeys(person), ...keyedKeys(person)]
-    const own = withdrawable.map(
+    const own = platformNames.map(
       platform => [platform, listPlatformKeys(key, { trackerId, platform }, keys)] as const,
     )
     byPerson.set(person, new Map(own))

@@ -65,16 +65,14 @@ export class PersonCheck {
       return { withdrawals: 'unchecked', withdrawalKeys, erasure: 'unchecked' }
     }
     const keyed = computeKeyedDigests(this.#key, draft)
-    const keyedKeys = isWithdrawing
-      ? [...withdrawable, ...freeText].map(one => toKeyedWithdrawalKey(keyed.get(one) as string))
-      : marker
+    const toKeyedKey = (digest: string) => toKeyedWithdrawalKey(keyed.get(digest) as string)
+    const keyedKeys = isWithdrawing ? [...withdrawable, ...freeText].map(toKeyedKey) : marker
+    const keys = [...plainKeys, ...keyedKeys]
+    // The mark tells of withdrawals for one platform too, so their keys cost nothing before it.
+    const platformKeys = isWithdrawing ? listKeysOfPlatforms(this.#key, draft, keys) : []
     return {
       withdrawals: 'unchecked',
-      withdrawalKeys: [
-        ...plainKeys,
-        ...keyedKeys,
-        ...listKeysOfPlatforms(this.#key, draft, [...plainKeys, ...keyedKeys]),
-      ],
+      withdrawalKeys: [...keys, ...platformKeys],
       erasure: isErasing ? { erased: NO_DIGESTS, keyed: [...keyed.values()] } : 'unchecked',
     }
   }
@@ -146,7 +144,7 @@ export class PersonCheck {
 
 /** The person of a draft, with the platforms that may get the event. */
 function toPerson(draft: EventDraft) {
-  return { ...draft, withdrawable: [...draft.platformDecisions.keys()] }
+  return { ...draft, platformNames: [...draft.platformDecisions.keys()] }
 }
 
 function listKeysOfPlatforms(

@@ -217,8 +217,8 @@ async function completeRepeatedWithdrawal(
   { trackerId, visitorId, withdrawnPlatforms }: WithdrawingPerson,
 ): Promise<void> {
   const { database, erasureKey } = context
-  const withdrawable = withdrawnPlatforms
-  const person = { trackerId, visitorId, digests: {}, space: 'secret', withdrawable } as const
+  const platformNames = withdrawnPlatforms
+  const person = { trackerId, visitorId, digests: {}, space: 'secret', platformNames } as const
   const { latest } = await findPersonWithdrawals(database, [person], erasureKey)
   const { bySecret, byPlatform } = latest(person)
   if (visitorId === null) return

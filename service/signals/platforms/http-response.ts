@@ -1,4 +1,4 @@
-import type { SendAnswer, SendError } from './send-answer.ts'
+import { type SendAnswer, toSendError } from './send-answer.ts'
 
 /** Null when no request can carry the token. The error would quote it. */
 export function buildBearerHeaders(accessToken: string): Headers | null {
@@ -116,20 +116,5 @@ export function noAnswer(outcome: 'retry' | 'config' | 'unknown', message: strin
     traceId: null,
     answer: null,
     error: toSendError(outcome, { message }),
-  }
-}
-
-export function toSendError(
-  outcome: SendError['class'],
-  known: Partial<SendError> & { message: string },
-): SendError {
-  return {
-    class: outcome,
-    code: null,
-    subcode: null,
-    user_title: null,
-    user_message: null,
-    http_status: null,
-    ...known,
   }
 }

@@ -11,6 +11,22 @@ export interface SendError {
   http_status: number | null
 }
 
+/** An error with what is known of it. */
+export function toSendError(
+  outcome: SendError['class'],
+  known: Partial<SendError> & { message: string },
+): SendError {
+  return {
+    class: outcome,
+    code: null,
+    subcode: null,
+    user_title: null,
+    user_message: null,
+    http_status: null,
+    ...known,
+  }
+}
+
 /** The result of one request, in the form that is stored. It contains no credential. */
 export interface SendAnswer {
   /**

@@ -12,6 +12,7 @@ import {
   startScriptedPlatform,
 } from '../../../../testing/fixtures/scripted-platform.ts'
 import { startTestService, type TestService } from '../../../../testing/fixtures/service.ts'
+import { readStoredText } from '../../../../testing/fixtures/stored-text.ts'
 import { TestClock } from '../../../../testing/fixtures/test-clock.ts'
 import { setCredential } from '../../delivery/credential-store.ts'
 import { AccessTokens } from './client.ts'
@@ -144,20 +145,6 @@ it('does not take a key that is none, or a kind that the platform does not take'
   }
 })
 
-/** Every row of every table, as text. */
-async function readStoredText({ database }: TestService): Promise<string> {
-  const { rows } = await database.pool.query(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname not in ('pg_catalog', 'information_schema')`,
-  )
-  const texts: string[] = []
-  for (const { name } of rows) {
-    const found = await database.pool.query(`select stored::text as line from ${name} stored`)
-    texts.push(...found.rows.map(({ line }) => line))
-  }
-  return texts.join('\n')
-}
-
 it('delivers with minted tokens, pauses when they are refused, and leaks nothing', async test => {
   const scripted = await startScriptedPlatform(test, { credentialKinds: KINDS })
   const asked = mintTokens(scripted)
@@ -192,7 +179,7 @@ it('delivers with minted tokens, pauses when they are refused, and leaks nothing
   assert.equal((await statusOf(service, 'event-3', destinationId)).status, 'accepted')
   assert.equal(asked.length, 2)
 
-  const told = (await readStoredText(service)) + service.logged()
+  const told = (await readStoredText(service.database)) + service.logged()
   const secrets = ['minted-1', 'minted-2', 'secret-of-the-client', 'refresh-token-of-a-person']
   for (const secret of [...secrets, 'the-new-refresh-token']) {
     assert.ok(!told.includes(secret), secret)

@@ -10,7 +10,7 @@ import {
 } from '../credentials.ts'
 import { readResponseText, retryAfterSeconds } from '../http-response.ts'
 import type { Platform } from '../platform.ts'
-import type { SendAnswer } from '../send-answer.ts'
+import { type SendAnswer, toSendError } from '../send-answer.ts'
 
 /** An access token and the credential that it stands for, or why there is none. */
 export type TokenResult =
@@ -209,15 +209,7 @@ function noToken(
   message: string,
   { status = null, waitSeconds = 0 }: { status?: number | null; waitSeconds?: number } = {},
 ): NoToken {
-  const error = {
-    class: outcome,
-    code: null,
-    subcode: null,
-    message,
-    user_title: null,
-    user_message: null,
-    http_status: status,
-  }
+  const error = toSendError(outcome, { message, http_status: status })
   const answer = { outcome, waitSeconds, httpStatus: status, traceId: null, answer: null, error }
   return { kind: 'no_token', answer }
 }

@@ -1,6 +1,6 @@
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
-import { toSendError } from '../http-response.ts'
 import type { ReceiptResult, SendAnswer, SendOutcome, Unavailable } from '../platform.ts'
+import { toSendError } from '../send-answer.ts'
 
 /** An answer of the Data Manager API, before it is read. */
 export interface ApiResponse {

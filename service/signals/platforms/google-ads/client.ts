@@ -8,7 +8,6 @@ import {
   readResponseText,
   redactToken,
   retryAfterSeconds,
-  toSendError,
 } from '../http-response.ts'
 import type {
   Connection,
@@ -23,6 +22,7 @@ import type {
   SendAnswer,
   Unavailable,
 } from '../platform.ts'
+import { toSendError } from '../send-answer.ts'
 import { type ApiResponse, readIngestAnswer, readReceiptAnswer } from './api-answers.ts'
 import { joinGoogleClicks } from './click-ids.ts'
 import { canMatchPerson, MATCH_KEYS, normalizeGoogleIdentity } from './normalize-identity.ts'

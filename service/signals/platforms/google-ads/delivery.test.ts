@@ -13,11 +13,11 @@ import {
   listGoogleReceipts,
   scriptGoogleFaults,
 } from '../../../../testing/fixtures/simulator.ts'
+import { readStoredText } from '../../../../testing/fixtures/stored-text.ts'
+import { ROUTES_MILLISECONDS } from '../../../../testing/fixtures/two-platforms.ts'
 import { provisionDestination } from '../../../program/provisioning/provision-tracker.ts'
 import { pollReceipts } from '../../delivery/poll-receipts.ts'
 
-/** How long the service caches the destinations of a tracker. */
-const ROUTES_MILLISECONDS = 600
 /** The conversion actions of the shop. */
 const ROUTING = { event_names: { Purchase: '456', Lead: '789' } }
 const EMAIL = 'Jane.Roe+Shop@gmail.com'
@@ -48,20 +48,6 @@ async function statusesOf(service: TestService, eventId: string) {
   const google = deliveries.find(one => one.destination_id !== destinationId)
   const meta = deliveries.find(one => one.destination_id === destinationId)
   return { meta: meta?.status, google: google?.status }
-}
-
-/** Every row of every table, as text. */
-async function storedText({ database }: TestService): Promise<string> {
-  const { rows } = await database.pool.query(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname not in ('pg_catalog', 'information_schema')`,
-  )
-  const texts: string[] = []
-  for (const { name } of rows) {
-    const found = await database.pool.query(`select stored::text as line from ${name} stored`)
-    for (const { line } of found.rows) texts.push(line)
-  }
-  return texts.join('\n').toLowerCase()
 }
 
 it('sends one event to both platforms, to each with its own digests', async test => {
@@ -154,7 +140,7 @@ it('stores nothing raw of what was sent', async test => {
   const userData = { em: EMAIL, ph: PHONE, fn: 'Jane-Marie', ln: 'Roe-Richards', zp: '94025-1' }
   await service.submit(samplePurchase({ user_data: userData }))
   await service.deliver()
-  const stored = await storedText(service)
+  const stored = (await readStoredText(service.database)).toLowerCase()
   for (const raw of [EMAIL, 'janeroe@gmail', '6505551212', 'jane-marie', 'roe-richards', '94025'])
     assert.ok(!stored.includes(raw.toLowerCase()), raw)
 })
@@ -185,7 +171,7 @@ it('fails the event that Google refuses, and sends the others', async test => {
   )
 })
 
-it('fails an event that names nobody before it is sent', async test => {
+it('fails an event that names no one before it is sent', async test => {
   const { service } = await startWithGoogle(test)
   await service.submit(samplePurchase({ user_data: { external_id: '4711' } }))
   await service.deliver()
@@ -267,7 +253,7 @@ it('sends as a service account, with a token that its key is good for', async te
   await service.submit(samplePurchase())
   await service.deliver()
   assert.equal((await statusesOf(service, 'order-1001')).google, 'accepted')
-  const stored = await storedText(service)
+  const stored = (await readStoredText(service.database)).toLowerCase()
   for (const secret of [KEY_FILE.slice(120, 180), 'ya29.', 'token_uri'])
     assert.ok(!stored.includes(secret.toLowerCase()), secret)
   assert.ok(!service.logged().includes('ya29.'))

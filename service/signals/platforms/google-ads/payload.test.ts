@@ -164,6 +164,19 @@ describe('a request to the Data Manager API', () => {
     assert.equal(eventOf({ dataProcessing: open }).consent.adPersonalization, 'CONSENT_GRANTED')
   })
 
+  it('takes words and items that are none of its own for unknown', () => {
+    for (const word of ['__proto__', 'constructor', 'toString']) {
+      const event = eventOf({ actionSource: word, customerSegment: word })
+      assert.equal(event.eventSource, 'OTHER')
+      assert.equal(event.userProperties, undefined)
+    }
+    for (const quantity of [{ toString: {} }, Object.create(null), [2], null, true]) {
+      const item = { id: 'a', quantity, item_price: quantity }
+      const event = eventOf({ contents: [item] }, { ...TARGET, merchantId: '1' })
+      assert.deepEqual(event.cartData.items, [{ merchantProductId: 'a', itemId: 'a' }])
+    }
+  })
+
   it('is read by the types of Google, whatever the event has', () => {
     const text = fc.string({ unit: 'grapheme' })
     const changes = fc.record({

@@ -3,6 +3,7 @@ import { DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
 import { DAY_MILLISECONDS, DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
+import { toSendError } from '../send-answer.ts'
 import { toMoneyNumber, toRfc3339 } from '../units.ts'
 import { CLICK_ID_NAMES, SESSION_ATTRIBUTES } from './click-ids.ts'
 import type { GoogleAdsTarget } from './target.ts'
@@ -43,7 +44,7 @@ function eventOf(event: OutboundEvent, target: GoogleAdsTarget): Record<string, 
     destinationReferences: [event.platformName],
     transactionId: toTransactionId(event),
     eventTimestamp: toRfc3339(event.eventTime),
-    eventSource: EVENT_SOURCES[event.actionSource] ?? 'OTHER',
+    eventSource: EVENT_SOURCES.get(event.actionSource) ?? 'OTHER',
     ...moneyOf(event),
     adIdentifiers: adIdentifiersOf(event),
     userData: userDataOf(event),
@@ -71,14 +72,15 @@ export function toTransactionId(event: OutboundEvent): string {
   return (isOrder && event.orderId) || event.eventId
 }
 
-const EVENT_SOURCES: Record<string, string> = {
-  website: 'WEB',
-  app: 'APP',
-  physical_store: 'IN_STORE',
-  phone_call: 'PHONE',
-  chat: 'MESSAGE',
-  business_messaging: 'MESSAGE',
-}
+/** Maps, because callers choose the words, and `__proto__` may be one. */
+const EVENT_SOURCES: ReadonlyMap<string, string> = new Map([
+  ['website', 'WEB'],
+  ['app', 'APP'],
+  ['physical_store', 'IN_STORE'],
+  ['phone_call', 'PHONE'],
+  ['chat', 'MESSAGE'],
+  ['business_messaging', 'MESSAGE'],
+])
 
 /** Written digit by digit, never as a float. A value in an unknown currency is not sent. */
 function moneyOf({ valueAmount, valueCurrency }: OutboundEvent): Record<string, unknown> {
@@ -107,13 +109,13 @@ function deviceInfoOf({ plain }: OutboundEvent): Record<string, unknown> | null 
   return orNull(omitNull({ userAgent, ipAddress }))
 }
 
-const CUSTOMER_TYPES: Record<string, string> = {
-  new_customer_to_business: 'NEW',
-  existing_customer_to_business: 'RETURNING',
-}
+const CUSTOMER_TYPES: ReadonlyMap<string, string> = new Map([
+  ['new_customer_to_business', 'NEW'],
+  ['existing_customer_to_business', 'RETURNING'],
+])
 
 function userPropertiesOf({ customerSegment }: OutboundEvent): Record<string, unknown> | null {
-  const customerType = CUSTOMER_TYPES[customerSegment ?? '']
+  const customerType = CUSTOMER_TYPES.get(customerSegment ?? '')
   return customerType === undefined ? null : { customerType }
 }
 
@@ -140,15 +142,21 @@ function itemOf(item: ContentItem): Record<string, unknown> {
   })
 }
 
+/** Items are free-form: one with an own `toString` cannot be made text. */
+function toItemText(value: unknown): string {
+  return typeof value === 'number' || typeof value === 'string' ? String(value) : ''
+}
+
 /** An int64, which protocol buffers write as text in JSON. */
 function readQuantity(quantity: unknown): string | null {
-  return /^[1-9]\d{0,9}$/.test(String(quantity)) ? String(quantity) : null
+  const text = toItemText(quantity)
+  return /^[1-9]\d{0,9}$/.test(text) ? text : null
 }
 
 const DECIMAL = new RegExp(DECIMAL_PATTERN)
 
 function readPrice(price: unknown): number | null {
-  const text = typeof price === 'number' || typeof price === 'string' ? String(price) : ''
+  const text = toItemText(price)
   return DECIMAL.test(text) ? toMoneyNumber(text) : null
 }
 
@@ -182,16 +190,7 @@ export const WINDOW_SECONDS = CLICK_AGE_DAYS_MAX * DAY_SECONDS
  */
 export function validateGoogleEvent(event: OutboundEvent, now: Date): SendError | null {
   const message = validateRequired(event) ?? validateAge(event, now) ?? validateMoney(event)
-  if (message === null) return null
-  return {
-    class: 'local',
-    code: null,
-    subcode: null,
-    message,
-    user_title: null,
-    user_message: null,
-    http_status: null,
-  }
+  return message === null ? null : toSendError('local', { message })
 }
 
 const DIGEST = /^[0-9a-f]{64}$/

@@ -9,9 +9,9 @@ import {
   noAnswer,
   readResponseText,
   redactToken,
-  toSendError,
 } from '../http-response.ts'
 import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
+import { toSendError } from '../send-answer.ts'
 import { joinClickCookies } from './click-cookies.ts'
 import {
   buildGraphUrl,

@@ -10,6 +10,7 @@ import type {
   SendError,
   TargetConfig,
 } from '../platform.ts'
+import { toSendError } from '../send-answer.ts'
 import { toMoneyNumber, toUnixSeconds } from '../units.ts'
 import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './normalize-identity.ts'
 
@@ -154,16 +155,7 @@ export function parseMetaTarget({ dataset_id }: TargetConfig): MetaTarget | null
  */
 export function validateMetaEvent(event: OutboundEvent): SendError | null {
   const message = validateServerEvent(event) ?? validateUserData(event) ?? validateCustomData(event)
-  if (message === null) return null
-  return {
-    class: 'local',
-    code: null,
-    subcode: null,
-    message,
-    user_title: null,
-    user_message: null,
-    http_status: null,
-  }
+  return message === null ? null : toSendError('local', { message })
 }
 
 function validateServerEvent({ platformName, eventTime }: OutboundEvent): string | null {
