@@ -11,16 +11,18 @@ const PROGRESS_TESTS = 200
 /**
  * What a run prints: failures and counts immediately, because the runner reports files in their
  * order; then the slowest files, the failures and the summary of the runner; and at the end, where
- * it cannot be missed, which SDKs were not tested and why.
+ * it cannot be missed, which SDKs were not tested and why. `seconds` takes the time of each file.
  */
-export function reportRun(results: ReturnType<typeof run>): NodeJS.ReadableStream {
+export function reportRun(
+  results: ReturnType<typeof run>,
+  seconds: Map<string, number>,
+): NodeJS.ReadableStream {
   const notRun = new Set<string>()
-  return results.compose(progress(notRun)).compose(spec).compose(appendLines(notRun))
+  return results.compose(progress(notRun, seconds)).compose(spec).compose(appendLines(notRun))
 }
 
 /** Passes on failures, skips and the summary, and notes what was not run. */
-function progress(notRun: Set<string>): Transform {
-  const seconds = new Map<string, number>()
+function progress(notRun: Set<string>, seconds: Map<string, number>): Transform {
   const startedAt = performance.now()
   let testCount = 0
   let hasNamedSlowest = false
@@ -92,11 +94,15 @@ function isShown(type: string, data: { skip?: unknown; todo?: unknown }): boolea
 }
 
 function slowestFiles(seconds: ReadonlyMap<string, number>): string {
-  const slowest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, SLOWEST_COUNT)
-  const lines = slowest.map(
-    ([file, duration]) => `${duration.toFixed(1).padStart(7)} s  ${relative(ROOT, file)}`,
-  )
+  const lines = listDurations(seconds).slice(0, SLOWEST_COUNT)
   return `\nThe slowest test files:\n${lines.join('\n')}\n\n`
+}
+
+/** The files with the seconds of their tests, the slowest first. */
+export function listDurations(seconds: ReadonlyMap<string, number>): string[] {
+  return [...seconds]
+    .sort(([, a], [, b]) => b - a)
+    .map(([file, duration]) => `${duration.toFixed(1).padStart(7)} s  ${relative(ROOT, file)}`)
 }
 
 /** Before the runner's own text, which waits until a file ends. */

@@ -5,7 +5,7 @@ import { run } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { globalTeardown as stopStore } from './global-setup.ts'
-import { listTitles, reportRun } from './run-report.ts'
+import { listDurations, listTitles, reportRun } from './run-report.ts'
 
 /**
  * `npm test` and `npm run test:full`. Loading the service costs 1.1 to 2 CPU seconds, so the files
@@ -30,7 +30,7 @@ interface TestFile {
 }
 
 const { values, positionals: folders } = readArguments()
-const { full: isFull, titles: titlesFile } = values
+const { full: isFull, titles: titlesFile, durations: durationsFile } = values
 const isPart = folders.length > 0
 process.env.SIGNALBOX_TEST_EXTENT = isFull ? 'full' : 'short'
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/signalbox-tests')
@@ -55,11 +55,17 @@ results.on('test:fail', event => {
   hasFailed ||= event.todo === undefined
 })
 const titles = listTitles(results)
-reportRun(results).pipe(process.stdout)
+const seconds = new Map<string, number>()
+reportRun(results, seconds).pipe(process.stdout)
 results.once('close', () => {
-  if (titlesFile !== undefined) writeFileSync(titlesFile, `${titles.sort().join('\n')}\n`)
+  if (titlesFile !== undefined) writeLines(titlesFile, titles.sort())
+  if (durationsFile !== undefined) writeLines(durationsFile, listDurations(seconds))
   if (hasFailed) process.exitCode = 1
 })
+
+function writeLines(path: string, lines: readonly string[]): void {
+  writeFileSync(path, `${lines.join('\n')}\n`)
+}
 
 function readArguments() {
   return parseArgs({
@@ -70,6 +76,8 @@ function readArguments() {
       full: { type: 'boolean', default: false },
       /** A file for the sorted titles of all tests, to compare two runs. */
       titles: { type: 'string' },
+      /** A file for the seconds of each test file. */
+      durations: { type: 'string' },
     },
   })
 }
