@@ -101,7 +101,7 @@ function isEntryOf({ page, script }: Block) {
 
 /** Starts one service, and a shell in whose scripts `npm`, `npx` and `node` run in this process. */
 async function startShell(test: TestContext) {
-  const installation = createInstallation(test, '.data')
+  const installation = createInstallation(test, { folderName: '.data' })
   const home = dirname(installation.dataFolder)
   const connectionString = await createDatabaseFromTemplate(test, TEMPLATE_DATABASE)
   const store = { DATABASE_URL: connectionString, SIGNALBOX_DATA_DIR: installation.dataFolder }

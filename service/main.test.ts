@@ -76,7 +76,7 @@ describe('the program as a whole', { concurrency: true }, () => {
   })
 
   it('a signal during the first start lets it finish and then shuts down', async test => {
-    const place = createInstallation(test)
+    const place = createInstallation(test, { isEmpty: true })
     const program = place.start()
     await waitUntil('PostgreSQL runs', () => place.postgresProcessId() !== null)
     assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
@@ -85,7 +85,7 @@ describe('the program as a whole', { concurrency: true }, () => {
   })
 
   it('the next start completes a first start that was killed repeatedly', async test => {
-    const place = createInstallation(test)
+    const place = createInstallation(test, { isEmpty: true })
     const has = (name: string) => existsSync(join(place.dataFolder, name))
     const moments: [string, () => boolean][] = [
       ['the folder is made', () => has('owner.json')],

@@ -30,7 +30,7 @@ it('delivers a first event when it is packed and installed into an empty folder'
   })
   if (installed === null) return
 
-  const place = createInstallation(test)
+  const place = createInstallation(test, { isEmpty: true })
   const service = await place.startReady({ program: installed, environment: ENVIRONMENT })
   await deliverPurchase(place.credentials())
 

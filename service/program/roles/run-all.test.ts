@@ -17,7 +17,7 @@ import type { Credentials } from '../provisioning/credentials-file.ts'
 const FOLDER_NAME = "jane's $HOME data"
 
 it('the first start on an empty folder needs no settings', async test => {
-  const place = createInstallation(test, FOLDER_NAME)
+  const place = createInstallation(test, { folderName: FOLDER_NAME, isEmpty: true })
   const program = await place.startReady({
     environment: { ...DEFAULT_HTTP_WORKERS, SIGNALBOX_DATADIR: '/elsewhere' },
   })

@@ -18,7 +18,7 @@ const LOAD_MILLISECONDS = 2_000
 
 it('a copy of the stopped data folder has every acknowledged event and every key', async test => {
   const platformUrl = await startSimulatorProcess(test)
-  const place = createInstallation(test, '.data')
+  const place = createInstallation(test, { folderName: '.data' })
   const home = dirname(place.dataFolder)
   const environment = {
     SIGNALBOX_PLATFORM_URL: platformUrl,
