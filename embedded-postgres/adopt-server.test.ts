@@ -1,3 +1,4 @@
+// Full run only: starts and kills a server for each test.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

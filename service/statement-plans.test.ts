@@ -51,8 +51,11 @@ const GROWS = new Set([
   'read the progress of a replay',
 ])
 
+/** In `npm test`, the two in which most plans have been wrong. */
+const CHOSEN_STATES = isShortRun() ? STATES.slice(0, 2) : STATES
+
 describe('plans of hot statements', () => {
-  for (const state of STATES) {
+  for (const state of CHOSEN_STATES) {
     it(`read only what they need in a store ${state.title}`, async test => {
       const { connectionString } = await createTestDatabase(test)
       await checkPlans(test, connectionString, state)

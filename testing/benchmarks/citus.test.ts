@@ -1,3 +1,4 @@
+// Full run only: runs measurements.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { it } from 'node:test'

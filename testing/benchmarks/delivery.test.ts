@@ -1,3 +1,4 @@
+// Full run only: runs measurements.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { SimulatorSummary } from '../fixtures/simulator.ts'

@@ -1,3 +1,4 @@
+// Full run only: runs measurements.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// Full run only: runs measurements.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { provisionTracker } from '../../service/program/provisioning/provision-tracker.ts'

@@ -1,3 +1,4 @@
+// Full run only: installs the clients that people use.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,8 +21,7 @@ import {
   UnavailableError,
 } from '../toolchains.ts'
 
-// Runs in `npm run test:full` only: it installs the clients that people use from their registries,
-// 300 MB, with these versions. Their models are played, since none is reachable.
+// From their registries, 300 MB, with these versions. Their models are played, since none is reachable.
 const NPM_PACKAGES = [
   ...['@openai/agents@0.20.0', '@langchain/mcp-adapters@1.1.4', '@langchain/core@1.4.0'],
   ...['ai@7.0.173', '@ai-sdk/mcp@2.0.99', '@modelcontextprotocol/inspector@2.12.0'],

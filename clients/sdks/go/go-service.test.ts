@@ -1,3 +1,4 @@
+// Full run only: a whole service; go-module.test.ts is in every run.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

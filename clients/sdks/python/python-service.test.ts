@@ -1,3 +1,4 @@
+// Full run only: a whole service; python-sdk.test.ts is in every run.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

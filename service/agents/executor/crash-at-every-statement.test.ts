@@ -1,3 +1,4 @@
+// Full run only: crashes once for each statement of two flows.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { runUntilCrash } from '../../../testing/crash/crash-injection.ts'

@@ -1,3 +1,4 @@
+// Full run only: kills processes; all-or-nothing-crash.test.ts is in every run.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +19,6 @@ import {
   changeBudgetExternally,
   failNextChange,
 } from '../../../testing/fixtures/executions.ts'
-import { isShortRun } from '../../../testing/fixtures/seeded-random.ts'
 import { findInvariantViolations } from '../../../testing/simulation/agents/invariants.ts'
 import { recordActionTransitions } from '../../../testing/simulation/agents/transition-log.ts'
 import { decideActions } from '../approvals/decide-actions.ts'
@@ -126,7 +126,7 @@ it('ends with all or nothing if a process is killed after any change of a batch'
     { afterChange: 2, fault: null },
     { afterChange: 4, fault: 'altered' },
   ] as const
-  for (const { afterChange, fault } of isShortRun() ? stops.slice(0, 2) : stops) {
+  for (const { afterChange, fault } of stops) {
     const { fixture, resume, readAction } = await prepareExecution(test, stored)
     await runExecution(fixture.context, (await readAction()).id)
     const { batchId } = await proposeTogether(

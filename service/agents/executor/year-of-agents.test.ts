@@ -1,8 +1,8 @@
+// Full run only: simulates a year.
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { NO_CEILINGS, setPolicy } from '../../../testing/fixtures/agents.ts'
 import { createExecutionFixture } from '../../../testing/fixtures/executions.ts'
-import { isShortRun } from '../../../testing/fixtures/seeded-random.ts'
 import {
   type Change,
   CONNECTION_BUDGET_MINOR,
@@ -11,8 +11,7 @@ import {
 } from '../../../testing/simulation/agents/greedy-agent.ts'
 import { DEFAULT_POLICY } from '../policy/policy-store.ts'
 
-/** `npm test` simulates the first weeks, `npm run test:full` the year. */
-const YEAR_DAYS = isShortRun() ? 40 : 365
+const YEAR_DAYS = 365
 
 /** Automatic mode with these limits, and one agent whom no person watches. */
 async function stage(test: TestContext, limits: Parameters<typeof setPolicy>[2]) {

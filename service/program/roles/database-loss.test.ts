@@ -1,3 +1,4 @@
+// Full run only: starts whole programs and takes their store away.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

@@ -23,8 +23,8 @@ import { takeDueSnapshots } from '../../signals/reports/take-snapshots.ts'
 import { EXPORT_COLUMNS, formatRecord } from './export-command.ts'
 
 const DAY_SECONDS = 86_400
-const KILLS = isShortRun() ? 2 : 10
-const EVENTS = isShortRun() ? 8_000 : 40_000
+const KILLS = 10
+const EVENTS = 40_000
 /** Twenty pages. */
 const SNAPSHOT_DAYS = 1_000
 
@@ -194,7 +194,9 @@ it('refuses to overwrite, and to continue as another export', async test => {
   assert.notEqual(other.code, 0)
 })
 
-it('equals an uninterrupted export after kills and a torn write', async test => {
+it('equals an uninterrupted export after kills and a torn write', {
+  skip: isShortRun() ? 'in npm run test:full only' : false,
+}, async test => {
   const { database, connectionString } = await createTestDatabase(test)
   await createTrackers(database)
   await generateEvents(database, { from: 1, until: EVENTS })

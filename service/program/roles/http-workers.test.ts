@@ -1,3 +1,4 @@
+// Full run only: starts whole programs with workers.
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { CRASHING_THREAD_ENVIRONMENT } from '../../../testing/crash/crashing-thread.ts'

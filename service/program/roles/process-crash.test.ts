@@ -1,3 +1,4 @@
+// Full run only: kills whole programs under load; worker-crash.test.ts kills one in every run.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
@@ -11,7 +12,6 @@ import {
   startSimulatorProcess,
   type TestInstallation,
 } from '../../../testing/fixtures/program.ts'
-import { isShortRun } from '../../../testing/fixtures/seeded-random.ts'
 import { listReceipts, scriptFaults } from '../../../testing/fixtures/simulator.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 
@@ -20,9 +20,7 @@ const LEASE_SECONDS = 15
 const LOAD_MILLISECONDS = { min: 150, max: 900 }
 
 /** Kills of each variant. */
-const KILLS = isShortRun()
-  ? { service: 2, workers: 1, postgres: 1 }
-  : { service: 10, workers: 10, postgres: 3 }
+const KILLS = { service: 10, workers: 10, postgres: 3 }
 
 describe('kill -9 under load', { concurrency: true }, () => {
   it('of the service: every acknowledged event is stored exactly once', async test => {

@@ -1,3 +1,4 @@
+// Full run only: starts a program for each role.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'

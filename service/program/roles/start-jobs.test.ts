@@ -1,3 +1,4 @@
+// Full run only: starts whole programs and waits for their jobs.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { it, type TestContext } from 'node:test'

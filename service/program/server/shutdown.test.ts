@@ -1,3 +1,4 @@
+// Full run only: starts whole programs; main.test.ts ends some in every run.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,12 +13,11 @@ import {
   type ReadyProgram,
   type TestInstallation,
 } from '../../../testing/fixtures/program.ts'
-import { isShortRun } from '../../../testing/fixtures/seeded-random.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 /** What npm takes to hand on a signal that the whole group was sent. */
-const ECHO_MILLISECONDS = isShortRun() ? [20] : [2, 20, 50]
+const ECHO_MILLISECONDS = [2, 20, 50]
 
 describe('the end of the program', () => {
   for (const workers of ['0', '2']) {

@@ -1,3 +1,4 @@
+// Full run only: kills workers by many schedules.
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,3 +1,4 @@
+// Full run only: starts many worker processes.
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { createClaimBarrier } from '../../../testing/concurrency/lock-barrier.ts'

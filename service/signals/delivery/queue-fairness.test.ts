@@ -1,3 +1,4 @@
+// Full run only: fills queues with 20,000 deliveries.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {

@@ -1,3 +1,4 @@
+// Full run only: hundreds of erasures at once with submissions.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'

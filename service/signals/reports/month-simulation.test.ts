@@ -1,3 +1,4 @@
+// Full run only: simulates a month.
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { chooseSeeds } from '../../../testing/fixtures/seeded-random.ts'

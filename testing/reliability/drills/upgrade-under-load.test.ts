@@ -1,3 +1,4 @@
+// Full run only: a drill of operations.
 // Runs alone: starts programs.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// Full run only: upgrades stores while others write.
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import {
