@@ -15,7 +15,7 @@ const PROGRESS_TESTS = 200
  */
 export function reportRun(
   results: ReturnType<typeof run>,
-  seconds: Map<string, number>,
+  seconds = new Map<string, number>(),
 ): NodeJS.ReadableStream {
   const notRun = new Set<string>()
   return results.compose(progress(notRun, seconds)).compose(spec).compose(appendLines(notRun))

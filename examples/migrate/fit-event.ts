@@ -268,12 +268,8 @@ function prune(value: unknown, levels: number): { value?: unknown; isCut: boolea
 
 /** A name such as `__proto__` is a name like any other. */
 function define(object: object, name: string, value: unknown): void {
-  Object.defineProperty(object, name, {
-    value,
-    enumerable: true,
-    writable: true,
-    configurable: true,
-  })
+  const isOwn = { enumerable: true, writable: true, configurable: true }
+  Object.defineProperty(object, name, { value, ...isOwn })
 }
 
 /** The members and items at every level. */
