@@ -12,7 +12,7 @@ import {
 import { listReceivedEvents } from './list-received-events.ts'
 import manifest from './package.json' with { type: 'json' }
 import { PLATFORM_PARTS } from './platform-parts.ts'
-import type { SimulatorState } from './simulator-state.ts'
+import type { ControlHandler, ControlRequest, SimulatorState } from './simulator-state.ts'
 import {
   addOtherEvents,
   clearOtherEvents,
@@ -27,15 +27,6 @@ export interface ControlExchange {
   path: string
   query: URLSearchParams
 }
-
-export interface ControlRequest {
-  query: URLSearchParams
-  /** The parsed JSON body; undefined when the request has none. */
-  body: unknown
-}
-
-/** Handles one endpoint under /_simulator. */
-export type ControlHandler = (state: SimulatorState, request: ControlRequest) => HttpResponse
 
 const BODY_BYTES_MAX = 1_024 * 1_024
 const TOKENS_MAX = 10_000

@@ -7,9 +7,9 @@ import { FaultInjector } from './fault-injector.ts'
 import { answerGraph } from './graph-routes.ts'
 import type { HttpExchange } from './http-messages.ts'
 import { MatchKeyCounts } from './match-keys.ts'
-import { createPlatformStates, PLATFORM_PARTS } from './platform-parts.ts'
+import { PLATFORM_PARTS } from './platform-parts.ts'
 import { ReceivedEvents } from './received-events.ts'
-import type { SimulatorState } from './simulator-state.ts'
+import { createPlatformStates, type SimulatorState } from './simulator-state.ts'
 import { STATS_OPTIONS_DEFAULT } from './stats-options.ts'
 
 export interface SimulatorOptions {

@@ -1,8 +1,10 @@
 import type { TotalsByDataset } from './dataset-totals.ts'
 import type { EventCounts } from './event-counts.ts'
 import type { FaultInjector } from './fault-injector.ts'
+import { createGoogleState, type GoogleState } from './google-ads/google-state.ts'
+import type { HttpResponse } from './http-messages.ts'
 import type { MatchKeyCounts } from './match-keys.ts'
-import type { PlatformStates } from './platform-parts.ts'
+import { createPinterestState, type PinterestState } from './pinterest/pinterest-state.ts'
 import type { ReceivedEvents } from './received-events.ts'
 import type { StatsOptions } from './stats-options.ts'
 
@@ -20,3 +22,25 @@ export interface SimulatorState extends PlatformStates {
   now: () => Date
   startedAt: Date
 }
+
+/** What the other platforms keep. They share only the clock and the revoked tokens. */
+interface PlatformStates {
+  google: GoogleState
+  pinterest: PinterestState
+}
+
+export function createPlatformStates(eventsMax: number): PlatformStates {
+  return {
+    google: createGoogleState(eventsMax),
+    pinterest: createPinterestState(eventsMax),
+  }
+}
+
+export interface ControlRequest {
+  query: URLSearchParams
+  /** The parsed JSON body; undefined when the request has none. */
+  body: unknown
+}
+
+/** Handles one endpoint under /_simulator. */
+export type ControlHandler = (state: SimulatorState, request: ControlRequest) => HttpResponse

@@ -162,7 +162,7 @@ function testAnswers<Target>(name: string, underTest: SimulatedPlatform<Target>)
 }
 
 function testSecrets<Target>(name: string, underTest: SimulatedPlatform<Target>): void {
-  it(`${name}: keeps no token and no identifier of an answer that repeats the request`, async test => {
+  it(`${name}: keeps no token or identifier of an answer that repeats them`, async test => {
     for (const status of [200, 400, 403, 422, 500]) {
       const { url } = await startServer(test, (response, seen) => {
         const repeated = `${seen.url} ${JSON.stringify(seen.headers)} ${seen.body}`

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { findUnknownMembers } from '@signalbox/graph-simulator/google-ads/google-message-types.ts'
+import { findContractProblems } from '@signalbox/graph-simulator/pinterest/contract/pinterest-contract.ts'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import { sampleCommerce, sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
 import {
   listGoogleReceipts,
+  listPinterestReceipts,
   listReceipts,
   scriptFaults,
   scriptGoogleFaults,
+  scriptPinterestFaults,
 } from '../../../testing/fixtures/simulator.ts'
 import {
   type AnswerOutcome,
@@ -22,6 +25,8 @@ import { googleAdsPlatform } from './google-ads/client.ts'
 import type { GoogleAdsTarget } from './google-ads/target.ts'
 import { metaPlatform } from './meta/client.ts'
 import type { MetaTarget } from './meta/payload.ts'
+import { pinterestPlatform } from './pinterest/client.ts'
+import type { PinterestTarget } from './pinterest/target.ts'
 import { createOfflinePlatforms, PlatformRegistry } from './registry.ts'
 
 const now = () => new Date('2026-11-21T12:00:00.000Z')
@@ -156,8 +161,60 @@ const GOOGLE_ADS: SimulatedPlatform<GoogleAdsTarget> = {
   takesDigestsOf: { em: true, ph: false },
 }
 
+/** The status of Pinterest's with this outcome; null for no fault. */
+const STATUSES: Record<AnswerOutcome, number | null> = {
+  accepted: null,
+  retry: 503,
+  throttle: 429,
+  auth: 401,
+  config: 403,
+  permanent: 400,
+}
+
+const PINTEREST: SimulatedPlatform<PinterestTarget> = {
+  create: (baseUrl, timeoutMilliseconds = 5_000) =>
+    pinterestPlatform({ baseUrl, version: 'v5', timeoutMilliseconds }),
+  async start(test) {
+    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
+    test.after(close)
+    const answerWith = async (outcome: AnswerOutcome) => {
+      const status = STATUSES[outcome]
+      await scriptPinterestFaults(url, status ? [{ times: 1, respond: { status } }] : [])
+    }
+    return { baseUrl: url, answerWith }
+  },
+  config: { ad_account_id: '549757463328' },
+  event: sampleOutboundEvent(),
+  fullEvent: { ...FULL_EVENT, plain: { ...FULL_EVENT.plain, click_id: 'dj0yJnU9b2JDcFFHekV4' } },
+  badEvent: { digests: { em: ['no-digest'] } },
+  refuses: 'bad_event',
+  listReceivedIds: async url => (await listPinterestReceipts(url)).map(({ event_id }) => event_id),
+  acceptBody: count =>
+    JSON.stringify({
+      num_events_received: count,
+      num_events_processed: count,
+      events: Array(count).fill({ status: 'processed', error_message: null }),
+    }),
+  errorBody: message =>
+    JSON.stringify({
+      code: 4_196,
+      message,
+      details: { events: [{ status: 'failed', error_message: message }] },
+    }),
+  readSent: (body: SentBody) =>
+    body.data.map((event: SentBody) => ({
+      id: event.event_id,
+      amount: event.custom_data.value,
+      currency: event.custom_data.currency,
+      time: Number(event.event_time) * 1_000,
+    })),
+  timeUnitMilliseconds: 1_000,
+  findContractProblems: body => findContractProblems('request', body),
+  takesDigestsOf: { em: true, ph: true },
+}
+
 /** A platform in the registry needs a line here. */
-const UNDER_TEST = { meta: META, google_ads: GOOGLE_ADS }
+const UNDER_TEST = { meta: META, google_ads: GOOGLE_ADS, pinterest: PINTEREST }
 
 for (const [name, underTest] of Object.entries(UNDER_TEST)) {
   testPlatformConformance(name, underTest as SimulatedPlatform<unknown>)
@@ -174,6 +231,7 @@ it('keeps the mark of each platform, which stored rows have', () => {
   assert.deepEqual(marks, [
     ['meta', 'm'],
     ['google_ads', 'g'],
+    ['pinterest', 'p'],
   ])
   assert.equal(UNMARKED_IDENTITY, 'm')
 })

@@ -185,10 +185,7 @@ export interface Platform<Target = unknown> {
   canMatchPerson(identity: PlatformIdentity, clickIds: Record<string, string>): boolean
   /** Why the platform would reject this event and its whole batch; null if it would not. */
   validateEvent(event: OutboundEvent): SendError | null
-  /**
-   * Whether the platform counts a copy of this event once. Without this function it always does. An
-   * event without deduplication is not sent again after an attempt without a usable answer.
-   */
+  /** Whether a copy counts once (the default). If not, no usable answer ends the delivery. */
   isDeduplicated?(event: OutboundEvent): boolean
   /** Sends one batch. Never throws: network errors are outcomes. */
   send(connection: Connection<Target>, events: readonly OutboundEvent[]): Promise<SendAnswer>
