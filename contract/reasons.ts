@@ -30,7 +30,7 @@ export const DELIVERY_REASONS = {
     'no_platform_identity',
     'no_test_code',
   ],
-  'failed:unknown': ['time_used_up', 'single_attempt', 'handed_back'],
+  'failed:unknown': ['time_used_up', 'single_attempt', 'handed_back', 'not_deduplicated'],
   expired: ['outside_window'],
   'skipped:consent': [
     'no_signal',

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseFaultRules } from './fault-rules.ts'
 import { checkObject, type FieldErrors, list, text } from './field-check.ts'
-import { GOOGLE_CONTROLS } from './google-ads/google-controls.ts'
 import {
   type HttpResponse,
   invalidBodyResponse,
@@ -12,7 +11,8 @@ import {
 } from './http-messages.ts'
 import { listReceivedEvents } from './list-received-events.ts'
 import manifest from './package.json' with { type: 'json' }
-import type { SimulatorState } from './simulator-state.ts'
+import { PLATFORM_PARTS } from './platform-parts.ts'
+import type { ControlHandler, ControlRequest, SimulatorState } from './simulator-state.ts'
 import {
   addOtherEvents,
   clearOtherEvents,
@@ -28,19 +28,11 @@ export interface ControlExchange {
   query: URLSearchParams
 }
 
-interface ControlRequest {
-  query: URLSearchParams
-  /** The parsed JSON body; undefined when the request has none. */
-  body: unknown
-}
-
-type ControlHandler = (state: SimulatorState, request: ControlRequest) => HttpResponse
-
 const BODY_BYTES_MAX = 1_024 * 1_024
 const TOKENS_MAX = 10_000
 const TOKEN_LENGTH_MAX = 4_096
 
-const CONTROLS: Record<string, Record<string, ControlHandler>> = {
+const GRAPH_CONTROLS: Record<string, Record<string, ControlHandler>> = {
   '/_simulator/health': { GET: showHealth },
   '/_simulator/summary': { GET: showSummary },
   '/_simulator/received': { GET: showReceived, DELETE: clearReceived },
@@ -48,8 +40,13 @@ const CONTROLS: Record<string, Record<string, ControlHandler>> = {
   '/_simulator/tokens': { POST: revokeTokens, DELETE: restoreTokens },
   '/_simulator/stats': { GET: showStats, POST: replaceStats, DELETE: resetStats },
   '/_simulator/other-events': { POST: addOtherEvents, DELETE: clearOtherEvents },
-  ...GOOGLE_CONTROLS,
 }
+
+const CONTROLS: typeof GRAPH_CONTROLS = Object.assign(
+  {},
+  GRAPH_CONTROLS,
+  ...PLATFORM_PARTS.map(({ controls }) => controls),
+)
 
 /** The endpoints under /_simulator, which let a test inspect and control the simulator. */
 export async function answerControl(

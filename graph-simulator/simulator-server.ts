@@ -4,13 +4,12 @@ import { answerControl } from './control-routes.ts'
 import { TotalsByDataset } from './dataset-totals.ts'
 import { EventCounts } from './event-counts.ts'
 import { FaultInjector } from './fault-injector.ts'
-import { answerGoogle, isGooglePath } from './google-ads/google-routes.ts'
-import { createGoogleState } from './google-ads/google-state.ts'
 import { answerGraph } from './graph-routes.ts'
 import type { HttpExchange } from './http-messages.ts'
 import { MatchKeyCounts } from './match-keys.ts'
+import { PLATFORM_PARTS } from './platform-parts.ts'
 import { ReceivedEvents } from './received-events.ts'
-import type { SimulatorState } from './simulator-state.ts'
+import { createPlatformStates, type SimulatorState } from './simulator-state.ts'
 import { STATS_OPTIONS_DEFAULT } from './stats-options.ts'
 
 export interface SimulatorOptions {
@@ -76,7 +75,8 @@ function handleRequest(
   const isControl = path === '/_simulator' || path.startsWith('/_simulator/')
   const request = { ...exchange, path, query }
   if (isControl) return answerControl(state, request)
-  return isGooglePath(path) ? answerGoogle(state, request) : answerGraph(state, request)
+  const part = PLATFORM_PARTS.find(({ serves }) => serves(path))
+  return part ? part.answer(state, request) : answerGraph(state, request)
 }
 
 function createState(now: () => Date, eventsMax: number): SimulatorState {
@@ -87,7 +87,7 @@ function createState(now: () => Date, eventsMax: number): SimulatorState {
     stats: STATS_OPTIONS_DEFAULT,
     matchKeys: new MatchKeyCounts(),
     faults: new FaultInjector(),
-    google: createGoogleState(eventsMax),
+    ...createPlatformStates(eventsMax),
     revokedTokens: new Set(),
     now,
     startedAt: now(),

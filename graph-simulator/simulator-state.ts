@@ -1,13 +1,15 @@
 import type { TotalsByDataset } from './dataset-totals.ts'
 import type { EventCounts } from './event-counts.ts'
 import type { FaultInjector } from './fault-injector.ts'
-import type { GoogleState } from './google-ads/google-state.ts'
+import { createGoogleState, type GoogleState } from './google-ads/google-state.ts'
+import type { HttpResponse } from './http-messages.ts'
 import type { MatchKeyCounts } from './match-keys.ts'
+import { createPinterestState, type PinterestState } from './pinterest/pinterest-state.ts'
 import type { ReceivedEvents } from './received-events.ts'
 import type { StatsOptions } from './stats-options.ts'
 
 /** The state of one running simulator, in memory only. */
-export interface SimulatorState {
+export interface SimulatorState extends PlatformStates {
   received: ReceivedEvents
   totals: TotalsByDataset
   /** What the stats edge returns, and how it counts. */
@@ -16,9 +18,29 @@ export interface SimulatorState {
   /** What the dataset_quality edge returns. */
   matchKeys: MatchKeyCounts
   faults: FaultInjector
-  /** Google Ads, which shares only the clock and the revoked tokens with the Graph API. */
-  google: GoogleState
   revokedTokens: Set<string>
   now: () => Date
   startedAt: Date
 }
+
+/** What the other platforms keep. They share only the clock and the revoked tokens. */
+interface PlatformStates {
+  google: GoogleState
+  pinterest: PinterestState
+}
+
+export function createPlatformStates(eventsMax: number): PlatformStates {
+  return {
+    google: createGoogleState(eventsMax),
+    pinterest: createPinterestState(eventsMax),
+  }
+}
+
+export interface ControlRequest {
+  query: URLSearchParams
+  /** The parsed JSON body; undefined when the request has none. */
+  body: unknown
+}
+
+/** Handles one endpoint under /_simulator. */
+export type ControlHandler = (state: SimulatorState, request: ControlRequest) => HttpResponse

@@ -5,19 +5,12 @@ import {
   jsonResponse,
   messageResponse,
 } from '../http-messages.ts'
-import type { SimulatorState } from '../simulator-state.ts'
+import type { ControlHandler, ControlRequest, SimulatorState } from '../simulator-state.ts'
 import type { Conversion } from './conversions.ts'
 import { parseGoogleFaultRules } from './google-faults.ts'
 import { DEFAULT_OPTIONS, parseOptions } from './google-options.ts'
 import { clearReceived, type GoogleReceipt } from './google-state.ts'
 import { addServiceAccount } from './token-endpoint.ts'
-
-interface ControlRequest {
-  query: URLSearchParams
-  body: unknown
-}
-
-type ControlHandler = (state: SimulatorState, request: ControlRequest) => HttpResponse
 
 /** The endpoints under /_simulator/google, which let a test inspect and control this part. */
 export const GOOGLE_CONTROLS: Record<string, Record<string, ControlHandler>> = {

@@ -53,6 +53,10 @@ const REASON_TEXTS: Record<IssueReason, IssueText | null> = {
   request_failed: null,
   handed_back: null,
   single_attempt: null,
+  not_deduplicated: {
+    title: 'Not sent again: the platform may have the event',
+    advice: 'It would count a copy, so compare with its own numbers before you send another event.',
+  },
   payload_expired: {
     title: 'Not sent: the identity payload was deleted',
     advice: 'These events can no longer be sent. Fix failures before the payload expires.',

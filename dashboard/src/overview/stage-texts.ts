@@ -93,6 +93,7 @@ const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
   no_platform_identity: 'No identity for this platform',
   no_signal: 'No consent signal',
   no_test_code: 'No test event code',
+  not_deduplicated: 'Not sent again: the platform would count a copy',
   outside_window: 'Too old for the platform',
   payload_expired: 'Identity payload deleted',
   possible_refusal: 'A consent member may refuse',

@@ -26,6 +26,7 @@ const DELIVERY_TEXTS: Record<DeliveryReason | 'destination_paused', string> = {
   no_test_code: 'Test mode had no code.',
   time_used_up: 'Retries took longer than the platform accepts the event.',
   single_attempt: 'It is sent once only, and that failed.',
+  not_deduplicated: 'The platform may have it, and would count a copy again.',
   outside_window: 'The event is older than the platform accepts.',
   no_signal: 'The event says nothing readable about consent to advertising.',
   possible_refusal: 'The event may contain a refusal of advertising.',

@@ -204,7 +204,10 @@ it('provision reads a file, an owner, origins, and a target with its token', asy
     ['--name Shop', '--out <file> is required: new file to write the credentials to.'],
     ['--out /x.json --dataset 123', both],
     ['--out /x.json --token-from -', both],
-    ['--out /x.json --platform nope', '--platform takes one of meta, google_ads, not nope.'],
+    [
+      '--out /x.json --platform nope',
+      '--platform takes one of meta, google_ads, pinterest, not nope.',
+    ],
     ['--out /x.json --owner Ada', '--owner takes an email address, not Ada.'],
   ])
 })

@@ -257,7 +257,8 @@ async function settleRequest(
     outcomes.set(id, answer.outcome)
     const attemptNumber = claimed.get(id)?.attemptNumber ?? 1
     const windowEndsAt = windowEnd(events.get(id) ?? event, platform)
-    const answered = { id, attemptNumber, windowEndsAt }
+    const isDeduplicated = platform.isDeduplicated?.(event) ?? true
+    const answered = { id, attemptNumber, windowEndsAt, isDeduplicated }
     const settlement = retryPolicy.onAnswer(answered, answer, answerContext)
     const warning = possibleDuplicates.has(id) ? 'page_sent_first' : clickWarning(events.get(id))
     return warning === undefined ? settlement : { ...settlement, warning }

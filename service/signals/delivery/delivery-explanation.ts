@@ -208,6 +208,11 @@ function exhaustedSentences(
       ]
     case 'handed_back':
       return ['Not sent: the service was stopping. Send another test purchase.']
+    case 'not_deduplicated':
+      return [
+        'The platform may have the event. It would count a copy, so the event is not sent again.',
+        message,
+      ]
     case 'time_used_up':
       return [`Given up after ${countAttempts(delivery)}: ${endOfWindow(context)}.`, message]
   }

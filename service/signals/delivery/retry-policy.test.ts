@@ -36,7 +36,11 @@ for (const [outcome, status] of Object.entries(ENDS) as [SendOutcome, string][])
       error: null,
     }
     const moment = { at: AT, attemptId: 'attempt-1', random: 0.5 }
-    const settled = NO_RETRY_POLICY.onAnswer({ ...KEY, attemptNumber: 1 }, answer, moment)
+    const settled = NO_RETRY_POLICY.onAnswer(
+      { ...KEY, attemptNumber: 1, isDeduplicated: true },
+      answer,
+      moment,
+    )
     assert.equal(settled.status, status)
     assert.ok(nextStatuses('sent').includes(settled.status))
     assert.deepEqual([settled.nextAttemptAt, settled.isUncounted], [null, false])
@@ -72,7 +76,7 @@ function after(seconds: number): Date {
 }
 
 function delivery(attemptNumber: number, windowSeconds = 86_400) {
-  return { id: 1, attemptNumber, windowEndsAt: after(windowSeconds) }
+  return { id: 1, attemptNumber, windowEndsAt: after(windowSeconds), isDeduplicated: true }
 }
 
 function answer(outcome: SendOutcome, waitSeconds = 0): SendAnswer {
@@ -202,4 +206,17 @@ it('waits at least as long as the platform asks, at least 4 seconds, and not for
       },
     ),
   )
+})
+
+it('sends an event that the platform cannot deduplicate once, unless nothing was taken', () => {
+  const once = { ...delivery(1), isDeduplicated: false }
+  for (const settle of [settleByAnswer, NO_RETRY_POLICY.onAnswer]) {
+    const settled = settle(once, answer('unknown'), MOMENT)
+    assert.deepEqual([settled.status, settled.reason], ['failed:unknown', 'not_deduplicated'])
+    assert.deepEqual([settled.nextAttemptAt, settled.replayableUntil], [null, null])
+  }
+  for (const outcome of ['retry', 'throttle'] as const) {
+    assert.equal(settleByAnswer(once, answer(outcome), MOMENT).status, 'retrying')
+  }
+  assert.equal(settleByAnswer(once, answer('accepted'), MOMENT).status, 'accepted')
 })

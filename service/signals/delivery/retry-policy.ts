@@ -19,6 +19,7 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = { onAnswer: settleByAnswer, onU
 export const NO_RETRY_POLICY: RetryPolicy = {
   onAnswer(delivery, answer, context) {
     const settlement = settleByAnswer(delivery, answer, context)
+    if (settlement.reason === 'not_deduplicated') return settlement
     const failed = { nextAttemptAt: null, replayableUntil: delivery.windowEndsAt }
     switch (answer.outcome) {
       case 'accepted':
@@ -93,6 +94,8 @@ interface AnsweredDelivery {
   attemptNumber: number
   /** When the platform stops accepting the event. */
   windowEndsAt: Date
+  /** The platform counts a copy of the event once. */
+  isDeduplicated: boolean
 }
 
 interface AnswerContext {
@@ -104,6 +107,9 @@ interface AnswerContext {
 
 type UnsentDelivery = Pick<AnsweredDelivery, 'id' | 'windowEndsAt'>
 
+/** It cannot be replayed either: the replay would be the copy. */
+export const NOT_DEDUPLICATED = { status: 'failed:unknown', reason: 'not_deduplicated' } as const
+
 /** Why a claimed delivery was not sent. */
 export type UnsentReason = 'handed_back' | 'credential_unreadable'
 
@@ -114,13 +120,14 @@ interface UnsentContext {
 
 /** Settles one delivery of a request by the platform's answer. */
 export function settleByAnswer(
-  { id, attemptNumber, windowEndsAt }: AnsweredDelivery,
+  { id, attemptNumber, windowEndsAt, isDeduplicated }: AnsweredDelivery,
   { outcome, waitSeconds, error, traceId }: SendAnswer,
   { at, attemptId, random }: AnswerContext,
 ): Settlement {
   const answered = { ...uncounted(id), error, traceId, attemptId }
   const counted = { ...answered, isUncounted: false }
   const failed = { ...counted, replayableUntil: windowEndsAt }
+  if (outcome === 'unknown' && !isDeduplicated) return { ...counted, ...NOT_DEDUPLICATED }
   switch (outcome) {
     case 'accepted':
       return { ...counted, status: 'accepted', reason: 'accepted' }

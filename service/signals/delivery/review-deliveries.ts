@@ -18,6 +18,7 @@ import { storeIdPrefixes } from './page-event-store.ts'
 import { loadPageRules, type PageRules } from './page-events.ts'
 import {
   holdUntil,
+  NOT_DEDUPLICATED,
   type Settlement,
   settleUnsent,
   type UnsentInput,
@@ -150,6 +151,9 @@ function reviewDelivery(delivery: ClaimedDelivery, input: ReviewInput): Review {
   const outbound = toOutboundEvent({ event, identity, platform, ...names })
   const error = platform.validateEvent(outbound)
   if (error) return fail('refused_before_sending', error)
+  // The worker that died may have sent it.
+  const isCopy = delivery.isLeaseTakeover && platform.isDeduplicated?.(outbound) === false
+  if (isCopy) return settle(NOT_DEDUPLICATED)
   const { id, createdAt } = delivery
   const isNew = hasIdPrefix && !delivery.hasIdPrefix
   const newlyPrefixed = isNew ? { createdAt, deliveryId: id } : null
@@ -169,7 +173,8 @@ function settleReviewed(
   outcome: DeliveryOutcome<UnsentStatus>,
   { error, replayableUntil }: UnsentInput,
 ): Review {
-  const isFailed = outcome.status.startsWith('failed:')
+  const isFailed =
+    outcome.status.startsWith('failed:') && outcome.reason !== NOT_DEDUPLICATED.reason
   const input = { error, replayableUntil: isFailed ? replayableUntil : null }
   return { send: null, settle: settleUnsent(delivery, outcome, input), newlyPrefixed: null }
 }

@@ -1,18 +1,32 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { findUnknownMembers } from '@signalbox/graph-simulator/google-ads/google-message-types.ts'
+import { findContractProblems } from '@signalbox/graph-simulator/pinterest/contract/pinterest-contract.ts'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
-import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
-import { scriptFaults, scriptGoogleFaults } from '../../../testing/fixtures/simulator.ts'
+import { sampleCommerce, sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
+import {
+  listGoogleReceipts,
+  listPinterestReceipts,
+  listReceipts,
+  scriptFaults,
+  scriptGoogleFaults,
+  scriptPinterestFaults,
+} from '../../../testing/fixtures/simulator.ts'
 import {
   type AnswerOutcome,
-  type PlatformUnderTest,
   testPlatformConformance,
 } from '../../../testing/platform-conformance.ts'
+import {
+  type SimulatedPlatform,
+  testPlatformOverHttp,
+} from '../../../testing/platform-http-conformance.ts'
 import { UNMARKED_IDENTITY } from '../events/column-encoding.ts'
 import { googleAdsPlatform } from './google-ads/client.ts'
 import type { GoogleAdsTarget } from './google-ads/target.ts'
 import { metaPlatform } from './meta/client.ts'
 import type { MetaTarget } from './meta/payload.ts'
+import { pinterestPlatform } from './pinterest/client.ts'
+import type { PinterestTarget } from './pinterest/target.ts'
 import { createOfflinePlatforms, PlatformRegistry } from './registry.ts'
 
 const now = () => new Date('2026-11-21T12:00:00.000Z')
@@ -27,8 +41,40 @@ const CODES: Record<AnswerOutcome, { status: number; code: number } | null> = {
   permanent: { status: 400, code: 100 },
 }
 
-const META: PlatformUnderTest<MetaTarget> = {
-  create: baseUrl => metaPlatform({ baseUrl, version: 'v26.0', timeoutMilliseconds: 5_000, now }),
+/** An event with what a caller may name of an order and a person, in the words of the core. */
+const FULL_EVENT = {
+  digests: {
+    ...Object.fromEntries(
+      ['em', 'ph', 'fn', 'ln', 'ge', 'db', 'ct', 'st', 'zp', 'country', 'external_id'].map(
+        (key, index) => [key, [index.toString(16).repeat(64)]],
+      ),
+    ),
+  },
+  plain: { client_user_agent: 'Mozilla/5.0 (test)', client_ip_address: '198.51.100.7' },
+  orderId: 'order-77',
+  numItems: 3,
+  contents: [{ id: 'sku-1', quantity: 2, item_price: '9.95', title: 'Lamp', brand: 'Lux' }],
+  commerce: sampleCommerce({
+    contentIds: ['sku-1'],
+    contentTypes: ['product'],
+    contentName: 'Lamps',
+    contentCategory: 'Home',
+    searchString: 'lamp',
+    predictedLifetimeValue: '250.50',
+    netRevenue: '12.34',
+    customProperties: { color: 'red' },
+  }),
+  customerSegment: 'new_customer_to_business',
+  dataProcessing: { options: ['LDU'], country: 1, state: 1_000 },
+  referrer: 'https://search.example/',
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row reads the form of its own platform
+type SentBody = any
+
+const META: SimulatedPlatform<MetaTarget> = {
+  create: (baseUrl, timeoutMilliseconds = 5_000) =>
+    metaPlatform({ baseUrl, version: 'v26.0', timeoutMilliseconds, now }),
   async start(test) {
     const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
     test.after(close)
@@ -40,6 +86,22 @@ const META: PlatformUnderTest<MetaTarget> = {
   },
   config: { dataset_id: '1234567890123456' },
   event: sampleOutboundEvent(),
+  fullEvent: FULL_EVENT,
+  badEvent: { digests: { em: ['no-digest'] } },
+  refuses: 'whole_batch',
+  listReceivedIds: async url => (await listReceipts(url)).map(({ event_id }) => event_id),
+  acceptBody: count => JSON.stringify({ events_received: count, messages: [], fbtrace_id: 'A' }),
+  errorBody: message => JSON.stringify({ error: { message, code: 100, fbtrace_id: 'A' } }),
+  readSent: (body: SentBody) =>
+    body.data.map((event: SentBody) => ({
+      id: event.event_id,
+      amount: event.custom_data.value,
+      currency: event.custom_data.currency,
+      time: Number(event.event_time) * 1_000,
+    })),
+  timeUnitMilliseconds: 1_000,
+  findContractProblems: null,
+  takesDigestsOf: { em: true, ph: true },
 }
 
 /** The answer of Google's with this outcome; null for no fault. */
@@ -52,13 +114,13 @@ const REASONS: Record<AnswerOutcome, { status: number; reason?: string } | null>
   permanent: { status: 400, reason: 'INVALID_HEX_ENCODING' },
 }
 
-const GOOGLE_ADS: PlatformUnderTest<GoogleAdsTarget> = {
-  create: baseUrl =>
+const GOOGLE_ADS: SimulatedPlatform<GoogleAdsTarget> = {
+  create: (baseUrl, timeoutMilliseconds = 5_000) =>
     googleAdsPlatform({
       baseUrl,
       version: 'v1',
       tokenUrl: `${baseUrl}/token`,
-      timeoutMilliseconds: 5_000,
+      timeoutMilliseconds,
       now,
     }),
   async start(test) {
@@ -79,13 +141,85 @@ const GOOGLE_ADS: PlatformUnderTest<GoogleAdsTarget> = {
     feed_language: '',
   },
   event: sampleOutboundEvent({ platformName: '456' }),
+  fullEvent: { ...FULL_EVENT, plain: { ...FULL_EVENT.plain, gclid: 'Cj0KCQiA-click' } },
+  badEvent: { digests: { em: ['no-digest'] } },
+  refuses: 'whole_batch',
+  listReceivedIds: async url =>
+    (await listGoogleReceipts(url)).map(({ transaction_id }) => transaction_id),
+  acceptBody: () => JSON.stringify({ requestId: 'request-1', fieldWarnings: [] }),
+  errorBody: message =>
+    JSON.stringify({ error: { code: 400, message, status: 'INVALID_ARGUMENT', details: [] } }),
+  readSent: (body: SentBody) =>
+    body.events.map((event: SentBody) => ({
+      id: event.transactionId,
+      amount: event.conversionValue,
+      currency: event.currency,
+      time: Date.parse(event.eventTimestamp),
+    })),
+  timeUnitMilliseconds: 1,
+  findContractProblems: body => findUnknownMembers('IngestEventsRequest', body),
+  takesDigestsOf: { em: true, ph: false },
+}
+
+/** The status of Pinterest's with this outcome; null for no fault. */
+const STATUSES: Record<AnswerOutcome, number | null> = {
+  accepted: null,
+  retry: 503,
+  throttle: 429,
+  auth: 401,
+  config: 403,
+  permanent: 400,
+}
+
+const PINTEREST: SimulatedPlatform<PinterestTarget> = {
+  create: (baseUrl, timeoutMilliseconds = 5_000) =>
+    pinterestPlatform({ baseUrl, version: 'v5', timeoutMilliseconds }),
+  async start(test) {
+    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
+    test.after(close)
+    const answerWith = async (outcome: AnswerOutcome) => {
+      const status = STATUSES[outcome]
+      await scriptPinterestFaults(url, status ? [{ times: 1, respond: { status } }] : [])
+    }
+    return { baseUrl: url, answerWith }
+  },
+  config: { ad_account_id: '549757463328' },
+  event: sampleOutboundEvent(),
+  fullEvent: { ...FULL_EVENT, plain: { ...FULL_EVENT.plain, click_id: 'dj0yJnU9b2JDcFFHekV4' } },
+  badEvent: { digests: { em: ['no-digest'] } },
+  refuses: 'bad_event',
+  listReceivedIds: async url => (await listPinterestReceipts(url)).map(({ event_id }) => event_id),
+  acceptBody: count =>
+    JSON.stringify({
+      num_events_received: count,
+      num_events_processed: count,
+      events: Array(count).fill({ status: 'processed', error_message: null }),
+    }),
+  errorBody: message =>
+    JSON.stringify({
+      code: 4_196,
+      message,
+      details: { events: [{ status: 'failed', error_message: message }] },
+    }),
+  readSent: (body: SentBody) =>
+    body.data.map((event: SentBody) => ({
+      id: event.event_id,
+      amount: event.custom_data.value,
+      currency: event.custom_data.currency,
+      time: Number(event.event_time) * 1_000,
+    })),
+  timeUnitMilliseconds: 1_000,
+  findContractProblems: body => findContractProblems('request', body),
+  takesDigestsOf: { em: true, ph: true },
 }
 
 /** A platform in the registry needs a line here. */
-const UNDER_TEST = { meta: META, google_ads: GOOGLE_ADS }
+const UNDER_TEST = { meta: META, google_ads: GOOGLE_ADS, pinterest: PINTEREST }
 
-testPlatformConformance('meta', META)
-testPlatformConformance('google_ads', GOOGLE_ADS)
+for (const [name, underTest] of Object.entries(UNDER_TEST)) {
+  testPlatformConformance(name, underTest as SimulatedPlatform<unknown>)
+  testPlatformOverHttp(name, underTest as SimulatedPlatform<unknown>)
+}
 
 it('tests every platform of the registry', () => {
   const names = createOfflinePlatforms().all.map(({ name }) => name)
@@ -97,6 +231,7 @@ it('keeps the mark of each platform, which stored rows have', () => {
   assert.deepEqual(marks, [
     ['meta', 'm'],
     ['google_ads', 'g'],
+    ['pinterest', 'p'],
   ])
   assert.equal(UNMARKED_IDENTITY, 'm')
 })

@@ -185,6 +185,8 @@ export interface Platform<Target = unknown> {
   canMatchPerson(identity: PlatformIdentity, clickIds: Record<string, string>): boolean
   /** Why the platform would reject this event and its whole batch; null if it would not. */
   validateEvent(event: OutboundEvent): SendError | null
+  /** Whether a copy counts once (the default). If not, no usable answer ends the delivery. */
+  isDeduplicated?(event: OutboundEvent): boolean
   /** Sends one batch. Never throws: network errors are outcomes. */
   send(connection: Connection<Target>, events: readonly OutboundEvent[]): Promise<SendAnswer>
   /** Reads what the platform says about a request that it took earlier. Never throws. */

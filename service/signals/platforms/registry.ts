@@ -2,11 +2,16 @@ import { readPluginSetting, type Settings } from '../../runtime/settings/setting
 import { AccessTokens } from './access-tokens/client.ts'
 import { GOOGLE_ADS_PLUG_IN } from './google-ads/settings.ts'
 import { META_PLUG_IN } from './meta/settings.ts'
+import { PINTEREST_PLUG_IN } from './pinterest/settings.ts'
 import type { Platform } from './platform.ts'
 import type { PlatformPlugIn, PlugInContext } from './plug-in.ts'
 
 /** One line for each platform. The first one is the default. */
-export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [META_PLUG_IN, GOOGLE_ADS_PLUG_IN]
+export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [
+  META_PLUG_IN,
+  GOOGLE_ADS_PLUG_IN,
+  PINTEREST_PLUG_IN,
+]
 
 /** The tables of all plug-ins, for `readSettings`. */
 export const PLATFORM_SETTINGS = PLATFORM_PLUG_INS.map(({ settings }) => settings)

@@ -1,0 +1,22 @@
+import { GOOGLE_CONTROLS } from './google-ads/google-controls.ts'
+import { answerGoogle, isGooglePath } from './google-ads/google-routes.ts'
+import type { HttpExchange } from './http-messages.ts'
+import {
+  answerPinterest,
+  isPinterestPath,
+  PINTEREST_CONTROLS,
+} from './pinterest/pinterest-routes.ts'
+import type { ControlHandler, SimulatorState } from './simulator-state.ts'
+
+/** A platform beside the Graph API: its addresses on the same port, and its controls. */
+interface PlatformPart {
+  serves(path: string): boolean
+  answer(state: SimulatorState, exchange: HttpExchange): Promise<void>
+  controls: Record<string, Record<string, ControlHandler>>
+}
+
+/** One line for each. The Graph API answers every other address. */
+export const PLATFORM_PARTS: readonly PlatformPart[] = [
+  { serves: isGooglePath, answer: answerGoogle, controls: GOOGLE_CONTROLS },
+  { serves: isPinterestPath, answer: answerPinterest, controls: PINTEREST_CONTROLS },
+]

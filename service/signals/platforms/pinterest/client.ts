@@ -1,0 +1,187 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
+import type { CredentialForm } from '../credentials.ts'
+import {
+  buildBearerHeaders,
+  classifyTransportError,
+  noAnswer,
+  readResponseText,
+  redactToken,
+  retryAfterSeconds,
+} from '../http-response.ts'
+import type {
+  Connection,
+  CredentialOwner,
+  EventAnswer,
+  OutboundEvent,
+  Platform,
+  RequestBudget,
+  SendAnswer,
+  Unavailable,
+} from '../platform.ts'
+import { toSendError } from '../send-answer.ts'
+import { type ApiResponse, readConversionAnswer } from './api-answers.ts'
+import {
+  canMatchPerson,
+  joinPinterestClick,
+  MATCH_KEYS,
+  normalizePinterestIdentity,
+} from './normalize-identity.ts'
+import {
+  isDeduplicated,
+  pinterestPayload,
+  validatePinterestEvent,
+  WINDOW_SECONDS,
+} from './payload.ts'
+import { type PinterestTarget, parsePinterestTarget, TARGET_FIELDS } from './target.ts'
+
+/** Where the Pinterest API is, and how long to wait for it. */
+export interface PinterestOptions {
+  /** The API's origin, or the simulator's. */
+  baseUrl: string
+  /** Such as `v5`. */
+  version: string
+  timeoutMilliseconds: number
+}
+
+const BATCH_EVENTS_MAX = 1_000
+/** A request with `?test=true` takes fewer. */
+const TEST_EVENTS_MAX = 20
+
+/** Pinterest's API for Conversions over HTTP. The token travels in a header. */
+export function pinterestPlatform(options: PinterestOptions): Platform<PinterestTarget> {
+  return {
+    name: 'pinterest',
+    identityMark: 'p',
+    label: 'Pinterest',
+    targetFields: TARGET_FIELDS,
+    credentialForms: CREDENTIAL_FORMS,
+    consentNeeds: PINTEREST_CONSENT_NEEDS,
+    batchMax: BATCH_EVENTS_MAX,
+    windowSeconds: () => WINDOW_SECONDS,
+    parseTarget: parsePinterestTarget,
+    normalizeIdentity: normalizePinterestIdentity,
+    joinClickIds: joinPinterestClick,
+    canMatchPerson,
+    isDeduplicated,
+    validateEvent: validatePinterestEvent,
+    send: (connection, events) => sendBatch(options, connection, events),
+    requestBudget,
+    readDayCounts: async () => NO_COUNTS,
+    readMatchQuality: async () => NO_QUALITY,
+    matchKeys: MATCH_KEYS,
+    createTestCode: () => `TEST${randomInt(10_000, 100_000)}`,
+    createSimulatorDestination,
+  }
+}
+
+const CREDENTIAL_FORMS: readonly CredentialForm[] = [
+  {
+    kind: 'bearer_token',
+    label: 'Conversion access token',
+    hint: 'Generate it in Pinterest Ads Manager under Conversions, API for Conversions.',
+  },
+]
+
+/**
+ * We know of no vendor of Pinterest's in the TCF, so its purposes must be consented: storage,
+ * profiles for ads, personalized ads and measurement. Its `opt_out` is not documented to stand for
+ * a refusal of personalized ads, so such a refusal refuses the event.
+ */
+export const PINTEREST_CONSENT_NEEDS: PlatformConsentNeeds = {
+  vendor: 'pinterest',
+  isSocialMedia: true,
+  tcfPurposes: [1, 3, 4, 7],
+  tcfVendorId: null,
+  isAdditionalProvider: false,
+  personalization: { refusal: 'refuses', tcfPurposes: [] },
+}
+
+const NO_COUNTS: Unavailable = {
+  kind: 'unavailable',
+  cause: 'unsupported',
+  sentence: 'The API for Conversions has no counts by day. Pinterest Ads Manager shows them.',
+  waitSeconds: 0,
+}
+
+const NO_QUALITY: Unavailable = {
+  kind: 'unavailable',
+  cause: 'unsupported',
+  sentence: 'The API for Conversions has no match quality. Pinterest Ads Manager shows it.',
+  waitSeconds: 0,
+}
+
+async function sendBatch(
+  options: PinterestOptions,
+  connection: Connection<PinterestTarget>,
+  events: readonly OutboundEvent[],
+): Promise<SendAnswer> {
+  const isTest = connection.testCode !== null
+  const sent = isTest ? events.slice(0, TEST_EVENTS_MAX) : events
+  const response = await request(options, connection, sent)
+  const answer = 'outcome' in response ? response : readConversionAnswer(response, sent)
+  return sent.length === events.length ? answer : addWaiting(answer, sent.length, events.length)
+}
+
+/** The events that did not fit wait for the next request. */
+function addWaiting(answer: SendAnswer, sentCount: number, count: number): SendAnswer {
+  const message = 'Pinterest takes twenty test events in one request: it waits for the next one.'
+  const waiting: EventAnswer = { outcome: 'retry', error: toSendError('retry', { message }) }
+  const { outcome, error, events = Array<EventAnswer>(sentCount).fill({ outcome, error }) } = answer
+  return { ...answer, events: [...events, ...Array<EventAnswer>(count - sentCount).fill(waiting)] }
+}
+
+/** An answer to a thousand events with a message for each. */
+const ANSWER_BYTES_MAX = 2_097_152
+
+const UNWRITABLE_MESSAGE = 'The access token holds characters that no request can carry.'
+
+async function request(
+  { baseUrl, version, timeoutMilliseconds }: PinterestOptions,
+  { target, accessToken, testCode }: Connection<PinterestTarget>,
+  events: readonly OutboundEvent[],
+): Promise<ApiResponse | SendAnswer> {
+  const headers = buildBearerHeaders(accessToken)
+  const query = testCode === null ? '' : '?test=true'
+  const url = URL.parse(`${baseUrl}/${version}/ad_accounts/${target.adAccountId}/events${query}`)
+  if (headers === null || url === null) return noAnswer('config', UNWRITABLE_MESSAGE)
+  headers.set('content-type', 'application/json')
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(pinterestPayload(events)),
+      // A redirect would send the token to the address that the answer names.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMilliseconds),
+    })
+    const { text } = await readResponseText(response, ANSWER_BYTES_MAX)
+    return {
+      status: response.status,
+      body: redactToken(text, accessToken),
+      waitSeconds: retryAfterSeconds(name => response.headers.get(name)),
+    }
+  } catch (error) {
+    return classifyTransportError(error)
+  }
+}
+
+const REQUESTS_PER_MINUTE = 5_000
+const REQUESTS_PER_DAY = REQUESTS_PER_MINUTE * 24 * 60
+
+/** Pinterest counts calls by ad account and minute, whichever destinations make them. */
+function requestBudget({ target }: CredentialOwner<PinterestTarget>): RequestBudget {
+  return {
+    key: `pinterest:${target.adAccountId}`,
+    perMinute: REQUESTS_PER_MINUTE,
+    perDay: REQUESTS_PER_DAY,
+  }
+}
+
+/** The simulator takes any number and any token. */
+function createSimulatorDestination() {
+  return {
+    config: { ad_account_id: `5497${randomInt(10_000_000, 100_000_000)}` },
+    credential: `simulator-${randomUUID()}`,
+  }
+}

@@ -1,0 +1,130 @@
+import { parsePublicAddress } from '../../../runtime/util/ip-address.ts'
+import { selectClickIds } from '../../identity/click-ids.ts'
+import { DROP_REASONS } from '../../identity/dropped-fields.ts'
+import type { FieldContext, FieldRules } from '../../identity/field-rules.ts'
+import { normalizeCallerId, normalizeEmail } from '../../identity/identifier-formats.ts'
+import { normalizeCountry } from '../../identity/normalize-country.ts'
+import { normalizeBirthDate, normalizeGender } from '../../identity/normalize-demographics.ts'
+import { normalizePhone } from '../../identity/normalize-phone.ts'
+import { normalizeUserData, type PlatformIdentity } from '../../identity/normalize-user-data.ts'
+import { findSubdivisionCode } from '../../identity/subdivisions.ts'
+import type { AcceptedIdentity, MatchKey, SeenClickIds, SubmittedIdentity } from '../platform.ts'
+
+/** Normalizes and hashes identity by Pinterest's rules. The result contains no raw identifier. */
+export function normalizePinterestIdentity(submitted: SubmittedIdentity): AcceptedIdentity {
+  const { digests, plain, dropped } = normalizeUserData(submitted.userData, {
+    rules: RULES,
+    times: submitted,
+  })
+  return { digests, plain, clickIds: resolveEpik(submitted), dropped }
+}
+
+/**
+ * Pinterest's written rules (ConversionEventsUserDataProperties of its OpenAPI). What the page
+ * leaves open follows the other platforms, so that most digests are equal and stored once.
+ */
+const RULES: FieldRules = {
+  hashed: {
+    em: { normalize: normalizeEmail, reason: DROP_REASONS.email },
+    ph: {
+      normalize: (prepared, { country }) => normalizePhone(prepared, country),
+      reason: DROP_REASONS.phone,
+      acceptsNumbers: true,
+    },
+    fn: { normalize: normalizeName, reason: DROP_REASONS.name },
+    ln: { normalize: normalizeName, reason: DROP_REASONS.name },
+    ge: { normalize: normalizeGender, reason: DROP_REASONS.gender },
+    db: { normalize: normalizeBirthDate, reason: DROP_REASONS.birthDate, acceptsNumbers: true },
+    ct: { normalize: normalizePlace, reason: DROP_REASONS.place },
+    st: { normalize: normalizeState, reason: DROP_REASONS.place },
+    zp: { normalize: normalizeZip, reason: DROP_REASONS.postalCode, acceptsNumbers: true },
+    country: { normalize: normalizeCountry, reason: DROP_REASONS.country },
+    external_id: {
+      normalize: normalizeCallerId,
+      reason: DROP_REASONS.placeholder,
+      acceptsNumbers: true,
+      isCallerId: true,
+    },
+  },
+  plain: {
+    client_ip_address: { normalize: parsePublicAddress, reason: DROP_REASONS.address },
+    client_user_agent: { normalize: cleanUserAgent, reason: DROP_REASONS.empty },
+  },
+}
+
+function normalizeName(prepared: string): string | null {
+  const name = prepared.replace(/[^\p{L}\p{M}\p{N}]+/gu, '')
+  return /\p{L}/u.test(name) ? name : null
+}
+
+/** "In lowercase, and without spaces or punctuation". */
+function normalizePlace(prepared: string): string | null {
+  const place = prepared.replace(/[^\p{L}\p{M}]+/gu, '')
+  return /\p{L}/u.test(place) ? place : null
+}
+
+/** "A two-letter code": a name that is none of the country's is left out. */
+function normalizeState(prepared: string, { country }: FieldContext): string | null {
+  const place = normalizePlace(prepared)
+  if (place === null) return null
+  const code = findSubdivisionCode(prepared, country) ?? place
+  return /^[a-z]{2}$/.test(code) ? code : null
+}
+
+const ZIP_COUNTRIES = new Set(['us', 'pr', 'gu', 'vi', 'as', 'mp', 'um', 'fm', 'mh', 'pw'])
+const ZIP_DIGITS = 5
+
+/** "Only digits": a code with letters, as in Canada, has no digest that Pinterest knows. */
+function normalizeZip(prepared: string, { country }: FieldContext): string | null {
+  const code = prepared.replace(/[^\p{L}\p{N}]+/gu, '')
+  if (!/^\d{3,12}$/.test(code)) return null
+  const isZip = country !== null && ZIP_COUNTRIES.has(country)
+  if (!isZip) return country === null && code.length === 9 ? code.slice(0, ZIP_DIGITS) : code
+  const zip = code.length > ZIP_DIGITS ? code.slice(0, -4) : code
+  return zip.padStart(ZIP_DIGITS, '0').slice(0, ZIP_DIGITS)
+}
+
+const USER_AGENT_CHARACTERS_MAX = 1_024
+
+function cleanUserAgent(text: string): string | null {
+  const readable = text.slice(0, 8 * USER_AGENT_CHARACTERS_MAX).replace(/\p{Cc}+/gu, '')
+  // The cut may part a surrogate pair; half of one is no text.
+  const kept = readable.trim().slice(0, USER_AGENT_CHARACTERS_MAX)
+  return kept.replace(/\p{Cs}+/gu, '') || null
+}
+
+/** The parameter of Pinterest's links; its script keeps it in the cookie `_epik`. */
+const EPIK = 'epik'
+
+/** A click ID that the caller names wins over the one in the address of the page. */
+function resolveEpik({ clickIds, eventSource }: SubmittedIdentity): Record<string, string> {
+  if (clickIds[EPIK] !== undefined || !eventSource?.includes(`${EPIK}=`)) return clickIds
+  const named = URL.parse(eventSource)?.searchParams.get(EPIK) ?? null
+  return { ...clickIds, ...selectClickIds({ epik: named }).clickIds }
+}
+
+/** An event with a click of its own does not get that of an earlier visit. */
+export function joinPinterestClick({ own, seen }: SeenClickIds): Record<string, string> {
+  const click = [own, ...seen].find(clickIds => clickIds[EPIK])?.[EPIK]
+  return click === undefined ? {} : { click_id: click }
+}
+
+/** Pinterest refuses an event without an email address, unless address and user agent are there. */
+export function canMatchPerson({ digests, plain }: PlatformIdentity): boolean {
+  const hasEmail = (digests.em ?? []).length > 0
+  return hasEmail || Boolean(plain.client_ip_address && plain.client_user_agent)
+}
+
+/** The identifiers that Pinterest matches, the strongest first. */
+export const MATCH_KEYS: readonly MatchKey[] = [
+  { key: 'em', from: '`user_data.em`', enoughPercent: 80 },
+  {
+    key: 'click_id',
+    from: '`click_ids.epik`, or the whole address of the page as `event_source`',
+    enoughPercent: 10,
+  },
+  { key: 'client_ip_address', from: '`user_data.client_ip_address`', enoughPercent: 90 },
+  { key: 'client_user_agent', from: '`user_data.client_user_agent`', enoughPercent: 90 },
+  { key: 'external_id', from: '`user_data.external_id`', enoughPercent: 80 },
+  { key: 'ph', from: '`user_data.ph`', enoughPercent: 50 },
+]

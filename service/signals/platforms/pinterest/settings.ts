@@ -1,0 +1,32 @@
+import { matching, url } from '../../../runtime/settings/setting-types.ts'
+import { readPluginSetting } from '../../../runtime/settings/settings.ts'
+import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { pinterestPlatform } from './client.ts'
+
+export const PINTEREST_SETTINGS = {
+  pinterestUrl: url('SIGNALBOX_PINTEREST_URL', {
+    part: given => given.replace(/\/+$/, ''),
+    description:
+      'Pinterest API to deliver to (Pinterest: https://api.pinterest.com). Unset: the simulator.',
+  }),
+  pinterestVersion: matching('SIGNALBOX_PINTEREST_VERSION', {
+    pattern: /^v\d+$/,
+    requirement: 'look like v5',
+    default: 'v5',
+    description: 'Version of the Pinterest API in every request.',
+  }),
+}
+
+export const PINTEREST_PLUG_IN: PlatformPlugIn = {
+  name: 'pinterest',
+  label: 'Pinterest',
+  settings: PINTEREST_SETTINGS,
+  address: PINTEREST_SETTINGS.pinterestUrl,
+  productionUrl: 'https://api.pinterest.com',
+  create: context =>
+    pinterestPlatform({
+      baseUrl: findAddress(PINTEREST_PLUG_IN, context),
+      version: readPluginSetting(context.settings, PINTEREST_SETTINGS.pinterestVersion),
+      timeoutMilliseconds: context.timeoutMilliseconds,
+    }),
+}
