@@ -20,6 +20,7 @@ import {
   resetStats,
   showStats,
 } from './stats-controls.ts'
+import { WEBHOOK_CONTROLS } from './webhook/webhook-controls.ts'
 
 export interface ControlExchange {
   request: IncomingMessage
@@ -49,6 +50,7 @@ const CONTROLS: Record<string, Record<string, ControlHandler>> = {
   '/_simulator/stats': { GET: showStats, POST: replaceStats, DELETE: resetStats },
   '/_simulator/other-events': { POST: addOtherEvents, DELETE: clearOtherEvents },
   ...GOOGLE_CONTROLS,
+  ...WEBHOOK_CONTROLS,
 }
 
 /** The endpoints under /_simulator, which let a test inspect and control the simulator. */

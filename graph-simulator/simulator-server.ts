@@ -12,6 +12,8 @@ import { MatchKeyCounts } from './match-keys.ts'
 import { ReceivedEvents } from './received-events.ts'
 import type { SimulatorState } from './simulator-state.ts'
 import { STATS_OPTIONS_DEFAULT } from './stats-options.ts'
+import { answerWebhook, isWebhookPath } from './webhook/webhook-routes.ts'
+import { createWebhookState } from './webhook/webhook-state.ts'
 
 export interface SimulatorOptions {
   host: string
@@ -76,6 +78,7 @@ function handleRequest(
   const isControl = path === '/_simulator' || path.startsWith('/_simulator/')
   const request = { ...exchange, path, query }
   if (isControl) return answerControl(state, request)
+  if (isWebhookPath(path)) return answerWebhook(state, request)
   return isGooglePath(path) ? answerGoogle(state, request) : answerGraph(state, request)
 }
 
@@ -88,6 +91,7 @@ function createState(now: () => Date, eventsMax: number): SimulatorState {
     matchKeys: new MatchKeyCounts(),
     faults: new FaultInjector(),
     google: createGoogleState(eventsMax),
+    webhook: createWebhookState(eventsMax),
     revokedTokens: new Set(),
     now,
     startedAt: now(),

@@ -5,6 +5,7 @@ import type { GoogleState } from './google-ads/google-state.ts'
 import type { MatchKeyCounts } from './match-keys.ts'
 import type { ReceivedEvents } from './received-events.ts'
 import type { StatsOptions } from './stats-options.ts'
+import type { WebhookState } from './webhook/webhook-state.ts'
 
 /** The state of one running simulator, in memory only. */
 export interface SimulatorState {
@@ -18,6 +19,8 @@ export interface SimulatorState {
   faults: FaultInjector
   /** Google Ads, which shares only the clock and the revoked tokens with the Graph API. */
   google: GoogleState
+  /** The endpoints of webhooks. */
+  webhook: WebhookState
   revokedTokens: Set<string>
   now: () => Date
   startedAt: Date

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
-import { scriptFaults, scriptGoogleFaults } from '../../../testing/fixtures/simulator.ts'
+import {
+  scriptFaults,
+  scriptGoogleFaults,
+  scriptWebhookFaults,
+} from '../../../testing/fixtures/simulator.ts'
 import {
   type AnswerOutcome,
   type PlatformUnderTest,
@@ -14,6 +18,7 @@ import type { GoogleAdsTarget } from './google-ads/target.ts'
 import { metaPlatform } from './meta/client.ts'
 import type { MetaTarget } from './meta/payload.ts'
 import { createOfflinePlatforms, PlatformRegistry } from './registry.ts'
+import { createSimulatorSecret, type WebhookTarget, webhookPlatform } from './webhook/client.ts'
 
 const now = () => new Date('2026-11-21T12:00:00.000Z')
 
@@ -81,11 +86,38 @@ const GOOGLE_ADS: PlatformUnderTest<GoogleAdsTarget> = {
   event: sampleOutboundEvent({ platformName: '456' }),
 }
 
+const WEBHOOK_URL = 'https://hooks.example.com/signalbox'
+const STATUSES: Record<AnswerOutcome, number | null> = {
+  accepted: null,
+  retry: 503,
+  throttle: 429,
+  auth: 401,
+  config: 410,
+  permanent: 422,
+}
+
+const WEBHOOK: PlatformUnderTest<WebhookTarget> = {
+  create: simulatorUrl => webhookPlatform({ simulatorUrl, timeoutMilliseconds: 5_000, now }),
+  async start(test) {
+    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
+    test.after(close)
+    const answerWith = async (outcome: AnswerOutcome) => {
+      const status = STATUSES[outcome]
+      await scriptWebhookFaults(url, status ? [{ times: 1, respond: { status } }] : [])
+    }
+    return { baseUrl: url, answerWith }
+  },
+  config: { url: WEBHOOK_URL },
+  accessToken: createSimulatorSecret(WEBHOOK_URL),
+  event: sampleOutboundEvent(),
+}
+
 /** A platform in the registry needs a line here. */
-const UNDER_TEST = { meta: META, google_ads: GOOGLE_ADS }
+const UNDER_TEST = { meta: META, google_ads: GOOGLE_ADS, webhook: WEBHOOK }
 
 testPlatformConformance('meta', META)
 testPlatformConformance('google_ads', GOOGLE_ADS)
+testPlatformConformance('webhook', WEBHOOK)
 
 it('tests every platform of the registry', () => {
   const names = createOfflinePlatforms().all.map(({ name }) => name)
@@ -97,6 +129,7 @@ it('keeps the mark of each platform, which stored rows have', () => {
   assert.deepEqual(marks, [
     ['meta', 'm'],
     ['google_ads', 'g'],
+    ['webhook', 'w'],
   ])
   assert.equal(UNMARKED_IDENTITY, 'm')
 })
