@@ -72,7 +72,7 @@ const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'url',
     label: 'Endpoint',
-    hint: 'The https address of your receiver, on a public host, such as https://hooks.example.com/signalbox.',
+    hint: 'The https address of your receiver, such as https://hooks.example.com/signalbox.',
   },
 ]
 
@@ -80,7 +80,7 @@ const CREDENTIAL_FORMS: readonly CredentialForm[] = [
   {
     kind: 'bearer_token',
     label: 'Signing secret',
-    hint: 'It starts with whsec_. To rotate it, enter the new and the old one with a comma between.',
+    hint: 'It starts with whsec_. To rotate it, enter the new and the old one, with a comma.',
   },
 ]
 
