@@ -7,6 +7,8 @@ import {
   PINTEREST_CONTROLS,
 } from './pinterest/pinterest-routes.ts'
 import type { ControlHandler, SimulatorState } from './simulator-state.ts'
+import { WEBHOOK_CONTROLS } from './webhook/webhook-controls.ts'
+import { answerWebhook, isWebhookPath } from './webhook/webhook-routes.ts'
 
 /** A platform beside the Graph API: its addresses on the same port, and its controls. */
 interface PlatformPart {
@@ -19,4 +21,5 @@ interface PlatformPart {
 export const PLATFORM_PARTS: readonly PlatformPart[] = [
   { serves: isGooglePath, answer: answerGoogle, controls: GOOGLE_CONTROLS },
   { serves: isPinterestPath, answer: answerPinterest, controls: PINTEREST_CONTROLS },
+  { serves: isWebhookPath, answer: answerWebhook, controls: WEBHOOK_CONTROLS },
 ]

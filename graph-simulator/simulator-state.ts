@@ -7,6 +7,7 @@ import type { MatchKeyCounts } from './match-keys.ts'
 import { createPinterestState, type PinterestState } from './pinterest/pinterest-state.ts'
 import type { ReceivedEvents } from './received-events.ts'
 import type { StatsOptions } from './stats-options.ts'
+import { createWebhookState, type WebhookState } from './webhook/webhook-state.ts'
 
 /** The state of one running simulator, in memory only. */
 export interface SimulatorState extends PlatformStates {
@@ -27,12 +28,15 @@ export interface SimulatorState extends PlatformStates {
 interface PlatformStates {
   google: GoogleState
   pinterest: PinterestState
+  /** The endpoints of webhooks. */
+  webhook: WebhookState
 }
 
 export function createPlatformStates(eventsMax: number): PlatformStates {
   return {
     google: createGoogleState(eventsMax),
     pinterest: createPinterestState(eventsMax),
+    webhook: createWebhookState(eventsMax),
   }
 }
 

@@ -10,6 +10,8 @@ interface Fault {
   answer(response: ServerResponse, accepted: string): void
   /** Whether the plug-in settles it right. */
   expects(answer: SendAnswer): boolean
+  /** The outcome at a platform that answers by the status alone; left out: the same. */
+  byStatus?: SendAnswer['outcome']
 }
 
 const HTML = '<!doctype html><title>Bad gateway</title>'
@@ -31,16 +33,37 @@ export const FAULTS: readonly Fault[] = [
     answer: answers(429, HTML, { 'retry-after': '1234' }),
     expects: ({ outcome, waitSeconds }) => outcome === 'throttle' && waitSeconds === 1_234,
   },
-  { title: 'a page of a proxy with 502', answer: answers(502, HTML), expects: isUnknown },
+  {
+    title: 'a page of a proxy with 502',
+    answer: answers(502, HTML),
+    expects: isUnknown,
+    byStatus: 'retry',
+  },
   {
     title: '503 with Retry-After',
     answer: answers(503, HTML, { 'retry-after': '77' }),
     expects: ({ outcome, waitSeconds }) => outcome === 'unknown' && waitSeconds === 77,
+    byStatus: 'retry',
   },
-  { title: 'a page with 200', answer: answers(200, HTML), expects: isUnknown },
-  { title: 'an empty body', answer: answers(200, ''), expects: isUnknown },
-  { title: 'JSON of another kind', answer: answers(200, '[]'), expects: isUnknown },
-  { title: 'a body of a megabyte', answer: answers(200, 'x'.repeat(1 << 20)), expects: isUnknown },
+  {
+    title: 'a page with 200',
+    answer: answers(200, HTML),
+    expects: isUnknown,
+    byStatus: 'accepted',
+  },
+  { title: 'an empty body', answer: answers(200, ''), expects: isUnknown, byStatus: 'accepted' },
+  {
+    title: 'JSON of another kind',
+    answer: answers(200, '[]'),
+    expects: isUnknown,
+    byStatus: 'accepted',
+  },
+  {
+    title: 'a body of a megabyte',
+    answer: answers(200, 'x'.repeat(1 << 20)),
+    expects: isUnknown,
+    byStatus: 'accepted',
+  },
   {
     title: 'a truncated answer',
     answer: (response, accepted) => {
@@ -48,11 +71,13 @@ export const FAULTS: readonly Fault[] = [
       response.write(accepted.slice(0, 5), () => response.socket?.destroy())
     },
     expects: isUnknown,
+    byStatus: 'accepted',
   },
   {
     title: 'JSON that ends too early',
     answer: (response, accepted) => void response.end(accepted.slice(0, -1)),
     expects: isUnknown,
+    byStatus: 'accepted',
   },
   {
     title: 'a closed connection',

@@ -1,5 +1,5 @@
 import type { Settings } from '../../runtime/settings/settings.ts'
-import { listAddresses, PLATFORM_PLUG_INS } from '../../signals/platforms/registry.ts'
+import { listAddresses, PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/registry.ts'
 import { error, type Finding, isLoopbackHost, isPublic, ok, warning } from './finding.ts'
 
 /** What the settings say by themselves, without a look at the machine, the store or the network. */
@@ -105,7 +105,7 @@ function checkPlatformUrl(settings: Settings): Finding {
   const addresses = listAddresses(settings)
   if (addresses.length === 0) {
     if (!isPublic(settings)) return ok(check, 'Events go to the simulator.')
-    const advice = PLATFORM_PLUG_INS.map(
+    const advice = PLUG_INS_WITH_ADDRESS.map(
       ({ address: { variable }, label, productionUrl }) =>
         `${variable}, for ${label} to ${productionUrl}`,
     )

@@ -1,5 +1,5 @@
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
-import { listAddresses, PLATFORM_PLUG_INS } from '../../signals/platforms/registry.ts'
+import { listAddresses, PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/registry.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { openStore } from './open-store.ts'
@@ -54,7 +54,7 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
 }
 
 function explainNoAddress(): string {
-  const given = PLATFORM_PLUG_INS.map(
+  const given = PLUG_INS_WITH_ADDRESS.map(
     ({ address, label, productionUrl }, index) =>
       `${address.variable}${index === 0 ? ' for deliver' : ''}: ${productionUrl} for ${label}`,
   )

@@ -8,6 +8,7 @@ import { type Job, type JobName, type JobRun, parsePeriodSeconds } from '../../r
 import { readJobStatistics } from '../../runtime/jobs/job-store.ts'
 import { startJobWorker } from '../../runtime/jobs/worker.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
+import { createWebhookClient } from '../../runtime/webhooks/client.ts'
 import type { DeliveryContext } from '../../signals/delivery/delivery-context.ts'
 import { type SignalsJobsContext, signalsJobs } from '../../signals/jobs.ts'
 import type { AlertTransition } from '../../signals/reports/alert-store.ts'
@@ -19,7 +20,6 @@ import {
   type WorkspaceAlertContext,
   type WorkspaceAlertTransition,
 } from '../../workspaces/notifications/audit-alert-store.ts'
-import { createWebhookClient } from '../../workspaces/notifications/client.ts'
 import { raiseNotification } from '../../workspaces/notifications/notification-store.ts'
 import { lockNotificationSettings } from '../../workspaces/notifications/settings-store.ts'
 import { registerAuditLogMetrics, registerJobMetrics } from '../metrics/database-metrics.ts'

@@ -8,9 +8,11 @@ import {
   listGoogleReceipts,
   listPinterestReceipts,
   listReceipts,
+  listWebhookMessages,
   scriptFaults,
   scriptGoogleFaults,
   scriptPinterestFaults,
+  scriptWebhookFaults,
 } from '../../../testing/fixtures/simulator.ts'
 import {
   type AnswerOutcome,
@@ -28,6 +30,7 @@ import type { MetaTarget } from './meta/payload.ts'
 import { pinterestPlatform } from './pinterest/client.ts'
 import type { PinterestTarget } from './pinterest/target.ts'
 import { createOfflinePlatforms, PlatformRegistry } from './registry.ts'
+import { createSimulatorSecret, type WebhookTarget, webhookPlatform } from './webhook/client.ts'
 
 const now = () => new Date('2026-11-21T12:00:00.000Z')
 
@@ -213,8 +216,57 @@ const PINTEREST: SimulatedPlatform<PinterestTarget> = {
   takesDigestsOf: { em: true, ph: true },
 }
 
+const WEBHOOK_URL = 'https://hooks.example.com/signalbox'
+
+/** The status of an endpoint with this outcome; null for no fault. */
+const WEBHOOK_STATUSES: Record<AnswerOutcome, number | null> = {
+  accepted: null,
+  retry: 503,
+  throttle: 429,
+  auth: 401,
+  config: 410,
+  permanent: 422,
+}
+
+const WEBHOOK: SimulatedPlatform<WebhookTarget> = {
+  create: (simulatorUrl, timeoutMilliseconds = 5_000) =>
+    webhookPlatform({ simulatorUrl, timeoutMilliseconds, now }),
+  async start(test) {
+    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
+    test.after(close)
+    const answerWith = async (outcome: AnswerOutcome) => {
+      const status = WEBHOOK_STATUSES[outcome]
+      await scriptWebhookFaults(url, status ? [{ times: 1, respond: { status } }] : [])
+    }
+    return { baseUrl: url, answerWith }
+  },
+  config: { url: WEBHOOK_URL },
+  accessToken: createSimulatorSecret(WEBHOOK_URL),
+  event: sampleOutboundEvent(),
+  fullEvent: FULL_EVENT,
+  badEvent: { platformName: '' },
+  refuses: 'whole_batch',
+  listReceivedIds: async url =>
+    (await listWebhookMessages(url)).flatMap(({ data }) =>
+      data.events.map(({ event_id }: SentBody) => event_id),
+    ),
+  acceptBody: () => JSON.stringify({ received: true }),
+  errorBody: message => JSON.stringify({ message }),
+  readSent: (body: SentBody) =>
+    body.data.events.map((event: SentBody) => ({
+      id: event.event_id,
+      amount: event.value,
+      currency: event.currency,
+      time: Date.parse(event.event_time),
+    })),
+  timeUnitMilliseconds: 1,
+  isSettledByStatus: true,
+  findContractProblems: null,
+  takesDigestsOf: { em: true, ph: true },
+}
+
 /** A platform in the registry needs a line here. */
-const UNDER_TEST = { meta: META, google_ads: GOOGLE_ADS, pinterest: PINTEREST }
+const UNDER_TEST = { meta: META, google_ads: GOOGLE_ADS, pinterest: PINTEREST, webhook: WEBHOOK }
 
 for (const [name, underTest] of Object.entries(UNDER_TEST)) {
   testPlatformConformance(name, underTest as SimulatedPlatform<unknown>)
@@ -232,6 +284,7 @@ it('keeps the mark of each platform, which stored rows have', () => {
     ['meta', 'm'],
     ['google_ads', 'g'],
     ['pinterest', 'p'],
+    ['webhook', 'w'],
   ])
   assert.equal(UNMARKED_IDENTITY, 'm')
 })

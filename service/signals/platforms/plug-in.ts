@@ -6,6 +6,8 @@ import {
 } from '../../runtime/settings/settings.ts'
 import type { Platform } from './platform.ts'
 
+export type AddressSetting = ReturnType<typeof url>
+
 /** What a plug-in exports to `registry.ts`: its settings, and how to create its `Platform`. */
 export interface PlatformPlugIn {
   /** The name of its `Platform`. */
@@ -14,8 +16,11 @@ export interface PlatformPlugIn {
   readonly label: string
   /** Its settings, in their order on the page of settings. */
   readonly settings: SettingsTable
-  /** The one of `settings` that names the address of its API. Unset: nothing is sent to it. */
-  readonly address: ReturnType<typeof url>
+  /**
+   * The one of `settings` that names the address of its API. Unset: nothing is sent to it. Null:
+   * each destination names its own address.
+   */
+  readonly address: AddressSetting | null
   /** The address of the real platform, for advice. */
   readonly productionUrl: string
   create(context: PlugInContext): Platform
@@ -36,7 +41,7 @@ const NO_ADDRESS = 'http://127.0.0.1:9'
 
 /** Where a plug-in sends its requests. */
 export function findAddress(
-  { address }: Pick<PlatformPlugIn, 'address'>,
+  { address }: { address: AddressSetting },
   { simulatorUrl, settings }: Pick<PlugInContext, 'simulatorUrl' | 'settings'>,
 ): string {
   return simulatorUrl ?? readPluginSetting(settings, address) ?? NO_ADDRESS

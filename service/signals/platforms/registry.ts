@@ -4,13 +4,15 @@ import { GOOGLE_ADS_PLUG_IN } from './google-ads/settings.ts'
 import { META_PLUG_IN } from './meta/settings.ts'
 import { PINTEREST_PLUG_IN } from './pinterest/settings.ts'
 import type { Platform } from './platform.ts'
-import type { PlatformPlugIn, PlugInContext } from './plug-in.ts'
+import type { AddressSetting, PlatformPlugIn, PlugInContext } from './plug-in.ts'
+import { WEBHOOK_PLUG_IN } from './webhook/settings.ts'
 
 /** One line for each platform. The first one is the default. */
 export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [
   META_PLUG_IN,
   GOOGLE_ADS_PLUG_IN,
   PINTEREST_PLUG_IN,
+  WEBHOOK_PLUG_IN,
 ]
 
 /** The tables of all plug-ins, for `readSettings`. */
@@ -38,13 +40,20 @@ export function createOfflinePlatforms(): PlatformRegistry {
 }
 
 export interface PlatformAddress {
-  plugIn: PlatformPlugIn
+  plugIn: PlugInWithAddress
   url: string
 }
 
+/** A plug-in whose platform has one address for all destinations. */
+export type PlugInWithAddress = PlatformPlugIn & { address: AddressSetting }
+
+export const PLUG_INS_WITH_ADDRESS: readonly PlugInWithAddress[] = PLATFORM_PLUG_INS.flatMap(
+  plugIn => (plugIn.address === null ? [] : [{ ...plugIn, address: plugIn.address }]),
+)
+
 /** The platforms that have an address, and the address. Empty: the simulator is used, or none. */
 export function listAddresses(settings: Pick<Settings, 'pluginValues'>): PlatformAddress[] {
-  return PLATFORM_PLUG_INS.flatMap(plugIn => {
+  return PLUG_INS_WITH_ADDRESS.flatMap(plugIn => {
     const url = readPluginSetting(settings, plugIn.address)
     return url === undefined ? [] : [{ plugIn, url }]
   })

@@ -16,7 +16,7 @@ import {
   revokeToken,
   scriptFaults,
 } from '../../../testing/fixtures/simulator.ts'
-import { createWebhookClient } from '../../workspaces/notifications/client.ts'
+import { createWebhookClient } from '../../runtime/webhooks/client.ts'
 import { createSmtpTransport } from '../../workspaces/users/mail/client.ts'
 import { CircuitBreakers } from '../delivery/circuit-breaker.ts'
 import { raiseAlert, resolveAlert } from './alert-store.ts'

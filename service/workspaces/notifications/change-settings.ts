@@ -4,15 +4,15 @@ import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
-import { requireRecentAuthentication } from '../users/reauthentication.ts'
-import type { CurrentUser, SessionContext } from '../users/session-store.ts'
-import { requireRole, userActor } from '../users/workspaces.ts'
 import {
   generateWebhookSecret,
   hostDigest,
   parseWebhookUrl,
   type WebhookUrlProblem,
-} from './client.ts'
+} from '../../runtime/webhooks/client.ts'
+import { requireRecentAuthentication } from '../users/reauthentication.ts'
+import type { CurrentUser, SessionContext } from '../users/session-store.ts'
+import { requireRole, userActor } from '../users/workspaces.ts'
 import { composeWebhookDigest } from './digest.ts'
 import { cancelWebhookMessages, insertMessage, listWebhookMessages } from './message-store.ts'
 import { NOTIFICATION_TOPICS } from './notification.ts'

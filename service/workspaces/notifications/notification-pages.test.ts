@@ -226,7 +226,7 @@ it('returns 403 for cross-site forms', async test => {
 it('creates the webhook client of the program without options', () => {
   const root = join(import.meta.dirname, '../..')
   const calls = globSync('**/*.ts', { cwd: root })
-    .filter(path => !path.endsWith('.test.ts') && path !== 'workspaces/notifications/client.ts')
+    .filter(path => !path.endsWith('.test.ts') && path !== 'runtime/webhooks/client.ts')
     .flatMap(path => readFileSync(join(root, path), 'utf8').match(/createWebhookClient\(.*/g) ?? [])
   assert.deepEqual(calls, ['createWebhookClient(),'])
 })

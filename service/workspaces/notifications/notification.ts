@@ -1,7 +1,7 @@
 import type { NotificationType } from '@signalbox/contract/alerts.ts'
 import { isMember, isRecognized, type Stored } from '@signalbox/contract/closed-set.ts'
+import type { WebhookError } from '../../runtime/webhooks/client.ts'
 import type { WorkspaceAction } from '../users/workspace-role.ts'
-import type { WebhookError } from './client.ts'
 
 /** How a workspace is notified: its people by email, its systems by a webhook. */
 export const NOTIFICATION_CHANNELS = ['email', 'webhook'] as const

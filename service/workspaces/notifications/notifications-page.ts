@@ -11,6 +11,7 @@ import {
   textField,
 } from '../../runtime/pages/form-controls.ts'
 import { formatDateTime } from '../../runtime/util/time.ts'
+import { WEBHOOK_URL_CHARACTERS_MAX } from '../../runtime/webhooks/client.ts'
 import { CONFIRM_PATH, isRecentlyAuthenticated } from '../users/reauthentication.ts'
 import type { CurrentUser } from '../users/session-store.ts'
 import type { PageMembership } from '../users/workspace-pages.ts'
@@ -20,7 +21,6 @@ import type { Membership } from '../users/workspace-store.ts'
 import { DIGEST_MINUTES } from './change-settings.ts'
 import type { TopicChoices } from './choice-store.ts'
 import { choosableTopics, isTopicWantedByDefault } from './choice-store.ts'
-import { WEBHOOK_URL_CHARACTERS_MAX } from './client.ts'
 import type { MessageRecord } from './message-store.ts'
 import {
   type ChosenTopic,

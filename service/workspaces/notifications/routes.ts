@@ -4,6 +4,7 @@ import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { formChoices, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import { Notices } from '../../runtime/pages/navigation.ts'
 import { servePages } from '../../runtime/pages/serve-pages.ts'
+import { WEBHOOK_URL_CHARACTERS_MAX } from '../../runtime/webhooks/client.ts'
 import {
   forSignedIn,
   readWorkspaceParam,
@@ -30,7 +31,6 @@ import {
   readTopicChoices,
   saveTopicChoices,
 } from './choice-store.ts'
-import { WEBHOOK_URL_CHARACTERS_MAX } from './client.ts'
 import { composeEmailDigest } from './digest.ts'
 import { hasPendingEmail, insertMessage, listWebhookMessages } from './message-store.ts'
 import { type NotificationsPage, notificationsPage } from './notifications-page.ts'

@@ -5,6 +5,7 @@ import {
   openCredential,
   sealCredential,
 } from '../../runtime/util/sealed-credential.ts'
+import type { SigningSecrets } from '../../runtime/webhooks/client.ts'
 
 /**
  * `standard`: the event of Standard Webhooks. `text`: `{text}` alone, which Slack, Mattermost and
@@ -121,12 +122,8 @@ export async function saveWebhook(
 }
 
 /** What is sealed. */
-export interface WebhookSecrets {
+export interface WebhookSecrets extends SigningSecrets {
   url: string
-  /** As Standard Webhooks writes it: `whsec_` and base64. */
-  secret: string
-  /** The secret before a rotation, which still signs until then. */
-  previous: { secret: string; until: Date } | null
 }
 
 /** Bound to the workspace, so that it cannot be copied to another row. */

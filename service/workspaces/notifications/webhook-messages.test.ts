@@ -6,8 +6,8 @@ import {
   readIssuedSecret,
   startNotificationsFixture,
 } from '../../../testing/fixtures/notifications.ts'
+import { signWebhook } from '../../runtime/webhooks/client.ts'
 import { setWorkspaceStatus } from '../users/workspace-store.ts'
-import { signWebhook } from './client.ts'
 import { deleteOldMessages } from './message-store.ts'
 
 const HOUR_MINUTES = 60

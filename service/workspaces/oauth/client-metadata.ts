@@ -1,4 +1,4 @@
-import { parseWebhookUrl } from '../notifications/client.ts'
+import { parseWebhookUrl } from '../../runtime/webhooks/client.ts'
 import { parseDisplayName } from '../users/user-input.ts'
 import type { OauthClient } from './client-store.ts'
 

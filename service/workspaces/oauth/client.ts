@@ -1,6 +1,6 @@
 import { isObject } from '../../runtime/util/is-object.ts'
 import { TtlCache } from '../../runtime/util/load-cache.ts'
-import { type PublicClientOptions, requestPublicHost } from '../notifications/client.ts'
+import { type PublicClientOptions, requestPublicHost } from '../../runtime/webhooks/client.ts'
 import { findDocumentUrlError, parseClientDocument } from './client-metadata.ts'
 import type { OauthClient } from './client-store.ts'
 

@@ -18,6 +18,7 @@ export type ErrorType =
   | 'invalid_argument'
   | 'queue_full'
   | 'queue_closed'
+  | 'webhook_verification'
 
 /** Every error that this package throws, except that of your own AbortSignal. */
 export class SignalboxError extends Error {

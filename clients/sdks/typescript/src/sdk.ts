@@ -33,3 +33,9 @@ export type { CloseResult, EventQueue, FlushResult, Outcome, QueueOptions } from
 export type { ResponseFacts, Result } from './request.ts'
 export { type CallOptions, type ClientOptions, VERSION } from './settings.ts'
 export type { WaitOptions } from './wait-for-delivery.ts'
+export {
+  verifyWebhook,
+  type WebhookMessage,
+  type WebhookRequest,
+  WebhookVerificationError,
+} from './webhook.ts'

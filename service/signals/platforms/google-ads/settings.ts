@@ -33,7 +33,7 @@ export const GOOGLE_ADS_PLUG_IN: PlatformPlugIn = {
   productionUrl: 'https://datamanager.googleapis.com',
   create: context =>
     googleAdsPlatform({
-      baseUrl: findAddress(GOOGLE_ADS_PLUG_IN, context),
+      baseUrl: findAddress({ address: GOOGLE_ADS_SETTINGS.googleAdsUrl }, context),
       version: readPluginSetting(context.settings, GOOGLE_ADS_SETTINGS.googleAdsVersion),
       tokenUrl: findTokenUrl(context),
       timeoutMilliseconds: context.timeoutMilliseconds,

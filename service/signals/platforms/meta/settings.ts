@@ -25,7 +25,7 @@ export const META_PLUG_IN: PlatformPlugIn = {
   productionUrl: 'https://graph.facebook.com',
   create: context =>
     metaPlatform({
-      baseUrl: findAddress(META_PLUG_IN, context),
+      baseUrl: findAddress({ address: META_SETTINGS.platformUrl }, context),
       version: readPluginSetting(context.settings, META_SETTINGS.platformVersion),
       timeoutMilliseconds: context.timeoutMilliseconds,
       now: context.now,

@@ -25,7 +25,7 @@ export const PINTEREST_PLUG_IN: PlatformPlugIn = {
   productionUrl: 'https://api.pinterest.com',
   create: context =>
     pinterestPlatform({
-      baseUrl: findAddress(PINTEREST_PLUG_IN, context),
+      baseUrl: findAddress({ address: PINTEREST_SETTINGS.pinterestUrl }, context),
       version: readPluginSetting(context.settings, PINTEREST_SETTINGS.pinterestVersion),
       timeoutMilliseconds: context.timeoutMilliseconds,
     }),

@@ -1,6 +1,6 @@
 """Client of the Signalbox API for server-side conversion events."""
 
-from . import consent, hash, types
+from . import consent, hash, types, webhooks
 from ._async_client import AsyncSignalbox
 from ._call import ResponseFacts, last_response
 from ._client import Signalbox
@@ -72,4 +72,5 @@ __all__ = [
     "hash",
     "last_response",
     "types",
+    "webhooks",
 ]

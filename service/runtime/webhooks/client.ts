@@ -3,8 +3,7 @@ import { promises as dns, type LookupAddress } from 'node:dns'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { isPublicAddress, parseIpAddress } from '../../runtime/util/ip-address.ts'
-import type { WebhookSecrets } from './settings-store.ts'
+import { isPublicAddress, parseIpAddress } from '../util/ip-address.ts'
 
 /** The arguments that tests replace. Nothing in the settings leads here. */
 export interface PublicClientOptions {
@@ -16,6 +15,13 @@ export interface PublicClientOptions {
 }
 
 export type WebhookClientOptions = PublicClientOptions
+
+/** A signing secret, as Standard Webhooks writes it: `whsec_` and base64. */
+export interface SigningSecrets {
+  secret: string
+  /** The secret before a rotation, which still signs until then. */
+  previous: { secret: string; until: Date } | null
+}
 
 export interface WebhookRequest {
   url: string
@@ -259,7 +265,7 @@ interface SignedContent {
  * rotated there are two signatures, separated by a space.
  */
 export function signWebhook(
-  { secret, previous }: Pick<WebhookSecrets, 'secret' | 'previous'>,
+  { secret, previous }: SigningSecrets,
   { messageId, at, body }: SignedContent,
 ): Record<string, string> {
   const timestamp = Math.floor(at.getTime() / 1_000)
