@@ -70,6 +70,7 @@ const REFUSALS: Record<string, Refusal> = {
     message:
       'Set SIGNALBOX_PLATFORM_URL for deliver: https://graph.facebook.com for Meta, or ' +
       'SIGNALBOX_GOOGLE_ADS_URL: https://datamanager.googleapis.com for Google Ads, or ' +
+      'SIGNALBOX_PINTEREST_URL: https://api.pinterest.com for Pinterest, or ' +
       'http://127.0.0.1:3001 for the simulator, which "npm run simulator" starts.',
   },
   'serve without a store': { line: 'serve', message: NO_STORE },

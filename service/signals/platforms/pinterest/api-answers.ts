@@ -146,7 +146,8 @@ function classify(status: number, code: number | null): Exclude<SendOutcome, 'ac
   if (status === 401) return 'auth'
   if (status === 403 || status === 404) return 'config'
   if (status === 503 && code === RAMPED_DOWN) return 'retry'
-  return status >= 400 && status < 500 ? 'permanent' : 'unknown'
+  // 408: it gave up while it read the request.
+  return status >= 400 && status < 500 && status !== 408 ? 'permanent' : 'unknown'
 }
 
 /** What a person can do about a refusal that stops a destination. */
