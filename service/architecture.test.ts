@@ -6,7 +6,7 @@ import { it } from 'node:test'
 /** What a room may import besides itself. `program` wires all of them; `main.ts` starts it. */
 const ROOMS: Record<string, { modules: readonly string[]; imports: readonly string[] }> = {
   runtime: {
-    modules: ['db', 'http', 'jobs', 'pages', 'settings', 'tracing', 'util'],
+    modules: ['db', 'http', 'jobs', 'pages', 'settings', 'tracing', 'util', 'webhooks'],
     imports: [],
   },
   audit: { modules: [], imports: ['runtime'] },
