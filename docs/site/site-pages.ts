@@ -41,6 +41,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         description: 'How identifiers are normalized before they are hashed.',
       },
       guide('google-ads', 'Send conversions to Google Ads through the Data Manager API.'),
+      guide('lead-stages', 'Send the stages of leads from a CSV file of a CRM.'),
       guide('routing', 'Choose which events a destination gets, and what it calls them.'),
       guide('woocommerce', 'A webhook that sends paid orders and refunds of WooCommerce.'),
       guide('shopify', 'A webhook that sends paid orders and refunds of Shopify, and erases.'),
