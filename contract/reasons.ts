@@ -149,9 +149,10 @@ export type PauseReason =
 
 /**
  * Why nothing is sent to an active destination for a while. `unreachable`: the circuit is open.
- * `throttled`: the platform asked for a pause.
+ * `throttled`: the platform asked for a pause. `request_limit`: the requests of this minute or day,
+ * which the destinations with one key share, are used up.
  */
-export const BACKOFF_CAUSES = ['unreachable', 'throttled'] as const
+export const BACKOFF_CAUSES = ['unreachable', 'throttled', 'request_limit'] as const
 export type BackoffCause = (typeof BACKOFF_CAUSES)[number]
 
 /**

@@ -60,7 +60,12 @@ const submissionMembers = {
   consent_mode: Type.Optional(freeForm('Consent Mode v2 signals.')),
   tcf: Type.Optional(freeForm('TCF v2: `string`, optional `captured_at`.')),
   user_data: Type.Optional(freeForm('Identity fields; hashed before they are stored.')),
-  click_ids: Type.Optional(freeForm('Advertising click identifiers.')),
+  click_ids: Type.Optional(
+    freeForm(
+      'Click IDs and browser IDs of ad platforms by the name of their parameter or cookie, such as ' +
+        '`gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.',
+    ),
+  ),
   value_data: Type.Optional(ValueData),
   withdrawn_platforms: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 50 }), {

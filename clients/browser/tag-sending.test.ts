@@ -69,6 +69,38 @@ it("sends the Pixel's cookies and the landing page's click ID after consent", as
   })
 })
 
+it('sends the click IDs of every platform, the URL before the cookie of the same name', async test => {
+  const cookies = {
+    ttclid: 'E.C.P.earlier',
+    _ttp: '2abc.tt.1',
+    _epik: 'dj0yJnU9',
+    _scid: '5d2c-11',
+    _rdt_uuid: '1684189007728.7c73e1c4',
+    __oppref: 'opp-1',
+    __obref: 'ob-1',
+    _gcl_aw: 'GCL.1795262400.Cj0K-x',
+    scid: 'session-of-the-shop',
+  }
+  const script = Object.entries(cookies)
+    .map(([name, value]) => `document.cookie = '${name}=${value}';`)
+    .join('')
+  const query = '?ttclid=E.C.P.now&ttclid=E.C.P.second&ScCid=Ab-1&gad_source=1&other=x&msclkid='
+  const shop = await shopUnderTest(test, { script: script + CONSENT + EVENT, query })
+  const [request] = await shop.received(1)
+  assert.deepEqual(request?.event.click_ids, {
+    ttclid: 'E.C.P.now',
+    ttp: '2abc.tt.1',
+    epik: 'dj0yJnU9',
+    ScCid: 'Ab-1',
+    scid: '5d2c-11',
+    rdt_uuid: '1684189007728.7c73e1c4',
+    oppref: 'opp-1',
+    obref: 'ob-1',
+    gcl_aw: 'GCL.1795262400.Cj0K-x',
+    gad_source: '1',
+  })
+})
+
 it('keeps one visitor ID across pages in a first-party cookie of at most 13 months', async test => {
   const shop = await shopUnderTest(test, { script: CONSENT + EVENT })
   await shop.received(1)

@@ -93,15 +93,17 @@ it('shows why a destination waits: an outage, and a pause that the platform aske
        where tracker_id = $4`,
       [cause, '2026-11-21T11:59:00Z', '2026-11-21T12:00:10Z', tracker.trackerId],
     )
-  for (const cause of ['throttled', 'unreachable']) {
+  for (const cause of ['throttled', 'request_limit', 'unreachable']) {
     await setBackoff(cause)
     const times = { since: '2026-11-21T11:59:00.000Z', until: '2026-11-21T12:00:10.000Z' }
     assert.deepEqual((await read()).backoff, { cause, ...times })
   }
   service.clock.advance(60)
   assert.equal((await read()).backoff.cause, 'unreachable')
-  await setBackoff('throttled')
-  assert.equal((await read()).backoff, null)
+  for (const cause of ['throttled', 'request_limit']) {
+    await setBackoff(cause)
+    assert.equal((await read()).backoff, null)
+  }
 })
 
 it('lists the open alerts of each destination', async test => {

@@ -116,9 +116,9 @@ function queueView(depth: QueueDepth | undefined): DestinationStatus['queue'] {
   }
 }
 
-/** A pause that the platform asked for ends by time; an outage ends with the next answer. */
+/** A pause and a limit of requests end by time; an outage ends with the next answer. */
 function backoffView({ backoff }: Destination, at: Date): DestinationStatus['backoff'] {
-  if (backoff === null || (backoff.cause === 'throttled' && backoff.until <= at)) return null
+  if (backoff === null || (backoff.cause !== 'unreachable' && backoff.until <= at)) return null
   const { cause, since, until } = backoff
   return { cause, since: since.toISOString(), until: until.toISOString() }
 }

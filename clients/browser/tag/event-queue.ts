@@ -4,6 +4,10 @@ import type { Callback, EventParameters, TagState, WaitingEvent } from './tag-st
 import type { Report } from './transport.ts'
 import { randomId, readCookie } from './visitor-cookie.ts'
 
+/** Names separated by spaces, set by clients/browser/build-tag.ts. */
+declare const CLICK_PARAMETERS: string
+declare const CLICK_COOKIES: string
+
 /** Events in memory while the basis is unknown; beyond the limit the oldest are dropped. */
 const WAITING_EVENTS_MAX = 50
 
@@ -23,7 +27,7 @@ export function queueEvent(
 
 /** Only the trusted edge may report the address and user agent. */
 function omitClientFields(name: string, value: unknown): unknown {
-  return name === 'client_ip_address' || name === 'client_user_agent' ? undefined : value
+  return /^client_(ip|user)_/.test(name) ? undefined : value
 }
 
 /**
@@ -58,12 +62,9 @@ function trackWithPixel({ fbq }: Page, members: WaitingEvent['members']): void {
   if (fbq) fbq('track', event_name, value_data || {}, { eventID: event_id })
 }
 
-/**
- * An event on the basis of consent, without its evidence (contract: ConsentEvent). The Pixel's
- * cookies are read only here; fbp and fbc are copied, never generated.
- */
+/** An event on the basis of consent, without its evidence (contract: ConsentEvent). */
 function buildConsentedEvent(
-  { page, landingUrl }: { page: Page; landingUrl: string },
+  tag: TagState,
   members: WaitingEvent['members'],
   visitor_id: string,
 ): object {
@@ -71,17 +72,27 @@ function buildConsentedEvent(
     ...members,
     consent_basis: 'consent',
     visitor_id,
-    click_ids: {
-      fbclid: readFbclid(members.event_source) || readFbclid(landingUrl),
-      fbc: readCookie(page, '_fbc'),
-      fbp: readCookie(page, '_fbp'),
-      ...members.click_ids,
-    },
+    click_ids: { ...readClickIds(tag, members.event_source), ...members.click_ids },
   }
 }
 
-function readFbclid(url: string): string | undefined {
-  return new URL(url).searchParams.get('fbclid') || undefined
+/**
+ * The click IDs of the page, else those of the landing page, else those of the platforms' cookies,
+ * which are read only here and copied, never generated. Which of them count is decided by the
+ * service: it knows what the visitor refuses of one platform.
+ */
+function readClickIds({ page, landingUrl }: TagState, eventSource: string): object {
+  const clickIds: Record<string, string | undefined> = {}
+  for (const url of [eventSource, landingUrl]) {
+    const { searchParams } = new URL(url)
+    for (const name of CLICK_PARAMETERS.split(' '))
+      clickIds[name] = clickIds[name] || searchParams.get(name) || undefined
+  }
+  for (const cookie of CLICK_COOKIES.split(' ')) {
+    const name = cookie.replace(/^_+/, '')
+    clickIds[name] = clickIds[name] || readCookie(page, cookie)
+  }
+  return clickIds
 }
 
 /**

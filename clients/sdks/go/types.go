@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 db32152a102c87f31def0d0be60091fa21215f074028093cc9917e9b1f970374). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 cd9e47e8040fcd89931a13f39ad0e84fe3007ebdb9973d757441b24e70bd3cc1). DO NOT EDIT.
 
 package signalbox
 
@@ -147,7 +147,8 @@ type EventSubmission struct {
 	TCF FreeFormObject `json:"tcf,omitempty"`
 	// Identity fields; hashed before they are stored.
 	UserData FreeFormObject `json:"user_data,omitempty"`
-	// Advertising click identifiers.
+	// Click IDs and browser IDs of ad platforms by the name of their parameter or cookie, such as
+	// `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.
 	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
 	ValueData *ValueData     `json:"value_data,omitempty"`
 	// Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
@@ -740,7 +741,8 @@ type SandboxEventSubmission struct {
 	TCF FreeFormObject `json:"tcf,omitempty"`
 	// Identity fields; hashed before they are stored.
 	UserData FreeFormObject `json:"user_data,omitempty"`
-	// Advertising click identifiers.
+	// Click IDs and browser IDs of ad platforms by the name of their parameter or cookie, such as
+	// `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.
 	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
 	ValueData *ValueData     `json:"value_data,omitempty"`
 	// Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from

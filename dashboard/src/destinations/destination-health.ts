@@ -23,6 +23,8 @@ export function describeHealth(status: DestinationStatus): Health {
       return { label: 'Unreachable', color: 'yellow', sentence: UNREACHABLE }
     case 'throttled':
       return { label: 'Throttled', color: 'yellow', sentence: THROTTLED }
+    case 'request_limit':
+      return { label: 'Request limit', color: 'yellow', sentence: REQUEST_LIMIT }
     case undefined:
       return credential === 'accepted'
         ? { label: 'Active', color: 'brand', sentence: null }
@@ -40,6 +42,9 @@ const UNREACHABLE =
   'The platform gives no usable answer. Single requests try it until one succeeds; events wait ' +
   'and use up no attempt.'
 const THROTTLED = 'The platform asked for a pause. Events wait and use up no attempt.'
+const REQUEST_LIMIT =
+  'The requests that the destinations with this key share are used up for now. Events wait and use ' +
+  'up no attempt.'
 const UNTRIED =
   'No request with this credential has been answered. Send a test purchase to see whether it works.'
 

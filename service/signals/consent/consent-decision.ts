@@ -19,7 +19,11 @@ import {
   toStates,
 } from './consent-signals.ts'
 import type { ConsentSource, ConsentStatements, PlatformConsentNeeds } from './consent-statement.ts'
-import { isPersonalizationGranted, listPossibleRefusals } from './platform-consent.ts'
+import {
+  findRefusedVendors,
+  isPersonalizationGranted,
+  listPossibleRefusals,
+} from './platform-consent.ts'
 import { readConsent } from './read-consent.ts'
 
 /** Version of the consent rules, stored as `consent_normalization_version`. */
@@ -99,25 +103,32 @@ export function decideConsent(
   inputs: ConsentInputs,
   { needs, ...context }: ConsentContext & { needs: PlatformConsentNeeds },
 ): ConsentDecision {
-  return createDecider(inputs, context)(needs)
+  return createDecider(inputs, context).decide(needs)
 }
 
+interface ConsentDecider {
+  decide: (needs: PlatformConsentNeeds) => ConsentDecision
+  /** The vendors that the submission refuses by name, whether they have a plug-in or not. */
+  refusedVendors: ReadonlySet<string>
+}
+
+const NO_VENDORS: ReadonlySet<string> = new Set()
+
 /** Reads what a submission says about consent once; each platform's decision is made from it. */
-export function createDecider(
-  inputs: ConsentInputs,
-  context: ConsentContext,
-): (needs: PlatformConsentNeeds) => ConsentDecision {
-  if (inputs.consent_basis === 'legitimate_interest') {
-    return () => keepInLedger('legitimate_interest')
+export function createDecider(inputs: ConsentInputs, context: ConsentContext): ConsentDecider {
+  const keep = (reason: ConsentLedgerOnly['reason']): ConsentDecider => {
+    return { decide: () => keepInLedger(reason), refusedVendors: NO_VENDORS }
   }
-  if (inputs.event_name === 'consent_withdrawal') return () => keepInLedger('consent_withdrawal')
+  if (inputs.consent_basis === 'legitimate_interest') return keep('legitimate_interest')
+  if (inputs.event_name === 'consent_withdrawal') return keep('consent_withdrawal')
   const captured = parseCapturedAt(toObject(inputs.consent)?.captured_at)
   const statements = readConsent(inputs, context.categories ?? null)
   const warnings = buildCaptureWarnings(captured, context)
-  return needs => {
+  const decideFor = (needs: PlatformConsentNeeds) => {
     const signals = reduceSignals(statements, inputs, { ...context, needs, captured })
     return decide(statements, signals, { needs, warnings })
   }
+  return { decide: decideFor, refusedVendors: findRefusedVendors(statements) }
 }
 
 function decide(

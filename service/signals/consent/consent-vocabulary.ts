@@ -209,11 +209,17 @@ const VENDORS: Readonly<Record<string, string>> = {
   linkedin: 'linkedin',
   microsoft: 'microsoft bing clarity',
   x: 'twitter',
+  openai: 'openai',
   others: `criteo taboola outbrain amazon quora yahoo yandex adroll adform awin klaviyo
-    mailchimp hotjar matomo intercom zendesk mixpanel amplitude spotify openai rtbhouse
+    mailchimp hotjar matomo intercom zendesk mixpanel amplitude spotify rtbhouse
     thetradedesk youtube vimeo posthog heap fullstory hj mouseflow smartlook crazyegg vwo
     optimizely chartbeat sentry datadog tawk crisp tidio`,
 }
+
+/** Those that a refusal of social media is about. */
+export const SOCIAL_VENDORS: readonly string[] = [
+  ...['meta', 'tiktok', 'pinterest', 'snapchat', 'reddit', 'linkedin', 'x'],
+]
 
 /** The vendors that consent platforms name. */
 export const VENDOR_NAMES: readonly string[] = Object.keys(VENDORS)

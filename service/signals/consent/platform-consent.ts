@@ -16,6 +16,7 @@ import type {
   ConsentSubject,
   PlatformConsentNeeds,
 } from './consent-statement.ts'
+import { SOCIAL_VENDORS } from './consent-vocabulary.ts'
 import { decodeTcString } from './tc-string.ts'
 
 export interface SourceContext {
@@ -44,6 +45,20 @@ export function selectRelevant(
     choices: relevant,
     hasOther: withOthers.has(source) || relevant.length < own.length,
   }
+}
+
+/**
+ * The vendors that are refused by name, or maybe refused, and those of social media where that is.
+ * A later grant beside a refusal takes nothing back.
+ */
+export function findRefusedVendors({ choices }: ConsentStatements): ReadonlySet<string> {
+  const refused = new Set<string>()
+  for (const { subject, vendor, meaning } of choices) {
+    if (subject === 'other' || !(meaning === 'refused' || meaning === 'unclear')) continue
+    if (vendor !== null) refused.add(vendor)
+    else if (subject === 'social_media') for (const one of SOCIAL_VENDORS) refused.add(one)
+  }
+  return refused
 }
 
 function isRelevant(

@@ -14,6 +14,8 @@ export interface EventConsent {
   decision: ConsentDecision
   /** Empty for a tracker without destinations. */
   platforms: PlatformDecisions
+  /** The vendors whose click IDs are not kept: those that the person refuses, and maybe refuses. */
+  refusedVendors: ReadonlySet<string>
 }
 
 /**
@@ -25,13 +27,22 @@ export function decideForPlatforms(
   platforms: readonly PlatformNeeds[],
   { fallback, ...context }: ConsentContext & { fallback: PlatformConsentNeeds },
 ): EventConsent {
-  const decide = createDecider(inputs, context)
+  const { decide, refusedVendors } = createDecider(inputs, context)
   const decisions = new Map(platforms.map(one => [one.name, decide(one.consentNeeds)]))
   const all = [...decisions.values()]
   const find = (outcome: ConsentDecision['outcome']) => all.find(one => one.outcome === outcome)
   const [first = decide({ ...fallback, vendor: null, isSocialMedia: false })] = all
   const decision = find('granted') ?? find('withheld') ?? first
-  return { decision: withOldestConsent(decision, all), platforms: decisions }
+  const refused = new Set(refusedVendors)
+  for (const { name, consentNeeds } of platforms) {
+    const isRefused = decision.outcome === 'granted' && decisions.get(name)?.outcome !== 'granted'
+    if (isRefused && consentNeeds.vendor !== null) refused.add(consentNeeds.vendor)
+  }
+  return {
+    decision: withOldestConsent(decision, all),
+    platforms: decisions,
+    refusedVendors: refused,
+  }
 }
 
 /**

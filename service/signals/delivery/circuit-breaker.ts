@@ -14,7 +14,8 @@ const CIRCUITS_MAX = 10_000
 /**
  * The circuit of one destination in one process: whether requests go to its platform, and why not.
  * - closed: as many requests as the destination may have.
- * - throttled: none for as long as the platform asked, or after an error of our own.
+ * - throttled: none for as long as the platform asked, until the shared limit of requests has some
+ *   left, or after an error of our own.
  * - suspect: the last one or two requests did not reach the platform; after a short backoff one
  *   request tries again.
  * - open: three or more did not; none until the backoff is over.

@@ -196,7 +196,7 @@ async function reviewAndSend(
   const { lastAnswer, unsent, budgetWaitSeconds } = await sendEvents(sender, deliveries)
   await settleUnsent(context, toSend, { unsent, reason: 'handed_back' })
   if (lastAnswer?.outcome === 'auth') platforms.accessTokens.forget(platform, opened.credential)
-  if (budgetWaitSeconds > 0) return { kind: 'throttled', waitSeconds: budgetWaitSeconds }
+  if (budgetWaitSeconds > 0) return { kind: 'request_limit', waitSeconds: budgetWaitSeconds }
   return assessHealth(lastAnswer)
 }
 

@@ -24,6 +24,8 @@ export type DestinationHealth =
   /** This process cannot open the stored credential; another process may. */
   | { kind: 'unreadable'; reason: string }
   | { kind: 'throttled'; waitSeconds: number }
+  /** The requests that the destinations with one key share are used up. */
+  | { kind: 'request_limit'; waitSeconds: number }
   /** No usable answer, or an answer to try again later. */
   | { kind: 'unreachable'; waitSeconds: number }
   /** Nothing was sent. */
@@ -118,6 +120,7 @@ export async function updateHealthAfterProbe(
     case 'unreadable':
       return postpone(health.reason, 0)
     case 'throttled':
+    case 'request_limit':
     case 'unreachable':
       return postpone(statusReason, health.waitSeconds)
     case 'untried':
@@ -175,7 +178,8 @@ export async function applyHealth(
     const since = context.now()
     const milliseconds = circuits.secondsLeft(destinationId, atSeconds) * 1_000
     const until = new Date(since.getTime() + milliseconds)
-    const cause = hasOpened ? 'unreachable' : 'throttled'
+    const asked = health.kind === 'request_limit' ? 'request_limit' : 'throttled'
+    const cause = hasOpened ? 'unreachable' : asked
     await recordBackoff(database, queue, { cause, since, until })
   }
   if (!wasOnTrial) return
@@ -204,6 +208,7 @@ function moveCircuit(
       circuits.recordFailure(destinationId, atSeconds)
       break
     case 'throttled':
+    case 'request_limit':
       break
   }
   if (health.waitSeconds > 0) circuits.backOff(destinationId, health.waitSeconds, atSeconds)

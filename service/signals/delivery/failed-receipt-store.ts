@@ -60,7 +60,10 @@ const IS_ACCEPTED_BY = `case when deliveries.status = 'accepted'
 
 /** What is counted of a delivery beside its row. */
 export interface FailedDelivery extends DeliveryKey {
+  /** The platform's name for it, under which it was counted. */
   eventName: string
+  /** The keys with which it was counted. */
+  keys: readonly string[]
   /** The UTC day of the event's time as the platform reads it. */
   eventOn: string
   replayableUntil: Date | null
@@ -111,13 +114,22 @@ const UNCOUNT_STAGE = `
   on conflict (tracker_id, hour, stage, reason, slot) do update set
     count = stage_counts.count + excluded.count`
 const COUNT_FAILED_STAGE = countSettledStages(SETTLED_ROWS(3), '$1', '$2')
+const COUNTED_NAME = `case when exists (
+      select 1 from sent_counts where tracker_id = $1::uuid and destination_id = $2::uuid
+        and sent_on = $3::date and event_name = $4::text
+    ) then $4::text else '${OTHER_NAMES}' end`
+const UNCOUNT_KEYS = `
+  insert into sent_key_counts
+    (tracker_id, destination_id, sent_on, event_name, match_key, slot, events)
+  select $1::uuid, $2::uuid, $3::date, ${COUNTED_NAME}, sent.match_key, ${COUNTER_SHARD},
+    -sent.events
+  from unnest($5::text[], $6::integer[]) as sent(match_key, events) order by sent.match_key
+  on conflict (tracker_id, destination_id, sent_on, event_name, match_key, slot) do update set
+    events = sent_key_counts.events + excluded.events`
 const UNCOUNT_SENT = `
   insert into sent_counts
     (tracker_id, destination_id, sent_on, event_name, event_on, slot, accepted, test, unknown)
-  select $1::uuid, $2::uuid, $3::date, case when exists (
-      select 1 from sent_counts where tracker_id = $1::uuid and destination_id = $2::uuid
-        and sent_on = $3::date and event_name = $4::text
-    ) then $4::text else '${OTHER_NAMES}' end, $5::date, ${COUNTER_SHARD},
+  select $1::uuid, $2::uuid, $3::date, ${COUNTED_NAME}, $5::date, ${COUNTER_SHARD},
     -$6::integer, -$7::integer, 0
   on conflict (tracker_id, destination_id, sent_on, event_name, event_on, slot) do update set
     accepted = sent_counts.accepted + excluded.accepted, test = sent_counts.test + excluded.test`
@@ -155,6 +167,10 @@ export function failReceipt(database: Database, failed: FailedReceipt): Promise<
       const sent = [formatUtcDay(acceptedAt), eventName, eventOn, accepted, test]
       await client.query({ text: UNCOUNT_SENT, values: [trackerId, destinationId, ...sent] })
     }
+    for (const { eventName, keys, counts } of groupKeys(deliveries, moved)) {
+      const sent = [formatUtcDay(acceptedAt), eventName, arrayLiteral(keys), arrayLiteral(counts)]
+      await client.query({ text: UNCOUNT_KEYS, values: [trackerId, destinationId, ...sent] })
+    }
     return moved.length
   })
 }
@@ -173,5 +189,23 @@ function groupSent(
       const [eventName = '', eventOn = ''] = key.split('\0')
       const test = each.filter(({ id }) => isTest.get(id)).length
       return { eventName, eventOn, accepted: each.length - test, test }
+    })
+}
+
+/** How many of the live events had each key, by event name and in its order. */
+function groupKeys(
+  deliveries: readonly FailedDelivery[],
+  moved: readonly { id: number; is_test: boolean }[],
+) {
+  const live = new Set(moved.flatMap(({ id, is_test }) => (is_test ? [] : [id])))
+  const own = deliveries.filter(({ id, keys }) => live.has(id) && keys.length > 0)
+  return [...Map.groupBy(own, ({ eventName }) => eventName)]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([eventName, each]) => {
+      const counts = new Map<string, number>()
+      for (const key of each.flatMap(({ keys }) => keys)) {
+        counts.set(key, (counts.get(key) ?? 0) + 1)
+      }
+      return { eventName, keys: [...counts.keys()], counts: [...counts.values()].map(String) }
     })
 }

@@ -1,6 +1,6 @@
 import { openCredential } from '../../runtime/util/sealed-credential.ts'
 import { formatUtcDay, MINUTE_SECONDS } from '../../runtime/util/time.ts'
-import { findEventsByRef } from '../events/event-store.ts'
+import { findEventsByRef, type StoredEvent } from '../events/event-store.ts'
 import type {
   Platform,
   ReceiptResult,
@@ -12,7 +12,7 @@ import { toSendError } from '../platforms/send-answer.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import { findDestination } from './destination-store.ts'
 import { type FailedDelivery, failReceipt, findAcceptedDeliveries } from './failed-receipt-store.ts'
-import { clampEventTime } from './outbound-event.ts'
+import { clampEventTime, toOutboundEvent } from './outbound-event.ts'
 import {
   claimDueReceipts,
   type NewReceipt,
@@ -21,7 +21,9 @@ import {
   type StoredReceipt,
 } from './receipt-store.ts'
 import { describeIssue } from './retry-policy.ts'
-import { windowEnd } from './review-deliveries.ts'
+import { findPlatformIdentity, windowEnd } from './review-deliveries.ts'
+import { platformNameOf } from './routing.ts'
+import { listMatchKeys } from './settle-batch.ts'
 
 /**
  * When the result of a request is asked for, in minutes after the one before: the first time half
@@ -171,14 +173,26 @@ async function failDeliveries(
     for (const { id, createdAt, eventId, space } of chunk) {
       const event = byId.get(`${space} ${eventId}`)
       if (!event) continue
-      const eventOn = formatUtcDay(clampEventTime(event))
+      const counted = {
+        eventName: platformNameOf(event, receipt.destinationId),
+        eventOn: formatUtcDay(clampEventTime(event)),
+        keys: listSentKeys(event, platform, receipt.destinationId),
+      }
       const replayableUntil = windowEnd(event, platform)
-      deliveries.push({ id, createdAt, eventName: event.eventName, eventOn, replayableUntil })
+      deliveries.push({ id, createdAt, replayableUntil, ...counted })
     }
   }
   const error = toError(receipt, result)
   const issue = describeIssue({ status: 'failed:permanent', reason: 'request_failed', error })
   await failReceipt(database, { receipt, reading, deliveries, error, issue })
+}
+
+/** The keys under which the event was counted; none once its identity is erased. */
+function listSentKeys(event: StoredEvent, platform: Platform, destinationId: string): string[] {
+  const identity = event.payload && findPlatformIdentity(event.payload, platform)
+  if (!identity) return []
+  const more = { originalEvent: null, destinationId }
+  return listMatchKeys(toOutboundEvent({ event, identity, platform, ...more }))
 }
 
 function toError({ receiptId }: StoredReceipt, { errors }: ReceiptResult): SendError {

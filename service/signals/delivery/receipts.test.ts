@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import {
   connectScripted,
@@ -8,6 +9,7 @@ import {
   startScriptedPlatform,
 } from '../../../testing/fixtures/scripted-platform.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
+import { ROUTES_MILLISECONDS } from '../../../testing/fixtures/two-platforms.ts'
 import type { ReceiptResult } from '../platforms/platform.ts'
 import { expireAttempts } from '../retention/expire-events.ts'
 import { pollReceipts } from './poll-receipts.ts'
@@ -26,10 +28,19 @@ interface Receiving {
 }
 
 /** A service whose platform took these events in one request, and tells the result later. */
-async function startReceiving(test: TestContext, count: number): Promise<Receiving> {
+async function startReceiving(
+  test: TestContext,
+  count: number,
+  routing: object = {},
+): Promise<Receiving> {
   const scripted = await startScriptedPlatform(test)
   const service = await startTestService(test, { morePlatforms: [scripted.platform] })
   const destinationId = await connectScripted(service)
+  await service.database.pool.query('update destinations set routing = $1 where id = $2', [
+    JSON.stringify(routing),
+    destinationId,
+  ])
+  await delay(ROUTES_MILLISECONDS)
   for (let number = 1; number <= count; number += 1) {
     await service.submit(samplePurchase({ event_id: `event-${number}` }))
   }
@@ -78,8 +89,32 @@ async function readCounts({ database, tracker }: TestService, destinationId: str
     `select class, sum(failed)::int as failed from delivery_issues
      where tracker_id = $1::uuid group by 1`,
   )
-  return { ...days, stages, sent: sent.accepted, issues }
+  const names = await read(
+    `select event_name, sum(accepted)::int as accepted from sent_counts
+     where tracker_id = $1::uuid and destination_id = '${destinationId}' group by 1 order by 1`,
+  )
+  const keys = await read(
+    `select match_key, sum(events)::int as events from sent_key_counts
+     where tracker_id = $1::uuid and destination_id = '${destinationId}' group by 1 order by 1`,
+  )
+  return { ...days, stages, sent: sent.accepted, names, keys, issues }
 }
+
+it('takes the keys and the platform name of a failed request out of the counts', async test => {
+  const { scripted, service, destinationId, poll } = await startReceiving(test, 2, {
+    event_names: { Purchase: 'sale' },
+  })
+  const before = await readCounts(service, destinationId)
+  assert.deepEqual(before.names, [{ event_name: 'sale', accepted: 2 }])
+  assert.ok(before.keys.length > 0)
+  assert.ok(before.keys.every(({ events }: { events: number }) => events === 2))
+  scripted.receipts.set(RECEIPT, result('failed', { recordCount: 0 }))
+  service.clock.advance(3_600)
+  await poll()
+  const after = await readCounts(service, destinationId)
+  assert.deepEqual(after.names, [{ event_name: 'sale', accepted: 0 }])
+  assert.ok(after.keys.every(({ events }: { events: number }) => events === 0))
+})
 
 it('accepts events whose platform answers later, and says what is known', async test => {
   const { scripted, service, poll, deliveryOf } = await startReceiving(test, 3)

@@ -77,7 +77,7 @@ it('hands a batch back when no request is left, and sends it later as a first at
     const run = await deliverDueBatch(service.delivery, { ...queue, ...details }, () => {})
     healths.push(run.health.kind)
   }
-  assert.deepEqual(healths, ['works', 'throttled'], 'both destinations share the key')
+  assert.deepEqual(healths, ['works', 'request_limit'], 'both destinations share the key')
   const read = async () => {
     const { body } = await service.read('order-1001')
     return body.deliveries

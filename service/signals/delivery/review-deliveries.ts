@@ -193,7 +193,7 @@ export function findStoredWithdrawalReason(
  * The identity that acceptance made for a platform; null when it made none, because the tracker had
  * no destination of the platform or its plug-in was not installed.
  */
-function findPlatformIdentity(
+export function findPlatformIdentity(
   { identityMark, digests, plain, platforms }: NonNullable<StoredEvent['payload']>,
   platform: Platform,
 ): PlatformIdentity | null {

@@ -40,7 +40,7 @@ export async function countMatchKeys(
                select event_name, match_key, sum(events) as events from sent_key_counts
                where tracker_id = $1::uuid and destination_id = $2::uuid
                  and sent_on between $3::date and $4::date
-               group by event_name, match_key
+               group by event_name, match_key having sum(events) > 0
              ) of_key
              group by event_name
            ) key using (event_name)

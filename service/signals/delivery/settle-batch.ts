@@ -102,11 +102,19 @@ function unsentEvent({ events, destination }: ClaimedBatch, id: number): Counted
   return { platformName, eventTime: clampEventTime(event), digests: {}, plain: {} }
 }
 
+/** The keys by which a platform identifies the person of an event, in order. */
+export function listMatchKeys({
+  digests,
+  plain,
+}: Pick<OutboundEvent, 'digests' | 'plain'>): string[] {
+  return [...Object.keys(digests), ...Object.keys(plain)].sort()
+}
+
 function findOrAddGroup(groups: Map<string, SentGroup>, event: CountedEvent): SentGroup {
   // Reports compare these counts with the platform's, which knows its own name only.
   const eventName = event.platformName
   const eventOn = formatUtcDay(event.eventTime)
-  const keys = [...Object.keys(event.digests), ...Object.keys(event.plain)].sort()
+  const keys = listMatchKeys(event)
   const groupKey = `${eventOn} ${keys.join(' ')} ${eventName}`
   const group = groups.get(groupKey) ?? { number: groups.size, eventName, eventOn, keys }
   groups.set(groupKey, group)

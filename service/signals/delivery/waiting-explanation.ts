@@ -1,5 +1,5 @@
 import { isRecognized } from '@signalbox/contract/closed-set.ts'
-import { reasonOf } from '@signalbox/contract/reasons.ts'
+import { type BackoffCause, reasonOf } from '@signalbox/contract/reasons.ts'
 import { LEASE_SECONDS_MAX } from '../../runtime/settings/settings.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { PageWithdrawal } from '../events/page-withdrawal-store.ts'
@@ -142,16 +142,24 @@ function isAhead(time: Date, at: Date): boolean {
   return secondsBetween(at, time) > CLOCK_TOLERANCE_SECONDS
 }
 
+const PAUSE_CLAUSES: Record<Exclude<BackoffCause, 'unreachable'>, string> = {
+  throttled: 'the platform asked for a pause until',
+  request_limit:
+    'the requests that the destinations with this key share are used up, and there are more at',
+}
+
 /** Why nothing is sent to the destination now, or only little; else empty. */
 function backoffClause({ backoff, nextAttemptAt }: StoredDelivery, at: Date): string {
   if (backoff === null) return ''
   const isOver = backoff.until <= at
   const until = backoff.until.toISOString()
   switch (backoff.cause) {
-    case 'throttled': {
+    case 'throttled':
+    case 'request_limit': {
       const isAfterwards = nextAttemptAt !== null && nextAttemptAt >= backoff.until
       if (isOver || isAfterwards) return ''
-      return `the platform asked for a pause until ${until}; no attempt is used up`
+      const cause = PAUSE_CLAUSES[backoff.cause]
+      return `${cause} ${until}; no attempt is used up`
     }
     case 'unreachable': {
       const outage = `the platform has given no usable answer since ${backoff.since.toISOString()}`

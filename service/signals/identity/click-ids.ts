@@ -1,3 +1,4 @@
+import { CLICK_ID_SOURCES, type ClickIdForm } from '@signalbox/contract/click-ids.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import {
   DROP_REASONS,
@@ -27,15 +28,76 @@ export function selectClickIds(submitted: unknown): SelectedClickIds {
   for (const [member, value] of members.slice(0, MEMBERS_MAX)) {
     if (value === null || value === undefined) continue
     const path = formatMemberPath('click_ids', member)
-    const rule = CLICK_ID_RULES.get(member.toLowerCase().replace(/^_/, ''))
+    const rule = CLICK_ID_RULES.get(member.toLowerCase().replace(/^_{1,2}/, ''))
     const text = typeof value === 'string' ? value.trim() : null
     if (rule === undefined) recordDropped(dropped, path, DROP_REASONS.unknown)
     else if (text === null) recordDropped(dropped, path, DROP_REASONS.wrongKind)
-    else if (!rule.accepts(text)) recordDropped(dropped, path, rule.reason)
+    else if (!FORMS[rule.form].accepts(text)) recordDropped(dropped, path, FORMS[rule.form].reason)
     else accepted[rule.name] ??= text
   }
   if (members.length > MEMBERS_MAX) recordDropped(dropped, 'click_ids', DROP_REASONS.tooManyMembers)
   return selected
+}
+
+/** What an event says of clicks. */
+interface ClickSubmission {
+  click_ids?: unknown
+  event_source?: string | undefined
+}
+
+/** The click IDs that may be kept, and the URL of the page without those that may not. */
+interface CollectedClickIds extends SelectedClickIds {
+  eventSource: string | undefined
+}
+
+/**
+ * Collects the click IDs of an event, those of platforms without a destination too: an ID that the
+ * caller names wins over one in the URL of the page, and there the first of its name counts. What a
+ * refused vendor left is in no result.
+ */
+export function collectClickIds(
+  { click_ids, event_source }: ClickSubmission,
+  refusedVendors: ReadonlySet<string> = NO_VENDORS,
+): CollectedClickIds {
+  const { clickIds, dropped } = selectClickIds(click_ids)
+  for (const { name, vendor } of CLICK_ID_SOURCES) {
+    if (!refusedVendors.has(vendor) || !Object.hasOwn(clickIds, name)) continue
+    delete clickIds[name]
+    recordDropped(dropped, `click_ids.${name}`, DROP_REASONS.refusedClick)
+  }
+  const url = splitUrl(event_source ?? '')
+  if (url.query === '') return { clickIds, dropped, eventSource: event_source }
+  const kept: string[] = []
+  for (const part of url.query.split('&')) {
+    const rule = findParameterRule(part)
+    const isRefused = rule !== undefined && refusedVendors.has(rule.vendor)
+    if (rule !== undefined && !isRefused) addParameter(clickIds, rule, part)
+    if (!isRefused) kept.push(part)
+  }
+  if (kept.join('&') === url.query) return { clickIds, dropped, eventSource: event_source }
+  recordDropped(dropped, 'event_source', DROP_REASONS.refusedClick)
+  const query = kept.length > 0 ? `?${kept.join('&')}` : ''
+  return { clickIds, dropped, eventSource: `${url.page}${query}${url.fragment}` }
+}
+
+const NO_VENDORS: ReadonlySet<string> = new Set()
+const PARAMETER_CHARACTERS_MAX = 2_048
+
+function splitUrl(text: string) {
+  const [, page = '', query = '', fragment = ''] = /^([^?#]*)\??([^#]*)(.*)$/s.exec(text) ?? []
+  return { page, query, fragment }
+}
+
+function findParameterRule(part: string): ClickIdRule | undefined {
+  const equals = part.indexOf('=')
+  if (equals < 1 || equals > NAME_CHARACTERS_MAX) return undefined
+  return PARAMETER_RULES.get(part.slice(0, equals).toLowerCase())
+}
+
+function addParameter(clickIds: Record<string, string>, rule: ClickIdRule, part: string): void {
+  if (Object.hasOwn(clickIds, rule.name) || part.length > PARAMETER_CHARACTERS_MAX) return
+  const value = [...new URLSearchParams(part).values()][0]?.trim() ?? ''
+  if (FORMS[rule.form].accepts(value)) clickIds[rule.name] = value
 }
 
 const CLICK_COOKIE = 'fbc'
@@ -151,8 +213,8 @@ export function mergeClickIds(
 
 interface ClickIdRule {
   name: string
-  accepts: (text: string) => boolean
-  reason: DropReason
+  vendor: string
+  form: ClickIdForm
 }
 
 /** Without @ and +, so that neither an email address nor a written phone number gets through. */
@@ -168,36 +230,40 @@ function hasEncodedIdentifier(text: string): boolean {
   return decoded.includes('@') || isInternationalPhone(decoded)
 }
 
-const CLICK_ID_NAMES = `gclid gbraid wbraid dclid ttclid msclkid ScCid li_fat_id twclid epik
-  rdt_cid yclid irclickid`
-
 /** Google's cookies with a click ID and its time: `GCL.1700000000.abc`, `2.1.kabc$i1700000000`. */
-const CLICK_COOKIE_NAMES = 'gcl_aw gcl_ag gcl_gb FPGCLAW FPGCLAG FPGCLGB'
-const CLICK_COOKIE_TEXT = /^[\w.$-]{1,512}$/
+const GOOGLE_COOKIE = /^[\w.$-]{1,512}$/
 
-/** What Google's script knows of a visit: JSON in Base64url, also as it names its cookie. */
-const SESSION_NAMES = 'session_attributes dm_session_attributes'
-const SESSION_TEXT = /^[\w-]{1,4000}={0,2}$/
+/** What Google's script knows of a visit. */
+const VISIT = /^[\w-]{1,4000}={0,2}$/
+const CAMPAIGN = /^[\w.~-]{1,100}$/
 
 /** A visit names the pages that led to it, which may name the visitor. */
-function isSession(text: string): boolean {
-  if (!SESSION_TEXT.test(text)) return false
+function isVisit(text: string): boolean {
+  if (!VISIT.test(text)) return false
   return !containsEmail(decodePercentEncoding(Buffer.from(text, 'base64url').toString('utf8')))
 }
 
-function listRules(names: string, accepts: ClickIdRule['accepts']): [string, ClickIdRule][] {
-  const rule = (name: string): ClickIdRule => ({ name, accepts, reason: DROP_REASONS.clickId })
-  return names.split(/\s+/).map(name => [name.toLowerCase(), rule(name)])
+const FORMS: Record<ClickIdForm, { accepts: (text: string) => boolean; reason: DropReason }> = {
+  fbclid: { accepts: isFbclid, reason: DROP_REASONS.clickId },
+  fbc: { accepts: text => extractFbclid(text) !== null, reason: DROP_REASONS.fbc },
+  fbp: { accepts: isFbp, reason: DROP_REASONS.fbp },
+  opaque: { accepts: isClickId, reason: DROP_REASONS.clickId },
+  google_cookie: { accepts: text => GOOGLE_COOKIE.test(text), reason: DROP_REASONS.clickId },
+  visit: { accepts: isVisit, reason: DROP_REASONS.clickId },
+  campaign: { accepts: text => CAMPAIGN.test(text), reason: DROP_REASONS.clickId },
 }
 
-const CLICK_ID_RULES = new Map<string, ClickIdRule>([
-  ['fbclid', { name: 'fbclid', accepts: isFbclid, reason: DROP_REASONS.clickId }],
-  ['fbc', { name: 'fbc', accepts: text => extractFbclid(text) !== null, reason: DROP_REASONS.fbc }],
-  ['fbp', { name: 'fbp', accepts: isFbp, reason: DROP_REASONS.fbp }],
-  ...listRules(CLICK_ID_NAMES, isClickId),
-  ...listRules(CLICK_COOKIE_NAMES, text => CLICK_COOKIE_TEXT.test(text)),
-  ...listRules(SESSION_NAMES, isSession),
-])
+const CLICK_ID_RULES: ReadonlyMap<string, ClickIdRule> = new Map(
+  CLICK_ID_SOURCES.map(rule => [rule.name.toLowerCase(), rule]),
+)
+
+const PARAMETER_RULES: ReadonlyMap<string, ClickIdRule> = new Map(
+  CLICK_ID_SOURCES.filter(({ isParameter }) => isParameter).map(rule => [
+    rule.name.toLowerCase(),
+    rule,
+  ]),
+)
+const NAME_CHARACTERS_MAX = 40
 
 const FBC = /^fb\.\d\.\d{10,13}\.([\w~%=-]{1,500})(?:\.[\w-]{2,8})?$/
 const FBP = /^fb\.\d\.\d{10,13}\.\d{1,20}(?:\.[\w-]{2,8})?$/

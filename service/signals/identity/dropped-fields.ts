@@ -59,6 +59,7 @@ export const DROP_REASONS = {
     'The event holds more than 20 email addresses and phone numbers in free text: erasure and ' +
     'withdrawal find it by the first 20.',
   clickId: 'This does not have the form of a click identifier.',
+  refusedClick: 'The person refuses the platform that this click identifier is of.',
 } as const
 
 /** Reasons of values that are kept, but not used in full. */

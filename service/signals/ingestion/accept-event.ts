@@ -104,7 +104,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     settings: request.settings,
     categories: tracker.consentCategories ?? null,
   })
-  const { eventId, eventTime, decision, platformDecisions } = validated
+  const { eventId, eventTime, decision, platformDecisions, refusedVendors } = validated
   const { trackerId } = tracker
   const isPageWithdrawal =
     browser !== null && validated.submission.event_name === 'consent_withdrawal'
@@ -120,6 +120,7 @@ export async function prepareEvent(request: EventRequest): Promise<PreparedEvent
     eventTime,
     decision,
     platformDecisions,
+    refusedVendors,
     freeText,
     ignored,
     platforms: request.platforms,

@@ -15,7 +15,7 @@ import {
   type UseRestrictions,
 } from '../events/event-record.ts'
 import { computePersonLookup, resolveVisitorId } from '../events/person-identifiers.ts'
-import { selectClickIds } from '../identity/click-ids.ts'
+import { collectClickIds } from '../identity/click-ids.ts'
 import { DROP_REASONS, type DroppedField } from '../identity/dropped-fields.ts'
 import type { LookupDigests } from '../identity/lookup-digests.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
@@ -97,6 +97,8 @@ interface DraftInput {
   platforms: SelectedPlatforms
   /** Default: `decision` for every platform. */
   platformDecisions?: PlatformDecisions
+  /** The vendors whose click IDs are not kept. Default: none. */
+  refusedVendors?: ReadonlySet<string>
   /** The browser as a trusted edge saw it. Not part of the body digest. */
   edge?: EdgeClient | null
   /** Default: null, when free text holds no identifier. */
@@ -114,16 +116,16 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
   const { edge = null, freeText = null, ignored = [], hasPages } = input
   const redacted = freeText?.redacted ?? []
   const decisions = input.platformDecisions ?? decideAlike(input)
-  const clicks = selectClickIds(body.click_ids)
+  const clicks = collectClickIds(body, input.refusedVendors)
   const times = { eventTime, observedAt: receivedAt }
   const identity = acceptIdentity(selectGranted(input.platforms, decisions), {
     userData: body.user_data,
     clickIds: clicks.clickIds,
-    eventSource: body.event_source,
+    eventSource: clicks.eventSource,
     ...times,
     edge,
   })
-  const source = body.event_source === undefined ? null : scrubUrl(body.event_source)
+  const source = clicks.eventSource === undefined ? null : scrubUrl(clicks.eventSource)
   const scrubbed = (source?.scrubbed ?? []).map(place => `event_source (${place})`)
   const consent = buildConsentRecord(body)
   const visitorId = resolveVisitorId(body.visitor_id)

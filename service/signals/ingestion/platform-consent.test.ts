@@ -48,6 +48,38 @@ function refusedNotice(field: string, platform: string) {
   return { code: 'consent_refused_for_platform', field, message }
 }
 
+it('keeps no click ID of a refused platform, whether it has a plug-in or not', async test => {
+  const { service } = await startWithTwo(test)
+  const clicks = {
+    click_ids: { _ttp: 'tiktok-browser', rdt_cid: 'reddit-click', gclid: 'google-click' },
+    event_source: 'https://shop.example/?ttclid=tiktok-click&msclkid=microsoft-click',
+  }
+  const { body } = await service.submit({
+    ...purchase('no-tiktok', { 'TikTok Advertising': false, vendors: { reddit: false } }),
+    ...clicks,
+  })
+  assert.deepEqual(
+    body.notices
+      .filter(({ code }: { code: string }) => code === 'member_dropped')
+      .map(({ field }: { field: string }) => field)
+      .sort(),
+    ['click_ids.rdt_cid', 'click_ids.ttp', 'event_source'],
+  )
+  await service.submit({ ...purchase('no-social', { 'social media': false }), ...clicks })
+  await service.submit({ ...purchase('all', {}), ...clicks, visitor_id: 'visitor-2' })
+  const { rows } = await service.database.pool.query(
+    'select visitor_id, secret_click_ids from sessions order by visitor_id',
+  )
+  const kept = { gclid: 'google-click', msclkid: 'microsoft-click' }
+  const [refusing, other] = rows.map(row => row.secret_click_ids)
+  assert.deepEqual(refusing, kept)
+  const all = { ttp: 'tiktok-browser', ttclid: 'tiktok-click', rdt_cid: 'reddit-click' }
+  assert.deepEqual(other, { ...kept, ...all })
+  const { event } = (await service.read('no-tiktok')).body
+  assert.deepEqual(event.click_ids, kept)
+  assert.doesNotMatch(JSON.stringify(event), /tiktok-(click|browser)|reddit-click/)
+})
+
 it('says in the explanation and in the decision who was refused and by what', async test => {
   const { service } = await startWithTwo(test)
   const tinyId = await connectTiny(service)

@@ -38,6 +38,7 @@ interface ValidatedSubmission {
   eventTime: Date
   decision: AcceptedDecision
   platformDecisions: PlatformDecisions
+  refusedVendors: ReadonlySet<string>
 }
 
 const submissionValidator = new Validator(EventSubmission, { omits: isTimeBound })
@@ -119,12 +120,12 @@ function decideSubmissionConsent(
   errors: FieldErrorList,
   body: UntrustedObject,
   { platforms, ...context }: ConsentContext & { platforms: SelectedPlatforms },
-): Pick<ValidatedSubmission, 'decision' | 'platformDecisions'> | null {
+): Pick<ValidatedSubmission, 'decision' | 'platformDecisions' | 'refusedVendors'> | null {
   if (!hasConsentBasis(body)) return null
   const fallback = platforms.default.consentNeeds
   const decided = decideForPlatforms(body, platforms.all, { ...context, fallback })
-  const { decision, platforms: platformDecisions } = decided
-  if (decision.outcome !== 'denied') return { decision, platformDecisions }
+  const { decision, platforms: platformDecisions, refusedVendors } = decided
+  if (decision.outcome !== 'denied') return { decision, platformDecisions, refusedVendors }
   const field = decision.denied_field
   errors.add(
     field,

@@ -117,8 +117,8 @@ function checkWaiting(text: string, facts: Facts, now: Date): string[] {
   const isDue = waits && nextAttemptAt !== null && nextAttemptAt <= now
   const isActive = waits && !ends && !facts.isPaused
   const hasOutage = isActive && facts.backoffCause === 'unreachable'
-  const isThrottled =
-    isActive && isDue && facts.backoffCause === 'throttled' && isAfter(facts.backoffUntil, now)
+  const isAsked = ['throttled', 'request_limit'].includes(facts.backoffCause ?? '')
+  const isThrottled = isActive && isDue && isAsked && isAfter(facts.backoffUntil, now)
   const expected: [RegExp, boolean, string][] = [
     [/It will not be sent/, ends, 'that it will not be sent'],
     [/destination is paused/, isPaused, 'the pause of the destination'],
@@ -132,7 +132,7 @@ function checkWaiting(text: string, facts: Facts, now: Date): string[] {
   const problems = expected
     .filter(([pattern, isTrue]) => pattern.test(text) !== isTrue)
     .map(([, isTrue, what]) => `${isTrue ? 'does not tell' : 'tells'} ${what}`)
-  if (isThrottled && !/asked for a pause until/.test(text)) problems.push('does not tell the pause')
+  if (isThrottled && !/asked for a pause until|are used up, and/.test(text)) problems.push('does not tell the pause')
   const isAhead = isActive && !isDue && isFarAhead(facts.changedAt, now)
   if (isAhead && !/clock|Its request/.test(text)) problems.push('does not tell of the clock')
   return problems

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 db32152a102c87f31def0d0be60091fa21215f074028093cc9917e9b1f970374). Do not edit.
+// Generated from the contract 0.5.0 (sha256 cd9e47e8040fcd89931a13f39ad0e84fe3007ebdb9973d757441b24e70bd3cc1). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -111,7 +111,10 @@ export interface ConsentEvent {
   tcf?: FreeFormObject | undefined
   /** Identity fields; hashed before they are stored. */
   user_data?: FreeFormObject | undefined
-  /** Advertising click identifiers. */
+  /**
+   * Click IDs and browser IDs of ad platforms by the name of their parameter or cookie, such as
+   * `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.
+   */
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
   /**
@@ -169,7 +172,10 @@ export interface LegitimateInterestEvent {
   tcf?: FreeFormObject | undefined
   /** Identity fields; hashed before they are stored. */
   user_data?: FreeFormObject | undefined
-  /** Advertising click identifiers. */
+  /**
+   * Click IDs and browser IDs of ad platforms by the name of their parameter or cookie, such as
+   * `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.
+   */
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
   /**
@@ -711,7 +717,10 @@ export interface SandboxConsentEvent {
   tcf?: FreeFormObject | undefined
   /** Identity fields; hashed before they are stored. */
   user_data?: FreeFormObject | undefined
-  /** Advertising click identifiers. */
+  /**
+   * Click IDs and browser IDs of ad platforms by the name of their parameter or cookie, such as
+   * `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.
+   */
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
   /**

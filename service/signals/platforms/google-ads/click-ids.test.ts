@@ -49,6 +49,13 @@ describe('the click IDs of an event', () => {
         assert.equal(resolve({ [cookie]: server })[name], 'the-click-id')
   })
 
+  it('reads the cookies of a visit from before there was a destination', () => {
+    const seen = [{ gcl_aw: `GCL.${SECONDS - 60}.the-click-id`, gclid: 'short' }]
+    assert.deepEqual(joinGoogleClicks({ own: {}, seen, eventTime: AT }), { gclid: 'the-click-id' })
+    const eventTime = new Date(Number(AT) + 91 * 86_400_000)
+    assert.deepEqual(joinGoogleClicks({ own: {}, seen, eventTime }), {})
+  })
+
   it('leaves out a click that is too old or after the event', () => {
     const cookieAt = (seconds: number) => ({ gcl_aw: `GCL.${seconds}.the-click-id` })
     assert.equal(resolve(cookieAt(SECONDS - 89 * 86_400)).gclid, 'the-click-id')

@@ -26,8 +26,9 @@ export function resolveGoogleClicks(submitted: SubmittedClick): Record<string, s
   const latest = Math.min(Number(submitted.eventTime), Number(submitted.observedAt))
   const resolved = { ...clickIds }
   for (const name of CLICK_ID_NAMES) {
-    const id = clickIds[name] ?? findInPage(page, name) ?? findInCookies(clickIds, name, latest)
-    if (id !== undefined) resolved[name] = id
+    const id = findClickId(clickIds, name) ?? findInPage(page, name)
+    const found = id ?? findInCookies(clickIds, name, latest)
+    if (found !== undefined) resolved[name] = found
   }
   const session = readSession(clickIds) ?? buildSession(page, latest)
   for (const name of HOLDERS) delete resolved[name]
@@ -39,20 +40,26 @@ export function resolveGoogleClicks(submitted: SubmittedClick): Record<string, s
  * What is sent of an event's clicks. An event with a click of its own does not get that of an
  * earlier visit: two clicks are two ads. An ID of another form would cost the event its match.
  */
-export function joinGoogleClicks({ own, seen }: SeenClickIds): Record<string, string> {
-  const visits = [own, ...seen].map(selectClicks)
+export function joinGoogleClicks({ own, seen, eventTime }: SeenClickIds): Record<string, string> {
+  const visits = [own, ...seen].map(clickIds => selectClicks(clickIds, Number(eventTime)))
   return visits.find(clicks => Object.keys(clicks).length > 0) ?? {}
 }
 
-function selectClicks(clickIds: Record<string, string>): Record<string, string> {
+/** The cookies of a visit stay as they came while the tracker has no destination at Google. */
+function selectClicks(clickIds: Record<string, string>, latest: number): Record<string, string> {
   const clicks: Record<string, string> = {}
   for (const name of CLICK_ID_NAMES) {
-    const id = clickIds[name] ?? ''
-    if (CLICK_ID.test(id)) clicks[name] = id
+    const id = findClickId(clickIds, name) ?? findInCookies(clickIds, name, latest)
+    if (id !== undefined) clicks[name] = id
   }
   const session = readSession(clickIds)
   if (session !== undefined) clicks[SESSION_ATTRIBUTES] = session
   return clicks
+}
+
+function findClickId(clickIds: Record<string, string>, name: ClickIdName): string | undefined {
+  const id = clickIds[name] ?? ''
+  return CLICK_ID.test(id) ? id : undefined
 }
 
 /** Letters, digits, - and _: what Google's click IDs are made of. */

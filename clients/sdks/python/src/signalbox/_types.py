@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 db32152a102c87f31def0d0be60091fa21215f074028093cc9917e9b1f970374). Do not edit.
+# Generated from the contract 0.5.0 (sha256 cd9e47e8040fcd89931a13f39ad0e84fe3007ebdb9973d757441b24e70bd3cc1). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ class ConsentEvent(TypedDict):
     user_data: NotRequired[FreeFormObject]
     """Identity fields; hashed before they are stored."""
     click_ids: NotRequired[FreeFormObject]
-    """Advertising click identifiers."""
+    """Click IDs and browser IDs of ad platforms by the name of their parameter or cookie,
+    such as `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event
+    refuses."""
     value_data: NotRequired[ValueData]
     withdrawn_platforms: NotRequired[list[str]]
     """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
@@ -137,7 +139,9 @@ class LegitimateInterestEvent(TypedDict):
     user_data: NotRequired[FreeFormObject]
     """Identity fields; hashed before they are stored."""
     click_ids: NotRequired[FreeFormObject]
-    """Advertising click identifiers."""
+    """Click IDs and browser IDs of ad platforms by the name of their parameter or cookie,
+    such as `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event
+    refuses."""
     value_data: NotRequired[ValueData]
     withdrawn_platforms: NotRequired[list[str]]
     """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
@@ -643,7 +647,9 @@ class SandboxConsentEvent(TypedDict):
     user_data: NotRequired[FreeFormObject]
     """Identity fields; hashed before they are stored."""
     click_ids: NotRequired[FreeFormObject]
-    """Advertising click identifiers."""
+    """Click IDs and browser IDs of ad platforms by the name of their parameter or cookie,
+    such as `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event
+    refuses."""
     value_data: NotRequired[ValueData]
     withdrawn_platforms: NotRequired[list[str]]
     """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
