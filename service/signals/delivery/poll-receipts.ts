@@ -22,6 +22,7 @@ import {
 } from './receipt-store.ts'
 import { describeIssue } from './retry-policy.ts'
 import { windowEnd } from './review-deliveries.ts'
+import { type DestinationRouting, findMappedName, platformNameOf } from './routing.ts'
 
 /**
  * When the result of a request is asked for, in minutes after the one before: the first time half
@@ -122,6 +123,7 @@ interface ReceiptPlatform {
   platform: Platform
   target: unknown
   credentialText: string
+  routing: DestinationRouting
 }
 
 /** Null when this process cannot ask: the receipt then waits for another time. */
@@ -134,8 +136,9 @@ async function findPlatform(
   const target = platform?.parseTarget(destination?.config ?? {}) ?? null
   const opened =
     destination && openCredential(credentialKeys, destinationId, destination.sealedCredential)
-  if (!platform || target === null || !opened) return null
-  return { platform, target, credentialText: opened.credential }
+  if (!destination || !platform || target === null || !opened) return null
+  const { routing } = destination
+  return { platform, target, credentialText: opened.credential, routing }
 }
 
 async function readReceipt(
@@ -161,7 +164,7 @@ interface FailedRequest {
 /** The platform processed nothing of the request: the events that it took have failed. */
 async function failDeliveries(
   { database }: DeliveryContext,
-  { platform }: ReceiptPlatform,
+  { platform, routing }: ReceiptPlatform,
   { receipt, reading, result }: FailedRequest,
 ): Promise<void> {
   const deliveries: FailedDelivery[] = []
@@ -173,7 +176,13 @@ async function failDeliveries(
       if (!event) continue
       const eventOn = formatUtcDay(clampEventTime(event))
       const replayableUntil = windowEnd(event, platform)
-      deliveries.push({ id, createdAt, eventName: event.eventName, eventOn, replayableUntil })
+      const { valueAmount: amount, valueCurrency: currency } = event
+      const value = amount !== null && currency !== null ? { amount, currency } : null
+      // The name under which it was counted; an erased event has lost its own.
+      const isErased = event.payload === null
+      const mapped = isErased ? findMappedName(routing, event.eventName) : null
+      const eventName = mapped ?? platformNameOf(event, receipt.destinationId)
+      deliveries.push({ id, createdAt, eventName, eventOn, value, replayableUntil })
     }
   }
   const error = toError(receipt, result)
