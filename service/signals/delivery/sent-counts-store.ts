@@ -179,6 +179,20 @@ export const countSettledOutcomes = (
     where: `(status = 'expired' or status like 'failed:%' or status like 'skipped:%')`,
   })
 
+/** Waiting deliveries that are skipped; `$1` is the tracker. */
+export const countSkippedOutcomes = (
+  source: string,
+  { reason, at }: { reason: string; at: string },
+) =>
+  countOutcomes({
+    source,
+    trackerId: '$1::uuid',
+    destinationId: 'destination_id',
+    at: `${at}::timestamptz`,
+    status: `'skipped:consent'`,
+    reason: `${reason}::text`,
+  })
+
 /** Deliveries that left an outcome again, such as by a replay. They were counted at `updated_at`. */
 export const uncountOutcomes = (source: string) =>
   countOutcomes({

@@ -166,15 +166,16 @@ const SETTLED_VALUES = {
 const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS]
 
 const SETTLED_COLUMNS = [...UNCHANGED_COLUMNS, ...Object.keys(SETTLED_VALUES), 'replayable_until']
-
 /** The history omits a reason that equals the status (docs/decisions/0025). */
 function selectShortened(name: string): string {
   return name === 'status_reason' ? 'nullif(status_reason, status)' : name
 }
 
+const listSettledValues = (write: (entry: [string, string]) => string) =>
+  Object.entries(SETTLED_VALUES).map(write).join(', ')
+
 const MARK_COLUMNS =
   'settlement.group_number, settlement.unknown, settlement.amount, settlement.issue'
-
 const OWN_ROW = `queue.tracker_id = settlement.tracker_id
       and queue.created_at = settlement.created_at and queue.id = settlement.id
       and queue.leased_until = settlement.leased_until`
@@ -195,15 +196,11 @@ const moveSettled = (trackerCondition: string) => `
     delete from delivery_queue queue using settlement
     where ${OWN_ROW} and settlement.next_attempt_at is null ${trackerCondition}
     returning ${UNCHANGED_COLUMNS.map(name => `queue.${name}`).join(', ')},
-      ${Object.entries(SETTLED_VALUES)
-        .map(([name, value]) => `${value} as ${name}`)
-        .join(', ')},
+      ${listSettledValues(([name, value]) => `${value} as ${name}`)},
       settlement.replayable_until, ${MARK_COLUMNS}
   ), waiting as (
     update delivery_queue queue set
-      ${Object.entries(SETTLED_VALUES)
-        .map(([name, value]) => `${name} = ${value}`)
-        .join(', ')},
+      ${listSettledValues(([name, value]) => `${name} = ${value}`)},
       next_attempt_at = settlement.next_attempt_at, leased_until = null
     from settlement
     where ${OWN_ROW} and settlement.next_attempt_at is not null ${trackerCondition}
@@ -226,9 +223,7 @@ const sentCountParameters = (parameter: number) => ({
   destinationId: `$${parameter + 2}`,
   firstParameter: parameter + 3,
 })
-
 const COUNT_PARAMETERS = sentCountParameters(SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length)
-
 const ISSUE_PARAMETERS = { ...COUNT_PARAMETERS, at: '$1' }
 
 const SETTLE = `${moveSettled('')},
@@ -252,7 +247,6 @@ const settledRows = (parameter: number) =>
 const COUNT_ROWS = countSettled(settledRows(2), '$1')
 const COUNT_STAGE_ROWS = countSettledStages(settledRows(3), '$1', '$2')
 const STEP_PARAMETERS = { trackerId: '$2', at: '$3', destinationId: '$4' }
-/** Settled deliveries as JSON; then the tracker, the time and the destination. */
 export const COUNT_OUTCOME_ROWS = countSettledOutcomes(settledRows(1), STEP_PARAMETERS)
 /** The causes of settled deliveries, as JSON; then the tracker, the time and the destination. */
 export const GROUP_ISSUES = `
