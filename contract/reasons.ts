@@ -176,6 +176,26 @@ export const UNAVAILABLE_CAUSES = [
 ] as const
 export type UnavailableCause = (typeof UNAVAILABLE_CAUSES)[number]
 
+/**
+ * Why a day was not compared.
+ * - destination_inactive, credential_unreadable, configuration_invalid, no_plug_in: nothing was
+ *   asked, and the report is made when the problem is solved.
+ * - no_request: nothing was sent on the day to a platform that tells the results of requests only.
+ * - no_result: the platform has told no result of the requests of the day.
+ * - not_recorded: reports from before the cause was stored.
+ */
+export const REPORT_CAUSES = [
+  ...UNAVAILABLE_CAUSES,
+  'destination_inactive',
+  'credential_unreadable',
+  'configuration_invalid',
+  'no_plug_in',
+  'no_request',
+  'no_result',
+  'not_recorded',
+] as const
+export type ReportCause = (typeof REPORT_CAUSES)[number]
+
 /** Why a destination has no snapshot of its match quality. */
 export const SNAPSHOT_CAUSES = [
   ...UNAVAILABLE_CAUSES,

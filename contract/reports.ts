@@ -1,5 +1,7 @@
 import Type, { type Static } from 'typebox'
+import { DELIVERY_STATUSES } from './deliveries.ts'
 import { Destination } from './destinations.ts'
+import { REPORT_CAUSES } from './reasons.ts'
 import {
   described,
   freeForm,
@@ -19,6 +21,9 @@ export const BUCKET_NAMES = [
   'platform_deduplicated',
   'other_senders',
 ] as const
+
+/** With what only the results of requests tell: events that were taken and refused later. */
+export const ALL_BUCKET_NAMES = [...BUCKET_NAMES, 'platform_refused'] as const
 
 export const REPORT_STATUSES = [
   'matched',
@@ -52,6 +57,84 @@ const CountsByEventName = named(
 )
 const countsByName = (description: string) => described(CountsByEventName, description)
 
+/**
+ * Where the platform's count comes from: its report of the day, or the results of our requests,
+ * which it tells later and in counts.
+ */
+export const COUNT_SOURCES = ['day_report', 'request_results'] as const
+export type CountSourceKind = (typeof COUNT_SOURCES)[number]
+
+export const PlatformCount = named(
+  'PlatformCount',
+  Type.Object({
+    source: stringEnum(COUNT_SOURCES, {
+      description: "The platform's report of the day, or the results of our requests.",
+    }),
+    platform: Type.String({ description: 'Its name for people.' }),
+    label: Type.String({ description: "The platform's words for what it counts." }),
+    meaning: Type.String({ description: 'What it counts, what it never tells, where to see it.' }),
+  }),
+)
+export type PlatformCount = Static<typeof PlatformCount>
+
+export const SkippedOutcome = named(
+  'DestinationOutcome',
+  Type.Object({
+    status: stringEnum(DELIVERY_STATUSES),
+    reason: Type.String({ description: 'Why, as in the deliveries.' }),
+    count: Type.Integer({ description: 'Deliveries that got the status on this UTC day.' }),
+    explanation: Type.String({ description: 'For a person.' }),
+  }),
+)
+
+const ReasonCount = named(
+  'ReasonCount',
+  Type.Object({
+    reason: Type.String({ description: "The platform's own code." }),
+    count: Type.Integer({ description: 'Events.' }),
+  }),
+)
+
+export const RequestResults = named(
+  'RequestResults',
+  Type.Object({
+    requests: Type.Integer({ description: 'Requests that the platform took on the day.' }),
+    events: Type.Integer({ description: 'Their events.' }),
+    processed_events: Type.Integer({ description: 'Those that it says it processed.' }),
+    processing_events: Type.Integer({ description: 'Those of requests without a result yet.' }),
+    unknown_events: Type.Integer({ description: 'Those of requests whose result it never told.' }),
+    failed_events: Type.Integer({ description: 'Those of requests that failed as a whole.' }),
+    refusals: Type.Array(ReasonCount, { description: 'The largest first, at most 50.' }),
+  }),
+)
+export type RequestResults = Static<typeof RequestResults>
+
+const amount = Type.String({ description: 'Exact decimal text.' })
+
+export const ReportedValues = named(
+  'ValueReconciliation',
+  Type.Object({
+    accepted: Type.Array(
+      named(
+        'AcceptedValue',
+        Type.Object({
+          event_name: Type.String({ description: "The platform's name of the event." }),
+          currency: Type.String(),
+          events: Type.Integer({ description: 'Accepted events that have a value.' }),
+          amount,
+        }),
+      ),
+      { description: 'The sum of what the platform accepted on the day.' },
+    ),
+    reported: nullable(
+      Type.Array(named('ReportedValue', Type.Object({ currency: Type.String(), amount })), {
+        description: 'The values that the platform reports; null if it reports none.',
+      }),
+    ),
+    explanation: Type.String({ description: 'For a person.' }),
+  }),
+)
+
 export const ReconciliationReport = named(
   'ReconciliationReport',
   Type.Object({
@@ -61,21 +144,62 @@ export const ReconciliationReport = named(
     destination_id: Type.String(),
     report_date: Type.String({ format: 'date', description: 'UTC day.' }),
     accepted_count: Type.Integer({ description: 'Events that the platform accepted from us.' }),
-    meta_count: Type.Integer({ description: 'Events that the platform reports.' }),
-    observed_gap: Type.Integer({ description: 'accepted_count minus meta_count.' }),
+    meta_count: nullable(
+      Type.Integer({
+        description: 'Events that the platform reports; null without a report, never 0 for it.',
+      }),
+    ),
+    observed_gap: nullable(
+      Type.Integer({ description: 'accepted_count minus meta_count; null without a report.' }),
+    ),
+    count_source: nullable(
+      described(PlatformCount, "The platform's words for its count; null in old reports."),
+    ),
+    unavailable: nullable(
+      named(
+        'UnavailableCount',
+        Type.Object({
+          cause: stringEnum(REPORT_CAUSES),
+          sentence: Type.String({ description: 'Why there is no count, for a person.' }),
+        }),
+      ),
+    ),
+    sent_names: Type.Array(
+      named(
+        'SentName',
+        Type.Object({
+          event_name: Type.String(),
+          platform_name: Type.String({ description: 'Under which it is sent and counted.' }),
+        }),
+      ),
+      { description: "Events that the destination's map renames." },
+    ),
+    outcomes: Type.Array(SkippedOutcome, {
+      description: 'Live deliveries of this destination that were not accepted, the most first.',
+    }),
+    requests: nullable(
+      described(RequestResults, 'For platforms that tell the results of requests only.'),
+    ),
+    values: nullable(described(ReportedValues, 'By currency; null in old reports.')),
     event_counts: named(
       'EventCounts',
       Type.Object({
         accepted: countsByName('Event name -> events accepted from us.'),
-        meta: countsByName('Event name -> events that the platform reports.'),
+        meta: countsByName(
+          'Event name -> events that the platform reports; empty if it tells no names.',
+        ),
       }),
     ),
     buckets: Type.Unsafe<Record<string, ReconciliationBucket>>({
       type: 'object',
       additionalProperties: ReconciliationBucket,
-      description: `What explains the gap: ${BUCKET_NAMES.join(', ')}.`,
+      description: `What explains the gap: ${ALL_BUCKET_NAMES.join(', ')}. Empty without a report.`,
     }),
-    unexplained_residual: Type.Integer({ description: 'The gap minus the sum of the buckets.' }),
+    unexplained_residual: nullable(
+      Type.Integer({
+        description: 'The gap minus the sum of the buckets; null without a report.',
+      }),
+    ),
     status: stringEnum(REPORT_STATUSES),
     created_at: nullable(timestamp('When it was created.')),
     updated_at: nullable(timestamp('When it was last updated.')),

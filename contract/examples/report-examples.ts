@@ -19,11 +19,47 @@ const owner = {
   destination_id: DESTINATION_OFF.id,
 }
 
+const COUNT_SOURCE = {
+  source: 'day_report',
+  platform: 'Meta',
+  label: 'Events received from servers',
+  meaning: 'Events that the dataset received from servers, by hour and event name.',
+}
+
+const UNAVAILABLE_REPORT = {
+  id: 2,
+  ...owner,
+  report_date: '2026-11-20',
+  accepted_count: 120,
+  meta_count: null,
+  observed_gap: null,
+  count_source: COUNT_SOURCE,
+  unavailable: {
+    cause: 'permission',
+    sentence: 'The credential may not read the counts of the dataset.',
+  },
+  sent_names: [],
+  outcomes: [],
+  requests: null,
+  values: { accepted: [], reported: null, explanation: 'The platform reports no values.' },
+  event_counts: { accepted: { Purchase: 120 }, meta: {} },
+  buckets: {},
+  unexplained_residual: null,
+  status: 'unavailable',
+  created_at: '2026-11-21T06:00:00.000Z',
+  updated_at: '2026-11-21T06:00:00.000Z',
+  destination: DESTINATION_OFF,
+}
+
 export const GET_RECONCILIATION_REPORT_EXAMPLES: OperationExamples = {
   responses: {
     ...READ_ERRORS,
     200: {
       none: { summary: 'Not made yet', value: { date: '2026-11-20', reports: [] } },
+      unavailable: {
+        summary: 'The platform gave no count',
+        value: { date: '2026-11-20', reports: [UNAVAILABLE_REPORT] },
+      },
       explained: {
         summary: 'Two events came late',
         value: {
@@ -36,6 +72,25 @@ export const GET_RECONCILIATION_REPORT_EXAMPLES: OperationExamples = {
               accepted_count: 120,
               meta_count: 118,
               observed_gap: 2,
+              count_source: COUNT_SOURCE,
+              unavailable: null,
+              sent_names: [],
+              outcomes: [
+                {
+                  status: 'skipped:consent',
+                  reason: 'consent_refused_for_platform',
+                  count: 7,
+                  explanation: 'The person refused this platform.',
+                },
+              ],
+              requests: null,
+              values: {
+                accepted: [
+                  { event_name: 'Purchase', currency: 'EUR', events: 120, amount: '2394.00' },
+                ],
+                reported: null,
+                explanation: 'The platform reports no values.',
+              },
               event_counts: { accepted: { Purchase: 120 }, meta: { Purchase: 118 } },
               buckets: {
                 late_event_time: {

@@ -1,6 +1,6 @@
 import { storedText } from '@signalbox/contract/closed-set.ts'
 import { decimalToken } from '@signalbox/contract/decimal.ts'
-import { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
+import { ALL_BUCKET_NAMES } from '@signalbox/contract/reports.ts'
 import * as operations from '@signalbox/contract/session/report-operations.ts'
 import {
   DayRangeQuery,
@@ -33,7 +33,7 @@ import {
   findSnapshotAnswer,
   type StoredScore,
 } from '../signals/reports/match-quality-store.ts'
-import { reportView } from '../signals/reports/read-reports.ts'
+import { gapOf, reportView } from '../signals/reports/read-reports.ts'
 import {
   findReportsOfRange,
   type ReportPosition,
@@ -178,8 +178,9 @@ const CSV_ROWS_MAX = 5_000
 
 const HEADER = [
   ...['date', 'destination_id', 'status', 'accepted_count', 'platform_count', 'observed_gap'],
-  ...BUCKET_NAMES,
-  ...['unexplained_residual', 'updated_at'],
+  ...ALL_BUCKET_NAMES,
+  ...['unexplained_residual', 'updated_at', 'platform', 'count_label', 'unavailable', 'outcomes'],
+  ...['accepted_values', 'reported_values'],
 ]
 
 /** The reconciliation reports of a range of days with a column for each bucket. */
@@ -193,13 +194,21 @@ async function formatReconciliationCsv(
 }
 
 function toRow(report: StoredReport): CsvCell[] {
-  const { acceptedCount, platformCount, buckets } = report
+  const { acceptedCount, platformCount, buckets, details } = report
+  const isCompared = platformCount !== null
   return [
     ...[report.reportDate, report.destinationId, storedText(report.status)],
-    ...[acceptedCount, platformCount, acceptedCount - platformCount],
-    ...BUCKET_NAMES.map(name => buckets[name]?.count ?? 0),
+    ...[acceptedCount, platformCount, gapOf(report)],
+    ...ALL_BUCKET_NAMES.map(name => (isCompared ? (buckets[name]?.count ?? 0) : null)),
     ...[report.unexplainedResidual, report.updatedAt.toISOString()],
+    ...[details?.countSource?.platform ?? null, details?.countSource?.label ?? null],
+    ...[details?.unavailable?.sentence ?? null, details && { json: details.outcomes }],
+    ...[details && { json: details.values.accepted }, toJsonCell(details?.values.reported)],
   ]
+}
+
+function toJsonCell(value: object | null | undefined): CsvCell {
+  return value ? { json: value } : null
 }
 
 interface ReportRequest {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
+import { ALL_BUCKET_NAMES } from '@signalbox/contract/reports.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import {
   EMAIL_IDENTITY,
@@ -83,12 +83,13 @@ it('downloads the reports of a range with a column for each bucket', async test 
   assert.equal(
     header,
     'date,destination_id,status,accepted_count,platform_count,observed_gap,' +
-      `${BUCKET_NAMES.join(',')},unexplained_residual,updated_at`,
+      `${ALL_BUCKET_NAMES.join(',')},unexplained_residual,updated_at,platform,count_label,` +
+      'unavailable,outcomes,accepted_values,reported_values',
   )
   assert.equal(
     first,
-    `2026-11-20,${service.tracker.destinationId},unexplained,12,11,1,0,2,0,0,0,0,-1,` +
-      '2026-11-21T12:00:00.000Z',
+    `2026-11-20,${service.tracker.destinationId},unexplained,12,11,1,0,2,0,0,0,0,0,-1,` +
+      '2026-11-21T12:00:00.000Z,,,,,,',
   )
   assert.equal(rest.length, 60)
 })

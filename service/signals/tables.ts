@@ -72,6 +72,7 @@ interface SignalTables {
     updated_at: Date
     tried_at: Date
     trouble: string | null
+    details: string | null
   }
   emq_snapshots: {
     tracker_id: string

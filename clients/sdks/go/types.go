@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 cd9e47e8040fcd89931a13f39ad0e84fe3007ebdb9973d757441b24e70bd3cc1). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 88e58e3e11cea367e3a179e8388083d2b8201f3ea0d12590f13a2f69df44ab3e). DO NOT EDIT.
 
 package signalbox
 
@@ -548,12 +548,94 @@ type ReplayResult struct {
 	Capped bool `json:"capped"`
 }
 
+type PlatformCount struct {
+	// The platform's report of the day, or the results of our requests.
+	Source string `json:"source"`
+	// Its name for people.
+	Platform string `json:"platform"`
+	// The platform's words for what it counts.
+	Label string `json:"label"`
+	// What it counts, what it never tells, where to see it.
+	Meaning string `json:"meaning"`
+}
+
+type UnavailableCount struct {
+	Cause string `json:"cause"`
+	// Why there is no count, for a person.
+	Sentence string `json:"sentence"`
+}
+
+type SentName struct {
+	EventName string `json:"event_name"`
+	// Under which it is sent and counted.
+	PlatformName string `json:"platform_name"`
+}
+
+type DestinationOutcome struct {
+	Status string `json:"status"`
+	// Why, as in the deliveries.
+	Reason string `json:"reason"`
+	// Deliveries that got the status on this UTC day.
+	Count int64 `json:"count"`
+	// For a person.
+	Explanation string `json:"explanation"`
+}
+
+type ReasonCount struct {
+	// The platform's own code.
+	Reason string `json:"reason"`
+	// Events.
+	Count int64 `json:"count"`
+}
+
+type RequestResults struct {
+	// Requests that the platform took on the day.
+	Requests int64 `json:"requests"`
+	// Their events.
+	Events int64 `json:"events"`
+	// Those that it says it processed.
+	ProcessedEvents int64 `json:"processed_events"`
+	// Those of requests without a result yet.
+	ProcessingEvents int64 `json:"processing_events"`
+	// Those of requests whose result it never told.
+	UnknownEvents int64 `json:"unknown_events"`
+	// Those of requests that failed as a whole.
+	FailedEvents int64 `json:"failed_events"`
+	// The largest first, at most 50.
+	Refusals []ReasonCount `json:"refusals"`
+}
+
+type AcceptedValue struct {
+	// The platform's name of the event.
+	EventName string `json:"event_name"`
+	Currency  string `json:"currency"`
+	// Accepted events that have a value.
+	Events int64 `json:"events"`
+	// Exact decimal text.
+	Amount string `json:"amount"`
+}
+
+type ReportedValue struct {
+	Currency string `json:"currency"`
+	// Exact decimal text.
+	Amount string `json:"amount"`
+}
+
+type ValueReconciliation struct {
+	// The sum of what the platform accepted on the day.
+	Accepted []AcceptedValue `json:"accepted"`
+	// The values that the platform reports; null if it reports none.
+	Reported []ReportedValue `json:"reported"`
+	// For a person.
+	Explanation string `json:"explanation"`
+}
+
 type CountsByEventName = map[string]int64
 
 type EventCounts struct {
 	// Event name -> events accepted from us.
 	Accepted CountsByEventName `json:"accepted"`
-	// Event name -> events that the platform reports.
+	// Event name -> events that the platform reports; empty if it tells no names.
 	Meta CountsByEventName `json:"meta"`
 }
 
@@ -575,16 +657,27 @@ type ReconciliationReport struct {
 	ReportDate string `json:"report_date"`
 	// Events that the platform accepted from us.
 	AcceptedCount int64 `json:"accepted_count"`
-	// Events that the platform reports.
-	MetaCount int64 `json:"meta_count"`
-	// accepted_count minus meta_count.
-	ObservedGap int64       `json:"observed_gap"`
-	EventCounts EventCounts `json:"event_counts"`
+	// Events that the platform reports; null without a report, never 0 for it.
+	MetaCount *int64 `json:"meta_count"`
+	// accepted_count minus meta_count; null without a report.
+	ObservedGap *int64 `json:"observed_gap"`
+	// The platform's words for its count; null in old reports.
+	CountSource *PlatformCount    `json:"count_source"`
+	Unavailable *UnavailableCount `json:"unavailable"`
+	// Events that the destination's map renames.
+	SentNames []SentName `json:"sent_names"`
+	// Live deliveries of this destination that were not accepted, the most first.
+	Outcomes []DestinationOutcome `json:"outcomes"`
+	// For platforms that tell the results of requests only.
+	Requests *RequestResults `json:"requests"`
+	// By currency; null in old reports.
+	Values      *ValueReconciliation `json:"values"`
+	EventCounts EventCounts          `json:"event_counts"`
 	// What explains the gap: test_events, pending, late_event_time, unknown_outcome,
-	// platform_deduplicated, other_senders.
+	// platform_deduplicated, other_senders, platform_refused. Empty without a report.
 	Buckets map[string]ReconciliationBucket `json:"buckets"`
-	// The gap minus the sum of the buckets.
-	UnexplainedResidual int64  `json:"unexplained_residual"`
+	// The gap minus the sum of the buckets; null without a report.
+	UnexplainedResidual *int64 `json:"unexplained_residual"`
 	Status              string `json:"status"`
 	// When it was created.
 	CreatedAt *string `json:"created_at"`

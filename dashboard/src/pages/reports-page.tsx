@@ -1,4 +1,5 @@
-import { Button, Tabs } from '@mantine/core'
+import { Box, Button, Tabs } from '@mantine/core'
+import type { ReconciliationReport } from '@signalbox/contract/reports.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { EmptyState } from '../components/empty-state.tsx'
@@ -6,6 +7,7 @@ import { ErrorNotice } from '../components/error-notice.tsx'
 import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { useTrackerParams } from '../layout/scope.ts'
+import { DestinationSummary } from '../reports/day-details.tsx'
 import { MatchQuality } from '../reports/match-quality-report.tsx'
 import { RangeFilter } from '../reports/range-filter.tsx'
 import { ReconciliationDays } from '../reports/reconciliation-report.tsx'
@@ -25,7 +27,7 @@ export function ReportsPage() {
   return (
     <Page
       title="Reports"
-      description="What the platform counted of your events, and how well it matches people."
+      description="What each platform counted of your events, and how well it matches people."
       actions={
         <Button component="a" href={csvPath(params, search)} download variant="default">
           Download CSV
@@ -60,10 +62,10 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
   if (!data) return <PageSkeleton />
   const { reports, from, to } = data
   const byId = new Map(reports.map(({ destination }) => [destination.id, destination]))
-  const destinations = [...byId.values()].map(each => ({
-    id: each.id,
-    label: formatDestination(each),
-  }))
+  const newest = [...byId.keys()].flatMap(id => findShown(reports, id))
+  const nameOf = ({ destination, count_source: source }: ReconciliationReport) =>
+    formatDestination({ ...destination, type: source?.platform ?? destination.type })
+  const destinations = newest.map(each => ({ id: each.destination_id, label: nameOf(each) }))
   const chosen = search.destination ?? destinations[0]?.id ?? ''
   const shown = reports.filter(({ destination_id: id }) => id === chosen)
   return (
@@ -76,6 +78,11 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
         range={{ from, to }}
       />
       <div style={{ height: 'var(--space-6)' }} />
+      {newest.length > 1 && (
+        <Box mb="lg">
+          <DestinationSummary {...{ reports: newest, search, chosen, nameOf }} />
+        </Box>
+      )}
       {shown.length > 0 ? (
         <ReconciliationDays reports={shown} search={search} />
       ) : (
@@ -89,6 +96,16 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
       )}
     </>
   )
+}
+
+/** The newest report with a count of a destination; without any, its newest one. */
+function findShown(
+  reports: readonly ReconciliationReport[],
+  destinationId: string,
+): ReconciliationReport[] {
+  const own = reports.filter(({ destination_id: id }) => id === destinationId)
+  const shown = own.find(({ meta_count: count }) => count !== null) ?? own[0]
+  return shown ? [shown] : []
 }
 
 function MatchQualityPanel({ search }: { search: ReportSearch }) {

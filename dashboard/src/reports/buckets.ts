@@ -6,6 +6,7 @@ export const BUCKETS = [
   { name: 'pending', label: 'Still waiting', color: 'yellow.6' },
   { name: 'late_event_time', label: 'Of another day', color: 'blue.6' },
   { name: 'unknown_outcome', label: 'Unknown outcome', color: 'grape.6' },
+  { name: 'platform_refused', label: 'Refused later', color: 'pink.6' },
   { name: 'platform_deduplicated', label: 'Duplicates', color: 'teal.6' },
   { name: 'other_senders', label: 'Other senders', color: 'orange.6' },
 ] as const
@@ -21,12 +22,15 @@ export interface DayRow extends Record<string, string | number> {
 /** Days with counts of the platform, oldest first: without them there is nothing to compare. */
 export function toDayRows(reports: readonly ReconciliationReport[]): DayRow[] {
   return reports
-    .filter(({ status }) => status !== 'unavailable')
-    .map(report => ({
+    .flatMap(report => {
+      const { meta_count: counted, unexplained_residual: unexplained } = report
+      return counted === null || unexplained === null ? [] : [{ report, counted, unexplained }]
+    })
+    .map(({ report, counted, unexplained }) => ({
       date: report.report_date,
       accepted: report.accepted_count,
-      counted: report.meta_count,
-      unexplained: report.unexplained_residual,
+      counted,
+      unexplained,
       ...Object.fromEntries(
         BUCKETS.map(({ name }) => [name, report.buckets[name]?.count ?? 0] as const),
       ),

@@ -6,6 +6,7 @@ import { PageButton } from '../components/links.tsx'
 import { Time } from '../components/time.tsx'
 import { BUCKETS, STATUS_LABELS, toDayRows } from './buckets.ts'
 import { ChartFrame, CountsChart, GapChart } from './chart-frame.tsx'
+import { DayDetails, formatOrDash } from './day-details.tsx'
 import type { ReportSearch } from './report-search.ts'
 
 interface ReconciliationProps {
@@ -25,6 +26,7 @@ export function ReconciliationDays({ reports, search }: ReconciliationProps) {
           <Explanation report={explained} />
         </Section>
       )}
+      {explained && <DayDetails report={explained} />}
       {rows.length > 0 && (
         <Section title="Counts and gap">
           <Stack gap="xl">
@@ -53,11 +55,10 @@ function Explanation({ report }: { report: ReconciliationReport }) {
     const bucket = report.buckets[name]
     return bucket && bucket.count !== 0 ? [{ label, ...bucket }] : []
   })
-  const [anyBucket] = Object.values(report.buckets)
   return (
     <Stack gap="xs" maw="52rem">
       <Text fw={650}>{summarize(report)}</Text>
-      {report.status === 'unavailable' && <Text size="sm">{anyBucket?.explanation}</Text>}
+      {report.unavailable && <Text size="sm">{report.unavailable.sentence}</Text>}
       {parts.length > 0 && (
         <List size="sm" spacing={4}>
           {parts.map(({ label, count, basis, explanation }) => (
@@ -81,8 +82,11 @@ function Explanation({ report }: { report: ReconciliationReport }) {
 }
 
 function summarize(report: ReconciliationReport): string {
-  const { observed_gap: gap, unexplained_residual: residual, report_date: day, status } = report
-  if (status === 'unavailable') return `${day} was not compared.`
+  const { observed_gap: gap, unexplained_residual: residual, report_date: day } = report
+  if (gap === null || residual === null) {
+    const accepted = formatCount(report.accepted_count, 'event')
+    return `${day} was not compared. The platform accepted ${accepted} of ours; it has told no count.`
+  }
   if (gap === 0 && residual === 0) return `On ${day} the platform counted what it accepted.`
   const difference =
     gap > 0
@@ -144,7 +148,7 @@ interface DayCellsProps {
 
 function DayCells({ report, search, isShown }: DayCellsProps) {
   const { label, color } = STATUS_LABELS[report.status]
-  const count = countsOf(report)
+  const count = formatOrDash
   const status = (
     <Badge variant="light" color={color} tt="none" fw={600} radius="sm" miw="max-content">
       {label}
@@ -210,19 +214,16 @@ function BucketTable({ reports }: { reports: readonly ReconciliationReport[] }) 
               <Table.Td className="nowrap">{report.report_date}</Table.Td>
               {BUCKETS.map(({ name }) => (
                 <Table.Td key={name} ta="right">
-                  {countsOf(report)(report.buckets[name]?.count ?? 0)}
+                  {formatOrDash(
+                    report.meta_count === null ? null : (report.buckets[name]?.count ?? 0),
+                  )}
                 </Table.Td>
               ))}
-              <Table.Td ta="right">{countsOf(report)(report.unexplained_residual)}</Table.Td>
+              <Table.Td ta="right">{formatOrDash(report.unexplained_residual)}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
       </Table>
     </Table.ScrollContainer>
   )
-}
-
-/** A day without counts of the platform has no numbers: they never count as zero. */
-function countsOf({ status }: ReconciliationReport): (count: number) => string {
-  return count => (status === 'unavailable' ? '–' : formatNumber(count))
 }

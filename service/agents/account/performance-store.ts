@@ -198,7 +198,8 @@ export async function findReportedDays(
   const rows = await queryByTracker(database, pairs, async (batch, own) => {
     const found = await database.pool.query({
       name: 'find-reported-days',
-      text: `select report.destination_id, report.report_date, report.event_counts
+      text: `select report.destination_id, report.report_date, report.event_counts,
+               report.details
              from unnest($1::uuid[], $2::uuid[]) destination(tracker_id, destination_id)
              cross join lateral (
                select * from reconciliation_reports
@@ -217,7 +218,9 @@ export async function findReportedDays(
     })
     return found.rows
   })
-  return rows.map(row => ({
+  // A platform that tells the results of requests has no count of a name, which is not zero.
+  const named = rows.filter(row => row.details?.countSource?.source !== 'request_results')
+  return named.map(row => ({
     destinationId: row.destination_id,
     day: row.report_date,
     platform: row.event_counts.meta,

@@ -160,7 +160,8 @@ export const EXPORT_COLUMNS: Record<ExportKind, readonly string[]> = {
   reports: [
     ...['id', 'workspace_id', 'signal_tracker_id', 'destination_id', 'report_date'],
     ...['accepted_count', 'meta_count', 'observed_gap', 'event_counts', 'buckets'],
-    ...['unexplained_residual', 'status', 'created_at', 'updated_at'],
+    ...['unexplained_residual', 'status', 'created_at', 'updated_at', 'count_source'],
+    ...['unavailable', 'sent_names', 'outcomes', 'requests', 'values'],
   ],
   'match-quality': [
     ...['id', 'workspace_id', 'signal_tracker_id', 'destination_id', 'score'],

@@ -1,5 +1,5 @@
 import { isRecognized } from '@signalbox/contract/closed-set.ts'
-import { BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
+import { ALL_BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
 import { Command } from 'commander'
 import type { Database } from '../../runtime/db/database.ts'
 import type { JobName } from '../../runtime/jobs/job.ts'
@@ -14,6 +14,8 @@ import { sleep } from '../../runtime/util/wait.ts'
 import { everyDestination } from '../../signals/delivery/credential-store.ts'
 import { formatTarget } from '../../signals/delivery/destination-resource.ts'
 import type { Destination } from '../../signals/delivery/destination-store.ts'
+import type { SentValue } from '../../signals/delivery/sent-counts-store.ts'
+import { explainOutcome } from '../../signals/reports/bucket-explanations.ts'
 import { findReports, type StoredReport } from '../../signals/reports/reconciliation-store.ts'
 import { firstDueAt, REPORT_DAYS_MAX } from '../../signals/reports/report-schedule.ts'
 import { runOnStore } from './open-store.ts'
@@ -160,19 +162,22 @@ export function formatReportTable(report: StoredReport, destination: Destination
     `  Target       ${formatTarget(destination.config)}`,
     `  Made         ${formatIsoMinute(report.updatedAt)} UTC`,
     ...wrapText('  Status       ', describeStatus(status)),
+    ...formatCountSource(report),
     '',
     ...formatEventNames(report, isCompared),
     '',
     ...(isCompared ? formatBuckets(report) : formatUnavailable(report)),
+    ...formatDetails(report),
   ]
   return `${lines.map(line => line.trimEnd()).join('\n')}\n`
 }
 
 function formatEventNames({ eventCounts, ...totals }: StoredReport, isCompared: boolean): string[] {
+  const hasNames = isCompared && totals.details?.countSource?.source !== 'request_results'
   const accepted = new Map(Object.entries(eventCounts.accepted))
   const platform = new Map(Object.entries(eventCounts.meta))
   const row = (name: string, ours: number, theirs: number) =>
-    isCompared
+    hasNames
       ? formatRow(name, [formatCount(ours), formatCount(theirs), formatSignedCount(ours - theirs)])
       : formatRow(name, [formatCount(ours), '-', '-'])
   const rows = [...new Set([...accepted.keys(), ...platform.keys()])]
@@ -185,25 +190,83 @@ function formatEventNames({ eventCounts, ...totals }: StoredReport, isCompared: 
     formatRow('EVENT', ['ACCEPTED', 'PLATFORM', 'GAP']),
     ...rows.slice(0, NAMES_SHOWN_MAX).map(cells => row(...cells)),
     ...(left > 0 ? [`  (${left} more names)`] : []),
-    row('Total', totals.acceptedCount, totals.platformCount),
+    formatTotal(totals),
   ]
 }
 
+/** A platform that tells no names has a total only. */
+function formatTotal({ acceptedCount, platformCount }: CountedTotals): string {
+  const ours = formatCount(acceptedCount)
+  if (platformCount === null) return formatRow('Total', [ours, '-', '-'])
+  const gap = formatSignedCount(acceptedCount - platformCount)
+  return formatRow('Total', [ours, formatCount(platformCount), gap])
+}
+
+type CountedTotals = Pick<StoredReport, 'acceptedCount' | 'platformCount'>
+
 function formatBuckets({ buckets, unexplainedResidual }: StoredReport): string[] {
   const lines = [formatRow('EXPLAINED BY', ['COUNT', 'BASIS'])]
-  for (const name of BUCKET_NAMES) {
+  for (const name of ALL_BUCKET_NAMES) {
     const bucket = buckets[name]
     if (!bucket) continue
     lines.push(formatRow(name, [formatSignedCount(bucket.count), bucket.basis]))
     lines.push(...wrapText('    ', bucket.explanation))
   }
-  return [...lines, formatRow('Not explained', [formatSignedCount(unexplainedResidual)])]
+  return [...lines, formatRow('Not explained', [formatSignedCount(unexplainedResidual ?? 0)])]
 }
 
-/** Every bucket has the same explanation: why there are no counts. */
-function formatUnavailable({ buckets }: StoredReport): string[] {
-  const [bucket] = Object.values(buckets)
-  return wrapText('  ', bucket?.explanation ?? 'The day was not compared.')
+/** Why there are no counts. */
+function formatUnavailable({ details }: StoredReport): string[] {
+  const sentence = details?.unavailable?.sentence ?? ''
+  const text = sentence.startsWith(NOT_COMPARED) ? sentence : `${NOT_COMPARED} ${sentence}`
+  return wrapText('  ', text.trimEnd())
+}
+
+const NOT_COMPARED = 'The day was not compared.'
+
+/** What the destination did not get, and the value of what it got. */
+function formatDetails({ details }: StoredReport): string[] {
+  if (!details) return []
+  const { outcomes, values, sentNames } = details
+  return [
+    ...section('NOT ACCEPTED', 'DELIVERIES', outcomes.flatMap(formatOutcome)),
+    ...section('VALUE ACCEPTED', 'AMOUNT', values.accepted.map(formatValue)),
+    ...(values.reported ?? []).map(({ currency, amount }) =>
+      formatRow(`Reported by the platform, ${currency}`, [amount]),
+    ),
+    ...(values.reported === null && values.noValues ? wrapText('  ', values.noValues) : []),
+    ...sentNames.flatMap(({ eventName, platformName }) =>
+      wrapText('  ', `${eventName} is sent and counted as ${platformName}.`),
+    ),
+  ]
+}
+
+function section(title: string, unit: string, rows: readonly string[]): string[] {
+  return rows.length === 0 ? [] : ['', formatRow(title, [unit]), ...rows]
+}
+
+function formatOutcome({
+  status,
+  reason,
+  count,
+}: {
+  status: string
+  reason: string
+  count: number
+}) {
+  const row = formatRow(status, [formatCount(count)])
+  return [row, ...wrapText('    ', explainOutcome(reason))]
+}
+
+function formatValue({ eventName, currency, amount }: SentValue): string {
+  return formatRow(`${eventName}, ${currency}`, [amount])
+}
+
+/** Of the platform, in its own words. */
+function formatCountSource({ details }: StoredReport): string[] {
+  const source = details?.countSource
+  if (!source) return []
+  return wrapText('  Platform     ', `${source.platform}: ${source.label}. ${source.meaning}`)
 }
 
 function formatRow(name: string, cells: readonly string[]): string {

@@ -7,6 +7,7 @@ import {
   type ReconciliationInput,
   reconcileDay,
 } from '../../signals/reports/reconcile-day.ts'
+import type { StoredReport } from '../../signals/reports/reconciliation-store.ts'
 import { formatReportTable } from './report-command.ts'
 
 const AT = new Date('2026-11-22T06:00:12.345Z')
@@ -26,9 +27,37 @@ const SENT = {
   unknownAttempts: 0,
 }
 const QUIET = { names: [], isTruncated: false }
+const SIDES = {
+  sent: [{ eventName: 'Purchase', ...SENT }],
+  waiting: QUIET,
+  browser: null,
+  hasOtherSenders: false,
+}
+const COUNTED = { kind: 'counts' as const, counts: { Purchase: 1_242 }, isTruncated: false }
+const RESULTS = 'request_results' as const
+const DETAILS = {
+  unavailable: null,
+  countSource: {
+    source: 'day_report' as const,
+    platform: 'Scripted',
+    label: 'Received events',
+    meaning: 'What it received.',
+  },
+  sentNames: [{ eventName: 'Order', platformName: 'Purchase' }],
+  outcomes: [{ status: 'skipped:consent', reason: 'consent_refused_for_platform', count: 3 }],
+  requests: null,
+  values: {
+    accepted: [{ eventName: 'Purchase', currency: 'EUR', events: 2, amount: '0.30' }],
+    reported: null,
+    noValues: 'It reports no values.',
+  },
+}
 
-function table(reconciliation: ReturnType<typeof reconcileDay>): string {
-  const times = { createdAt: AT, updatedAt: AT, triedAt: AT, trouble: null }
+function table(
+  reconciliation: ReturnType<typeof reconcileDay> | ReturnType<typeof describeUnavailableDay>,
+  details: StoredReport['details'] = null,
+): string {
+  const times = { createdAt: AT, updatedAt: AT, triedAt: AT, trouble: null, details }
   const stored = { id: 1, destinationId: DESTINATION.id, reportDate: '2026-11-21', ...times }
   return formatReportTable({ ...stored, ...reconciliation }, DESTINATION)
 }
@@ -85,10 +114,30 @@ it('shows both counts, the explanations of the gap and the rest', () => {
 
 it('shows no platform counts when the platform returned none', () => {
   const own = { sent: [{ eventName: 'Purchase', ...SENT }], waiting: QUIET }
-  const text = table(describeUnavailableDay(own, 'The platform refuses the access token.'))
+  const sentence = 'The platform refuses the access token.'
+  const unavailable = { cause: 'credential' as const, sentence }
+  const text = table(describeUnavailableDay(own), { ...DETAILS, unavailable })
   assert.match(text, /Purchase +1,240 +- +-\n/)
-  assert.match(text, /\n\n {2}The day was not compared. The platform refuses the access token.\n$/)
+  assert.match(text, /\n\n {2}The day was not compared. The platform refuses the access token.\n/)
   assert.doesNotMatch(text, /EXPLAINED BY/)
+})
+
+it('shows what was not accepted, values and the words of the platform', () => {
+  const text = table(reconcileDay({ ...SIDES, server: COUNTED }), DETAILS)
+  assert.match(text, /Platform {5}Scripted: Received events\. What it received\.\n/)
+  assert.match(text, /NOT ACCEPTED +DELIVERIES\n {2}skipped:consent +3\n {4}The person refused/)
+  assert.match(
+    text,
+    /VALUE ACCEPTED +AMOUNT\n {2}Purchase, EUR +0\.30\n {2}It reports no values\.\n/,
+  )
+  assert.match(text, /Order is sent and counted as Purchase\./)
+})
+
+it('shows no count of a name that the platform does not tell', () => {
+  const details = { ...DETAILS, countSource: { ...DETAILS.countSource, source: RESULTS } }
+  const text = table(reconcileDay({ ...SIDES, server: COUNTED }), details)
+  assert.match(text, /Purchase +1,240 +- +-\n/)
+  assert.match(text, /Total +1,240 +1,242 +-2\n/)
 })
 
 it('stays within 80 columns of plain text for any name', () => {

@@ -122,12 +122,16 @@ export interface SentGroup {
   eventOn: string
   /** The keys by which the platform identifies a person, in order. */
   keys: readonly string[]
+  /** Of the values; null or left out without one. */
+  currency?: string | null
 }
 
 export interface SentMark {
   groupNumber: number
   /** Attempts without a usable answer: this one, and one of a dead worker. */
   unknown: number
+  /** Its value in the currency of its group, as decimal text; null or left out without one. */
+  amount?: string | null
 }
 
 const GROUP_COLUMNS: BatchColumn<SentGroup>[] = [
@@ -135,6 +139,7 @@ const GROUP_COLUMNS: BatchColumn<SentGroup>[] = [
   { name: 'event_name', type: 'text', text: ({ eventName }) => eventName },
   { name: 'event_on', type: 'date', text: ({ eventOn }) => eventOn },
   { name: 'keys', type: 'text', text: ({ keys }) => keys.join(' ') },
+  { name: 'currency', type: 'text', text: ({ currency }) => currency ?? null },
 ]
 
 /** The parameters of `countSentExpressions`, from `firstParameter` on. */
@@ -152,13 +157,14 @@ export interface CountSentParameters {
 
 /**
  * The part of the settling statement that counts what was sent. It reads `settled`, the rows that
- * belonged to this worker, with their `group_number` and `unknown`.
+ * belonged to this worker, with their `group_number`, `unknown` and `amount`.
  */
 export function countSentExpressions(parameters: CountSentParameters): string {
   const writes = countSentWrites(parameters)
   return `${countedGroups(parameters)},
     counted_sent as (${writes.sent('counted_groups')}),
-    counted_keys as (${writes.keys('counted_groups')})`
+    counted_keys as (${writes.keys('counted_groups')}),
+    counted_values as (${writes.values('counted_groups')})`
 }
 
 /**
@@ -189,12 +195,22 @@ export function countSentWrites({
       where accepted > 0 group by event_name, match_key order by event_name, match_key
       on conflict (tracker_id, destination_id, sent_on, event_name, match_key, slot) do update
         set events = sent_key_counts.events + excluded.events`
-  return { sent, keys }
+  const values = (source: string) => `
+      insert into sent_value_counts
+        (tracker_id, destination_id, sent_on, event_name, currency, slot, events, amount)
+      select ${keyValues}, event_name, currency, ${COUNTER_SHARD}, sum(valued), sum(amount)
+      from ${source} where valued > 0 and currency is not null
+      group by event_name, currency order by event_name, currency
+      on conflict (tracker_id, destination_id, sent_on, event_name, currency, slot) do update set
+        events = sent_value_counts.events + excluded.events,
+        amount = sent_value_counts.amount + excluded.amount`
+  return { sent, keys, values }
 }
 
 /** The columns of `counted_groups`, as SQL. */
 export const COUNTED_GROUP_TYPES =
-  'event_on date, keys text, accepted bigint, test bigint, unknown bigint, event_name text'
+  'event_on date, keys text, accepted bigint, test bigint, unknown bigint, currency text, ' +
+  'valued bigint, amount numeric, event_name text'
 
 /** Event names counted per day and destination; the platform lists a hundred. */
 const COUNTED_NAMES_MAX = 200
@@ -204,7 +220,9 @@ const SETTLED_GROUPS = `
       select group_number,
         count(*) filter (where status = 'accepted' and not is_test) as accepted,
         count(*) filter (where status = 'accepted' and is_test) as test,
-        sum(unknown) as unknown
+        sum(unknown) as unknown,
+        count(amount) filter (where status = 'accepted' and not is_test) as valued,
+        sum(amount) filter (where status = 'accepted' and not is_test) as amount
       from settled
       where group_number is not null and (status = 'accepted' or unknown > 0)
       group by group_number
@@ -221,6 +239,7 @@ export function countedGroups(parameters: CountSentParameters): string {
     and sent_on = ${sentOn}::date`
   return `${SETTLED_GROUPS}, found_names as materialized (
       select sent.*, settled_groups.accepted, settled_groups.test, settled_groups.unknown,
+        settled_groups.valued, settled_groups.amount,
         exists (
           select 1 from sent_counts where ${ofDay} and event_name = sent.event_name
         ) as is_known
@@ -228,7 +247,7 @@ export function countedGroups(parameters: CountSentParameters): string {
       join ${unnestColumns(GROUP_COLUMNS, { alias: 'sent', firstParameter })}
         on sent.number = settled_groups.group_number
     ), counted_groups as materialized (
-      select event_on, keys, accepted, test, unknown, case
+      select event_on, keys, accepted, test, unknown, currency, valued, amount, case
         when is_known then event_name
         when (select count(distinct event_name) from sent_counts where ${ofDay})
           + dense_rank() over (partition by is_known order by event_name) <= ${COUNTED_NAMES_MAX}

@@ -166,6 +166,9 @@ export const ATTEMPT_COLUMNS = [
   'attempt_ids',
 ]
 
+/** By which a final delivery is counted as an outcome. */
+export const OUTCOME_COLUMNS = ['status', 'status_reason', 'updated_at']
+
 /** The end of an insert into `delivery_counts`: adds to the counts of a day, or starts them. */
 export const ADD_COUNTS = `
   on conflict (tracker_id, planned_on, slot) do update set

@@ -35,7 +35,13 @@ export function buildExpireDeliveriesCtes(): string {
     )`
 }
 
-const SENT_COUNT_TABLES = ['sent_counts', 'sent_key_counts'] as const
+/** Tables of counts by destination, with the column of the day. */
+const SENT_COUNT_TABLES = [
+  ['sent_counts', 'sent_on'],
+  ['sent_key_counts', 'sent_on'],
+  ['sent_value_counts', 'sent_on'],
+  ['destination_outcomes', 'day'],
+] as const
 
 /** Deletes a batch of counts of what was sent before the cutoff day. Returns how many rows. */
 export async function deleteSentCounts(database: Database, cutoffDay: string): Promise<number> {
@@ -54,7 +60,7 @@ type SentCountTable = (typeof SENT_COUNT_TABLES)[number]
 /** One index lookup per destination. */
 async function findTrackersOfSentCounts(
   { pool }: Database,
-  table: SentCountTable,
+  [table, day]: SentCountTable,
   cutoffDay: string,
 ): Promise<string[]> {
   const { rows } = await pool.query({
@@ -62,7 +68,7 @@ async function findTrackersOfSentCounts(
            cross join lateral (
              select 1 from ${table} sent
              where sent.tracker_id = destination.tracker_id
-               and sent.destination_id = destination.id and sent.sent_on < $1::date
+               and sent.destination_id = destination.id and sent.${day} < $1::date
              limit 1
            ) expired
            order by destination.tracker_id limit ${EXPIRED_ROWS_MAX}`,
@@ -74,7 +80,7 @@ async function findTrackersOfSentCounts(
 /** Reads one range of the primary key per destination of the tracker. */
 async function deleteSentCountsOf(
   { pool }: Database,
-  table: SentCountTable,
+  [table, day]: SentCountTable,
   { trackerId, cutoffDay, limit }: TrackerBatch & { cutoffDay: string },
 ): Promise<number> {
   const { rows } = await pool.query({
@@ -84,7 +90,7 @@ async function deleteSentCountsOf(
              cross join lateral (
                select ctid as row_position from ${table} sent
                where sent.tracker_id = $1::uuid and sent.destination_id = destination.id
-                 and sent.sent_on < $2::date
+                 and sent.${day} < $2::date
                limit $3::integer for update skip locked
              ) expired
              where destination.tracker_id = $1::uuid

@@ -13,7 +13,7 @@ import {
   toKeyArrays,
 } from './receipt-store.ts'
 import { OTHER_NAMES } from './sent-counts-store.ts'
-import { GROUP_ISSUES, WRITE_ISSUES } from './settlement-store.ts'
+import { COUNT_OUTCOME_ROWS, GROUP_ISSUES, WRITE_ISSUES } from './settlement-store.ts'
 
 /** A delivery of a receipt that is still accepted, and by no later request. */
 export interface AcceptedDelivery extends DeliveryKey {
@@ -66,6 +66,8 @@ export interface FailedDelivery extends DeliveryKey {
   keys: readonly string[]
   /** The UTC day of the event's time as the platform reads it. */
   eventOn: string
+  /** As they were counted; null without a value. */
+  value: { amount: string; currency: string } | null
   replayableUntil: Date | null
 }
 
@@ -93,7 +95,9 @@ const MOVE_FAILED = `
       deliveries.status_reason, deliveries.event_id, deliveries.space
   )
   select json_agg(settled)::text as settled from (
-    select moved.*, null::integer as group_number, 0 as unknown, $8::text as issue from moved
+    select moved.*, null::integer as group_number, 0 as unknown, null::numeric as amount,
+      $8::text as issue
+    from moved
   ) settled`
 
 const SETTLED_ROWS = (parameter: number) =>
@@ -132,7 +136,16 @@ const UNCOUNT_SENT = `
   select $1::uuid, $2::uuid, $3::date, ${COUNTED_NAME}, $5::date, ${COUNTER_SHARD},
     -$6::integer, -$7::integer, 0
   on conflict (tracker_id, destination_id, sent_on, event_name, event_on, slot) do update set
-    accepted = sent_counts.accepted + excluded.accepted, test = sent_counts.test + excluded.test`
+    accepted = sent_counts.accepted + excluded.accepted, test = sent_counts.test + excluded.test
+  returning event_name`
+const UNCOUNT_VALUES = `
+  insert into sent_value_counts
+    (tracker_id, destination_id, sent_on, event_name, currency, slot, events, amount)
+  select $1::uuid, $2::uuid, $3::date, $4::text, $5::text, ${COUNTER_SHARD},
+    -cardinality($6::numeric[]), -(select sum(amount) from unnest($6::numeric[]) amount)
+  on conflict (tracker_id, destination_id, sent_on, event_name, currency, slot) do update set
+    events = sent_value_counts.events + excluded.events,
+    amount = sent_value_counts.amount + excluded.amount`
 
 /**
  * Stores that the platform processed nothing of a request, and fails the deliveries that it had
@@ -159,13 +172,20 @@ export function failReceipt(database: Database, failed: FailedReceipt): Promise<
     await client.query({ text: UNCOUNT_STAGE, values: [trackerId, acceptedAt, settled] })
     await client.query({ text: COUNT_FAILED_STAGE, values: [trackerId, reading.at, settled] })
     const common = [trackerId, reading.at, destinationId]
+    await client.query({ text: COUNT_OUTCOME_ROWS, values: [settled, ...common] })
     const grouped = await client.query({ text: GROUP_ISSUES, values: [settled, ...common] })
     const { issues } = grouped.rows[0]
     if (issues) await client.query({ text: WRITE_ISSUES, values: [issues, ...common] })
     const moved: { id: number; is_test: boolean }[] = JSON.parse(settled)
-    for (const { eventName, eventOn, accepted, test } of groupSent(deliveries, moved)) {
-      const sent = [formatUtcDay(acceptedAt), eventName, eventOn, accepted, test]
-      await client.query({ text: UNCOUNT_SENT, values: [trackerId, destinationId, ...sent] })
+    const ofDay = [trackerId, destinationId, formatUtcDay(acceptedAt)]
+    for (const { eventName, eventOn, accepted, test, values } of groupSent(deliveries, moved)) {
+      const sent = [...ofDay, eventName, eventOn, accepted, test]
+      const counted = await client.query({ text: UNCOUNT_SENT, values: sent })
+      const countedName = counted.rows[0].event_name
+      for (const [currency, amounts] of values) {
+        const own = [...ofDay, countedName, currency, arrayLiteral(amounts)]
+        await client.query({ text: UNCOUNT_VALUES, values: own })
+      }
     }
     for (const { eventName, keys, counts } of groupKeys(deliveries, moved)) {
       const sent = [formatUtcDay(acceptedAt), eventName, arrayLiteral(keys), arrayLiteral(counts)]
@@ -187,8 +207,9 @@ function groupSent(
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([key, each]) => {
       const [eventName = '', eventOn = ''] = key.split('\0')
-      const test = each.filter(({ id }) => isTest.get(id)).length
-      return { eventName, eventOn, accepted: each.length - test, test }
+      const live = each.filter(({ id }) => !isTest.get(id))
+      const test = each.length - live.length
+      return { eventName, eventOn, accepted: live.length, test, values: groupValues(live) }
     })
 }
 
@@ -208,4 +229,13 @@ function groupKeys(
       }
       return { eventName, keys: [...counts.keys()], counts: [...counts.values()].map(String) }
     })
+}
+
+/** Amounts by currency, in the order of the keys. */
+function groupValues(deliveries: readonly FailedDelivery[]): [string, string[]][] {
+  const values = deliveries.flatMap(({ value }) => value ?? [])
+  const groups = Map.groupBy(values, ({ currency }) => currency)
+  return [...groups]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([currency, each]) => [currency, each.map(({ amount }) => amount)])
 }

@@ -188,6 +188,7 @@ const SETTLED_COLUMNS = {
   status_reason: 'text',
   group_number: 'integer',
   unknown: 'integer',
+  amount: 'numeric',
   ...ISSUE_SOURCE_COLUMNS,
 }
 

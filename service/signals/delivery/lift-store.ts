@@ -4,16 +4,19 @@ import {
   ATTEMPT_COLUMNS,
   countPlanned,
   FIXED_COLUMNS,
+  OUTCOME_COLUMNS,
   outcomeLiterals,
   REPLAY_COLUMNS,
   rowsFromJson,
   rowsToJson,
   type StoredDelivery,
 } from './delivery-store.ts'
+import { uncountOutcomes } from './sent-counts-store.ts'
 
 /** Columns that a delivery takes back into the queue unchanged. */
 const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS, 'last_error']
 const UNCHANGED_NAMES = UNCHANGED_COLUMNS.join(', ')
+const MOVED_COLUMNS = [...UNCHANGED_COLUMNS, ...OUTCOME_COLUMNS]
 
 const DELETE_STOPPED = `
   with found as materialized (
@@ -66,7 +69,8 @@ export async function requeueStopped(
   if (!(await isCitusCluster(database))) {
     const text = `${DELETE_STOPPED},
       queued as (${insertQueued('moved', '$4')}),
-      counted as (${countPlanned('moved', 'count(*)')})
+      counted as (${countPlanned('moved', 'count(*)')}),
+      uncounted as (${uncountOutcomes('moved')})
       select count(*)::integer as count from moved`
     const { rows } = await query.executeQuery(CompiledQuery.raw(text, [...selected, at]))
     return (rows[0] as { count: number }).count
@@ -74,16 +78,17 @@ export async function requeueStopped(
   const deleted = await query.executeQuery(
     CompiledQuery.raw(
       `${DELETE_STOPPED} select (select count(*)::integer from moved) as count,
-         ${rowsToJson(UNCHANGED_COLUMNS, 'moved')} as moved`,
+         ${rowsToJson(MOVED_COLUMNS, 'moved')} as moved`,
       selected,
     ),
   )
   const { count, moved } = deleted.rows[0] as { count: number; moved: string | null }
   if (count === 0) return 0
-  const rowsOf = (parameter: string) => rowsFromJson(UNCHANGED_COLUMNS, 'deliveries', parameter)
+  const rowsOf = (parameter: string) => rowsFromJson(MOVED_COLUMNS, 'deliveries', parameter)
   await query.executeQuery(CompiledQuery.raw(insertQueued(rowsOf('$1'), '$2'), [moved, at]))
   await query.executeQuery(
     CompiledQuery.raw(countPlanned(rowsOf('$2'), 'count(*)'), [trackerId, moved]),
   )
+  await query.executeQuery(CompiledQuery.raw(uncountOutcomes(rowsOf('$1')), [moved]))
   return count
 }

@@ -22,7 +22,7 @@ import {
 } from './receipt-store.ts'
 import { describeIssue } from './retry-policy.ts'
 import { findPlatformIdentity, windowEnd } from './review-deliveries.ts'
-import { platformNameOf } from './routing.ts'
+import { type DestinationRouting, findMappedName, platformNameOf } from './routing.ts'
 import { listMatchKeys } from './settle-batch.ts'
 
 /**
@@ -124,6 +124,7 @@ interface ReceiptPlatform {
   platform: Platform
   target: unknown
   credentialText: string
+  routing: DestinationRouting
 }
 
 /** Null when this process cannot ask: the receipt then waits for another time. */
@@ -136,8 +137,9 @@ async function findPlatform(
   const target = platform?.parseTarget(destination?.config ?? {}) ?? null
   const opened =
     destination && openCredential(credentialKeys, destinationId, destination.sealedCredential)
-  if (!platform || target === null || !opened) return null
-  return { platform, target, credentialText: opened.credential }
+  if (!destination || !platform || target === null || !opened) return null
+  const { routing } = destination
+  return { platform, target, credentialText: opened.credential, routing }
 }
 
 async function readReceipt(
@@ -163,7 +165,7 @@ interface FailedRequest {
 /** The platform processed nothing of the request: the events that it took have failed. */
 async function failDeliveries(
   { database }: DeliveryContext,
-  { platform }: ReceiptPlatform,
+  { platform, routing }: ReceiptPlatform,
   { receipt, reading, result }: FailedRequest,
 ): Promise<void> {
   const deliveries: FailedDelivery[] = []
@@ -173,13 +175,18 @@ async function failDeliveries(
     for (const { id, createdAt, eventId, space } of chunk) {
       const event = byId.get(`${space} ${eventId}`)
       if (!event) continue
+      // The name under which it was counted; an erased event has lost its own.
+      const isErased = event.payload === null
+      const mapped = isErased ? findMappedName(routing, event.eventName) : null
       const counted = {
-        eventName: platformNameOf(event, receipt.destinationId),
+        eventName: mapped ?? platformNameOf(event, receipt.destinationId),
         eventOn: formatUtcDay(clampEventTime(event)),
         keys: listSentKeys(event, platform, receipt.destinationId),
       }
       const replayableUntil = windowEnd(event, platform)
-      deliveries.push({ id, createdAt, replayableUntil, ...counted })
+      const { valueAmount: amount, valueCurrency: currency } = event
+      const value = amount !== null && currency !== null ? { amount, currency } : null
+      deliveries.push({ id, createdAt, value, replayableUntil, ...counted })
     }
   }
   const error = toError(receipt, result)

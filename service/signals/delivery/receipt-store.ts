@@ -193,3 +193,75 @@ export async function recordReading(
 function toJson(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value)
 }
+
+/** The results of the requests that a destination's platform took in a time range. */
+export interface RequestsOfDay {
+  requests: number
+  events: number
+  /** Of requests with a result that did not fail: their events, and those that were processed. */
+  knownEvents: number
+  processedEvents: number
+  processingEvents: number
+  unknownEvents: number
+  failedEvents: number
+  /** Of all requests, the largest first. */
+  refusals: ReceiptCount[]
+  /** Of requests that did not fail. */
+  partialRefusals: ReceiptCount[]
+}
+
+const REFUSALS_MAX = 50
+
+const OF_DAY = `tracker_id = $1::uuid and destination_id = $2::uuid
+             and accepted_at >= $3::timestamptz and accepted_at < $4::timestamptz`
+
+/** A platform may count more records than we sent events. A part of unknown size has no result. */
+const PROCESSED = `case state when 'succeeded' then least(coalesce(record_count, event_count), event_count)
+  when 'partially_succeeded' then least(record_count, event_count) end`
+
+/** A few thousand rows of one index range, for the report of a day. */
+export async function sumRequestsOfDay(
+  { pool }: Database,
+  { trackerId, destinationId, from, until }: CountedRequests,
+): Promise<RequestsOfDay> {
+  const values = [trackerId, destinationId, from, until]
+  const summed = await pool.query({
+    text: `select count(*) as requests, coalesce(sum(event_count), 0) as events,
+             coalesce(sum(event_count) filter (where ${PROCESSED} is not null), 0)
+               as "knownEvents",
+             coalesce(sum(${PROCESSED}), 0) as "processedEvents",
+             coalesce(sum(event_count) filter (where state = 'processing'), 0)
+               as "processingEvents",
+             coalesce(sum(event_count) filter (where state = 'failed'), 0) as "failedEvents"
+           from request_receipts where ${OF_DAY}`,
+    values,
+  })
+  const refused = await pool.query({
+    text: `select error.reason, receipt.state = 'failed' as failed, sum(error.count)::bigint as count
+           from (select state, errors from request_receipts where ${OF_DAY}) receipt
+           cross join lateral jsonb_to_recordset(receipt.errors) as error(reason text, count bigint)
+           group by 1, 2 order by 3 desc, 1`,
+    values,
+  })
+  const [totals] = summed.rows
+  const { events, knownEvents, processingEvents, failedEvents } = totals
+  const refusals = new Map<string, number>()
+  for (const { reason, count } of refused.rows) {
+    refusals.set(reason, count + (refusals.get(reason) ?? 0))
+  }
+  return {
+    ...totals,
+    unknownEvents: events - knownEvents - processingEvents - failedEvents,
+    refusals: [...refusals].map(([reason, count]) => ({ reason, count })).slice(0, REFUSALS_MAX),
+    partialRefusals: refused.rows
+      .filter(({ failed }) => !failed)
+      .map(({ reason, count }) => ({ reason, count })),
+  }
+}
+
+interface CountedRequests {
+  trackerId: string
+  destinationId: string
+  from: Date
+  until: Date
+}

@@ -9,10 +9,12 @@ import { FAILED_STATUSES } from './delivery-status.ts'
 import {
   ATTEMPT_COLUMNS,
   FIXED_COLUMNS,
+  OUTCOME_COLUMNS,
   outcomeLiterals,
   rowsFromJson,
   rowsToJson,
 } from './delivery-store.ts'
+import { uncountOutcomes } from './sent-counts-store.ts'
 
 /** The failed deliveries of a replay: those that match every member. */
 export interface ReplaySelection {
@@ -48,6 +50,7 @@ export interface ReplayCounts {
 /** Columns that move back into the queue unchanged. */
 const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...ATTEMPT_COLUMNS, 'last_error']
 const UNCHANGED_NAMES = UNCHANGED_COLUMNS.join(', ')
+const MOVED_COLUMNS = [...UNCHANGED_COLUMNS, ...OUTCOME_COLUMNS]
 
 /**
  * Failed deliveries as `failed`, and what a replay would do with each as `checked`. `lock` is empty
@@ -180,16 +183,19 @@ export async function replayFailed(
   const values = replayValues(replay)
   await readInOrder({ query })
   if (!isCluster) {
-    const text = `${deleteFailed}, queued as (${insertQueued('moved', '$10')}) ${selectCounts()}`
+    const text = `${deleteFailed}, queued as (${insertQueued('moved', '$10')}),
+      uncounted as (${uncountOutcomes('moved')}) ${selectCounts()}`
     const { rows } = await query.executeQuery(CompiledQuery.raw(text, [...values, at]))
     return rows[0] as ReplayCounts
   }
-  const moving = `, ${rowsToJson(UNCHANGED_COLUMNS, 'moved')} as moved`
+  const moving = `, ${rowsToJson(MOVED_COLUMNS, 'moved')} as moved`
   const text = `${deleteFailed} ${selectCounts(moving)}`
   const { rows } = await query.executeQuery(CompiledQuery.raw(text, values))
   const { moved, ...counts } = rows[0] as ReplayCounts & { moved: string | null }
-  const insert = insertQueued(rowsFromJson(UNCHANGED_COLUMNS, 'deliveries', '$1'), '$2')
-  if (moved) await query.executeQuery(CompiledQuery.raw(insert, [moved, at]))
+  if (!moved) return counts
+  const rowsOf = rowsFromJson(MOVED_COLUMNS, 'deliveries', '$1')
+  await query.executeQuery(CompiledQuery.raw(insertQueued(rowsOf, '$2'), [moved, at]))
+  await query.executeQuery(CompiledQuery.raw(uncountOutcomes(rowsOf), [moved]))
   return counts
 }
 

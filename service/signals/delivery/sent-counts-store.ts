@@ -1,5 +1,8 @@
+import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { ALL_DELIVERY_REASONS, type DeliveryReason } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
+import { arrayLiteral, COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
 
 /** The name under which all further event names are counted. */
 export const OTHER_NAMES = '(other names)'
@@ -93,6 +96,137 @@ export async function countSentOfDay(
     acceptedOnOtherDays: row.on_other_days,
     tests: row.tests,
     unknownAttempts: row.unknown_attempts,
+  }))
+}
+
+/** The value of the live events of one name and currency that were accepted on a day. */
+export interface SentValue {
+  eventName: string
+  currency: string
+  /** Those that have a value. */
+  events: number
+  /** Exact decimal text. */
+  amount: string
+}
+
+/** A UTC day of one destination. */
+interface DayQuery {
+  trackerId: string
+  destinationId: string
+  day: string
+}
+
+/** Read by the primary key: a few rows for each name and currency. */
+export async function sumSentValues(
+  { pool }: Database,
+  { trackerId, destinationId, day }: DayQuery,
+): Promise<SentValue[]> {
+  const { rows } = await pool.query({
+    name: 'sum-sent-values',
+    text: `select event_name, currency, sum(events) as events, sum(amount)::text as amount
+           from sent_value_counts
+           where tracker_id = $1::uuid and destination_id = $2::uuid and sent_on = $3::date
+           group by event_name, currency having sum(events) > 0
+           order by event_name, currency`,
+    values: [trackerId, destinationId, day],
+  })
+  return rows.map(({ event_name: eventName, ...row }) => ({ eventName, ...row }))
+}
+
+interface OutcomeSource {
+  /** The name of a common table expression, or another source. */
+  source: string
+  /** The rest as SQL, over the rows of the source. */
+  trackerId: string
+  destinationId: string
+  /** The time at which they reached the outcome. */
+  at: string
+  status?: string
+  reason?: string
+  where?: string
+  change?: 'count(*)' | '-count(*)'
+}
+
+/**
+ * SQL that adds live deliveries to the outcomes of their destination and day, or takes them out
+ * again, in the order of the keys.
+ */
+export function countOutcomes(rows: OutcomeSource): string {
+  const { source, trackerId, destinationId, at, where = 'true', change = 'count(*)' } = rows
+  const { status = 'status', reason = 'coalesce(status_reason, status)' } = rows
+  return `
+    insert into destination_outcomes
+      (tracker_id, destination_id, day, status, reason, slot, count)
+    select ${trackerId}, ${destinationId}, ${utcDay(at)}, ${status}, ${reason}, ${COUNTER_SHARD},
+      ${change}
+    from ${source} where not is_test and destination_id is not null and ${where}
+    group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+    on conflict (tracker_id, destination_id, day, status, reason, slot) do update set
+      count = destination_outcomes.count + excluded.count`
+}
+
+/** The outcomes of a settlement; what was accepted is in `sent_counts`. */
+export const countSettledOutcomes = (
+  source: string,
+  { trackerId, destinationId, at }: { trackerId: string; destinationId: string; at: string },
+) =>
+  countOutcomes({
+    source: `(select ${destinationId}::uuid as destination_id, status, status_reason, is_test
+      from ${source}) own`,
+    trackerId: `${trackerId}::uuid`,
+    destinationId: 'destination_id',
+    at: `${at}::timestamptz`,
+    where: `(status = 'expired' or status like 'failed:%' or status like 'skipped:%')`,
+  })
+
+/** Waiting deliveries that are skipped; `$1` is the tracker. */
+export const countSkippedOutcomes = (
+  source: string,
+  { reason, at }: { reason: string; at: string },
+) =>
+  countOutcomes({
+    source,
+    trackerId: '$1::uuid',
+    destinationId: 'destination_id',
+    at: `${at}::timestamptz`,
+    status: `'skipped:consent'`,
+    reason: `${reason}::text`,
+  })
+
+/** Deliveries that left an outcome again, such as by a replay. They were counted at `updated_at`. */
+export const uncountOutcomes = (source: string) =>
+  countOutcomes({
+    source,
+    trackerId: 'tracker_id',
+    destinationId: 'destination_id',
+    at: 'coalesce(updated_at, created_at)',
+    change: '-count(*)',
+  })
+
+/** Live deliveries of a day that were not accepted. */
+export interface DayOutcome {
+  status: Stored<DeliveryStatus>
+  reason: Stored<DeliveryReason>
+  count: number
+}
+
+/** The largest first. */
+export async function readOutcomes(
+  { pool }: Database,
+  { trackerId, destinationId, day }: DayQuery,
+): Promise<DayOutcome[]> {
+  const { rows } = await pool.query({
+    name: 'read-outcomes',
+    text: `select status, reason, sum(count) as count from destination_outcomes
+           where tracker_id = $1::uuid and destination_id = $2::uuid and day = $3::date
+           group by status, reason having sum(count) > 0
+           order by sum(count) desc, status, reason`,
+    values: [trackerId, destinationId, day],
+  })
+  return rows.map(({ status, reason, count }) => ({
+    status: parseStored(DELIVERY_STATUSES, status),
+    reason: parseStored(ALL_DELIVERY_REASONS, reason),
+    count,
   }))
 }
 

@@ -87,19 +87,26 @@ function tallySent(
     const event = sentEvents.get(id) ?? (isTakeover ? unsentEvent(batch, id) : null)
     if (!event) continue
     const group = findOrAddGroup(groups, event)
-    marks.set(id, { groupNumber: group.number, unknown: Number(isUnknown) + Number(isTakeover) })
+    const unknown = Number(isUnknown) + Number(isTakeover)
+    const amount = event.valueCurrency === null ? null : event.valueAmount
+    marks.set(id, { groupNumber: group.number, unknown, amount })
   }
   return { groups: [...groups.values()], marks }
 }
 
-type CountedEvent = Pick<OutboundEvent, 'platformName' | 'eventTime' | 'digests' | 'plain'>
+type CountedEvent = Pick<
+  OutboundEvent,
+  'platformName' | 'eventTime' | 'digests' | 'plain' | 'valueAmount' | 'valueCurrency'
+>
 
-/** Without identifiers, which are counted for accepted events only. */
+/** Without identifiers and value, which are counted for accepted events only. */
 function unsentEvent({ events, destination }: ClaimedBatch, id: number): CountedEvent | null {
   const event = events.get(id)
   if (!event) return null
   const platformName = platformNameOf(event, destination.id)
-  return { platformName, eventTime: clampEventTime(event), digests: {}, plain: {} }
+  const eventTime = clampEventTime(event)
+  const uncounted = { digests: {}, plain: {}, valueAmount: null, valueCurrency: null }
+  return { platformName, eventTime, ...uncounted }
 }
 
 /** The keys by which a platform identifies the person of an event, in order. */
@@ -115,8 +122,9 @@ function findOrAddGroup(groups: Map<string, SentGroup>, event: CountedEvent): Se
   const eventName = event.platformName
   const eventOn = formatUtcDay(event.eventTime)
   const keys = listMatchKeys(event)
-  const groupKey = `${eventOn} ${keys.join(' ')} ${eventName}`
-  const group = groups.get(groupKey) ?? { number: groups.size, eventName, eventOn, keys }
+  const currency = event.valueAmount === null ? null : event.valueCurrency
+  const groupKey = `${eventOn} ${currency ?? '-'} ${keys.join(' ')} ${eventName}`
+  const group = groups.get(groupKey) ?? { number: groups.size, eventName, eventOn, keys, currency }
   groups.set(groupKey, group)
   return group
 }

@@ -27,6 +27,7 @@ import {
 } from './issue-store.ts'
 import { insertReceipt, type NewReceipt } from './receipt-store.ts'
 import { describeIssue, type Settlement } from './retry-policy.ts'
+import { countSettledOutcomes } from './sent-counts-store.ts'
 
 /** A settlement with the time that its delivery's primary key begins with. */
 export type KeyedSettlement = Settlement & { createdAt: Date }
@@ -124,6 +125,7 @@ const SETTLEMENT_COLUMNS: BatchColumn<SettlementRow>[] = [
     text: ({ mark }) => (mark ? String(mark.groupNumber) : null),
   },
   { name: 'unknown', type: 'integer', text: ({ mark }) => String(mark?.unknown ?? 0) },
+  { name: 'amount', type: 'numeric', text: ({ mark }) => mark?.amount ?? null },
   { name: 'issue', type: 'text', text: describeIssue },
 ]
 
@@ -164,12 +166,16 @@ const SETTLED_VALUES = {
 const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS]
 
 const SETTLED_COLUMNS = [...UNCHANGED_COLUMNS, ...Object.keys(SETTLED_VALUES), 'replayable_until']
-
 /** The history omits a reason that equals the status (docs/decisions/0025). */
 function selectShortened(name: string): string {
   return name === 'status_reason' ? 'nullif(status_reason, status)' : name
 }
 
+const listSettledValues = (write: (entry: [string, string]) => string) =>
+  Object.entries(SETTLED_VALUES).map(write).join(', ')
+
+const MARK_COLUMNS =
+  'settlement.group_number, settlement.unknown, settlement.amount, settlement.issue'
 const OWN_ROW = `queue.tracker_id = settlement.tracker_id
       and queue.created_at = settlement.created_at and queue.id = settlement.id
       and queue.leased_until = settlement.leased_until`
@@ -190,20 +196,16 @@ const moveSettled = (trackerCondition: string) => `
     delete from delivery_queue queue using settlement
     where ${OWN_ROW} and settlement.next_attempt_at is null ${trackerCondition}
     returning ${UNCHANGED_COLUMNS.map(name => `queue.${name}`).join(', ')},
-      ${Object.entries(SETTLED_VALUES)
-        .map(([name, value]) => `${value} as ${name}`)
-        .join(', ')},
-      settlement.replayable_until, settlement.group_number, settlement.unknown, settlement.issue
+      ${listSettledValues(([name, value]) => `${value} as ${name}`)},
+      settlement.replayable_until, ${MARK_COLUMNS}
   ), waiting as (
     update delivery_queue queue set
-      ${Object.entries(SETTLED_VALUES)
-        .map(([name, value]) => `${name} = ${value}`)
-        .join(', ')},
+      ${listSettledValues(([name, value]) => `${name} = ${value}`)},
       next_attempt_at = settlement.next_attempt_at, leased_until = null
     from settlement
     where ${OWN_ROW} and settlement.next_attempt_at is not null ${trackerCondition}
     returning queue.created_at, queue.event_id, queue.space, queue.is_test, queue.status,
-      queue.status_reason, settlement.group_number, settlement.unknown, settlement.issue
+      queue.status_reason, ${MARK_COLUMNS}
   ), settled as materialized (
     select ${SETTLED_NAMES} from finished
     union all
@@ -221,15 +223,14 @@ const sentCountParameters = (parameter: number) => ({
   destinationId: `$${parameter + 2}`,
   firstParameter: parameter + 3,
 })
-
 const COUNT_PARAMETERS = sentCountParameters(SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length)
-
 const ISSUE_PARAMETERS = { ...COUNT_PARAMETERS, at: '$1' }
 
 const SETTLE = `${moveSettled('')},
   inserted as (${insertFinished('finished')}),
   counted as (${countSettled('settled', COUNT_PARAMETERS.trackerId)}),
   counted_stages as (${countSettledStages('settled', COUNT_PARAMETERS.trackerId, '$1')}),
+  counted_outcomes as (${countSettledOutcomes('settled', ISSUE_PARAMETERS)}),
   ${countedIssues(ISSUE_PARAMETERS)},
   written_issues as (${writeIssues('counted_issues', ISSUE_PARAMETERS)}),
   ${countSentExpressions(COUNT_PARAMETERS)}
@@ -246,6 +247,7 @@ const settledRows = (parameter: number) =>
 const COUNT_ROWS = countSettled(settledRows(2), '$1')
 const COUNT_STAGE_ROWS = countSettledStages(settledRows(3), '$1', '$2')
 const STEP_PARAMETERS = { trackerId: '$2', at: '$3', destinationId: '$4' }
+export const COUNT_OUTCOME_ROWS = countSettledOutcomes(settledRows(1), STEP_PARAMETERS)
 /** The causes of settled deliveries, as JSON; then the tracker, the time and the destination. */
 export const GROUP_ISSUES = `
   with settled as materialized (
@@ -281,6 +283,7 @@ async function settleInSteps(client: pg.PoolClient, batch: SettledBatch): Promis
   await client.query({ text: COUNT_ROWS, values: [trackerId, settled] })
   await client.query({ text: COUNT_STAGE_ROWS, values: [trackerId, at, settled] })
   const common = [trackerId, at, destinationId]
+  await client.query({ text: COUNT_OUTCOME_ROWS, values: [settled, ...common] })
   const found = await client.query({ text: GROUP_ISSUES, values: [settled, ...common] })
   const { issues } = found.rows[0]
   if (issues) await client.query({ text: WRITE_ISSUES, values: [issues, ...common] })
@@ -290,7 +293,7 @@ async function settleInSteps(client: pg.PoolClient, batch: SettledBatch): Promis
   })
   const { groups } = named.rows[0]
   if (!groups) return count
-  for (const write of [SENT_WRITES.sent, SENT_WRITES.keys]) {
+  for (const write of [SENT_WRITES.sent, SENT_WRITES.keys, SENT_WRITES.values]) {
     await client.query({ text: write(GROUP_ROWS), values: [groups, ...common] })
   }
   return count

@@ -30,8 +30,8 @@ import {
   rowsFromJson,
   rowsToJson,
 } from './delivery-store.ts'
-
 import { listDestinationIds } from './destination-store.ts'
+import { countSkippedOutcomes } from './sent-counts-store.ts'
 
 /** Columns that a skipped delivery takes into the history unchanged. */
 const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS]
@@ -139,7 +139,8 @@ const deleteWaiting = (ids: string) => `
 const SKIP_WAITING = `${deleteWaiting('$8')},
   inserted as (${insertSkipped('skipped', { reason: '$7', at: '$6' })}),
   counted as (${countPlanned('skipped', '-count(*)')}),
-  held as (${countHeld('skipped', { reason: '$7', at: '$6' })})
+  held as (${countHeld('skipped', { reason: '$7', at: '$6' })}),
+  outcomes as (${countSkippedOutcomes('skipped', { reason: '$7', at: '$6' })})
   select count(*) as count from skipped`
 
 const DELETE_WAITING_ROWS = `${deleteWaiting('$6')}
@@ -149,6 +150,7 @@ const SKIPPED_ROWS = rowsFromJson(SKIPPED_COLUMNS, 'delivery_queue', '$2')
 const INSERT_SKIPPED_ROWS = insertSkipped(SKIPPED_ROWS, { reason: '$3', at: '$1' })
 const UNCOUNT_SKIPPED_ROWS = countPlanned(SKIPPED_ROWS, '-count(*)')
 const COUNT_HELD_ROWS = countHeld(SKIPPED_ROWS, { reason: '$4', at: '$3' })
+const COUNT_OUTCOME_ROWS = countSkippedOutcomes(SKIPPED_ROWS, { reason: '$4', at: '$3' })
 
 /** On a Citus cluster, where an insert cannot read a common table expression (decision 0024). */
 async function skipInSteps(
@@ -161,16 +163,14 @@ async function skipInSteps(
   await client.query(INSERT_SKIPPED_ROWS, [at, skipped, reason])
   await client.query(UNCOUNT_SKIPPED_ROWS, [trackerId, skipped])
   await client.query(COUNT_HELD_ROWS, [trackerId, skipped, at, reason])
+  await client.query(COUNT_OUTCOME_ROWS, [trackerId, skipped, at, reason])
   return count
 }
-
-/** Both are SQL. */
-type SkippedAs = { reason: string; at: string }
 
 /** The SQL that inserts rows from the queue into the history as skipped. */
 function insertSkipped(
   rows: string,
-  { reason, lastError = 'last_error', at }: SkippedAs & { lastError?: string },
+  { reason, lastError = 'last_error', at }: { reason: string; at: string; lastError?: string },
 ): string {
   const unchanged = UNCHANGED_COLUMNS.join(', ')
   return `insert into deliveries (${unchanged}, status, status_reason, last_error, updated_at)
@@ -179,7 +179,7 @@ function insertSkipped(
 }
 
 /** Counts skipped deliveries as held in this hour; `$1` is the tracker. */
-function countHeld(source: string, { reason, at }: SkippedAs): string {
+function countHeld(source: string, { reason, at }: { reason: string; at: string }): string {
   return countStages({
     source,
     trackerId: '$1::uuid',
@@ -286,6 +286,8 @@ const STOP_ERASED = `
     ${countPlanned('stopped', '-count(*)')}
   ), held as (
     ${countHeld('stopped', { reason: `'erased'`, at: '$2' })}
+  ), outcomes as (
+    ${countSkippedOutcomes('stopped', { reason: `'erased'`, at: '$2' })}
   ), concerned as materialized (
     select attempt_ids, needs_change, may_be_answered from concerned_queue
     union all

@@ -156,6 +156,25 @@ interface DeliveryTables {
     slot: number
     events: number
   }
+  sent_value_counts: {
+    tracker_id: string
+    destination_id: string
+    sent_on: string
+    event_name: string
+    currency: string
+    slot: number
+    events: number
+    amount: string
+  }
+  destination_outcomes: {
+    tracker_id: string
+    destination_id: string
+    day: string
+    status: string
+    reason: string
+    slot: number
+    count: number
+  }
 }
 
 declare module '../../runtime/db/tables.ts' {
@@ -174,5 +193,7 @@ export const DELIVERY_PLACEMENTS: Record<keyof DeliveryTables, TablePlacement> =
   delivery_counts: 'distributed',
   sent_counts: 'distributed',
   sent_key_counts: 'distributed',
+  sent_value_counts: 'distributed',
+  destination_outcomes: 'distributed',
   delivery_issues: 'distributed',
 }

@@ -263,6 +263,7 @@ async function writeDeliveries(
   await runBatchWrite(client, 'final', PLAN_WRITES.final, final)
   await runBatchWrite(client, 'counted-plans', PLAN_WRITES.counted_plans, dated)
   await runBatchWrite(client, 'counted-holds', PLAN_WRITES.counted_holds, final)
+  await runBatchWrite(client, 'counted-outcomes', PLAN_WRITES.counted_outcomes, final)
 }
 
 async function runBatchWrite<Row>(

@@ -1,6 +1,9 @@
-import type { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
+import type { FailureReason, HeldReason } from '@signalbox/contract/reasons.ts'
+import type { ALL_BUCKET_NAMES, BUCKET_NAMES } from '@signalbox/contract/reports.ts'
 
-export type BucketName = (typeof BUCKET_NAMES)[number]
+export type BucketName = (typeof ALL_BUCKET_NAMES)[number]
+/** Those of a platform's report of a day. */
+export type DayBucketName = (typeof BUCKET_NAMES)[number]
 
 /** The figures in the sentences, besides the bucket counts. All are numbers of events. */
 export interface BucketInput {
@@ -31,9 +34,9 @@ const NAME_CHARACTERS_MAX = 40
 
 /** Explains each bucket to a person: what happened, in numbers, and what to do. */
 export function explainBuckets(
-  counts: Record<BucketName, number>,
+  counts: Record<DayBucketName, number>,
   input: BucketInput,
-): Record<BucketName, string> {
+): Record<DayBucketName, string> {
   return {
     test_events: explainTestEvents(0 - counts.test_events),
     pending: explainPending(0 - counts.pending, input),
@@ -153,6 +156,47 @@ function truncateName(name: string): string {
   return plain.length > NAME_CHARACTERS_MAX ? `${plain.slice(0, NAME_CHARACTERS_MAX)}...` : plain
 }
 
-function countNoun(count: number, noun = 'event'): string {
+export function countNoun(count: number, noun = 'event'): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** Why a destination did not get an event that was accepted, or did not keep it. */
+const OUTCOME_SENTENCES: Record<FailureReason | HeldReason, string> = {
+  destination_refused: 'The platform refused the credential or the configuration.',
+  credential_unreadable: 'The stored credential could not be opened.',
+  refused_by_platform: 'The platform refused the content of the event.',
+  request_failed: 'The platform took the request and later processed none of it.',
+  refused_before_sending: 'The platform would have refused the event, so it was not sent.',
+  payload_expired: 'The identity had expired before the event could be sent.',
+  no_platform_identity: 'The event has no identifier that the platform matches.',
+  no_test_code: 'The destination had no code for test events.',
+  time_used_up: 'Every attempt failed until the time for retries was over.',
+  single_attempt: 'The only attempt failed.',
+  not_deduplicated: 'The platform removes no copies, so the event is not sent a second time.',
+  handed_back: 'The event was handed back unsent until the time for retries was over.',
+  outside_window: 'The event was older than the platform takes.',
+  no_signal: 'The event carries no signal of consent that this platform needs.',
+  possible_refusal: 'A signal of consent could not be read and may be a refusal.',
+  consent_refused_for_platform: 'The person refused this platform.',
+  consent_not_decided: 'Consent was not decided for this platform when the event was accepted.',
+  consent_withdrawn: 'The person withdrew consent before the event was sent.',
+  withdrawn_by_page: 'A page withdrew consent before the event was sent.',
+  erased: 'The person was erased before the event was sent.',
+  no_destination: 'The tracker had no destination.',
+  sent_by_secret: 'The server sent the same event.',
+  name_not_selected: "The destination's filter does not select the event name.",
+  action_source_not_selected: "The destination's filter does not select the action source.",
+  key_not_selected: "The destination's filter does not select the kind of key.",
+  test_not_selected: "The destination's filter does not select test events.",
+  live_not_selected: "The destination's filter selects test events only.",
+  value_missing: "The destination's filter needs a value, and the event has none.",
+  value_other_currency: "The value is in another currency than that of the destination's filter.",
+  value_below_minimum: "The value is below the minimum of the destination's filter.",
+  no_platform_name: "The destination's map has no name of the platform for the event.",
+}
+
+export function explainOutcome(reason: string): string {
+  const isKnown = Object.hasOwn(OUTCOME_SENTENCES, reason)
+  const sentences: Record<string, string> = OUTCOME_SENTENCES
+  return (isKnown && sentences[reason]) || 'Another version of the service knows this reason.'
 }

@@ -104,8 +104,9 @@ it('reports a day that the platform no longer has as unavailable', async test =>
   assert.deepEqual(await makeDue(service), { made: 6, unavailable: 1, more: false })
   const { status } = await reportOf(service)
   assert.equal(status, 'unavailable')
-  const [{ buckets }] = await reportsOf(service)
-  assert.match(buckets.pending.explanation, /counts of the last 7 days only/)
+  const [{ unavailable }] = await reportsOf(service)
+  assert.equal(unavailable.cause, 'out_of_range')
+  assert.match(unavailable.sentence, /counts of the last 7 days only/)
   service.clock.advance(HOUR_SECONDS)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
 })
@@ -202,11 +203,11 @@ it('never counts a refusal as zero and retries every hour', async test => {
   await scriptFaults(service.simulatorUrl, [{ edge: 'stats', respond: refusal }])
   service.clock.advance(UNTIL_FIRST)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 1, more: false })
-  const unavailable = { counts: [2, 0], buckets: {}, residual: 2, status: 'unavailable' }
+  const unavailable = { counts: [2, null], buckets: {}, residual: null, status: 'unavailable' }
   assert.deepEqual(await reportOf(service), unavailable)
-  const [{ event_counts, buckets }] = await reportsOf(service)
-  assert.deepEqual(event_counts, { accepted: { Purchase: 2 }, meta: {} })
-  assert.match(buckets.other_senders.explanation, /^The day was not compared\. /)
+  const [{ event_counts, observed_gap, ...report }] = await reportsOf(service)
+  assert.deepEqual([event_counts, observed_gap], [{ accepted: { Purchase: 2 }, meta: {} }, null])
+  assert.equal(report.unavailable.cause, 'permission')
   service.clock.advance(HOUR_SECONDS - 1)
   assert.equal((await makeDue(service)).unavailable, 0)
   service.clock.advance(1)
@@ -240,7 +241,7 @@ it('sends no request for a paused destination or an unreadable credential', asyn
   const { pool } = service.database
   await pool.query(`update destinations set status = 'inactive'`)
   assert.equal((await makeDue(service)).unavailable, 1)
-  const explanation = async () => (await reportsOf(service))[0].buckets.pending.explanation
+  const explanation = async () => (await reportsOf(service))[0].unavailable.sentence
   assert.match(await explanation(), /The destination is inactive: set a working credential/)
   await pool.query(`update destinations set status = 'active', sealed_credential = '\\x00'`)
   service.clock.advance(HOUR_SECONDS)

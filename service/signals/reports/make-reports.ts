@@ -1,27 +1,12 @@
-import type { Database } from '../../runtime/db/database.ts'
-import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-credential.ts'
 import { formatUtcDay, isCalendarDay, subtractDays, toDaySpan } from '../../runtime/util/time.ts'
-import { countWaitingOfDay, type WaitingOfDay } from '../delivery/backlog-store.ts'
 import { type Destination, findDestination } from '../delivery/destination-store.ts'
 import { findDestinationRoutes } from '../delivery/plan-store.ts'
-import { type DestinationRouting, findMappedName } from '../delivery/routing.ts'
-import { countSentOfDay } from '../delivery/sent-counts-store.ts'
-import { type CountedSource, INVALID_CONFIGURATION, type Platform } from '../platforms/platform.ts'
-import type { PlatformRegistry } from '../platforms/registry.ts'
-import { unavailableWithoutToken } from '../platforms/send-answer.ts'
 import { type AlertContext, type AlertSubject, raiseAlert, resolveAlert } from './alert-store.ts'
-import {
-  type DayReconciliation,
-  describeUnavailableDay,
-  detectOtherSenders,
-  hasMissingEvents,
-  type OwnCounts,
-  reconcileDay,
-} from './reconcile-day.ts'
+import { compareDay, type ReportContext, readDetails } from './compare-day.ts'
+import type { DayReconciliation } from './reconcile-day.ts'
 import {
   type DestinationKey,
   findActiveDestinations,
-  findEarlierCounts,
   findReportAttempts,
   reportAttemptKey,
   saveReport,
@@ -139,23 +124,6 @@ export async function refreshReports(
   return refreshed
 }
 
-interface ReportContext {
-  database: Database
-  platforms: PlatformRegistry
-  credentialKeys: CredentialKeys
-  now: () => Date
-}
-
-/** Earlier reports that are searched for signs of other senders. */
-const EARLIER_REPORTS = 7
-
-const PAUSED = 'The destination is inactive: set a working credential, then make the report again.'
-const NO_CREDENTIAL =
-  'The stored credential cannot be opened with SIGNALBOX_CREDENTIAL_KEY: set the key that sealed ' +
-  'it, or a new credential.'
-
-const NO_PLUG_IN = "This server has no plug-in for the destination's platform."
-
 /**
  * Makes, stores and returns the report of one destination and UTC day. Without counts of the
  * platform the report is `unavailable`, and a stored report with counts stays.
@@ -168,82 +136,10 @@ async function makeReport(
   const { database, now } = context
   const { trackerId, id: destinationId } = destination
   const madeAt = now()
-  const reconciliation = await reconcileWithPlatform(context, destination, day)
-  await saveReport(database, { trackerId, destinationId, day, reconciliation, madeAt })
+  const { reconciliation, ...compared } = await compareDay(context, destination, day)
+  const details = await readDetails(context, { destination, day, reconciliation, compared })
+  await saveReport(database, { trackerId, destinationId, day, reconciliation, details, madeAt })
   return reconciliation
-}
-
-async function reconcileWithPlatform(
-  context: ReportContext,
-  destination: Destination,
-  day: string,
-): Promise<DayReconciliation> {
-  const { database } = context
-  const { trackerId, id: destinationId } = destination
-  const own = await countOwnEvents(context, destination, day)
-  const read = createDayReader(context, destination, day)
-  if (typeof read === 'string') return describeUnavailableDay(own, read)
-  const server = await read('server')
-  if (server.kind === 'unavailable') return describeUnavailableDay(own, server.sentence)
-  const key = { trackerId, destinationId, day }
-  const earlier = await findEarlierCounts(database, key, EARLIER_REPORTS)
-  const sides = { ...own, server, hasOtherSenders: earlier.some(detectOtherSenders) }
-  // Browser counts take a second request, so they are read only when events are missing.
-  const browser = hasMissingEvents(sides) ? await read('browser') : null
-  return reconcileDay({ ...sides, browser })
-}
-
-/** Waiting events first: an event accepted in between is then in both counts, never in neither. */
-async function countOwnEvents(
-  { database }: ReportContext,
-  { trackerId, id: destinationId, routing }: Destination,
-  day: string,
-): Promise<OwnCounts> {
-  const key = { trackerId, destinationId }
-  const counted = await countWaitingOfDay(database, { ...key, ...toDaySpan(day) })
-  const waiting = { ...counted, names: nameForPlatform(counted.names, routing) }
-  return { waiting, sent: await countSentOfDay(database, { ...key, day }) }
-}
-
-/**
- * What waits, by the platform's names, as it counts. The map of now stands for that of acceptance:
- * the name of each waiting event is in its identity, and reading a backlog's would take minutes.
- */
-export function nameForPlatform(
-  waiting: readonly WaitingOfDay[],
-  routing: DestinationRouting,
-): WaitingOfDay[] {
-  const byName = new Map<string, WaitingOfDay>()
-  for (const one of waiting) {
-    const eventName = findMappedName(routing, one.eventName) ?? one.eventName
-    const { waiting: count = 0, inFlight = 0 } = byName.get(eventName) ?? {}
-    const sum = { waiting: count + one.waiting, inFlight: inFlight + one.inFlight }
-    byName.set(eventName, { eventName, ...sum })
-  }
-  return [...byName.values()]
-}
-
-type DayReader = (source: CountedSource) => ReturnType<Platform['readDayCounts']>
-
-/** A reader of the platform's counts, or a sentence that explains why there is none. */
-function createDayReader(
-  { platforms, credentialKeys }: ReportContext,
-  { id, platform: name, config, status, sealedCredential }: Destination,
-  day: string,
-): DayReader | string {
-  if (status === 'inactive') return PAUSED
-  const opened = openCredential(credentialKeys, id, sealedCredential)
-  if (!opened) return NO_CREDENTIAL
-  const platform = platforms.find(name)
-  if (!platform) return NO_PLUG_IN
-  const target = platform.parseTarget(config)
-  if (target === null) return INVALID_CONFIGURATION
-  return async source => {
-    const found = await platforms.accessTokens.find(platform, opened.credential)
-    if (found.kind === 'no_token') return unavailableWithoutToken(found.answer)
-    const { accessToken } = found
-    return platform.readDayCounts({ target, accessToken }, toDaySpan(day), source)
-  }
 }
 
 /** An alert needs an unexplained residual of 5 % of the accepted events, and of ten events. */
@@ -269,7 +165,7 @@ async function updateResidualAlert(
 ): Promise<void> {
   const { status, acceptedCount, platformCount, unexplainedResidual } = reconciliation
   const subject: AlertSubject = { trackerId, destinationId, kind: 'reconciliation_unexplained' }
-  if (status === 'pending' || status === 'unavailable') return
+  if (status === 'pending' || status === 'unavailable' || unexplainedResidual === null) return
   const unexplained = Math.abs(unexplainedResidual)
   if (unexplained < EVENTS_MIN || unexplained < acceptedCount * SHARE_MIN) {
     await resolveAlert(context, subject, at)

@@ -1,18 +1,22 @@
 import { storedText } from '@signalbox/contract/closed-set.ts'
 import { decimalToken } from '@signalbox/contract/decimal.ts'
+import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import { getReconciliationReport } from '@signalbox/contract/report-operations.ts'
 import type {
   EmqSnapshot,
   ReconciliationBucket,
   ReconciliationReport,
+  RequestResults,
 } from '@signalbox/contract/reports.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { destinationView } from '../delivery/destination-resource.ts'
 import { type Destination, findDestination } from '../delivery/destination-store.ts'
+import type { RequestsOfDay } from '../delivery/receipt-store.ts'
 import type { EventOwner } from '../event-reads/event-view.ts'
-import { findReports, type StoredReport } from './reconciliation-store.ts'
+import { explainOutcome } from './bucket-explanations.ts'
+import { findReports, type ReportDetails, type StoredReport } from './reconciliation-store.ts'
 import { findSnapshots, type StoredSnapshot } from './snapshot-store.ts'
 
 interface ReconciliationRequest {
@@ -81,13 +85,76 @@ export function comparisonView(
     report_date: report.reportDate,
     accepted_count: report.acceptedCount,
     meta_count: report.platformCount,
-    observed_gap: report.acceptedCount - report.platformCount,
+    observed_gap: gapOf(report),
+    ...detailsView(report.details),
     event_counts: report.eventCounts,
     buckets: report.buckets as Record<string, ReconciliationBucket>,
     unexplained_residual: report.unexplainedResidual,
     status: storedText(report.status),
     created_at: report.createdAt.toISOString(),
     updated_at: report.updatedAt.toISOString(),
+  }
+}
+
+/** Null without a report of the platform. */
+export function gapOf({
+  acceptedCount,
+  platformCount,
+}: Pick<StoredReport, 'acceptedCount' | 'platformCount'>): number | null {
+  return platformCount === null ? null : acceptedCount - platformCount
+}
+
+type DetailsView = Pick<
+  ReconciliationReport,
+  'count_source' | 'unavailable' | 'sent_names' | 'outcomes' | 'requests' | 'values'
+>
+
+function detailsView(details: ReportDetails | null): DetailsView {
+  if (details === null) return NO_DETAILS
+  const { unavailable, countSource, requests } = details
+  return {
+    count_source: countSource,
+    unavailable,
+    sent_names: details.sentNames.map(({ eventName, platformName }) => ({
+      event_name: eventName,
+      platform_name: platformName,
+    })),
+    outcomes: details.outcomes.map(({ status, reason, count }) => ({
+      status: status as DeliveryStatus,
+      ...{ reason, count, explanation: explainOutcome(reason) },
+    })),
+    requests: requests && requestsView(requests),
+    values: countSource && valuesView(details.values, countSource.platform),
+  }
+}
+
+const NO_DETAILS: DetailsView = {
+  count_source: null,
+  unavailable: null,
+  sent_names: [],
+  outcomes: [],
+  requests: null,
+  values: null,
+}
+
+function requestsView(requests: RequestsOfDay): RequestResults {
+  return {
+    requests: requests.requests,
+    events: requests.events,
+    processed_events: requests.processedEvents,
+    processing_events: requests.processingEvents,
+    unknown_events: requests.unknownEvents,
+    failed_events: requests.failedEvents,
+    refusals: requests.refusals,
+  }
+}
+
+function valuesView({ accepted, reported, noValues }: ReportDetails['values'], platform: string) {
+  const none = noValues ?? `${platform} reports no values.`
+  return {
+    accepted: accepted.map(({ eventName, ...value }) => ({ event_name: eventName, ...value })),
+    reported: reported && [...reported],
+    explanation: reported === null ? none : `The values that ${platform} reports for the day.`,
   }
 }
 

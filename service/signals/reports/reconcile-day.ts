@@ -2,7 +2,12 @@ import type { ReportStatus } from '@signalbox/contract/reports.ts'
 import type { WaitingCounts } from '../delivery/backlog-store.ts'
 import type { SentOfDay } from '../delivery/sent-counts-store.ts'
 import type { DayCounts, Unavailable } from '../platforms/platform.ts'
-import { type BucketInput, type BucketName, explainBuckets } from './bucket-explanations.ts'
+import {
+  type BucketInput,
+  type BucketName,
+  type DayBucketName,
+  explainBuckets,
+} from './bucket-explanations.ts'
 import {
   countByEventName,
   type EventNameCounts,
@@ -34,15 +39,25 @@ export interface Bucket {
 /** `acceptedCount - platformCount` is always the sum of the buckets and `unexplainedResidual`. */
 export interface DayReconciliation {
   acceptedCount: number
-  platformCount: number
+  /** Null without a report of the platform: never a zero. */
+  platformCount: number | null
   eventCounts: { accepted: Record<string, number>; meta: Record<string, number> }
-  buckets: Record<BucketName, Bucket>
-  unexplainedResidual: number
+  /** Empty without a report of the platform. */
+  buckets: Partial<Record<BucketName, Bucket>>
+  unexplainedResidual: number | null
   status: ReportStatus
 }
 
+/** A day with a count of the platform. */
+export interface ComparedReconciliation extends DayReconciliation {
+  platformCount: number
+  /** Only the results of requests tell what was refused later. */
+  buckets: Record<DayBucketName, Bucket> & { platform_refused?: Bucket }
+  unexplainedResidual: number
+}
+
 /** Explains the gap between our count and the platform's (docs/decisions/0013). */
-export function reconcileDay(sides: ReconciliationInput): DayReconciliation {
+export function reconcileDay(sides: ReconciliationInput): ComparedReconciliation {
   const names = countNames(sides)
   const eventCounts = toEventCounts(names)
   const hasOtherSenders = sides.hasOtherSenders || detectOtherSenders(eventCounts)
@@ -59,26 +74,22 @@ export function reconcileDay(sides: ReconciliationInput): DayReconciliation {
 }
 
 /** The result without counts of the platform. They never count as zero: nothing is explained. */
-export function describeUnavailableDay(own: OwnCounts, sentence: string): DayReconciliation {
-  const names = countByEventName({ ...own, waiting: own.waiting.names, server: {}, browser: {} })
-  const acceptedCount = sum(names.values(), ({ accepted }) => accepted)
-  const explanation = `The day was not compared. ${sentence}`
-  const bucket: Bucket = { count: 0, basis: 'measured', explanation }
+export function describeUnavailableDay(own: OwnCounts): DayReconciliation {
+  const accepted = countAcceptedByName(own)
   return {
-    acceptedCount,
-    platformCount: 0,
-    eventCounts: { accepted: toEventCounts(names).accepted, meta: {} },
-    buckets: {
-      test_events: bucket,
-      pending: bucket,
-      late_event_time: bucket,
-      unknown_outcome: bucket,
-      platform_deduplicated: bucket,
-      other_senders: bucket,
-    },
-    unexplainedResidual: acceptedCount,
+    acceptedCount: sum(Object.values(accepted), count => count),
+    platformCount: null,
+    eventCounts: { accepted, meta: {} },
+    buckets: {},
+    unexplainedResidual: null,
     status: 'unavailable',
   }
+}
+
+/** What the platform accepted from us on the day, by its name of the event. */
+export function countAcceptedByName(own: OwnCounts): Record<string, number> {
+  const names = countByEventName({ ...own, waiting: own.waiting.names, server: {}, browser: {} })
+  return toEventCounts(names).accepted
 }
 
 /**
@@ -148,8 +159,8 @@ function toBucketInput(
 function toBuckets(
   breakdowns: readonly GapBreakdown[],
   input: BucketInput,
-): Record<BucketName, Bucket> {
-  const counts: Record<BucketName, number> = {
+): ComparedReconciliation['buckets'] {
+  const counts: Record<DayBucketName, number> = {
     test_events: sum(breakdowns, ({ tests }) => tests),
     pending: sum(breakdowns, ({ pending }) => pending),
     late_event_time: sum(breakdowns, ({ late }) => late),
@@ -158,7 +169,7 @@ function toBuckets(
     other_senders: sum(breakdowns, ({ others }) => others),
   }
   const sentences = explainBuckets(counts, input)
-  const bucket = (name: BucketName, isMeasured: boolean): Bucket => ({
+  const bucket = (name: DayBucketName, isMeasured: boolean): Bucket => ({
     count: counts[name],
     basis: isMeasured ? 'measured' : 'estimated',
     explanation: sentences[name],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import type { DayCounts } from '../platforms/platform.ts'
-import { describeUnavailableDay, reconcileDay } from './reconcile-day.ts'
+import { type DayReconciliation, describeUnavailableDay, reconcileDay } from './reconcile-day.ts'
 import {
   findEarlierCounts,
   findReportAttempts,
@@ -25,11 +25,19 @@ function counted(others: number) {
   return reconcileDay({ ...OWN, server, browser: null, hasOtherSenders: false })
 }
 
+/** What is stored with a report without counts. */
+function notCounted(sentence: string) {
+  const values = { accepted: [], reported: null, noValues: null }
+  const unavailable = { cause: 'credential' as const, sentence }
+  const rest = { countSource: null, sentNames: [], outcomes: [], requests: null, values }
+  return { details: { ...rest, unavailable } }
+}
+
 async function storeOf(test: TestContext) {
   const { database } = await createTestDatabase(test)
   return {
     database,
-    keep: (madeAt: string, reconciliation = counted(1), key: object = {}) =>
+    keep: (madeAt: string, reconciliation: DayReconciliation = counted(1), key: object = {}) =>
       saveReport(database, { ...KEY, ...key, reconciliation, madeAt: at(madeAt) }),
     report: async () => (await findReports(database, TRACKER_ID, KEY.day))[0],
     trial: async () =>
@@ -60,7 +68,7 @@ it('keeps earlier counts when there are none now, and records the attempt', asyn
   const { keep, report, trial } = await storeOf(test)
   await keep('21T06:00:00')
   const before = await report()
-  await keep('23T06:00:00', describeUnavailableDay(OWN, 'No answer.'))
+  await keep('23T06:00:00', describeUnavailableDay(OWN), notCounted('No answer.'))
   const trouble = 'The day was not compared. No answer.'
   assert.deepEqual(await report(), { ...before, triedAt: at('23T06:00:00'), trouble })
   assert.deepEqual(await trial(), {
@@ -74,9 +82,9 @@ it('keeps earlier counts when there are none now, and records the attempt', asyn
 
 it('replaces an unavailable report with the next one', async test => {
   const { keep, report } = await storeOf(test)
-  await keep('21T06:00:00', describeUnavailableDay(OWN, 'No answer.'))
-  await keep('21T07:00:00', describeUnavailableDay(OWN, 'The token is refused.'))
-  assert.match((await report())?.buckets.pending?.explanation ?? '', /The token is refused/)
+  await keep('21T06:00:00', describeUnavailableDay(OWN), notCounted('No answer.'))
+  await keep('21T07:00:00', describeUnavailableDay(OWN), notCounted('The token is refused.'))
+  assert.match((await report())?.details?.unavailable?.sentence ?? '', /The token is refused/)
   await keep('21T08:00:00')
   assert.equal((await report())?.status, 'explained')
 })

@@ -1,9 +1,17 @@
 import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
-import { REPORT_STATUSES, type ReportStatus } from '@signalbox/contract/reports.ts'
+import type { ReportCause } from '@signalbox/contract/reasons.ts'
+import {
+  type PlatformCount,
+  REPORT_STATUSES,
+  type ReportStatus,
+} from '@signalbox/contract/reports.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { isUniqueViolation } from '../../runtime/db/database-errors.ts'
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
 import { type Destination, destinationOf } from '../delivery/destination-store.ts'
+import type { RequestsOfDay } from '../delivery/receipt-store.ts'
+import type { SentValue } from '../delivery/sent-counts-store.ts'
+import type { DayCounts } from '../platforms/platform.ts'
 import type { DayReconciliation } from './reconcile-day.ts'
 import type { ReportAttempt } from './report-schedule.ts'
 
@@ -87,8 +95,28 @@ export async function findEarlierCounts(
   return rows.map(row => row.event_counts)
 }
 
+/** What a report says besides the comparison; stored as JSON. */
+export interface ReportDetails {
+  /** Why there is no count; null with one. */
+  unavailable: { cause: ReportCause; sentence: string } | null
+  /** The platform's words for its count; null without its plug-in. */
+  countSource: PlatformCount | null
+  /** Events that the map of the destination renames. */
+  sentNames: { eventName: string; platformName: string }[]
+  outcomes: { status: string; reason: string; count: number }[]
+  requests: RequestsOfDay | null
+  values: {
+    accepted: SentValue[]
+    reported: NonNullable<DayCounts['values']> | null
+    /** Why the platform reports none. */
+    noValues: string | null
+  }
+}
+
 export interface NewReport extends DestinationDay {
   reconciliation: DayReconciliation
+  /** Left out: it says nothing else. */
+  details?: ReportDetails
   /** The start of the run; a report of a later run is not overwritten. */
   madeAt: Date
 }
@@ -101,19 +129,21 @@ const ATTEMPTS_MAX = 10
  * counts: only the time of the attempt and its problem are stored.
  */
 export async function saveReport({ pool }: Database, report: NewReport): Promise<void> {
-  const { trackerId, destinationId, day, reconciliation, madeAt } = report
+  const { trackerId, destinationId, day, reconciliation, details, madeAt } = report
   const values = [
     trackerId,
     destinationId,
     day,
     madeAt,
     reconciliation.acceptedCount,
-    reconciliation.platformCount,
+    // The columns take no null; `status` says that there is no count.
+    reconciliation.platformCount ?? 0,
     JSON.stringify(reconciliation.eventCounts),
     JSON.stringify(reconciliation.buckets),
-    reconciliation.unexplainedResidual,
+    reconciliation.unexplainedResidual ?? 0,
     reconciliation.status,
-    reconciliation.status === 'unavailable' ? reconciliation.buckets.pending.explanation : null,
+    details?.unavailable ? `The day was not compared. ${details.unavailable.sentence}` : null,
+    details ? JSON.stringify(details) : null,
   ]
   for (let attempts = 1; ; attempts += 1) {
     try {
@@ -133,6 +163,7 @@ const PRESERVED_COLUMNS = [
   'buckets',
   'unexplained_residual',
   'status',
+  'details',
   'updated_at',
 ]
 
@@ -143,10 +174,10 @@ const SAVE_REPORT = `
   insert into reconciliation_reports as report
     (tracker_id, id, destination_id, report_date, created_at, updated_at, tried_at,
      accepted_count, meta_count, event_counts, buckets, unexplained_residual, status,
-     trouble)
+     trouble, details)
   select $1::uuid, coalesce(max(id), 0) + 1, $2::uuid, $3::date, $4::timestamptz,
     $4::timestamptz, $4::timestamptz, $5::integer, $6::integer, $7::json, $8::json, $9::integer,
-    $10::text, $11::text
+    $10::text, $11::text, $12::json
   from reconciliation_reports where tracker_id = $1::uuid
   on conflict (tracker_id, report_date, destination_id) do update set
     tried_at = excluded.tried_at,
@@ -164,10 +195,11 @@ export interface StoredReport {
   destinationId: string
   reportDate: string
   acceptedCount: number
-  platformCount: number
+  /** Null without a report of the platform, as the residual. */
+  platformCount: number | null
   eventCounts: DayReconciliation['eventCounts']
   buckets: Record<string, { count: number; basis: string; explanation: string }>
-  unexplainedResidual: number
+  unexplainedResidual: number | null
   status: Stored<ReportStatus>
   createdAt: Date
   updatedAt: Date
@@ -175,6 +207,8 @@ export interface StoredReport {
   triedAt: Date
   /** Why the last attempt returned no counts, for people; null when it did. */
   trouble: string | null
+  /** Null in reports from before they were stored. */
+  details: ReportDetails | null
 }
 
 /** The reports of a UTC day (YYYY-MM-DD), by destination. */
@@ -226,19 +260,39 @@ export async function findReportsOfRange(
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the driver
 function toStoredReport(row: any): StoredReport {
+  const isUnavailable = row.status === 'unavailable'
   return {
     id: row.id,
     destinationId: row.destination_id,
     reportDate: row.report_date,
     acceptedCount: row.accepted_count,
-    platformCount: row.meta_count,
+    platformCount: isUnavailable ? null : row.meta_count,
     eventCounts: row.event_counts,
-    buckets: row.buckets,
-    unexplainedResidual: row.unexplained_residual,
+    buckets: isUnavailable ? {} : row.buckets,
+    unexplainedResidual: isUnavailable ? null : row.unexplained_residual,
     status: parseStored(REPORT_STATUSES, row.status),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     triedAt: row.tried_at,
     trouble: row.trouble,
+    details: withUnavailable(row),
   }
+}
+
+/** Reports from before details kept the reason have it as the explanation of each bucket. */
+// biome-ignore lint/suspicious/noExplicitAny: a row of the driver
+function withUnavailable({ status, details, buckets, trouble }: any): ReportDetails | null {
+  if (status !== 'unavailable' || details) return details
+  const [bucket] = Object.values<{ explanation?: string }>(buckets)
+  const sentence = bucket?.explanation ?? trouble ?? 'The day was not compared.'
+  const unavailable = { cause: 'not_recorded' as const, sentence }
+  return { ...NO_DETAILS, unavailable }
+}
+
+const NO_DETAILS = {
+  countSource: null,
+  sentNames: [],
+  outcomes: [],
+  requests: null,
+  values: { accepted: [], reported: null, noValues: null },
 }

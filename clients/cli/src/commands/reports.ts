@@ -61,19 +61,43 @@ async function printReconciliation(
   const rows = reports.map(report => [
     report.destination_id,
     String(report.accepted_count),
-    report.status === 'unavailable' ? '-' : String(report.meta_count),
-    String(report.observed_gap),
-    String(report.unexplained_residual),
+    ...[report.meta_count, report.observed_gap, report.unexplained_residual].map(countOrDash),
     { text: String(report.status), color: STATUS_COLORS[report.status] ?? 'yellow' },
   ])
   await context.print(new Table(columns, { style, width: null }).format(rows))
-  for (const { destination_id: id, buckets } of reports) {
-    for (const { count, basis, explanation } of Object.values(buckets ?? {})) {
-      if (count === 0) continue
-      const line = `${id}  ${count} (${basis})  ${explanation}`
-      await context.print(`  ${printable(line)}\n`)
+  for (const report of reports) {
+    for (const line of describeReport(report)) {
+      await context.print(`  ${printable(`${report.destination_id}  ${line}`)}\n`)
     }
   }
+}
+
+/** A platform without a report has no count, which is not zero. */
+function countOrDash(count: number | null | undefined): string {
+  return typeof count === 'number' ? String(count) : '-'
+}
+
+/** What the platform counts, what explains the gap, what was not sent, and the values. */
+function describeReport(report: ReconciliationReports['reports'][number]): string[] {
+  const { count_source: source, unavailable, values } = report
+  const buckets = Object.values(report.buckets ?? {}).filter(({ count }) => count !== 0)
+  return [
+    ...(source ? [`${source.platform}: ${source.label}. ${source.meaning}`] : []),
+    ...(unavailable ? [`No count (${unavailable.cause}). ${unavailable.sentence}`] : []),
+    ...buckets.map(({ count, basis, explanation }) => `${count} (${basis})  ${explanation}`),
+    ...(report.requests?.refusals ?? []).map(({ reason, count }) => `${count} refused: ${reason}`),
+    ...(report.outcomes ?? []).map(
+      ({ count, status, explanation }) => `${count} ${status}  ${explanation}`,
+    ),
+    ...(report.sent_names ?? []).map(
+      ({ event_name, platform_name }) => `${event_name} is sent and counted as ${platform_name}.`,
+    ),
+    ...(values?.accepted ?? []).map(
+      ({ event_name, currency, amount }) => `${event_name}: ${amount} ${currency} accepted`,
+    ),
+    ...(values?.reported ?? []).map(({ currency, amount }) => `${amount} ${currency} reported`),
+    ...(values && values.reported === null ? [values.explanation] : []),
+  ]
 }
 
 function reconciliationCsv({ reports }: ReconciliationReports): string {
@@ -86,6 +110,11 @@ function reconciliationCsv({ reports }: ReconciliationReports): string {
     'unexplained_residual',
     'status',
     'buckets',
+    'count_source',
+    'unavailable',
+    'outcomes',
+    'requests',
+    'values',
   ] as const
   return formatCsv([columns, ...reports.map(report => columns.map(name => report[name]))])
 }

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 cd9e47e8040fcd89931a13f39ad0e84fe3007ebdb9973d757441b24e70bd3cc1). Do not edit.
+// Generated from the contract 0.5.0 (sha256 88e58e3e11cea367e3a179e8388083d2b8201f3ea0d12590f13a2f69df44ab3e). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -520,12 +520,94 @@ export interface ReplayResult {
   capped: boolean
 }
 
+export interface PlatformCount {
+  /** The platform's report of the day, or the results of our requests. */
+  source: 'day_report' | 'request_results' | (string & {})
+  /** Its name for people. */
+  platform: string
+  /** The platform's words for what it counts. */
+  label: string
+  /** What it counts, what it never tells, where to see it. */
+  meaning: string
+}
+
+export interface UnavailableCount {
+  cause: 'permission' | 'credential' | 'throttled' | 'out_of_reach' | 'out_of_range' | 'unreadable' | 'unsupported' | 'destination_inactive' | 'credential_unreadable' | 'configuration_invalid' | 'no_plug_in' | 'no_request' | 'no_result' | 'not_recorded' | (string & {})
+  /** Why there is no count, for a person. */
+  sentence: string
+}
+
+export interface SentName {
+  event_name: string
+  /** Under which it is sent and counted. */
+  platform_name: string
+}
+
+export interface DestinationOutcome {
+  status: 'queued' | 'sent' | 'accepted' | 'retrying' | 'failed:auth' | 'failed:permanent' | 'failed:unknown' | 'expired' | 'skipped:consent' | 'skipped:no_destination' | 'skipped:duplicate' | 'skipped:not_selected' | (string & {})
+  /** Why, as in the deliveries. */
+  reason: string
+  /** Deliveries that got the status on this UTC day. */
+  count: number
+  /** For a person. */
+  explanation: string
+}
+
+export interface ReasonCount {
+  /** The platform's own code. */
+  reason: string
+  /** Events. */
+  count: number
+}
+
+export interface RequestResults {
+  /** Requests that the platform took on the day. */
+  requests: number
+  /** Their events. */
+  events: number
+  /** Those that it says it processed. */
+  processed_events: number
+  /** Those of requests without a result yet. */
+  processing_events: number
+  /** Those of requests whose result it never told. */
+  unknown_events: number
+  /** Those of requests that failed as a whole. */
+  failed_events: number
+  /** The largest first, at most 50. */
+  refusals: ReasonCount[]
+}
+
+export interface AcceptedValue {
+  /** The platform's name of the event. */
+  event_name: string
+  currency: string
+  /** Accepted events that have a value. */
+  events: number
+  /** Exact decimal text. */
+  amount: string
+}
+
+export interface ReportedValue {
+  currency: string
+  /** Exact decimal text. */
+  amount: string
+}
+
+export interface ValueReconciliation {
+  /** The sum of what the platform accepted on the day. */
+  accepted: AcceptedValue[]
+  /** The values that the platform reports; null if it reports none. */
+  reported: ReportedValue[] | null
+  /** For a person. */
+  explanation: string
+}
+
 export type CountsByEventName = Record<string, number>
 
 export interface EventCounts {
   /** Event name -> events accepted from us. */
   accepted: CountsByEventName
-  /** Event name -> events that the platform reports. */
+  /** Event name -> events that the platform reports; empty if it tells no names. */
   meta: CountsByEventName
 }
 
@@ -547,18 +629,29 @@ export interface ReconciliationReport {
   report_date: string
   /** Events that the platform accepted from us. */
   accepted_count: number
-  /** Events that the platform reports. */
-  meta_count: number
-  /** accepted_count minus meta_count. */
-  observed_gap: number
+  /** Events that the platform reports; null without a report, never 0 for it. */
+  meta_count: number | null
+  /** accepted_count minus meta_count; null without a report. */
+  observed_gap: number | null
+  /** The platform's words for its count; null in old reports. */
+  count_source: PlatformCount | null
+  unavailable: UnavailableCount | null
+  /** Events that the destination's map renames. */
+  sent_names: SentName[]
+  /** Live deliveries of this destination that were not accepted, the most first. */
+  outcomes: DestinationOutcome[]
+  /** For platforms that tell the results of requests only. */
+  requests: RequestResults | null
+  /** By currency; null in old reports. */
+  values: ValueReconciliation | null
   event_counts: EventCounts
   /**
    * What explains the gap: test_events, pending, late_event_time, unknown_outcome,
-   * platform_deduplicated, other_senders.
+   * platform_deduplicated, other_senders, platform_refused. Empty without a report.
    */
   buckets: Record<string, ReconciliationBucket>
-  /** The gap minus the sum of the buckets. */
-  unexplained_residual: number
+  /** The gap minus the sum of the buckets; null without a report. */
+  unexplained_residual: number | null
   status: 'matched' | 'explained' | 'unexplained' | 'pending' | 'unavailable' | (string & {})
   /** When it was created. */
   created_at: string | null

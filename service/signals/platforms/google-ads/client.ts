@@ -16,6 +16,7 @@ import type {
   EventAnswer,
   OutboundEvent,
   Platform,
+  PlatformCounting,
   PlatformCredentials,
   ReceiptResult,
   RequestBudget,
@@ -75,6 +76,7 @@ export function googleAdsPlatform(options: GoogleAdsOptions): Platform<GoogleAds
     send: (connection, events) => sendBatch(options, connection, events),
     readReceipt: (credentials, receiptId) => readReceipt(options, credentials, receiptId),
     requestBudget,
+    counting: GOOGLE_COUNTING,
     readDayCounts: async () => NO_COUNTS,
     readMatchQuality: async () => NO_QUALITY,
     matchKeys: MATCH_KEYS,
@@ -110,6 +112,18 @@ export const GOOGLE_CONSENT_NEEDS: PlatformConsentNeeds = {
   tcfVendorId: 755,
   isAdditionalProvider: false,
   personalization: { refusal: 'restricts', tcfPurposes: [3, 4] },
+}
+
+const GOOGLE_COUNTING: PlatformCounting = {
+  source: 'request_results',
+  label: 'Processed events',
+  meaning:
+    'Events that the Data Manager API says it processed, summed over the results of the requests ' +
+    'of the day. It has no counts by day or event name. Google Ads shows the conversions that it ' +
+    'attributed to ads, which are fewer.',
+  noValues:
+    'The Data Manager API reports no values. Google Ads shows those of attributed conversions.',
+  duplicateReasons: ['DUPLICATE_TRANSACTION_ID'],
 }
 
 const NO_COUNTS: Unavailable = {

@@ -10,7 +10,14 @@ import {
   readResponseText,
   redactToken,
 } from '../http-response.ts'
-import type { Connection, OutboundEvent, Platform, SendAnswer, TargetField } from '../platform.ts'
+import type {
+  Connection,
+  OutboundEvent,
+  Platform,
+  PlatformCounting,
+  SendAnswer,
+  TargetField,
+} from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
 import { joinClickCookies } from './click-cookies.ts'
 import {
@@ -57,6 +64,7 @@ export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
     canMatchPerson,
     validateEvent: validateMetaEvent,
     send: (connection, events) => sendBatch(options, connection, events),
+    counting: META_COUNTING,
     ...metaReports(options),
     matchKeys: MATCH_KEYS,
     createTestCode,
@@ -76,6 +84,15 @@ export const META_CONSENT_NEEDS: PlatformConsentNeeds = {
   tcfVendorId: null,
   isAdditionalProvider: true,
   personalization: { refusal: 'refuses', tcfPurposes: [] },
+}
+
+const META_COUNTING: PlatformCounting = {
+  source: 'day_report',
+  label: 'Events received from servers',
+  meaning:
+    'Events that the dataset received from servers, by hour and event name, as Events Manager ' +
+    'shows them. Ads Manager shows conversions that Meta attributed to ads, which are fewer.',
+  noValues: 'The statistics by event name that Meta gives for a day have counts only, no values.',
 }
 
 const TARGET_FIELDS: readonly TargetField[] = [

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 cd9e47e8040fcd89931a13f39ad0e84fe3007ebdb9973d757441b24e70bd3cc1). Do not edit.
+# Generated from the contract 0.5.0 (sha256 88e58e3e11cea367e3a179e8388083d2b8201f3ea0d12590f13a2f69df44ab3e). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -455,11 +455,93 @@ class ReplayResult(TypedDict):
     """More failed deliveries matched than the limit."""
 
 
+class PlatformCount(TypedDict):
+    source: str
+    """The platform's report of the day, or the results of our requests."""
+    platform: str
+    """Its name for people."""
+    label: str
+    """The platform's words for what it counts."""
+    meaning: str
+    """What it counts, what it never tells, where to see it."""
+
+
+class UnavailableCount(TypedDict):
+    cause: str
+    sentence: str
+    """Why there is no count, for a person."""
+
+
+class SentName(TypedDict):
+    event_name: str
+    platform_name: str
+    """Under which it is sent and counted."""
+
+
+class DestinationOutcome(TypedDict):
+    status: str
+    reason: str
+    """Why, as in the deliveries."""
+    count: int
+    """Deliveries that got the status on this UTC day."""
+    explanation: str
+    """For a person."""
+
+
+class ReasonCount(TypedDict):
+    reason: str
+    """The platform's own code."""
+    count: int
+    """Events."""
+
+
+class RequestResults(TypedDict):
+    requests: int
+    """Requests that the platform took on the day."""
+    events: int
+    """Their events."""
+    processed_events: int
+    """Those that it says it processed."""
+    processing_events: int
+    """Those of requests without a result yet."""
+    unknown_events: int
+    """Those of requests whose result it never told."""
+    failed_events: int
+    """Those of requests that failed as a whole."""
+    refusals: list[ReasonCount]
+    """The largest first, at most 50."""
+
+
+class AcceptedValue(TypedDict):
+    event_name: str
+    """The platform's name of the event."""
+    currency: str
+    events: int
+    """Accepted events that have a value."""
+    amount: str
+    """Exact decimal text."""
+
+
+class ReportedValue(TypedDict):
+    currency: str
+    amount: str
+    """Exact decimal text."""
+
+
+class ValueReconciliation(TypedDict):
+    accepted: list[AcceptedValue]
+    """The sum of what the platform accepted on the day."""
+    reported: list[ReportedValue] | None
+    """The values that the platform reports; null if it reports none."""
+    explanation: str
+    """For a person."""
+
+
 class EventCounts(TypedDict):
     accepted: CountsByEventName
     """Event name -> events accepted from us."""
     meta: CountsByEventName
-    """Event name -> events that the platform reports."""
+    """Event name -> events that the platform reports; empty if it tells no names."""
 
 
 class ReconciliationBucket(TypedDict):
@@ -480,16 +562,27 @@ class ReconciliationReport(TypedDict):
     """UTC day."""
     accepted_count: int
     """Events that the platform accepted from us."""
-    meta_count: int
-    """Events that the platform reports."""
-    observed_gap: int
-    """accepted_count minus meta_count."""
+    meta_count: int | None
+    """Events that the platform reports; null without a report, never 0 for it."""
+    observed_gap: int | None
+    """accepted_count minus meta_count; null without a report."""
+    count_source: PlatformCount | None
+    """The platform's words for its count; null in old reports."""
+    unavailable: UnavailableCount | None
+    sent_names: list[SentName]
+    """Events that the destination's map renames."""
+    outcomes: list[DestinationOutcome]
+    """Live deliveries of this destination that were not accepted, the most first."""
+    requests: RequestResults | None
+    """For platforms that tell the results of requests only."""
+    values: ValueReconciliation | None
+    """By currency; null in old reports."""
     event_counts: EventCounts
     buckets: dict[str, ReconciliationBucket]
     """What explains the gap: test_events, pending, late_event_time, unknown_outcome,
-    platform_deduplicated, other_senders."""
-    unexplained_residual: int
-    """The gap minus the sum of the buckets."""
+    platform_deduplicated, other_senders, platform_refused. Empty without a report."""
+    unexplained_residual: int | None
+    """The gap minus the sum of the buckets; null without a report."""
     status: str
     created_at: str | None
     """When it was created."""
